@@ -1,0 +1,66 @@
+"""Which partitions go into the next batch, and when."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from taskmill_local.mappings.event import Record, bytes_around, bytes_for_partition
+from taskmill_local.mappings.lane import Lane
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batching:
+    """How large a batch may be and how long it may collect."""
+
+    count: int
+    event_bytes: int
+    window: timedelta
+    bootstrap: str
+
+    def choose(self, lanes: Iterable[Lane], *, now: float) -> Sequence[Lane]:
+        """Return the lanes that the next batch takes from, the longest unserved first.
+
+        A lane that failed goes alone until it succeeds: its records shall not fail with it those
+        of others. All sound ones go together, for the fewest invocations.
+        """
+        free = [lane for lane in lanes if lane.is_free]
+        sound = sorted((lane for lane in free if not lane.failures), key=lambda lane: lane.turn)
+        due = [lane for lane in free if lane.failures and lane.again_at <= now]
+        again = min(due, key=lambda lane: lane.turn, default=None)
+        if not sound or now < self._ripe_at(sound):
+            return [again] if again else []
+        return sound if again is None or sound[0].turn < again.turn else [again]
+
+    def collect(self, lanes: Sequence[Lane], *, now: float) -> dict[Lane, list[Record]]:
+        count, room = self.count, self.event_bytes - bytes_around(self.bootstrap)
+        batch: dict[Lane, list[Record]] = {}
+        for lane in lanes:
+            frame = bytes_for_partition(lane.name)
+            # A record always travels, if need be alone in its event.
+            least = len(lane.waiting[0].json) + 1 if not batch else 0
+            taken = lane.take(count=count, room=max(room - frame, least), now=now)
+            if not taken:
+                break
+            batch[lane] = taken
+            count -= len(taken)
+            room -= frame + sum(len(record.json) + 1 for record in taken)
+            if not count:
+                break
+        return batch
+
+    def look_again_at(self, lanes: Iterable[Lane]) -> float | None:
+        """Return when a batch is due by time alone, if any is."""
+        free = [lane for lane in lanes if lane.is_free]
+        sound = [lane for lane in free if not lane.failures]
+        times = [lane.again_at for lane in free if lane.failures]
+        if sound:
+            times.append(self._ripe_at(sound))
+        return min(times, default=None)
+
+    def _ripe_at(self, sound: Sequence[Lane]) -> float:
+        opened = min(lane.waiting_since for lane in sound)
+        is_full = (
+            sum(len(lane.waiting) for lane in sound) >= self.count
+            or sum(lane.waiting_bytes for lane in sound) >= self.event_bytes
+        )
+        return opened if is_full else opened + self.window.total_seconds()

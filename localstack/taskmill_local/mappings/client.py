@@ -1,0 +1,66 @@
+"""How the Kafka consumer of a mapping is set up."""
+
+import logging
+from typing import Any
+
+from confluent_kafka import KafkaError
+
+from taskmill_local.plan import MappingPlan
+
+# The largest message that the topics allow, with room for what surrounds it.
+_MESSAGE_BYTES = 2 * 1024 * 1024 + 64 * 1024
+
+
+def consumer_settings(plan: MappingPlan, *, brokers: str) -> dict[str, Any]:
+    return {
+        "bootstrap.servers": brokers,
+        "client.id": f"mapping-{plan.name}",
+        "group.id": plan.group,
+        "auto.offset.reset": "earliest",
+        "enable.auto.commit": False,
+        "enable.auto.offset.store": False,
+        "partition.assignment.strategy": "cooperative-sticky",
+        # The shortest that brokers allow: after a crash the group waits this long for the dead one.
+        "session.timeout.ms": 6_000,
+        "heartbeat.interval.ms": 1_500,
+        # The longest allowed: it is the functions that take their time, not the thread that reads.
+        "max.poll.interval.ms": 86_400_000,
+        # Records are answered at once in any case; an idle topic costs four requests a second.
+        "fetch.wait.max.ms": 250,
+        "fetch.error.backoff.ms": 50,
+        "fetch.queue.backoff.ms": 5,
+        "fetch.message.max.bytes": _MESSAGE_BYTES,
+        "queued.min.messages": 2_000,
+        "queued.max.messages.kbytes": 8_192,
+        "reconnect.backoff.ms": 50,
+        "reconnect.backoff.max.ms": 1_000,
+        "topic.metadata.refresh.interval.ms": 5_000,
+        "allow.auto.create.topics": False,
+        "statistics.interval.ms": 0,
+        "log.connection.close": False,
+        "log_level": 3,
+    }
+
+
+def silent_logger() -> logging.Logger:
+    """Return the logger for the client's own lines: what matters is reported in sentences."""
+    logger = logging.getLogger("taskmill_local.mappings.client")
+    if not logger.handlers:
+        logger.addHandler(logging.NullHandler())
+        logger.propagate = False
+    return logger
+
+
+def sentence_for(error: KafkaError, *, topic: str, brokers: str) -> str | None:
+    """Return what to tell people, if it is worth telling: the client mends most by itself."""
+    code = error.code()
+    if code == KafkaError._ALL_BROKERS_DOWN:  # noqa: SLF001 - the client's own name for it
+        return (
+            f"Kafka at {brokers} cannot be reached; the mappings go on by themselves "
+            "when it is back."
+        )
+    if code == KafkaError.UNKNOWN_TOPIC_OR_PART:
+        return f"Topic {topic} does not exist; its mapping goes on by itself once it is created."
+    if error.fatal():
+        return f"The mapping of topic {topic} cannot go on: {error.str()}. Restart the platform."
+    return None

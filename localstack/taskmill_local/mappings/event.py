@@ -1,0 +1,84 @@
+"""The JSON of a Kafka event, exactly as the platform writes it."""
+
+import json
+from binascii import b2a_base64
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME
+
+# Header values are lists of signed bytes: Java's view of a byte.
+_SIGNED = [b"%d" % (byte - 256 if byte > 127 else byte) for byte in range(256)]  # noqa: PLR2004 - the largest signed byte
+_EVENT = b'{"eventSource":"SelfManagedKafka","bootstrapServers":%b,"records":{%b}}'
+_PARTITION = b"%b:[%b]"
+
+
+class Record(NamedTuple):
+    """One record, already as JSON: its size in an event is known before the event is built."""
+
+    partition: int
+    offset: int
+    json: bytes
+
+
+class Fetched(Protocol):
+    """A message that is not an error: the client's own type leaves that open."""
+
+    def topic(self) -> str: ...
+    def partition(self) -> int: ...
+    def offset(self) -> int: ...
+    def timestamp(self) -> tuple[int, int]: ...
+    def key(self) -> bytes | None: ...
+    def value(self) -> bytes | None: ...
+    def headers(self) -> list[tuple[str, bytes | None]] | None: ...
+
+
+def encode(message: Fetched) -> Record:
+    partition, offset = message.partition(), message.offset()
+    kind, timestamp = message.timestamp()
+    key, value, headers = message.key(), message.value(), message.headers()
+    return Record(
+        partition,
+        offset,
+        b'{"topic":"%b","partition":%d,"offset":%d,"timestamp":%d,"timestampType":"%b"%b%b,"headers":[%b]}'
+        % (
+            message.topic().encode(),  # topic names need no escaping: letters, digits, dot, _ and -
+            partition,
+            offset,
+            timestamp,
+            b"LOG_APPEND_TIME" if kind == TIMESTAMP_LOG_APPEND_TIME else b"CREATE_TIME",
+            b"" if key is None else b',"key":"%b"' % b2a_base64(key, newline=False),
+            b"" if value is None else b',"value":"%b"' % b2a_base64(value, newline=False),
+            _headers(headers) if headers else b"",
+        ),
+    )
+
+
+def assemble(bootstrap: str, records: Mapping[str, Sequence[Record]]) -> bytes:
+    """Write the event with the *records* of each ``<topic>-<partition>``."""
+    partitions = (
+        _PARTITION % (_quoted(name), b",".join([record.json for record in taken]))
+        for name, taken in records.items()
+    )
+    return _EVENT % (_quoted(bootstrap), b",".join(partitions))
+
+
+def bytes_around(bootstrap: str) -> int:
+    """Return the size of an event without partitions."""
+    return len(assemble(bootstrap, {}))
+
+
+def bytes_for_partition(name: str) -> int:
+    """Return what one more partition costs besides its records."""
+    return len(_PARTITION % (_quoted(name), b",")) + 1
+
+
+def _headers(headers: Iterable[tuple[str, bytes | None]]) -> bytes:
+    return b",".join(
+        b"{%b:[%b]}" % (_quoted(name), b",".join([_SIGNED[byte] for byte in value or b""]))
+        for name, value in headers
+    )
+
+
+def _quoted(text: str) -> bytes:
+    return json.dumps(text).encode()

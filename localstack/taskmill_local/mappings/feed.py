@@ -1,0 +1,212 @@
+"""The thread that reads a mapping's topic and commits for its group."""
+
+import asyncio
+import threading
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from contextlib import suppress
+from datetime import timedelta
+from functools import partial
+from typing import Any, Protocol, cast
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+
+from taskmill_local.mappings.client import consumer_settings, sentence_for, silent_logger
+from taskmill_local.mappings.event import Fetched, Record, encode
+from taskmill_local.plan import MappingPlan
+
+_AT_ONCE = 500
+_GLANCE_SECONDS = 0.1
+_LOOKUP_SECONDS = 5.0
+_FAREWELL_SECONDS = 0.5
+_CLOSE_SECONDS = 1.0
+
+
+class Inbox(Protocol):
+    """Where a feed brings what it reads; all of it is called on the event loop."""
+
+    def arrived(self, records: Mapping[int, list[Record]]) -> None: ...
+
+    def assigned(self, committed: Mapping[int, int | None]) -> None: ...
+
+    async def released(self, partitions: Iterable[int]) -> Mapping[int, int]:
+        """Give up the partitions and return what is still to be committed for them."""
+
+    def lost(self, partitions: Iterable[int]) -> None: ...
+
+    def committed(self, offsets: Mapping[int, int | None]) -> None:
+        """Take note of offsets that were committed; None stands for one that was refused."""
+
+    def troubled(self, sentence: str) -> None: ...
+
+
+class Feed:
+    """A Kafka consumer in a thread of its own, for its calls block.
+
+    The client lets one thread in at a time, so what others wish for waits for that thread to look.
+    """
+
+    def __init__(
+        self, plan: MappingPlan, *, brokers: str, inbox: Inbox, patience: timedelta
+    ) -> None:
+        self._topic = plan.topic
+        self._brokers = brokers
+        self._inbox = inbox
+        self._patience_seconds = patience.total_seconds()
+        self._loop = asyncio.get_running_loop()
+        self._closing = threading.Event()
+        self._ended = asyncio.Event()
+        self._farewell: Mapping[int, int] = {}
+        self._is_farewell_answered = False
+        self._taken_away: set[int] = set()
+        self._wishes: deque[Callable[[], object]] = deque()
+        self._look_at = 0.0
+        self._bounds: dict[int, tuple[int, int]] = {}
+        self._consumer = Consumer(
+            consumer_settings(plan, brokers=brokers),
+            logger=silent_logger(),
+            error_cb=self._on_error,
+            on_commit=self._on_commit,
+        )
+        # A daemon: a broker that never answers must not keep the platform from ending.
+        self._thread = threading.Thread(target=self._run, name=f"mapping-{plan.name}", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    async def close(self, offsets: Mapping[int, int]) -> None:
+        """Commit the *offsets* and leave the group."""
+        self._farewell = offsets
+        self._closing.set()
+        # Without a broker the client takes several seconds to leave: its thread may do so alone.
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._ended.wait(), _CLOSE_SECONDS)
+
+    def commit(self, offsets: Mapping[int, int]) -> None:
+        """Ask for a commit; how it went comes to the inbox."""
+        self._wishes.append(partial(self._commit, offsets))
+
+    def pause(self, partition: int) -> None:
+        self._wishes.append(partial(self._consumer.pause, self._places({partition: 0})))
+
+    def resume(self, partition: int) -> None:
+        self._wishes.append(partial(self._consumer.resume, self._places({partition: 0})))
+
+    def bounds(self, partition: int) -> tuple[int, int] | None:
+        """Return the first and the next offset of a partition, as a recent fetch told them."""
+        return self._bounds.get(partition)
+
+    def _run(self) -> None:
+        try:
+            self._consumer.subscribe(
+                [self._topic],
+                on_assign=self._on_assign,
+                on_revoke=self._on_revoke,
+                on_lost=self._on_lost,
+            )
+            while not self._closing.is_set():
+                self._read()
+                self._fulfil()
+            self._leave()
+        finally:
+            self._tell(self._ended.set)
+
+    def _read(self) -> None:
+        # Waiting for one and then draining wakes at once; waiting for many would wait for all.
+        first = self._consumer.poll(_GLANCE_SECONDS)
+        if first is None:
+            return
+        self._taken_away = set()
+        records: defaultdict[int, list[Record]] = defaultdict(list)
+        for message in (first, *self._consumer.consume(_AT_ONCE - 1, timeout=0)):
+            if error := message.error():
+                self._on_error(error)
+            elif message.partition() not in self._taken_away:
+                record = encode(cast(Fetched, message))
+                records[record.partition].append(record)
+        if records:
+            self._tell(self._inbox.arrived, records)
+
+    def _fulfil(self) -> None:
+        while self._wishes:
+            with suppress(KafkaException):  # the partition may just have been taken away
+                self._wishes.popleft()()
+        if self._loop.time() >= self._look_at:
+            self._look_at = self._loop.time() + _GLANCE_SECONDS
+            self._look()
+
+    def _look(self) -> None:
+        for place in self._consumer.assignment():
+            low, high = self._consumer.get_watermark_offsets(place, cached=True)
+            if low >= 0 and high >= 0:  # below, nothing was fetched yet
+                self._bounds[place.partition] = (low, high)
+
+    def _commit(self, offsets: Mapping[int, int]) -> None:
+        try:
+            self._consumer.commit(offsets=self._places(offsets), asynchronous=True)
+        except KafkaException:
+            self._tell(self._inbox.committed, dict.fromkeys(offsets))
+
+    def _leave(self) -> None:
+        if self._farewell:
+            # A synchronous commit would wait a minute for a broker that does not answer.
+            with suppress(KafkaException):  # then the records come again: at least once
+                self._consumer.commit(offsets=self._places(self._farewell), asynchronous=True)
+                self._await_commit()
+        self._consumer.close()
+
+    def _await_commit(self) -> None:
+        deadline = time.monotonic() + _FAREWELL_SECONDS
+        while not self._is_farewell_answered and time.monotonic() < deadline:
+            self._consumer.poll(0.01)
+
+    def _on_assign(self, consumer: Consumer, places: list[TopicPartition]) -> None:
+        try:
+            found = consumer.committed(places, timeout=_LOOKUP_SECONDS)
+        except KafkaException:  # only the lag needs it now; the records are fetched from it anyway
+            found = places
+        committed = {
+            place.partition: place.offset if place.offset >= 0 else None for place in found
+        }
+        self._tell(self._inbox.assigned, committed)
+
+    def _on_revoke(self, consumer: Consumer, places: list[TopicPartition]) -> None:
+        partitions = [place.partition for place in places]
+        self._taken_away.update(partitions)
+        release = asyncio.run_coroutine_threadsafe(self._inbox.released(partitions), self._loop)
+        try:
+            # Twice the patience: the loop may be busy, but a stopped one must not hold us for ever.
+            offsets = release.result(timeout=2 * self._patience_seconds + 1)
+            if offsets:
+                consumer.commit(offsets=self._places(offsets), asynchronous=False)
+        except (FutureTimeoutError, KafkaException):
+            pass  # whoever gets them starts from the last commit: at least once
+
+    def _on_lost(self, _consumer: Consumer, places: list[TopicPartition]) -> None:
+        partitions = [place.partition for place in places]
+        self._taken_away.update(partitions)
+        self._tell(self._inbox.lost, partitions)
+
+    def _on_commit(self, error: KafkaError | None, places: list[TopicPartition]) -> None:
+        if self._closing.is_set():
+            self._is_farewell_answered = True
+        outcome = {
+            place.partition: None if error or place.error else place.offset for place in places
+        }
+        self._tell(self._inbox.committed, outcome)
+
+    def _on_error(self, error: KafkaError) -> None:
+        sentence = sentence_for(error, topic=self._topic, brokers=self._brokers)
+        if sentence and not self._closing.is_set():
+            self._tell(self._inbox.troubled, sentence)
+
+    def _places(self, offsets: Mapping[int, int]) -> list[TopicPartition]:
+        return [
+            TopicPartition(self._topic, partition, offset) for partition, offset in offsets.items()
+        ]
+
+    def _tell(self, act: Callable[..., object], *arguments: Any) -> None:
+        with suppress(RuntimeError):  # the loop may be gone when a broker answers late
+            self._loop.call_soon_threadsafe(act, *arguments)

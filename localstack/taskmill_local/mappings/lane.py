@@ -1,0 +1,86 @@
+"""One partition: what waits, what is in flight, what is done."""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+
+from taskmill_local.mappings.event import Record
+from taskmill_local.mappings.limits import Limits
+
+
+class Lane:
+    """The records of one partition, in order, at most one batch of them in flight."""
+
+    def __init__(self, partition: int, *, name: str, committed: int | None) -> None:
+        self.partition = partition
+        self.name = name
+        self.waiting: deque[Record] = deque()
+        self.waiting_bytes = 0
+        self.waiting_since = 0.0
+        self.is_in_flight = False
+        self.is_leaving = False
+        self.is_paused = False
+        self.turn = 0
+        self.failures = 0
+        self.again_at = 0.0
+        self.done: int | None = None
+        self.requested: int | None = None
+        self.committed = committed
+        self._expected = -1
+        self._retried = 0
+
+    @property
+    def is_free(self) -> bool:
+        return bool(self.waiting) and not self.is_in_flight and not self.is_leaving
+
+    def append(self, records: Iterable[Record], *, now: float) -> None:
+        """Take in what was fetched; what was fetched before is left out."""
+        fresh = [record for record in records if record.offset >= self._expected]
+        if not fresh:
+            return
+        if not self.waiting:
+            self.waiting_since = now
+        self.waiting.extend(fresh)
+        self.waiting_bytes += sum(len(record.json) for record in fresh)
+        self._expected = fresh[-1].offset + 1
+
+    def take(self, *, count: int, room: int, now: float) -> list[Record]:
+        """Remove the next records for a batch, at most *count* of them and *room* bytes."""
+        # A failed batch comes again as it was: one that grows while it fails may never succeed.
+        count = min(count, self._retried or count)
+        taken: list[Record] = []
+        while self.waiting and len(taken) < count:
+            size = len(self.waiting[0].json) + 1
+            if size > room:
+                break
+            room -= size
+            self.waiting_bytes -= size - 1
+            taken.append(self.waiting.popleft())
+        if taken:
+            self.waiting_since = now
+        return taken
+
+    def succeed(self, taken: Sequence[Record]) -> None:
+        self.done = taken[-1].offset + 1
+        self.failures = 0
+        self._retried = 0
+
+    def fail(self, taken: Sequence[Record], *, again_from: int, now: float, limits: Limits) -> int:
+        """Put back what comes again and return how much that is; what lies before it is done."""
+        again = [record for record in taken if record.offset >= again_from]
+        if len(again) < len(taken):
+            self.succeed(taken[: -len(again)])
+        self.waiting.extendleft(reversed(again))
+        self.waiting_bytes += sum(len(record.json) for record in again)
+        self._retried = len(again)
+        self.failures += 1
+        self.again_at = now + limits.delay_after(self.failures).total_seconds()
+        return len(again)
+
+    def is_full(self, limits: Limits) -> bool:
+        return self.waiting_bytes > limits.buffer_bytes or len(self.waiting) > limits.buffer_records
+
+    def is_half_empty(self, limits: Limits) -> bool:
+        return (
+            self.waiting_bytes * 2 <= limits.buffer_bytes
+            and len(self.waiting) * 2 <= limits.buffer_records
+        )

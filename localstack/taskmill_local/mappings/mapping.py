@@ -1,0 +1,226 @@
+"""One mapping at work: what arrives for it, what its function is given, what is done."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from datetime import timedelta
+from typing import TypeAlias
+
+from taskmill_local.lambdas.answer import Answer, Failed, Failure
+from taskmill_local.mappings.batching import Batching
+from taskmill_local.mappings.event import Record, assemble
+from taskmill_local.mappings.feed import Feed
+from taskmill_local.mappings.lane import Lane
+from taskmill_local.mappings.limits import Limits
+from taskmill_local.mappings.snapshot import MappingSnapshot
+from taskmill_local.mappings.verdict import Verdict, verdict_on
+from taskmill_local.plan import MappingPlan
+
+Invoke: TypeAlias = Callable[[str, bytes], Awaitable[Answer]]
+Report: TypeAlias = Callable[[str], None]
+Batch: TypeAlias = Mapping[Lane, Sequence[Record]]
+
+
+class RunningMapping:
+    """Lives on the event loop; its feed's thread brings records and takes commits."""
+
+    def __init__(
+        self, plan: MappingPlan, *, brokers: str, invoke: Invoke, limits: Limits, report: Report
+    ) -> None:
+        self._plan = plan
+        self._brokers = brokers
+        self._invoke = invoke
+        self._limits = limits
+        self._report = report
+        self._batching = Batching(
+            count=plan.batch_size,
+            event_bytes=limits.event_bytes,
+            window=plan.window,
+            bootstrap=brokers,
+        )
+        self._lanes: dict[int, Lane] = {}
+        self._running: dict[asyncio.Task[None], Batch] = {}
+        self._loop = asyncio.get_running_loop()
+        self._feed = Feed(plan, brokers=brokers, inbox=self, patience=limits.revoke_patience)
+        self._alarm: asyncio.TimerHandle | None = None
+        self._next_commit: asyncio.TimerHandle | None = None
+        self._is_stopping = False
+        self._turns = 0
+        self._batches = self._records = self._failures = 0
+        self._last_error: str | None = None
+
+    def start(self) -> None:
+        self._feed.start()
+
+    async def stop(self, grace: timedelta) -> None:
+        """Give what is in flight its grace, commit what is done, leave the group."""
+        self._is_stopping = True
+        if self._running:
+            await asyncio.wait(self._running, timeout=grace.total_seconds())
+        late = list(self._running)
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
+        for timer in (self._alarm, self._next_commit):
+            if timer:
+                timer.cancel()
+        await self._feed.close(_uncommitted(self._lanes.values()))
+
+    def snapshot(self) -> MappingSnapshot:
+        now = self._loop.time()
+        return MappingSnapshot(
+            function=self._plan.function,
+            topic=self._plan.topic,
+            lag={partition: self._lag(lane) for partition, lane in self._lanes.items()},
+            in_flight=len(self._running),
+            batches=self._batches,
+            records=self._records,
+            failures=self._failures,
+            last_error=self._last_error,
+            backing_off={
+                partition: timedelta(seconds=max(0.0, lane.again_at - now))
+                for partition, lane in self._lanes.items()
+                if lane.failures
+            },
+        )
+
+    def arrived(self, records: Mapping[int, list[Record]]) -> None:
+        now = self._loop.time()
+        for partition, news in records.items():
+            lane = self._lanes.get(partition)
+            if lane is None or lane.is_leaving:
+                continue  # it went to another consumer meanwhile, and these with it
+            lane.append(news, now=now)
+            if not lane.is_paused and lane.is_full(self._limits):
+                lane.is_paused = True
+                self._feed.pause(partition)
+        self._pump()
+
+    def assigned(self, committed: Mapping[int, int | None]) -> None:
+        for partition, offset in committed.items():
+            name = f"{self._plan.topic}-{partition}"
+            self._lanes[partition] = Lane(partition, name=name, committed=offset)
+
+    async def released(self, partitions: Iterable[int]) -> Mapping[int, int]:
+        leaving = [self._lanes[partition] for partition in partitions if partition in self._lanes]
+        for lane in leaving:
+            lane.is_leaving = True
+        if touched := [task for task, batch in self._running.items() if batch.keys() & {*leaving}]:
+            await asyncio.wait(touched, timeout=self._limits.revoke_patience.total_seconds())
+        offsets = _uncommitted(leaving)
+        self.lost(lane.partition for lane in leaving)
+        return offsets
+
+    def lost(self, partitions: Iterable[int]) -> None:
+        for partition in partitions:
+            self._lanes.pop(partition, None)
+
+    def committed(self, offsets: Mapping[int, int | None]) -> None:
+        for partition, offset in offsets.items():
+            if lane := self._lanes.get(partition):
+                if offset is None:
+                    lane.requested = None
+                    self._commit_later()
+                else:
+                    lane.committed = offset
+
+    def troubled(self, sentence: str) -> None:
+        self._last_error = sentence
+        self._report(sentence)
+
+    def _pump(self) -> None:
+        """Start as many batches as there may be, and set the alarm for the next by time."""
+        now = self._loop.time()
+        while not self._is_stopping and len(self._running) < self._plan.pollers:
+            lanes = self._batching.choose(self._lanes.values(), now=now)
+            if not lanes:
+                self._set_alarm()
+                return
+            self._launch(self._batching.collect(lanes, now=now))
+
+    def _launch(self, batch: Batch) -> None:
+        self._turns += 1
+        for lane in batch:
+            lane.is_in_flight = True
+            lane.turn = self._turns
+        task = self._loop.create_task(self._deliver(batch))
+        self._running[task] = batch
+        task.add_done_callback(self._landed)
+
+    def _landed(self, task: asyncio.Task[None]) -> None:
+        for lane in self._running.pop(task):
+            lane.is_in_flight = False
+            if lane.is_paused and lane.is_half_empty(self._limits):
+                lane.is_paused = False
+                self._feed.resume(lane.partition)
+        self._pump()
+
+    def _set_alarm(self) -> None:
+        if self._alarm:
+            self._alarm.cancel()
+        due = self._batching.look_again_at(self._lanes.values())
+        self._alarm = None if due is None else self._loop.call_at(due, self._pump)
+
+    async def _deliver(self, batch: Batch) -> None:
+        event = assemble(self._brokers, {lane.name: taken for lane, taken in batch.items()})
+        try:
+            answer = await self._invoke(self._plan.function, event)
+        except Exception as error:  # noqa: BLE001 - a batch that cannot be given away has failed
+            reason = json.dumps({"errorType": type(error).__name__, "errorMessage": str(error)})
+            answer = Failed(Failure.HANDLER_ERROR, reason.encode())
+        if isinstance(answer, Failed) and answer.failure is Failure.STOPPING:
+            self._is_stopping = True
+        else:
+            self._settle(batch, answer)
+
+    def _settle(self, batch: Batch, answer: Answer) -> None:
+        verdict = verdict_on({lane.name: taken for lane, taken in batch.items()}, answer)
+        self._batches += 1
+        for lane, taken in batch.items():
+            if self._lanes.get(lane.partition) is not lane:
+                continue  # it went to another consumer, which has these records again
+            self._records += len(taken)
+            if lane.name in verdict.again_from:
+                again_from = verdict.again_from[lane.name]
+                now = self._loop.time()
+                self._records -= lane.fail(
+                    taken, again_from=again_from, now=now, limits=self._limits
+                )
+            else:
+                lane.succeed(taken)
+        if verdict.reason:
+            self._failures += 1
+            self._last_error = (
+                f"{self._plan.function} failed on {_places(verdict)}: {verdict.reason}"
+            )
+        self._commit_later()
+
+    def _commit_later(self) -> None:
+        if self._next_commit is None and not self._is_stopping:
+            delay = self._limits.commit_every.total_seconds()
+            self._next_commit = self._loop.call_later(delay, self._commit)
+
+    def _commit(self) -> None:
+        self._next_commit = None
+        offsets: dict[int, int] = {}
+        for lane in self._lanes.values():
+            if lane.done is not None and lane.done != lane.requested and not lane.is_leaving:
+                lane.requested = offsets[lane.partition] = lane.done
+        if offsets:
+            self._feed.commit(offsets)
+
+    def _lag(self, lane: Lane) -> int:
+        first, end = self._feed.bounds(lane.partition) or (0, 0)
+        return max(0, end - (first if lane.committed is None else lane.committed))
+
+
+def _uncommitted(lanes: Iterable[Lane]) -> dict[int, int]:
+    return {
+        lane.partition: lane.done
+        for lane in lanes
+        if lane.done is not None and lane.done != lane.committed
+    }
+
+
+def _places(verdict: Verdict) -> str:
+    return ", ".join(f"{name} from offset {offset}" for name, offset in verdict.again_from.items())
