@@ -1,0 +1,21 @@
+"""What can stop the local platform, each error a sentence for people."""
+
+
+class PlatformError(Exception):
+    """The platform cannot go on: the message says what is wrong and what to do next."""
+
+
+class HomeUnusable(PlatformError):
+    """The folder for the platform's data cannot be used."""
+
+
+class StoreFailed(PlatformError):
+    """A store did not start."""
+
+
+class JarsUnusable(PlatformError):
+    """The broker's jars are missing or are not those of the lock."""
+
+
+class JavaMissing(PlatformError):
+    """No Java that can run the broker was found."""

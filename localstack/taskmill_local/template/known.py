@@ -1,0 +1,124 @@
+"""The tables of what the platform understands: resource types and their properties."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """The properties of a resource type that are obeyed, and those that change nothing here."""
+
+    obeyed: frozenset[str]
+    ignored: frozenset[str] = field(default_factory=frozenset)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.obeyed or name in self.ignored
+
+
+FUNCTION = "AWS::Lambda::Function"
+API = "AWS::ApiGatewayV2::Api"
+STAGE = "AWS::ApiGatewayV2::Stage"
+MAPPING = "AWS::Lambda::EventSourceMapping"
+RULE = "AWS::Events::Rule"
+
+PROPERTIES: Mapping[str, Known] = {
+    FUNCTION: Known(
+        obeyed=frozenset(
+            {
+                "Environment",
+                "Handler",
+                "MemorySize",
+                "PackageType",
+                "ReservedConcurrentExecutions",
+                "Runtime",
+                "Timeout",
+            }
+        ),
+        ignored=frozenset(
+            {
+                "Architectures",
+                "Code",
+                "Description",
+                "FunctionName",
+                "KmsKeyArn",
+                "Layers",
+                "LoggingConfig",
+                "RecursiveLoop",
+                "Role",
+                "Tags",
+                "TracingConfig",
+                "VpcConfig",
+            }
+        ),
+    ),
+    API: Known(
+        obeyed=frozenset({"Body"}),
+        ignored=frozenset({"Description", "FailOnWarnings", "Name", "Tags"}),
+    ),
+    STAGE: Known(
+        obeyed=frozenset({"StageName"}),
+        ignored=frozenset(
+            {
+                "AccessLogSettings",
+                "ApiId",
+                "AutoDeploy",
+                "DefaultRouteSettings",
+                "Description",
+                "RouteSettings",
+                "Tags",
+            }
+        ),
+    ),
+    MAPPING: Known(
+        obeyed=frozenset(
+            {
+                "AmazonManagedKafkaEventSourceConfig",
+                "BatchSize",
+                "Enabled",
+                "FunctionName",
+                "FunctionResponseTypes",
+                "MaximumBatchingWindowInSeconds",
+                "MaximumRecordAgeInSeconds",
+                "MaximumRetryAttempts",
+                "ProvisionedPollerConfig",
+                "SelfManagedKafkaEventSourceConfig",
+                "StartingPosition",
+                "Topics",
+            }
+        ),
+        ignored=frozenset(
+            {
+                "EventSourceArn",
+                "KmsKeyArn",
+                "LoggingConfig",
+                "MetricsConfig",
+                "SelfManagedEventSource",
+                "SourceAccessConfigurations",
+                "Tags",
+            }
+        ),
+    ),
+    RULE: Known(
+        obeyed=frozenset({"ScheduleExpression", "State", "Targets"}),
+        ignored=frozenset({"Description", "Name", "Tags"}),
+    ),
+}
+
+# Resources that a deployment needs and that change nothing on one machine.
+NOT_NEEDED_HERE = frozenset(
+    {
+        "AWS::CloudFormation::Stack",
+        "AWS::CloudWatch::Alarm",
+        "AWS::CloudWatch::Dashboard",
+        "AWS::EC2::SecurityGroup",
+        "AWS::IAM::ManagedPolicy",
+        "AWS::IAM::Policy",
+        "AWS::IAM::Role",
+        "AWS::Lambda::LayerVersion",
+        "AWS::Lambda::Permission",
+        "AWS::Logs::LogGroup",
+        "AWS::S3::Bucket",
+        "AWS::S3::BucketPolicy",
+        "AWS::SecretsManager::Secret",
+    }
+)

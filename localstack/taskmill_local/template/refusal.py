@@ -1,0 +1,19 @@
+"""Collects everything that the platform cannot do, to refuse a template once and completely."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from taskmill_local.errors import PlatformError
+
+
+class TemplateRefused(PlatformError):
+    """The template asks for what the local platform does not know; each complaint says what is."""
+
+    def __init__(self, template: Path, complaints: Iterable[str]) -> None:
+        self.complaints = tuple(complaints)
+        lines = "".join(f"\n  - {complaint}" for complaint in self.complaints)
+        super().__init__(f"the local platform cannot run {template}:{lines}")
+
+
+class Unresolved(Exception):
+    """A value of the template cannot be worked out here; the message says which and why."""

@@ -1,0 +1,169 @@
+"""Works out the intrinsic functions of an expanded template, only for the values that are asked."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from taskmill_local.template.refusal import Unresolved
+
+PSEUDO_PARAMETERS: Mapping[str, str] = {
+    "AWS::Region": "local",
+    "AWS::AccountId": "000000000000",
+    "AWS::Partition": "aws",
+    "AWS::StackName": "taskmill",
+    "AWS::StackId": "arn:aws:cloudformation:local:000000000000:stack/taskmill/local",
+    "AWS::URLSuffix": "amazonaws.com",
+}
+
+
+class _NoValue:
+    """What ``AWS::NoValue`` stands for: the property or list entry is not there at all."""
+
+
+NO_VALUE: Final = _NoValue()
+_FUNCTION = "AWS::Lambda::Function"
+_REFERENCE = re.compile(r"\$\{(!?)([^}]*)\}")
+_DYNAMIC = re.compile(r"\{\{resolve:[^}]*\}\}")
+
+
+def function_arn(name: str) -> str:
+    return f"arn:aws:lambda:local:000000000000:function:{name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Values:
+    """The template's names with their meaning here: only parameters and functions have a value."""
+
+    parameters: Mapping[str, Any]
+    conditions: Mapping[str, Any]
+    mappings: Mapping[str, Any]
+    resources: Mapping[str, Any]
+
+    def resolve(self, value: Any) -> Any:
+        """Return the plain value, or raise ``Unresolved``."""
+        if isinstance(value, list):
+            entries = [self.resolve(entry) for entry in value]
+            return [entry for entry in entries if entry is not NO_VALUE]
+        if isinstance(value, str) and (dynamic := _DYNAMIC.search(value)):
+            raise Unresolved(f"{dynamic[0]} has no value here; take it from a parameter instead")
+        if not isinstance(value, dict):
+            return value
+        if intrinsic := _intrinsic_of(value):
+            return self._call(intrinsic, value[intrinsic])
+        entries_of = {key: self.resolve(entry) for key, entry in value.items()}
+        return {key: entry for key, entry in entries_of.items() if entry is not NO_VALUE}
+
+    def holds(self, condition: str) -> bool:
+        if condition not in self.conditions:
+            raise Unresolved(f"there is no condition {condition}")
+        return bool(self.resolve(self.conditions[condition]))
+
+    def _call(self, intrinsic: str, argument: Any) -> Any:
+        function = _FUNCTIONS.get(intrinsic)
+        if function is None:
+            known = ", ".join(sorted(_FUNCTIONS))
+            raise Unresolved(f"the function {intrinsic} is not known, only {known} are")
+        try:
+            return function(self, argument)
+        except (ValueError, TypeError, KeyError, IndexError) as error:
+            raise Unresolved(f"{intrinsic} is not given what it takes: {argument!r}") from error
+
+    def reference(self, name: str) -> Any:
+        if name == "AWS::NoValue":
+            return NO_VALUE
+        if name in PSEUDO_PARAMETERS:
+            return PSEUDO_PARAMETERS[name]
+        if name in self.parameters:
+            return self.parameters[name]
+        if self.is_function(name):
+            return name
+        raise Unresolved(f"{name} has no value here, only parameters and functions have one")
+
+    def attribute(self, resource: str, attribute: str) -> str:
+        if attribute == "Arn" and self.is_function(resource):
+            return function_arn(resource)
+        raise Unresolved(
+            f"{resource}.{attribute} has no value here, only the Arn of a function has one"
+        )
+
+    def is_function(self, name: str) -> bool:
+        return (self.resources.get(name) or {}).get("Type") == _FUNCTION
+
+
+def _intrinsic_of(value: Mapping[str, Any]) -> str | None:
+    if len(value) != 1:
+        return None
+    (key,) = value
+    is_intrinsic = isinstance(key, str) and (key in {"Ref", "Condition"} or key.startswith("Fn::"))
+    return key if is_intrinsic else None
+
+
+def _sub(values: Values, argument: Any) -> str:
+    text, own = argument if isinstance(argument, list) else (argument, {})
+    names = {name: values.resolve(entry) for name, entry in own.items()}
+
+    def fill(match: re.Match[str]) -> str:
+        is_literal, name = match[1], match[2].strip()
+        if is_literal:
+            return f"${{{match[2]}}}"
+        if name in names:
+            return str(names[name])
+        if "." in name:
+            return values.attribute(*name.split(".", 1))
+        return str(values.reference(name))
+
+    return str(values.resolve(_REFERENCE.sub(fill, text)))
+
+
+def _join(values: Values, argument: Any) -> str:
+    separator, entries = argument
+    return str(separator).join(str(entry) for entry in values.resolve(entries))
+
+
+def _split(values: Values, argument: Any) -> list[str]:
+    separator, text = argument
+    return str(values.resolve(text)).split(separator)
+
+
+def _select(values: Values, argument: Any) -> Any:
+    index, entries = argument
+    return values.resolve(entries)[int(values.resolve(index))]
+
+
+def _if(values: Values, argument: Any) -> Any:
+    condition, then, otherwise = argument
+    return values.resolve(then if values.holds(condition) else otherwise)
+
+
+def _equals(values: Values, argument: Any) -> bool:
+    left, right = (values.resolve(side) for side in argument)
+    return str(left) == str(right)
+
+
+def _not(values: Values, argument: Any) -> bool:
+    (condition,) = argument
+    return not values.resolve(condition)
+
+
+def _find_in_map(values: Values, argument: Any) -> Any:
+    name, first, second = (values.resolve(key) for key in argument)
+    return values.mappings[name][first][second]
+
+
+_Function: TypeAlias = Callable[[Values, Any], Any]
+_FUNCTIONS: Mapping[str, _Function] = {
+    "Condition": lambda values, name: values.holds(name),
+    "Fn::And": lambda values, sides: all(values.resolve(side) for side in sides),
+    "Fn::Equals": _equals,
+    "Fn::FindInMap": _find_in_map,
+    "Fn::GetAtt": lambda values, path: values.attribute(*path),
+    "Fn::If": _if,
+    "Fn::Join": _join,
+    "Fn::Not": _not,
+    "Fn::Or": lambda values, sides: any(values.resolve(side) for side in sides),
+    "Fn::Select": _select,
+    "Fn::Split": _split,
+    "Fn::Sub": _sub,
+    "Ref": lambda values, name: values.reference(name),
+}
