@@ -1,0 +1,25 @@
+"""Finds free ports on the loopback that no client's own end of a connection can take meanwhile."""
+
+import random
+import socket
+from contextlib import ExitStack
+
+# Below the ranges from which systems draw the ports of outgoing connections: otherwise a client
+# that knocks at a server not yet listening may be given that very port and connect to itself.
+_LOWEST, _HIGHEST = 20_000, 31_000
+
+
+def free_ports(count: int) -> tuple[int, ...]:
+    found: list[int] = []
+    with ExitStack() as held:  # all are held until all are found, so that they differ
+        for port in random.sample(range(_LOWEST, _HIGHEST), _HIGHEST - _LOWEST):
+            holder = held.enter_context(socket.socket())
+            holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                holder.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            found.append(port)
+            if len(found) == count:
+                return tuple(found)
+    raise OSError(f"No {count} free ports between {_LOWEST} and {_HIGHEST} on the loopback.")

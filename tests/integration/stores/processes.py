@@ -1,0 +1,10 @@
+"""What tests ask about processes."""
+
+import psutil
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False

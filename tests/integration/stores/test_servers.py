@@ -1,0 +1,99 @@
+"""Each server alone: topics, a reused pid, and a start that fails."""
+
+import asyncio
+import signal
+from datetime import timedelta
+
+import psycopg
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from taskmill_local.errors import StoreFailed
+from taskmill_local.stores.home import HomeLock, prepare_home
+from taskmill_local.stores.java import find_java
+from taskmill_local.stores.kafka import start_kafka
+from taskmill_local.stores.postgres import start_postgres
+from taskmill_local.stores.server import Server
+from taskmill_local.stores.start import External, Stores
+from taskmill_local.stores.topics import TopicPlan, create_topics
+
+GRACE = timedelta(seconds=10)
+
+
+def plan(partitions):
+    return TopicPlan(partitions=partitions, configs={"cleanup.policy": "compact"})
+
+
+def partitions_at(brokers):
+    topics = AdminClient({"bootstrap.servers": brokers}).list_topics(timeout=10).topics
+    return {name: len(topic.partitions) for name, topic in topics.items() if name[0] != "_"}
+
+
+def test_topics_are_created_and_grown_but_never_twice(home):
+    async def scenario():
+        prepare_home(home)
+        server = Server("Kafka", home)
+        try:
+            brokers = await start_kafka(server, find_java())
+            create_topics(brokers, {"grows": plan(1), "shrinks": plan(3)})
+            create_topics(brokers, {"grows": plan(4), "shrinks": plan(2), "new": plan(2)})
+            create_topics(brokers, {"grows": plan(4)})
+            return partitions_at(brokers)
+        finally:
+            await server.stop(GRACE)
+
+    assert asyncio.run(scenario()) == {"grows": 4, "shrinks": 3, "new": 2}
+
+
+def test_postgres_starts_though_the_pid_of_its_last_run_now_belongs_to_another(home):
+    async def start_and_end(number):
+        server = Server("PostgreSQL", home, stop_signal=number)
+        try:
+            dsns = await start_postgres(server, durable=False)
+            with psycopg.connect(dsns.app) as connection:
+                return connection.execute("SHOW synchronous_commit").fetchone()
+        finally:
+            await server.stop(GRACE)
+
+    prepare_home(home)
+    asyncio.run(start_and_end(signal.SIGKILL))
+    pid_file = home / "stores" / "postgresql" / "data" / "postmaster.pid"
+    _, rest = pid_file.read_text().split("\n", 1)
+    pid_file.write_text(f"1\n{rest}")  # whoever that is: it lives
+    assert asyncio.run(start_and_end(signal.SIGINT)) == ("on",)
+
+
+def test_a_store_that_cannot_start_is_told_with_its_log_and_lets_go_of_the_home(home):
+    (home / "stores" / "postgresql" / "data").mkdir(parents=True)
+    elsewhere = External(kafka_brokers="127.0.0.1:1", redis_url="redis://127.0.0.1:1")
+    stores = Stores(home, external=elsewhere, durable=False)
+    with pytest.raises(StoreFailed) as failure:
+        asyncio.run(stores.start(lambda name, words: None))
+    assert str(home / "logs" / "postgresql.log") in str(failure.value)
+    assert "postgres: could not" in str(failure.value) or "not accessible" in str(failure.value)
+    HomeLock(home).release()
+
+
+def test_stores_of_ones_own_are_used_and_their_passwords_are_not_shown(home):
+    told = []
+    external = External.from_environment(
+        {
+            "TASKMILL_KAFKA_BROKERS": "broker:9092",
+            "TASKMILL_REDIS_URL": "rediss://user:secret@cache:6379",
+            "TASKMILL_POSTGRES_DSN": "postgresql://app:secret@ledger:5432/taskmill",
+        }
+    )
+
+    async def scenario():
+        stores = Stores(home, external=external)
+        addresses = await stores.start(lambda name, words: told.append((name, words)))
+        await stores.stop()
+        return addresses
+
+    addresses = asyncio.run(scenario())
+    assert addresses.postgres_owner_dsn == "postgresql://app:secret@ledger:5432/taskmill"
+    assert sorted(told) == [
+        ("Kafka", "external at broker:9092"),
+        ("PostgreSQL", "external at ledger:5432"),
+        ("Valkey", "external at cache:6379"),
+    ]
