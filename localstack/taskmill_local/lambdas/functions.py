@@ -1,0 +1,65 @@
+"""All functions of a template, each with its pool of environments."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+from taskmill_local.lambdas.answer import Answer
+from taskmill_local.lambdas.launch import Launch, RuntimeClient
+from taskmill_local.lambdas.logs import FunctionLog
+from taskmill_local.lambdas.pool import Pool, PoolSnapshot
+from taskmill_local.plan import FunctionPlan
+
+_INIT_LIMIT: Final = timedelta(seconds=10)
+
+
+class Functions:
+    def __init__(  # noqa: PLR0913 - what the platform gives to every function, each named
+        self,
+        plans: Mapping[str, FunctionPlan],
+        *,
+        logs: Path,
+        python_path: Sequence[Path],
+        extra_environment: Mapping[str, str],
+        concurrency_cap: int | Mapping[str, int],
+        client: RuntimeClient | None = None,
+        init_limit: timedelta = _INIT_LIMIT,
+    ) -> None:
+        logs.mkdir(parents=True, exist_ok=True)
+        self._pools = {
+            name: Pool(
+                Launch(
+                    plan=plan,
+                    client=client or RuntimeClient.preferred(),
+                    python_path=tuple(python_path),
+                    extra_environment=extra_environment,
+                    init_limit=init_limit,
+                ),
+                FunctionLog(logs / f"{name}.log"),
+                limit=_limit(plan, concurrency_cap),
+            )
+            for name, plan in plans.items()
+        }
+
+    async def start(self, warm: Mapping[str, int] | None = None) -> None:
+        """Start environments ahead, as many as *warm* says for each function."""
+        pools = [(self._pools[name], environments) for name, environments in (warm or {}).items()]
+        await asyncio.gather(*(pool.warm(environments) for pool, environments in pools))
+
+    async def invoke(self, function: str, event: bytes) -> Answer:
+        """Wait for a free environment and for its answer; what a function does is never raised."""
+        return await self._pools[function].invoke(event)
+
+    async def stop(self, grace: timedelta) -> None:
+        """Refuse new invocations, give running ones *grace*; no process is left at the return."""
+        await asyncio.gather(*(pool.stop(grace) for pool in self._pools.values()))
+
+    def snapshot(self) -> Mapping[str, PoolSnapshot]:
+        return {name: pool.snapshot() for name, pool in self._pools.items()}
+
+
+def _limit(plan: FunctionPlan, cap: int | Mapping[str, int]) -> int:
+    function_cap = cap if isinstance(cap, int) else cap.get(plan.name, plan.concurrency)
+    return min(plan.concurrency, function_cap)

@@ -1,0 +1,3 @@
+"""A function that fails while its module is imported."""
+
+raise RuntimeError("no settings")

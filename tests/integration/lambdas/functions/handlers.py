@@ -1,0 +1,110 @@
+"""Functions that behave, and functions that do not, for the tests of the Lambda emulator."""
+
+import logging
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+calls = 0
+
+
+def echo(event, context):
+    return event
+
+
+def describe(event, context):
+    global calls  # noqa: PLW0603 - what a warm environment keeps is the point
+    calls += 1
+    return {
+        "pid": os.getpid(),
+        "calls": calls,
+        "request_id": context.aws_request_id,
+        "function": context.function_name,
+        "version": context.function_version,
+        "memory_mb": context.memory_limit_in_mb,
+        "arn": context.invoked_function_arn,
+        "log_group": context.log_group_name,
+        "log_stream": context.log_stream_name,
+        "remaining_ms": context.get_remaining_time_in_millis(),
+        "tenant": context.tenant_id,
+        "client": context.client_context,
+        "cwd": str(Path.cwd()),
+        "environment": dict(os.environ),
+    }
+
+
+def wait_for_file(event, context):
+    """Say that it runs by writing one file, and end when another one appears."""
+    Path(event["running"]).write_text(str(os.getpid()))
+    while not Path(event["until"]).exists():
+        time.sleep(0.005)
+    return {"pid": os.getpid()}
+
+
+def fail(event, context):
+    raise ValueError(event["why"])
+
+
+def hang(event, context):
+    time.sleep(60)
+
+
+def leave(event, context):
+    os._exit(event["status"])
+
+
+def kill_itself(event, context):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def take_memory(event, context):
+    hoard = bytearray(event["mb"] * 2**20)
+    time.sleep(60)
+    return len(hoard)
+
+
+def take_memory_in_a_child(event, context):
+    multiprocessing.get_context("fork").Process(target=take_memory, args=(event, None)).start()
+    time.sleep(60)
+
+
+def start_a_child(event, context):
+    child = multiprocessing.get_context("fork").Process(target=time.sleep, args=(60,))
+    child.start()
+    Path(event["pid_file"]).write_text(str(child.pid))
+    os._exit(0)
+
+
+def respond_with(event, context):
+    return "x" * event["bytes"]
+
+
+def raise_a_long_message(event, context):
+    raise ValueError("x" * event["bytes"])
+
+
+def not_json(event, context):
+    return {1, 2, 3}
+
+
+def raw_bytes(event, context):
+    return b"\x00\xffraw"
+
+
+def chatter(event, context):
+    print(event["line"])  # noqa: T201 - what a function prints is the point
+    print(event["line"], file=sys.stderr)  # noqa: T201 - what a function prints is the point
+    logging.getLogger().warning("logged")
+    sys.stdout.write("no end of line")
+
+
+def print_much(event, context):
+    for _ in range(event["times"]):
+        sys.stdout.write(event["text"] * event["repeat"] + event["end"])
+
+
+def ignore_sigterm(event, context):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)

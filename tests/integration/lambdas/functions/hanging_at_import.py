@@ -1,0 +1,5 @@
+"""A function that never gets through its import."""
+
+import time
+
+time.sleep(60)

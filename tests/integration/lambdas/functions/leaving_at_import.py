@@ -1,0 +1,5 @@
+"""A function whose process ends while its module is imported."""
+
+import os
+
+os._exit(7)
