@@ -12,7 +12,7 @@ import psutil
 
 from taskmill_local.lambdas.answer import Failure, Responded
 from tests.integration.lambdas.stage import SECOND, Stage, a_plan, staged, told
-from tests.waiting import eventually_async
+from tests.waiting import eventually, eventually_async
 
 WITHIN = 20.0
 
@@ -226,6 +226,8 @@ def test_a_process_killed_while_idle_costs_nobody_an_error(client, tmp_path):
                 assert await stage.result("echo", number) == number
                 [pid] = stage.snapshot("echo").pids
                 os.kill(pid, signal.SIGKILL)
+                # Blocks the loop on purpose: the platform has not heard of the death yet.
+                eventually(lambda pid=pid: not is_alive(pid), within=WITHIN, reason="it is dead")
                 assert await stage.result("echo", number) == number
             assert stage.snapshot("echo").errors == 0
 
@@ -237,13 +239,21 @@ def test_an_event_that_its_process_never_read_is_given_to_another(client, tmp_pa
         async with staged(a_plan("echo"), logs=tmp_path, client=client) as stage:
             for event in ("small", "x" * 5_000_000):
                 await stage.result("echo")
-                [pid] = stage.snapshot("echo").pids
-                psutil.Process(pid).suspend()
+                await eventually_async(
+                    lambda: not stage.snapshot("echo").busy, within=WITHIN, reason="it is idle"
+                )
+                [process] = map(psutil.Process, stage.snapshot("echo").pids)
+                process.suspend()
+                eventually(
+                    lambda process=process: process.status() == psutil.STATUS_STOPPED,
+                    within=WITHIN,
+                    reason="it is held",
+                )
                 answer = asyncio.create_task(stage.result("echo", event))
                 await eventually_async(
                     lambda: stage.snapshot("echo").busy, within=WITHIN, reason="it is sent"
                 )
-                os.kill(pid, signal.SIGKILL)
+                process.kill()
                 assert await answer == event
             assert stage.snapshot("echo").errors == 0
 

@@ -263,3 +263,23 @@ def test_code_that_is_not_there_is_a_failed_init(client, tmp_path):
     assert failure == Failure.INIT_ERROR
     assert "lost" in message
     assert os.fspath(tmp_path / "nowhere") in message
+
+
+def test_a_function_that_asks_for_another_event_first_is_ended(client, tmp_path):
+    async def run():
+        async with staged(a_plan("ask_again"), logs=tmp_path, client=client) as stage:
+            failure, _, message = await stage.failure("ask_again")
+            assert failure == Failure.EXIT
+            assert message.endswith("asked for the next event without an answer")
+            assert (await stage.failure("ask_again"))[0] == Failure.EXIT
+
+    asyncio.run(run())
+
+
+def test_a_function_cannot_answer_for_another(client, tmp_path):
+    async def run():
+        plan = a_plan("answer_for_another")
+        async with staged(plan, logs=tmp_path, client=client) as stage:
+            assert await stage.result("answer_for_another") == 400
+
+    asyncio.run(run())

@@ -1,5 +1,6 @@
 """Functions that behave, and functions that do not, for the tests of the Lambda emulator."""
 
+import http.client
 import logging
 import multiprocessing
 import os
@@ -108,3 +109,16 @@ def print_much(event, context):
 
 def ignore_sigterm(event, context):
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+def ask_again(event, context):
+    """Do what only the runtime client may: ask for the next event."""
+    api = http.client.HTTPConnection(os.environ["AWS_LAMBDA_RUNTIME_API"])
+    api.request("GET", "/2018-06-01/runtime/invocation/next")
+    return api.getresponse().read().decode()
+
+
+def answer_for_another(event, context):
+    api = http.client.HTTPConnection(os.environ["AWS_LAMBDA_RUNTIME_API"])
+    api.request("POST", "/2018-06-01/runtime/invocation/of-another/response", "{}")
+    return api.getresponse().status

@@ -1,0 +1,29 @@
+"""Waits for conditions, with a deadline and a reason, instead of sleeping."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+
+_GLANCE_SECONDS = 0.02
+
+
+def eventually(condition: Callable[[], object], *, within: float, reason: str) -> None:
+    deadline = time.monotonic() + within
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {within} s: {reason}"
+        time.sleep(_GLANCE_SECONDS)
+
+
+async def eventually_async(
+    condition: Callable[[], Awaitable[object] | object], *, within: float, reason: str
+) -> None:
+    """Wait like `eventually`, for a plain or an async condition, and let the loop run meanwhile."""
+    deadline = time.monotonic() + within
+    while True:
+        met = condition()
+        if isinstance(met, Awaitable):
+            met = await met
+        if met:
+            return
+        assert time.monotonic() < deadline, f"not within {within} s: {reason}"
+        await asyncio.sleep(_GLANCE_SECONDS)
