@@ -44,7 +44,8 @@ def prepare_home(home: Path) -> None:
 
 def _make(folder: Path) -> None:
     if not folder.is_dir():
-        folder.mkdir(parents=True)
+        _make(folder.parent)
+        folder.mkdir()
         # Whatever the umask: as root, PostgreSQL's own account must pass through what we make.
         folder.chmod(0o755)
 

@@ -102,12 +102,18 @@ def _properties(data: Path, port: int, controller_port: int) -> str:
         "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
         "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
     }
-    return "".join(f"{name}={value}\n" for name, value in settings.items())
+    return "".join(f"{name}={_escaped(value)}\n" for name, value in settings.items())
+
+
+def _escaped(value: object) -> str:
+    """Write a value as Java's properties want it: a home may lie in the folder of a Jürgen."""
+    text = str(value).replace("\\", "\\\\")
+    return "".join(letter if letter.isascii() else f"\\u{ord(letter):04x}" for letter in text)
 
 
 def _environment() -> dict[str, str]:
     """Keep JAVA_TOOL_OPTIONS, CLASSPATH and the like away from the broker."""
-    return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
+    return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8"}
 
 
 async def _listens(port: int) -> bool:

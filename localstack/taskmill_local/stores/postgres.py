@@ -1,11 +1,14 @@
 """A PostgreSQL server that trusts who comes over the loopback: a laptop has one user."""
 
+import asyncio
 import os
 import pwd
 import shutil
 import stat
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -31,6 +34,9 @@ _SETTINGS = {
     "timezone": "UTC",
     "log_timezone": "UTC",
 }
+_ORPHANS = "pre-existing shared memory block"
+_ORPHANS_LIMIT = timedelta(seconds=10)
+_GLANCE_SECONDS = 0.2
 _NOT_DURABLE = {"fsync": "off", "full_page_writes": "off"}
 
 
@@ -46,17 +52,27 @@ async def start_postgres(server: Server, *, durable: bool) -> Dsns:
     user = _STAND_IN if os.geteuid() == 0 else None
     _make_folder(server.folder, programs, user)
     await _initialise(server, programs, user, durable=durable)
-    data = server.folder / "data"
-    _disown_reused_pid(data / "postmaster.pid")
     (port,) = free_ports(1)
     settings = _SETTINGS | {"port": str(port)} | ({} if durable else _NOT_DURABLE)
     options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
-    await server.launch(
-        str(programs / "postgres"), "-D", str(data), *options, environment=_environment(), user=user
-    )
-    await server.answered(lambda: _answers(_dsn(_SUPERUSER, port, "postgres")))
+    command = (str(programs / "postgres"), "-D", str(server.folder / "data"), *options)
+    await _launch(server, command, user, _dsn(_SUPERUSER, port, "postgres"))
     await _make_database(_dsn(_SUPERUSER, port, "postgres"))
     return Dsns(owner=_dsn(_OWNER, port), app=_dsn(_APP, port))
+
+
+async def _launch(server: Server, command: tuple[str, ...], user: str | None, dsn: str) -> None:
+    deadline = time.monotonic() + _ORPHANS_LIMIT.total_seconds()
+    while True:
+        _disown_reused_pid(server.folder / "data" / "postmaster.pid")
+        await server.launch(*command, environment=_environment(), user=user)
+        try:
+            return await server.answered(lambda: _answers(dsn))
+        except StoreFailed:
+            # Its children end by themselves after a kill, but only once they look up.
+            if _ORPHANS not in server.last_words() or time.monotonic() > deadline:
+                raise
+        await asyncio.sleep(_GLANCE_SECONDS)
 
 
 def _dsn(role: str, port: int, database: str = _DATABASE) -> str:

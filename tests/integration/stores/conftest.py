@@ -12,5 +12,5 @@ import pytest
 def home() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="taskmill-"))  # pytest's own are closed to others
     folder.chmod(0o755)
-    yield folder / "home"
+    yield folder / "süßes Heim"
     shutil.rmtree(folder)

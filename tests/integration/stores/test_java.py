@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from taskmill_local.errors import JavaMissing
-from taskmill_local.stores.java import find_java
+from taskmill_local.stores.java import Java, find_java
 
 
 @pytest.fixture
@@ -43,3 +43,14 @@ def test_without_any_the_sentence_says_what_to_do(tmp_path, no_bundled_java):
 def test_a_java_that_is_too_old_is_named(tmp_path, no_bundled_java):
     with pytest.raises(JavaMissing, match=r"is Java 11\.0\.2: too old"):
         find_java(java_home(tmp_path, "11.0.2"))
+
+
+@pytest.mark.parametrize(
+    ("version", "flag"), [("17.0.2", "SharedArchiveFile"), ("25.0.2", "AOTCache")]
+)
+def test_what_a_rehearsal_left_is_used_in_the_way_of_the_java(tmp_path, version, flag):
+    java = Java(program=tmp_path / "java", version=version)
+    archive = java.archive_in(tmp_path)
+    assert java.replaying(archive) == ()
+    archive.touch()
+    assert java.replaying(archive)[-1] == f"-XX:{flag}={archive}"

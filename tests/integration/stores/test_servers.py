@@ -1,9 +1,11 @@
 """Each server alone: topics, a reused pid, and a start that fails."""
 
 import asyncio
+import os
 import signal
 from datetime import timedelta
 
+import psutil
 import psycopg
 import pytest
 from confluent_kafka.admin import AdminClient
@@ -16,6 +18,8 @@ from taskmill_local.stores.postgres import start_postgres
 from taskmill_local.stores.server import Server
 from taskmill_local.stores.start import External, Stores
 from taskmill_local.stores.topics import TopicPlan, create_topics
+from tests.integration.stores.processes import is_alive
+from tests.waiting import eventually_async
 
 GRACE = timedelta(seconds=10)
 
@@ -61,6 +65,51 @@ def test_postgres_starts_though_the_pid_of_its_last_run_now_belongs_to_another(h
     _, rest = pid_file.read_text().split("\n", 1)
     pid_file.write_text(f"1\n{rest}")  # whoever that is: it lives
     assert asyncio.run(start_and_end(signal.SIGINT)) == ("on",)
+
+
+def test_postgres_waits_for_the_orphans_of_a_killed_server_to_end(home):
+    async def run(scenario):
+        server = Server("PostgreSQL", home, stop_signal=signal.SIGINT)
+        try:
+            return await scenario(server, await start_postgres(server, durable=False))
+        finally:
+            await server.stop(GRACE)
+
+    async def leave_a_busy_orphan(server, dsns):
+        # Arithmetic never looks up: the process behind this connection notices no death meanwhile.
+        sums = b"SELECT sum(a * b) FROM generate_series(1, 3000) a, generate_series(1, 6000) b"
+        with psycopg.connect(dsns.app) as busy:
+            orphan = psutil.Process(busy.info.backend_pid)
+            busy.pgconn.send_query(sums)
+            await eventually_async(
+                lambda: "SELECT" in " ".join(orphan.cmdline()), within=20, reason="nothing to do"
+            )
+            orphan.parent().kill()
+            busy.close()
+        assert is_alive(orphan.pid)
+
+    async def answer(server, dsns):
+        return dsns
+
+    prepare_home(home)
+    asyncio.run(run(leave_a_busy_orphan))
+    asyncio.run(run(answer))
+
+
+def test_a_server_that_does_not_listen_is_killed_when_its_grace_is_over(home):
+    async def scenario():
+        prepare_home(home)
+        server = Server("Deaf", home)
+        server.folder.mkdir()
+        ready = server.folder / "ready"
+        script = f"trap '' TERM; touch '{ready}'; while :; do sleep 1; done"
+        await server.launch("sh", "-c", script, environment={"PATH": os.defpath})
+        await eventually_async(ready.exists, within=20, reason="the server did not begin")
+        (pid, _) = (home / "stores" / "deaf.pid").read_text().split()
+        await server.stop(timedelta(milliseconds=100))
+        return int(pid)
+
+    assert not is_alive(asyncio.run(scenario()))
 
 
 def test_a_store_that_cannot_start_is_told_with_its_log_and_lets_go_of_the_home(home):
