@@ -126,7 +126,8 @@ class Environment:
         return self._take(request_id, error)
 
     def init_failed(self, body: bytes) -> None:
-        self._verdict = Failed(Failure.INIT_ERROR, body)
+        if self.state is State.STARTING:
+            self._verdict = Failed(Failure.INIT_ERROR, body)
 
     def _take(self, request_id: str, answer: Answer | None) -> bool:
         invocation = self._invocation

@@ -276,10 +276,12 @@ def test_a_function_that_asks_for_another_event_first_is_ended(client, tmp_path)
     asyncio.run(run())
 
 
-def test_a_function_cannot_answer_for_another(client, tmp_path):
+@pytest.mark.parametrize(
+    ("path", "status"), [("invocation/of-another/response", 400), ("init/error", 202)]
+)
+def test_a_function_cannot_speak_out_of_turn(client, tmp_path, path, status):
     async def run():
-        plan = a_plan("answer_for_another")
-        async with staged(plan, logs=tmp_path, client=client) as stage:
-            assert await stage.result("answer_for_another") == 400
+        async with staged(a_plan("post"), logs=tmp_path, client=client) as stage:
+            assert await stage.result("post", {"path": path}) == status
 
     asyncio.run(run())
