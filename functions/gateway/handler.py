@@ -1,0 +1,165 @@
+"""The HTTP API: each route reads its request, makes one call, and tells the answer."""
+
+import random
+from base64 import b64decode
+from http import HTTPStatus
+from typing import Any, TypeAlias
+
+import msgspec
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response, content_types
+from msgspec import Raw
+
+from functions.gateway.listing import cursor_behind, read_filter
+from functions.gateway.presenter import moment, task_as_json, type_as_json
+from functions.gateway.problem import Problem, unavailable, unprocessable
+from functions.gateway.reading import read_task
+from functions.gateway.submitting import Told, submit_batch, submit_one
+from taskmill import bootstrap
+from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.records import TaskView
+from taskmill.domain.task import TaskId
+
+Answer: TypeAlias = Response[str]
+
+app = APIGatewayHttpResolver()
+
+
+def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    log = bootstrap.log("gateway")
+    request_id = event["requestContext"]["requestId"]
+    try:
+        answer = app.resolve(event, context)
+    except Exception:
+        log.exception("request failed", extra={"request_id": request_id})
+        answer = _OUR_FAULT
+    return answer | {"headers": (answer.get("headers") or {}) | {"X-Request-Id": request_id}}
+
+
+@app.post("/v1/tasks")
+def post_task() -> Answer:
+    body = _json_body()
+    if isinstance(body, Problem):
+        return _tell(body)
+    return _tell(submit_one(body, app.current_event.headers.get("idempotency-key")))
+
+
+@app.post("/v1/tasks/batch")
+def post_batch() -> Answer:
+    body = _json_body()
+    return _tell(body if isinstance(body, Problem) else submit_batch(body))
+
+
+@app.get("/v1/tasks/<task_id>")
+def get_task(task_id: str) -> Answer:
+    asked = app.current_event.query_string_parameters
+    include = asked.get("include")
+    if include not in {None, "payload"}:
+        detail = f"include knows 'payload', not {include!r}"
+        return _tell(unprocessable("invalid_request", detail, "include"))
+    found = read_task(task_id, asked.get("wait"))
+    if isinstance(found, Problem):
+        return _tell(found)
+    if include is None:
+        return _tell(Told(HTTPStatus.OK, task_as_json(found)))
+    return _tell(_with_payload(found))
+
+
+def _with_payload(task: TaskView) -> Told | Problem:
+    try:
+        payload = bootstrap.ledger_rows().payload(task.id)
+    except StoreUnavailable:
+        payload = None
+    if payload is None:
+        return unavailable("the ledger cannot tell the payload yet", 1)
+    return Told(HTTPStatus.OK, task_as_json(task) | {"payload": Raw(payload)})
+
+
+@app.get("/v1/tasks")
+def get_tasks() -> Answer:
+    asked = app.current_event.query_string_parameters
+    wanted = read_filter(asked)
+    if isinstance(wanted, Problem):
+        return _tell(wanted)
+    try:
+        page = bootstrap.ledger_rows().page(wanted)
+    except StoreUnavailable as error:
+        return _tell(unavailable(f"lists come from the ledger: {error.store} is away", 2))
+    body = {
+        "tasks": [task_as_json(task) for task in page.tasks],
+        "next_cursor": cursor_behind(page.next, asked) if page.next else None,
+        "as_of": moment(page.as_of_ms) if page.as_of_ms is not None else None,
+    }
+    return _tell(Told(HTTPStatus.OK, body))
+
+
+@app.get("/v1/types")
+def get_types() -> Answer:
+    entries = bootstrap.gateway().catalogue.entries()
+    return _tell(Told(HTTPStatus.OK, {"types": [type_as_json(entry) for entry in entries]}))
+
+
+@app.get("/healthz")
+def get_health() -> Answer:
+    return _tell(Told(HTTPStatus.OK, {"status": "ok"}))
+
+
+@app.get("/readyz")
+def get_readiness() -> Answer:
+    services = bootstrap.gateway()
+    try:
+        services.records.read([_NOBODY])
+        services.log_ends.ends()
+        bootstrap.ledger_rows().applied()
+    except StoreUnavailable as error:
+        return _tell(unavailable(f"{error.store} cannot be reached", 2))
+    return _tell(Told(HTTPStatus.OK, {"status": "ready"}))
+
+
+_NOBODY = TaskId("00000000-0000-7000-8000-000000000000")
+
+
+def _json_body() -> bytes | Problem:
+    event = app.current_event
+    media = (event.headers.get("content-type") or "").partition(";")[0].strip().lower()
+    encoding = (event.headers.get("content-encoding") or "identity").lower()
+    if media != "application/json" or encoding != "identity":
+        detail = "send JSON as it is: Content-Type: application/json, without Content-Encoding"
+        return Problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", detail)
+    body = event.body or ""
+    return b64decode(body) if event.is_base64_encoded else body.encode("utf-8", "surrogatepass")
+
+
+def _tell(told: Told | Problem) -> Answer:
+    if isinstance(told, Problem):
+        return _tell_problem(told)
+    headers: dict[str, str | list[str]] = {}
+    if told.status is HTTPStatus.ACCEPTED:
+        headers["Location"] = f"/v1/tasks/{told.body['id']}"
+    return Response(
+        told.status, content_types.APPLICATION_JSON, _as_text(told.body), headers=headers
+    )
+
+
+def _tell_problem(problem: Problem) -> Answer:
+    headers: dict[str, str | list[str]] = {}
+    if problem.retry_after_seconds is not None:
+        jitter = random.randint(0, 1)  # noqa: S311 - it only spreads repeats
+        headers["Retry-After"] = str(problem.retry_after_seconds + jitter)
+    return Response(
+        problem.status, "application/problem+json", _as_text(problem.as_json()), headers=headers
+    )
+
+
+def _as_text(body: dict[str, Any]) -> str:
+    return msgspec.json.encode(body).decode()
+
+
+_OUR_FAULT = {
+    "statusCode": 500,
+    "headers": {"Content-Type": "application/problem+json"},
+    "body": _as_text(
+        Problem(
+            HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error", "this is our fault, and logged"
+        ).as_json()
+    ),
+}

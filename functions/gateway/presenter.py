@@ -1,0 +1,61 @@
+"""How a task looks to a client."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from taskmill.domain.catalogue import TypeEntry
+from taskmill.domain.records import TaskView
+from taskmill.domain.task import Millis
+
+
+def task_as_json(task: TaskView) -> dict[str, Any]:
+    about = task.about
+    shown: dict[str, Any] = {
+        "id": task.id,
+        "type": about.type,
+        "tenant": about.tenant,
+        "status": task.status,
+        "attempt": task.attempt,
+        "max_attempts": about.max_attempts,
+        "losses": task.losses,
+        "generation": task.generation,
+        "created_at": moment(about.created_at_ms),
+        "metadata": about.metadata,
+        "payload_size": about.payload_size,
+    }
+    if about.idempotency_key is not None:
+        shown["idempotency_key"] = about.idempotency_key
+    if task.started_at_ms is not None:
+        shown["started_at"] = moment(task.started_at_ms)
+        shown["wait_ms"] = max(task.started_at_ms - about.created_at_ms, 0)
+    return shown | _ending_as_json(task)
+
+
+def _ending_as_json(task: TaskView) -> dict[str, Any]:
+    ending = task.ending
+    if ending is None:
+        return {}
+    shown: dict[str, Any] = {"finished_at": moment(ending.finished_at_ms)}
+    if task.started_at_ms is not None:
+        shown["duration_ms"] = max(ending.finished_at_ms - task.started_at_ms, 0)
+    if task.result is not None:
+        shown["result"] = task.result
+    if ending.reason is not None:
+        shown["reason"] = ending.reason
+        shown["error"] = {"class": ending.error_class, "message": ending.error_message}
+    return shown
+
+
+def type_as_json(entry: TypeEntry) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "title": entry.title,
+        "schema": entry.schema,
+        "defaults": entry.defaults,
+        "limits": {"timeout_seconds": entry.function_timeout_seconds},
+    }
+
+
+def moment(at_ms: Millis) -> str:
+    at = datetime.fromtimestamp(at_ms / 1000, UTC)
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,51 @@
+"""A refusal in a form that people and programs can read: problem+json."""
+
+from dataclasses import dataclass
+from http import HTTPStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong, where (a JSON pointer), and what to do."""
+
+    status: HTTPStatus
+    type: str
+    detail: str
+    field: str | None = None
+    retry_after_seconds: int | None = None
+
+    def as_json(self) -> dict[str, object]:
+        told: dict[str, object] = {
+            "type": self.type,
+            "title": self.status.phrase,
+            "status": int(self.status),
+            "detail": self.detail,
+        }
+        if self.field is not None:
+            told["field"] = self.field
+        return told
+
+
+def bad_request(detail: str) -> Problem:
+    return Problem(HTTPStatus.BAD_REQUEST, "bad_request", detail)
+
+
+def unprocessable(kind: str, detail: str, field: str | None = None) -> Problem:
+    return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, kind, detail, field)
+
+
+def too_large(kind: str, detail: str, field: str | None = None) -> Problem:
+    return Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, kind, detail, field)
+
+
+def unavailable(detail: str, retry_after_seconds: int) -> Problem:
+    return Problem(
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "unavailable",
+        detail,
+        retry_after_seconds=retry_after_seconds,
+    )
+
+
+def not_found(task_id: str) -> Problem:
+    return Problem(HTTPStatus.NOT_FOUND, "not_found", f"there is no task {task_id}")

@@ -1,0 +1,77 @@
+"""Reads one task, at once or when it has ended."""
+
+import re
+from datetime import timedelta
+from typing import assert_never
+
+from functions.gateway.problem import Problem, not_found, unavailable, unprocessable
+from taskmill import bootstrap
+from taskmill.domain.records import TaskView
+from taskmill.domain.retention import in_ms
+from taskmill.domain.task import TaskId
+from taskmill.usecases.find_task import Finding, Nowhere, Unsure, find_task
+
+LONGEST_WAIT_SECONDS = 25.0
+_FIRST_LOOK = timedelta(milliseconds=20)
+_RAREST_LOOK = timedelta(milliseconds=200)
+_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[78][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+
+
+def read_task(given_id: str, wait: str | None) -> TaskView | Problem:
+    span = _span(wait)
+    if isinstance(span, Problem):
+        return span
+    if not _ID.fullmatch(given_id):
+        return not_found(given_id)
+    return _told(given_id, _find_ended(TaskId(given_id), span))
+
+
+def _span(text: str | None) -> timedelta | Problem:
+    if text is None:
+        return timedelta()
+    if not re.fullmatch(r"\d{1,3}(\.\d{1,3})?", text) or float(text) > LONGEST_WAIT_SECONDS:
+        detail = f"wait is a number of seconds from 0 to {LONGEST_WAIT_SECONDS:g}"
+        return unprocessable("invalid_request", detail, "wait")
+    return timedelta(seconds=float(text))
+
+
+def _find_ended(task_id: TaskId, span: timedelta) -> Finding:
+    """Look until the task has ended or the time is over; only a part of us may wait so."""
+    found = _find(task_id)
+    if not span or not _is_awaited(found):
+        return found
+    with bootstrap.gateway().waiters.place() as has_place:
+        end_ms = bootstrap.clock() + in_ms(span)
+        rest = _FIRST_LOOK
+        while has_place and _is_awaited(found) and bootstrap.clock() < end_ms:
+            bootstrap.pause(rest)
+            rest = min(rest * 1.5, _RAREST_LOOK)
+            found = _find(task_id)
+    return found
+
+
+def _is_awaited(found: Finding) -> bool:
+    return isinstance(found, TaskView) and not found.status.is_final
+
+
+def _find(task_id: TaskId) -> Finding:
+    services = bootstrap.gateway()
+    return find_task(
+        task_id,
+        records=services.records,
+        ledger=bootstrap.ledger_rows,
+        log_ends=services.log_ends,
+        pause=bootstrap.pause,
+    )
+
+
+def _told(given_id: str, found: Finding) -> TaskView | Problem:
+    match found:
+        case TaskView():
+            return found
+        case Nowhere():
+            return not_found(given_id)
+        case Unsure(why):
+            return unavailable(f"the task cannot be told now: {why}", 1)
+        case _:
+            assert_never(found)

@@ -1,0 +1,93 @@
+"""Reads JSON strictly: what two readers could take differently is refused."""
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+DEEPEST = 32
+LONGEST_INTEGER = 4_300
+_DUBIOUS_ESCAPE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
+
+
+class NotJson(Exception):
+    """The body is not JSON that everyone reads alike; the message says where it fails."""
+
+
+def read(body: bytes) -> Any:
+    """Return the value of *body*, or raise `NotJson`."""
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise NotJson(f"the body is not UTF-8: {error.reason} at byte {error.start}") from error
+    try:
+        value = json.loads(
+            text,
+            object_pairs_hook=_object,
+            parse_constant=_no_constant,
+            parse_float=_float,
+            parse_int=_int,
+        )
+    except json.JSONDecodeError as error:
+        raise NotJson(f"the body is not JSON: {error.msg} at character {error.pos}") from error
+    except RecursionError as error:
+        raise NotJson(_TOO_DEEP) from error
+    _check(value, 0, has_dubious_text=bool(_DUBIOUS_ESCAPE.search(body)) or b"\x00" in body)
+    return value
+
+
+_TOO_DEEP = f"the body is nested deeper than {DEEPEST} levels"
+
+
+def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        seen: set[str] = set()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))
+        raise NotJson(f"the key {twice!r} stands twice in one object")
+    return members
+
+
+def _no_constant(name: str) -> Any:
+    raise NotJson(f"{name} is not JSON")
+
+
+def _float(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise NotJson(f"the number {text[:40]} is too large")
+    return number
+
+
+def _int(text: str) -> int:
+    if len(text) > LONGEST_INTEGER:
+        raise NotJson(f"an integer has {len(text)} digits; the limit is {LONGEST_INTEGER}")
+    return int(text)
+
+
+def _check(value: Any, depth: int, *, has_dubious_text: bool) -> None:
+    if isinstance(value, str):
+        if has_dubious_text:
+            _check_text(value)
+        return
+    if not isinstance(value, dict | list):
+        return
+    if depth == DEEPEST:
+        raise NotJson(_TOO_DEEP)
+    if isinstance(value, dict):
+        for name, member in value.items():
+            _check(name, depth, has_dubious_text=has_dubious_text)
+            _check(member, depth + 1, has_dubious_text=has_dubious_text)
+        return
+    for member in value:
+        _check(member, depth + 1, has_dubious_text=has_dubious_text)
+
+
+def _check_text(text: str) -> None:
+    if "\x00" in text:
+        raise NotJson("a string holds a NUL character")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise NotJson("a string holds half a surrogate pair") from error

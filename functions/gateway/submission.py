@@ -1,0 +1,162 @@
+"""Turns a request body into submissions, or says what is wrong and where."""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+
+from functions.gateway.problem import Problem, too_large, unprocessable
+from taskmill.domain.catalogue import TypeEntry
+from taskmill.domain.naming import fingerprint
+from taskmill.domain.submission import Submission
+from taskmill.ports import Catalogue
+
+PAYLOAD_BYTES = 262_144
+METADATA_BYTES = 1_024
+METADATA_ENTRIES = 32
+LONGEST_KEY = 255
+BATCH_TASKS = 1_000
+BATCH_BYTES = 5 * 1024 * 1024
+
+NOT_YET = (
+    "payload_ref",
+    "priority",
+    "delay_seconds",
+    "run_at",
+    "expires_at",
+    "retry",
+    "concurrency_key",
+    "rate_key",
+    "cost",
+    "fairness_key",
+    "ordering_key",
+)
+_PRINTABLE = re.compile(r"[\x20-\x7e]+")
+
+
+class _Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    type: Annotated[str, Meta(min_length=1, max_length=128)]
+    payload: Any = msgspec.field(default_factory=dict)
+    idempotency_key: str | UnsetType = UNSET
+    max_attempts: Annotated[int, Meta(ge=1, le=100)] | UnsetType = UNSET
+    timeout_seconds: Annotated[float, Meta(ge=0.1, le=800)] | UnsetType = UNSET
+    metadata: dict[str, str] = {}
+
+
+def read_submission(
+    given: Any, header_key: str | None, catalogue: Catalogue
+) -> Submission | Problem:
+    """Return the submission that *given* (a JSON value) asks for, or the first problem."""
+    request = _request(given)
+    if isinstance(request, Problem):
+        return request
+    entry = catalogue.entry(request.type)
+    if entry is None:
+        return _unknown_type(request.type, catalogue)
+    key = _key(request, header_key)
+    if isinstance(key, Problem):
+        return key
+    payload = Raw(msgspec.json.encode(request.payload))
+    problem = (
+        _metadata_problem(request.metadata)
+        or _timeout_problem(request, entry)
+        or _payload_problem(request, payload, catalogue)
+    )
+    return problem or _submission(given, request, entry, payload, key)
+
+
+def _request(given: Any) -> _Request | Problem:
+    if not isinstance(given, dict):
+        return unprocessable("invalid_request", "a task is a JSON object", "")
+    for name in NOT_YET:
+        if name in given:
+            return unprocessable(
+                "not_supported_yet", f"{name} is not supported yet: leave it out", f"/{name}"
+            )
+    try:
+        return msgspec.convert(given, _Request)
+    except msgspec.ValidationError as error:
+        return _misfit(str(error))
+
+
+_PATH = re.compile(r" - at `\$(?P<path>[^`]*)`$")
+_UNKNOWN_FIELD = re.compile(r"unknown field `(?P<name>.*)`")
+
+
+def _misfit(message: str) -> Problem:
+    """Name the field of a validation error, as a JSON pointer."""
+    found = _PATH.search(message)
+    path = found["path"] if found else ""
+    unknown = _UNKNOWN_FIELD.search(message)
+    steps = re.findall(r"[^.\[\]]+", path) + ([unknown["name"]] if unknown else [])
+    detail = message[: found.start()] if found else message
+    pointer = "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in steps)
+    return unprocessable("invalid_request", detail, pointer)
+
+
+def _unknown_type(name: str, catalogue: Catalogue) -> Problem:
+    known = ", ".join(entry.name for entry in catalogue.entries())
+    detail = f"no worker takes tasks of type {name!r}; the deployed types are: {known}"
+    return unprocessable("unknown_type", detail, "/type")
+
+
+def _key(request: _Request, header_key: str | None) -> str | Problem | None:
+    given = [key for key in (request.idempotency_key, header_key) if isinstance(key, str)]
+    if len(set(given)) > 1:
+        detail = "the header Idempotency-Key and the field idempotency_key differ"
+        return unprocessable("invalid_request", detail, "/idempotency_key")
+    for key in given:
+        if len(key) > LONGEST_KEY or not _PRINTABLE.fullmatch(key):
+            detail = f"an idempotency key has 1 to {LONGEST_KEY} characters of printable ASCII"
+            return unprocessable("invalid_request", detail, "/idempotency_key")
+    return given[0] if given else None
+
+
+def _metadata_problem(metadata: Mapping[str, str]) -> Problem | None:
+    size = sum(len(name.encode()) + len(value.encode()) for name, value in metadata.items())
+    if len(metadata) > METADATA_ENTRIES or size > METADATA_BYTES:
+        detail = (
+            f"metadata has {len(metadata)} entries and {size} bytes;"
+            f" the limits are {METADATA_ENTRIES} and {METADATA_BYTES}"
+        )
+        return unprocessable("invalid_request", detail, "/metadata")
+    return None
+
+
+def _timeout_problem(request: _Request, entry: TypeEntry) -> Problem | None:
+    wanted = request.timeout_seconds
+    if isinstance(wanted, float) and wanted > entry.function_timeout_seconds:
+        detail = (
+            f"the worker of {entry.name!r} itself ends after"
+            f" {entry.function_timeout_seconds:g} s: ask for no more"
+        )
+        return unprocessable("invalid_request", detail, "/timeout_seconds")
+    return None
+
+
+def _payload_problem(request: _Request, payload: Raw, catalogue: Catalogue) -> Problem | None:
+    size = len(bytes(payload))
+    if size > PAYLOAD_BYTES:
+        detail = f"the payload has {size} bytes; the limit is {PAYLOAD_BYTES}"
+        return too_large("payload_too_large", detail, "/payload")
+    misfit = catalogue.misfit(request.type, request.payload)
+    if misfit is not None:
+        return unprocessable("invalid_payload", misfit.why, f"/payload{misfit.pointer}")
+    return None
+
+
+def _submission(
+    given: Mapping[str, Any], request: _Request, entry: TypeEntry, payload: Raw, key: str | None
+) -> Submission:
+    attempts, timeout = request.max_attempts, request.timeout_seconds
+    return Submission(
+        type=entry.name,
+        payload=payload,
+        idempotency_key=key,
+        max_attempts=entry.defaults.max_attempts if attempts is UNSET else attempts,
+        timeout_seconds=entry.defaults.timeout_seconds if timeout is UNSET else timeout,
+        metadata=request.metadata,
+        fingerprint=fingerprint(given),
+    )

@@ -1,0 +1,106 @@
+"""Submits one task or many, and tells each receipt."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, assert_never
+
+from functions.gateway import strict_json
+from functions.gateway.presenter import task_as_json
+from functions.gateway.problem import Problem, bad_request, too_large, unavailable, unprocessable
+from functions.gateway.submission import BATCH_BYTES, BATCH_TASKS, read_submission
+from taskmill import bootstrap
+from taskmill.domain.submission import (
+    Accepted,
+    KeyReused,
+    NotTaken,
+    Receipt,
+    ReplayOf,
+    Submission,
+)
+from taskmill.usecases.submit import submit
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An answer that is not a problem."""
+
+    status: HTTPStatus
+    body: dict[str, Any]
+
+
+def submit_one(body: bytes, header_key: str | None) -> Told | Problem:
+    given = _read(body)
+    if isinstance(given, Problem):
+        return given
+    submission = read_submission(given, header_key, bootstrap.gateway().catalogue)
+    if isinstance(submission, Problem):
+        return submission
+    return _tell(_submit([submission])[0])
+
+
+def submit_batch(body: bytes) -> Told | Problem:
+    if len(body) > BATCH_BYTES:
+        detail = f"the request has {len(body)} bytes; the limit is {BATCH_BYTES}"
+        return too_large("request_too_large", detail)
+    given = _read(body)
+    if isinstance(given, Problem):
+        return given
+    tasks = given.get("tasks") if isinstance(given, dict) and set(given) == {"tasks"} else None
+    if not isinstance(tasks, list) or not 1 <= len(tasks) <= BATCH_TASKS:
+        detail = f'a batch is {{"tasks": [ … 1 to {BATCH_TASKS:,} tasks … ]}} and nothing else'
+        return unprocessable("invalid_request", detail, "/tasks")
+    catalogue = bootstrap.gateway().catalogue
+    return _tell_batch([read_submission(one, None, catalogue) for one in tasks])
+
+
+def _read(body: bytes) -> Any:
+    try:
+        return strict_json.read(body)
+    except strict_json.NotJson as error:
+        return bad_request(str(error))
+
+
+def _submit(submissions: Sequence[Submission]) -> list[Receipt]:
+    services = bootstrap.gateway()
+    now = bootstrap.clock()
+    return submit(
+        [one.as_envelope(now=now, entropy=bootstrap.entropy()) for one in submissions],
+        admission=services.admission,
+        bus=services.bus,
+        records=services.records,
+        ledger=bootstrap.ledger_rows,
+    )
+
+
+def _tell(receipt: Receipt) -> Told | Problem:
+    match receipt:
+        case Accepted(task, is_deferred):
+            mark = {"dedupe": "deferred"} if is_deferred else {}
+            return Told(HTTPStatus.ACCEPTED, task_as_json(task) | mark)
+        case ReplayOf(task):
+            return Told(HTTPStatus.OK, task_as_json(task) | {"replayed": True})
+        case KeyReused(task_id):
+            detail = f"another request came before under this key: its task is {task_id}"
+            return unprocessable("idempotency_key_reused", detail, "/idempotency_key")
+        case NotTaken(is_unknown=True):
+            return unavailable("it may have been taken: repeat it with the same key", 1)
+        case NotTaken():
+            return unavailable("it was not taken: repeat it", 1)
+        case _:
+            assert_never(receipt)
+
+
+def _tell_batch(read: Sequence[Submission | Problem]) -> Told:
+    receipts = iter(_submit([one for one in read if isinstance(one, Submission)]))
+    told = [one if isinstance(one, Problem) else _tell(next(receipts)) for one in read]
+    refused = sum(isinstance(one, Problem) for one in told)
+    results = [_result(index, one) for index, one in enumerate(told)]
+    body = {"results": results, "accepted": len(told) - refused, "refused": refused}
+    return Told(HTTPStatus.OK, body)
+
+
+def _result(index: int, told: Told | Problem) -> dict[str, Any]:
+    if isinstance(told, Problem):
+        return {"index": index, "status": int(told.status), "error": told.as_json()}
+    return {"index": index, "status": int(told.status), "task": told.body}

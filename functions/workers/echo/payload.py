@@ -1,0 +1,18 @@
+"""What a client sends to `echo`: something to say, and how to behave."""
+
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+Reason = Annotated[str, Meta(max_length=1000)]
+
+
+class Echo(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Comes back as it is, unless it says otherwise."""
+
+    say: Any = None
+    sleep_seconds: Annotated[float, Meta(ge=0, le=800)] = 0.0
+    retry: Reason | None = None
+    discard: Reason | None = None
+    crash: Reason | None = None
+    answer_bytes: Annotated[int, Meta(ge=0, le=10_000_000)] = 0

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Checks that the lock files answer to pyproject.toml, and resolve on every platform we name.
+set -euo pipefail
+uv=$1
+
+compile() {
+  "$uv" pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+    --no-emit-index-url --no-header --no-annotate pyproject.toml "$@"
+}
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+for lock in "requirements-dev.lock --group dev" "requirements.lock --group local" "shared/requirements.txt"; do
+  read -r file groups <<<"$lock"
+  # shellcheck disable=SC2086 # the groups are words
+  compile $groups --constraint requirements-dev.lock -o "$scratch/lock" 
+  if ! cmp -s "$scratch/lock" "$file"; then
+    echo "$file is not what pyproject.toml asks for: run 'make lock'" >&2
+    exit 1
+  fi
+done
+for platform in x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu aarch64-apple-darwin x86_64-apple-darwin; do
+  "$uv" pip install --quiet --dry-run --require-hashes --only-binary :all: \
+    --python-platform "$platform" --target "$scratch/$platform" -r requirements.lock \
+    || { echo "requirements.lock does not resolve on $platform" >&2; exit 1; }
+done

@@ -1,0 +1,53 @@
+"""What a template asks the platform to run, as plain values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionPlan:
+    name: str
+    handler: str
+    code: Path
+    timeout: timedelta
+    memory_mb: int
+    concurrency: int
+    environment: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoutePlan:
+    method: str
+    path: str
+    function: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MappingPlan:
+    """A Kafka event-source mapping: which topic feeds which function, and how."""
+
+    name: str
+    function: str
+    topic: str
+    group: str
+    batch_size: int
+    window: timedelta
+    pollers: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RulePlan:
+    name: str
+    function: str
+    expression: str
+    event: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    functions: Mapping[str, FunctionPlan]
+    routes: tuple[RoutePlan, ...]
+    mappings: tuple[MappingPlan, ...]
+    rules: tuple[RulePlan, ...]

@@ -1,0 +1,1 @@
+"""The layer: what every function of the queue shares."""

@@ -1,0 +1,100 @@
+"""The log on Kafka: parcels out, acknowledged by all replicas before anything counts."""
+
+from collections.abc import Iterable, Sequence
+from itertools import count, groupby
+from operator import attrgetter
+from typing import Any
+
+from kafka import KafkaProducer
+from kafka.errors import KafkaError
+
+from taskmill.domain import topics, wire
+from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.facts import Fact
+from taskmill.domain.lease import Position
+from taskmill.domain.task import Envelope
+
+STORE = "Kafka"
+API_VERSION = (3, 9)
+SECONDS_TO_PUBLISH = 5.0
+"""Below the length of a lease: nothing that was decided may still be published after it."""
+
+
+class KafkaBus:
+    """Builds its producer on first use, and a new one after any failure.
+
+    An idempotent producer that failed or timed out once may stay stuck for good.
+    """
+
+    def __init__(self, brokers: str) -> None:
+        self._brokers = brokers
+        self._producer: Any = None
+        self._unacknowledged: list[Any] = []
+        self._turn = count()
+
+    def send_pending(self, envelopes: Sequence[Envelope]) -> None:
+        self._send(topics.PENDING, wire.parcels_of_tasks(envelopes))
+
+    def send_work(self, envelopes: Sequence[Envelope]) -> None:
+        by_type = attrgetter("type")
+        for task_type, members in groupby(sorted(envelopes, key=by_type), key=by_type):
+            self._send(topics.worker(task_type), wire.parcels_of_tasks(list(members)))
+
+    def send_facts(self, facts: Sequence[Fact]) -> None:
+        self._send(topics.EVENTS, wire.parcels_of_facts(facts))
+
+    def send_undecodable(self, value: bytes | None, at: Position, reason: str) -> None:
+        headers = [
+            ("reason", reason.encode()),
+            ("topic", at.topic.encode()),
+            ("partition", str(at.partition).encode()),
+            ("offset", str(at.offset).encode()),
+        ]
+        self._send(topics.DLQ, [value or b""], headers)
+
+    def _send(
+        self, topic: str, values: Iterable[bytes], headers: Sequence[tuple[str, bytes]] = ()
+    ) -> None:
+        try:
+            producer = self._connected()
+            partitions = len(producer.partitions_for(topic))
+            for value in values:
+                partition = next(self._turn) % partitions
+                future = producer.send(topic, value, partition=partition, headers=list(headers))
+                self._unacknowledged.append(future)
+        except (KafkaError, OSError, AssertionError) as error:
+            raise self._failed(error) from error
+
+    def flush(self) -> None:
+        """Wait until everything sent is acknowledged, or raise."""
+        futures, self._unacknowledged = self._unacknowledged, []
+        try:
+            for future in futures:
+                future.get(timeout=SECONDS_TO_PUBLISH)
+        except (KafkaError, OSError) as error:
+            raise self._failed(error) from error
+
+    def _failed(self, error: Exception) -> StoreUnavailable:
+        producer, self._producer = self._producer, None
+        self._unacknowledged = []
+        if producer is not None:
+            producer.close(timeout=0)
+        return StoreUnavailable(STORE, str(error) or type(error).__name__)
+
+    def _connected(self) -> Any:
+        if self._producer is None:
+            in_ms = int(SECONDS_TO_PUBLISH * 1000)
+            self._producer = KafkaProducer(
+                bootstrap_servers=self._brokers,
+                api_version=API_VERSION,
+                acks="all",
+                enable_idempotence=True,
+                linger_ms=0,
+                batch_size=1_000_000,
+                max_request_size=2 * 1024 * 1024,
+                max_block_ms=in_ms - 1000,
+                request_timeout_ms=in_ms - 1000,
+                delivery_timeout_ms=in_ms,
+                connections_max_idle_ms=60_000,
+            )
+        return self._producer

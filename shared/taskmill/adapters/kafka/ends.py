@@ -1,0 +1,41 @@
+"""How far the log reaches, asked of Kafka."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kafka import KafkaConsumer, TopicPartition
+from kafka.errors import KafkaError
+
+from taskmill.adapters.kafka.bus import API_VERSION, STORE
+from taskmill.domain import topics
+from taskmill.domain.errors import StoreUnavailable
+
+
+class KafkaLogEnds:
+    def __init__(self, brokers: str) -> None:
+        self._brokers = brokers
+        self._consumer: Any = None
+
+    def ends(self) -> Mapping[tuple[str, int], int]:
+        """Return the end offset of each partition that feeds the ledger's tasks."""
+        try:
+            return self._ask()
+        except (KafkaError, OSError) as error:
+            self._consumer = None
+            raise StoreUnavailable(STORE, str(error) or type(error).__name__) from error
+
+    def _ask(self) -> Mapping[tuple[str, int], int]:
+        if self._consumer is None:
+            self._consumer = KafkaConsumer(
+                bootstrap_servers=self._brokers,
+                api_version=API_VERSION,
+                group_id=None,
+                request_timeout_ms=4000,
+            )
+        places = [
+            TopicPartition(topic, partition)
+            for topic in (topics.PENDING, topics.EVENTS)
+            for partition in self._consumer.partitions_for_topic(topic) or ()
+        ]
+        found = self._consumer.end_offsets(places)
+        return {(place.topic, place.partition): end for place, end in found.items()}

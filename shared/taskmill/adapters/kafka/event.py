@@ -1,0 +1,38 @@
+"""The event of a Kafka mapping: records in, the partial response out."""
+
+from base64 import b64decode
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from taskmill.domain.lease import Position
+from taskmill.domain.log import LogRecord
+from taskmill.domain.task import Millis
+
+
+def records_of(event: Mapping[str, Any]) -> list[LogRecord]:
+    """Return the records of a mapping's event, in the order of each partition."""
+    return [_record(record) for line in event["records"].values() for record in line]
+
+
+def _record(record: Mapping[str, Any]) -> LogRecord:
+    value = record.get("value")  # a tombstone has null, or no value at all
+    return LogRecord(
+        position=Position(record["topic"], record["partition"], record["offset"]),
+        at_ms=Millis(record.get("timestamp") or 0),
+        value=None if value is None else b64decode(value),
+        headers={
+            name: bytes(octet & 0xFF for octet in octets)  # they come signed
+            for header in record.get("headers") or ()
+            for name, octets in header.items()
+        },
+    )
+
+
+def failures(positions: Iterable[Position]) -> dict[str, Any]:
+    """Return the response that makes these records come again, and no others."""
+    return {
+        "batchItemFailures": [
+            {"itemIdentifier": {"partition": f"{at.topic}-{at.partition}", "offset": at.offset}}
+            for at in sorted(positions)
+        ]
+    }

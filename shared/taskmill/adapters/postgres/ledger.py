@@ -1,0 +1,54 @@
+"""The ledger, as the recorder writes it: one transaction for a batch, safe to repeat."""
+
+from operator import attrgetter
+from typing import Any
+
+import msgspec
+import psycopg
+
+from taskmill.adapters.postgres import queries
+from taskmill.adapters.postgres.connection import Database
+from taskmill.domain.errors import LedgerRefused
+from taskmill.domain.projection import LedgerBatch, Row
+
+_encode = msgspec.json.encode
+
+
+class PostgresLedger:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._upsert = queries.load("upsert_tasks")
+        self._append = queries.load("append_facts")
+        self._quarantine = queries.load("quarantine_record")
+        self._apply = queries.load("apply_position")
+
+    def record(self, batch: LedgerBatch) -> None:
+        """Write *batch* whole, or nothing of it."""
+        try:
+            with self._database.transaction() as connection, connection.pipeline():
+                self._write(connection, batch)
+        except (psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError) as error:
+            raise LedgerRefused(str(error)) from error
+
+    def _write(self, connection: psycopg.Connection[Any], batch: LedgerBatch) -> None:
+        if batch.rows:
+            rows = sorted(batch.rows, key=attrgetter("id"))  # one order for all: no deadlock
+            connection.execute(self._upsert, {"rows": _encode([_flat(row) for row in rows])})
+        if batch.history:
+            connection.execute(self._append, {"history": _encode(batch.history)})
+        for record in batch.quarantined:
+            connection.execute(self._quarantine, msgspec.structs.asdict(record))
+        for run in batch.applied:
+            connection.execute(self._apply, msgspec.structs.asdict(run))
+
+
+def _flat(row: Row) -> dict[str, Any]:
+    """Return the columns of *row*; JSON values go in a list, so that a null stays a value."""
+    columns = msgspec.structs.asdict(row)
+    body = columns.pop("body")
+    if columns["result"] is not None:
+        columns["result"] = [columns["result"]]
+    if body is not None:
+        columns |= msgspec.structs.asdict(body)
+        columns["payload"] = [columns["payload"]]
+    return columns

@@ -1,0 +1,98 @@
+"""The ledger, for readers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from taskmill.adapters.postgres import queries
+from taskmill.adapters.postgres.connection import Database
+from taskmill.domain.lease import Ending
+from taskmill.domain.listing import After, Page, TaskFilter
+from taskmill.domain.records import TaskView
+from taskmill.domain.task import About, Millis, Status, TaskId
+
+
+class PostgresRows:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._find = queries.load("find_task")
+        self._payload = queries.load("find_payload")
+        self._list = queries.load("list_tasks")
+        self._applied = queries.load("read_applied")
+
+    def find(self, task_id: TaskId) -> TaskView | None:
+        rows = self._database.fetch(self._find, {"id": task_id})
+        return _view(rows[0]) if rows else None
+
+    def fingerprint(self, task_id: TaskId) -> str | None:
+        rows = self._database.fetch(self._find, {"id": task_id})
+        return rows[0]["fingerprint"] if rows else None
+
+    def payload(self, task_id: TaskId) -> bytes | None:
+        rows = self._database.fetch(self._payload, {"id": task_id})
+        return rows[0]["payload"].encode() if rows else None
+
+    def page(self, wanted: TaskFilter) -> Page:
+        rows = self._database.fetch(self._list, _asked(wanted))
+        as_of = [row["as_of_ms"] for row in self._database.fetch(self._applied, {})]
+        views = [_view(row) for row in rows[: wanted.limit]]
+        has_more = len(rows) > wanted.limit
+        last = views[-1] if views and has_more else None
+        return Page(
+            tasks=views,
+            next=After(last.about.created_at_ms, last.id) if last else None,
+            as_of_ms=max(as_of, default=None),
+        )
+
+    def applied(self) -> Mapping[tuple[str, int], int]:
+        rows = self._database.fetch(self._applied, {})
+        return {(row["topic"], row["partition"]): row["position"] for row in rows}
+
+
+def _asked(wanted: TaskFilter) -> dict[str, Any]:
+    return {
+        "tenant": wanted.tenant,
+        "type": wanted.type,
+        "status": wanted.status,
+        "metadata": msgspec.json.encode(wanted.metadata).decode(),
+        "created_after_ms": wanted.created_after_ms,
+        "created_before_ms": wanted.created_before_ms,
+        "after_ms": wanted.after.created_at_ms if wanted.after else None,
+        "after_id": wanted.after.id if wanted.after else None,
+        "limit": wanted.limit + 1,  # one more tells whether there is a next page
+    }
+
+
+def _view(row: Mapping[str, Any]) -> TaskView:
+    return TaskView(
+        id=TaskId(row["id"]),
+        about=About(
+            type=row["type"],
+            tenant=row["tenant"],
+            idempotency_key=row["idempotency_key"],
+            created_at_ms=row["created_at_ms"],
+            max_attempts=row["max_attempts"],
+            payload_size=row["payload_size"],
+            metadata=msgspec.json.decode(row["metadata"]),
+        ),
+        status=Status(row["status"]),
+        generation=row["generation"],
+        attempt=row["attempt"],
+        losses=row["losses"],
+        started_at_ms=row["started_at_ms"],
+        ending=_ending(row),
+        result=Raw(row["result"].encode()) if row["result"] is not None else None,
+    )
+
+
+def _ending(row: Mapping[str, Any]) -> Ending | None:
+    if row["finished_at_ms"] is None:
+        return None
+    return Ending(
+        finished_at_ms=Millis(row["finished_at_ms"]),
+        reason=row["reason"],
+        error_class=row["error_class"],
+        error_message=row["error_message"],
+    )

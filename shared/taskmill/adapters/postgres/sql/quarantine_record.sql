@@ -1,0 +1,12 @@
+-- Keep a record that was never a task. Its place in the log is its name: told twice, kept once.
+INSERT INTO quarantine (topic, partition, "offset", member, reason, value, at)
+VALUES (
+    %(topic)s,
+    %(partition)s,
+    %(offset)s,
+    %(member)s,
+    %(reason)s,
+    %(value)s,
+    to_timestamp(%(at_ms)s / 1000.0)
+)
+ON CONFLICT DO NOTHING;

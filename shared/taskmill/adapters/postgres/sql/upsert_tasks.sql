@@ -1,0 +1,131 @@
+-- Fold rows into the ledger. Told again, late or in another order, they lead to the same row:
+-- what stands further in life decides the state, and a body fills the gap that waits for it.
+INSERT INTO tasks AS known (
+    id, tenant, type, status, generation, turn, rank, token, attempt, losses,
+    started_at, finished_at, due_at, result, reason, error_class, error_message,
+    submission, submitted, fingerprint, idempotency_key, payload, payload_size, metadata,
+    max_attempts, timeout_seconds, created_at
+)
+SELECT
+    told.id,
+    told.tenant,
+    told.type,
+    told.status,
+    told.generation,
+    told.turn,
+    told.rank,
+    told.token,
+    told.attempt,
+    told.losses,
+    to_timestamp(told.started_at_ms / 1000.0),
+    to_timestamp(told.finished_at_ms / 1000.0),
+    to_timestamp(told.due_at_ms / 1000.0),
+    told.result -> 0,
+    told.reason,
+    told.error_class,
+    told.error_message,
+    told.submission,
+    told.submitted,
+    told.fingerprint,
+    told.idempotency_key,
+    told.payload -> 0,
+    told.payload_size,
+    told.metadata,
+    told.max_attempts,
+    told.timeout_seconds,
+    to_timestamp(told.created_at_ms / 1000.0)
+FROM json_to_recordset(%(rows)s::json) AS told (
+    id uuid,
+    tenant text,
+    type text,
+    status text,
+    generation bigint,
+    turn integer,
+    rank smallint,
+    token bigint,
+    attempt integer,
+    losses integer,
+    started_at_ms double precision,
+    finished_at_ms double precision,
+    due_at_ms double precision,
+    result json,
+    reason text,
+    error_class text,
+    error_message text,
+    submission text,
+    submitted bigint,
+    fingerprint text,
+    idempotency_key text,
+    payload json,
+    payload_size integer,
+    metadata jsonb,
+    max_attempts integer,
+    timeout_seconds double precision,
+    created_at_ms double precision
+)
+ORDER BY told.id
+ON CONFLICT (id) DO UPDATE SET
+    status = by_standing(known.standing, known.status, excluded.standing, excluded.status),
+    turn = by_standing(known.standing, known.turn, excluded.standing, excluded.turn),
+    rank = by_standing(known.standing, known.rank, excluded.standing, excluded.rank),
+    attempt = by_standing(known.standing, known.attempt, excluded.standing, excluded.attempt),
+    finished_at = by_standing(known.standing, known.finished_at, excluded.standing, excluded.finished_at),
+    due_at = by_standing(known.standing, known.due_at, excluded.standing, excluded.due_at),
+    result = by_standing(known.standing, known.result, excluded.standing, excluded.result),
+    reason = by_standing(known.standing, known.reason, excluded.standing, excluded.reason),
+    error_class = by_standing(known.standing, known.error_class, excluded.standing, excluded.error_class),
+    error_message = by_standing(known.standing, known.error_message, excluded.standing, excluded.error_message),
+    generation = GREATEST(known.generation, excluded.generation),
+    token = GREATEST(known.token, excluded.token),
+    losses = CASE
+        WHEN excluded.generation = known.generation THEN GREATEST(known.losses, excluded.losses)
+        WHEN excluded.generation > known.generation THEN excluded.losses
+        ELSE known.losses
+    END,
+    started_at = CASE
+        WHEN excluded.generation <> known.generation
+            THEN by_generation(
+                known.generation, known.started_at, excluded.generation, excluded.started_at
+            )
+        WHEN excluded.standing > known.standing THEN COALESCE(excluded.started_at, known.started_at)
+        ELSE COALESCE(known.started_at, excluded.started_at)
+    END,
+    submission = by_generation(
+        known.generation, known.submission, excluded.generation, excluded.submission
+    ),
+    submitted = by_generation(
+        known.generation, known.submitted, excluded.generation, excluded.submitted
+    ),
+    fingerprint = by_generation(
+        known.generation, known.fingerprint, excluded.generation, excluded.fingerprint
+    ),
+    idempotency_key = by_generation(
+        known.generation, known.idempotency_key, excluded.generation, excluded.idempotency_key
+    ),
+    payload = by_generation(known.generation, known.payload, excluded.generation, excluded.payload),
+    payload_size = by_generation(
+        known.generation, known.payload_size, excluded.generation, excluded.payload_size
+    ),
+    metadata = by_generation(
+        known.generation, known.metadata, excluded.generation, excluded.metadata
+    ),
+    max_attempts = by_generation(
+        known.generation, known.max_attempts, excluded.generation, excluded.max_attempts
+    ),
+    timeout_seconds = by_generation(
+        known.generation, known.timeout_seconds, excluded.generation, excluded.timeout_seconds
+    ),
+    created_at = by_generation(
+        known.generation, known.created_at, excluded.generation, excluded.created_at
+    )
+WHERE
+    excluded.standing > known.standing
+    OR excluded.token > known.token
+    OR (
+        excluded.generation = known.generation
+        AND (
+            (known.submission IS NULL AND excluded.submission IS NOT NULL)
+            OR (known.started_at IS NULL AND excluded.started_at IS NOT NULL)
+            OR excluded.losses > known.losses
+        )
+    );

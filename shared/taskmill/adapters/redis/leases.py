@@ -1,0 +1,162 @@
+"""Leases in Redis: claim, extend, settle."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from taskmill.adapters.redis import scripts
+from taskmill.adapters.redis.keys import ShardKeys, shard_keys
+from taskmill.adapters.redis.session import Call, Session, Word
+from taskmill.domain import wire
+from taskmill.domain.admission import Cold
+from taskmill.domain.lease import (
+    GRACE_AFTER_DEADLINE,
+    LEASE,
+    Beat,
+    Claim,
+    ClaimAnswer,
+    Claimed,
+    Forgotten,
+    Held,
+    Lease,
+    Refused,
+    SettleAnswer,
+    Settled,
+    Settlement,
+    Stale,
+    Suspect,
+)
+from taskmill.domain.retention import ADOPTION_AGE, KEY_WINDOW, UNKEYED_RECORD, in_ms
+from taskmill.domain.task import Envelope, Millis, TaskId, about
+
+
+class RedisLeases:
+    def __init__(
+        self,
+        session: Session,
+        *,
+        shards: int,
+        lease: timedelta = LEASE,
+        window: timedelta = KEY_WINDOW,
+        adoption_age: timedelta = ADOPTION_AGE,
+    ) -> None:
+        self._session = session
+        self._shards = shards
+        self._lease = in_ms(lease)
+        self._window = in_ms(window)
+        self._adoption_age = in_ms(adoption_age)
+        self._claim = scripts.load("claim_turn")
+        self._extend = scripts.load("extend_lease")
+        self._settle = scripts.load("settle_turn")
+
+    def claim(self, claims: Sequence[Claim]) -> Sequence[ClaimAnswer]:
+        answers = self._session.call(self._claim, [self._claim_call(one) for one in claims])
+        return [_claim_answer(answer) for answer in answers]
+
+    def _claim_call(self, claim: Claim) -> Call:
+        envelope = claim.envelope
+        keys = self._keys(envelope.id)
+        return [keys.marker, keys.record(envelope.id), keys.lifetimes], [
+            envelope.id,
+            envelope.generation,
+            envelope.turn,
+            envelope.attempt,
+            str(claim.source),
+            claim.process,
+            self._lease,
+            in_ms(claim.timeout + GRACE_AFTER_DEADLINE),
+            "1" if claim.alone else "",
+            self._adoption_age,
+            *_description(envelope),
+        ]
+
+    def extend(self, leases: Sequence[Lease]) -> Sequence[Beat]:
+        calls: list[Call] = []
+        for lease in leases:
+            keys = self._keys(lease.id)
+            calls.append(
+                (
+                    [keys.marker, keys.record(lease.id)],
+                    [lease.generation, lease.turn, lease.token, self._lease],
+                )
+            )
+        return [_BEATS[answer] for answer in self._session.call(self._extend, calls)]
+
+    def settle(self, settlements: Sequence[Settlement]) -> Sequence[SettleAnswer]:
+        answers = self._session.call(self._settle, [self._settle_call(one) for one in settlements])
+        return [_settle_answer(answer) for answer in answers]
+
+    def _settle_call(self, settlement: Settlement) -> Call:
+        envelope = settlement.envelope
+        keys = self._keys(envelope.id)
+        record = keys.record(envelope.id)
+        return [keys.marker, record, keys.due, keys.owed, keys.lifetimes], [
+            envelope.id,
+            envelope.generation,
+            envelope.turn,
+            settlement.token,
+            settlement.status,
+            wire.encode(settlement.facts),
+            wire.encode(settlement.ending) if settlement.ending else "",
+            settlement.result or "",
+            *_next_turn(settlement),
+            self._window,
+            in_ms(UNKEYED_RECORD),
+            self._adoption_age,
+            *_description(envelope),
+        ]
+
+    def _keys(self, task_id: TaskId) -> ShardKeys:
+        return shard_keys(task_id, self._shards)
+
+
+def _next_turn(settlement: Settlement) -> tuple[Word, ...]:
+    following = settlement.next
+    if following is None:
+        return "", "", ""
+    return following.attempt, following.due_at_ms, wire.encode(following.owed)
+
+
+def _description(envelope: Envelope) -> tuple[Word, ...]:
+    """Return what a record is made of when it is missing."""
+    return (
+        envelope.submission,
+        envelope.submitted or envelope.generation,
+        envelope.fingerprint,
+        "1" if envelope.idempotency_key else "",
+        wire.encode(about(envelope)),
+    )
+
+
+_BEATS = {b"HELD": Beat.HELD, b"LOST": Beat.LOST, b"COLD": Beat.COLD}
+
+
+def _claim_answer(answer: Any) -> ClaimAnswer:
+    match answer:
+        case [b"CLAIMED", token, losses, started, lost]:
+            return Claimed(
+                token=int(token),
+                losses=int(losses),
+                started_at_ms=Millis(int(started)),
+                lost=int(lost) if lost else None,
+            )
+        case [b"SUSPECT"]:
+            return Suspect()
+        case [b"HELD"]:
+            return Held()
+        case [b"REFUSED", facts]:
+            return Refused(wire.open_fact_list(facts))
+        case [b"FORGOTTEN"]:
+            return Forgotten()
+        case _:
+            return Cold()
+
+
+def _settle_answer(answer: Any) -> SettleAnswer:
+    match answer:
+        case [b"SETTLED", facts]:
+            return Settled(wire.open_fact_list(facts))
+        case [b"STALE", _]:
+            return Stale()
+        case _:
+            return Cold()

@@ -1,0 +1,101 @@
+#!lua
+--[[
+  Give the right to run a turn to one record of the log.
+
+  KEYS[1]   the shard's marker
+  KEYS[2]   the task's record
+  KEYS[3]   the shard's lifetimes
+  ARGV[1]   run id of the server, as the connection knows it
+  ARGV[2]   task id
+  ARGV[3]   generation
+  ARGV[4]   turn
+  ARGV[5]   attempt
+  ARGV[6]   source: topic|partition|offset|index of the envelope in line
+  ARGV[7]   process that asks
+  ARGV[8]   length of a lease (ms)
+  ARGV[9]   latest end of the lease, counted from its start (ms)
+  ARGV[10]  "1" when nothing else runs in the process
+  ARGV[11]  age up to which a generation without a record is adopted (ms)
+  ARGV[12]  submission
+  ARGV[13]  generation of the submission
+  ARGV[14]  fingerprint of the request
+  ARGV[15]  "1" when the id comes from a key, else ""
+  ARGV[16]  what readers want to know (JSON)
+
+  Returns {answer, …}
+    COLD                                  the shard forgot, or may have; nothing was changed
+    CLAIMED, token, losses, started, lost the lease; lost: the token it took over from, or ""
+    SUSPECT                               a loss hangs on it: claim it alone; nothing was changed
+    HELD                                  a living lease of the same record, or of nobody known
+    REFUSED, facts                        another record's, or over: publish these facts, drop it
+    FORGOTTEN                             no record, and too old to be adopted
+]]
+if redis.call("GET", KEYS[1]) ~= ARGV[1] then
+  return {"COLD"}
+end
+local time = redis.call("TIME")
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local record = redis.call(
+  "HMGET", KEYS[2], "generation", "turn", "status", "token", "lease_until", "source", "process",
+  "losses", "dropped", "last")
+local generation, turn = tonumber(ARGV[3]), tonumber(ARGV[4])
+local known = tonumber(record[1])
+local status, token, source = record[3], tonumber(record[4] or 0), record[6] or ""
+local last = record[10] or ""
+
+if known and generation < known then
+  return {"REFUSED", last}
+end
+if not known and generation + tonumber(ARGV[11]) < now then
+  return {"FORGOTTEN"}
+end
+
+local losses, lost, dropped = 0, "", ""
+if known == generation then
+  local is_final = status == "succeeded" or status == "dead" or status == "cancelled"
+  if is_final or turn < tonumber(record[2]) then
+    return {"REFUSED", last}
+  end
+  losses = tonumber(record[8] or 0)
+  if turn == tonumber(record[2]) then
+    dropped = record[9] or ""
+  end
+  if record[5] and turn == tonumber(record[2]) then
+    local lives = tonumber(record[5]) > now
+    local is_same_process = source == ARGV[6] and record[7] == ARGV[7]
+    if lives and source ~= "" and source ~= ARGV[6] then
+      redis.call("HSET", KEYS[2], "dropped", dropped .. " " .. ARGV[6])
+      return {"REFUSED", last}
+    end
+    if lives and not is_same_process then
+      return {"HELD"}
+    end
+    if source ~= ARGV[6] and string.find(dropped .. " ", " " .. ARGV[6] .. " ", 1, true) then
+      return {"REFUSED", last}
+    end
+    if source ~= "" and not is_same_process then
+      losses = losses + 1
+      lost = record[4]
+    end
+  end
+  if losses > 0 and ARGV[10] ~= "1" then
+    return {"SUSPECT"}
+  end
+else
+  redis.call("DEL", KEYS[2])
+  redis.call("ZREM", KEYS[3], ARGV[2])
+  redis.call("HSET", KEYS[2],
+    "generation", ARGV[3], "submitted", ARGV[13], "submission", ARGV[12],
+    "fingerprint", ARGV[14], "keyed", ARGV[15], "about", ARGV[16])
+end
+
+local fresh = string.format("%.0f", math.max(token + 1, time[1] * 1000000 + time[2]))
+local started = string.format("%.0f", now)
+redis.call("HSET", KEYS[2],
+  "status", "running", "turn", ARGV[4], "attempt", ARGV[5], "token", fresh,
+  "lease_until", string.format("%.0f", now + tonumber(ARGV[8])),
+  "lease_limit", string.format("%.0f", now + tonumber(ARGV[9])),
+  "source", ARGV[6], "process", ARGV[7], "losses", tostring(losses),
+  "dropped", dropped, "started_at", started)
+redis.call("PERSIST", KEYS[2])
+return {"CLAIMED", fresh, tostring(losses), started, lost}

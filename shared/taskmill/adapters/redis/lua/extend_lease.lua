@@ -1,0 +1,36 @@
+#!lua
+--[[
+  Keep a lease alive, with its token.
+
+  KEYS[1]  the shard's marker
+  KEYS[2]  the task's record
+  ARGV[1]  run id of the server, as the connection knows it
+  ARGV[2]  generation
+  ARGV[3]  turn
+  ARGV[4]  token
+  ARGV[5]  length of a lease (ms)
+
+  Returns
+    COLD  the shard forgot, or may have; nothing was changed
+    HELD  the lease is the caller's and lives on
+    LOST  the turn is another's or is over
+]]
+if redis.call("GET", KEYS[1]) ~= ARGV[1] then
+  return "COLD"
+end
+local time = redis.call("TIME")
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local record = redis.call(
+  "HMGET", KEYS[2], "generation", "turn", "status", "token", "lease_limit")
+local is_final = record[3] == "succeeded" or record[3] == "dead" or record[3] == "cancelled"
+if record[1] ~= ARGV[2] or record[2] ~= ARGV[3] or is_final
+  or tonumber(ARGV[4]) < tonumber(record[4] or 0) then
+  return "LOST"
+end
+local latest = now + tonumber(ARGV[5])
+if record[5] then
+  latest = math.min(latest, tonumber(record[5]))
+end
+redis.call("HSET", KEYS[2],
+  "status", "running", "token", ARGV[4], "lease_until", string.format("%.0f", latest))
+return "HELD"

@@ -1,0 +1,24 @@
+#!lua
+--[[
+  Remove the record of a finished task that has outlived its window.
+
+  KEYS[1]  the shard's marker
+  KEYS[2]  the task's record
+  KEYS[3]  the shard's lifetimes
+  ARGV[1]  run id of the server, as the connection knows it
+  ARGV[2]  task id
+
+  Returns 1 when it is gone, 0 when it lives on
+]]
+if redis.call("GET", KEYS[1]) ~= ARGV[1] then
+  return 0
+end
+local time = redis.call("TIME")
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local expires = redis.call("ZSCORE", KEYS[3], ARGV[2])
+if not expires or tonumber(expires) > now then
+  return 0
+end
+redis.call("DEL", KEYS[2])
+redis.call("ZREM", KEYS[3], ARGV[2])
+return 1

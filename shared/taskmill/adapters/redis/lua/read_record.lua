@@ -1,0 +1,24 @@
+#!lua flags=no-writes
+--[[
+  Tell what a reader may know of a task.
+
+  KEYS[1]  the shard's marker
+  KEYS[2]  the task's record
+  ARGV[1]  run id of the server, as the connection knows it
+
+  Returns {"COLD"} when the shard forgot, or may have; {} without a record; else
+  {about, status, generation, attempt, losses, started, ending, result}, each or ""
+]]
+if redis.call("GET", KEYS[1]) ~= ARGV[1] then
+  return {"COLD"}
+end
+local record = redis.call(
+  "HMGET", KEYS[2], "about", "status", "generation", "attempt", "losses", "started_at", "ending",
+  "result")
+if not record[1] then
+  return {}
+end
+for index = 1, 8 do
+  record[index] = record[index] or ""
+end
+return record

@@ -1,0 +1,83 @@
+#!lua
+--[[
+  End a turn: with the end of its generation, or with the next turn, owed at its time.
+
+  KEYS[1]   the shard's marker
+  KEYS[2]   the task's record
+  KEYS[3]   the shard's due set
+  KEYS[4]   the bytes of the due entries
+  KEYS[5]   the shard's lifetimes
+  ARGV[1]   run id of the server, as the connection knows it
+  ARGV[2]   task id
+  ARGV[3]   generation
+  ARGV[4]   turn
+  ARGV[5]   token
+  ARGV[6]   status that the turn leads to
+  ARGV[7]   the facts that tell it (JSON)
+  ARGV[8]   how the generation ended (JSON), or ""
+  ARGV[9]   result (JSON), or ""
+  ARGV[10]  attempt of the next turn, or ""
+  ARGV[11]  when the next turn is due (ms), or ""
+  ARGV[12]  bytes of the next turn's due entry, or ""
+  ARGV[13]  how long a key is kept after submission (ms)
+  ARGV[14]  how long the record of an unkeyed task is kept after its end (ms)
+  ARGV[15]  age up to which a generation without a record is adopted (ms)
+  ARGV[16]  submission
+  ARGV[17]  generation of the submission
+  ARGV[18]  fingerprint of the request
+  ARGV[19]  "1" when the id comes from a key, else ""
+  ARGV[20]  what readers want to know (JSON)
+
+  Returns {answer, facts}
+    COLD     the shard forgot, or may have; nothing was changed
+    SETTLED  it stands, now or from a call before: publish these facts
+    STALE    the turn is another's or is over; nothing was changed
+]]
+if redis.call("GET", KEYS[1]) ~= ARGV[1] then
+  return {"COLD", ""}
+end
+local time = redis.call("TIME")
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local record = redis.call(
+  "HMGET", KEYS[2], "generation", "turn", "status", "token", "settled", "last", "submitted", "keyed")
+local token = tonumber(ARGV[5])
+
+if record[1] then
+  if record[1] ~= ARGV[3] then
+    return {"STALE", ""}
+  end
+  if record[5] == ARGV[4] .. "|" .. ARGV[5] then
+    return {"SETTLED", record[6]}
+  end
+  local is_final = record[3] == "succeeded" or record[3] == "dead" or record[3] == "cancelled"
+  if is_final or record[2] ~= ARGV[4] or token < tonumber(record[4]) then
+    return {"STALE", ""}
+  end
+elseif tonumber(ARGV[3]) + tonumber(ARGV[15]) < now then
+  return {"STALE", ""}
+else
+  redis.call("HSET", KEYS[2],
+    "generation", ARGV[3], "submitted", ARGV[17], "submission", ARGV[16],
+    "fingerprint", ARGV[18], "keyed", ARGV[19], "about", ARGV[20], "losses", "0")
+  record[7], record[8] = ARGV[17], ARGV[19]
+end
+
+redis.call("HDEL", KEYS[2], "dropped", "lease_until", "lease_limit", "source", "process")
+redis.call("HSET", KEYS[2],
+  "status", ARGV[6], "token", ARGV[5], "settled", ARGV[4] .. "|" .. ARGV[5], "last", ARGV[7])
+if ARGV[11] ~= "" then
+  local turn = string.format("%.0f", tonumber(ARGV[4]) + 1)
+  local member = ARGV[2] .. "|" .. ARGV[3] .. "|" .. turn .. "|turn"
+  redis.call("HSET", KEYS[2], "turn", turn, "attempt", ARGV[10])
+  redis.call("ZADD", KEYS[3], ARGV[11], member)
+  redis.call("HSET", KEYS[4], member, ARGV[12])
+  return {"SETTLED", ARGV[7]}
+end
+redis.call("HSET", KEYS[2], "ending", ARGV[8], "result", ARGV[9])
+if record[8] == "1" then
+  local expires = math.max(now, tonumber(record[7]) + tonumber(ARGV[13]))
+  redis.call("ZADD", KEYS[5], expires, ARGV[2])
+else
+  redis.call("PEXPIRE", KEYS[2], ARGV[14])
+end
+return {"SETTLED", ARGV[7]}

@@ -1,0 +1,26 @@
+#!lua
+--[[
+  Take what is due for publication: each entry is held, and due again when its taker dies.
+
+  KEYS[1]  the shard's marker
+  KEYS[2]  the shard's due set
+  KEYS[3]  the bytes of the due entries
+  ARGV[1]  run id of the server, as the connection knows it
+  ARGV[2]  how many at the most
+  ARGV[3]  how long the taker has for publishing (ms)
+
+  Returns a flat list: entry, bytes, entry, bytes …; {"COLD"} when the shard forgot, or may have
+]]
+if redis.call("GET", KEYS[1]) ~= ARGV[1] then
+  return {"COLD"}
+end
+local time = redis.call("TIME")
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local taken = {}
+for _, member in ipairs(
+  redis.call("ZRANGE", KEYS[2], "-inf", now, "BYSCORE", "LIMIT", "0", ARGV[2])) do
+  redis.call("ZADD", KEYS[2], now + tonumber(ARGV[3]), member)
+  taken[#taken + 1] = member
+  taken[#taken + 1] = redis.call("HGET", KEYS[3], member) or ""
+end
+return taken

@@ -1,0 +1,20 @@
+#!lua
+--[[
+  Take one of the places for requests that wait; a place whose holder died is free again.
+
+  KEYS[1]  the places
+  ARGV[1]  the holder's own word
+  ARGV[2]  how many places there are
+  ARGV[3]  how long a place is held at the most (ms)
+
+  Returns 1 with a place, 0 without
+]]
+local time = redis.call("TIME")
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call("ZREMRANGEBYSCORE", KEYS[1], "-inf", now)
+if redis.call("ZCARD", KEYS[1]) >= tonumber(ARGV[2]) then
+  return 0
+end
+redis.call("ZADD", KEYS[1], now + tonumber(ARGV[3]), ARGV[1])
+redis.call("PEXPIRE", KEYS[1], ARGV[3])
+return 1

@@ -1,0 +1,50 @@
+"""The records in Redis, for readers."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from taskmill.adapters.redis import scripts
+from taskmill.adapters.redis.keys import shard_keys
+from taskmill.adapters.redis.session import Call, Session
+from taskmill.domain import wire
+from taskmill.domain.admission import Cold
+from taskmill.domain.lease import Ending
+from taskmill.domain.records import Absent, Reading, TaskView
+from taskmill.domain.task import Millis, Status, TaskId
+
+
+class RedisRecords:
+    def __init__(self, session: Session, *, shards: int) -> None:
+        self._session = session
+        self._shards = shards
+        self._read = scripts.load("read_record")
+
+    def read(self, ids: Sequence[TaskId]) -> Sequence[Reading]:
+        calls: list[Call] = []
+        for task_id in ids:
+            keys = shard_keys(task_id, self._shards)
+            calls.append(([keys.marker, keys.record(task_id)], []))
+        answers = self._session.call(self._read, calls)
+        return [_reading(task_id, answer) for task_id, answer in zip(ids, answers, strict=True)]
+
+
+def _reading(task_id: TaskId, answer: Any) -> Reading:
+    if answer == [b"COLD"]:
+        return Cold()
+    if not answer:
+        return Absent()
+    about, status, generation, attempt, losses, started, ending, result = answer
+    return TaskView(
+        id=task_id,
+        about=wire.open_about(about),
+        status=Status(status.decode()),
+        generation=int(generation),
+        attempt=int(attempt),
+        losses=int(losses or 0),
+        started_at_ms=Millis(int(started)) if started else None,
+        ending=msgspec.json.decode(ending, type=Ending) if ending else None,
+        result=Raw(result) if result else None,
+    )

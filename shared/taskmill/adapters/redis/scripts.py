@@ -1,0 +1,17 @@
+"""Loads the scripts: one command of the queue per file in `lua/`."""
+
+from dataclasses import dataclass
+from hashlib import sha1
+from importlib import resources
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    source: bytes
+    sha: str
+
+
+def load(name: str) -> Script:
+    """Return the script in ``lua/<name>.lua``."""
+    source = resources.files(__package__).joinpath("lua", f"{name}.lua").read_bytes()
+    return Script(source, sha1(source, usedforsecurity=False).hexdigest())

@@ -1,0 +1,118 @@
+"""One connection to Redis that knows the run id of its server and pipelines script calls."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any, TypeAlias
+
+from redis import Redis
+from redis.connection import ConnectionInterface
+from redis.exceptions import NoScriptError, RedisError, ResponseError
+
+from taskmill.adapters.redis.scripts import Script
+from taskmill.domain.errors import StoreUnavailable
+
+Word: TypeAlias = str | bytes | int
+Call: TypeAlias = tuple[Sequence[str], Sequence[Word]]
+"""The keys of a script call, and its arguments behind the run id."""
+
+STORE = "Redis"
+SECONDS_TO_CONNECT = 1.0
+SECONDS_TO_ANSWER = 2.0
+
+
+class Session:
+    """Calls scripts; the run id in each call is the one of the connection that carries it.
+
+    redis-py reconnects behind its caller's back. Here a lost connection is an error of the call,
+    so that a restarted server is never taken for the one that was asked before.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._pool = Redis.from_url(
+            url,
+            socket_connect_timeout=SECONDS_TO_CONNECT,
+            socket_timeout=SECONDS_TO_ANSWER,
+            retry=None,
+            protocol=2,
+        ).connection_pool
+        self._lock = Lock()
+        self._connection: ConnectionInterface | None = None
+        self._run_id = b""
+
+    def call(self, script: Script, calls: Sequence[Call]) -> list[Any]:
+        """Run *script* once for each call, in one round trip."""
+        if not calls:
+            return []
+        with self._lock, self._connected() as connection:
+            commands = [
+                ("EVALSHA", script.sha, len(keys), *keys, self._run_id, *arguments)
+                for keys, arguments in calls
+            ]
+            answers = _exchange(connection, commands)
+            missed = [at for at, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
+            if missed:
+                load = ("SCRIPT", "LOAD", script.source)
+                _, *again = _exchange(connection, [load, *(commands[at] for at in missed)])
+                for at, answer in zip(missed, again, strict=True):
+                    answers[at] = answer
+        for answer in answers:
+            if isinstance(answer, ResponseError):
+                raise StoreUnavailable(STORE, str(answer)) from answer
+        return answers
+
+    def command(self, *words: Word) -> Any:
+        """Run one plain command."""
+        with self._lock, self._connected() as connection:
+            answer = _exchange(connection, [words])[0]
+        if isinstance(answer, ResponseError):
+            raise StoreUnavailable(STORE, str(answer)) from answer
+        return answer
+
+    def run_id(self) -> str:
+        with self._lock, self._connected():
+            return self._run_id.decode()
+
+    def close(self) -> None:
+        with self._lock:
+            self._drop()
+
+    @contextmanager
+    def _connected(self) -> Iterator[ConnectionInterface]:
+        try:
+            if self._connection is None:
+                self._connection = self._connect()
+            yield self._connection
+        except (RedisError, OSError) as error:
+            self._drop()
+            raise StoreUnavailable(STORE, str(error)) from error
+
+    def _connect(self) -> ConnectionInterface:
+        connection = self._pool.make_connection()
+        connection.connect()
+        server = _exchange(connection, [("INFO", "server")])[0]
+        if isinstance(server, ResponseError):
+            raise server
+        self._run_id = next(
+            line.partition(b":")[2].strip()
+            for line in server.splitlines()
+            if line.startswith(b"run_id:")
+        )
+        return connection
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.disconnect()
+            self._connection = None
+
+
+def _exchange(connection: ConnectionInterface, commands: Sequence[Sequence[Any]]) -> list[Any]:
+    connection.send_packed_command(connection.pack_commands(commands))
+    return [_answer(connection) for _ in commands]
+
+
+def _answer(connection: ConnectionInterface) -> Any:
+    try:
+        return connection.read_response()
+    except ResponseError as error:
+        return error

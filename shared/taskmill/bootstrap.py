@@ -1,0 +1,169 @@
+"""The composition root: the one place that chooses adapters, on first use.
+
+Adapters are imported where they are bound: at its cold start a function pays only for the clients
+that it uses.
+"""
+# ruff: noqa: PLC0415 - see above
+
+import logging
+import os
+import time
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cache
+
+from taskmill.domain.task import Millis
+from taskmill.ports import (
+    Admission,
+    Bus,
+    Catalogue,
+    Crew,
+    DueSet,
+    Leases,
+    Ledger,
+    LedgerRows,
+    LogEnds,
+    Records,
+    Waiters,
+)
+from taskmill.settings import Settings
+
+
+def clock() -> Millis:
+    return Millis(time.time_ns() // 1_000_000)
+
+
+def entropy() -> bytes:
+    return os.urandom(16)
+
+
+def pause(span: timedelta) -> None:
+    time.sleep(span.total_seconds())
+
+
+@cache
+def process_word() -> str:
+    """Name this process among all that ever claim a turn."""
+    return os.urandom(8).hex()
+
+
+@cache
+def log(service: str) -> logging.Logger:
+    """Send the layer's log lines through the structured logger of *service*, and return it."""
+    from aws_lambda_powertools import Logger
+
+    structured = Logger(service=service)
+    layer = logging.getLogger("taskmill")
+    layer.handlers = structured.handlers
+    layer.setLevel(structured.log_level)
+    layer.propagate = False
+    return layer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewayServices:
+    admission: Admission
+    records: Records
+    bus: Bus
+    log_ends: LogEnds
+    catalogue: Catalogue
+    waiters: Waiters
+
+
+@cache
+def gateway() -> GatewayServices:
+    from taskmill.adapters.kafka.bus import KafkaBus
+    from taskmill.adapters.kafka.ends import KafkaLogEnds
+    from taskmill.adapters.redis.admission import RedisAdmission
+    from taskmill.adapters.redis.records import RedisRecords
+    from taskmill.adapters.redis.session import Session
+    from taskmill.adapters.redis.waiters import RedisWaiters
+
+    settings = Settings.from_env(os.environ, needs=("kafka_brokers", "redis_url", "postgres_dsn"))
+    session = Session(settings.redis_url)
+    return GatewayServices(
+        admission=RedisAdmission(session, shards=settings.shards),
+        records=RedisRecords(session, shards=settings.shards),
+        bus=KafkaBus(settings.kafka_brokers),
+        log_ends=KafkaLogEnds(settings.kafka_brokers),
+        catalogue=catalogue(),
+        waiters=RedisWaiters(
+            session, places=settings.waiting_places, new_word=lambda: entropy().hex()
+        ),
+    )
+
+
+@cache
+def ledger_rows() -> LedgerRows:
+    """Open the ledger for reading; apart, because most requests never need it."""
+    from taskmill.adapters.postgres.connection import Database
+    from taskmill.adapters.postgres.rows import PostgresRows
+
+    settings = Settings.from_env(os.environ, needs=("postgres_dsn",))
+    return PostgresRows(Database(settings.postgres_dsn))
+
+
+@cache
+def catalogue() -> Catalogue:
+    from taskmill.adapters.catalogue import AssembledCatalogue
+
+    return AssembledCatalogue()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerServices:
+    leases: Leases
+    bus: Bus
+    crew: Crew
+
+
+@cache
+def worker() -> WorkerServices:
+    from taskmill.adapters.crew import ThreadCrew
+    from taskmill.adapters.kafka.bus import KafkaBus
+    from taskmill.adapters.redis.leases import RedisLeases
+    from taskmill.adapters.redis.session import Session
+
+    settings = Settings.from_env(os.environ, needs=("kafka_brokers", "redis_url"))
+    return WorkerServices(
+        leases=RedisLeases(Session(settings.redis_url), shards=settings.shards),
+        bus=KafkaBus(settings.kafka_brokers),
+        crew=ThreadCrew(),
+    )
+
+
+@cache
+def admission() -> Admission:
+    from taskmill.adapters.redis.admission import RedisAdmission
+    from taskmill.adapters.redis.session import Session
+
+    settings = Settings.from_env(os.environ, needs=("redis_url",))
+    return RedisAdmission(Session(settings.redis_url), shards=settings.shards)
+
+
+@cache
+def ledger() -> Ledger:
+    from taskmill.adapters.postgres.connection import Database
+    from taskmill.adapters.postgres.ledger import PostgresLedger
+
+    settings = Settings.from_env(os.environ, needs=("postgres_dsn",))
+    return PostgresLedger(Database(settings.postgres_dsn))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchedulerServices:
+    due: DueSet
+    bus: Bus
+
+
+@cache
+def scheduler() -> SchedulerServices:
+    from taskmill.adapters.kafka.bus import KafkaBus
+    from taskmill.adapters.redis.admission import RedisDueSet
+    from taskmill.adapters.redis.session import Session
+
+    settings = Settings.from_env(os.environ, needs=("kafka_brokers", "redis_url"))
+    return SchedulerServices(
+        due=RedisDueSet(Session(settings.redis_url), shards=settings.shards),
+        bus=KafkaBus(settings.kafka_brokers),
+    )

@@ -1,0 +1,77 @@
+"""What Redis says when a submission asks to be admitted, and what is then owed."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from taskmill.domain.facts import Fact
+from taskmill.domain.task import Envelope, TaskId
+
+
+class OwedKind(StrEnum):
+    """Where a due entry is published: `tasks.pending`, the worker's topic, `tasks.events`."""
+
+    SUBMISSION = "submission"
+    TURN = "turn"
+    FACTS = "facts"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwedKey:
+    """The name of a due entry; a new turn is a new name."""
+
+    id: TaskId
+    generation: int
+    turn: int
+    kind: OwedKind
+
+
+class Owed(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What must be published: first the facts that ended something, then the task."""
+
+    facts: tuple[Fact, ...] = ()
+    task: Envelope | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class AdmittedBefore:
+    """The same submission asked before; its answer was lost."""
+
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """The same request came before under this key; what its winner still owes comes along."""
+
+    generation: int
+    owed: Owed | None
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Another request came before under this key; what its winner still owes comes along."""
+
+    generation: int
+    owed: Owed | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cold:
+    """Redis forgot, or may have: it is not asked until its shard is rebuilt."""
+
+
+Verdict: TypeAlias = Created | AdmittedBefore | Replayed | Conflict | Cold
+
+
+class Cleared(StrEnum):
+    DONE = "done"
+    OTHER_GENERATION = "other_generation"
+    COLD = "cold"

@@ -1,0 +1,30 @@
+"""The deployed types: what each takes, and its defaults."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from taskmill.domain.task import TaskType
+
+
+class TypeDefaults(Struct, frozen=True, kw_only=True):
+    max_attempts: int = 4
+    timeout_seconds: float = 30.0
+
+
+class TypeEntry(Struct, frozen=True, kw_only=True):
+    """One deployed type; the function's own time-out bounds every task's."""
+
+    name: TaskType
+    title: str
+    schema: Mapping[str, Any]
+    defaults: TypeDefaults
+    function_timeout_seconds: float
+
+
+class PayloadMisfit(Struct, frozen=True):
+    """Where a payload does not fit its type's schema (a JSON pointer), and why."""
+
+    pointer: str
+    why: str

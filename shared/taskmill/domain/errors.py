@@ -1,0 +1,35 @@
+"""Everything the queue can refuse with an exception, and why."""
+
+
+class TaskmillError(Exception):
+    """The base of every error that the queue raises."""
+
+
+class IllegalTransition(TaskmillError):
+    """A fact came that the table of transitions does not allow in this status."""
+
+    def __init__(self, status: str, fact: str) -> None:
+        super().__init__(f"{fact} leads nowhere from status {status!r}")
+        self.status = status
+        self.fact = fact
+
+
+class StoreUnavailable(TaskmillError):
+    """A store could not be asked; nothing is known about what it did. Ask again later."""
+
+    def __init__(self, store: str, why: str) -> None:
+        super().__init__(f"{store} cannot be reached: {why}")
+        self.store = store
+        self.why = why
+
+
+class Undecodable(TaskmillError):
+    """A Kafka record is not a parcel of this version; it belongs into quarantine."""
+
+
+class SettingsInvalid(TaskmillError):
+    """The environment lacks settings or holds wrong ones; the message names all of them."""
+
+
+class LedgerRefused(TaskmillError):
+    """The ledger cannot hold this: the data itself is wrong, and asking again will not help."""

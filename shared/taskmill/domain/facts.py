@@ -1,0 +1,77 @@
+"""What happened to a task, in the past tense: the records of `tasks.events`."""
+
+from typing import TypeAlias
+
+from msgspec import Raw, Struct
+
+from taskmill.domain.task import Envelope, Millis, TaskId, TaskType
+
+
+class _Fact(Struct, frozen=True, kw_only=True, tag_field="kind", tag=True):
+    id: TaskId
+    generation: int
+    turn: int
+    at_ms: Millis
+    type: TaskType
+    tenant: str
+
+
+class TaskAdmitted(_Fact, frozen=True, kw_only=True):
+    """A deferred submission was admitted; its body is the generation's body."""
+
+    envelope: Envelope
+
+
+class SubmissionDropped(_Fact, frozen=True, kw_only=True):
+    """A deferred submission found its key taken; it stands in the first task's history."""
+
+    submission: str
+    verdict: str
+
+
+class _AttemptFact(_Fact, frozen=True, kw_only=True):
+    attempt: int
+    token: int
+    losses: int
+    started_at_ms: Millis
+
+
+class TaskStarted(_AttemptFact, frozen=True, kw_only=True):
+    pass
+
+
+class AttemptLost(_AttemptFact, frozen=True, kw_only=True):
+    """The platform died under an attempt; `token` is the one of the lease that lapsed."""
+
+
+class TaskDeferred(_AttemptFact, frozen=True, kw_only=True):
+    """The turn ended; the next one waits for its time."""
+
+    due_at_ms: Millis
+    reason: str
+
+
+class TaskSucceeded(_AttemptFact, frozen=True, kw_only=True):
+    result: Raw
+
+
+class TaskDied(_AttemptFact, frozen=True, kw_only=True):
+    reason: str
+    error_class: str
+    error_message: str
+
+
+class TaskCancelled(_AttemptFact, frozen=True, kw_only=True):
+    pass
+
+
+Fact: TypeAlias = (
+    TaskAdmitted
+    | SubmissionDropped
+    | TaskStarted
+    | AttemptLost
+    | TaskDeferred
+    | TaskSucceeded
+    | TaskDied
+    | TaskCancelled
+)

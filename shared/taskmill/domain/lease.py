@@ -1,0 +1,139 @@
+"""The right to run a turn: what is claimed, and every answer to a claim, a beat and a settle."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from taskmill.domain.admission import Cold, Owed
+from taskmill.domain.facts import Fact
+from taskmill.domain.task import Envelope, Millis, Status, TaskId
+
+LEASE = timedelta(seconds=6)
+HEARTBEAT = timedelta(seconds=2)
+GRACE_AFTER_DEADLINE = timedelta(seconds=5)
+LOSSES_BEFORE_POISON = 3
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Position:
+    """A record's place in the log."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The place of the envelope that holds a lease: its record, and its index in the parcel."""
+
+    position: Position
+    index: int
+
+    def __str__(self) -> str:
+        place = self.position
+        return f"{place.topic}|{place.partition}|{place.offset}|{self.index}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    envelope: Envelope
+    source: Source
+    process: str
+    timeout: timedelta
+    alone: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claimed:
+    token: int
+    losses: int
+    started_at_ms: Millis
+    lost: int | None
+    """The token of the lease that lapsed, when this claim took it over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """The platform died under this task before: claim it alone, when nothing else runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A living lease of the same record, or of nobody known: the item comes again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Another record holds the turn, or it is over: publish what it still owes, then drop it."""
+
+    facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """No record, and too old to be adopted: the ledger decides."""
+
+
+ClaimAnswer: TypeAlias = Claimed | Suspect | Held | Refused | Forgotten | Cold
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    id: TaskId
+    generation: int
+    turn: int
+    token: int
+
+
+class Beat(StrEnum):
+    HELD = "held"
+    LOST = "lost"
+    COLD = "cold"
+
+
+class Ending(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How a generation ended, kept in the record for readers."""
+
+    finished_at_ms: Millis
+    reason: str | None = None
+    error_class: str | None = None
+    error_message: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextTurn:
+    """The turn that follows the one that is settled: owed at its time, with the facts before it."""
+
+    due_at_ms: Millis
+    attempt: int
+    owed: Owed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settlement:
+    envelope: Envelope
+    token: int
+    status: Status
+    facts: tuple[Fact, ...]
+    ending: Ending | None = None
+    result: bytes | None = None
+    next: NextTurn | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The settlement stands; publish these facts."""
+
+    facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """The turn is another's or is over: nothing was changed, and the record must come again."""
+
+
+SettleAnswer: TypeAlias = Settled | Stale | Cold

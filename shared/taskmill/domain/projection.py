@@ -1,0 +1,299 @@
+"""How facts fold into the rows of the ledger: repeatable, and in any order."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias, assert_never
+
+import msgspec
+from msgspec import Raw, Struct
+
+from taskmill.domain.facts import (
+    AttemptLost,
+    Fact,
+    SubmissionDropped,
+    TaskAdmitted,
+    TaskCancelled,
+    TaskDeferred,
+    TaskDied,
+    TaskStarted,
+    TaskSucceeded,
+)
+from taskmill.domain.lease import Position
+from taskmill.domain.lifecycle import RANKS, SUBMITTED_RANK, status_after
+from taskmill.domain.task import Envelope, Millis, Status, TaskId, TaskType
+
+
+class Body(Struct, frozen=True, kw_only=True):
+    """What only a submission carries."""
+
+    submission: str
+    submitted: int
+    fingerprint: str
+    idempotency_key: str | None
+    payload: Raw
+    payload_size: int
+    metadata: Mapping[str, str]
+    max_attempts: int
+    timeout_seconds: float
+    created_at_ms: Millis
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """A task as one record of the log shows it."""
+
+    id: TaskId
+    type: TaskType
+    tenant: str
+    status: Status
+    generation: int
+    turn: int
+    rank: int
+    token: int = 0
+    attempt: int = 1
+    losses: int = 0
+    started_at_ms: Millis | None = None
+    finished_at_ms: Millis | None = None
+    due_at_ms: Millis | None = None
+    result: Raw | None = None
+    reason: str | None = None
+    error_class: str | None = None
+    error_message: str | None = None
+    body: Body | None = None
+
+    @property
+    def standing(self) -> tuple[int, bool, int, int, int]:
+        """The only order of a task's life; a terminal fact closes its generation."""
+        return self.generation, self.status.is_final, self.turn, self.rank, self.token
+
+
+class HistoryEntry(Struct, frozen=True, kw_only=True):
+    """A fact as the history keeps it; `subject` tells two facts of one kind and turn apart."""
+
+    id: TaskId
+    generation: int
+    turn: int
+    kind: str
+    subject: str
+    at_ms: Millis
+    body: Raw
+
+
+class Quarantined(Struct, frozen=True, kw_only=True):
+    """A record that was never a task, with where it stood."""
+
+    topic: str
+    partition: int
+    offset: int
+    member: int
+    """The index in the parcel; a record that is no parcel is its member 0."""
+    reason: str
+    value: bytes
+    at_ms: Millis
+
+
+class Applied(Struct, frozen=True, kw_only=True):
+    """A run of records of one partition that a batch holds without a gap."""
+
+    topic: str
+    partition: int
+    first: int
+    next: int
+    as_of_ms: Millis
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerBatch:
+    rows: Sequence[Row] = ()
+    history: Sequence[HistoryEntry] = ()
+    quarantined: Sequence[Quarantined] = ()
+    applied: Sequence[Applied] = ()
+
+
+Told: TypeAlias = Envelope | Fact
+
+
+@dataclass(slots=True)
+class Story:
+    """Folds what one record of the log tells into rows and history."""
+
+    rows: dict[TaskId, Row] = field(default_factory=dict)
+    history: dict[tuple[object, ...], HistoryEntry] = field(default_factory=dict)
+
+    def tell(self, told: Iterable[Told]) -> None:
+        for event in told:
+            entry = history_of(event)
+            name = (entry.id, entry.generation, entry.turn, entry.kind, entry.subject, entry.at_ms)
+            self.history[name] = entry
+            row = row_of(event)
+            if row is not None:
+                known = self.rows.get(row.id)
+                self.rows[row.id] = row if known is None else merged(known, row)
+
+
+def merged(left: Row, right: Row) -> Row:
+    """Return what two tellings say together; their order and repetition change nothing."""
+    older, newer = (left, right) if left.standing <= right.standing else (right, left)
+    token = max(left.token, right.token)
+    if older.generation < newer.generation:
+        return msgspec.structs.replace(newer, token=token)
+    return msgspec.structs.replace(
+        newer,
+        token=token,
+        losses=max(left.losses, right.losses),
+        started_at_ms=older.started_at_ms if newer.started_at_ms is None else newer.started_at_ms,
+        body=newer.body or older.body,
+    )
+
+
+def row_of(told: Told) -> Row | None:
+    """Return what *told* says about the task's row, if anything."""
+    match told:
+        case Envelope():
+            return _queued(told)
+        case TaskAdmitted():
+            return _queued(told.envelope)
+        case SubmissionDropped():
+            return None
+        case TaskStarted() | AttemptLost():
+            return _row(told)
+        case TaskDeferred():
+            return _row(told, due_at_ms=told.due_at_ms, reason=told.reason)
+        case TaskSucceeded():
+            return _row(told, finished_at_ms=told.at_ms, result=told.result)
+        case TaskDied():
+            return _row(
+                told,
+                finished_at_ms=told.at_ms,
+                reason=told.reason,
+                error_class=told.error_class,
+                error_message=told.error_message,
+            )
+        case TaskCancelled():
+            return _row(told, finished_at_ms=told.at_ms)
+        case _:
+            assert_never(told)
+
+
+_AttemptTold: TypeAlias = (
+    TaskStarted | AttemptLost | TaskDeferred | TaskSucceeded | TaskDied | TaskCancelled
+)
+
+
+def _row(  # noqa: PLR0913 - the columns that only some facts carry, each named
+    fact: _AttemptTold,
+    *,
+    finished_at_ms: Millis | None = None,
+    due_at_ms: Millis | None = None,
+    result: Raw | None = None,
+    reason: str | None = None,
+    error_class: str | None = None,
+    error_message: str | None = None,
+) -> Row:
+    return Row(
+        id=fact.id,
+        type=fact.type,
+        tenant=fact.tenant,
+        status=status_after(type(fact)),
+        generation=fact.generation,
+        turn=fact.turn,
+        rank=RANKS[type(fact)],
+        token=fact.token,
+        attempt=fact.attempt,
+        losses=fact.losses,
+        started_at_ms=fact.started_at_ms,
+        finished_at_ms=finished_at_ms,
+        due_at_ms=due_at_ms,
+        result=result,
+        reason=reason,
+        error_class=error_class,
+        error_message=error_message,
+    )
+
+
+def _queued(envelope: Envelope) -> Row:
+    return Row(
+        id=envelope.id,
+        type=envelope.type,
+        tenant=envelope.tenant,
+        status=Status.QUEUED,
+        generation=envelope.generation,
+        turn=envelope.turn,
+        rank=SUBMITTED_RANK,
+        attempt=envelope.attempt,
+        body=Body(
+            submission=envelope.submission,
+            submitted=envelope.submitted or envelope.generation,
+            fingerprint=envelope.fingerprint,
+            idempotency_key=envelope.idempotency_key,
+            payload=envelope.payload,
+            payload_size=len(bytes(envelope.payload)),
+            metadata=envelope.metadata,
+            max_attempts=envelope.max_attempts,
+            timeout_seconds=envelope.timeout_seconds,
+            created_at_ms=envelope.created_at_ms,
+        ),
+    )
+
+
+_NOTHING = Raw(b"{}")
+
+
+def history_of(told: Told) -> HistoryEntry:
+    """Return *told* as the history keeps it; told again it is the same entry."""
+    match told:
+        case Envelope():
+            kind, subject, at_ms, body = (
+                "TaskSubmitted",
+                told.submission,
+                told.created_at_ms,
+                _NOTHING,
+            )
+        case TaskAdmitted():
+            kind, subject, at_ms, body = _kind(told), told.envelope.submission, told.at_ms, _NOTHING
+        case SubmissionDropped():
+            kind, subject, at_ms, body = _kind(told), told.submission, told.at_ms, _body(told)
+        case _:
+            kind, subject, at_ms, body = _kind(told), str(told.token), told.at_ms, _body(told)
+    return HistoryEntry(
+        id=told.id,
+        generation=told.generation,
+        turn=told.turn,
+        kind=kind,
+        subject=subject,
+        at_ms=at_ms,
+        body=body,
+    )
+
+
+def _kind(fact: Fact) -> str:
+    return type(fact).__name__
+
+
+def _body(fact: Fact) -> Raw:
+    return Raw(msgspec.json.encode(fact))
+
+
+def runs_of(positions: Iterable[tuple[Position, Millis]]) -> list[Applied]:
+    """Return the runs of offsets without a gap, by partition."""
+    runs: list[Applied] = []
+    for place, at_ms in sorted(positions):
+        last = runs[-1] if runs else None
+        if last and (last.topic, last.partition, last.next) == (
+            place.topic,
+            place.partition,
+            place.offset,
+        ):
+            runs[-1] = msgspec.structs.replace(
+                last, next=place.offset + 1, as_of_ms=max(last.as_of_ms, at_ms)
+            )
+        else:
+            runs.append(
+                Applied(
+                    topic=place.topic,
+                    partition=place.partition,
+                    first=place.offset,
+                    next=place.offset + 1,
+                    as_of_ms=at_ms,
+                )
+            )
+    return runs

@@ -1,0 +1,21 @@
+"""How long what is kept, and how long who may take."""
+
+from datetime import timedelta
+
+KEY_WINDOW = timedelta(hours=72)
+"""A key names its task for this long after submission, and never for less than its life."""
+
+UNKEYED_RECORD = timedelta(hours=2)
+"""The record of a finished task without a key; then the ledger answers."""
+
+HOLD = timedelta(seconds=5)
+"""Who decided or took something has this long to publish it; then the scheduler does."""
+
+ADOPTION_AGE = timedelta(hours=1)
+"""A missing record is made anew for a generation that is younger than this."""
+
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+def in_ms(span: timedelta) -> int:
+    return span // _MILLISECOND

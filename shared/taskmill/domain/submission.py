@@ -1,0 +1,95 @@
+"""A request for work that passed every check at the door, and what becomes of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from msgspec import Raw
+
+from taskmill.domain.naming import keyed_id, unkeyed_id
+from taskmill.domain.records import TaskView
+from taskmill.domain.task import (
+    DEFAULT_TENANT,
+    Envelope,
+    Millis,
+    Status,
+    TaskId,
+    TaskType,
+    about,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    type: TaskType
+    payload: Raw
+    idempotency_key: str | None
+    max_attempts: int
+    timeout_seconds: float
+    metadata: Mapping[str, str]
+    fingerprint: str
+
+    def as_envelope(self, *, now: Millis, entropy: bytes) -> Envelope:
+        """Return the task in line; *entropy* names an unkeyed task and tells requests apart."""
+        key = self.idempotency_key
+        task_id = keyed_id(DEFAULT_TENANT, self.type, key) if key else unkeyed_id(now, entropy)
+        return Envelope(
+            generation=0,
+            id=task_id,
+            submission=entropy.hex(),
+            type=self.type,
+            payload=self.payload,
+            fingerprint=self.fingerprint,
+            idempotency_key=key,
+            created_at_ms=now,
+            max_attempts=self.max_attempts,
+            timeout_seconds=self.timeout_seconds,
+            metadata=self.metadata,
+        )
+
+
+def view_of(envelope: Envelope) -> TaskView:
+    """Return what a reader sees of a task that has just been taken."""
+    return TaskView(
+        id=envelope.id,
+        about=about(envelope),
+        status=Status.QUEUED,
+        generation=envelope.generation,
+        attempt=envelope.attempt,
+        losses=0,
+        started_at_ms=None,
+        ending=None,
+        result=None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The log has it. With `is_deferred`, Redis could not say whether the key was taken."""
+
+    task: TaskView
+    is_deferred: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayOf:
+    """The same request came before; this is its task as it is now."""
+
+    task: TaskView
+
+
+@dataclass(frozen=True, slots=True)
+class KeyReused:
+    """Another request came before under this key."""
+
+    id: TaskId
+
+
+@dataclass(frozen=True, slots=True)
+class NotTaken:
+    """It could not be published, or not be read. With `is_unknown` it may run all the same."""
+
+    is_unknown: bool
+
+
+Receipt: TypeAlias = Accepted | ReplayOf | KeyReused | NotTaken

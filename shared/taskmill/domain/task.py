@@ -1,0 +1,79 @@
+"""What a task is on its way: its names, its states and the envelope that carries it."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import NewType
+
+from msgspec import Raw, Struct
+
+TaskId = NewType("TaskId", str)
+TaskType = NewType("TaskType", str)
+Millis = NewType("Millis", int)
+"""A moment: milliseconds since 1970, the unit of every wire and store."""
+
+DEFAULT_TENANT = "default"
+
+
+class Status(StrEnum):
+    SCHEDULED = "scheduled"
+    QUEUED = "queued"
+    RUNNING = "running"
+    RETRYING = "retrying"
+    SUCCEEDED = "succeeded"
+    DEAD = "dead"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_final(self) -> bool:
+        return self in FINAL
+
+
+FINAL = frozenset({Status.SUCCEEDED, Status.DEAD, Status.CANCELLED})
+
+
+class Envelope(Struct, frozen=True, kw_only=True):
+    """A task in line: the wire form on Kafka and in the due set."""
+
+    generation: int
+    """Zero until `admit` has given one. It stands first because a script completes it."""
+    id: TaskId
+    turn: int = 1
+    attempt: int = 1
+    submission: str
+    submitted: int = 0
+    """The generation that the submission got; a redrive keeps it. Zero: this generation."""
+    type: TaskType
+    tenant: str = DEFAULT_TENANT
+    payload: Raw
+    fingerprint: str
+    idempotency_key: str | None = None
+    created_at_ms: Millis
+    max_attempts: int
+    timeout_seconds: float
+    metadata: Mapping[str, str] = {}
+    deferred: bool = False
+    """True when the gateway could not ask Redis: the dispatcher admits it."""
+
+
+class About(Struct, frozen=True, kw_only=True):
+    """What stays the same in a generation, kept in the record for readers."""
+
+    type: TaskType
+    tenant: str
+    idempotency_key: str | None
+    created_at_ms: Millis
+    max_attempts: int
+    payload_size: int
+    metadata: Mapping[str, str]
+
+
+def about(envelope: Envelope) -> About:
+    return About(
+        type=envelope.type,
+        tenant=envelope.tenant,
+        idempotency_key=envelope.idempotency_key,
+        created_at_ms=envelope.created_at_ms,
+        max_attempts=envelope.max_attempts,
+        payload_size=len(bytes(envelope.payload)),
+        metadata=envelope.metadata,
+    )

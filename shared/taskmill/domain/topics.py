@@ -1,0 +1,12 @@
+"""Every topic name. Nothing else spells a topic."""
+
+from taskmill.domain.task import TaskType
+
+PENDING = "tasks.pending"
+EVENTS = "tasks.events"
+DLQ = "tasks.dlq"
+WORKER_PREFIX = "tasks.worker."
+
+
+def worker(task_type: TaskType) -> str:
+    return f"{WORKER_PREFIX}{task_type}"

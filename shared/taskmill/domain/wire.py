@@ -1,0 +1,118 @@
+"""The versioned wire form of parcels: what a Kafka record's value and a due entry hold."""
+
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from taskmill.domain.admission import Owed
+from taskmill.domain.errors import Undecodable
+from taskmill.domain.facts import Fact
+from taskmill.domain.task import About, Envelope
+
+VERSION = 1
+PARCEL_MEMBERS = 100
+PARCEL_BYTES = 900_000
+"""A record may have 2 MiB; what is larger than this alone travels alone."""
+
+
+class TaskParcel(Struct, frozen=True, kw_only=True):
+    v: int = VERSION
+    tasks: tuple[Envelope, ...]
+
+
+class FactParcel(Struct, frozen=True, kw_only=True):
+    v: int = VERSION
+    facts: tuple[Fact, ...]
+
+
+class _AnyParcel(Struct, frozen=True, kw_only=True):
+    v: int
+    tasks: tuple[Envelope, ...] = ()
+    facts: tuple[Fact, ...] = ()
+
+
+Parcel: TypeAlias = TaskParcel | FactParcel
+T = TypeVar("T")
+
+encode = msgspec.json.Encoder().encode
+_decode_any = msgspec.json.Decoder(_AnyParcel).decode
+_decode_owed = msgspec.json.Decoder(Owed).decode
+_decode_facts = msgspec.json.Decoder(tuple[Fact, ...]).decode
+_decode_about = msgspec.json.Decoder(About).decode
+
+
+def parcels_of_tasks(envelopes: Sequence[Envelope]) -> Iterator[bytes]:
+    """Pack envelopes into as few Kafka values as their sizes allow."""
+    for members in _packed([encode(envelope) for envelope in envelopes]):
+        yield b'{"v":%d,"tasks":[%b]}' % (VERSION, members)
+
+
+def parcels_of_facts(facts: Sequence[Fact]) -> Iterator[bytes]:
+    """Pack facts into as few Kafka values as their sizes allow."""
+    for members in _packed([encode(fact) for fact in facts]):
+        yield b'{"v":%d,"facts":[%b]}' % (VERSION, members)
+
+
+def _packed(members: Sequence[bytes]) -> Iterator[bytes]:
+    parcel: list[bytes] = []
+    size = 0
+    for member in members:
+        if parcel and (len(parcel) == PARCEL_MEMBERS or size + len(member) > PARCEL_BYTES):
+            yield b",".join(parcel)
+            parcel, size = [], 0
+        parcel.append(member)
+        size += len(member)
+    if parcel:
+        yield b",".join(parcel)
+
+
+def open_tasks(value: bytes | None) -> tuple[Envelope, ...]:
+    """Return the envelopes of a Kafka value, or raise `Undecodable`."""
+    parcel = _open(value)
+    if parcel.facts:
+        raise Undecodable("the record holds facts, not tasks")
+    return parcel.tasks
+
+
+def open_facts(value: bytes | None) -> tuple[Fact, ...]:
+    """Return the facts of a Kafka value, or raise `Undecodable`."""
+    parcel = _open(value)
+    if parcel.tasks:
+        raise Undecodable("the record holds tasks, not facts")
+    return parcel.facts
+
+
+def _open(value: bytes | None) -> _AnyParcel:
+    if not value:
+        raise Undecodable("the record has no value")
+    try:
+        parcel = _decode_any(value)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise Undecodable(f"the record is not a parcel: {error}") from error
+    if parcel.v != VERSION:
+        raise Undecodable(f"the parcel has version {parcel.v}; this code reads {VERSION}")
+    return parcel
+
+
+def open_owed(value: bytes) -> Owed:
+    return _decode_owed(value)
+
+
+def open_fact_list(value: bytes) -> tuple[Fact, ...]:
+    return _decode_facts(value) if value else ()
+
+
+def open_about(value: bytes) -> About:
+    return _decode_about(value)
+
+
+def tail_of(envelope: Envelope) -> bytes:
+    """Return an envelope's encoding behind its generation: a script completes it."""
+    _, _, tail = encode(envelope).partition(b",")
+    return tail
+
+
+HEAD = b'{"generation":'
+"""What a script writes before the generation and the tail."""

@@ -1,0 +1,133 @@
+"""What the core needs of the world, in its own words."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol, TypeAlias
+
+from taskmill.domain.admission import Cleared, Owed, OwedKey, Verdict
+from taskmill.domain.catalogue import PayloadMisfit, TypeEntry
+from taskmill.domain.facts import Fact
+from taskmill.domain.lease import (
+    Beat,
+    Claim,
+    ClaimAnswer,
+    Lease,
+    Position,
+    SettleAnswer,
+    Settlement,
+)
+from taskmill.domain.listing import Page, TaskFilter
+from taskmill.domain.outcome import End
+from taskmill.domain.projection import LedgerBatch
+from taskmill.domain.records import Reading, TaskView
+from taskmill.domain.task import Envelope, Millis, TaskId
+
+Clock: TypeAlias = Callable[[], Millis]
+
+
+class Admission(Protocol):
+    """Where a submission becomes a task, once per key."""
+
+    def admit(self, envelopes: Sequence[Envelope]) -> Sequence[Verdict]: ...
+
+    def clear(self, published: Sequence[OwedKey]) -> Sequence[Cleared]: ...
+
+
+class DueSet(Protocol):
+    """Everything that must be published at a time."""
+
+    def take(self, *, most: int) -> Sequence[tuple[OwedKey, Owed]]: ...
+
+    def clear(self, published: Sequence[OwedKey]) -> Sequence[Cleared]: ...
+
+    def forget_expired(self, *, most: int) -> int: ...
+
+
+class Leases(Protocol):
+    """The right to run a turn."""
+
+    def claim(self, claims: Sequence[Claim]) -> Sequence[ClaimAnswer]: ...
+
+    def extend(self, leases: Sequence[Lease]) -> Sequence[Beat]: ...
+
+    def settle(self, settlements: Sequence[Settlement]) -> Sequence[SettleAnswer]: ...
+
+
+class Records(Protocol):
+    """The hot state of tasks, for readers."""
+
+    def read(self, ids: Sequence[TaskId]) -> Sequence[Reading]: ...
+
+
+class Bus(Protocol):
+    """The log. Nothing sent counts before `flush` returns."""
+
+    def send_pending(self, envelopes: Sequence[Envelope]) -> None: ...
+
+    def send_work(self, envelopes: Sequence[Envelope]) -> None: ...
+
+    def send_facts(self, facts: Sequence[Fact]) -> None: ...
+
+    def send_undecodable(self, value: bytes | None, at: Position, reason: str) -> None: ...
+
+    def flush(self) -> None: ...
+
+
+class LogEnds(Protocol):
+    """How far the log reaches."""
+
+    def ends(self) -> Mapping[tuple[str, int], int]: ...
+
+
+class Ledger(Protocol):
+    """The durable projection of all facts; only the recorder writes it."""
+
+    def record(self, batch: LedgerBatch) -> None: ...
+
+
+class LedgerRows(Protocol):
+    """The ledger, for readers."""
+
+    def find(self, task_id: TaskId) -> TaskView | None: ...
+
+    def fingerprint(self, task_id: TaskId) -> str | None: ...
+
+    def payload(self, task_id: TaskId) -> bytes | None: ...
+
+    def page(self, wanted: TaskFilter) -> Page: ...
+
+    def applied(self) -> Mapping[tuple[str, int], int]: ...
+
+
+class Catalogue(Protocol):
+    """The deployed types."""
+
+    def entries(self) -> Sequence[TypeEntry]: ...
+
+    def entry(self, name: str) -> TypeEntry | None: ...
+
+    def misfit(self, name: str, payload: object) -> PayloadMisfit | None: ...
+
+
+class Waiters(Protocol):
+    """The places for requests that are held until a task ends."""
+
+    def place(self) -> AbstractContextManager[bool]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    ticket: int
+    end: End
+
+
+class Crew(Protocol):
+    """Those who perform side by side. A call that is abandoned never reports its end."""
+
+    def start(self, ticket: int, call: Callable[[], End]) -> None: ...
+
+    def ended(self, *, within: timedelta) -> Sequence[Ended]: ...
+
+    def abandon(self, ticket: int) -> None: ...

@@ -1,0 +1,123 @@
+"""Claims what can start, and nothing else."""
+
+import logging
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import assert_never
+
+from taskmill.domain.admission import Cold
+from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.lease import (
+    Claim,
+    ClaimAnswer,
+    Claimed,
+    Forgotten,
+    Held,
+    Position,
+    Refused,
+    Suspect,
+)
+from taskmill.domain.outcome import Attempt
+from taskmill.domain.retention import in_ms
+from taskmill.usecases.arrivals import Arrival
+from taskmill.usecases.shop import MARGIN, Running, Shop, named
+
+_log = logging.getLogger("taskmill.claim")
+
+
+@dataclass(slots=True)
+class Entrance:
+    """The line of arrivals in front of a run, and the suspects who wait to be alone."""
+
+    shop: Shop
+    waiting: deque[Arrival]
+    suspects: deque[Arrival] = field(default_factory=deque)
+    failed: set[Position] = field(default_factory=set)
+    has_begun: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.waiting or self.suspects)
+
+    def claim(self, *, free: int, is_idle: bool) -> list[Running]:
+        """Return what was claimed just now; a suspect only when nothing else runs."""
+        begun: list[Running] = []
+        startable = self._startable(self.waiting, min(free, len(self.waiting)))
+        if startable:
+            begun = self._ask(startable, alone=False)
+        elif is_idle and self.suspects:
+            begun = self._ask(self._startable(self.suspects, 1), alone=True)
+        self.has_begun = self.has_begun or bool(begun)
+        return begun
+
+    def _startable(self, line: deque[Arrival], most: int) -> list[tuple[Arrival, timedelta]]:
+        """Take from the line what can end in time; what cannot comes again.
+
+        The first of an invocation always starts, with what time there is.
+        """
+        left = self.shop.remaining() - MARGIN
+        startable: list[tuple[Arrival, timedelta]] = []
+        for _ in range(most):
+            arrival = line.popleft()
+            timeout = min(timedelta(seconds=arrival.envelope.timeout_seconds), self.shop.longest)
+            if timeout <= left or (not self.has_begun and left > timedelta()):
+                startable.append((arrival, min(timeout, left)))
+            else:
+                self.failed.add(arrival.source.position)
+        return startable
+
+    def _ask(self, startable: Sequence[tuple[Arrival, timedelta]], *, alone: bool) -> list[Running]:
+        claims = [
+            Claim(
+                envelope=arrival.envelope,
+                source=arrival.source,
+                process=self.shop.process,
+                timeout=timeout,
+                alone=alone,
+            )
+            for arrival, timeout in startable
+        ]
+        try:
+            answers = self.shop.leases.claim(claims)
+        except StoreUnavailable as error:
+            _log.warning("claims failed", extra={"store": error.store, "why": error.why})
+            self.failed.update(arrival.source.position for arrival, _ in startable)
+            return []
+        begun = [
+            self._begin(arrival, timeout, answer)
+            for (arrival, timeout), answer in zip(startable, answers, strict=True)
+        ]
+        return [running for running in begun if running is not None]
+
+    def _begin(self, arrival: Arrival, timeout: timedelta, answer: ClaimAnswer) -> Running | None:
+        match answer:
+            case Claimed():
+                return self._running(arrival, timeout, answer)
+            case Suspect():
+                self.suspects.append(arrival)
+            case Held() | Cold():
+                self.failed.add(arrival.source.position)
+            case Refused(facts):
+                # The log brings the holder's own record again if it dies: ours may be dropped.
+                self.shop.bus.send_facts(facts)
+            case Forgotten():
+                _log.warning("no record, too old to adopt", extra=named(arrival.envelope))
+            case _:
+                assert_never(answer)
+        return None
+
+    def _running(self, arrival: Arrival, timeout: timedelta, claimed: Claimed) -> Running:
+        return Running(
+            attempt=Attempt(
+                envelope=arrival.envelope,
+                token=claimed.token,
+                losses=claimed.losses,
+                started_at_ms=claimed.started_at_ms,
+            ),
+            position=arrival.source.position,
+            timeout=timeout,
+            deadline_ms=self.shop.clock() + in_ms(timeout),
+            lost=claimed.lost,
+        )

@@ -1,0 +1,109 @@
+"""Routes what stands in `tasks.pending` to the topics of the workers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from msgspec.structs import replace
+
+from taskmill.domain.admission import (
+    AdmittedBefore,
+    Cold,
+    Conflict,
+    Created,
+    Owed,
+    OwedKey,
+    Replayed,
+    Verdict,
+)
+from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.facts import Fact, SubmissionDropped, TaskAdmitted
+from taskmill.domain.lease import Position
+from taskmill.domain.task import Envelope
+from taskmill.ports import Admission, Bus
+from taskmill.usecases.arrivals import Arrival
+from taskmill.usecases.submit import owed_submission
+
+
+def dispatch(arrivals: Sequence[Arrival], *, admission: Admission, bus: Bus) -> set[Position]:
+    """Publish each arrival to its worker's topic; return the positions that must come again."""
+    routing = _Routing(admission, bus)
+    deferred = [arrival for arrival in arrivals if arrival.envelope.deferred]
+    routing.envelopes += [one.envelope for one in arrivals if not one.envelope.deferred]
+    for arrival, verdict in zip(deferred, routing.verdicts(deferred), strict=True):
+        routing.weigh(arrival, verdict)
+    routing.publish()
+    return routing.failed
+
+
+@dataclass(slots=True)
+class _Routing:
+    admission: Admission
+    bus: Bus
+    envelopes: list[Envelope] = field(default_factory=list)
+    winners: list[Envelope] = field(default_factory=list)
+    facts: list[Fact] = field(default_factory=list)
+    owed: list[OwedKey] = field(default_factory=list)
+    failed: set[Position] = field(default_factory=set)
+
+    def verdicts(self, deferred: Sequence[Arrival]) -> Sequence[Verdict]:
+        try:
+            return self.admission.admit([arrival.envelope for arrival in deferred])
+        except StoreUnavailable:
+            return [Cold()] * len(deferred)
+
+    def weigh(self, arrival: Arrival, verdict: Verdict) -> None:
+        match verdict:
+            case Created(generation) | AdmittedBefore(generation):
+                self._admit(replace(arrival.envelope, generation=generation, deferred=False))
+            case Replayed(generation, owed):
+                self._drop(arrival.envelope, generation, owed, "replayed")
+            case Conflict(generation, owed):
+                self._drop(arrival.envelope, generation, owed, "conflict")
+            case Cold():
+                self.failed.add(arrival.source.position)
+            case _:
+                assert_never(verdict)
+
+    def _admit(self, envelope: Envelope) -> None:
+        self.envelopes.append(envelope)
+        self.owed.append(owed_submission(envelope))
+        self.facts.append(
+            TaskAdmitted(
+                id=envelope.id,
+                generation=envelope.generation,
+                turn=envelope.turn,
+                at_ms=envelope.created_at_ms,
+                type=envelope.type,
+                tenant=envelope.tenant,
+                envelope=envelope,
+            )
+        )
+
+    def _drop(self, envelope: Envelope, generation: int, owed: Owed | None, verdict: str) -> None:
+        """Drop a second submission; first publish what the first may not have published."""
+        if owed is not None and owed.task is not None:
+            self.winners.append(owed.task)
+            self.owed.append(owed_submission(owed.task))
+        self.facts.append(
+            SubmissionDropped(
+                id=envelope.id,
+                generation=generation,
+                turn=1,
+                at_ms=envelope.created_at_ms,
+                type=envelope.type,
+                tenant=envelope.tenant,
+                submission=envelope.submission,
+                verdict=verdict,
+            )
+        )
+
+    def publish(self) -> None:
+        self.bus.send_pending(self.winners)
+        self.bus.send_facts(self.facts)
+        self.bus.send_work(self.envelopes)
+        self.bus.flush()
+        try:
+            self.admission.clear(self.owed)
+        except StoreUnavailable:
+            return  # the scheduler publishes it once more, and claim drops the second copy

@@ -1,0 +1,107 @@
+"""Runs a batch of tasks: claims what can start, performs side by side, settles together."""
+
+import logging
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.lease import HEARTBEAT, LOSSES_BEFORE_POISON, Beat, Position
+from taskmill.domain.outcome import Poisoned, TimedOut
+from taskmill.domain.retention import in_ms
+from taskmill.usecases.arrivals import Arrival
+from taskmill.usecases.claim import Entrance
+from taskmill.usecases.settle import Exit, started
+from taskmill.usecases.shop import SETTLE_AT_LEAST_EVERY, Perform, Running, Shop, named
+
+_log = logging.getLogger("taskmill.execute")
+
+
+def execute(arrivals: Sequence[Arrival], perform: Perform, shop: Shop) -> set[Position]:
+    """Bring each arrival to its end; return the positions that must come again.
+
+    Whatever dies on the way, the records come again: claim then refuses what is over and takes
+    over what was lost.
+    """
+    run = _Run(perform, shop, Entrance(shop, deque(arrivals)), Exit(shop))
+    while run.goes_on:
+        run.begin()
+        run.collect()
+        run.keep_leases()
+        run.exit.settle(is_idle=not run.running)
+    shop.bus.flush()
+    return run.entrance.failed | run.exit.failed
+
+
+@dataclass(slots=True)
+class _Run:
+    perform: Perform
+    shop: Shop
+    entrance: Entrance
+    exit: Exit
+    running: dict[int, Running] = field(default_factory=dict)
+    tickets: int = 0
+    beat_at_ms: int = 0
+
+    @property
+    def goes_on(self) -> bool:
+        return bool(self.running or self.exit.ended) or not self.entrance.is_empty
+
+    def begin(self) -> None:
+        free = self.shop.concurrency - len(self.running)
+        is_idle = not self.running and not self.exit.ended
+        for running in self.entrance.claim(free=free, is_idle=is_idle):
+            if running.attempt.losses >= LOSSES_BEFORE_POISON:
+                self.exit.end(running, Poisoned(running.attempt.losses))
+            else:
+                self._start(running)
+
+    def _start(self, running: Running) -> None:
+        self.tickets += 1
+        self.running[self.tickets] = running
+        envelope = running.attempt.envelope
+        self.shop.crew.start(self.tickets, lambda: self.perform(envelope))
+
+    def collect(self) -> None:
+        """Take what has ended; cut off what ran past its deadline."""
+        if not self.running and not self.exit.is_refused:
+            return
+        for one in self.shop.crew.ended(within=self._patience()):
+            self.exit.end(self.running.pop(one.ticket), one.end)
+        now = self.shop.clock()
+        late = [ticket for ticket, running in self.running.items() if running.deadline_ms <= now]
+        for ticket in late:
+            self.shop.crew.abandon(ticket)
+            running = self.running.pop(ticket)
+            self.exit.end(running, TimedOut(running.timeout))
+
+    def _patience(self) -> timedelta:
+        deadlines = [running.deadline_ms for running in self.running.values()]
+        if not deadlines:
+            return SETTLE_AT_LEAST_EVERY
+        until_deadline = timedelta(milliseconds=min(deadlines) - self.shop.clock())
+        return max(min(until_deadline, SETTLE_AT_LEAST_EVERY), timedelta())
+
+    def keep_leases(self) -> None:
+        now = self.shop.clock()
+        if self.beat_at_ms == 0:
+            self.beat_at_ms = now + in_ms(HEARTBEAT)
+        if now < self.beat_at_ms:
+            return
+        self.beat_at_ms = now + in_ms(HEARTBEAT)
+        held = [*self.running.values(), *(running for running, _ in self.exit.ended)]
+        try:
+            beats = self.shop.leases.extend([running.lease for running in held])
+        except StoreUnavailable:
+            return  # the next beat, or settle, finds out
+        for running, beat in zip(held, beats, strict=True):
+            self._heard(running, beat)
+
+    def _heard(self, running: Running, beat: Beat) -> None:
+        """Tell of the start of an attempt that is still held at its first beat."""
+        if beat is Beat.LOST:
+            _log.warning("lease lost", extra=named(running.attempt.envelope))
+        elif beat is Beat.HELD and not running.is_told:
+            running.is_told = True
+            self.shop.bus.send_facts([started(running.attempt)])

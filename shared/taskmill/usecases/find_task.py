@@ -1,0 +1,78 @@
+"""Finds a task for a reader: its record, else its row, else an honest answer."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TypeAlias
+
+from taskmill.domain.admission import Cold
+from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.records import Reading, TaskView
+from taskmill.domain.task import TaskId
+from taskmill.ports import LedgerRows, LogEnds, Records
+
+Pause: TypeAlias = Callable[[timedelta], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Nowhere:
+    """No such task: both stores are silent, and the ledger has seen the whole log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unsure:
+    """It cannot be known now; *why* is for people."""
+
+    why: str
+
+
+Finding: TypeAlias = TaskView | Nowhere | Unsure
+
+LONGEST_CATCH_UP = timedelta(seconds=1.5)
+_STEP = timedelta(milliseconds=100)
+
+
+def find_task(
+    task_id: TaskId,
+    *,
+    records: Records,
+    ledger: Callable[[], LedgerRows],
+    log_ends: LogEnds,
+    pause: Pause,
+) -> Finding:
+    """Return the task, or that there is none, or that this cannot be known now."""
+    reading = _read(task_id, records)
+    if isinstance(reading, TaskView):
+        return reading
+    try:
+        row = ledger().find(task_id)
+        if row is not None:
+            return row if row.status.is_final else Unsure("its record cannot be read now")
+        if isinstance(reading, Cold):
+            return Unsure("its record cannot be read now, and the ledger does not know it yet")
+        return _silence(task_id, ledger(), log_ends, pause)
+    except StoreUnavailable as error:
+        return Unsure(f"{error.store} cannot be reached")
+
+
+def _read(task_id: TaskId, records: Records) -> Reading:
+    try:
+        return records.read([task_id])[0]
+    except StoreUnavailable:
+        return Cold()
+
+
+def _silence(task_id: TaskId, ledger: LedgerRows, log_ends: LogEnds, pause: Pause) -> Finding:
+    """Let the ledger reach where the log ended when we asked: then its silence means something."""
+    ends = log_ends.ends()
+    waited = timedelta()
+    while waited < LONGEST_CATCH_UP:
+        applied = ledger.applied()
+        if all(applied.get(place, 0) >= end for place, end in ends.items()):
+            row = ledger.find(task_id)
+            if row is None:
+                return Nowhere()
+            return row if row.status.is_final else Unsure("it has just been submitted")
+        pause(_STEP)
+        waited += _STEP
+    return Unsure("the ledger is behind the log")

@@ -1,0 +1,37 @@
+"""Publishes what is due, so that nothing that was decided is left unpublished."""
+
+from collections.abc import Sequence
+
+from taskmill.domain.admission import Owed, OwedKey, OwedKind
+from taskmill.domain.task import Envelope
+from taskmill.ports import Bus, DueSet
+
+MOST_PER_SHARD = 500
+
+
+def publish_due(due: DueSet, bus: Bus) -> int:
+    """Take what is due, publish it and clear it; return how much that was.
+
+    What is taken is held for a while and due again after it: a death on any line here only means
+    that the next tick publishes the same entries.
+    """
+    taken = due.take(most=MOST_PER_SHARD)
+    if not taken:
+        return 0
+    _publish_facts_first(taken, bus)
+    bus.send_pending(_tasks(taken, OwedKind.SUBMISSION))
+    bus.send_work(_tasks(taken, OwedKind.TURN))
+    bus.flush()
+    due.clear([name for name, _ in taken])
+    return len(taken)
+
+
+def _publish_facts_first(taken: Sequence[tuple[OwedKey, Owed]], bus: Bus) -> None:
+    facts = [fact for _, owed in taken for fact in owed.facts]
+    if facts:
+        bus.send_facts(facts)
+        bus.flush()
+
+
+def _tasks(taken: Sequence[tuple[OwedKey, Owed]], kind: OwedKind) -> list[Envelope]:
+    return [owed.task for name, owed in taken if name.kind is kind and owed.task is not None]

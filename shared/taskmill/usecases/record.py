@@ -1,0 +1,134 @@
+"""Folds a batch of the log into the ledger."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from taskmill.domain import wire
+from taskmill.domain.errors import LedgerRefused, Undecodable
+from taskmill.domain.lease import Position
+from taskmill.domain.log import LogRecord
+from taskmill.domain.outcome import ERROR_TEXT_LIMIT, clip
+from taskmill.domain.projection import Applied, LedgerBatch, Quarantined, Story, Told, runs_of
+from taskmill.domain.task import Millis
+from taskmill.domain.topics import DLQ, EVENTS
+from taskmill.ports import Ledger
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One telling, with its place."""
+
+    position: Position
+    member: int
+    at_ms: Millis
+    told: Told
+
+
+@dataclass(slots=True)
+class _Reading:
+    lines: list[_Line] = field(default_factory=list)
+    quarantined: list[Quarantined] = field(default_factory=list)
+
+    def read(self, record: LogRecord) -> None:
+        if record.position.topic == DLQ:
+            self.quarantined.append(_from_dlq(record))
+            return
+        try:
+            told = _told(record)
+        except Undecodable as error:
+            self.quarantined.append(_quarantined(record, str(error)))
+            return
+        self.lines.extend(
+            _Line(record.position, member, record.at_ms, one) for member, one in enumerate(told)
+        )
+
+
+def record(records: Sequence[LogRecord], ledger: Ledger) -> None:
+    """Write what *records* tell and how far they reach, in one transaction.
+
+    When the ledger cannot hold something, halves are tried until it stands alone: that goes into
+    quarantine, and stops nobody else.
+    """
+    reading = _Reading()
+    for one in records:
+        reading.read(one)
+    applied = runs_of((one.position, one.at_ms) for one in records)
+    try:
+        ledger.record(_batch(reading.lines, reading.quarantined, applied))
+    except LedgerRefused:
+        _record_in_halves(reading.lines, ledger)
+        ledger.record(_batch([], reading.quarantined, applied))
+
+
+def _record_in_halves(lines: Sequence[_Line], ledger: Ledger) -> None:
+    try:
+        ledger.record(_batch(lines, (), ()))
+    except LedgerRefused as refusal:
+        if len(lines) == 1:
+            ledger.record(_batch([], [_refused(lines[0], refusal)], ()))
+            return
+        middle = len(lines) // 2
+        _record_in_halves(lines[:middle], ledger)
+        _record_in_halves(lines[middle:], ledger)
+
+
+def _batch(
+    lines: Sequence[_Line], quarantined: Sequence[Quarantined], applied: Sequence[Applied]
+) -> LedgerBatch:
+    story = Story()
+    story.tell(line.told for line in lines)
+    return LedgerBatch(
+        rows=list(story.rows.values()),
+        history=list(story.history.values()),
+        quarantined=quarantined,
+        applied=applied,
+    )
+
+
+def _told(record: LogRecord) -> Sequence[Told]:
+    if record.position.topic == EVENTS:
+        return wire.open_facts(record.value)
+    return wire.open_tasks(record.value)
+
+
+def _from_dlq(record: LogRecord) -> Quarantined:
+    """Name a record by where it stood first; without its headers, by where it stands."""
+    headers = record.headers
+    try:
+        return Quarantined(
+            topic=headers["topic"].decode(),
+            partition=int(headers["partition"]),
+            offset=int(headers["offset"]),
+            member=0,
+            reason=clip(headers["reason"].decode("utf-8", "replace"), ERROR_TEXT_LIMIT),
+            value=record.value or b"",
+            at_ms=record.at_ms,
+        )
+    except (KeyError, ValueError):
+        return _quarantined(record, "the record names no source")
+
+
+def _quarantined(record: LogRecord, reason: str) -> Quarantined:
+    return Quarantined(
+        topic=record.position.topic,
+        partition=record.position.partition,
+        offset=record.position.offset,
+        member=0,
+        reason=clip(reason, ERROR_TEXT_LIMIT),
+        value=record.value or b"",
+        at_ms=record.at_ms,
+    )
+
+
+def _refused(line: _Line, refusal: LedgerRefused) -> Quarantined:
+    return Quarantined(
+        topic=line.position.topic,
+        partition=line.position.partition,
+        offset=line.position.offset,
+        member=line.member,
+        reason=clip(f"the ledger cannot hold it: {refusal}", ERROR_TEXT_LIMIT),
+        value=msgspec.json.encode(line.told),
+        at_ms=line.at_ms,
+    )
