@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct
 
 Reason = Annotated[str, Meta(max_length=1000)]
 
@@ -10,7 +10,7 @@ Reason = Annotated[str, Meta(max_length=1000)]
 class Echo(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """Comes back as it is, unless it says otherwise."""
 
-    say: Any = None
+    say: Any = UNSET
     sleep_seconds: Annotated[float, Meta(ge=0, le=800)] = 0.0
     retry: Reason | None = None
     discard: Reason | None = None

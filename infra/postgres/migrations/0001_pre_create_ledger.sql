@@ -68,18 +68,20 @@ WHERE metadata <> '{}'::jsonb;
 -- The state of a row is told by what stands further in life.
 CREATE FUNCTION by_standing(
     known_standing bigint [], known anyelement, told_standing bigint [], told anyelement
-) RETURNS anyelement LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN
-CASE WHEN told_standing > known_standing THEN told ELSE known END;
+) RETURNS anyelement LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+SELECT CASE WHEN told_standing > known_standing THEN told ELSE known END
+$$;
 
 -- The body of a row is its generation's; within one generation it fills a gap, never replaces.
 CREATE FUNCTION by_generation(
     known_generation bigint, known anyelement, told_generation bigint, told anyelement
-) RETURNS anyelement LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN
-CASE
+) RETURNS anyelement LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+SELECT CASE
     WHEN told_generation = known_generation THEN COALESCE(known, told)
     WHEN told_generation > known_generation THEN told
     ELSE known
-END;
+END
+$$;
 
 CREATE TABLE facts (
     task_id uuid NOT NULL,

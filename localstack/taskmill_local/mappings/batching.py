@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from taskmill_local.mappings.event import Record, bytes_around, bytes_for_partition
+from taskmill_local.mappings.event import Record, bytes_around, bytes_for, bytes_for_partition
 from taskmill_local.mappings.lane import Lane
 
 
@@ -37,13 +37,13 @@ class Batching:
         for lane in lanes:
             frame = bytes_for_partition(lane.name)
             # A record always travels, if need be alone in its event.
-            least = len(lane.waiting[0].json) + 1 if not batch else 0
+            least = bytes_for(lane.waiting[0]) if not batch else 0
             taken = lane.take(count=count, room=max(room - frame, least), now=now)
             if not taken:
                 break
             batch[lane] = taken
             count -= len(taken)
-            room -= frame + sum(len(record.json) + 1 for record in taken)
+            room -= frame + sum(map(bytes_for, taken))
             if not count:
                 break
         return batch

@@ -64,13 +64,21 @@ def assemble(bootstrap: str, records: Mapping[str, Sequence[Record]]) -> bytes:
 
 
 def bytes_around(bootstrap: str) -> int:
-    """Return the size of an event without partitions."""
-    return len(assemble(bootstrap, {}))
+    """Return the size of an event besides its partitions.
+
+    Sizes count a comma behind each record. The last record of a partition has none, which pays for
+    the one between partitions; the last partition has none either.
+    """
+    return len(assemble(bootstrap, {})) - 1
 
 
 def bytes_for_partition(name: str) -> int:
-    """Return what one more partition costs besides its records."""
-    return len(_PARTITION % (_quoted(name), b",")) + 1
+    """Return what a partition costs besides its records."""
+    return len(_PARTITION % (_quoted(name), b""))
+
+
+def bytes_for(record: Record) -> int:
+    return len(record.json) + 1
 
 
 def _headers(headers: Iterable[tuple[str, bytes | None]]) -> bytes:

@@ -9,6 +9,7 @@ from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
+from operator import itemgetter
 from typing import Any, Protocol, cast
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
@@ -139,9 +140,11 @@ class Feed:
 
     def _look(self) -> None:
         for place in self._consumer.assignment():
-            low, high = self._consumer.get_watermark_offsets(place, cached=True)
-            if low >= 0 and high >= 0:  # below, nothing was fetched yet
-                self._bounds[place.partition] = (low, high)
+            fetched = self._consumer.get_watermark_offsets(place, cached=True)
+            # Offsets only grow; those below zero say that nothing was fetched yet.
+            known = self._bounds.get(place.partition, (-1, 0))
+            if (newest := max(known, fetched, key=itemgetter(1)))[0] >= 0:
+                self._bounds[place.partition] = newest
 
     def _commit(self, offsets: Mapping[int, int]) -> None:
         try:
@@ -171,6 +174,12 @@ class Feed:
             place.partition: place.offset if place.offset >= 0 else None for place in found
         }
         self._tell(self._inbox.assigned, committed)
+        with suppress(KafkaException):  # then the next fetch tells
+            for place in places:
+                # What the client remembers of a partition that was ours before may be long past.
+                self._bounds[place.partition] = consumer.get_watermark_offsets(
+                    place, timeout=_LOOKUP_SECONDS
+                )
 
     def _on_revoke(self, consumer: Consumer, places: list[TopicPartition]) -> None:
         partitions = [place.partition for place in places]

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Iterable, Sequence
 
-from taskmill_local.mappings.event import Record
+from taskmill_local.mappings.event import Record, bytes_for
 from taskmill_local.mappings.limits import Limits
 
 
@@ -40,7 +40,7 @@ class Lane:
         if not self.waiting:
             self.waiting_since = now
         self.waiting.extend(fresh)
-        self.waiting_bytes += sum(len(record.json) for record in fresh)
+        self.waiting_bytes += sum(map(bytes_for, fresh))
         self._expected = fresh[-1].offset + 1
 
     def take(self, *, count: int, room: int, now: float) -> list[Record]:
@@ -49,11 +49,11 @@ class Lane:
         count = min(count, self._retried or count)
         taken: list[Record] = []
         while self.waiting and len(taken) < count:
-            size = len(self.waiting[0].json) + 1
+            size = bytes_for(self.waiting[0])
             if size > room:
                 break
             room -= size
-            self.waiting_bytes -= size - 1
+            self.waiting_bytes -= size
             taken.append(self.waiting.popleft())
         if taken:
             self.waiting_since = now
@@ -70,7 +70,7 @@ class Lane:
         if len(again) < len(taken):
             self.succeed(taken[: -len(again)])
         self.waiting.extendleft(reversed(again))
-        self.waiting_bytes += sum(len(record.json) for record in again)
+        self.waiting_bytes += sum(map(bytes_for, again))
         self._retried = len(again)
         self.failures += 1
         self.again_at = now + limits.delay_after(self.failures).total_seconds()

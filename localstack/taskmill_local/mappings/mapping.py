@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import TypeAlias
 
@@ -71,7 +71,7 @@ class RunningMapping:
         return MappingSnapshot(
             function=self._plan.function,
             topic=self._plan.topic,
-            lag={partition: self._lag(lane) for partition, lane in self._lanes.items()},
+            lag=dict(self._lags()),
             in_flight=len(self._running),
             batches=self._batches,
             records=self._records,
@@ -209,9 +209,11 @@ class RunningMapping:
         if offsets:
             self._feed.commit(offsets)
 
-    def _lag(self, lane: Lane) -> int:
-        first, end = self._feed.bounds(lane.partition) or (0, 0)
-        return max(0, end - (first if lane.committed is None else lane.committed))
+    def _lags(self) -> Iterator[tuple[int, int]]:
+        for partition, lane in sorted(self._lanes.items()):
+            if bounds := self._feed.bounds(partition):
+                first, end = bounds
+                yield partition, max(0, end - (first if lane.committed is None else lane.committed))
 
 
 def _uncommitted(lanes: Iterable[Lane]) -> dict[int, int]:

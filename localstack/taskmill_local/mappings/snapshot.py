@@ -10,7 +10,7 @@ class MappingSnapshot:
     function: str
     topic: str
     lag: Mapping[int, int]
-    """Per partition that is ours: the records between the last commit and the end."""
+    """Per partition that is ours and was looked at: records between the last commit and the end."""
 
     in_flight: int
     batches: int

@@ -11,8 +11,6 @@ from taskmill.adapters.postgres.connection import Database
 from taskmill.domain.errors import LedgerRefused
 from taskmill.domain.projection import LedgerBatch, Row
 
-_encode = msgspec.json.encode
-
 
 class PostgresLedger:
     def __init__(self, database: Database) -> None:
@@ -27,15 +25,15 @@ class PostgresLedger:
         try:
             with self._database.transaction() as connection, connection.pipeline():
                 self._write(connection, batch)
-        except (psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError) as error:
+        except (psycopg.DataError, psycopg.IntegrityError) as error:
             raise LedgerRefused(str(error)) from error
 
     def _write(self, connection: psycopg.Connection[Any], batch: LedgerBatch) -> None:
         if batch.rows:
             rows = sorted(batch.rows, key=attrgetter("id"))  # one order for all: no deadlock
-            connection.execute(self._upsert, {"rows": _encode([_flat(row) for row in rows])})
+            connection.execute(self._upsert, {"rows": _text([_flat(row) for row in rows])})
         if batch.history:
-            connection.execute(self._append, {"history": _encode(batch.history)})
+            connection.execute(self._append, {"history": _text(batch.history)})
         for record in batch.quarantined:
             connection.execute(self._quarantine, msgspec.structs.asdict(record))
         for run in batch.applied:
@@ -52,3 +50,7 @@ def _flat(row: Row) -> dict[str, Any]:
         columns |= msgspec.structs.asdict(body)
         columns["payload"] = [columns["payload"]]
     return columns
+
+
+def _text(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
