@@ -72,6 +72,7 @@ class RunningMapping:
             function=self._plan.function,
             topic=self._plan.topic,
             lag=dict(self._lags()),
+            waiting=sum(len(lane.waiting) for lane in self._lanes.values()),
             in_flight=len(self._running),
             batches=self._batches,
             records=self._records,

@@ -12,7 +12,12 @@ class MappingSnapshot:
     lag: Mapping[int, int]
     """Per partition that is ours and was looked at: records between the last commit and the end."""
 
+    waiting: int
+    """The records that were read and not yet given to the function."""
+
     in_flight: int
+    """The batches that the function has now."""
+
     batches: int
     records: int
     failures: int

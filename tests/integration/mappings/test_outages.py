@@ -1,0 +1,91 @@
+"""A broker that is away at the start, dies and comes back."""
+
+import asyncio
+import signal
+import time
+from datetime import timedelta
+
+from taskmill_local.stores import kafka
+from taskmill_local.stores.java import find_java
+from taskmill_local.stores.ports import free_ports
+from taskmill_local.stores.server import Server
+from tests.integration.mappings.stage import PARTITIONS, SOON, Function, Topic, lag, mapped
+from tests.waiting import eventually_async
+
+GRACE = timedelta(seconds=10)
+
+
+def test_a_mapping_outlives_its_broker(home, monkeypatch, capfd):
+    ports = free_ports(2)
+    monkeypatch.setattr(kafka, "free_ports", lambda _count: ports)  # it comes back where it was
+    brokers = f"127.0.0.1:{ports[0]}"
+    function, told = Function(), []
+
+    async def start():
+        server = Server("Kafka", home)
+        await kafka.start_kafka(server, find_java())
+        return server
+
+    async def scenario():
+        server = await start()
+        topic = await asyncio.to_thread(Topic.create, brokers)
+        await server.stop(GRACE)
+        async with mapped(topic.plan(), function, brokers=brokers, report=told.append) as mappings:
+            await eventually_async(lambda: told, within=SOON, reason="the absence is told")
+            for count in (1, 2):
+                server = await start()
+                await asyncio.to_thread(topic.fill, [b"x"] * 10)
+                await eventually_async(
+                    lambda: len(set(function.done)) == 10 * count,  # noqa: B023 - awaited at once
+                    within=2 * SOON,
+                    reason="it goes on by itself",
+                )
+                await eventually_async(
+                    lambda: lag(mappings) == 0, within=SOON, reason="all is committed"
+                )
+                await (server.stop(GRACE) if count == 1 else asyncio.sleep(0))
+        await server.stop(GRACE)
+
+    asyncio.run(scenario())
+    assert function.seen == [(0, offset) for offset in range(20)]
+    assert told == [
+        f"Kafka at {brokers} cannot be reached; the mappings go on by themselves when it is back."
+    ]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_stop_does_not_wait_for_a_broker_that_is_gone(home):
+    async def scenario():
+        server = Server("Kafka", home, stop_signal=signal.SIGKILL)
+        brokers = await kafka.start_kafka(server, find_java())
+        topic = await asyncio.to_thread(Topic.create, brokers)
+        async with mapped(topic.plan(), Function(), brokers=brokers) as mappings:
+            await eventually_async(
+                lambda: len(mappings.snapshot()["tasks"].lag) == PARTITIONS,
+                within=SOON,
+                reason="the topic is assigned",
+            )
+            await server.stop(GRACE)
+            began = time.monotonic()
+            await mappings.stop(timedelta(seconds=1))
+            return time.monotonic() - began
+
+    assert asyncio.run(scenario()) < 4
+
+
+def test_a_mapping_waits_for_a_topic_that_does_not_exist_yet(brokers):
+    topic = Topic.create(brokers)
+    missing = Topic(name=f"{topic.name}-later", brokers=brokers)
+    function, told = Function(), []
+
+    async def scenario():
+        async with mapped(missing.plan(), function, brokers=brokers, report=told.append):
+            await eventually_async(lambda: told, within=SOON, reason="the absence is told")
+            await asyncio.to_thread(missing.make)
+            await asyncio.to_thread(missing.fill, [b"x"])
+            await eventually_async(lambda: function.done, within=SOON, reason="it goes on")
+
+    asyncio.run(scenario())
+    assert told == [
+        f"Topic {missing.name} does not exist; its mapping goes on by itself once it is created."
+    ]
