@@ -124,9 +124,12 @@ class Ended:
 
 
 class Crew(Protocol):
-    """Those who perform side by side. A call that is abandoned never reports its end."""
+    """Those who perform side by side; a ticket is never given twice.
 
-    def start(self, ticket: int, call: Callable[[], End]) -> None: ...
+    A call that is abandoned need not report its end.
+    """
+
+    def start(self, call: Callable[[], End]) -> int: ...
 
     def ended(self, *, within: timedelta) -> Sequence[Ended]: ...
 

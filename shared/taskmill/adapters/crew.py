@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from itertools import count
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import TypeAlias
@@ -23,17 +24,20 @@ class ThreadCrew:
         self._calls: SimpleQueue[_Call] = SimpleQueue()
         self._ends: SimpleQueue[Ended] = SimpleQueue()
         self._lock = Lock()
+        self._tickets = count(1)
         self._idle = 0
         self._abandoned: set[int] = set()
 
-    def start(self, ticket: int, call: Callable[[], End]) -> None:
+    def start(self, call: Callable[[], End]) -> int:
         with self._lock:
+            ticket = next(self._tickets)
             needs_thread = self._idle == 0
             self._idle -= not needs_thread
         if needs_thread:
             Thread(target=self._work, args=((ticket, call),), daemon=True).start()
         else:
             self._calls.put((ticket, call))
+        return ticket
 
     def ended(self, *, within: timedelta) -> Sequence[Ended]:
         """Return what has ended; wait for the first, but no longer than *within*."""

@@ -41,7 +41,6 @@ class _Run:
     entrance: Entrance
     exit: Exit
     running: dict[int, Running] = field(default_factory=dict)
-    tickets: int = 0
     beat_at_ms: int = 0
 
     @property
@@ -58,23 +57,23 @@ class _Run:
                 self._start(running)
 
     def _start(self, running: Running) -> None:
-        self.tickets += 1
-        self.running[self.tickets] = running
         envelope = running.attempt.envelope
-        self.shop.crew.start(self.tickets, lambda: self.perform(envelope))
+        self.running[self.shop.crew.start(lambda: self.perform(envelope))] = running
 
     def collect(self) -> None:
         """Take what has ended; cut off what ran past its deadline."""
         if not self.running and not self.exit.is_refused:
             return
         for one in self.shop.crew.ended(within=self._patience()):
-            self.exit.end(self.running.pop(one.ticket), one.end)
+            running = self.running.pop(one.ticket, None)
+            if running is not None:  # else it was cut off: its late answer is void
+                self.exit.end(running, one.end)
         now = self.shop.clock()
         late = [ticket for ticket, running in self.running.items() if running.deadline_ms <= now]
         for ticket in late:
             self.shop.crew.abandon(ticket)
-            running = self.running.pop(ticket)
-            self.exit.end(running, TimedOut(running.timeout))
+            cut_off = self.running.pop(ticket)
+            self.exit.end(cut_off, TimedOut(cut_off.timeout))
 
     def _patience(self) -> timedelta:
         deadlines = [running.deadline_ms for running in self.running.values()]

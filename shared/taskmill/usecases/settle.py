@@ -44,8 +44,10 @@ class Exit:
         self.settled_at_ms = now
         self.is_refused = False
         ended, self.ended = self.ended, []
+        facts: list[Fact] = []
         for (running, settlement), answer in zip(ended, self._answers(ended), strict=True):
-            self._settled(running, settlement, answer)
+            facts.extend(self._settled(running, settlement, answer))
+        self.shop.bus.send_facts(facts)
 
     def _answers(self, ended: Sequence[tuple[Running, Settlement]]) -> Sequence[SettleAnswer]:
         try:
@@ -54,10 +56,13 @@ class Exit:
             _log.warning("settling failed", extra={"store": error.store, "why": error.why})
             return [Cold()] * len(ended)
 
-    def _settled(self, running: Running, settlement: Settlement, answer: SettleAnswer) -> None:
+    def _settled(
+        self, running: Running, settlement: Settlement, answer: SettleAnswer
+    ) -> Sequence[Fact]:
+        """Return the facts that stand."""
         match answer:
             case Settled(facts):
-                self.shop.bus.send_facts(facts)
+                return facts
             case Stale():
                 # It comes again, and claim decides: the holder may have died meanwhile.
                 _log.warning("stale settle", extra=named(settlement.envelope))
@@ -66,6 +71,7 @@ class Exit:
                 self._keep(running, settlement)
             case _:
                 assert_never(answer)
+        return ()
 
     def _keep(self, running: Running, settlement: Settlement) -> None:
         if self.shop.remaining() > MARGIN:

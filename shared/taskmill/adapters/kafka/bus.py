@@ -97,4 +97,7 @@ class KafkaBus:
                 delivery_timeout_ms=in_ms,
                 connections_max_idle_ms=60_000,
             )
+            # The first look-up of a topic follows the one that found the brokers, and would wait
+            # a back-off of 100 ms that no public setting reaches.
+            self._producer._metadata.config["retry_backoff_ms"] = 5  # noqa: SLF001 - as said above
         return self._producer

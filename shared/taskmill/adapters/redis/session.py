@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import Any, TypeAlias
 
+from hiredis import pack_command
 from redis import Redis
 from redis.connection import ConnectionInterface
 from redis.exceptions import NoScriptError, RedisError, ResponseError
@@ -106,8 +107,12 @@ class Session:
             self._connection = None
 
 
-def _exchange(connection: ConnectionInterface, commands: Sequence[Sequence[Any]]) -> list[Any]:
-    connection.send_packed_command(connection.pack_commands(commands))
+def _exchange(connection: ConnectionInterface, commands: Sequence[tuple[Word, ...]]) -> list[Any]:
+    packed = b"".join(
+        pack_command(command)  # type: ignore[arg-type]  # its stub means a tuple of one word
+        for command in commands
+    )
+    connection.send_packed_command([packed])
     return [_answer(connection) for _ in commands]
 
 

@@ -1,0 +1,1 @@
+"""Every store in plain memory: for tests and for demonstrations without servers."""

@@ -1,0 +1,102 @@
+"""Admission and the due set, in memory."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from msgspec.structs import replace
+
+from taskmill.adapters.memory.hot import MemoryHot, Record, record_of
+from taskmill.domain.admission import (
+    AdmittedBefore,
+    Cleared,
+    Cold,
+    Conflict,
+    Created,
+    Owed,
+    OwedKey,
+    OwedKind,
+    Replayed,
+    Verdict,
+)
+from taskmill.domain.retention import HOLD, KEY_WINDOW, in_ms
+from taskmill.domain.task import Envelope, TaskId
+
+
+class MemoryAdmission:
+    def __init__(
+        self, hot: MemoryHot, *, window: timedelta = KEY_WINDOW, hold: timedelta = HOLD
+    ) -> None:
+        self._hot = hot
+        self._window = in_ms(window)
+        self._hold = in_ms(hold)
+
+    def admit(self, envelopes: Sequence[Envelope]) -> Sequence[Verdict]:
+        return [self._admit(envelope) for envelope in envelopes]
+
+    def _admit(self, envelope: Envelope) -> Verdict:
+        if not self._hot.is_open:
+            return Cold()
+        now = self._hot.clock()
+        record = self._hot.record(envelope.id)
+        if record is None:
+            return self._create(envelope, now, token=0)
+        if record.submission == envelope.submission:
+            return AdmittedBefore(record.generation)
+        if record.status.is_final and now >= record.submitted + self._window:
+            return self._create(envelope, max(now, record.generation + 1), token=record.token)
+        owed = self._owed(envelope.id, record)
+        if record.fingerprint == envelope.fingerprint:
+            return Replayed(record.generation, owed)
+        return Conflict(record.generation, owed)
+
+    def _create(self, envelope: Envelope, generation: int, *, token: int) -> Created:
+        admitted = replace(envelope, generation=generation)
+        self._hot.remove(envelope.id)
+        self._hot.records[envelope.id] = record = record_of(admitted)
+        record.submitted, record.token = generation, token
+        name = _submission(envelope.id, generation)
+        self._hot.due[name] = (self._hot.clock() + self._hold, Owed(task=admitted))
+        return Created(generation)
+
+    def _owed(self, task_id: TaskId, record: Record) -> Owed | None:
+        _, owed = self._hot.due.get(_submission(task_id, record.generation), (0, None))
+        return owed
+
+    def clear(self, published: Sequence[OwedKey]) -> Sequence[Cleared]:
+        return [self._clear(name) for name in published]
+
+    def _clear(self, name: OwedKey) -> Cleared:
+        if not self._hot.is_open:
+            return Cleared.COLD
+        self._hot.due.pop(name, None)
+        record = self._hot.record(name.id)
+        if record is None or record.generation != name.generation:
+            return Cleared.OTHER_GENERATION
+        return Cleared.DONE
+
+
+def _submission(task_id: TaskId, generation: int) -> OwedKey:
+    return OwedKey(id=task_id, generation=generation, turn=1, kind=OwedKind.SUBMISSION)
+
+
+class MemoryDueSet(MemoryAdmission):
+    def take(self, *, most: int) -> Sequence[tuple[OwedKey, Owed]]:
+        if not self._hot.is_open:
+            return []
+        now = self._hot.clock()
+        due = sorted((at, str(name), name) for name, (at, _) in self._hot.due.items() if at <= now)
+        taken: list[tuple[OwedKey, Owed]] = []
+        for _, _, name in due[:most]:
+            _, owed = self._hot.due[name]
+            self._hot.due[name] = (now + self._hold, owed)
+            taken.append((name, owed))
+        return taken
+
+    def forget_expired(self, *, most: int) -> int:
+        if not self._hot.is_open:
+            return 0
+        now = self._hot.clock()
+        over = sorted((at, task_id) for task_id, at in self._hot.lifetimes.items() if at <= now)
+        for _, task_id in over[:most]:
+            self._hot.remove(task_id)
+        return len(over[:most])

@@ -1,0 +1,164 @@
+"""The ledger in memory: the fold of all facts, and its readers."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from taskmill.domain.errors import LedgerRefused, StoreUnavailable
+from taskmill.domain.lease import Ending
+from taskmill.domain.listing import After, Page, TaskFilter
+from taskmill.domain.projection import (
+    Applied,
+    Body,
+    HistoryEntry,
+    LedgerBatch,
+    Quarantined,
+    Row,
+    merged,
+)
+from taskmill.domain.records import TaskView
+from taskmill.domain.task import About, TaskId
+
+STORE = "PostgreSQL"
+
+
+class MemoryLedger:
+    """The ledger and its rows. While `is_away`, it neither writes nor answers."""
+
+    def __init__(self) -> None:
+        self.is_away = False
+        self.rows: dict[TaskId, Row] = {}
+        self.history: dict[tuple[object, ...], HistoryEntry] = {}
+        self.quarantined: dict[tuple[object, ...], Quarantined] = {}
+        self._applied: dict[tuple[str, int], Applied] = {}
+
+    def record(self, batch: LedgerBatch) -> None:
+        """Write *batch* whole, or nothing of it."""
+        self._ask()
+        rows = dict(self.rows)
+        for row in batch.rows:
+            known = rows.get(row.id)
+            rows[row.id] = row if known is None else merged(known, row)
+            _check(rows[row.id])
+        self.rows = rows
+        for entry in batch.history:
+            named = (entry.id, entry.generation, entry.turn, entry.kind, entry.subject, entry.at_ms)
+            self.history.setdefault(named, entry)
+        for lost in batch.quarantined:
+            place = (lost.topic, lost.partition, lost.offset, lost.member)
+            self.quarantined.setdefault(place, lost)
+        for run in batch.applied:
+            self._apply(run)
+
+    def _apply(self, run: Applied) -> None:
+        place = (run.topic, run.partition)
+        known = self._applied.get(place)
+        if known is None:
+            self._applied[place] = run
+        elif run.first <= known.next < run.next:
+            as_of_ms = max(known.as_of_ms, run.as_of_ms)
+            self._applied[place] = msgspec.structs.replace(run, as_of_ms=as_of_ms)
+
+    def find(self, task_id: TaskId) -> TaskView | None:
+        self._ask()
+        row = self.rows.get(task_id)
+        return _view(row, row.body) if row and row.body else None
+
+    def fingerprint(self, task_id: TaskId) -> str | None:
+        self._ask()
+        row = self.rows.get(task_id)
+        return row.body.fingerprint if row and row.body else None
+
+    def payload(self, task_id: TaskId) -> bytes | None:
+        self._ask()
+        row = self.rows.get(task_id)
+        return bytes(row.body.payload) if row and row.body else None
+
+    def page(self, wanted: TaskFilter) -> Page:
+        self._ask()
+        views = [_view(row, row.body) for row in self.rows.values() if row.body]
+        fitting = [view for view in views if _fits(view, wanted)]
+        fitting.sort(key=_age, reverse=True)
+        page = fitting[: wanted.limit]
+        has_more = len(fitting) > wanted.limit
+        last = page[-1] if page and has_more else None
+        return Page(
+            tasks=page,
+            next=After(last.about.created_at_ms, last.id) if last else None,
+            as_of_ms=max((run.as_of_ms for run in self._applied.values()), default=None),
+        )
+
+    def applied(self) -> Mapping[tuple[str, int], int]:
+        self._ask()
+        return {place: run.next for place, run in self._applied.items()}
+
+    def _ask(self) -> None:
+        if self.is_away:
+            raise StoreUnavailable(STORE, "it is told to be away")
+
+
+def _check(row: Row) -> None:
+    """Refuse a row that the constraints of the table forbid."""
+    is_legal = (
+        row.status.is_final == (row.finished_at_ms is not None)
+        and (row.status == "succeeded") == (row.result is not None)
+        and (row.status == "retrying") == (row.due_at_ms is not None)
+        and (row.status != "dead" or row.reason is not None)
+        and (row.status != "running" or row.started_at_ms is not None)
+        and (row.generation >= 0 and row.token >= 0 and row.losses >= 0)
+        and (row.turn >= 1 and row.attempt >= 1)
+        and (row.body is None or row.attempt <= row.body.max_attempts)
+    )
+    if not is_legal:
+        raise LedgerRefused(f"the row of task {row.id} would say what cannot be")
+
+
+def _age(view: TaskView) -> tuple[int, str]:
+    return view.about.created_at_ms, view.id
+
+
+def _fits(view: TaskView, wanted: TaskFilter) -> bool:
+    created = view.about.created_at_ms
+    after, before, behind = wanted.created_after_ms, wanted.created_before_ms, wanted.after
+    return (
+        view.about.tenant == wanted.tenant
+        and wanted.type in {None, view.about.type}
+        and wanted.status in {None, view.status}
+        and wanted.metadata.items() <= view.about.metadata.items()
+        and (after is None or created > after)
+        and (before is None or created < before)
+        and (behind is None or _age(view) < (behind.created_at_ms, behind.id))
+    )
+
+
+def _view(row: Row, body: Body) -> TaskView:
+    return TaskView(
+        id=row.id,
+        about=About(
+            type=row.type,
+            tenant=row.tenant,
+            idempotency_key=body.idempotency_key,
+            created_at_ms=body.created_at_ms,
+            max_attempts=body.max_attempts,
+            payload_size=body.payload_size,
+            metadata=body.metadata,
+        ),
+        status=row.status,
+        generation=row.generation,
+        attempt=row.attempt,
+        losses=row.losses,
+        started_at_ms=row.started_at_ms,
+        ending=_ending(row),
+        result=row.result,
+    )
+
+
+def _ending(row: Row) -> Ending | None:
+    if row.finished_at_ms is None:
+        return None
+    return Ending(
+        finished_at_ms=row.finished_at_ms,
+        reason=row.reason,
+        error_class=row.error_class,
+        error_message=row.error_message,
+    )

@@ -1,0 +1,78 @@
+"""The log in memory: what was sent, and what of it counts."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
+
+from taskmill.domain import topics, wire
+from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.facts import Fact
+from taskmill.domain.lease import Position
+from taskmill.domain.log import LogRecord
+from taskmill.domain.task import Envelope, Millis
+from taskmill.ports import Clock
+
+STORE = "Kafka"
+
+
+class MemoryLog:
+    """A bus and its log, of one partition for each topic. While `is_away`, nothing is taken."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.is_away = False
+        self._clock = clock
+        self._sent: list[tuple[str, bytes, Mapping[str, bytes]]] = []
+        self._log: dict[str, list[LogRecord]] = {}
+
+    def send_pending(self, envelopes: Sequence[Envelope]) -> None:
+        self._send(topics.PENDING, wire.parcels_of_tasks(envelopes))
+
+    def send_work(self, envelopes: Sequence[Envelope]) -> None:
+        by_type = attrgetter("type")
+        for task_type, members in groupby(sorted(envelopes, key=by_type), key=by_type):
+            self._send(topics.worker(task_type), wire.parcels_of_tasks(list(members)))
+
+    def send_facts(self, facts: Sequence[Fact]) -> None:
+        self._send(topics.EVENTS, wire.parcels_of_facts(facts))
+
+    def send_undecodable(self, value: bytes | None, at: Position, reason: str) -> None:
+        headers = {
+            "reason": reason.encode(),
+            "topic": at.topic.encode(),
+            "partition": str(at.partition).encode(),
+            "offset": str(at.offset).encode(),
+        }
+        self._send(topics.DLQ, [value or b""], headers)
+
+    def _send(
+        self, topic: str, values: Iterable[bytes], headers: Mapping[str, bytes] | None = None
+    ) -> None:
+        self._sent.extend((topic, value, headers or {}) for value in values)
+
+    def flush(self) -> None:
+        sent, self._sent = self._sent, []
+        if self.is_away and sent:
+            raise StoreUnavailable(STORE, "it is told to be away")
+        for topic, value, headers in sent:
+            line = self._log.setdefault(topic, [])
+            position = Position(topic, 0, len(line))
+            now = Millis(self._clock())
+            line.append(LogRecord(position=position, at_ms=now, value=value, headers=headers))
+
+    def ends(self) -> Mapping[tuple[str, int], int]:
+        if self.is_away:
+            raise StoreUnavailable(STORE, "it is told to be away")
+        return {
+            (topic, 0): len(self._log.get(topic, ())) for topic in (topics.PENDING, topics.EVENTS)
+        }
+
+    def records(self, topic: str) -> list[LogRecord]:
+        """Return what the log holds: only what was flushed."""
+        return list(self._log.get(topic, ()))
+
+    def tasks(self, topic: str) -> list[Envelope]:
+        return [task for record in self.records(topic) for task in wire.open_tasks(record.value)]
+
+    def facts(self) -> list[Fact]:
+        records = self.records(topics.EVENTS)
+        return [fact for record in records for fact in wire.open_facts(record.value)]
