@@ -1,0 +1,5 @@
+"""The `taskmill` command."""
+
+from taskmill_local.cli.entry import main
+
+__all__ = ["main"]

@@ -1,0 +1,7 @@
+"""Lets `python -m taskmill_local.cli` be the command."""
+
+import sys
+
+from taskmill_local.cli.entry import main
+
+sys.exit(main())

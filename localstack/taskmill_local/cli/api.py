@@ -1,0 +1,115 @@
+"""Asks a running system over HTTP, and makes sentences of its refusals."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import Any, Final
+from urllib.parse import quote, urlencode, urlsplit
+
+Json = dict[str, Any]
+
+_PATIENCE_SECONDS: Final = 35.0  # the front gives up after 30
+LONGEST_WAIT_SECONDS: Final = 25.0
+
+
+class Unreachable(Exception):
+    """Nothing answers there; the message says where, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    body: Json
+
+    @property
+    def is_refusal(self) -> bool:
+        return self.status >= HTTPStatus.BAD_REQUEST
+
+
+class Api:
+    """One connection, kept between calls; not for two threads at once."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url.rstrip("/")
+        self._parts = urlsplit(self.url)
+        self._connection: HTTPConnection | None = None
+
+    def submit(self, body: str | Json) -> Answer:
+        return self.ask("POST", "/v1/tasks", body)
+
+    def submit_batch(self, tasks: list[Json]) -> Answer:
+        return self.ask("POST", "/v1/tasks/batch", {"tasks": tasks})
+
+    def task(self, task_id: str, **asked: str) -> Answer:
+        return self.ask("GET", f"/v1/tasks/{quote(task_id, safe='')}{_query(asked)}")
+
+    def tasks(self, asked: Mapping[str, str]) -> Answer:
+        return self.ask("GET", f"/v1/tasks{_query(asked)}")
+
+    def types(self) -> Answer:
+        return self.ask("GET", "/v1/types")
+
+    def platform(self) -> Answer:
+        return self.ask("GET", "/platform")
+
+    def ask(self, method: str, target: str, body: str | Json | None = None) -> Answer:
+        text = body if isinstance(body, str | None) else json.dumps(body)
+        was_open = self._connection is not None
+        try:
+            return self._ask(method, target, text)
+        except (HTTPException, OSError) as error:
+            self.close()
+            # Only what changes nothing is asked again: the kept connection may have been closed.
+            if was_open and method == "GET":
+                return self.ask(method, target, body)
+            raise Unreachable(_complaint(self.url, error)) from error
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _ask(self, method: str, target: str, text: str | None) -> Answer:
+        if self._connection is None:
+            self._connection = self._connect()
+        headers = {} if text is None else {"Content-Type": "application/json"}
+        body = None if text is None else text.encode()
+        self._connection.request(method, self._parts.path + target, body, headers)
+        response = self._connection.getresponse()
+        return Answer(response.status, _parsed(response.read()))
+
+    def _connect(self) -> HTTPConnection:
+        kind = HTTPSConnection if self._parts.scheme == "https" else HTTPConnection
+        return kind(self._parts.hostname or "", self._parts.port, timeout=_PATIENCE_SECONDS)
+
+
+def problem_sentence(answer: Answer) -> str:
+    """Say what a refusal says, as a sentence that names the field."""
+    told = answer.body
+    words = told.get("detail") or told.get("title") or told.get("message") or "no reason was given"
+    place = f" (at {told['field']})" if told.get("field") else ""
+    kind = told.get("type") or f"HTTP {answer.status}"
+    return f"{kind}: {words}{place}"
+
+
+def _query(asked: Mapping[str, str]) -> str:
+    return f"?{urlencode(asked)}" if asked else ""
+
+
+def _parsed(body: bytes) -> Json:
+    try:
+        value = json.loads(body)
+    except ValueError:
+        value = None
+    return value if isinstance(value, dict) else {"message": body.decode(errors="replace")[:500]}
+
+
+def _complaint(url: str, error: Exception) -> str:
+    if isinstance(error, ConnectionRefusedError):
+        return (
+            f"Nothing answers at {url}. Start the system with `taskmill up`, "
+            "or set TASKMILL_URL to where it runs."
+        )
+    return f"{url} cannot be asked: {error or type(error).__name__}. Is TASKMILL_URL right?"

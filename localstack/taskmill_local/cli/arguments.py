@@ -1,0 +1,146 @@
+"""The command line: which words there are, and help that teaches."""
+
+import argparse
+from typing import Final, NoReturn, TypeAlias
+
+from taskmill_local.cli.exits import Exit
+
+_ABOUT: Final = "A task queue made of stateless functions, on this machine."
+_EXAMPLES: Final = """\
+a first look:
+  taskmill demo                                  tasks go through the whole system, then all stops
+  taskmill up                                    start the system and stay; Ctrl-C stops it
+
+with `taskmill up` running in another terminal:
+  taskmill submit echo '{"say": "hello"}' --wait 5
+  taskmill list --status dead
+  taskmill logs EchoWorker -f
+
+exit codes:
+  0  done                                        2  wrong usage, or a request that was refused
+  1  a task ended other than it should,          3  the system cannot be reached or could not start
+     or was not found                            130  interrupted with Ctrl-C
+
+environment:
+  TASKMILL_URL    where submit, status, list and types ask (default http://127.0.0.1:$TASKMILL_PORT)
+  TASKMILL_PORT   where `up` listens (default 8080; 0 takes any free port)
+  TASKMILL_HOME   where `up` keeps its data and logs (default .taskmill in the project)
+  TASKMILL_CONCURRENCY   processes of a function at most (default 2; the gateway has 8)
+  TASKMILL_KAFKA_BROKERS, TASKMILL_REDIS_URL, TASKMILL_POSTGRES_DSN, TASKMILL_POSTGRES_OWNER_DSN
+                  stores of your own, each instead of the one that would be started
+"""
+_SUBMIT: Final = """\
+examples:
+  taskmill submit echo '{"say": "hello"}'
+  taskmill submit echo '{"sleep_seconds": 2}' --wait 10     wait for the end, and show the result
+  taskmill submit echo --file payload.json --key order-17   twice the same key: still one task
+  jq -n '{say: 1}' | taskmill submit echo --file -
+"""
+_UP: Final = """\
+examples:
+  taskmill up
+  TASKMILL_PORT=0 taskmill up --json             any free port; the first line tells it
+  TASKMILL_REDIS_URL=redis://10.0.0.5:6379/0 taskmill up    a Redis of your own
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(Exit.USAGE, f"{self.prog}: {message}. See `{self.prog} --help`.\n")
+
+
+_Words: TypeAlias = "argparse._SubParsersAction[_Parser]"  # noqa: SLF001 - it has no public name
+
+
+def parser() -> argparse.ArgumentParser:
+    root = _Parser(
+        prog="taskmill",
+        description=_ABOUT,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    words = root.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for add in (_up, _demo, _submit, _status, _list, _types, _logs, _migrate):
+        add(words)
+    return root
+
+
+def _command(
+    words: "_Words", name: str, about: str, examples: str | None = None
+) -> argparse.ArgumentParser:
+    return words.add_parser(
+        name,
+        help=about,
+        description=f"{about[0].upper()}{about[1:]}.",
+        epilog=examples,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def _up(words: "_Words") -> None:
+    one = _command(words, "up", "start the whole system and stay", _UP)
+    one.add_argument("--json", action="store_true", help="print one line of JSON when it is up")
+
+
+def _demo(words: "_Words") -> None:
+    one = _command(words, "demo", "show tasks going through the whole system, then stop it")
+    one.add_argument("--json", action="store_true", help="print one line of JSON in the end")
+
+
+def _submit(words: "_Words") -> None:
+    one = _command(words, "submit", "submit a task", _SUBMIT)
+    one.add_argument("type", help="the task type, see `taskmill types`")
+    one.add_argument("payload", nargs="?", help="the payload as JSON (default {})")
+    one.add_argument("--file", metavar="PATH", help="read the payload from a file; - is stdin")
+    one.add_argument("--key", help="idempotency key: the same key is the same task")
+    _add_seconds(one, "--wait", "wait so long for the task's end")
+    one.add_argument(
+        "--meta", action="append", default=[], metavar="KEY=VALUE", help="metadata; repeatable"
+    )
+    one.add_argument("--max-attempts", type=int, metavar="N", help="calls in all")
+    _add_seconds(one, "--timeout", "cut an attempt off after so long")
+    one.add_argument("--json", action="store_true", help="print the task as JSON")
+
+
+def _status(words: "_Words") -> None:
+    one = _command(words, "status", "show a task")
+    one.add_argument("id", help="the task's id")
+    _add_seconds(one, "--wait", "wait so long for its end")
+    one.add_argument("--payload", action="store_true", help="show its payload too")
+    one.add_argument("--json", action="store_true", help="print the task as JSON")
+
+
+def _list(words: "_Words") -> None:
+    one = _command(words, "list", "list tasks, the newest first")
+    one.add_argument("--type", help="only of this type")
+    one.add_argument("--status", help="only in this status")
+    one.add_argument("--limit", type=int, default=20, metavar="N", help="at most so many (20)")
+    one.add_argument("--json", action="store_true", help="print the page as JSON")
+
+
+def _types(words: "_Words") -> None:
+    one = _command(words, "types", "show the task types and what each takes")
+    one.add_argument("--json", action="store_true", help="print them as JSON, with their schemas")
+
+
+def _logs(words: "_Words") -> None:
+    one = _command(words, "logs", "show a function's or a store's log")
+    one.add_argument("name", nargs="?", help="whose log; without it: which logs there are")
+    one.add_argument("-f", "--follow", action="store_true", help="go on as it grows, until Ctrl-C")
+    one.add_argument("-n", "--lines", type=int, default=50, help="the last so many lines (50)")
+
+
+def _migrate(words: "_Words") -> None:
+    one = _command(words, "migrate", "bring a ledger's schema up to date")
+    one.add_argument("--dsn", required=True, help="the database, as the role that owns it")
+
+
+def _add_seconds(one: argparse.ArgumentParser, name: str, about: str) -> None:
+    one.add_argument(name, type=_seconds, metavar="SECONDS", help=about)
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 < seconds < float("inf"):
+        raise ValueError(text)
+    return seconds

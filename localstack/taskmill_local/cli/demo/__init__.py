@@ -1,0 +1,1 @@
+"""`taskmill demo`: a short play in which tasks go through the whole system."""

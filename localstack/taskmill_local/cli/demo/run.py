@@ -1,0 +1,149 @@
+"""`taskmill demo`: starts a system of its own, plays the story, and leaves nothing behind."""
+
+import asyncio
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+from rich.text import Text
+
+from taskmill_local.cli.api import Api, Json
+from taskmill_local.cli.demo.show import show_on
+from taskmill_local.cli.demo.story import Role, StoryBroken, has_right_end, submit_all
+from taskmill_local.cli.exits import Exit
+from taskmill_local.cli.hold import Interrupted, hold
+from taskmill_local.platform import Platform
+from taskmill_local.settings import Settings
+from taskmill_local.stores.start import External
+
+_GLANCE_SECONDS: Final = 0.05
+_PATIENCE_SECONDS: Final = 60.0
+_LESSON: Final = """\
+Each task went over HTTP to the gateway, through Kafka to its worker, and into
+the ledger. Two submissions with one key made one task, and the tasks that
+failed told why instead of getting lost."""
+_NEXT: Final = "Next: `taskmill up` keeps a system running; then `taskmill submit --help`."
+
+
+def demo(*, as_json: bool) -> Exit:
+    console = Console(highlight=False, soft_wrap=True, stderr=as_json)
+    began = time.monotonic()
+    with _home_for_a_while() as home:
+        # Its own port, home and stores, whatever is set: it may run beside an `up`.
+        settings = replace(
+            Settings.from_environment(), home=home, port=0, external=External(), durable=True
+        )
+        platform = Platform(settings, report=lambda *told: _report(console, *told))
+        console.print("Starting a system of its own: Kafka, Valkey, PostgreSQL and the functions …")
+        try:
+            roles = asyncio.run(hold(platform, lambda url: _play(console, url)))
+        except Interrupted:
+            console.print("interrupted; nothing is left behind")
+            return Exit.INTERRUPTED
+        except StoryBroken as broken:
+            sys.stderr.write(f"taskmill: {broken}\n")
+            return Exit.OTHERWISE
+    seconds = time.monotonic() - began
+    if as_json:
+        _tell_json(roles, seconds, platform)
+    console.print(f"\n{_LESSON}\n\nAll was stopped and removed; {seconds:.1f} s in all.\n{_NEXT}")
+    return Exit.DONE
+
+
+async def _play(console: Console, url: str) -> list[Role]:
+    # One thread, as one person with one connection would: the show must not be the load.
+    return await asyncio.to_thread(_play_through, console, url)
+
+
+def _play_through(console: Console, url: str) -> list[Role]:
+    api = Api(url)
+    roles: list[Role] = []
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    console.print(f"Submitting tasks to {url} …\n")
+    try:
+        with show_on(console) as show:
+            for role in submit_all(api):
+                roles.append(role)
+                show.update(roles)
+            while not all(role.has_ended for role in roles):
+                _look(api, roles, deadline)
+                show.update(roles)
+        _check_ends(roles)
+        _wait_for_ledger(api, roles, deadline)
+    finally:
+        api.close()
+    return roles
+
+
+def _look(api: Api, roles: Sequence[Role], deadline: float) -> None:
+    for role in roles:
+        if not role.has_ended:
+            answer = api.task(role.id)
+            if not answer.is_refusal:
+                role.task = answer.body
+    if time.monotonic() > deadline:
+        late = ", ".join(f"{role.act.title} ({role.id})" for role in roles if not role.has_ended)
+        raise StoryBroken(f"These tasks did not end within {_PATIENCE_SECONDS:.0f} s: {late}.")
+    time.sleep(_GLANCE_SECONDS)
+
+
+def _check_ends(roles: Sequence[Role]) -> None:
+    wrong = [
+        f"{role.act.title} ({role.id}) ended {role.task['status']} {role.task.get('reason') or ''}"
+        for role in roles
+        if not role.is_as_it_should_be
+    ]
+    if wrong:
+        raise StoryBroken(f"Other than it should: {'; '.join(wrong)}.")
+
+
+def _wait_for_ledger(api: Api, roles: Sequence[Role], deadline: float) -> None:
+    """Wait until the list, which is read from the ledger, tells the same ends."""
+    while missing := _not_listed(api.tasks({"limit": "200"}).body, roles):
+        if time.monotonic() > deadline:
+            raise StoryBroken(f"The ledger does not list these as ended: {', '.join(missing)}.")
+        time.sleep(_GLANCE_SECONDS)
+
+
+def _not_listed(page: Json, roles: Sequence[Role]) -> list[str]:
+    listed = {task["id"]: task for task in page.get("tasks", ())}
+    return [
+        role.id
+        for role in roles
+        if role.id not in listed or not has_right_end(role.act, listed[role.id])
+    ]
+
+
+def _report(console: Console, name: str, sentence: str) -> None:
+    if sentence != "starting":
+        console.print(Text(f"  {name} {sentence}", style="dim"))
+
+
+def _tell_json(roles: Sequence[Role], seconds: float, platform: Platform) -> None:
+    told = {
+        "seconds": round(seconds, 2),
+        "start_seconds": platform.start_split,
+        "tasks": [role.task for role in roles],
+    }
+    sys.stdout.write(f"{json.dumps(told)}\n")
+
+
+@contextmanager
+def _home_for_a_while() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="taskmill-demo-"))
+    if os.geteuid() == 0:
+        folder.chmod(0o755)  # PostgreSQL's own account must pass through
+    try:
+        yield folder / "home"
+    finally:
+        with suppress(FileNotFoundError):
+            shutil.rmtree(folder)

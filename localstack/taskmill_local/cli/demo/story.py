@@ -1,0 +1,114 @@
+"""The acts of the demo: what is submitted, and how it has to end."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any, Final
+
+from taskmill_local.cli.api import Answer, Api, Json, problem_sentence
+from taskmill_local.cli.text import FINAL
+
+_KEY: Final = "order-17"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """One task, and the end that it should find."""
+
+    title: str
+    payload: Mapping[str, Any]
+    status: str = "succeeded"
+    reason: str | None = None
+    key: str | None = None
+
+    @property
+    def submission(self) -> Json:
+        key = {} if self.key is None else {"idempotency_key": self.key}
+        return {"type": "echo", "payload": self.payload, **key}
+
+
+SINGLE: Final = Act(title="says hello", payload={"say": "hello"})
+BATCH: Final = tuple(
+    Act(title=f"batch, {number} of 3", payload={"say": number}) for number in (1, 2, 3)
+)
+KEYED: Final = Act(title="key used twice", payload={"say": "once"}, key=_KEY)
+REST: Final = (
+    Act(title="sleeps one second", payload={"sleep_seconds": 1}),
+    Act(
+        title="asks for a retry",
+        payload={"retry": "the mail server is away"},
+        status="dead",
+        reason="failed",
+    ),
+    Act(
+        title="discards itself",
+        payload={"discard": "no such customer"},
+        status="dead",
+        reason="discarded",
+    ),
+    Act(title="raises", payload={"crash": "a bug"}, status="dead", reason="failed"),
+)
+
+
+class StoryBroken(Exception):
+    """The system answered other than the demo promises; the message says how."""
+
+
+@dataclass(slots=True)
+class Role:
+    """A submitted task, as it was last seen."""
+
+    act: Act
+    task: Json = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        return str(self.task["id"])
+
+    @property
+    def has_ended(self) -> bool:
+        return self.task["status"] in FINAL
+
+    @property
+    def is_as_it_should_be(self) -> bool:
+        return has_right_end(self.act, self.task)
+
+
+def has_right_end(act: Act, task: Json) -> bool:
+    return task["status"] == act.status and task.get("reason") == act.reason
+
+
+def submit_all(api: Api) -> Iterator[Role]:
+    """Submit act after act; each role comes as soon as its task was taken."""
+    yield _submitted(api, SINGLE)
+    yield from _submitted_together(api, BATCH)
+    first = _submitted(api, KEYED)
+    yield first
+    _check_replay(api, first)
+    for act in REST:
+        yield _submitted(api, act)
+
+
+def _submitted(api: Api, act: Act) -> Role:
+    return Role(act, _accepted(api.submit(act.submission), HTTPStatus.ACCEPTED))
+
+
+def _submitted_together(api: Api, acts: Sequence[Act]) -> list[Role]:
+    told = _accepted(api.submit_batch([act.submission for act in acts]), HTTPStatus.OK)
+    if told["accepted"] != len(acts):
+        raise StoryBroken(f"Of a batch of {len(acts)} only {told['accepted']} were taken: {told}")
+    return [Role(act, one["task"]) for act, one in zip(acts, told["results"], strict=True)]
+
+
+def _check_replay(api: Api, first: Role) -> None:
+    again = _accepted(api.submit(KEYED.submission), HTTPStatus.OK)
+    if again["id"] != first.id or again.get("replayed") is not True:
+        raise StoryBroken(f"The same key twice gave two tasks: {first.id} and {again['id']}.")
+
+
+def _accepted(answer: Answer, status: HTTPStatus) -> Json:
+    if answer.status != status:
+        raise StoryBroken(
+            f"HTTP {answer.status} came instead of {status}: {problem_sentence(answer)}"
+        )
+    return answer.body

@@ -1,0 +1,111 @@
+"""Runs one command and turns whatever goes wrong into a sentence and an exit code."""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from taskmill_local.cli.api import Unreachable
+from taskmill_local.cli.arguments import parser
+from taskmill_local.cli.exits import Exit
+from taskmill_local.errors import PlatformError
+
+Command: TypeAlias = Callable[[argparse.Namespace], Exit]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    asked = parser().parse_args(arguments)
+    try:
+        return _COMMANDS[asked.command](asked)
+    except Unreachable as error:
+        return _complain(str(error))
+    except PlatformError as error:
+        return _complain(str(error), _code_of(error))
+    except BrokenPipeError:
+        with suppress(OSError):  # who read our output went away: nothing more to tell, no trace
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.DONE
+    except OSError as error:
+        return _complain(f"The machine refused: {error}.")
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+
+
+def _complain(sentence: str, code: Exit = Exit.UNAVAILABLE) -> Exit:
+    sys.stderr.write(f"taskmill: {sentence}\n")
+    return code
+
+
+def _code_of(error: PlatformError) -> Exit:
+    from taskmill_local.settings import SettingsRefused
+
+    return Exit.USAGE if isinstance(error, SettingsRefused) else Exit.UNAVAILABLE
+
+
+def _up(asked: argparse.Namespace) -> Exit:
+    from taskmill_local.cli.up import up
+
+    return up(as_json=asked.json)
+
+
+def _demo(asked: argparse.Namespace) -> Exit:
+    from taskmill_local.cli.demo.run import demo
+
+    return demo(as_json=asked.json)
+
+
+def _submit(asked: argparse.Namespace) -> Exit:
+    from taskmill_local.cli.ask import submit
+
+    return submit(asked)
+
+
+def _status(asked: argparse.Namespace) -> Exit:
+    from taskmill_local.cli.ask import status
+
+    return status(asked)
+
+
+def _list(asked: argparse.Namespace) -> Exit:
+    from taskmill_local.cli.ask import list_tasks
+
+    return list_tasks(asked)
+
+
+def _types(asked: argparse.Namespace) -> Exit:
+    from taskmill_local.cli.ask import list_types
+
+    return list_types(asked)
+
+
+def _logs(asked: argparse.Namespace) -> Exit:
+    from taskmill_local.cli.logs import show_logs
+
+    return show_logs(asked.name, lines=asked.lines, follows=asked.follow)
+
+
+def _migrate(asked: argparse.Namespace) -> Exit:
+    from taskmill_local.preparation import bring_up_to_date
+    from taskmill_local.settings import Settings
+
+    root = Settings.from_environment().root
+    ran = bring_up_to_date(asked.dsn, root / Path("infra/postgres/migrations"))
+    sys.stdout.write(
+        "".join(f"ran {name}\n" for name in ran) or "nothing to do: it is up to date\n"
+    )
+    return Exit.DONE
+
+
+_COMMANDS: Final[Mapping[str, Command]] = {
+    "up": _up,
+    "demo": _demo,
+    "submit": _submit,
+    "status": _status,
+    "list": _list,
+    "types": _types,
+    "logs": _logs,
+    "migrate": _migrate,
+}

@@ -1,0 +1,66 @@
+"""Shows the logs of functions and stores, from the files in the platform's home."""
+
+import sys
+import time
+from collections import deque
+from pathlib import Path
+from typing import IO, Final
+
+from taskmill_local.cli.exits import Exit
+from taskmill_local.cli.text import aligned
+from taskmill_local.settings import Settings
+
+_GLANCE_SECONDS: Final = 0.2
+
+
+def show_logs(name: str | None, *, lines: int, follows: bool) -> Exit:
+    folder = Settings.from_environment().home / "logs"
+    logs = {path.stem.lower(): path for path in sorted(folder.glob("*.log"))}
+    if name is None:
+        return _list(folder, logs)
+    path = logs.get(name.lower().removesuffix(".log"))
+    if path is None:
+        known = ", ".join(path.stem for path in logs.values()) or "none; was the system ever up?"
+        sys.stderr.write(f"taskmill: There is no log {name!r} in {folder}; there are: {known}.\n")
+        return Exit.OTHERWISE
+    with path.open(encoding="utf-8", errors="replace") as file:
+        sys.stdout.writelines(deque(file, maxlen=max(lines, 0)))
+        sys.stdout.flush()
+        if follows:
+            _follow(path, file)
+    return Exit.DONE
+
+
+def _list(folder: Path, logs: dict[str, Path]) -> Exit:
+    if not logs:
+        sys.stderr.write(f"taskmill: No logs are in {folder}; was the system ever up?\n")
+        return Exit.OTHERWISE
+    rows = [(path.stem, _size(path.stat().st_size)) for path in logs.values()]
+    sys.stdout.write(f"{aligned(rows)}\nShow one with `taskmill logs NAME`; -f follows it.\n")
+    return Exit.DONE
+
+
+def _size(size: int) -> str:
+    return "empty" if size == 0 else f"{max(size / 1024, 0.1):.1f} KB"
+
+
+def _follow(path: Path, file: IO[str]) -> None:
+    while True:
+        if text := file.read():
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        elif _was_replaced(path, file):
+            with path.open(encoding="utf-8", errors="replace") as successor:
+                return _follow(path, successor)
+        else:
+            time.sleep(_GLANCE_SECONDS)
+
+
+def _was_replaced(path: Path, file: IO[str]) -> bool:
+    """Say whether the log was rotated: a new file stands in its place."""
+    import os
+
+    try:
+        return path.stat().st_ino != os.fstat(file.fileno()).st_ino
+    except FileNotFoundError:
+        return False

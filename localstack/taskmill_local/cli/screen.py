@@ -1,0 +1,74 @@
+"""What `taskmill up` shows: what runs where, and a line of what goes on."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from rich.text import Text
+
+Snapshot = Mapping[str, Any]
+
+_TASK = '{"type": "echo", "payload": {"say": "hello"}}'
+
+
+def screen(snapshot: Snapshot) -> Text:
+    url = snapshot["url"]
+    seconds = sum(snapshot["start_seconds"].values())
+    text = Text()
+    text.append("\ntaskmill is up at ")
+    text.append(url, style="bold green")
+    text.append(f" after {seconds:.1f} s\n\n")
+    text.append("Submit a task, and see how it ends:\n", style="bold")
+    text.append(f"  curl {url}/v1/tasks \\\n    -H 'content-type: application/json' -d '{_TASK}'\n")
+    text.append('  taskmill submit echo \'{"say": "hello"}\' --wait 5\n\n')
+    for name, told in _places(snapshot):
+        text.append(f"{name:<12}", style="bold")
+        text.append(f"{told}\n")
+    return text
+
+
+def _places(snapshot: Snapshot) -> list[tuple[str, str]]:
+    stores = [
+        (name, told["address"] + (" (yours)" if told["is_external"] else ""))
+        for name, told in snapshot["stores"].items()
+    ]
+    functions = ", ".join(
+        f"{told['concurrency']} {name}" for name, told in snapshot["functions"].items()
+    )
+    return [
+        *stores,
+        ("Functions", functions),
+        ("Logs", f"{snapshot['home']}/logs (taskmill logs NAME -f)"),
+        ("Stop", "Ctrl-C; the tasks stay in the home, and the next start goes on with them"),
+    ]
+
+
+class Pulse:
+    """The quiet line: how many tasks there are in each state, and how fast requests come."""
+
+    def __init__(self) -> None:
+        self._requests = 0
+        self._seen_at: float | None = None
+
+    def figures(self, snapshot: Snapshot) -> Mapping[str, Any]:
+        """Return what makes a new line worth writing."""
+        return {"tasks": snapshot["tasks"], "lag": snapshot["lag"]}
+
+    def line(self, snapshot: Snapshot) -> str:
+        tasks = snapshot["tasks"]
+        parts = [
+            f"tasks {sum(tasks.values())}",
+            f"done {tasks.get('succeeded', 0)}",
+            f"dead {tasks.get('dead', 0)}",
+            f"running {tasks.get('running', 0)}",
+            f"lag {snapshot['lag']}",
+            f"{self._rate(snapshot['requests']):.0f} requests/s",
+        ]
+        return " · ".join(parts)
+
+    def _rate(self, requests: int) -> float:
+        now = time.monotonic()
+        since = now - self._seen_at if self._seen_at is not None else 0.0
+        rate = (requests - self._requests) / since if since > 0 else 0.0
+        self._requests, self._seen_at = requests, now
+        return rate

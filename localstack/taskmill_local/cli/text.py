@@ -1,0 +1,85 @@
+"""How tasks, times and rows look as plain text."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+Json = Mapping[str, Any]
+
+_MILLIS_SHOWN_UNTIL: Final = 1_000
+_MINUTE: Final = 60_000
+FINAL: Final = frozenset({"succeeded", "dead", "cancelled"})
+
+
+def span(milliseconds: float | None) -> str:
+    if milliseconds is None:
+        return "-"
+    if milliseconds < _MILLIS_SHOWN_UNTIL:
+        return f"{milliseconds:.0f} ms"
+    if milliseconds < _MINUTE:
+        return f"{milliseconds / 1000:.1f} s"
+    return f"{milliseconds / _MINUTE:.1f} min"
+
+
+def why(task: Json) -> str:
+    """Say why a task did not succeed: the reason, and the worker's own words."""
+    error = task.get("error") or {}
+    words = [task.get("reason"), error.get("message")]
+    return ": ".join(word for word in words if word)
+
+
+def aligned(rows: Iterable[Sequence[str]], *, indent: str = "", width: int | None = None) -> str:
+    """Lay rows out in columns; cut lines at *width*, when it is given."""
+    table = [tuple(row) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = (
+        indent + "  ".join(cell.ljust(wide) for cell, wide in zip(row, widths, strict=True))
+        for row in table
+    )
+    return "\n".join(_cut(line.rstrip(), width) for line in lines)
+
+
+def task_card(task: Json) -> str:
+    """Tell all about one task, a line for each thing."""
+    about = {
+        "type": task["type"],
+        "status": task["status"],
+        "attempt": f"{task['attempt']} of {task['max_attempts']}",
+        "created": task["created_at"],
+        "waited": span(task["wait_ms"]) if "wait_ms" in task else None,
+        "took": span(task["duration_ms"]) if "duration_ms" in task else None,
+        "finished": task.get("finished_at"),
+        "key": task.get("idempotency_key"),
+        "metadata": ", ".join(f"{key}={value}" for key, value in task["metadata"].items()),
+        "losses": str(task["losses"]) if task.get("losses") else None,
+        "reason": why(task),
+        "result": one_line(task["result"]) if "result" in task else None,
+        "payload": one_line(task["payload"]) if "payload" in task else None,
+    }
+    rows = [(name, value) for name, value in about.items() if value]
+    return f"{task['id']}\n{aligned(rows, indent='  ')}"
+
+
+def task_rows(tasks: Iterable[Json]) -> list[tuple[str, ...]]:
+    head = ("ID", "TYPE", "STATUS", "CREATED", "WAITED", "TOOK", "REASON")
+    return [head, *(_task_row(task) for task in tasks)]
+
+
+def one_line(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _task_row(task: Json) -> tuple[str, ...]:
+    return (
+        task["id"],
+        task["type"],
+        task["status"],
+        task["created_at"].partition(".")[0].replace("T", " "),
+        span(task.get("wait_ms")),
+        span(task.get("duration_ms")),
+        why(task).replace("\n", " "),
+    )
+
+
+def _cut(line: str, width: int | None) -> str:
+    return line if width is None or len(line) <= width else f"{line[: width - 1]}…"

@@ -1,0 +1,195 @@
+"""The platform as a whole: stores, functions, mappings, rules and the front, in order."""
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import partial
+from logging.handlers import RotatingFileHandler
+from typing import Any, Final
+
+from taskmill_local.census import Census
+from taskmill_local.front.server import Front
+from taskmill_local.lambdas.answer import Answer, stopping
+from taskmill_local.lambdas.functions import Functions
+from taskmill_local.mappings.mappings import Mappings
+from taskmill_local.plan import Plan
+from taskmill_local.preparation import prepare, raise_file_limit
+from taskmill_local.rules import Rules
+from taskmill_local.settings import GATEWAY, SHARDS, TEMPLATE, Settings
+from taskmill_local.stores.start import Addresses, Report, Stores
+from taskmill_local.template.read import read_plan
+from taskmill_local.view import View, store_views
+
+PAGE: Final = "/platform"
+_NOWHERE: Final = Addresses(
+    kafka_brokers="-", redis_url="-", postgres_owner_dsn="-", postgres_app_dsn="-"
+)
+_FRONT_GRACE: Final = timedelta(seconds=0.5)
+_BATCH_GRACE: Final = timedelta(seconds=1)
+_FUNCTION_GRACE: Final = timedelta(seconds=0.3)
+_STORE_GRACE: Final = timedelta(seconds=2)
+_NO_GRACE: Final = timedelta()  # a run of the scheduler never ends by itself in time
+_GLANCE_SECONDS: Final = 0.2
+_LARGEST_LOG_BYTES: Final = 2**20
+
+
+class Platform:
+    """`start` once, `broken` beside whatever goes on, and `stop` in every case."""
+
+    def __init__(self, settings: Settings, *, report: Report) -> None:
+        self.settings = settings
+        self.start_split: dict[str, float] = {}
+        self._report = report
+        self._stores = Stores(settings.home, external=settings.external, durable=settings.durable)
+        self._log: logging.Handler | None = None
+        self._functions: Functions | None = None
+        self._mappings: Mappings | None = None
+        self._rules: Rules | None = None
+        self._front: Front | None = None
+        self._view: View | None = None
+
+    async def start(self) -> str:
+        """Start everything and return the address that takes tasks."""
+        raise_file_limit()
+        self._log_to_file()
+        try:
+            view = self._view = await self._start()
+        except BaseExceptionGroup as failures:
+            raise failures.exceptions[0] from None
+        return view.url
+
+    async def stop(self) -> None:
+        """Stop in reverse, in bounded time: what is cut off is done again at the next start."""
+        if self._front is not None:
+            await self._front.stop(_FRONT_GRACE)
+        if self._rules is not None:
+            await self._rules.stop(_NO_GRACE)
+        if self._mappings is not None:
+            await self._mappings.stop(_BATCH_GRACE)
+        if self._functions is not None:
+            await self._functions.stop(_FUNCTION_GRACE)
+        if self._view is not None:
+            await asyncio.to_thread(self._view.close)
+        await self._stores.stop(_STORE_GRACE)
+        if self._log is not None:
+            logging.getLogger().removeHandler(self._log)
+            self._log.close()
+
+    async def broken(self) -> str:
+        """Return when a store ended by itself, with the sentence that says so."""
+        while (sentence := self._stores.exited()) is None:  # noqa: ASYNC110 - stores are asked
+            await asyncio.sleep(_GLANCE_SECONDS)
+        return sentence
+
+    async def snapshot(self) -> dict[str, Any]:
+        if self._view is None:
+            raise RuntimeError("A platform has a snapshot once it has started.")
+        return await self._view.snapshot()
+
+    async def _start(self) -> View:
+        with self._timed("stores"):
+            addresses, caps = await self._open_ground()
+        with self._timed("functions"):
+            plan = await self._read(addresses, places=max(1, caps[GATEWAY] // 2))
+            functions = self._functions = self._make_functions(plan, caps)
+            async with asyncio.TaskGroup() as starts:
+                starts.create_task(self._warm(functions))
+                traffic = starts.create_task(self._open_traffic(plan, addresses, functions))
+        return View(
+            url=await self._open_front(plan, functions),
+            settings=self.settings,
+            stores=store_views(addresses, self.settings),
+            caps=caps,
+            census=Census(addresses.postgres_app_dsn),
+            functions=functions,
+            mappings=traffic.result(),
+            start_split=self.start_split,
+        )
+
+    def _log_to_file(self) -> None:
+        self._log = RotatingFileHandler(
+            self.settings.home / "logs" / "platform.log",
+            maxBytes=_LARGEST_LOG_BYTES,
+            backupCount=1,
+            delay=True,
+        )
+        self._log.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+        logging.getLogger().addHandler(self._log)
+
+    async def _open_ground(self) -> tuple[Addresses, dict[str, int]]:
+        # The stores come first: that another platform holds the home explains a taken port.
+        async with asyncio.TaskGroup() as starts:
+            stores = starts.create_task(self._stores.start(self._report))
+            starts.create_task(_check_port(self.settings.port))
+            # Read once before the addresses are known: it complains early, and it warms up.
+            draft = starts.create_task(self._read(_NOWHERE, places=1))
+        return stores.result(), self.settings.caps(draft.result().functions)
+
+    async def _read(self, addresses: Addresses, *, places: int) -> Plan:
+        root = self.settings.root
+        parameters = {
+            "KafkaBrokers": addresses.kafka_brokers,
+            "RedisUrl": addresses.redis_url,
+            "PostgresDsn": addresses.postgres_app_dsn,
+            "Shards": str(SHARDS),
+            "WaitingPlaces": str(places),
+        }
+        read = partial(read_plan, root / TEMPLATE, root=root, parameters=parameters)
+        return await asyncio.to_thread(read)
+
+    def _make_functions(self, plan: Plan, caps: dict[str, int]) -> Functions:
+        root = self.settings.root
+        return Functions(
+            plan.functions,
+            logs=self.settings.home / "logs",
+            python_path=(root, root / "shared"),
+            extra_environment={},
+            concurrency_cap=caps,
+        )
+
+    async def _warm(self, functions: Functions) -> None:
+        await functions.start(dict.fromkeys(functions.snapshot(), 1))
+        for name, pool in functions.snapshot().items():
+            if not pool.environments:
+                log = self.settings.home / "logs" / f"{name}.log"
+                self._report(name, f"does not start; its log says why: {log}")
+
+    async def _open_traffic(
+        self, plan: Plan, addresses: Addresses, functions: Functions
+    ) -> Mappings:
+        await prepare(self.settings, addresses, self._report)
+        mappings = self._mappings = Mappings(
+            plan.mappings, brokers=addresses.kafka_brokers, invoke=functions.invoke
+        )
+        self._rules = Rules(plan.rules, invoke=functions.invoke)
+        await mappings.start()
+        await self._rules.start()
+        return mappings
+
+    async def _open_front(self, plan: Plan, functions: Functions) -> str:
+        self._front = Front(plan.routes, functions.invoke, extra={PAGE: self._page})
+        return f"http://127.0.0.1:{await self._front.start(self.settings.port)}"
+
+    async def _page(self) -> tuple[int, str, bytes]:
+        return 200, "application/json", json.dumps(await self.snapshot()).encode()
+
+    @contextmanager
+    def _timed(self, part: str) -> Iterator[None]:
+        began = time.monotonic()
+        yield
+        self.start_split[part] = round(time.monotonic() - began, 3)
+
+
+async def _check_port(port: int) -> None:
+    """Complain about a taken port now, not when all else has started."""
+    front = Front((), _refuse)
+    await front.start(port)
+    await front.stop(_NO_GRACE)
+
+
+async def _refuse(_function: str, _event: bytes) -> Answer:
+    return stopping()

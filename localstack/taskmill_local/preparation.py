@@ -1,0 +1,98 @@
+"""Makes started stores ready for tasks: topics, the ledger's schema, the shards' markers."""
+
+import asyncio
+import json
+import resource
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import psycopg
+import yaml
+
+from taskmill.adapters.postgres.migrate import migrate
+from taskmill.adapters.redis.keys import ShardKeys
+from taskmill.adapters.redis.session import Session
+from taskmill.adapters.redis.shards import open_shards
+from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.task import TaskType
+from taskmill.domain.topics import worker
+from taskmill_local.errors import StoreFailed
+from taskmill_local.settings import SHARDS, Settings
+from taskmill_local.stores.start import Addresses, Report
+from taskmill_local.stores.topics import TopicPlan, create_topics
+
+_MOST_FILES: Final = 65_536
+
+
+async def prepare(settings: Settings, addresses: Addresses, report: Report) -> None:
+    async with asyncio.TaskGroup() as steps:
+        topics = topic_plans(settings.root)
+        steps.create_task(asyncio.to_thread(create_topics, addresses.kafka_brokers, topics))
+        migrations = settings.root / "infra" / "postgres" / "migrations"
+        steps.create_task(
+            asyncio.to_thread(bring_up_to_date, addresses.postgres_owner_dsn, migrations)
+        )
+        is_ours = settings.external.redis_url is None
+        steps.create_task(asyncio.to_thread(_open, addresses.redis_url, report, is_ours=is_ours))
+
+
+def raise_file_limit() -> None:
+    """Allow as many files as the system lets us: each connection is one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def topic_plans(root: Path) -> dict[str, TopicPlan]:
+    """Read which topics the project wants; each type of the catalogue has one of its own."""
+    asked = yaml.safe_load((root / "infra" / "kafka" / "topics.yaml").read_text())
+    catalogue = json.loads((root / "shared" / "taskmill" / "catalogue.json").read_text())
+    wanted = asked["topics"] | {
+        worker(TaskType(entry["name"])): asked["worker"] for entry in catalogue
+    }
+    return {name: _topic_plan(asked["defaults"], own) for name, own in wanted.items()}
+
+
+def _topic_plan(defaults: Mapping[str, Any], own: Mapping[str, Any]) -> TopicPlan:
+    configs = dict(defaults) | {name: value for name, value in own.items() if name != "partitions"}
+    return TopicPlan(
+        partitions=own["partitions"],
+        configs={name: str(value) for name, value in configs.items()},
+    )
+
+
+def bring_up_to_date(owner_dsn: str, migrations: Path) -> list[str]:
+    try:
+        return migrate(owner_dsn, migrations)
+    except psycopg.Error as error:
+        raise StoreFailed(
+            f"The ledger's schema cannot be brought up to date: {str(error).strip()}. "
+            "Is the DSN right, and is its role the owner of the database?"
+        ) from error
+
+
+def _open(url: str, report: Report, *, is_ours: bool) -> None:
+    session = Session(url)
+    try:
+        if is_ours or not (found := _markers(session)):
+            open_shards(session, SHARDS)
+        elif found != {session.run_id()}:
+            report(
+                "Valkey",
+                "this server of yours was restarted and may have forgotten tasks, "
+                "so its shards stay closed: tasks wait until somebody opens them",
+            )
+    except StoreUnavailable as error:
+        raise StoreFailed(
+            f"Redis does not answer: {error.why}. Is TASKMILL_REDIS_URL right?"
+        ) from error
+    finally:
+        session.close()
+
+
+def _markers(session: Session) -> set[str]:
+    keys = [ShardKeys(shard, SHARDS).marker for shard in range(SHARDS)]
+    found = [session.command("GET", key) for key in keys]
+    return {marker.decode() for marker in found if marker is not None}

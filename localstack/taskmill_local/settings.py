@@ -1,0 +1,102 @@
+"""What the local platform is told by the environment, read once; complaints all at once."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Self
+
+from taskmill_local.errors import PlatformError
+from taskmill_local.plan import FunctionPlan
+from taskmill_local.stores.start import External
+
+TEMPLATE: Final = "template.yaml"
+GATEWAY: Final = "Gateway"
+SHARDS: Final = 4  # one process serves them all here; more would only cost round trips
+DEFAULT_PORT: Final = 8080
+_HIGHEST_PORT: Final = 65_535
+_MOST_ENVIRONMENTS: Final = 100
+# How many environments of a function a laptop runs; the scheduler's runs overlap by design.
+_CONCURRENCY: Final[Mapping[str, int]] = {GATEWAY: 8, "Scheduler": 3}
+_CONCURRENCY_OF_OTHERS: Final = 2
+
+
+class SettingsRefused(PlatformError):
+    """A variable of the environment holds what it cannot mean."""
+
+
+class ProjectMissing(PlatformError):
+    """No project was found to run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    root: Path
+    """The project's folder: whose template and functions run."""
+
+    home: Path
+    port: int
+    external: External
+    concurrency: int = _CONCURRENCY_OF_OTHERS
+    durable: bool = True
+    """Off only for tests: PostgreSQL then survives a crash of itself, not of the machine."""
+
+    @classmethod
+    def from_environment(
+        cls, environment: Mapping[str, str] = os.environ, *, folder: Path | None = None
+    ) -> Self:
+        folder = folder or Path.cwd()
+        complaints: list[str] = []
+        whole = _reader(environment, complaints)
+        port = whole("TASKMILL_PORT", DEFAULT_PORT, 0, _HIGHEST_PORT)
+        concurrency = whole("TASKMILL_CONCURRENCY", _CONCURRENCY_OF_OTHERS, 1, _MOST_ENVIRONMENTS)
+        durable = whole("TASKMILL_DURABLE", 1, 0, 1)
+        if complaints:
+            raise SettingsRefused("; ".join(complaints) + ".")
+        root = _root(environment, folder)
+        home = environment.get("TASKMILL_HOME")
+        return cls(
+            root=root,
+            home=folder / home if home else root / ".taskmill",
+            port=port,
+            external=External.from_environment(environment),
+            concurrency=concurrency,
+            durable=bool(durable),
+        )
+
+    def caps(self, functions: Mapping[str, FunctionPlan]) -> dict[str, int]:
+        """Return how many environments each function may have here."""
+        return {
+            name: min(plan.concurrency, _CONCURRENCY.get(name, self.concurrency))
+            for name, plan in functions.items()
+        }
+
+
+def _root(environment: Mapping[str, str], folder: Path) -> Path:
+    if given := environment.get("TASKMILL_ROOT"):
+        root = (folder / given).resolve()
+        if not (root / TEMPLATE).is_file():
+            raise ProjectMissing(
+                f"TASKMILL_ROOT is {root}, where no {TEMPLATE} is. Set it to the project's folder."
+            )
+        return root
+    for candidate in (folder, *folder.parents):
+        if (candidate / TEMPLATE).is_file():
+            return candidate.resolve()
+    raise ProjectMissing(
+        f"No {TEMPLATE} is in {folder} or a folder above it. "
+        "Go to the project's folder, or set TASKMILL_ROOT to it."
+    )
+
+
+def _reader(
+    environment: Mapping[str, str], complaints: list[str]
+) -> Callable[[str, int, int, int], int]:
+    def whole(name: str, default: int, least: int, most: int) -> int:
+        text = environment.get(name) or str(default)
+        if text.isascii() and text.isdecimal() and least <= int(text) <= most:
+            return int(text)
+        complaints.append(f"{name} must be a whole number from {least} to {most}, not {text!r}")
+        return default
+
+    return whole

@@ -1,0 +1,128 @@
+"""What can be seen of a running platform, as plain JSON values."""
+
+import asyncio
+import os
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from taskmill_local.census import Census
+from taskmill_local.lambdas.functions import Functions
+from taskmill_local.lambdas.pool import PoolSnapshot
+from taskmill_local.mappings.mappings import Mappings
+from taskmill_local.mappings.snapshot import MappingSnapshot
+from taskmill_local.settings import GATEWAY, Settings
+from taskmill_local.stores.start import Addresses
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    url: str
+    settings: Settings
+    stores: Mapping[str, Json]
+    caps: Mapping[str, int]
+    census: Census
+    functions: Functions
+    mappings: Mappings
+    start_split: Mapping[str, float]
+    started_at: float = field(default_factory=time.time)
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def snapshot(self) -> Json:
+        async with self._turn:
+            tasks = dict(await asyncio.to_thread(self.census.counts))
+        pools = self.functions.snapshot()
+        mappings = self.mappings.snapshot()
+        return {
+            "url": self.url,
+            "pid": os.getpid(),
+            "home": str(self.settings.home),
+            "root": str(self.settings.root),
+            "started_at": self.started_at,
+            "start_seconds": dict(self.start_split),
+            "stores": {name: _with_pid(name, told, self.settings) for name, told in self._stores()},
+            "functions": {name: self._function(name, pool) for name, pool in pools.items()},
+            "mappings": {name: _mapping(snapshot) for name, snapshot in mappings.items()},
+            "tasks": tasks,
+            "requests": pools[GATEWAY].invocations,
+            "lag": sum(sum(snapshot.lag.values()) for snapshot in mappings.values()),
+        }
+
+    def close(self) -> None:
+        self.census.close()
+
+    def _stores(self) -> list[tuple[str, Json]]:
+        return list(self.stores.items())
+
+    def _function(self, name: str, pool: PoolSnapshot) -> Json:
+        return {
+            "concurrency": self.caps[name],
+            "environments": pool.environments,
+            "busy": pool.busy,
+            "queued": pool.queued,
+            "invocations": pool.invocations,
+            "errors": pool.errors,
+            "cold_starts": pool.cold_starts,
+            "pids": list(pool.pids),
+            "log": str(self.settings.home / "logs" / f"{name}.log"),
+        }
+
+
+def store_views(addresses: Addresses, settings: Settings) -> dict[str, Json]:
+    external = settings.external
+    told = {
+        "Kafka": (addresses.kafka_brokers, external.kafka_brokers),
+        "Valkey": (addresses.redis_url, external.redis_url),
+        "PostgreSQL": (addresses.postgres_app_dsn, external.postgres_dsn),
+    }
+    return {
+        name: {"address": _without_secret(address), "is_external": own is not None}
+        for name, (address, own) in told.items()
+    }
+
+
+def _with_pid(name: str, told: Json, settings: Settings) -> Json:
+    if told["is_external"]:
+        return told
+    return told | {
+        "pid": _pid_of(settings.home / "stores" / f"{name.lower()}.pid"),
+        "log": str(settings.home / "logs" / f"{name.lower()}.log"),
+    }
+
+
+def _pid_of(pid_file: Path) -> int | None:
+    with suppress(OSError, ValueError, IndexError):
+        return int(pid_file.read_text().split()[0])
+    return None
+
+
+def _without_secret(address: str) -> str:
+    parts = urlsplit(address)
+    if not parts.scheme or "@" not in parts.netloc:
+        return address
+    user = f"{parts.username}@" if parts.username else ""
+    return parts._replace(netloc=user + parts.netloc.rpartition("@")[2]).geturl()
+
+
+def _mapping(snapshot: MappingSnapshot) -> Json:
+    return {
+        "function": snapshot.function,
+        "topic": snapshot.topic,
+        "lag": sum(snapshot.lag.values()),
+        "lag_by_partition": {str(partition): lag for partition, lag in snapshot.lag.items()},
+        "in_flight": snapshot.in_flight,
+        "batches": snapshot.batches,
+        "records": snapshot.records,
+        "failures": snapshot.failures,
+        "last_error": snapshot.last_error,
+        "backing_off_seconds": {
+            str(partition): delay.total_seconds()
+            for partition, delay in snapshot.backing_off.items()
+        },
+    }
