@@ -20,7 +20,8 @@ from taskmill_local.plan import MappingPlan
 
 _AT_ONCE = 500
 _GLANCE_SECONDS = 0.1
-_LOOKUP_SECONDS = 5.0
+_LOOKUP_SECONDS = 2.0
+_REFRESH_SECONDS = 1.0  # a few fetches
 _FAREWELL_SECONDS = 0.5
 _CLOSE_SECONDS = 1.0
 
@@ -64,6 +65,7 @@ class Feed:
         self._taken_away: set[int] = set()
         self._wishes: deque[Callable[[], object]] = deque()
         self._look_at = 0.0
+        self._stale_until: dict[int, float] = {}
         self._bounds: dict[int, tuple[int, int]] = {}
         self._consumer = Consumer(
             consumer_settings(plan, brokers=brokers),
@@ -108,8 +110,12 @@ class Feed:
                 on_lost=self._on_lost,
             )
             while not self._closing.is_set():
-                self._read()
-                self._fulfil()
+                try:
+                    self._read()
+                    self._fulfil()
+                except KafkaException as error:  # whatever the client met, it may pass
+                    self._on_error(error.args[0])
+                    self._closing.wait(_GLANCE_SECONDS)
             self._leave()
         finally:
             self._tell(self._ended.set)
@@ -140,10 +146,12 @@ class Feed:
 
     def _look(self) -> None:
         for place in self._consumer.assignment():
+            if self._loop.time() < self._stale_until.get(place.partition, 0.0):
+                continue
             fetched = self._consumer.get_watermark_offsets(place, cached=True)
-            # Offsets only grow; those below zero say that nothing was fetched yet.
-            known = self._bounds.get(place.partition, (-1, 0))
-            if (newest := max(known, fetched, key=itemgetter(1)))[0] >= 0:
+            known = self._bounds.get(place.partition, fetched)
+            newest = max(fetched, known, key=itemgetter(1))  # the end only grows
+            if newest[1] >= 0:  # below zero, nothing was fetched yet
                 self._bounds[place.partition] = newest
 
     def _commit(self, offsets: Mapping[int, int]) -> None:
@@ -174,14 +182,14 @@ class Feed:
             place.partition: place.offset if place.offset >= 0 else None for place in found
         }
         self._tell(self._inbox.assigned, committed)
-        with suppress(KafkaException):  # then the next fetch tells
-            for place in places:
-                # What the client remembers of a partition that was ours before may be long past.
-                self._bounds[place.partition] = consumer.get_watermark_offsets(
-                    place, timeout=_LOOKUP_SECONDS
-                )
+        for place in places:
+            if self._bounds.pop(place.partition, None):
+                # It was ours before: what the client remembers of it may be long past.
+                self._stale_until[place.partition] = self._loop.time() + _REFRESH_SECONDS
 
     def _on_revoke(self, consumer: Consumer, places: list[TopicPartition]) -> None:
+        if self._closing.is_set():
+            return  # the farewell has committed, and the loop may be gone
         partitions = [place.partition for place in places]
         self._taken_away.update(partitions)
         release = asyncio.run_coroutine_threadsafe(self._inbox.released(partitions), self._loop)

@@ -105,6 +105,14 @@ def test_the_lag_is_what_was_not_committed(topic):
     assert (after.in_flight, after.records) == (0, 15)
 
 
+def test_a_topic_without_records_has_no_lag(topic):
+    async def scenario():
+        async with mapped(topic.plan(), Function(), brokers=topic.brokers) as mappings:
+            await eventually_async(lambda: lag(mappings) == 0, within=SOON, reason="it is known")
+
+    asyncio.run(scenario())
+
+
 def test_a_batch_in_flight_at_the_stop_gets_its_grace_and_is_committed(topic):
     begun = asyncio.Event()
     finish = asyncio.Event()
