@@ -9,8 +9,8 @@ import msgspec
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response, content_types
 from msgspec import Raw
 
-from functions.gateway.listing import cursor_behind, read_filter
-from functions.gateway.presenter import moment, task_as_json, type_as_json
+from functions.gateway.listing import page_as_json, read_filter
+from functions.gateway.presenter import task_as_json, type_as_json
 from functions.gateway.problem import Problem, unavailable, unprocessable
 from functions.gateway.reading import read_task
 from functions.gateway.submitting import Told, submit_batch, submit_one
@@ -35,6 +35,12 @@ def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     return answer | {"headers": (answer.get("headers") or {}) | {"X-Request-Id": request_id}}
 
 
+@app.not_found
+def no_route(_error: Exception) -> Answer:
+    detail = f"there is no route {app.current_event.http_method} {app.current_event.path}"
+    return _tell(Problem(HTTPStatus.NOT_FOUND, "not_found", detail))
+
+
 @app.post("/v1/tasks")
 def post_task() -> Answer:
     body = _json_body()
@@ -52,6 +58,10 @@ def post_batch() -> Answer:
 @app.get("/v1/tasks/<task_id>")
 def get_task(task_id: str) -> Answer:
     asked = app.current_event.query_string_parameters
+    for name in asked:
+        if name not in {"include", "wait"}:
+            detail = f"there is no parameter {name!r}"
+            return _tell(unprocessable("invalid_request", detail, name))
     include = asked.get("include")
     if include not in {None, "payload"}:
         detail = f"include knows 'payload', not {include!r}"
@@ -84,12 +94,7 @@ def get_tasks() -> Answer:
         page = bootstrap.ledger_rows().page(wanted)
     except StoreUnavailable as error:
         return _tell(unavailable(f"lists come from the ledger: {error.store} is away", 2))
-    body = {
-        "tasks": [task_as_json(task) for task in page.tasks],
-        "next_cursor": cursor_behind(page.next, asked) if page.next else None,
-        "as_of": moment(page.as_of_ms) if page.as_of_ms is not None else None,
-    }
-    return _tell(Told(HTTPStatus.OK, body))
+    return _tell(Told(HTTPStatus.OK, page_as_json(page, asked)))
 
 
 @app.get("/v1/types")

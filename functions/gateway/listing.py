@@ -1,26 +1,32 @@
-"""Reads what a list is asked for, and hands out cursors that cannot be bent."""
+"""Reads what a list is asked for, and tells a page with a cursor that cannot be bent."""
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from base64 import b64decode, urlsafe_b64encode
+from bisect import bisect_right
 from collections.abc import Mapping
 from datetime import datetime
 from hashlib import sha256
+from itertools import accumulate
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Raw, Struct
 
+from functions.gateway.presenter import moment, task_as_json
 from functions.gateway.problem import Problem, bad_request, unprocessable
-from taskmill.domain.listing import After, TaskFilter
+from taskmill.domain.listing import After, Page, TaskFilter
 from taskmill.domain.task import DEFAULT_TENANT, Millis, Status, TaskId, TaskType
 
 LARGEST_PAGE = 200
 USUAL_PAGE = 50
+PAGE_BYTES = 2_000_000
+"""The platform carries 6 MB, and its own escapes may make three bytes of one."""
 _KNOWN = {"type", "status", "created_after", "created_before", "limit", "cursor"}
 _METADATA = "metadata."
 
 
 class _Cursor(Struct, array_like=True, frozen=True):
-    created_at_ms: int
-    id: str
+    created_at_ms: Annotated[int, Meta(ge=0, le=253_402_300_799_999)]  # until the year 9999
+    id: Annotated[str, Meta(pattern="^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
     filter: str
     seal: str
 
@@ -44,6 +50,9 @@ def _filter(given: Mapping[str, str]) -> TaskFilter:
     for name in given:
         if name not in _KNOWN and not name.startswith(_METADATA):
             raise _Wrong(unprocessable("invalid_request", f"there is no parameter {name!r}", name))
+        if "\x00" in name + given[name]:
+            detail = f"the parameter {name!r} holds a NUL character: no task has one"
+            raise _Wrong(unprocessable("invalid_request", detail, name))
     return TaskFilter(
         tenant=DEFAULT_TENANT,
         type=TaskType(given["type"]) if "type" in given else None,
@@ -96,14 +105,34 @@ def _limit(text: str | None) -> int:
     if not (text.isascii() and text.isdecimal() and text.strip("0")):
         detail = f"limit is a whole number from 1 to {LARGEST_PAGE}"
         raise _Wrong(unprocessable("invalid_request", detail, "limit"))
-    return min(int(text[:9]), LARGEST_PAGE)
+    return min(int(text.lstrip("0")[:9]), LARGEST_PAGE)
+
+
+def page_as_json(page: Page, given: Mapping[str, str]) -> dict[str, Any]:
+    """Return *page*, cut where it would not fit an answer: the cursor then leads to the rest."""
+    tasks = [Raw(msgspec.json.encode(task_as_json(task))) for task in page.tasks]
+    ends = list(accumulate(len(bytes(task)) for task in tasks))
+    fitting = max(bisect_right(ends, PAGE_BYTES), 1)
+    behind = page.next
+    if fitting < len(tasks):
+        last = page.tasks[fitting - 1]
+        behind = After(last.about.created_at_ms, last.id)
+    return {
+        "tasks": tasks[:fitting],
+        "next_cursor": cursor_behind(behind, given) if behind else None,
+        "as_of": moment(page.as_of_ms) if page.as_of_ms is not None else None,
+    }
 
 
 def cursor_behind(after: After, given: Mapping[str, str]) -> str:
     """Return the word that asks for the page behind *after*, for the same filter."""
-    words = (after.created_at_ms, after.id, _digest(given))
-    sealed = _Cursor(*words, seal=_seal(*words))
-    return urlsafe_b64encode(msgspec.json.encode(sealed)).decode()
+    return _word(after.created_at_ms, after.id, _digest(given))
+
+
+def _word(created_at_ms: int, task_id: str, digest: str) -> str:
+    seal = sha256(f"cursor {created_at_ms} {task_id} {digest}".encode()).hexdigest()[:16]
+    cursor = _Cursor(created_at_ms, task_id, digest, seal)
+    return urlsafe_b64encode(msgspec.json.encode(cursor)).decode()
 
 
 def _after(given: Mapping[str, str]) -> After | None:
@@ -111,10 +140,10 @@ def _after(given: Mapping[str, str]) -> After | None:
     if text is None:
         return None
     try:
-        cursor = msgspec.json.decode(urlsafe_b64decode(text.encode()), type=_Cursor)
-    except (ValueError, msgspec.DecodeError):
+        cursor = msgspec.json.decode(b64decode(text, b"-_", validate=True), type=_Cursor)
+    except (ValueError, RecursionError):
         raise _Wrong(bad_request("the cursor is not one of ours: start without it")) from None
-    if cursor.seal != _seal(cursor.created_at_ms, cursor.id, cursor.filter):
+    if text != _word(cursor.created_at_ms, cursor.id, cursor.filter):
         raise _Wrong(bad_request("the cursor was changed: start without it"))
     if cursor.filter != _digest(given):
         raise _Wrong(bad_request("the cursor belongs to another filter: start without it"))
@@ -124,7 +153,3 @@ def _after(given: Mapping[str, str]) -> After | None:
 def _digest(given: Mapping[str, str]) -> str:
     asked = {name: value for name, value in given.items() if name not in {"cursor", "limit"}}
     return sha256(msgspec.json.encode(asked, order="deterministic")).hexdigest()[:16]
-
-
-def _seal(created_at_ms: int, task_id: str, digest: str) -> str:
-    return sha256(f"cursor {created_at_ms} {task_id} {digest}".encode()).hexdigest()[:16]

@@ -3,6 +3,11 @@
 from dataclasses import dataclass
 from http import HTTPStatus
 
+from taskmill.domain.outcome import clip
+
+LONGEST_TEXT = 1_000
+"""A text may quote what the client sent; an answer must stay small whatever that was."""
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -19,10 +24,10 @@ class Problem:
             "type": self.type,
             "title": self.status.phrase,
             "status": int(self.status),
-            "detail": self.detail,
+            "detail": clip(self.detail, LONGEST_TEXT),
         }
         if self.field is not None:
-            told["field"] = self.field
+            told["field"] = clip(self.field, LONGEST_TEXT)
         return told
 
 

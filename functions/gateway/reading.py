@@ -14,6 +14,7 @@ from taskmill.usecases.find_task import Finding, Nowhere, Unsure, find_task
 LONGEST_WAIT_SECONDS = 25.0
 _FIRST_LOOK = timedelta(milliseconds=20)
 _RAREST_LOOK = timedelta(milliseconds=200)
+_SECONDS = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3})?")
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[78][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
 
@@ -29,7 +30,7 @@ def read_task(given_id: str, wait: str | None) -> TaskView | Problem:
 def _span(text: str | None) -> timedelta | Problem:
     if text is None:
         return timedelta()
-    if not re.fullmatch(r"\d{1,3}(\.\d{1,3})?", text) or float(text) > LONGEST_WAIT_SECONDS:
+    if not _SECONDS.fullmatch(text) or float(text) > LONGEST_WAIT_SECONDS:
         detail = f"wait is a number of seconds from 0 to {LONGEST_WAIT_SECONDS:g}"
         return unprocessable("invalid_request", detail, "wait")
     return timedelta(seconds=float(text))

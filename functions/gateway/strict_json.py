@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -43,8 +44,7 @@ _TOO_DEEP = f"the body is nested deeper than {DEEPEST} levels"
 def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
-        seen: set[str] = set()
-        twice = next(name for name, _ in pairs if name in seen or seen.add(name))
+        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
         raise NotJson(f"the key {twice!r} stands twice in one object")
     return members
 

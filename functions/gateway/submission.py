@@ -36,7 +36,7 @@ NOT_YET = (
 _PRINTABLE = re.compile(r"[\x20-\x7e]+")
 
 
-class _Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _Request(Struct, frozen=True, kw_only=True):
     type: Annotated[str, Meta(min_length=1, max_length=128)]
     payload: Any = msgspec.field(default_factory=dict)
     idempotency_key: str | UnsetType = UNSET
@@ -75,6 +75,14 @@ def _request(given: Any) -> _Request | Problem:
             return unprocessable(
                 "not_supported_yet", f"{name} is not supported yet: leave it out", f"/{name}"
             )
+    for name in given:
+        if name not in _Request.__struct_fields__:
+            detail = f"there is no field {name!r}"
+            return unprocessable(
+                "invalid_request", detail, f"/{name.replace('~', '~0').replace('/', '~1')}"
+            )
+    if "type" not in given:
+        return unprocessable("invalid_request", "type is missing: name a deployed type", "/type")
     try:
         return msgspec.convert(given, _Request)
     except msgspec.ValidationError as error:
@@ -82,18 +90,14 @@ def _request(given: Any) -> _Request | Problem:
 
 
 _PATH = re.compile(r" - at `\$(?P<path>[^`]*)`$")
-_UNKNOWN_FIELD = re.compile(r"unknown field `(?P<name>.*)`")
 
 
 def _misfit(message: str) -> Problem:
     """Name the field of a validation error, as a JSON pointer."""
     found = _PATH.search(message)
-    path = found["path"] if found else ""
-    unknown = _UNKNOWN_FIELD.search(message)
-    steps = re.findall(r"[^.\[\]]+", path) + ([unknown["name"]] if unknown else [])
+    steps = re.findall(r"[^.\[\]]+", found["path"]) if found else []
     detail = message[: found.start()] if found else message
-    pointer = "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in steps)
-    return unprocessable("invalid_request", detail, pointer)
+    return unprocessable("invalid_request", detail, "".join(f"/{step}" for step in steps))
 
 
 def _unknown_type(name: str, catalogue: Catalogue) -> Problem:
@@ -115,7 +119,7 @@ def _key(request: _Request, header_key: str | None) -> str | Problem | None:
 
 
 def _metadata_problem(metadata: Mapping[str, str]) -> Problem | None:
-    size = sum(len(name.encode()) + len(value.encode()) for name, value in metadata.items())
+    size = sum(_size(name) + _size(value) for name, value in metadata.items())
     if len(metadata) > METADATA_ENTRIES or size > METADATA_BYTES:
         detail = (
             f"metadata has {len(metadata)} entries and {size} bytes;"
@@ -123,6 +127,11 @@ def _metadata_problem(metadata: Mapping[str, str]) -> Problem | None:
         )
         return unprocessable("invalid_request", detail, "/metadata")
     return None
+
+
+def _size(text: str) -> int:
+    """Return the bytes of *text* as JSON, unquoted: a control character is six of them."""
+    return len(msgspec.json.encode(text)) - 2
 
 
 def _timeout_problem(request: _Request, entry: TypeEntry) -> Problem | None:

@@ -1,0 +1,194 @@
+"""A stage of stores in memory, for the handlers: bound where bootstrap would bind real ones."""
+
+import logging
+import random
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from itertools import count
+from typing import Any
+
+import pytest
+
+from taskmill import bootstrap
+from taskmill.adapters.catalogue import AssembledCatalogue
+from taskmill.adapters.crew import ThreadCrew
+from taskmill.adapters.memory.admission import MemoryAdmission, MemoryDueSet
+from taskmill.adapters.memory.hot import MemoryHot, MemoryRecords
+from taskmill.adapters.memory.leases import MemoryLeases
+from taskmill.adapters.memory.ledger import MemoryLedger
+from taskmill.adapters.memory.log import MemoryLog
+from taskmill.bootstrap import GatewayServices, SchedulerServices, WorkerServices
+from taskmill.domain import topics
+from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.log import LogRecord
+from taskmill.domain.records import Reading
+from taskmill.domain.task import Millis, TaskId
+from taskmill.ports import Crew
+from taskmill.usecases.record import record
+
+NOW = 1_794_000_000_000
+
+
+class Clock:
+    """Time moves when somebody pauses."""
+
+    def __init__(self) -> None:
+        self.now = NOW
+        self.on_pause: Callable[[], None] = lambda: None
+
+    def __call__(self) -> Millis:
+        return Millis(self.now)
+
+    def pause(self, span: timedelta) -> None:
+        self.now += span // timedelta(milliseconds=1)
+        self.on_pause()
+
+
+class Context:
+    """What the platform hands over beside the event."""
+
+    def __init__(self, clock: Callable[[], int], *, lives: timedelta) -> None:
+        self._clock = clock
+        self._end = clock() + lives // timedelta(milliseconds=1)
+
+    def get_remaining_time_in_millis(self) -> int:
+        return self._end - self._clock()
+
+
+class Places:
+    """Places to wait at: so many, and none returned too often."""
+
+    def __init__(self) -> None:
+        self.free = 1
+
+    def place(self) -> "Places":
+        return self
+
+    def __enter__(self) -> bool:
+        self.free -= 1
+        return self.free >= 0
+
+    def __exit__(self, *_: object) -> None:
+        self.free += 1
+
+
+class Records(MemoryRecords):
+    """Records that can be away, as a server can."""
+
+    is_away = False
+
+    def read(self, ids: Sequence[TaskId]) -> Sequence[Reading]:
+        if self.is_away:
+            raise StoreUnavailable("Redis", "it is told to be away")
+        return super().read(ids)
+
+
+@dataclass
+class Stage:
+    clock: Clock = field(default_factory=Clock)
+    ledger: MemoryLedger = field(default_factory=MemoryLedger)
+    places: Places = field(default_factory=Places)
+    crew: Crew = field(default_factory=ThreadCrew)
+
+    def __post_init__(self) -> None:
+        self.hot = MemoryHot(self.clock)
+        self.hot.open()
+        self.records = Records(self.hot)
+        self.log = MemoryLog(self.clock)
+        self.due = MemoryDueSet(self.hot)
+        self.entropy = random.Random(7)  # noqa: S311 - ids that are the same in each run
+
+    def context(self, *, lives: timedelta = timedelta(seconds=30)) -> Context:
+        return Context(self.clock, lives=lives)
+
+    def catch_up(self) -> None:
+        """Let the recorder read the log to its end."""
+        record([*self.log.records(topics.PENDING), *self.log.records(topics.EVENTS)], self.ledger)
+
+    def run(self, handler: Callable[[Any, Any], Any], topic: str) -> Any:
+        """Hand everything that stands in *topic* to *handler*, as its mapping does."""
+        return handler(a_kafka_event(self.log.records(topic)), self.context())
+
+    def bind(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        bound: dict[str, Any] = {
+            "clock": self.clock,
+            "entropy": lambda: self.entropy.randbytes(16),
+            "pause": self.clock.pause,
+            "log": lambda _service: logging.getLogger("taskmill"),
+            "gateway": self._gateway,
+            "ledger_rows": lambda: self.ledger,
+            "ledger": lambda: self.ledger,
+            "admission": lambda: MemoryAdmission(self.hot),
+            "worker": self._worker,
+            "scheduler": lambda: SchedulerServices(due=self.due, bus=self.log),
+        }
+        for name, service in bound.items():
+            monkeypatch.setattr(bootstrap, name, service)
+
+    def _gateway(self) -> GatewayServices:
+        return GatewayServices(
+            admission=MemoryAdmission(self.hot),
+            records=self.records,
+            bus=self.log,
+            log_ends=self.log,
+            catalogue=AssembledCatalogue(),
+            waiters=self.places,
+        )
+
+    def _worker(self) -> WorkerServices:
+        return WorkerServices(leases=MemoryLeases(self.hot), bus=self.log, crew=self.crew)
+
+
+def a_kafka_event(records: Iterable[LogRecord]) -> dict[str, Any]:
+    """Return the event in which a mapping hands over *records*."""
+    lines: dict[str, list[dict[str, Any]]] = {}
+    for one in records:
+        at = one.position
+        line = lines.setdefault(f"{at.topic}-{at.partition}", [])
+        line.append(
+            {
+                "topic": at.topic,
+                "partition": at.partition,
+                "offset": at.offset,
+                "timestamp": one.at_ms,
+                "timestampType": "CREATE_TIME",
+                "value": None if one.value is None else b64encode(one.value).decode(),
+                "headers": [{name: list(octets)} for name, octets in one.headers.items()],
+            }
+        )
+    return {"eventSource": "SelfManagedKafka", "bootstrapServers": "", "records": lines}
+
+
+_requests = count(1)
+
+
+def an_http_event(  # noqa: PLR0913 - a request has many parts
+    method: str,
+    path: str,
+    *,
+    query: dict[str, str] | None = None,
+    headers: dict[str, str] | None = None,
+    body: str | None = None,
+    is_base64: bool = False,
+) -> dict[str, Any]:
+    """Return the event of a request, as short as the gateway may get it."""
+    event: dict[str, Any] = {
+        "version": "2.0",
+        "routeKey": f"{method} {path}",
+        "rawPath": path,
+        "rawQueryString": "",
+        "headers": {name.lower(): value for name, value in (headers or {}).items()},
+        "requestContext": {
+            "http": {"method": method, "path": path},
+            "requestId": f"request-{next(_requests)}",
+            "stage": "$default",
+        },
+        "isBase64Encoded": is_base64,
+    }
+    if query:
+        event["queryStringParameters"] = query
+    if body is not None:
+        event["body"] = body
+    return event

@@ -1,0 +1,35 @@
+"""Tasks as a reader finds them."""
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from taskmill.domain.records import TaskView
+from taskmill.domain.task import About, Millis, Status, TaskId, TaskType
+
+CREATED = 1_794_000_000_123
+ID = TaskId("01a1b2c3-0000-7000-8000-000000000001")
+
+
+def a_view(about: dict[str, Any] | None = None, **fields: Any) -> TaskView:
+    plain = About(
+        type=TaskType("echo"),
+        tenant="default",
+        idempotency_key=None,
+        created_at_ms=Millis(CREATED),
+        max_attempts=4,
+        payload_size=2,
+        metadata={},
+    )
+    usual = {
+        "id": ID,
+        "about": replace(plain, **(about or {})),
+        "status": Status.QUEUED,
+        "generation": 9,
+        "attempt": 1,
+        "losses": 0,
+        "started_at_ms": None,
+        "ending": None,
+        "result": None,
+    }
+    return TaskView(**(usual | fields))

@@ -1,0 +1,122 @@
+"""A client sees the whole task, in the words of the contract."""
+
+import msgspec
+import pytest
+from msgspec import Raw
+
+from functions.gateway.presenter import moment, task_as_json, type_as_json
+from functions.gateway.problem import bad_request, too_large, unavailable, unprocessable
+from taskmill.adapters.catalogue import AssembledCatalogue
+from taskmill.domain.lease import Ending
+from taskmill.domain.task import Millis, Status
+from tests.unit.gateway.tasks import CREATED, ID, a_view
+
+UNFIT = {"type": "invalid_request", "status": 422}
+QUEUED = {
+    "id": ID,
+    "type": "echo",
+    "tenant": "default",
+    "status": "queued",
+    "attempt": 1,
+    "max_attempts": 4,
+    "losses": 0,
+    "generation": 9,
+    "created_at": "2026-11-06T21:20:00.123Z",
+    "metadata": {},
+    "payload_size": 2,
+}
+STARTED = {"started_at": "2026-11-06T21:20:00.623Z", "wait_ms": 500}
+
+
+def shown(task):
+    return msgspec.json.decode(msgspec.json.encode(task_as_json(task)))
+
+
+def test_a_task_in_line_shows_what_was_asked():
+    assert shown(a_view()) == QUEUED
+
+
+def test_a_key_and_metadata_are_returned_as_they_came():
+    metadata = {"é": '"\\{{}}', "": "\u202e"}
+    about = {"idempotency_key": "order 17", "metadata": metadata}
+    assert shown(a_view(about)) == QUEUED | about
+
+
+def test_a_running_task_shows_how_long_it_waited():
+    running = a_view(status=Status.RUNNING, started_at_ms=Millis(CREATED + 500), losses=1)
+    assert shown(running) == QUEUED | STARTED | {"status": "running", "losses": 1}
+
+
+@pytest.mark.parametrize("result", [b"null", b'{"a":[1]}', b'"\xc3\xa9"', b"0"])
+def test_a_task_that_succeeded_shows_its_result(result):
+    task = a_view(
+        status=Status.SUCCEEDED,
+        started_at_ms=Millis(CREATED + 500),
+        ending=Ending(finished_at_ms=Millis(CREATED + 1_500)),
+        result=Raw(result),
+    )
+    assert shown(task) == QUEUED | STARTED | {
+        "status": "succeeded",
+        "finished_at": "2026-11-06T21:20:01.623Z",
+        "duration_ms": 1_000,
+        "result": msgspec.json.decode(result),
+    }
+
+
+def test_a_dead_task_shows_why():
+    ending = Ending(
+        finished_at_ms=Millis(CREATED), reason="failed", error_class="KeyError", error_message="'x'"
+    )
+    assert shown(a_view(status=Status.DEAD, ending=ending)) == QUEUED | {
+        "status": "dead",
+        "finished_at": "2026-11-06T21:20:00.123Z",
+        "reason": "failed",
+        "error": {"class": "KeyError", "message": "'x'"},
+    }
+
+
+def test_clocks_that_disagree_make_no_negative_spans():
+    task = a_view(
+        status=Status.SUCCEEDED,
+        started_at_ms=Millis(CREATED - 5),
+        ending=Ending(finished_at_ms=Millis(CREATED - 9)),
+        result=Raw(b"1"),
+    )
+    assert (shown(task)["wait_ms"], shown(task)["duration_ms"]) == (0, 0)
+
+
+def test_a_moment_always_has_milliseconds_and_its_zone():
+    assert [moment(Millis(at)) for at in (0, 999, 1_000)] == [
+        "1970-01-01T00:00:00.000Z",
+        "1970-01-01T00:00:00.999Z",
+        "1970-01-01T00:00:01.000Z",
+    ]
+
+
+def test_a_type_shows_its_schema_its_defaults_and_its_limits():
+    (echo,) = AssembledCatalogue().entries()
+    assert msgspec.json.decode(msgspec.json.encode(type_as_json(echo))) == {
+        "name": "echo",
+        "title": echo.title,
+        "schema": echo.schema,
+        "defaults": {"max_attempts": 4, "timeout_seconds": 30.0},
+        "limits": {"timeout_seconds": 60.0},
+    }
+
+
+@pytest.mark.parametrize(
+    ("problem", "told"),
+    [
+        (bad_request("why"), {"type": "bad_request", "status": 400}),
+        (
+            too_large("payload_too_large", "why", "/payload"),
+            {"type": "payload_too_large", "status": 413, "field": "/payload"},
+        ),
+        (unprocessable("invalid_request", "why", ""), UNFIT | {"field": ""}),
+        (unprocessable("invalid_request", "why"), UNFIT),
+        (unavailable("why", 1), {"type": "unavailable", "status": 503}),
+    ],
+)
+def test_a_problem_tells_its_kind_its_status_and_what_is_wrong(problem, told):
+    title = problem.status.phrase  # its words differ between the versions of Python
+    assert problem.as_json() == {"title": title, "detail": "why"} | told

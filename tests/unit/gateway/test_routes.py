@@ -1,0 +1,633 @@
+"""Each route, from the event of the platform to its answer, with every store in memory."""
+
+import json
+import logging
+from base64 import b64encode
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from functions.gateway.handler import lambda_handler
+from functions.workers.echo.handler import lambda_handler as echo
+from taskmill import bootstrap
+from taskmill.domain import topics
+from taskmill.domain.task import TaskType
+from tests.unit.functions.stage import NOW, Stage, an_http_event
+
+JSON = {"Content-Type": "application/json"}
+PROBLEM = "application/problem+json"
+NOBODY = "01a1b2c3-0000-7000-8000-000000000001"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    headers: dict[str, str]
+    body: Any
+
+    @property
+    def kind(self) -> tuple[int, str | None, str | None]:
+        return self.status, self.body.get("type"), self.body.get("field")
+
+
+@pytest.fixture
+def stage(monkeypatch):
+    stage = Stage()
+    stage.bind(monkeypatch)
+    return stage
+
+
+def answer_to(stage, event):
+    """Return the answer, which keeps what every answer promises."""
+    told = lambda_handler(event, stage.context())
+    assert told["headers"]["X-Request-Id"] == event["requestContext"]["requestId"]
+    is_fine = told["statusCode"] < 400
+    assert told["headers"]["Content-Type"] == ("application/json" if is_fine else PROBLEM)
+    assert "Traceback" not in told["body"]
+    if told["statusCode"] in {429, 503}:
+        assert told["headers"]["Retry-After"].isdecimal()
+        assert int(told["headers"]["Retry-After"]) >= 1
+    return Answer(told["statusCode"], told["headers"], json.loads(told["body"]))
+
+
+def call(stage, method, path, **request):
+    return answer_to(stage, an_http_event(method, path, **request))
+
+
+def get(stage, path, **query):
+    return call(stage, "GET", path, query=query)
+
+
+def submit(stage, *, headers=JSON, **fields):
+    body = json.dumps({"type": "echo"} | fields)
+    return call(stage, "POST", "/v1/tasks", headers=headers, body=body)
+
+
+def batch(stage, *tasks):
+    return call(
+        stage, "POST", "/v1/tasks/batch", headers=JSON, body=json.dumps({"tasks": list(tasks)})
+    )
+
+
+def end(stage, task_id):
+    """End a task as its worker does."""
+    tasks = [task for task in stage.log.tasks(topics.PENDING) if task.id == task_id]
+    stage.log.send_work(tasks[:1])
+    stage.log.flush()
+    stage.run(echo, topics.worker(TaskType("echo")))
+
+
+def test_a_submission_is_accepted_and_stands_in_the_log(stage):
+    answer = submit(stage, payload={"say": "é"}, metadata={"who": "me"})
+    (task,) = stage.log.tasks(topics.PENDING)
+    assert answer.status == 202
+    assert answer.headers["Location"] == f"/v1/tasks/{task.id}"
+    assert bytes(task.payload) == '{"say":"é"}'.encode()
+    assert answer.body == {
+        "id": task.id,
+        "type": "echo",
+        "tenant": "default",
+        "status": "queued",
+        "attempt": 1,
+        "max_attempts": 4,
+        "losses": 0,
+        "generation": NOW,
+        "created_at": "2026-11-06T21:20:00.000Z",
+        "metadata": {"who": "me"},
+        "payload_size": 12,
+    }
+
+
+def test_metacharacters_come_back_byte_for_byte(stage):
+    nasty = "'; DROP TABLE tasks; -- {{7*7}} ${x} %s \\ \" </script>\r\n\x01\x7f é\u0301\u202e😀"
+    key = "{tm}:*'\"\\ %n"
+    answer = submit(stage, payload={"say": nasty}, metadata={nasty: nasty}, idempotency_key=key)
+    assert answer.status == 202
+    stage.catch_up()
+    read = get(stage, f"/v1/tasks/{answer.body['id']}", include="payload")
+    assert read.body["metadata"] == {nasty: nasty}
+    assert read.body["payload"] == {"say": nasty}
+    assert read.body["idempotency_key"] == key
+
+
+def test_the_same_request_under_a_key_is_a_replay_of_one_task(stage):
+    first = submit(stage, headers=JSON | {"Idempotency-Key": "k"})
+    second = submit(stage, headers=JSON | {"Idempotency-Key": "k"})
+    third = submit(stage, idempotency_key="k")
+    assert (first.status, second.status, third.status) == (202, 200, 200)
+    assert second.body == first.body | {"replayed": True} == third.body
+    assert "Location" not in second.headers
+    assert len(stage.log.tasks(topics.PENDING)) == 1
+
+
+def test_another_request_under_a_used_key_is_refused_with_the_task_of_the_key(stage):
+    first = submit(stage, idempotency_key="k")
+    second = submit(stage, idempotency_key="k", payload={"say": 1})
+    assert second.kind == (422, "idempotency_key_reused", "/idempotency_key")
+    assert first.body["id"] in second.body["detail"]
+
+
+def test_without_the_hot_store_a_submission_is_taken_and_says_so(stage):
+    stage.hot.forget()
+    answer = submit(stage, idempotency_key="k")
+    assert (answer.status, answer.body["dedupe"]) == (202, "deferred")
+    (task,) = stage.log.tasks(topics.PENDING)
+    assert task.deferred
+
+
+def test_without_the_hot_store_the_ledger_knows_the_keys(stage):
+    first = submit(stage, idempotency_key="k")
+    stage.catch_up()
+    stage.hot.forget()
+    same = submit(stage, idempotency_key="k")
+    other = submit(stage, idempotency_key="k", payload={"say": 1})
+    assert (same.status, same.body["id"], same.body["replayed"]) == (200, first.body["id"], True)
+    assert other.kind == (422, "idempotency_key_reused", "/idempotency_key")
+
+
+def test_without_the_log_an_admitted_submission_may_have_been_taken(stage):
+    stage.log.is_away = True
+    answer = submit(stage, idempotency_key="k")
+    assert answer.kind == (503, "unavailable", None)
+    assert answer.body["detail"] == "it may have been taken: repeat it with the same key"
+
+
+def test_without_the_log_and_the_hot_store_a_submission_is_not_taken(stage):
+    stage.log.is_away = True
+    stage.hot.forget()
+    answer = submit(stage, idempotency_key="k")
+    assert answer.kind == (503, "unavailable", None)
+    assert answer.body["detail"] == "it was not taken: repeat it"
+
+
+def test_when_the_log_is_back_a_repeated_submission_is_one_task(stage):
+    stage.log.is_away = True
+    submit(stage, idempotency_key="k")
+    stage.log.is_away = False
+    answer = submit(stage, idempotency_key="k")
+    assert answer.status == 200
+    assert {task.id for task in stage.log.tasks(topics.PENDING)} == {answer.body["id"]}
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Content-Type": ""},
+        {"Content-Type": "text/plain"},
+        {"Content-Type": "application/x-www-form-urlencoded"},
+        {"Content-Type": "application/jsonp"},
+        {"Content-Type": "text/json, application/json"},
+        JSON | {"Content-Encoding": "gzip"},
+        JSON | {"Content-Encoding": "br"},
+        JSON | {"Content-Encoding": "identity, gzip"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("path", ["/v1/tasks", "/v1/tasks/batch"])
+def test_what_is_not_said_to_be_plain_json_is_refused(stage, path, headers):
+    answer = call(stage, "POST", path, headers=headers, body='{"type": "echo"}')
+    assert answer.kind == (415, "unsupported_media_type", None)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Content-Type": "Application/JSON; charset=UTF-8"},
+        {"Content-Type": " application/json "},
+        JSON | {"Content-Encoding": "Identity"},
+    ],
+    ids=str,
+)
+def test_plain_json_may_be_said_in_other_letters(stage, headers):
+    assert submit(stage, headers=headers).status == 202
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{} {}",
+        b"\xef\xbb\xbf{}",
+        '{"type": "echo"}'.encode("utf-16"),
+        b'{"type": "echo", "payload": {"say": "\xff\xfe"}}',
+        b'{"type": "echo", "type": "echo"}',
+        b'{"type": "echo", "payload": {"say": NaN}}',
+        b'{"type": "echo", "payload": {"say": 1e400}}',
+        b'{"type": "echo", "payload": {"say": %b}}' % (b"9" * 4_301),
+        b'{"type": "echo", "payload": {"say": "\\ud800"}}',
+        b'{"type": "echo", "payload": {"say": "\\u0000"}}',
+        b'{"type": "echo", "payload": %b}' % (b"[" * 100_000 + b"]" * 100_000),
+        bytes(1_000_000),
+        b'{"%b": 1, "%b": 1}' % ((b"\xc2\xad" * 1_000_000,) * 2),
+    ],
+    ids=lambda case: repr(case)[:50],
+)
+@pytest.mark.parametrize("path", ["/v1/tasks", "/v1/tasks/batch"])
+def test_what_is_not_json_is_a_short_400(stage, path, body):
+    encoded = b64encode(body).decode()
+    answer = call(stage, "POST", path, headers=JSON, body=encoded, is_base64=True)
+    assert answer.kind == (400, "bad_request", None)
+    assert len(answer.body["detail"].encode()) <= 1_000
+    assert stage.log.tasks(topics.PENDING) == []
+
+
+def test_no_body_at_all_is_a_400(stage):
+    assert call(stage, "POST", "/v1/tasks", headers=JSON).kind == (400, "bad_request", None)
+
+
+@pytest.mark.parametrize("body", ["null", "[]", "7", '"echo"', '[{"type": "echo"}]'])
+def test_json_that_is_no_task_is_a_422(stage, body):
+    answer = call(stage, "POST", "/v1/tasks", headers=JSON, body=body)
+    assert answer.kind == (422, "invalid_request", "")
+
+
+@pytest.mark.parametrize(
+    ("fields", "kind"),
+    [
+        ({"type": "nobody"}, (422, "unknown_type", "/type")),
+        ({"payload": {"sleep_seconds": -1}}, (422, "invalid_payload", "/payload/sleep_seconds")),
+        ({"payload": {"say": "x" * 262_144}}, (413, "payload_too_large", "/payload")),
+        ({"run_at": "2026-01-01T00:00:00Z"}, (422, "not_supported_yet", "/run_at")),
+        ({"delay_seconds": 1e308}, (422, "not_supported_yet", "/delay_seconds")),
+        ({"timeout_seconds": 61}, (422, "invalid_request", "/timeout_seconds")),
+        ({"tenant": "other"}, (422, "invalid_request", "/tenant")),
+    ],
+    ids=lambda case: str(case)[:40],
+)
+def test_a_field_against_its_rule_changes_nothing_and_is_named(stage, fields, kind):
+    assert submit(stage, **fields).kind == kind
+    assert (stage.log.tasks(topics.PENDING), stage.hot.records) == ([], {})
+    assert submit(stage).status == 202
+
+
+@pytest.mark.parametrize("key", ["", "x" * 256, "é", "k\u200b"])
+def test_a_key_in_the_header_keeps_its_rule(stage, key):
+    answer = submit(stage, headers=JSON | {"Idempotency-Key": key})
+    assert answer.kind == (422, "invalid_request", "/idempotency_key")
+
+
+def test_a_batch_answers_each_item_and_a_bad_one_harms_no_other(stage):
+    answer = batch(
+        stage,
+        {"type": "echo"},
+        {"type": "nobody"},
+        {"type": "echo", "idempotency_key": "k"},
+        {"type": "echo", "idempotency_key": "k"},
+        {"type": "echo", "idempotency_key": "k", "payload": {"say": 1}},
+        {"type": "echo", "payload": {"retry": 7}},
+        "echo",
+        {"type": "echo", "payload": {"say": "x" * 262_144}},
+    )
+    results = answer.body["results"]
+    assert answer.status == 200
+    assert [one["index"] for one in results] == list(range(8))
+    assert [one["status"] for one in results] == [202, 422, 202, 200, 422, 422, 422, 413]
+    assert (answer.body["accepted"], answer.body["refused"]) == (3, 5)
+    assert [one["error"]["type"] for one in results if "error" in one] == [
+        "unknown_type",
+        "idempotency_key_reused",
+        "invalid_payload",
+        "invalid_request",
+        "payload_too_large",
+    ]
+    assert results[5]["error"]["field"] == "/payload/retry"
+    accepted = {one["task"]["id"] for one in results if "task" in one}
+    assert {task.id for task in stage.log.tasks(topics.PENDING)} == accepted
+    assert len(accepted) == 2
+
+
+def test_a_batch_without_the_log_says_503_of_each_item_that_was_good(stage):
+    stage.log.is_away = True
+    answer = batch(stage, {"type": "echo"}, {"type": "nobody"}, {"type": "echo"})
+    assert answer.status == 200
+    assert [one["status"] for one in answer.body["results"]] == [503, 422, 503]
+    assert (answer.body["accepted"], answer.body["refused"]) == (0, 3)
+
+
+def test_a_batch_of_bad_items_alone_is_answered(stage):
+    answer = batch(stage, {}, None)
+    assert [one["status"] for one in answer.body["results"]] == [422, 422]
+
+
+def test_a_batch_of_the_largest_number_is_taken(stage):
+    answer = batch(stage, *[{"type": "echo"}] * 1_000)
+    assert (answer.body["accepted"], answer.body["refused"]) == (1_000, 0)
+    assert len(stage.log.tasks(topics.PENDING)) == 1_000
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "{}",
+        "[]",
+        "null",
+        '{"tasks": null}',
+        '{"tasks": {}}',
+        '{"tasks": []}',
+        '{"tasks": [{"type": "echo"}], "more": 1}',
+        json.dumps({"tasks": [{"type": "echo"}] * 1_001}),
+    ],
+    ids=lambda case: case[:45],
+)
+def test_what_is_no_batch_is_refused_whole(stage, body):
+    answer = call(stage, "POST", "/v1/tasks/batch", headers=JSON, body=body)
+    assert answer.kind == (422, "invalid_request", "/tasks")
+    assert stage.log.tasks(topics.PENDING) == []
+
+
+@pytest.mark.parametrize(("beyond", "status"), [(-1, 200), (0, 200), (1, 413)])
+@pytest.mark.parametrize("letter", ["x", "é"])
+def test_the_limit_of_a_batch_counts_its_bytes(stage, letter, beyond, status):
+    limit = 5 * 1024 * 1024
+    head, tail = b'{"tasks": [{"type": "echo", "payload": {"say": "', b'"}}]}'
+    room = limit + beyond - len(head) - len(tail)
+    width = len(letter.encode())
+    body = head + letter.encode() * (room // width) + b"x" * (room % width) + tail
+    assert len(body) == limit + beyond
+    answer = call(stage, "POST", "/v1/tasks/batch", headers=JSON, body=body.decode())
+    assert answer.status == status
+
+
+def test_a_batch_of_the_most_awkward_texts_has_an_answer_that_the_platform_carries(stage):
+    metadata = {"\x01" * 170: ""}
+    answer = batch(
+        stage,
+        *[
+            {"type": "echo", "metadata": metadata, "idempotency_key": '"' * 251 + f"{number:04}"}
+            for number in range(1_000)
+        ],
+    )
+    assert answer.body["accepted"] == 1_000
+    assert len(json.dumps(json.dumps(answer.body))) < 6_000_000
+
+
+def test_a_task_can_be_read_as_soon_as_it_is_accepted(stage):
+    task = submit(stage).body
+    read = get(stage, f"/v1/tasks/{task['id']}")
+    assert (read.status, read.body) == (200, task)
+
+
+def test_an_ended_task_shows_its_result(stage):
+    task = submit(stage, payload={"say": ["hello", 10**30]}).body
+    end(stage, task["id"])
+    read = get(stage, f"/v1/tasks/{task['id']}")
+    assert (read.body["status"], read.body["result"]) == ("succeeded", {"say": ["hello", 10**30]})
+
+
+def test_the_payload_comes_along_when_it_is_asked_for(stage):
+    task = submit(stage, payload={"say": 1.5}).body
+    stage.catch_up()
+    read = get(stage, f"/v1/tasks/{task['id']}", include="payload")
+    assert (read.status, read.body) == (200, task | {"payload": {"say": 1.5}})
+
+
+def test_the_payload_cannot_be_told_before_the_ledger_has_it(stage):
+    task = submit(stage).body
+    read = get(stage, f"/v1/tasks/{task['id']}", include="payload")
+    assert read.kind == (503, "unavailable", None)
+
+
+def test_the_payload_cannot_be_told_without_the_ledger(stage):
+    task = submit(stage).body
+    stage.ledger.is_away = True
+    read = get(stage, f"/v1/tasks/{task['id']}", include="payload")
+    assert read.kind == (503, "unavailable", None)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("include", "result"),
+        ("include", ""),
+        ("include", "payload,payload"),
+        ("includes", "payload"),
+        ("Wait", "1"),
+        ("", ""),
+        ("wait", ""),
+        ("wait", "-1"),
+        ("wait", "25.001"),
+        ("wait", "26"),
+        ("wait", "1e1"),
+        ("wait", "NaN"),
+        ("wait", "Infinity"),
+        ("wait", " 1"),
+        ("wait", "1,1"),
+        ("wait", "٣"),
+        ("wait", "9" * 5_000),
+        ("wait", "0x10"),
+        ("wait", "5."),
+        ("wait", "true"),
+    ],
+    ids=lambda case: case[:20],
+)
+def test_a_read_refuses_what_it_does_not_understand_by_name(stage, name, value):
+    task = submit(stage).body
+    read = get(stage, f"/v1/tasks/{task['id']}", **{name: value})
+    assert read.kind == (422, "invalid_request", name)
+
+
+@pytest.mark.parametrize("wait", ["0", "25", "25.0", "0.001"])
+def test_a_wait_within_its_limits_is_held_until_it_is_over(stage, wait):
+    task = submit(stage).body
+    read = get(stage, f"/v1/tasks/{task['id']}", wait=wait)
+    waited = stage.clock() - NOW
+    assert (read.status, read.body["status"]) == (200, "queued")
+    assert float(wait) * 1_000 <= waited <= float(wait) * 1_000 + 200
+
+
+def test_a_wait_ends_with_the_task(stage):
+    task = submit(stage, payload={"say": "there"}).body
+    stage.clock.on_pause = lambda: end(stage, task["id"])
+    read = get(stage, f"/v1/tasks/{task['id']}", wait="25")
+    assert (read.body["status"], read.body["result"]) == ("succeeded", {"say": "there"})
+    assert stage.clock() - NOW < 1_000
+    assert stage.places.free == 1
+
+
+def test_a_wait_without_a_free_place_is_answered_at_once(stage):
+    task = submit(stage).body
+    stage.places.free = 0
+    read = get(stage, f"/v1/tasks/{task['id']}", wait="25")
+    assert (read.body["status"], stage.clock()) == ("queued", NOW)
+
+
+def test_nobody_waits_for_an_ended_task(stage):
+    task = submit(stage).body
+    end(stage, task["id"])
+    get(stage, f"/v1/tasks/{task['id']}", wait="25")
+    assert stage.clock() == NOW
+
+
+@pytest.mark.parametrize(
+    "task_id",
+    [
+        "x",
+        "7",
+        "None",
+        "' OR 1=1 --",
+        "../../etc/passwd",
+        "{tm}",
+        "01A1B2C3-0000-7000-8000-000000000001",
+        "01a1b2c300007000800000000000000001",
+        "01a1b2c3-0000-4000-8000-000000000001",
+        "01a1b2c3-0000-7000-8000-000000000001 ",
+        "01a1b2c3-0000-7000-8000-00000000000\u0661",
+        "é",
+        "\x00",
+        "\u202e",
+        "x" * 9_000,
+    ],
+    ids=lambda case: repr(case)[:30],
+)
+def test_what_is_no_id_of_ours_is_never_looked_for(stage, task_id):
+    stage.ledger.is_away = stage.records.is_away = stage.log.is_away = True
+    assert get(stage, f"/v1/tasks/{task_id}").kind == (404, "not_found", None)
+
+
+def test_a_task_that_never_was_is_not_found(stage):
+    submit(stage)
+    stage.catch_up()
+    assert get(stage, f"/v1/tasks/{NOBODY}").kind == (404, "not_found", None)
+
+
+@pytest.mark.parametrize("wait", [{}, {"wait": "10"}])
+def test_a_ledger_behind_the_log_cannot_say_that_a_task_never_was(stage, wait):
+    submit(stage)
+    assert get(stage, f"/v1/tasks/{NOBODY}", **wait).kind == (503, "unavailable", None)
+
+
+@pytest.mark.parametrize("store", ["ledger", "log"])
+def test_an_unknown_id_is_not_told_from_an_absent_store(stage, store):
+    getattr(stage, store).is_away = True
+    assert get(stage, f"/v1/tasks/{NOBODY}").kind == (503, "unavailable", None)
+
+
+def test_without_the_hot_store_an_ended_task_is_read_from_the_ledger(stage):
+    task = submit(stage).body
+    end(stage, task["id"])
+    ended = get(stage, f"/v1/tasks/{task['id']}")
+    stage.catch_up()
+    stage.records.is_away = True
+    assert get(stage, f"/v1/tasks/{task['id']}").body == ended.body
+
+
+def test_without_the_hot_store_a_task_in_line_cannot_be_told(stage):
+    task = submit(stage).body
+    stage.catch_up()
+    stage.records.is_away = True
+    assert get(stage, f"/v1/tasks/{task['id']}").kind == (503, "unavailable", None)
+
+
+def test_a_list_shows_the_newest_first_and_its_cursor_leads_on(stage):
+    ids = []
+    for number in range(5):
+        stage.clock.now += 1
+        ids.append(submit(stage, metadata={"number": str(number)}).body["id"])
+    stage.catch_up()
+    seen, cursor = [], {}
+    for _ in range(3):
+        page = get(stage, "/v1/tasks", limit="2", type="echo", **cursor)
+        assert page.status == 200
+        assert page.body["as_of"] == "2026-11-06T21:20:00.005Z"
+        seen += [task["id"] for task in page.body["tasks"]]
+        cursor = {"cursor": page.body["next_cursor"]}
+    assert seen == ids[::-1]
+    assert cursor == {"cursor": None}
+
+
+def test_a_list_keeps_to_its_filter(stage):
+    wanted = submit(stage, metadata={"who": "me"}).body["id"]
+    submit(stage, metadata={"who": "you"})
+    stage.catch_up()
+    for query in ({"metadata.who": "me"}, {"metadata.who": "me", "status": "queued"}):
+        assert [task["id"] for task in get(stage, "/v1/tasks", **query).body["tasks"]] == [wanted]
+    for query in ({"metadata.who": "'"}, {"type": "nobody"}, {"status": "dead"}):
+        assert get(stage, "/v1/tasks", **query).body["tasks"] == []
+
+
+def test_a_list_of_an_empty_ledger_is_empty(stage):
+    assert get(stage, "/v1/tasks").body == {"tasks": [], "next_cursor": None, "as_of": None}
+
+
+def test_a_list_refuses_what_it_does_not_understand(stage):
+    assert get(stage, "/v1/tasks", limit="0").kind == (422, "invalid_request", "limit")
+    assert get(stage, "/v1/tasks", sort="id").kind == (422, "invalid_request", "sort")
+    assert get(stage, "/v1/tasks", cursor="x").kind == (400, "bad_request", None)
+
+
+def test_a_list_needs_the_ledger(stage):
+    stage.ledger.is_away = True
+    assert get(stage, "/v1/tasks").kind == (503, "unavailable", None)
+
+
+def test_the_types_are_told_with_what_they_take(stage):
+    (echo,) = get(stage, "/v1/types").body["types"]
+    assert (echo["name"], echo["defaults"]["max_attempts"]) == ("echo", 4)
+    assert set(echo) == {"name", "title", "schema", "defaults", "limits"}
+
+
+def test_health_asks_nobody(stage):
+    stage.ledger.is_away = stage.records.is_away = stage.log.is_away = True
+    answer = get(stage, "/healthz")
+    assert (answer.status, answer.body) == (200, {"status": "ok"})
+
+
+def test_it_is_ready_when_every_store_answers(stage):
+    answer = get(stage, "/readyz")
+    assert (answer.status, answer.body) == (200, {"status": "ready"})
+
+
+@pytest.mark.parametrize(
+    ("store", "name"), [("ledger", "PostgreSQL"), ("records", "Redis"), ("log", "Kafka")]
+)
+def test_it_is_not_ready_without_a_store_and_names_it(stage, store, name):
+    getattr(stage, store).is_away = True
+    answer = get(stage, "/readyz")
+    assert answer.kind == (503, "unavailable", None)
+    assert name in answer.body["detail"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("HEAD", "/v1/tasks"),
+        ("HEAD", f"/v1/tasks/{NOBODY}"),
+        ("OPTIONS", "/v1/tasks"),
+        ("PUT", "/v1/tasks"),
+        ("DELETE", f"/v1/tasks/{NOBODY}"),
+        ("TRACE", "/healthz"),
+        ("GET", "/"),
+        ("GET", "/v1/tasks/batch/x"),
+        ("POST", "/v1/tasks/x/cancel"),
+        ("GET", "/v2/tasks"),
+        ("GET", "/V1/TASKS"),
+        ("GET", "/é\u202e"),
+    ],
+)
+def test_what_is_no_route_has_no_effect(stage, method, path):
+    answer = call(stage, method, path, headers=JSON, body='{"type": "echo"}')
+    assert answer.kind == (404, "not_found", None)
+    assert stage.log.tasks(topics.PENDING) == []
+
+
+def test_an_error_of_ours_is_told_without_its_trace_and_logged_with_it(stage, monkeypatch, caplog):
+    def breaks():
+        raise RuntimeError("secret of the house")
+
+    monkeypatch.setattr(bootstrap, "gateway", breaks)
+    event = an_http_event("GET", "/v1/types")
+    with caplog.at_level(logging.ERROR, logger="taskmill"):
+        answer = answer_to(stage, event)
+    assert answer.kind == (500, "internal_error", None)
+    assert "secret" not in json.dumps(answer.body)
+    (line,) = [one for one in caplog.records if one.name == "taskmill"]
+    assert line.request_id == event["requestContext"]["requestId"]
+    assert "secret of the house" in line.exc_text
+
+
+def test_the_time_to_wait_before_a_repetition_is_spread(stage):
+    stage.ledger.is_away = True
+    told = {get(stage, "/v1/tasks").headers["Retry-After"] for _ in range(60)}
+    assert told == {"2", "3"}
