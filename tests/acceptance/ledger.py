@@ -1,0 +1,53 @@
+"""Reads the history of a running system: the audit that its tests compare answers with."""
+
+import psycopg
+
+
+def history(stack, task_id):
+    """Return the facts of a task in their order, as (kind, turn)."""
+    with _connected(stack) as connection:
+        return connection.execute(
+            "SELECT kind, turn FROM facts WHERE task_id = %s ORDER BY turn, at, kind", (task_id,)
+        ).fetchall()
+
+
+def ends(stack, ids):
+    """Return how often each of these tasks ended in each way, by the history."""
+    with _connected(stack) as connection:
+        return connection.execute(
+            "SELECT outcome, count(*), count(DISTINCT task_id) FROM attempts"
+            " WHERE task_id = ANY(%s::uuid[]) GROUP BY outcome ORDER BY outcome",
+            (list(ids),),
+        ).fetchall()
+
+
+def submissions(stack, ids):
+    """Return how many submissions of these tasks the history holds, and of how many tasks."""
+    with _connected(stack) as connection:
+        return connection.execute(
+            "SELECT count(*), count(DISTINCT task_id) FROM facts"
+            " WHERE kind = 'TaskSubmitted' AND task_id = ANY(%s::uuid[])",
+            (list(ids),),
+        ).fetchone()
+
+
+def statuses(stack, ids):
+    with _connected(stack) as connection:
+        return dict(
+            connection.execute(
+                "SELECT status, count(*) FROM tasks WHERE id = ANY(%s::uuid[]) GROUP BY status",
+                (list(ids),),
+            ).fetchall()
+        )
+
+
+def quarantined(stack, topic):
+    with _connected(stack) as connection:
+        return connection.execute(
+            "SELECT value, reason FROM quarantine WHERE topic = %s", (topic,)
+        ).fetchall()
+
+
+def _connected(stack):
+    address = stack.client.platform()["stores"]["PostgreSQL"]["address"]
+    return psycopg.connect(address, autocommit=True)

@@ -1,0 +1,68 @@
+"""Adding a type is copying a folder."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.system import System
+from tests.waiting import eventually
+
+ROOT = Path(__file__).parents[2]
+PARTS = ["functions", "infra", "localstack", "shared", "template.yaml"]
+OLD, NEW = "echo", "parrot"
+
+
+@pytest.fixture
+def project(folder):
+    """Give a copy of what runs of this project."""
+    copy = folder / "project"
+    copy.mkdir()
+    for part in PARTS:
+        source = ROOT / part
+        if source.is_dir():
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(source, copy / part, ignore=ignored)
+        else:
+            shutil.copy(source, copy / part)
+    return copy
+
+
+def add_type(project):
+    """Do what the README says."""
+    folder = project / "functions/workers" / NEW
+    shutil.copytree(folder.with_name(OLD), folder)
+    for path in folder.iterdir():
+        text = path.read_text().replace(OLD, NEW).replace(OLD.capitalize(), NEW.capitalize())
+        path.write_text(text)
+    subprocess.run([sys.executable, "infra/assemble.py"], cwd=project, check=True)
+
+
+def test_a_copied_folder_is_a_new_type(folder, project):
+    add_type(project)
+    names = [entry["name"] for entry in json.loads(_catalogue(project))]
+    assert names == [OLD, NEW]
+    system = System(folder, TASKMILL_ROOT=str(project)).start()
+    try:
+        answer = system.client.post("/v1/tasks", {"type": NEW, "payload": {"say": "hello"}})
+        assert answer.status == 202, answer
+        told = system.client.task(answer.body["id"], wait=20)
+        assert (told["type"], told["status"], told["result"]) == (
+            NEW,
+            "succeeded",
+            {"say": "hello"},
+        )
+        eventually(
+            lambda: system.client.get(f"/v1/tasks?type={NEW}&status=succeeded").body["tasks"],
+            within=60,
+            reason="the new type's task in the ledger",
+        )
+    finally:
+        system.stop()
+
+
+def _catalogue(project):
+    return (project / "shared/taskmill/catalogue.json").read_text()

@@ -1,0 +1,168 @@
+"""A task gets through: HTTP in, status and ledger out."""
+
+from concurrent.futures import ThreadPoolExecutor
+from uuid import uuid4
+
+import pytest
+from confluent_kafka import Producer
+
+from tests.acceptance.ledger import history, quarantined
+from tests.waiting import eventually
+
+PATIENCE = 20
+LONG = 60
+
+
+def in_the_ledger(client, marked):
+    """Return the listed tasks with this metadata, once they are all final."""
+
+    def page():
+        return client.get(f"/v1/tasks?metadata.mark={marked}&limit=200").body["tasks"]
+
+    eventually(
+        lambda: page() and all("finished_at" in task for task in page()),
+        within=LONG,
+        reason=f"tasks marked {marked} final in the ledger",
+    )
+    return page()
+
+
+def test_a_task_is_accepted_performed_and_told(client):
+    accepted = client.post("/v1/tasks", {"type": "echo", "payload": {"say": "hello"}})
+    told = client.task(accepted.body["id"], wait=PATIENCE)
+    assert (accepted.status, accepted.headers["location"]) == (202, f"/v1/tasks/{told['id']}")
+    assert (told["status"], told["result"], told["attempt"]) == (
+        "succeeded",
+        {"say": "hello"},
+        1,
+    )
+
+
+def test_a_202_can_be_read_at_once(client):
+    submitted = [client.submit({"say": n})["id"] for n in range(200)]
+    assert {client.get(f"/v1/tasks/{task}").status for task in submitted} == {200}
+
+
+@pytest.mark.parametrize(
+    ("payload", "reason", "error_class"),
+    [
+        ({"retry": "not today"}, "failed", "Retry"),
+        ({"discard": "never"}, "discarded", "Discard"),
+        ({"crash": "a bug"}, "failed", "RuntimeError"),
+        ({"answer_bytes": 70_000}, "result_invalid", "ResultInvalid"),
+    ],
+)
+def test_a_task_that_does_not_succeed_dies_with_its_reason(client, payload, reason, error_class):
+    told = client.task(client.submit(payload)["id"], wait=PATIENCE)
+    assert (told["status"], told["reason"], told["error"]["class"]) == ("dead", reason, error_class)
+
+
+def test_an_attempt_past_its_deadline_is_cut_off_and_harms_no_batch_mate(client):
+    batch = client.post(
+        "/v1/tasks/batch",
+        {
+            "tasks": [
+                {"type": "echo", "payload": {"sleep_seconds": 30}, "timeout_seconds": 0.5},
+                {"type": "echo", "payload": {"say": "unharmed"}},
+            ]
+        },
+    )
+    late, good = (result["task"]["id"] for result in batch.body["results"])
+    assert client.task(late, wait=PATIENCE)["reason"] == "timeout"
+    assert client.task(good, wait=PATIENCE)["status"] == "succeeded"
+
+
+def test_a_task_longer_than_a_lease_runs_once_and_tells_that_it_started(stack, client):
+    task = client.submit({"sleep_seconds": 8})["id"]
+    told = client.task(task, wait=25)
+    assert (told["status"], told["losses"]) == ("succeeded", 0)
+    expected = [("TaskSubmitted", 1), ("TaskStarted", 1), ("TaskSucceeded", 1)]
+    eventually(
+        lambda: history(stack, task) == expected, within=LONG, reason="the history of a long task"
+    )
+
+
+def test_fifty_callers_with_one_key_make_one_task(client):
+    key = str(uuid4())
+    request = {"type": "echo", "payload": {"say": key}, "idempotency_key": key}
+    with ThreadPoolExecutor(10) as callers:
+        answers = list(callers.map(lambda _: client.post("/v1/tasks", request), range(50)))
+    assert {answer.status for answer in answers} == {200, 202}
+    assert len({answer.body["id"] for answer in answers}) == 1
+    assert [answer.status for answer in answers].count(202) == 1
+
+
+def test_another_request_under_a_key_is_refused(client):
+    key = str(uuid4())
+    client.submit({"say": 1}, idempotency_key=key)
+    refused = client.post("/v1/tasks", {"type": "echo", "idempotency_key": key})
+    assert (refused.status, refused.body["type"]) == (422, "idempotency_key_reused")
+
+
+def test_one_bad_item_does_not_fail_the_rest_of_a_batch(client):
+    mark = str(uuid4())
+    good = {"type": "echo", "metadata": {"mark": mark}}
+    answer = client.post("/v1/tasks/batch", {"tasks": [good, {"type": "nobody"}, good]})
+    assert [result["status"] for result in answer.body["results"]] == [202, 422, 202]
+    assert [task["status"] for task in in_the_ledger(client, mark)] == ["succeeded"] * 2
+
+
+def test_what_is_accepted_comes_back_as_it_was_given(client):
+    value = [0, -1, 2**70, 0.1, 1e300, "", "\u00e9\U0001f600\u202e", None, True, {"": [[]]}]
+    task = client.submit({"say": value})["id"]
+    assert client.task(task, wait=PATIENCE)["result"] == {"say": value}
+    eventually(
+        lambda: client.get(f"/v1/tasks/{task}?include=payload").status == 200,
+        within=LONG,
+        reason="the payload in the ledger",
+    )
+    assert client.get(f"/v1/tasks/{task}?include=payload").body["payload"] == {"say": value}
+
+
+def test_an_unknown_id_is_not_found(client):
+    def asked():
+        return client.get("/v1/tasks/01a1ef2c-e0f2-73ed-aa8e-b76fd0178442")
+
+    eventually(lambda: asked().status != 503, within=LONG, reason="the ledger caught up")
+    assert (asked().status, asked().body["type"]) == (404, "not_found")
+
+
+def test_a_walk_through_the_pages_sees_each_task_once(client):
+    mark = str(uuid4())
+    task = {"type": "echo", "metadata": {"mark": mark}}
+    batch = client.post("/v1/tasks/batch", {"tasks": [task] * 25})
+    in_the_ledger(client, mark)
+    seen, cursor = [], ""
+    while cursor is not None:
+        page = client.get(f"/v1/tasks?metadata.mark={mark}&limit=10{cursor}").body
+        seen += [task["id"] for task in page["tasks"]]
+        cursor = page["next_cursor"] and f"&cursor={page['next_cursor']}"
+    assert len(seen) == 25
+    assert set(seen) == {result["task"]["id"] for result in batch.body["results"]}
+
+
+def test_bad_bytes_on_any_topic_stop_nobody_and_are_kept(stack, client):
+    bad = b"\xff" + uuid4().bytes
+    producer = Producer(
+        {"bootstrap.servers": client.platform()["stores"]["Kafka"]["address"], "acks": "all"}
+    )
+    topics = ["tasks.pending", "tasks.worker.echo", "tasks.events"]
+    for topic in topics:
+        producer.produce(topic, bad)
+    assert producer.flush(PATIENCE) == 0
+    assert client.task(client.submit({"say": "still"})["id"], wait=PATIENCE)["result"] == {
+        "say": "still"
+    }
+    for topic in topics:
+        eventually(
+            lambda topic=topic: bad in [value for value, _ in quarantined(stack, topic)],
+            within=LONG,
+            reason=f"the bad record of {topic} in quarantine",
+        )
+
+
+def test_the_service_tells_its_types_and_that_it_is_ready(client):
+    types = client.get("/v1/types").body["types"]
+    assert [entry["name"] for entry in types] == ["echo"]
+    assert client.get("/healthz").body == {"status": "ok"}
+    assert client.get("/readyz").body == {"status": "ready"}
