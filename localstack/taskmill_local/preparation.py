@@ -34,7 +34,9 @@ async def prepare(settings: Settings, addresses: Addresses, report: Report) -> N
             asyncio.to_thread(bring_up_to_date, addresses.postgres_owner_dsn, migrations)
         )
         is_ours = settings.external.redis_url is None
-        steps.create_task(asyncio.to_thread(_open, addresses.redis_url, report, is_ours=is_ours))
+        steps.create_task(
+            asyncio.to_thread(open_or_leave, addresses.redis_url, report, is_ours=is_ours)
+        )
 
 
 def raise_file_limit() -> None:
@@ -73,7 +75,7 @@ def bring_up_to_date(owner_dsn: str, migrations: Path) -> list[str]:
         ) from error
 
 
-def _open(url: str, report: Report, *, is_ours: bool) -> None:
+def open_or_leave(url: str, report: Report, *, is_ours: bool) -> None:
     session = Session(url)
     try:
         if is_ours or not (found := _markers(session)):

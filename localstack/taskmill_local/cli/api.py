@@ -8,6 +8,8 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any, Final
 from urllib.parse import quote, urlencode, urlsplit
 
+from taskmill_local.cli.text import command
+
 Json = dict[str, Any]
 
 _PATIENCE_SECONDS: Final = 35.0  # the front gives up after 30
@@ -109,7 +111,7 @@ def _parsed(body: bytes) -> Json:
 def _complaint(url: str, error: Exception) -> str:
     if isinstance(error, ConnectionRefusedError):
         return (
-            f"Nothing answers at {url}. Start the system with `taskmill up`, "
+            f"Nothing answers at {url}. Start the system with `{command()} up`, "
             "or set TASKMILL_URL to where it runs."
         )
     return f"{url} cannot be asked: {error or type(error).__name__}. Is TASKMILL_URL right?"

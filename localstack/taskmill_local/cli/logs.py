@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from taskmill_local.cli.exits import Exit
-from taskmill_local.cli.text import aligned
+from taskmill_local.cli.text import aligned, command
 from taskmill_local.settings import Settings
 
 _GLANCE_SECONDS: Final = 0.2
@@ -36,7 +36,7 @@ def _list(folder: Path, logs: dict[str, Path]) -> Exit:
         sys.stderr.write(f"taskmill: No logs are in {folder}; was the system ever up?\n")
         return Exit.OTHERWISE
     rows = [(path.stem, _size(path.stat().st_size)) for path in logs.values()]
-    sys.stdout.write(f"{aligned(rows)}\nShow one with `taskmill logs NAME`; -f follows it.\n")
+    sys.stdout.write(f"{aligned(rows)}\nShow one with `{command()} logs NAME`; -f follows it.\n")
     return Exit.DONE
 
 

@@ -6,9 +6,13 @@ from typing import Any
 
 from rich.text import Text
 
+from taskmill_local.cli.text import command
+from taskmill_local.settings import DEFAULT_PORT
+
 Snapshot = Mapping[str, Any]
 
-_TASK = '{"type": "echo", "payload": {"say": "hello"}}'
+_PAYLOAD = '{"say": "hello"}'
+_TASK = f'{{"type": "echo", "payload": {_PAYLOAD}}}'
 
 
 def screen(snapshot: Snapshot) -> Text:
@@ -19,12 +23,18 @@ def screen(snapshot: Snapshot) -> Text:
     text.append(url, style="bold green")
     text.append(f" after {seconds:.1f} s\n\n")
     text.append("Submit a task, and see how it ends:\n", style="bold")
-    text.append(f"  curl {url}/v1/tasks \\\n    -H 'content-type: application/json' -d '{_TASK}'\n")
-    text.append('  taskmill submit echo \'{"say": "hello"}\' --wait 5\n\n')
+    text.append(f"  {_prefix(url)}{command()} submit echo '{_PAYLOAD}' --wait 5\n")
+    text.append(f"  curl -H 'content-type: application/json' {url}/v1/tasks \\\n")
+    text.append(f"    -d '{_TASK}'\n\n")
     for name, told in _places(snapshot):
         text.append(f"{name:<12}", style="bold")
         text.append(f"{told}\n")
     return text
+
+
+def _prefix(url: str) -> str:
+    """Say where to ask, where the commands would not look by themselves."""
+    return "" if url == f"http://127.0.0.1:{DEFAULT_PORT}" else f"TASKMILL_URL={url} "
 
 
 def _places(snapshot: Snapshot) -> list[tuple[str, str]]:
@@ -38,8 +48,8 @@ def _places(snapshot: Snapshot) -> list[tuple[str, str]]:
     return [
         *stores,
         ("Functions", functions),
-        ("Logs", f"{snapshot['home']}/logs (taskmill logs NAME -f)"),
-        ("Stop", "Ctrl-C; the tasks stay in the home, and the next start goes on with them"),
+        ("Logs", f"{snapshot['home']}/logs ({command()} logs NAME)"),
+        ("Stop", "Ctrl-C; the next start goes on with all tasks"),
     ]
 
 

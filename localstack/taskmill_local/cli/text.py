@@ -1,7 +1,10 @@
 """How tasks, times and rows look as plain text."""
 
 import json
+import shutil
+import sys
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 Json = Mapping[str, Any]
@@ -9,6 +12,15 @@ Json = Mapping[str, Any]
 _MILLIS_SHOWN_UNTIL: Final = 1_000
 _MINUTE: Final = 60_000
 FINAL: Final = frozenset({"succeeded", "dead", "cancelled"})
+
+
+def command() -> str:
+    """Return how this command was called, so that what we tell people to type works."""
+    called = sys.argv[0]
+    found = shutil.which("taskmill")
+    if Path(called).name != "taskmill" or (found and Path(found).samefile(called)):
+        return "taskmill"
+    return called
 
 
 def span(milliseconds: float | None) -> str:

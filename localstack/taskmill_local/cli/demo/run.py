@@ -21,6 +21,7 @@ from taskmill_local.cli.demo.show import show_on
 from taskmill_local.cli.demo.story import Role, StoryBroken, has_right_end, submit_all
 from taskmill_local.cli.exits import Exit
 from taskmill_local.cli.hold import Interrupted, hold
+from taskmill_local.cli.text import command
 from taskmill_local.platform import Platform
 from taskmill_local.settings import Settings
 from taskmill_local.stores.start import External
@@ -31,7 +32,6 @@ _LESSON: Final = """\
 Each task went over HTTP to the gateway, through Kafka to its worker, and into
 the ledger. Two submissions with one key made one task, and the tasks that
 failed told why instead of getting lost."""
-_NEXT: Final = "Next: `taskmill up` keeps a system running; then `taskmill submit --help`."
 
 
 def demo(*, as_json: bool) -> Exit:
@@ -55,8 +55,12 @@ def demo(*, as_json: bool) -> Exit:
     seconds = time.monotonic() - began
     if as_json:
         _tell_json(roles, seconds, platform)
-    console.print(f"\n{_LESSON}\n\nAll was stopped and removed; {seconds:.1f} s in all.\n{_NEXT}")
+    console.print(f"\n{_LESSON}\n\nAll was stopped and removed; {seconds:.1f} s in all.\n{_next()}")
     return Exit.DONE
+
+
+def _next() -> str:
+    return f"Next, keep a system running:  {command()} up"
 
 
 async def _play(console: Console, url: str) -> list[Role]:

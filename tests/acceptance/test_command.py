@@ -1,0 +1,266 @@
+"""The `taskmill` command, as people meet it."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+
+import psutil
+import pytest
+
+from taskmill_local.stores.start import Stores
+from tests.acceptance.system import (
+    DEADLINE,
+    System,
+    a_folder,
+    processes_of,
+    remove,
+    run_command,
+)
+from tests.waiting import eventually
+
+UNKNOWN = "01a1ef2c-e0f2-73ed-aa8e-b76fd0178442"
+
+
+def test_the_demo_ends_well_and_leaves_nothing(folder):
+    told = run_command(folder, "demo", "--json")
+
+    assert told.returncode == 0, told.stderr
+    ends = [(task["status"], task.get("reason")) for task in json.loads(told.stdout)["tasks"]]
+    assert ends == [("succeeded", None)] * 6 + [
+        ("dead", "failed"),
+        ("dead", "discarded"),
+        ("dead", "failed"),
+    ]
+    assert list(folder.iterdir()) == []
+    assert processes_of(folder) == []
+
+
+def test_a_demo_without_a_terminal_tells_each_change_on_a_line(folder):
+    told = run_command(folder, "demo")
+
+    assert told.returncode == 0, told.stderr
+    assert "sleeps one second: queued\n" in told.stdout
+    assert "sleeps one second: succeeded\n" in told.stdout
+    assert "\x1b" not in told.stdout
+
+
+def test_ctrl_c_stops_everything_and_says_so(folder):
+    system = System(folder, arguments=()).start()
+    assert len(processes_of(folder)) > 4
+
+    code = system.stop(signal.SIGINT)
+
+    assert (code, system.output.read_text().splitlines()[-1]) == (0, "stopped")
+    assert system.complaints.read_text() == ""
+    assert processes_of(folder) == []
+
+
+def test_ctrl_c_during_the_start_leaves_no_process(folder):
+    system = System(folder)
+    system.launch()
+    eventually(lambda: len(processes_of(folder)) > 1, within=DEADLINE, reason="a store starts")
+
+    assert system.stop(signal.SIGINT) == 130
+    assert processes_of(folder) == []
+
+
+def test_two_systems_run_side_by_side(folder):
+    other_folder = a_folder()
+    systems = [System(folder).start(), System(other_folder).start()]
+    try:
+        for number, system in enumerate(systems):
+            task = system.client.submit({"say": number})
+            ended = system.client.task(task["id"], wait=25)
+            assert (ended["status"], ended["result"]) == ("succeeded", {"say": number})
+            eventually(
+                lambda client=system.client, task=task: (
+                    [one["id"] for one in client.get("/v1/tasks").body["tasks"]] == [task["id"]]
+                ),
+                within=DEADLINE,
+                reason="each ledger lists its own task and no other",
+            )
+    finally:
+        for system in systems:
+            system.stop()
+        remove(other_folder)
+
+
+def test_a_taken_port_is_named_before_anything_else_starts(folder):
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        port = holder.getsockname()[1]
+        told = run_command(folder, "up", TASKMILL_PORT=str(port))
+
+    assert told.returncode == 3
+    assert f"port {port} is already taken" in told.stderr
+    assert len(told.stderr.splitlines()) == 1
+    assert processes_of(folder) == []
+
+
+def test_a_second_start_on_a_home_names_who_holds_it(folder):
+    system = System(folder).start()
+    told = run_command(folder, "up")
+
+    assert told.returncode == 3
+    assert f"(process {system.pid}) is running on {folder}" in told.stderr
+    assert len(told.stderr.splitlines()) == 1
+    assert system.client.get("/healthz").status == 200
+    system.stop()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_tasks_outlive_the_system(folder, number):
+    system = System(folder).start()
+    done = system.client.submit({"say": "done"})
+    assert system.client.task(done["id"], wait=25)["status"] == "succeeded"
+    begun = [system.client.submit({"sleep_seconds": 3, "say": say}) for say in range(6)]
+    eventually(
+        lambda: system.client.task(begun[0]["id"])["status"] == "running",
+        within=DEADLINE,
+        reason="a task is at work",
+    )
+    before = system.snapshot
+
+    system.stop(number)
+    eventually(lambda: not processes_of(folder), within=DEADLINE, reason="everything dies with it")
+    system.start()
+
+    def statuses():
+        return {system.client.task(task["id"])["status"] for task in (done, *begun)}
+
+    eventually(lambda: statuses() == {"succeeded"}, within=DEADLINE, reason="no task is lost")
+    eventually(
+        lambda: len(system.client.get("/v1/tasks?status=succeeded").body["tasks"]) == 7,
+        within=DEADLINE,
+        reason="the ledger knows them all",
+    )
+    assert system.snapshot["home"] == before["home"]
+    system.stop()
+
+
+def test_a_store_that_ends_by_itself_ends_the_system_with_a_sentence(folder):
+    system = System(folder).start()
+    psutil.Process(system.snapshot["stores"]["Valkey"]["pid"]).kill()
+
+    assert system.wait() == 3
+    complaint = system.complaints.read_text()
+    assert "Valkey ended unexpectedly (signal SIGKILL)" in complaint
+    assert str(folder / "home" / "logs" / "valkey.log") in complaint
+    assert "Traceback" not in complaint
+    assert processes_of(folder) == []
+
+
+def test_stores_of_ones_own_are_used_instead_of_ours(folder):
+    async def scenario():
+        stores = Stores(folder / "own", durable=False)
+        try:
+            addresses = await stores.start(lambda _name, _sentence: None)
+            await asyncio.to_thread(use, addresses)
+        finally:
+            await stores.stop()
+
+    def use(addresses):
+        system = System(
+            folder,
+            TASKMILL_KAFKA_BROKERS=addresses.kafka_brokers,
+            TASKMILL_REDIS_URL=addresses.redis_url,
+            TASKMILL_POSTGRES_DSN=addresses.postgres_app_dsn,
+            TASKMILL_POSTGRES_OWNER_DSN=addresses.postgres_owner_dsn,
+        ).start()
+        task = system.client.submit({"say": "hello"})
+        assert system.client.task(task["id"], wait=25)["status"] == "succeeded"
+        told = system.client.platform()["stores"]
+        assert {name: one["is_external"] for name, one in told.items()} == {
+            "Kafka": True,
+            "Valkey": True,
+            "PostgreSQL": True,
+        }
+        assert list((folder / "home" / "stores").iterdir()) == []
+        assert system.stop() == 0
+
+    asyncio.run(scenario())
+
+
+def test_a_setting_without_sense_is_wrong_usage(folder):
+    told = run_command(folder, "up", TASKMILL_PORT="http", TASKMILL_CONCURRENCY="0")
+
+    assert told.returncode == 2
+    assert "TASKMILL_PORT must be a whole number from 0 to 65535, not 'http'" in told.stderr
+    assert "TASKMILL_CONCURRENCY must be a whole number" in told.stderr
+
+
+def test_a_submitted_task_is_awaited_and_listed(stack):
+    url = stack.client.url
+    key = f"key-{os.getpid()}"
+    submit = ("submit", "echo", '{"say": "hello"}', "--key", key, "--wait", "60", "--json")
+    told = run_command(stack.folder, *submit, "--meta", "from=test", TASKMILL_URL=url)
+    assert told.returncode == 0, told.stderr
+    task = json.loads(told.stdout)
+    assert (task["status"], task["result"], task["metadata"]) == (
+        "succeeded",
+        {"say": "hello"},
+        {"from": "test"},
+    )
+
+    again = run_command(stack.folder, *submit, "--meta", "from=test", TASKMILL_URL=url)
+    assert json.loads(again.stdout)["id"] == task["id"]
+
+    def is_listed():
+        page = run_command(stack.folder, "list", "--json", TASKMILL_URL=url)
+        return task["id"] in {one["id"] for one in json.loads(page.stdout)["tasks"]}
+
+    eventually(is_listed, within=DEADLINE, reason="the ledger lists it")
+    card = run_command(stack.folder, "status", task["id"], "--payload", TASKMILL_URL=url)
+    assert '  payload   {"say": "hello"}\n' in card.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("submit", "echo", '{"crash": "bug"}', "--wait", "60"), 1, "failed: bug"),
+        (("submit", "echo", "{say: 1}"), 2, "The payload is not JSON"),
+        (("submit", "echo", '{"sleep_seconds": "x"}'), 2, "(at /payload/sleep_seconds)"),
+        (("submit", "nope"), 2, "unknown_type"),
+        (("status", UNKNOWN), 1, "not_found"),
+        (("list", "--status", "lost"), 2, "there is no status 'lost'"),
+        (("types",), 0, "echo  Returns its payload"),
+        (("logs", "gateway"), 0, "START RequestId"),
+        (("logs", "nobody"), 1, "There is no log 'nobody'"),
+    ],
+)
+def test_a_command_says_what_happened_and_exits_so(stack, arguments, code, words):
+    told = run_command(stack.folder, *arguments, TASKMILL_URL=stack.client.url)
+
+    assert (told.returncode, words in told.stdout + told.stderr) == (code, True), told
+
+
+def test_a_payload_comes_from_stdin_as_it_is(stack):
+    number = 2**53 + 1
+    told = run_command(
+        stack.folder,
+        *("submit", "echo", "--file", "-", "--wait", "60", "--json"),
+        stdin=f'{{"say": {number}}}',
+        TASKMILL_URL=stack.client.url,
+    )
+
+    assert json.loads(told.stdout)["result"] == {"say": number}, told.stderr
+
+
+def test_a_system_that_is_not_there_is_said_in_one_line(folder):
+    told = run_command(folder, "list", TASKMILL_URL="http://127.0.0.1:9")
+
+    assert told.returncode == 3
+    assert told.stderr.startswith("taskmill: Nothing answers at http://127.0.0.1:9.")
+    assert len(told.stderr.splitlines()) == 1
+
+
+def test_the_platform_page_shows_functions_mappings_and_stores(client):
+    page = client.platform()
+
+    assert {"Gateway", "Dispatcher", "Recorder", "Scheduler"} < page["functions"].keys()
+    assert all(pool["concurrency"] > 0 for pool in page["functions"].values())
+    assert {mapping["topic"] for mapping in page["mappings"].values()} > {"tasks.pending"}
+    assert all(psutil.pid_exists(store["pid"]) for store in page["stores"].values())

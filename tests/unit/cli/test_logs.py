@@ -1,0 +1,35 @@
+"""Logs on demand."""
+
+import pytest
+
+from taskmill_local.cli import main
+
+
+@pytest.fixture
+def logs(tmp_path, monkeypatch):
+    (tmp_path / "template.yaml").touch()
+    folder = tmp_path / "home" / "logs"
+    folder.mkdir(parents=True)
+    (folder / "EchoWorker.log").write_text("one\ntwo\nthree\n")
+    (folder / "kafka.log").write_text("")
+    monkeypatch.setenv("TASKMILL_ROOT", str(tmp_path))
+    monkeypatch.setenv("TASKMILL_HOME", str(folder.parent))
+    return folder
+
+
+@pytest.mark.parametrize("name", ["EchoWorker", "echoworker", "ECHOWORKER.log"])
+def test_a_log_is_found_however_its_name_is_written(logs, name, capsys):
+    assert main(["logs", name, "-n", "2"]) == 0
+    assert capsys.readouterr().out == "two\nthree\n"
+
+
+def test_without_a_name_the_logs_are_listed(logs, capsys):
+    assert main(["logs"]) == 0
+    told = capsys.readouterr().out
+    assert "EchoWorker  0.1 KB\n" in told
+    assert "kafka       empty\n" in told
+
+
+def test_an_unknown_name_is_answered_with_those_that_there_are(logs, capsys):
+    assert main(["logs", "nobody"]) == 1
+    assert "there are: EchoWorker, kafka." in capsys.readouterr().err

@@ -1,0 +1,83 @@
+"""What the platform is told by the environment."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from taskmill_local.plan import FunctionPlan
+from taskmill_local.settings import ProjectMissing, Settings, SettingsRefused
+
+
+@pytest.fixture
+def project(tmp_path):
+    (tmp_path / "template.yaml").touch()
+    return tmp_path.resolve()
+
+
+def a_function(name, concurrency):
+    return FunctionPlan(
+        name=name,
+        handler="handler",
+        code=Path(),
+        timeout=timedelta(seconds=1),
+        memory_mb=128,
+        concurrency=concurrency,
+        environment={},
+    )
+
+
+def test_without_a_word_a_project_runs_on_its_own_home_and_port(project):
+    settings = Settings.from_environment({}, folder=project)
+
+    assert (settings.root, settings.home, settings.port) == (project, project / ".taskmill", 8080)
+
+
+def test_a_project_is_found_from_a_folder_within_it(project):
+    inner = project / "functions" / "gateway"
+    inner.mkdir(parents=True)
+
+    assert Settings.from_environment({}, folder=inner).root == project
+
+
+def test_a_home_is_meant_from_where_one_stands(project):
+    settings = Settings.from_environment({"TASKMILL_HOME": "data"}, folder=project)
+
+    assert settings.home == project / "data"
+
+
+def test_no_project_is_said_with_what_to_do(tmp_path):
+    with pytest.raises(ProjectMissing, match="set TASKMILL_ROOT"):
+        Settings.from_environment({}, folder=tmp_path)
+
+
+def test_a_root_without_a_template_is_refused(tmp_path):
+    with pytest.raises(ProjectMissing, match="TASKMILL_ROOT is"):
+        Settings.from_environment({"TASKMILL_ROOT": "."}, folder=tmp_path)
+
+
+def test_all_wrong_settings_are_named_at_once(project):
+    wrong = {"TASKMILL_PORT": "70000", "TASKMILL_CONCURRENCY": "many"}
+
+    with pytest.raises(SettingsRefused) as refused:
+        Settings.from_environment(wrong, folder=project)
+
+    assert "TASKMILL_PORT" in str(refused.value)
+    assert "TASKMILL_CONCURRENCY" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("environment", "caps"),
+    [
+        ({}, {"Gateway": 8, "Scheduler": 3, "EchoWorker": 2, "Lonely": 1}),
+        (
+            {"TASKMILL_CONCURRENCY": "4"},
+            {"Gateway": 8, "Scheduler": 3, "EchoWorker": 4, "Lonely": 1},
+        ),
+    ],
+)
+def test_a_laptop_runs_fewer_environments_than_the_cloud(project, environment, caps):
+    deployed = {"Gateway": 100, "Scheduler": 4, "EchoWorker": 50, "Lonely": 1}
+    functions = {name: a_function(name, number) for name, number in deployed.items()}
+
+    assert Settings.from_environment(environment, folder=project).caps(functions) == caps
