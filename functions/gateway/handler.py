@@ -1,5 +1,6 @@
 """The HTTP API: each route reads its request, makes one call, and tells the answer."""
 
+import logging
 import random
 from base64 import b64decode
 from http import HTTPStatus
@@ -22,16 +23,13 @@ from taskmill.domain.task import TaskId
 Answer: TypeAlias = Response[str]
 
 app = APIGatewayHttpResolver()
+_log = logging.getLogger("taskmill.gateway")
 
 
 def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    log = bootstrap.log("gateway")
+    bootstrap.log("gateway")
     request_id = event["requestContext"]["requestId"]
-    try:
-        answer = app.resolve(event, context)
-    except Exception:
-        log.exception("request failed", extra={"request_id": request_id})
-        answer = _OUR_FAULT
+    answer = app.resolve(event, context)
     return answer | {"headers": (answer.get("headers") or {}) | {"X-Request-Id": request_id}}
 
 
@@ -39,6 +37,14 @@ def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
 def no_route(_error: Exception) -> Answer:
     detail = f"there is no route {app.current_event.http_method} {app.current_event.path}"
     return _tell(Problem(HTTPStatus.NOT_FOUND, "not_found", detail))
+
+
+@app.exception_handler(Exception)  # type: ignore[untyped-decorator]  # powertools says not what it gives
+def our_fault(error: Exception) -> Answer:
+    request_id = app.current_event.request_context.request_id
+    _log.error("request failed", exc_info=error, extra={"request_id": request_id})
+    detail = "this is our fault, and logged"
+    return _tell(Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error", detail))
 
 
 @app.post("/v1/tasks")
@@ -157,14 +163,3 @@ def _tell_problem(problem: Problem) -> Answer:
 
 def _as_text(body: dict[str, Any]) -> str:
     return msgspec.json.encode(body).decode()
-
-
-_OUR_FAULT = {
-    "statusCode": 500,
-    "headers": {"Content-Type": "application/problem+json"},
-    "body": _as_text(
-        Problem(
-            HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error", "this is our fault, and logged"
-        ).as_json()
-    ),
-}

@@ -1,0 +1,83 @@
+"""Whatever comes in, the answer is ours: never a trace, never a 5xx while every store is there."""
+
+import json
+from base64 import b64encode
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from functions.gateway.handler import lambda_handler
+from taskmill.domain import topics
+from tests.unit.functions.stage import Stage, an_http_event
+
+MOST_BYTES = 6_000_000
+NAMES = ["type", "status", "limit", "cursor", "wait", "include", "created_after", "metadata.k"]
+FIELDS = ["type", "payload", "idempotency_key", "max_attempts", "timeout_seconds", "metadata"]
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+queries = st.dictionaries(st.sampled_from(NAMES) | texts, texts | st.integers().map(str))
+keys = st.dictionaries(st.just("Idempotency-Key"), texts)
+scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters())
+values = st.recursive(
+    scalars | st.sampled_from(["echo", {}, {"say": 1}, 10**4000, -0.0, 1e308, "\x00", "\ud800"]),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.sampled_from(FIELDS), inner),
+    max_leaves=8,
+)
+fields = st.dictionaries(st.sampled_from(FIELDS), values, max_size=4)
+tasks = st.builds(lambda given: {"type": "echo"} | given, fields) | values
+batches = st.builds(lambda given: {"tasks": given}, st.lists(tasks, max_size=5) | values)
+bodies = (tasks | batches).map(lambda value: json.dumps(value).encode()) | st.binary(max_size=60)
+
+
+@pytest.fixture(scope="module")
+def stage():
+    with pytest.MonkeyPatch.context() as patch:
+        stage = Stage()
+        stage.bind(patch)
+        yield stage
+
+
+def answer_to(stage, event):
+    told = lambda_handler(event, stage.context())
+    body = json.loads(told["body"])
+    assert "Traceback" not in told["body"]
+    assert len(json.dumps(told)) < MOST_BYTES
+    assert told["headers"]["X-Request-Id"] == event["requestContext"]["requestId"]
+    if told["statusCode"] >= 400:
+        assert set(body) - {"field"} == {"type", "title", "status", "detail"}
+        assert body["status"] == told["statusCode"]
+    return told["statusCode"], body
+
+
+@given(st.sampled_from(["/v1/tasks", "/v1/tasks/batch"]), bodies, keys)
+@settings(max_examples=150, deadline=None)
+def test_any_body_is_taken_or_refused(stage, path, body, headers):
+    before = len(stage.log.tasks(topics.PENDING))
+    event = an_http_event(
+        "POST",
+        path,
+        headers={"Content-Type": "application/json"} | headers,
+        body=b64encode(body).decode(),
+        is_base64=True,
+    )
+    status, told = answer_to(stage, event)
+    assert status in {200, 202, 400, 413, 422}
+    taken = [one["status"] for one in told.get("results", [{"status": status}])].count(202)
+    assert len(stage.log.tasks(topics.PENDING)) == before + taken
+
+
+@given(st.sampled_from(["/v1/tasks", "/v1/tasks/{}"]), texts, queries)
+@settings(max_examples=150, deadline=None)
+def test_any_question_is_answered_or_refused(stage, path, task_id, query):
+    status, _ = answer_to(stage, an_http_event("GET", path.format(task_id), query=query))
+    assert status in {200, 400, 404, 422}
+
+
+@given(st.sampled_from(["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "M-SEARCH"]), texts)
+@settings(max_examples=100, deadline=None)
+def test_any_other_route_is_not_found(stage, method, rest):
+    before = len(stage.log.tasks(topics.PENDING))
+    status, told = answer_to(stage, an_http_event(method, f"/v1/{rest}/none"))
+    assert (status, told["type"]) == (404, "not_found")
+    assert len(stage.log.tasks(topics.PENDING)) == before
