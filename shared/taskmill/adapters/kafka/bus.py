@@ -74,11 +74,14 @@ class KafkaBus:
         except (KafkaError, OSError) as error:
             raise self._failed(error) from error
 
-    def _failed(self, error: Exception) -> StoreUnavailable:
+    def close(self) -> None:
         producer, self._producer = self._producer, None
         self._unacknowledged = []
         if producer is not None:
             producer.close(timeout=0)
+
+    def _failed(self, error: Exception) -> StoreUnavailable:
+        self.close()
         return StoreUnavailable(STORE, str(error) or type(error).__name__)
 
     def _connected(self) -> Any:

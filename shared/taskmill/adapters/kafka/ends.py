@@ -10,6 +10,8 @@ from taskmill.adapters.kafka.bus import API_VERSION, STORE
 from taskmill.domain import topics
 from taskmill.domain.errors import StoreUnavailable
 
+_MS_TO_ANSWER = 4000
+
 
 class KafkaLogEnds:
     def __init__(self, brokers: str) -> None:
@@ -21,8 +23,13 @@ class KafkaLogEnds:
         try:
             return self._ask()
         except (KafkaError, OSError) as error:
-            self._consumer = None
+            self.close()
             raise StoreUnavailable(STORE, str(error) or type(error).__name__) from error
+
+    def close(self) -> None:
+        consumer, self._consumer = self._consumer, None
+        if consumer is not None:
+            consumer.close(autocommit=False, timeout_ms=0)
 
     def _ask(self) -> Mapping[tuple[str, int], int]:
         if self._consumer is None:
@@ -30,8 +37,10 @@ class KafkaLogEnds:
                 bootstrap_servers=self._brokers,
                 api_version=API_VERSION,
                 group_id=None,
-                request_timeout_ms=4000,
+                request_timeout_ms=_MS_TO_ANSWER,
             )
+            # Asking for partitions waits without an end for a broker that is away; this does not.
+            self._consumer.end_offsets([TopicPartition(topics.PENDING, 0)])
         places = [
             TopicPartition(topic, partition)
             for topic in (topics.PENDING, topics.EVENTS)

@@ -1,0 +1,161 @@
+"""Builds the values that flow; a test names only what matters to it."""
+
+import os
+import time
+from datetime import timedelta
+
+from msgspec import Raw
+
+from taskmill.domain.facts import (
+    AttemptLost,
+    SubmissionDropped,
+    TaskAdmitted,
+    TaskCancelled,
+    TaskDeferred,
+    TaskDied,
+    TaskStarted,
+    TaskSucceeded,
+)
+from taskmill.domain.lease import Claim, Ending, Lease, Position, Settlement, Source
+from taskmill.domain.naming import keyed_id, unkeyed_id
+from taskmill.domain.outcome import Attempt
+from taskmill.domain.task import Envelope, Millis, Status, TaskId, TaskType
+
+NOW = Millis(1_800_000_000_000)
+ECHO = TaskType("echo")
+TASK = TaskId("01a31edd-2c00-7000-8000-000000000001")
+
+
+def now_ms():
+    return Millis(time.time_ns() // 1_000_000)
+
+
+def a_new_id():
+    return unkeyed_id(now_ms(), os.urandom(16))
+
+
+def an_envelope(**changes):
+    values = {
+        "generation": NOW,
+        "id": TASK,
+        "submission": "a request",
+        "type": ECHO,
+        "payload": Raw(b'{"say":"hello"}'),
+        "fingerprint": "f1",
+        "created_at_ms": NOW,
+        "max_attempts": 4,
+        "timeout_seconds": 30.0,
+        "metadata": {},
+    }
+    return Envelope(**values | changes)
+
+
+def a_fresh_envelope(**changes):
+    """Return a task that was made just now: the real stores go by their own clock."""
+    now = now_ms()
+    return an_envelope(
+        **{"id": a_new_id(), "generation": now, "created_at_ms": now, "submission": "s1"} | changes
+    )
+
+
+def a_request(key=None, **changes):
+    """Return a submission before it is admitted: without a generation."""
+    named = {"id": keyed_id("default", ECHO, key), "idempotency_key": key} if key else {}
+    return a_fresh_envelope(**{"generation": 0} | named | changes)
+
+
+def a_position(offset=0, *, topic="tasks.worker.echo", partition=0):
+    return Position(topic, partition, offset)
+
+
+def a_source(offset=0, index=0):
+    return Source(a_position(offset), index)
+
+
+def a_claim(envelope, *, source=None, process="p1", alone=False, timeout=timedelta(seconds=30)):
+    return Claim(
+        envelope=envelope,
+        source=source or a_source(),
+        process=process,
+        timeout=timeout,
+        alone=alone,
+    )
+
+
+def a_lease(envelope, token):
+    return Lease(id=envelope.id, generation=envelope.generation, turn=envelope.turn, token=token)
+
+
+def an_attempt(envelope=None, **changes):
+    values = {"envelope": envelope or an_envelope(), "token": 7, "losses": 0, "started_at_ms": NOW}
+    return Attempt(**values | changes)
+
+
+def _told(envelope, **values):
+    return {
+        "id": envelope.id,
+        "generation": envelope.generation,
+        "turn": envelope.turn,
+        "at_ms": Millis(envelope.created_at_ms + 50),
+        "type": envelope.type,
+        "tenant": envelope.tenant,
+    } | values
+
+
+def _tried(envelope, **values):
+    tried = {
+        "attempt": envelope.attempt,
+        "token": 7,
+        "losses": 0,
+        "started_at_ms": Millis(envelope.created_at_ms + 10),
+    }
+    return _told(envelope, **tried | values)
+
+
+def admitted(envelope, **changes):
+    return TaskAdmitted(**_told(envelope, envelope=envelope) | changes)
+
+
+def dropped(envelope, **changes):
+    told = {"submission": envelope.submission, "verdict": "replayed"}
+    return SubmissionDropped(**_told(envelope, **told) | changes)
+
+
+def started(envelope, **changes):
+    return TaskStarted(**_tried(envelope, **changes))
+
+
+def lost(envelope, **changes):
+    return AttemptLost(**_tried(envelope, **changes))
+
+
+def deferred(envelope, **changes):
+    later = {"due_at_ms": Millis(envelope.created_at_ms + 1000), "reason": "busy"}
+    return TaskDeferred(**_tried(envelope, **later | changes))
+
+
+def succeeded(envelope, **changes):
+    return TaskSucceeded(**_tried(envelope, **{"result": Raw(b'"hello"')} | changes))
+
+
+def died(envelope, **changes):
+    why = {"reason": "failed", "error_class": "ValueError", "error_message": "no"}
+    return TaskDied(**_tried(envelope, **why | changes))
+
+
+def cancelled(envelope, **changes):
+    return TaskCancelled(**_tried(envelope, **changes))
+
+
+def a_success(envelope, token, **changes):
+    """Return the settlement of an attempt that succeeded."""
+    fact = succeeded(envelope, token=token)
+    values = {
+        "envelope": envelope,
+        "token": token,
+        "status": Status.SUCCEEDED,
+        "facts": (fact,),
+        "ending": Ending(finished_at_ms=fact.at_ms),
+        "result": bytes(fact.result),
+    }
+    return Settlement(**values | changes)

@@ -1,0 +1,116 @@
+"""The stores that keep the ports' promises: memory, and real servers, started once and on need."""
+
+import asyncio
+import itertools
+import shutil
+import tempfile
+import warnings
+from datetime import timedelta
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from taskmill.adapters.memory.hot import MemoryHot
+from taskmill.adapters.memory.ledger import MemoryLedger
+from taskmill.adapters.postgres.migrate import migrate
+from taskmill.adapters.redis.session import Session
+from taskmill_local.stores.home import prepare_home
+from taskmill_local.stores.java import find_java
+from taskmill_local.stores.kafka import start_kafka
+from taskmill_local.stores.postgres import start_postgres
+from taskmill_local.stores.server import Server
+from taskmill_local.stores.valkey import start_valkey
+from tests.builders import now_ms
+from tests.contracts.hot import InMemory, InValkey
+from tests.contracts.ledgers import MemoryTables, PostgresTables
+
+with warnings.catch_warnings():
+    # kafka-python reads its own files in a way that Python 3.11 and 3.12 call deprecated.
+    warnings.simplefilter("ignore", DeprecationWarning)
+    import kafka as _  # noqa: F401 - imported here once, so that no test meets the warning
+
+GRACE = timedelta(seconds=3)
+MIGRATIONS = Path(__file__).parents[2] / "infra/postgres/migrations"
+
+
+@pytest.fixture(scope="session")
+def stores_home():
+    folder = Path(tempfile.mkdtemp(prefix="taskmill-"))  # pytest's own are closed to others
+    folder.chmod(0o755)
+    prepare_home(folder / "home")
+    yield folder / "home"
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def runner():
+    with asyncio.Runner() as runner:
+        yield runner
+
+
+@pytest.fixture(scope="session")
+def valkey(runner, stores_home):
+    server = Server("Valkey", stores_home)
+    try:
+        yield runner.run(start_valkey(server))
+    finally:
+        runner.run(server.stop(GRACE))
+
+
+@pytest.fixture(scope="session")
+def postgres(runner, stores_home):
+    server = Server("PostgreSQL", stores_home)
+    try:
+        yield runner.run(start_postgres(server, durable=False))
+    finally:
+        runner.run(server.stop(GRACE))
+
+
+@pytest.fixture(scope="session")
+def kafka(runner, stores_home):
+    server = Server("Kafka", stores_home)
+    try:
+        yield runner.run(start_kafka(server, find_java()))
+    finally:
+        runner.run(server.stop(GRACE))
+
+
+@pytest.fixture(params=["memory", "valkey"])
+def hot(request):
+    """One hot store, empty and open."""
+    if request.param == "memory":
+        yield InMemory(MemoryHot(now_ms))
+        return
+    session = Session(request.getfixturevalue("valkey"))
+    yield InValkey(session)
+    session.close()
+
+
+_numbers = itertools.count()
+
+
+@pytest.fixture
+def database(postgres):
+    """Give a database of its own, with the ledger's schema: the owner's and the app's DSN."""
+    name = f"ledger_{next(_numbers)}"
+    with psycopg.connect(postgres.owner.replace("taskmill_owner@", "postgres@")) as connection:
+        connection.autocommit = True
+        made = sql.SQL("CREATE DATABASE {} OWNER taskmill_owner TEMPLATE template0")
+        connection.execute(made.format(sql.Identifier(name)))
+    owner, app = (dsn.rpartition("/")[0] + f"/{name}" for dsn in (postgres.owner, postgres.app))
+    migrate(owner, MIGRATIONS)
+    return owner, app
+
+
+@pytest.fixture(params=["memory", "postgres"])
+def ledger(request):
+    """One ledger, empty."""
+    if request.param == "memory":
+        yield MemoryTables(MemoryLedger())
+        return
+    _, app = request.getfixturevalue("database")
+    tables = PostgresTables(app)
+    yield tables
+    tables.close()

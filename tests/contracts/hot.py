@@ -1,0 +1,117 @@
+"""A hot store as the contract tests see it: its ports, and how it forgets."""
+
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from taskmill.adapters.memory.admission import MemoryAdmission, MemoryDueSet
+from taskmill.adapters.memory.hot import MemoryHot, MemoryRecords
+from taskmill.adapters.memory.leases import MemoryLeases
+from taskmill.adapters.redis.admission import RedisAdmission, RedisDueSet
+from taskmill.adapters.redis.keys import ShardKeys
+from taskmill.adapters.redis.leases import RedisLeases
+from taskmill.adapters.redis.records import RedisRecords
+from taskmill.adapters.redis.session import Session
+from taskmill.adapters.redis.shards import open_shards
+from taskmill.domain.admission import Owed
+from taskmill.domain.lease import Claimed, NextTurn, Settlement
+from taskmill.domain.task import Status
+from tests.builders import a_claim, a_success, deferred
+
+SHARDS = 4
+
+
+def admitted(admission, request):
+    """Return *request* with the generation that it gets."""
+    (verdict,) = admission.admit([request])
+    return replace(request, generation=verdict.generation)
+
+
+def finished(hot, task, **spans):
+    (claimed,) = hot.leases().claim([a_claim(task)])
+    hot.leases(**spans).settle([a_success(task, claimed.token)])
+
+
+def claimed(leases, task, **how):
+    """Claim *task* and return the answer, which must be a lease."""
+    (answer,) = leases.claim([a_claim(task, **how)])
+    assert isinstance(answer, Claimed), answer
+    return answer
+
+
+def next_turn(task, token, *, due_at_ms):
+    """Return the settlement of a turn that another one follows."""
+    following = replace(task, turn=task.turn + 1, attempt=task.attempt + 1)
+    facts = (deferred(task, token=token),)
+    return Settlement(
+        envelope=task,
+        token=token,
+        status=Status.RETRYING,
+        facts=facts,
+        next=NextTurn(
+            due_at_ms=due_at_ms,
+            attempt=following.attempt,
+            owed=Owed(facts=facts, task=following),
+        ),
+    )
+
+
+@dataclass
+class InMemory:
+    store: MemoryHot
+
+    def __post_init__(self):
+        self.store.open()
+
+    def admission(self, **spans):
+        return MemoryAdmission(self.store, **spans)
+
+    def due(self, **spans):
+        return MemoryDueSet(self.store, **spans)
+
+    def leases(self, **spans):
+        return MemoryLeases(self.store, **spans)
+
+    def records(self):
+        return MemoryRecords(self.store)
+
+    def forget(self):
+        self.store.forget()
+
+    def become_another_server(self):
+        self.store.restart()
+
+    def open(self):
+        self.store.open()
+
+
+@dataclass
+class InValkey:
+    session: Session
+
+    def __post_init__(self):
+        self.forget()
+        self.open()
+
+    def admission(self, **spans):
+        return RedisAdmission(self.session, shards=SHARDS, **spans)
+
+    def due(self, **spans):
+        return RedisDueSet(self.session, shards=SHARDS, **spans)
+
+    def leases(self, **spans):
+        return RedisLeases(self.session, shards=SHARDS, **spans)
+
+    def records(self):
+        return RedisRecords(self.session, shards=SHARDS)
+
+    def forget(self):
+        self.session.command("FLUSHALL")
+
+    def become_another_server(self):
+        """Let the markers name a server that is not this one, as they do after a restart."""
+        for shard in range(SHARDS):
+            self.session.command("SET", ShardKeys(shard, SHARDS).marker, "another server")
+
+    def open(self):
+        open_shards(self.session, SHARDS)

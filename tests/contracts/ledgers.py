@@ -1,0 +1,114 @@
+"""A ledger as the contract tests see it: its ports, and all that it holds."""
+
+from dataclasses import dataclass
+
+import msgspec
+
+from taskmill.adapters.memory.ledger import MemoryLedger
+from taskmill.adapters.postgres.connection import Database
+from taskmill.adapters.postgres.ledger import PostgresLedger
+from taskmill.adapters.postgres.rows import PostgresRows
+from taskmill.domain.projection import LedgerBatch, Story
+
+_MOMENT = "round(extract(EPOCH FROM {0}) * 1000)::bigint AS {0}_ms"
+_ROWS = f"""
+SELECT
+    id::text AS id, type, tenant, status, generation, turn, rank, token, attempt, losses,
+    {_MOMENT.format("started_at")}, {_MOMENT.format("finished_at")}, {_MOMENT.format("due_at")},
+    result::text AS result, reason, error_class, error_message,
+    submission, submitted, fingerprint, idempotency_key, payload::text AS payload, payload_size,
+    metadata, max_attempts, timeout_seconds, {_MOMENT.format("created_at")}
+FROM tasks ORDER BY id
+""".encode()  # noqa: S608 - no value goes in
+_HISTORY = f"""
+SELECT
+    task_id::text AS id, generation, turn, kind, subject, {_MOMENT.format("at")},
+    body::text AS body
+FROM facts
+""".encode()  # noqa: S608 - no value goes in
+_QUARANTINE = b'SELECT topic, partition, "offset", member, reason, value FROM quarantine'
+
+
+def batch_of(*told):
+    """Return what the recorder would write of these tellings."""
+    story = Story()
+    story.tell(told)
+    return LedgerBatch(rows=list(story.rows.values()), history=list(story.history.values()))
+
+
+def flat_row(row):
+    columns = msgspec.structs.asdict(row)
+    body = columns.pop("body")
+    body = msgspec.structs.asdict(body) if body else dict.fromkeys(_BODY)
+    columns |= body
+    for name in ("result", "payload"):
+        if columns[name] is not None:
+            columns[name] = bytes(columns[name]).decode()
+    return columns | {"status": str(row.status)}
+
+
+_BODY = (
+    "submission",
+    "submitted",
+    "fingerprint",
+    "idempotency_key",
+    "payload",
+    "payload_size",
+    "metadata",
+    "max_attempts",
+    "timeout_seconds",
+    "created_at_ms",
+)  # fmt: skip - one line for each would say no more
+
+
+def flat_entry(entry):
+    columns = msgspec.structs.asdict(entry)
+    return columns | {"body": bytes(entry.body).decode()}
+
+
+def in_order(entries):
+    return sorted(entries, key=lambda one: [str(value) for value in one.values()])
+
+
+@dataclass
+class MemoryTables:
+    ledger: MemoryLedger
+
+    @property
+    def rows(self):
+        return self.ledger
+
+    def table(self):
+        return [flat_row(row) for _, row in sorted(self.ledger.rows.items())]
+
+    def history(self):
+        return in_order(flat_entry(entry) for entry in self.ledger.history.values())
+
+    def quarantine(self):
+        return [
+            (one.topic, one.partition, one.offset, one.member, one.reason, one.value)
+            for one in self.ledger.quarantined.values()
+        ]
+
+
+class PostgresTables:
+    def __init__(self, dsn):
+        self._database = Database(dsn)
+        self.ledger = PostgresLedger(self._database)
+        self.rows = PostgresRows(self._database)
+
+    def table(self):
+        return self._database.fetch(_ROWS, {})
+
+    def history(self):
+        return in_order(self._database.fetch(_HISTORY, {}))
+
+    def quarantine(self):
+        return [tuple(row.values()) for row in self._database.fetch(_QUARANTINE, {})]
+
+    def empty(self):
+        with self._database.transaction() as connection:
+            connection.execute("TRUNCATE tasks, facts, quarantine, applied")
+
+    def close(self):
+        self._database._drop()  # noqa: SLF001 - it has no other end than the process's

@@ -1,0 +1,220 @@
+"""What is sent counts once it is flushed: in memory, and on a real broker."""
+
+import base64
+import gc
+from pathlib import Path
+
+import pytest
+import yaml
+from kafka import KafkaConsumer, TopicPartition
+from msgspec import Raw
+
+from taskmill.adapters.kafka.bus import API_VERSION, KafkaBus
+from taskmill.adapters.kafka.ends import KafkaLogEnds
+from taskmill.adapters.kafka.event import failures, records_of
+from taskmill.adapters.memory.log import MemoryLog
+from taskmill.domain import topics, wire
+from taskmill.domain.errors import StoreUnavailable
+from taskmill_local.stores.ports import free_ports
+from taskmill_local.stores.topics import TopicPlan, create_topics
+from tests.builders import ECHO, a_fresh_envelope, a_position, now_ms, started, succeeded
+
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+
+TOPICS = Path(__file__).parents[2] / "infra/kafka/topics.yaml"
+
+
+class InKafka:
+    """A real bus and a look at its log, from where it ended when the test began."""
+
+    def __init__(self, brokers):
+        self.bus = KafkaBus(brokers)
+        self._ends = KafkaLogEnds(brokers)
+        self.ends = self._ends.ends
+        self._consumer = KafkaConsumer(
+            bootstrap_servers=brokers, api_version=API_VERSION, group_id=None
+        )
+        self._begins = {name: self._consumer.end_offsets(self._places(name)) for name in ALL}
+
+    def _places(self, topic):
+        numbers = self._consumer.partitions_for_topic(topic)
+        return [TopicPartition(topic, number) for number in sorted(numbers)]
+
+    def records(self, topic):
+        """Return the new records of a topic, as a mapping would hand them to a function."""
+        places = self._places(topic)
+        ends = self._consumer.end_offsets(places)
+        self._consumer.assign(places)
+        for place in places:
+            self._consumer.seek(place, self._begins[topic][place])
+        wanted = sum(ends[place] - self._begins[topic][place] for place in places)
+        found = []
+        while len(found) < wanted:
+            polled = self._consumer.poll(timeout_ms=1000)
+            found += [record for records in polled.values() for record in records]
+        return records_of({"records": {"all": [in_event(record) for record in found]}})
+
+    def close(self):
+        for client in (self._consumer, self.bus, self._ends):
+            client.close()
+
+
+def in_event(record):
+    return {
+        "topic": record.topic,
+        "partition": record.partition,
+        "offset": record.offset,
+        "timestamp": record.timestamp,
+        "value": base64.b64encode(record.value).decode(),
+        "headers": [{name: list(octets)} for name, octets in record.headers],
+    }
+
+
+class InMemory:
+    def __init__(self):
+        self.bus = MemoryLog(now_ms)
+        self.ends = self.bus.ends
+        self.records = self.bus.records
+
+
+ALL = (topics.PENDING, topics.EVENTS, topics.DLQ, topics.worker(ECHO), "tasks.worker.other")
+
+
+@pytest.fixture(autouse=True)
+def collected():
+    """Collect the sockets that kafka-python leaves open, while their warning is expected."""
+    yield
+    gc.collect()
+
+
+@pytest.fixture(scope="session")
+def brokers(kafka):
+    plan = yaml.safe_load(TOPICS.read_text())
+    defaults = {name: str(value) for name, value in plan["defaults"].items()}
+    shapes = plan["topics"] | dict.fromkeys(ALL[3:], plan["worker"])
+    create_topics(
+        kafka,
+        {
+            name: TopicPlan(partitions=shape["partitions"], configs=defaults)
+            for name, shape in shapes.items()
+        },
+    )
+    return kafka
+
+
+@pytest.fixture(params=["memory", "kafka"])
+def log(request):
+    if request.param == "memory":
+        yield InMemory()
+        return
+    log = InKafka(request.getfixturevalue("brokers"))
+    yield log
+    log.close()
+
+
+def tasks_at(log, topic):
+    return [task for record in log.records(topic) for task in wire.open_tasks(record.value)]
+
+
+def test_submissions_stand_in_the_pending_topic(log):
+    task = a_fresh_envelope(payload=Raw(b'{"n": 1.10, "s": "\xe2\x98\x83"}'))
+    log.bus.send_pending([task])
+    log.bus.flush()
+    assert tasks_at(log, topics.PENDING) == [task]
+
+
+def test_work_stands_in_the_topic_of_its_type(log):
+    ours, others = a_fresh_envelope(), a_fresh_envelope(type="other")
+    log.bus.send_work([others, ours, others])
+    log.bus.flush()
+    assert tasks_at(log, "tasks.worker.echo") == [ours]
+    assert tasks_at(log, "tasks.worker.other") == [others, others]
+
+
+def test_facts_stand_in_the_topic_of_events(log):
+    task = a_fresh_envelope()
+    facts = (started(task), succeeded(task))
+    log.bus.send_facts(facts)
+    log.bus.flush()
+    (record,) = log.records(topics.EVENTS)
+    assert wire.open_facts(record.value) == facts
+
+
+@pytest.mark.parametrize("value", [b"\x00\xff not a parcel", b"", None])
+def test_what_cannot_be_read_is_kept_with_its_place_and_the_reason(log, value):
+    log.bus.send_undecodable(value, a_position(7, partition=3), "not a ☃")
+    log.bus.flush()
+    (record,) = log.records(topics.DLQ)
+    assert record.value == (value or b"")
+    assert dict(record.headers) == {
+        "reason": "not a ☃".encode(),
+        "topic": b"tasks.worker.echo",
+        "partition": b"3",
+        "offset": b"7",
+    }
+
+
+def test_many_go_in_few_parcels(log):
+    sent = [a_fresh_envelope() for _ in range(250)]
+    log.bus.send_pending(sent)
+    log.bus.flush()
+    assert len(log.records(topics.PENDING)) == 3
+    assert {task.id for task in tasks_at(log, topics.PENDING)} == {task.id for task in sent}
+
+
+def test_the_largest_tasks_fit_into_records(log):
+    sent = [a_fresh_envelope(payload=Raw(b'"%b"' % (b"x" * 262_142))) for _ in range(10)]
+    log.bus.send_pending(sent)
+    log.bus.flush()
+    assert len(tasks_at(log, topics.PENDING)) == 10
+
+
+def test_flushing_nothing_is_no_failure(log):
+    log.bus.send_facts([])
+    log.bus.flush()
+
+
+def test_the_ends_tell_how_far_the_log_reaches(log):
+    before = sum(log.ends().values())
+    log.bus.send_pending([a_fresh_envelope()])
+    log.bus.send_facts([started(a_fresh_envelope())])
+    log.bus.flush()
+    assert sum(log.ends().values()) == before + 2
+    assert {topic for topic, _ in log.ends()} == {topics.PENDING, topics.EVENTS}
+
+
+def test_times_are_those_of_the_log(log):
+    before = now_ms()
+    log.bus.send_pending([a_fresh_envelope(created_at_ms=1)])
+    log.bus.flush()
+    (record,) = log.records(topics.PENDING)
+    assert before <= record.at_ms <= now_ms() + 1
+
+
+def test_a_broker_that_is_away_is_said_to_be():
+    nowhere = f"127.0.0.1:{free_ports(1)[0]}"
+    bus, ends = KafkaBus(nowhere), KafkaLogEnds(nowhere)
+    with pytest.raises(StoreUnavailable, match="Kafka cannot be reached"):
+        bus.send_pending([a_fresh_envelope()])
+    with pytest.raises(StoreUnavailable, match="Kafka cannot be reached"):
+        ends.ends()
+
+
+def test_a_log_that_is_away_loses_what_was_sent():
+    log = MemoryLog(now_ms)
+    log.is_away = True
+    log.send_pending([a_fresh_envelope()])
+    with pytest.raises(StoreUnavailable):
+        log.flush()
+    log.is_away = False
+    log.flush()
+    assert log.records(topics.PENDING) == []
+
+
+def test_the_partial_response_names_each_record_once():
+    assert failures({a_position(8), a_position(7), a_position(7)}) == {
+        "batchItemFailures": [
+            {"itemIdentifier": {"partition": "tasks.worker.echo-0", "offset": 7}},
+            {"itemIdentifier": {"partition": "tasks.worker.echo-0", "offset": 8}},
+        ]
+    }
