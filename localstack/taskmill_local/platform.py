@@ -59,7 +59,7 @@ class Platform:
         try:
             view = self._view = await self._start()
         except BaseExceptionGroup as failures:
-            raise failures.exceptions[0] from None
+            raise _first(failures) from None
         return view.url
 
     async def stop(self) -> None:
@@ -182,6 +182,11 @@ class Platform:
         began = time.monotonic()
         yield
         self.start_split[part] = round(time.monotonic() - began, 3)
+
+
+def _first(failures: BaseExceptionGroup[BaseException]) -> BaseException:
+    first = failures.exceptions[0]
+    return _first(first) if isinstance(first, BaseExceptionGroup) else first
 
 
 async def _check_port(port: int) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import psycopg
 import yaml
+from confluent_kafka import KafkaException
 
 from taskmill.adapters.postgres.migrate import migrate
 from taskmill.adapters.redis.keys import ShardKeys
@@ -28,7 +29,7 @@ _MOST_FILES: Final = 65_536
 async def prepare(settings: Settings, addresses: Addresses, report: Report) -> None:
     async with asyncio.TaskGroup() as steps:
         topics = topic_plans(settings.root)
-        steps.create_task(asyncio.to_thread(create_topics, addresses.kafka_brokers, topics))
+        steps.create_task(asyncio.to_thread(make_topics, addresses.kafka_brokers, topics))
         migrations = settings.root / "infra" / "postgres" / "migrations"
         steps.create_task(
             asyncio.to_thread(bring_up_to_date, addresses.postgres_owner_dsn, migrations)
@@ -37,6 +38,19 @@ async def prepare(settings: Settings, addresses: Addresses, report: Report) -> N
         steps.create_task(
             asyncio.to_thread(open_or_leave, addresses.redis_url, report, is_ours=is_ours)
         )
+
+
+def make_topics(brokers: str, topics: Mapping[str, TopicPlan]) -> None:
+    try:
+        create_topics(brokers, topics)
+    except StoreFailed as failure:
+        if not isinstance(failure.__cause__, KafkaException):
+            raise
+        why = _clause(failure.__cause__.args[0].str())
+        raise StoreFailed(
+            f"The topics cannot be made by Kafka at {brokers}: {why}. "
+            "Does it run, and is TASKMILL_KAFKA_BROKERS right?"
+        ) from failure
 
 
 def raise_file_limit() -> None:
@@ -70,8 +84,8 @@ def bring_up_to_date(owner_dsn: str, migrations: Path) -> list[str]:
         return migrate(owner_dsn, migrations)
     except psycopg.Error as error:
         raise StoreFailed(
-            f"The ledger's schema cannot be brought up to date: {str(error).strip()}. "
-            "Is the DSN right, and is its role the owner of the database?"
+            f"The ledger's schema cannot be brought up to date: {_clause(str(error))}. "
+            "Does the server run, is the DSN right, and is its role the owner of the database?"
         ) from error
 
 
@@ -88,10 +102,15 @@ def open_or_leave(url: str, report: Report, *, is_ours: bool) -> None:
             )
     except StoreUnavailable as error:
         raise StoreFailed(
-            f"Redis does not answer: {error.why}. Is TASKMILL_REDIS_URL right?"
+            f"Redis does not answer: {_clause(error.why)}. Is TASKMILL_REDIS_URL right?"
         ) from error
     finally:
         session.close()
+
+
+def _clause(text: str) -> str:
+    """Take the first line of a client's words, to stand within a sentence of ours."""
+    return next(iter(text.splitlines()), "no reason was given").strip().rstrip(".")
 
 
 def _markers(session: Session) -> set[str]:

@@ -16,6 +16,7 @@ SHARDS: Final = 4  # one process serves them all here; more would only cost roun
 DEFAULT_PORT: Final = 8080
 _HIGHEST_PORT: Final = 65_535
 _MOST_ENVIRONMENTS: Final = 100
+_REDIS_SCHEMES: Final = ("redis://", "rediss://")
 # How many environments of a function a laptop runs; the scheduler's runs overlap by design.
 _CONCURRENCY: Final[Mapping[str, int]] = {GATEWAY: 8, "Scheduler": 3}
 _CONCURRENCY_OF_OTHERS: Final = 2
@@ -51,6 +52,9 @@ class Settings:
         port = whole("TASKMILL_PORT", DEFAULT_PORT, 0, _HIGHEST_PORT)
         concurrency = whole("TASKMILL_CONCURRENCY", _CONCURRENCY_OF_OTHERS, 1, _MOST_ENVIRONMENTS)
         durable = whole("TASKMILL_DURABLE", 1, 0, 1)
+        redis = environment.get("TASKMILL_REDIS_URL") or _REDIS_SCHEMES[0]
+        if not redis.startswith(_REDIS_SCHEMES):
+            complaints.append(f"TASKMILL_REDIS_URL must begin with {' or '.join(_REDIS_SCHEMES)}")
         if complaints:
             raise SettingsRefused("; ".join(complaints) + ".")
         root = _root(environment, folder)

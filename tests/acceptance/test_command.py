@@ -3,23 +3,29 @@
 import asyncio
 import json
 import os
+import shutil
 import signal
 import socket
+import subprocess
+from pathlib import Path
 
 import psutil
 import pytest
 
 from taskmill_local.stores.start import Stores
 from tests.acceptance.system import (
+    COMMAND,
     DEADLINE,
     System,
     a_folder,
+    environment_for,
     processes_of,
     remove,
     run_command,
 )
 from tests.waiting import eventually
 
+ROOT = Path(os.environ.get("TASKMILL_ROOT", Path.cwd()))
 UNKNOWN = "01a1ef2c-e0f2-73ed-aa8e-b76fd0178442"
 
 
@@ -182,6 +188,50 @@ def test_stores_of_ones_own_are_used_instead_of_ours(folder):
         assert system.stop() == 0
 
     asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "words"),
+    [
+        ("TASKMILL_KAFKA_BROKERS", "127.0.0.1:1", "Kafka at 127.0.0.1:1"),
+        ("TASKMILL_REDIS_URL", "redis://127.0.0.1:1/0", "Redis does not answer"),
+        ("TASKMILL_POSTGRES_DSN", "postgresql://me:secret@127.0.0.1:1/x", "The ledger's schema"),
+    ],
+)
+def test_a_store_of_ones_own_that_is_away_is_said_in_one_line(folder, variable, value, words):
+    told = run_command(folder, "up", **{variable: value})
+
+    assert told.returncode == 3
+    assert words in told.stderr
+    assert len(told.stderr.splitlines()) == 1
+    assert "secret" not in told.stdout + told.stderr
+    assert processes_of(folder) == []
+
+
+def test_a_function_that_does_not_start_is_named_with_its_log(folder):
+    copy = folder / "project"
+    copy.mkdir()
+    for name in ("functions", "shared", "infra"):
+        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "template.yaml", copy)
+    (copy / "functions" / "workers" / "echo" / "handler.py").write_text("import nothing_like_it\n")
+    system = System(folder, arguments=(), TASKMILL_ROOT=str(copy)).start()
+
+    said = system.output.read_text()
+    log = folder / "home" / "logs" / "EchoWorker.log"
+    assert f"EchoWorker does not start; its log says why: {log}" in said
+    assert "nothing_like_it" in log.read_text()
+    system.stop()
+
+
+def test_an_interrupted_demo_leaves_nothing(folder):
+    environment = environment_for(folder)
+    demo = subprocess.Popen([COMMAND, "demo"], env=environment, stdout=subprocess.DEVNULL)
+    eventually(lambda: len(processes_of(folder)) > 2, within=DEADLINE, reason="stores start")
+    demo.send_signal(signal.SIGINT)
+
+    assert demo.wait(timeout=DEADLINE) == 130
+    assert (list(folder.iterdir()), processes_of(folder)) == ([], [])
 
 
 def test_a_setting_without_sense_is_wrong_usage(folder):

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from taskmill_local.cli.console import OurConsole
 from taskmill_local.cli.exits import Exit
 from taskmill_local.cli.hold import Interrupted, hold
 from taskmill_local.cli.screen import Pulse, screen
@@ -22,8 +23,7 @@ _QUIET_SECONDS: Final = 10.0
 
 
 def up(*, as_json: bool) -> Exit:
-    # Without colours and boxes nothing wraps, so that what is shown can be copied.
-    console = Console(highlight=False, soft_wrap=True)
+    console = OurConsole()
     voice = _Voice(console, is_silent=as_json)
     platform = Platform(Settings.from_environment(), report=voice.report)
     try:

@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.text import Text
 
 from taskmill_local.cli.api import Api, Json
+from taskmill_local.cli.console import OurConsole
 from taskmill_local.cli.demo.show import show_on
 from taskmill_local.cli.demo.story import Role, StoryBroken, has_right_end, submit_all
 from taskmill_local.cli.exits import Exit
@@ -35,7 +36,7 @@ failed told why instead of getting lost."""
 
 
 def demo(*, as_json: bool) -> Exit:
-    console = Console(highlight=False, soft_wrap=True, stderr=as_json)
+    console = OurConsole(to_stderr=as_json)
     began = time.monotonic()
     with _home_for_a_while() as home:
         # Its own port, home and stores, whatever is set: it may run beside an `up`.
