@@ -2,12 +2,17 @@
 
 import time
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 import psycopg
 
 _SHORTEST_REST_SECONDS: Final = 0.2
 _REST_PER_COST: Final = 20  # so that looking takes at most a twentieth of the ledger's time
+_PATIENCE: Final[dict[str, Any]] = {
+    "connect_timeout": 2,
+    "tcp_user_timeout": 3_000,
+    "options": "-c statement_timeout=5000",
+}
 _COUNT: Final = "SELECT status, count(*) FROM tasks GROUP BY status"
 
 
@@ -36,7 +41,7 @@ class Census:
     def _look(self) -> None:
         try:
             if self._connection is None:
-                self._connection = psycopg.connect(self._dsn, autocommit=True, connect_timeout=2)
+                self._connection = psycopg.connect(self._dsn, autocommit=True, **_PATIENCE)
             self._counts = dict(self._connection.execute(_COUNT).fetchall())
         except psycopg.Error:  # the last known figures stay on the screen
             self.close()

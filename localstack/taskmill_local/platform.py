@@ -11,6 +11,7 @@ from functools import partial
 from logging.handlers import RotatingFileHandler
 from typing import Any, Final
 
+from taskmill_local.aside import aside
 from taskmill_local.census import Census
 from taskmill_local.front.server import Front
 from taskmill_local.lambdas.answer import Answer, stopping
@@ -73,7 +74,7 @@ class Platform:
         if self._functions is not None:
             await self._functions.stop(_FUNCTION_GRACE)
         if self._view is not None:
-            await asyncio.to_thread(self._view.close)
+            await aside(self._view.close)
         await self._stores.stop(_STORE_GRACE)
         if self._log is not None:
             logging.getLogger().removeHandler(self._log)
@@ -139,7 +140,7 @@ class Platform:
             "WaitingPlaces": str(places),
         }
         read = partial(read_plan, root / TEMPLATE, root=root, parameters=parameters)
-        return await asyncio.to_thread(read)
+        return await aside(read)
 
     def _make_functions(self, plan: Plan, caps: dict[str, int]) -> Functions:
         root = self.settings.root

@@ -18,6 +18,7 @@ from taskmill.adapters.redis.shards import open_shards
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.task import TaskType
 from taskmill.domain.topics import worker
+from taskmill_local.aside import aside
 from taskmill_local.errors import StoreFailed
 from taskmill_local.settings import SHARDS, Settings
 from taskmill_local.stores.start import Addresses, Report
@@ -29,15 +30,11 @@ _MOST_FILES: Final = 65_536
 async def prepare(settings: Settings, addresses: Addresses, report: Report) -> None:
     async with asyncio.TaskGroup() as steps:
         topics = topic_plans(settings.root)
-        steps.create_task(asyncio.to_thread(make_topics, addresses.kafka_brokers, topics))
+        steps.create_task(aside(make_topics, addresses.kafka_brokers, topics))
         migrations = settings.root / "infra" / "postgres" / "migrations"
-        steps.create_task(
-            asyncio.to_thread(bring_up_to_date, addresses.postgres_owner_dsn, migrations)
-        )
+        steps.create_task(aside(bring_up_to_date, addresses.postgres_owner_dsn, migrations))
         is_ours = settings.external.redis_url is None
-        steps.create_task(
-            asyncio.to_thread(open_or_leave, addresses.redis_url, report, is_ours=is_ours)
-        )
+        steps.create_task(aside(open_or_leave, addresses.redis_url, report, is_ours=is_ours))
 
 
 def make_topics(brokers: str, topics: Mapping[str, TopicPlan]) -> None:

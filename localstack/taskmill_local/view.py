@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from taskmill_local.aside import aside
 from taskmill_local.census import Census
 from taskmill_local.lambdas.functions import Functions
 from taskmill_local.lambdas.pool import PoolSnapshot
@@ -36,7 +37,7 @@ class View:
 
     async def snapshot(self) -> Json:
         async with self._turn:
-            tasks = dict(await asyncio.to_thread(self.census.counts))
+            tasks = dict(await aside(self.census.counts))
         pools = self.functions.snapshot()
         mappings = self.mappings.snapshot()
         return {

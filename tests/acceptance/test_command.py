@@ -208,6 +208,21 @@ def test_a_store_of_ones_own_that_is_away_is_said_in_one_line(folder, variable, 
     assert processes_of(folder) == []
 
 
+def test_a_store_of_ones_own_that_says_nothing_does_not_hold_ctrl_c(folder):
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        dsn = f"postgresql://me@127.0.0.1:{silent.getsockname()[1]}/x"
+        system = System(folder, arguments=(), TASKMILL_POSTGRES_DSN=dsn)
+        system.launch()
+        connection, _ = silent.accept()  # it waits for the ledger now
+        with connection:
+            assert system.stop(signal.SIGINT) == 130
+
+    assert system.output.read_text().splitlines()[-1] == "stopped"
+    assert processes_of(folder) == []
+
+
 def test_a_function_that_does_not_start_is_named_with_its_log(folder):
     copy = folder / "project"
     copy.mkdir()

@@ -1,0 +1,44 @@
+"""Runs calls that block in threads that nobody has to wait for at the end."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import ParamSpec, TypeVar
+
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
+
+
+async def aside(
+    call: Callable[_Parameters, _Result],
+    *arguments: _Parameters.args,
+    **options: _Parameters.kwargs,
+) -> _Result:
+    """Await the call; unlike `asyncio.to_thread` it cannot keep the program from ending.
+
+    A server that accepts a connection and then says nothing would hold Ctrl-C for minutes.
+    """
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[_Result] = loop.create_future()
+
+    def settle(made: Future[_Result]) -> None:
+        if answer.done():
+            return
+        if (error := made.exception()) is not None:
+            answer.set_exception(error)
+        else:
+            answer.set_result(made.result())
+
+    def run() -> None:
+        made: Future[_Result] = Future()
+        try:
+            made.set_result(call(*arguments, **options))
+        except BaseException as error:  # noqa: BLE001 - it is raised again where it is awaited
+            made.set_exception(error)
+        with suppress(RuntimeError):  # the loop is gone, and with it who asked
+            loop.call_soon_threadsafe(settle, made)
+
+    threading.Thread(target=run, daemon=True).start()
+    return await answer
