@@ -91,7 +91,7 @@ def an_attempt(envelope=None, **changes):
     return Attempt(**values | changes)
 
 
-def _told(envelope, **values):
+def _told(envelope, /, **values):
     return {
         "id": envelope.id,
         "generation": envelope.generation,
@@ -102,7 +102,7 @@ def _told(envelope, **values):
     } | values
 
 
-def _tried(envelope, **values):
+def _tried(envelope, /, **values):
     tried = {
         "attempt": envelope.attempt,
         "token": 7,

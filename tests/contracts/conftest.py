@@ -110,7 +110,7 @@ def ledger(request):
     if request.param == "memory":
         yield MemoryTables(MemoryLedger())
         return
-    _, app = request.getfixturevalue("database")
-    tables = PostgresTables(app)
+    owner, app = request.getfixturevalue("database")
+    tables = PostgresTables(app, owner)
     yield tables
     tables.close()

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import msgspec
+import psycopg
 
 from taskmill.adapters.memory.ledger import MemoryLedger
 from taskmill.adapters.postgres.connection import Database
@@ -90,9 +91,15 @@ class MemoryTables:
             for one in self.ledger.quarantined.values()
         ]
 
+    def empty(self):
+        self.ledger = MemoryLedger()
+
 
 class PostgresTables:
-    def __init__(self, dsn):
+    """The application's view; `empty` needs the owner, who alone may remove history."""
+
+    def __init__(self, dsn, owner_dsn=None):
+        self._owner_dsn = owner_dsn
         self._database = Database(dsn)
         self.ledger = PostgresLedger(self._database)
         self.rows = PostgresRows(self._database)
@@ -107,7 +114,7 @@ class PostgresTables:
         return [tuple(row.values()) for row in self._database.fetch(_QUARANTINE, {})]
 
     def empty(self):
-        with self._database.transaction() as connection:
+        with psycopg.connect(self._owner_dsn) as connection:
             connection.execute("TRUNCATE tasks, facts, quarantine, applied")
 
     def close(self):

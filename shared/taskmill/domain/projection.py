@@ -131,8 +131,11 @@ class Story:
 
 
 def merged(left: Row, right: Row) -> Row:
-    """Return what two tellings say together; their order and repetition change nothing."""
-    older, newer = (left, right) if left.standing <= right.standing else (right, left)
+    """Return what two tellings say together; their order and repetition change nothing.
+
+    Only of two deferred submissions, which stand alike, the one that came first (*left*) stays.
+    """
+    older, newer = (left, right) if left.standing < right.standing else (right, left)
     token = max(left.token, right.token)
     if older.generation < newer.generation:
         return msgspec.structs.replace(newer, token=token)
