@@ -1,7 +1,9 @@
 """What a worker answers, and the fact that the answer becomes."""
 
+import re
 from dataclasses import dataclass
 from datetime import timedelta
+from math import isfinite
 from typing import Any, TypeAlias, assert_never
 
 import msgspec
@@ -147,33 +149,43 @@ def _common(attempt: Attempt, now: Millis) -> dict[str, Any]:
 
 def encode_result(result: Any) -> Raw:
     """Return *result* as JSON, or say why it cannot be kept."""
-    if _holds_no_number(result):
-        raise ValueError("the result holds NaN or Infinity, which JSON cannot say")
     try:
+        plain = msgspec.to_builtins(result, str_keys=True, enc_hook=_opened)
         encoded = msgspec.json.encode(result)
-    except (TypeError, ValueError, RecursionError, UnicodeEncodeError) as error:
+    except (TypeError, ValueError, RecursionError, AttributeError) as error:
         raise ValueError(f"the result is not JSON: {error}") from error
+    if _holds_no_number(plain):
+        raise ValueError("the result holds NaN or Infinity, which JSON cannot say")
     if len(encoded) > RESULT_LIMIT:
         raise ValueError(f"the result has {len(encoded)} bytes; the limit is {RESULT_LIMIT}")
-    if rb"\u0000" in encoded:
+    if _NUL.search(encoded):
         raise ValueError("the result holds a NUL character, which the ledger cannot keep")
     return Raw(encoded)
 
 
-def _holds_no_number(value: Any, depth: int = 0) -> bool:
-    """Say whether a float without a JSON form hides in *value*; msgspec would write null."""
-    if isinstance(value, float):
-        return value != value or value in (float("inf"), float("-inf"))  # noqa: PLR0124 - NaN
-    if depth > _DEEP:
-        return False
-    if isinstance(value, dict):
-        return any(_holds_no_number(item, depth + 1) for item in value.values())
-    if isinstance(value, list | tuple | set | frozenset):
-        return any(_holds_no_number(item, depth + 1) for item in value)
+def _opened(value: Any) -> Any:
+    """Read JSON that the worker wrote itself, which goes out as it is."""
+    if isinstance(value, Raw):
+        return msgspec.json.decode(value)
+    raise TypeError(f"it holds a {type(value).__name__}")
+
+
+def _holds_no_number(plain: Any) -> bool:
+    """Say whether a float without a JSON form hides in *plain*; msgspec would write null."""
+    unseen = [plain]
+    while unseen:
+        value = unseen.pop()
+        if isinstance(value, float) and not isfinite(value):
+            return True
+        if isinstance(value, dict):
+            unseen.extend(value.values())
+        elif isinstance(value, list | tuple | set | frozenset):
+            unseen.extend(value)
     return False
 
 
-_DEEP = 200
+_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
+"""The escape of a NUL, and not of a backslash before "u0000"."""
 
 
 def clip(text: str, limit: int) -> str:

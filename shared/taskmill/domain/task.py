@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import NewType
+from typing import Annotated, NewType
 
-from msgspec import Raw, Struct
+from msgspec import Meta, Raw, Struct
 
 TaskId = NewType("TaskId", str)
 TaskType = NewType("TaskType", str)
@@ -28,6 +28,9 @@ class Status(StrEnum):
         return self in FINAL
 
 
+_Uuid = Annotated[TaskId, Meta(pattern=r"\A[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")]
+"""What the log may hold: a shard is read from an id's last digits."""
+
 FINAL = frozenset({Status.SUCCEEDED, Status.DEAD, Status.CANCELLED})
 
 
@@ -36,7 +39,7 @@ class Envelope(Struct, frozen=True, kw_only=True):
 
     generation: int
     """Zero until `admit` has given one. It stands first because a script completes it."""
-    id: TaskId
+    id: _Uuid
     turn: int = 1
     attempt: int = 1
     submission: str
@@ -49,7 +52,7 @@ class Envelope(Struct, frozen=True, kw_only=True):
     idempotency_key: str | None = None
     created_at_ms: Millis
     max_attempts: int
-    timeout_seconds: float
+    timeout_seconds: Annotated[float, Meta(ge=0)]
     metadata: Mapping[str, str] = {}
     deferred: bool = False
     """True when the gateway could not ask Redis: the dispatcher admits it."""

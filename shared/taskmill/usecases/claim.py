@@ -61,7 +61,8 @@ class Entrance:
         startable: list[tuple[Arrival, timedelta]] = []
         for _ in range(most):
             arrival = line.popleft()
-            timeout = min(timedelta(seconds=arrival.envelope.timeout_seconds), self.shop.longest)
+            longest = self.shop.longest.total_seconds()
+            timeout = timedelta(seconds=min(arrival.envelope.timeout_seconds, longest))
             if timeout <= left or (not self.has_begun and left > timedelta()):
                 startable.append((arrival, min(timeout, left)))
             else:

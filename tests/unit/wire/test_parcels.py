@@ -1,0 +1,130 @@
+"""Parcels: what is packed comes out again, and what is no parcel is undecodable."""
+
+import contextlib
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import Raw
+
+from taskmill.domain import wire
+from taskmill.domain.admission import Owed
+from taskmill.domain.errors import Undecodable
+from taskmill.domain.task import about
+from tests.builders import (
+    a_new_id,
+    admitted,
+    an_envelope,
+    cancelled,
+    deferred,
+    died,
+    dropped,
+    lost,
+    started,
+    succeeded,
+)
+
+FACTS = [
+    fact(an_envelope())
+    for fact in (admitted, dropped, started, lost, deferred, succeeded, died, cancelled)
+]
+
+
+def test_every_kind_of_fact_comes_out_as_it_went_in():
+    (parcel,) = wire.parcels_of_facts(FACTS)
+    assert wire.open_facts(parcel) == tuple(FACTS)
+
+
+@given(st.lists(st.integers(0, 400_000), max_size=8))
+def test_tasks_come_out_in_their_order_whatever_their_sizes(sizes):
+    tasks = [an_envelope(payload=Raw(b'"%b"' % (b"x" * size))) for size in sizes]
+    parcels = list(wire.parcels_of_tasks(tasks))
+    assert [task for parcel in parcels for task in wire.open_tasks(parcel)] == tasks
+    assert all(len(parcel) < 2 * 1024 * 1024 for parcel in parcels)
+
+
+def test_a_parcel_holds_a_hundred():
+    parcels = list(wire.parcels_of_tasks([an_envelope()] * 250))
+    assert [len(wire.open_tasks(parcel)) for parcel in parcels] == [100, 100, 50]
+
+
+def test_nothing_makes_no_parcel():
+    assert list(wire.parcels_of_tasks([])) == list(wire.parcels_of_facts([])) == []
+
+
+def test_a_payload_goes_through_to_the_byte():
+    task = an_envelope(payload=Raw(b'{"n": 1.10,  "s": "\\u00e9"}'))
+    (parcel,) = wire.parcels_of_tasks([task])
+    assert wire.open_tasks(parcel)[0].payload == task.payload
+
+
+def test_a_script_completes_an_envelope_with_its_generation():
+    task = an_envelope(generation=0)
+    completed = wire.HEAD + b"123," + wire.tail_of(task)
+    assert msgspec.json.decode(completed, type=type(task)) == an_envelope(generation=123)
+
+
+def test_what_is_owed_comes_out_as_it_went_in():
+    owed = Owed(facts=tuple(FACTS), task=an_envelope())
+    assert wire.open_owed(wire.encode(owed)) == owed
+    assert wire.open_owed(b"{}") == Owed()
+    assert wire.open_fact_list(wire.encode(owed.facts)) == owed.facts
+    assert wire.open_fact_list(b"") == ()
+    assert wire.open_about(wire.encode(about(an_envelope()))) == about(an_envelope())
+
+
+BROKEN = [
+    None,
+    b"",
+    b"null",
+    b"{}",
+    b"[]",
+    b"\xff\xfe",
+    b'{"v":1,"tasks":[{}]}',
+    b'{"v":2,"tasks":[]}',
+    b'{"v":"1"}',
+    b'{"v":1,"facts":[{"kind":"Unknown"}]}',
+    b'{"v":1,"tasks":' + b"[" * 100_000,
+    b'{"v":' + b"1" * 5000 + b"}",
+    b'{"v":1} ,',
+    b'{"v":1,"tasks":[{"generation":1e400}]}',
+]
+
+
+@pytest.mark.parametrize("value", BROKEN, ids=range(len(BROKEN)))
+@pytest.mark.parametrize("open_", [wire.open_tasks, wire.open_facts])
+def test_what_is_no_parcel_is_undecodable(open_, value):
+    with pytest.raises(Undecodable):
+        open_(value)
+
+
+def test_facts_are_no_tasks_and_tasks_are_no_facts():
+    (tasks,), (facts,) = wire.parcels_of_tasks([an_envelope()]), wire.parcels_of_facts(FACTS)
+    with pytest.raises(Undecodable, match="facts, not tasks"):
+        wire.open_tasks(facts)
+    with pytest.raises(Undecodable, match="tasks, not facts"):
+        wire.open_facts(tasks)
+
+
+@given(st.binary())
+def test_any_bytes_are_a_parcel_or_undecodable(value):
+    for open_ in (wire.open_tasks, wire.open_facts):
+        with contextlib.suppress(Undecodable):
+            open_(value)
+
+
+(WHOLE,) = wire.parcels_of_facts(FACTS)
+
+
+@given(st.integers(0, len(WHOLE) - 1), st.integers(1, 4), st.binary(max_size=4))
+def test_a_parcel_with_a_wound_is_a_parcel_or_undecodable(at, length, patch):
+    with contextlib.suppress(Undecodable):
+        wire.open_facts(WHOLE[:at] + patch + WHOLE[at + length :])
+
+
+@pytest.mark.parametrize("task_id", ["", "x", "zzzzzzzz", a_new_id() + "\n", a_new_id().upper()])
+def test_a_task_whose_id_is_no_uuid_is_undecodable(task_id):
+    (parcel,) = wire.parcels_of_tasks([an_envelope(id=task_id)])
+    with pytest.raises(Undecodable):
+        wire.open_tasks(parcel)
