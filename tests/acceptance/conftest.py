@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.acceptance.system import System, a_folder, remove
+from tests.acceptance.system import System, a_folder, log_tails, remove
 
 
 @pytest.fixture(scope="session")
@@ -33,7 +33,9 @@ def folder():
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item):
     report = yield
-    system = item.funcargs.get("stack") if hasattr(item, "funcargs") else None
-    if report.failed and system is not None:
-        report.sections.append(("logs of the system", system.log_tails()))
+    told = getattr(item, "funcargs", {})
+    folders = [told["stack"].folder] if "stack" in told else []
+    folders += [told["folder"]] if "folder" in told else []
+    if report.failed:
+        report.sections += [(f"logs in {folder}", log_tails(folder)) for folder in folders]
     return report

@@ -116,13 +116,16 @@ class System:
     def wait(self):
         return self._process.wait(timeout=DEADLINE)
 
-    def log_tails(self):
-        logs = sorted((self.folder / "home" / "logs").glob("*.log"))
-        return "\n".join(f"== {log.name}\n{log.read_text()[-_LOG_TAIL:]}" for log in logs)
-
     def _is_up_or_ended(self):
         is_up = " at http://" in (said := self.output.read_text()) or said.endswith("}\n")
         return is_up or self._process.poll() is not None
+
+
+def log_tails(folder):
+    logs = [folder / "complaints", *sorted((folder / "home" / "logs").glob("*.log"))]
+    return "\n".join(
+        f"== {log.name}\n{log.read_text()[-_LOG_TAIL:]}" for log in logs if log.exists()
+    )
 
 
 def remove(folder):

@@ -291,6 +291,7 @@ def test_a_submitted_task_is_awaited_and_listed(stack):
         (("submit", "nope"), 2, "unknown_type"),
         (("status", UNKNOWN), 1, "not_found"),
         (("list", "--status", "lost"), 2, "there is no status 'lost'"),
+        (("status",), 0, "tasks.pending to Dispatcher"),
         (("types",), 0, "echo  Returns its payload"),
         (("logs", "gateway"), 0, "START RequestId"),
         (("logs", "nobody"), 1, "There is no log 'nobody'"),

@@ -103,8 +103,8 @@ def _submit(words: "_Words") -> None:
 
 
 def _status(words: "_Words") -> None:
-    one = _command(words, "status", "show a task")
-    one.add_argument("id", help="the task's id")
+    one = _command(words, "status", "show a task, or without an id the system itself")
+    one.add_argument("id", nargs="?", help="the task's id; without it: what the system is doing")
     _add_seconds(one, "--wait", "wait so long for its end")
     one.add_argument("--payload", action="store_true", help="show its payload too")
     one.add_argument("--json", action="store_true", help="print the task as JSON")

@@ -13,7 +13,8 @@ from typing import Any, Final
 
 from taskmill_local.cli.api import LONGEST_WAIT_SECONDS, Answer, Api, Json, problem_sentence
 from taskmill_local.cli.exits import Exit
-from taskmill_local.cli.text import FINAL, aligned, task_card, task_rows
+from taskmill_local.cli.overview import overview
+from taskmill_local.cli.text import FINAL, aligned, task_card, task_rows, type_card
 
 _DEFAULT_PORT: Final = "8080"
 _LEAST_WAIT_SECONDS: Final = 0.05
@@ -46,6 +47,8 @@ def submit(asked: argparse.Namespace) -> Exit:
 
 def status(asked: argparse.Namespace) -> Exit:
     api = Api(address())
+    if asked.id is None:
+        return _show_platform(api, as_json=asked.json)
     answer = _awaited(api, asked.id, asked.wait) if asked.wait else api.task(asked.id)
     if asked.payload and not answer.is_refusal:
         answer = api.task(asked.id, include="payload")
@@ -53,6 +56,14 @@ def status(asked: argparse.Namespace) -> Exit:
         return _refused(answer)
     _tell(answer.body, as_json=asked.json)
     return _verdict(answer.body, was_awaited=bool(asked.wait))
+
+
+def _show_platform(api: Api, *, as_json: bool) -> Exit:
+    answer = api.platform()
+    if answer.is_refusal:
+        return _refused(answer)
+    _print(json.dumps(answer.body) if as_json else overview(answer.body, width=_width()))
+    return Exit.DONE
 
 
 def list_tasks(asked: argparse.Namespace) -> Exit:
@@ -79,7 +90,7 @@ def list_types(asked: argparse.Namespace) -> Exit:
         _print(json.dumps(answer.body))
         return Exit.DONE
     for entry in answer.body["types"]:
-        _print(_type_card(entry))
+        _print(type_card(entry))
     return Exit.DONE
 
 
@@ -167,28 +178,3 @@ def _print(text: str) -> None:
 
 def _width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-
-
-def _type_card(entry: Json) -> str:
-    schema = entry["schema"]
-    defined = schema.get("$defs", {}).get(schema.get("$ref", "").rpartition("/")[2], schema)
-    required = set(defined.get("required", ()))
-    rows = [
-        (f"  {name}", _kind(told), "required" if name in required else _default(told))
-        for name, told in defined.get("properties", {}).items()
-    ]
-    defaults = entry["defaults"]
-    limits = f"{defaults['max_attempts']} attempts, {defaults['timeout_seconds']:g} s each"
-    head = f"{entry['name']}  {entry['title']}\n  by default {limits}"
-    return f"{head}\n{aligned(rows)}" if rows else head
-
-
-def _kind(told: Json) -> str:
-    if "anyOf" in told:
-        return " or ".join(_kind(one) for one in told["anyOf"])
-    kind = told.get("type") or ("object" if "$ref" in told else "any JSON")
-    return str(kind)
-
-
-def _default(told: Json) -> str:
-    return f"default {json.dumps(told['default'])}" if "default" in told else ""

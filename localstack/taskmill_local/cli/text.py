@@ -77,6 +77,20 @@ def task_rows(tasks: Iterable[Json]) -> list[tuple[str, ...]]:
     return [head, *(_task_row(task) for task in tasks)]
 
 
+def type_card(entry: Json) -> str:
+    schema = entry["schema"]
+    defined = schema.get("$defs", {}).get(schema.get("$ref", "").rpartition("/")[2], schema)
+    required = set(defined.get("required", ()))
+    rows = [
+        (f"  {name}", _kind(told), "required" if name in required else _default(told))
+        for name, told in defined.get("properties", {}).items()
+    ]
+    defaults = entry["defaults"]
+    limits = f"{defaults['max_attempts']} attempts, {defaults['timeout_seconds']:g} s each"
+    head = f"{entry['name']}  {entry['title']}\n  by default {limits}"
+    return f"{head}\n{aligned(rows)}" if rows else head
+
+
 def one_line(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
@@ -95,3 +109,14 @@ def _task_row(task: Json) -> tuple[str, ...]:
 
 def _cut(line: str, width: int | None) -> str:
     return line if width is None or len(line) <= width else f"{line[: width - 1]}…"
+
+
+def _kind(told: Json) -> str:
+    if "anyOf" in told:
+        return " or ".join(_kind(one) for one in told["anyOf"])
+    kind = told.get("type") or ("object" if "$ref" in told else "any JSON")
+    return str(kind)
+
+
+def _default(told: Json) -> str:
+    return f"default {json.dumps(told['default'])}" if "default" in told else ""

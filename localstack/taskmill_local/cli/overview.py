@@ -1,0 +1,45 @@
+"""`taskmill status` without an id: what a running platform is doing."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from taskmill_local.cli.text import aligned
+
+Json = Mapping[str, Any]
+
+
+def overview(page: Json, *, width: int | None) -> str:
+    tasks = ", ".join(f"{count} {status}" for status, count in sorted(page["tasks"].items()))
+    head = f"{page['url']}  process {page['pid']}, home {page['home']}\ntasks: {tasks or 'none'}"
+    tables = (_stores(page), _functions(page), _mappings(page))
+    return "\n\n".join([head, *(aligned(rows, width=width) for rows in tables)])
+
+
+def _stores(page: Json) -> list[tuple[str, ...]]:
+    rows = [
+        (name, told["address"], str(told.get("pid") or "yours"))
+        for name, told in page["stores"].items()
+    ]
+    return [("STORE", "ADDRESS", "PROCESS"), *rows]
+
+
+def _functions(page: Json) -> list[tuple[str, ...]]:
+    names = ("concurrency", "environments", "busy", "queued", "invocations", "errors")
+    rows = [
+        (name, *(str(told[figure]) for figure in names)) for name, told in page["functions"].items()
+    ]
+    return [("FUNCTION", "MOST", "STARTED", "BUSY", "QUEUED", "CALLS", "ERRORS"), *rows]
+
+
+def _mappings(page: Json) -> list[tuple[str, ...]]:
+    rows = [
+        (
+            f"{told['topic']} to {told['function']}",
+            str(told["lag"]),
+            str(told["in_flight"]),
+            str(told["failures"]),
+            (told["last_error"] or "").replace("\n", " "),
+        )
+        for told in page["mappings"].values()
+    ]
+    return [("MAPPING", "LAG", "IN FLIGHT", "FAILED", "LAST ERROR"), *rows]
