@@ -1,0 +1,98 @@
+"""A reader gets the task, or an honest answer."""
+
+from datetime import timedelta
+
+import pytest
+
+from taskmill.domain.records import TaskView
+from taskmill.domain.task import Status
+from taskmill.usecases.find_task import LONGEST_CATCH_UP, Nowhere, Unsure, find_task
+from tests.builders import a_new_id
+from tests.unit.usecases.stage import Away, World
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+def find(world, task_id, **others):
+    ports = {
+        "records": world.records,
+        "ledger": lambda: world.ledger,
+        "log_ends": world.log,
+        "pause": world.wait,
+    }
+    return find_task(task_id, **ports | others)
+
+
+def test_the_record_answers_first(world):
+    (task,) = world.admitted()
+    found = find(world, task.id, ledger=None, log_ends=None)
+    assert (found.id, found.status) == (task.id, Status.QUEUED)
+
+
+def test_without_redis_the_ledger_answers_for_what_has_ended(world):
+    (task,) = world.admitted()
+    world.work()
+    world.record()
+    found = find(world, task.id, records=Away())
+    assert isinstance(found, TaskView)
+    assert found.status is Status.SUCCEEDED
+
+
+def test_without_redis_nobody_knows_of_what_has_not_ended(world):
+    (task,) = world.admitted()
+    world.record()
+    assert isinstance(find(world, task.id, records=Away()), Unsure)
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_cold_shard_and_a_silent_ledger_are_no_answer(world, is_known):
+    (task,) = world.admitted()
+    world.hot.restart()
+    assert isinstance(find(world, task.id if is_known else a_new_id()), Unsure)
+
+
+def test_no_such_task_when_both_are_silent_and_the_ledger_has_seen_all(world):
+    world.admitted()
+    world.record()
+    assert find(world, a_new_id()) == Nowhere()
+
+
+def test_no_such_task_in_an_empty_world(world):
+    assert find(world, a_new_id()) == Nowhere()
+
+
+def test_a_ledger_that_is_behind_cannot_say_no(world):
+    world.admitted()
+    before = world.now
+    assert find(world, a_new_id()) == Unsure("the ledger is behind the log")
+    assert timedelta(milliseconds=world.now - before) == LONGEST_CATCH_UP
+
+
+def test_a_ledger_that_catches_up_in_time_answers(world):
+    (task,) = world.admitted()
+    world.work()
+    world.hot.forget()
+    world.hot.open()
+    world.on_wait.append(world.record)
+    assert find(world, a_new_id()) == Nowhere()
+    assert find(world, task.id).status is Status.SUCCEEDED
+
+
+@pytest.mark.parametrize("missing", ["ledger", "log"])
+def test_without_a_store_that_must_be_asked_nobody_knows(world, missing):
+    world.ledger.is_away = missing == "ledger"
+    world.log.is_away = missing == "log"
+    found = find(world, a_new_id())
+    assert isinstance(found, Unsure)
+    assert "cannot be reached" in found.why
+
+
+def test_a_task_that_shows_up_in_the_ledger_only_is_not_denied(world):
+    (task,) = world.admitted()
+    world.hot.forget()
+    world.hot.open()
+    world.on_wait.append(world.record)
+    assert isinstance(find(world, task.id), Unsure)

@@ -1,0 +1,185 @@
+"""Submissions: each key once, nothing accepted that is not in the log, nothing decided lost."""
+
+import pytest
+
+from taskmill.domain import topics
+from taskmill.domain.records import TaskView
+from taskmill.domain.submission import Accepted, KeyReused, NotTaken, ReplayOf
+from taskmill.domain.task import Status
+from tests.builders import a_new_id
+from tests.unit.usecases.stage import Away, World
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+def test_what_is_accepted_stands_in_the_log(world):
+    request = world.request()
+    (receipt,) = world.submit(request)
+    (published,) = world.log.tasks(topics.PENDING)
+    assert isinstance(receipt, Accepted)
+    assert not receipt.is_deferred
+    assert (published.id, published.generation) == (request.id, receipt.task.generation)
+    assert not world.hot.due
+
+
+def test_the_same_request_is_answered_with_its_task(world):
+    world.submit(world.request("k", submission="first"))
+    (receipt,) = world.submit(world.request("k", submission="second"))
+    assert isinstance(receipt, ReplayOf)
+    assert receipt.task.status is Status.QUEUED
+    assert len(world.log.tasks(topics.PENDING)) == 1
+
+
+def test_a_submission_that_is_repeated_is_accepted_again(world):
+    request = world.request("k")
+    (first,), (again,) = world.submit(request), world.submit(request)
+    assert again == first
+
+
+def test_another_request_under_the_key_is_refused(world):
+    first = world.request("k")
+    world.submit(first)
+    receipts = world.submit(world.request("k", submission="second", fingerprint="f2"))
+    assert receipts == [KeyReused(first.id)]
+
+
+def test_receipts_come_in_the_order_of_the_requests(world):
+    known = world.request("k", submission="first")
+    world.submit(known)
+    receipts = world.submit(
+        world.request(),
+        world.request("k", submission="second"),
+        world.request("k", submission="third", fingerprint="f2"),
+        world.request(),
+    )
+    assert [type(one) for one in receipts] == [Accepted, ReplayOf, KeyReused, Accepted]
+
+
+def test_without_the_log_nothing_is_known_of_what_was_admitted_and_it_stays_owed(world):
+    request = world.request("k")
+    world.log.is_away = True
+    assert world.submit(request) == [NotTaken(is_unknown=True)]
+    assert [name.id for name in world.hot.due] == [request.id]
+
+
+def test_what_could_not_be_published_is_published_when_it_is_due(world):
+    world.log.is_away = True
+    request = world.request()
+    world.submit(request)
+    world.log.is_away = False
+    assert world.publish_due() == 0
+    world.let_holds_end()
+    assert world.publish_due() == 1
+    assert [task.id for task in world.log.tasks(topics.PENDING)] == [request.id]
+
+
+def test_a_replay_publishes_what_its_winner_still_owes(world):
+    world.log.is_away = True
+    world.submit(world.request("k", submission="first"))
+    world.log.is_away = False
+    (receipt,) = world.submit(world.request("k", submission="second"))
+    assert isinstance(receipt, ReplayOf)
+    (published,) = world.log.tasks(topics.PENDING)
+    assert published.submission == "first"
+    assert not world.hot.due
+
+
+def test_a_replay_that_cannot_publish_what_is_owed_is_not_answered(world):
+    world.log.is_away = True
+    world.submit(world.request("k", submission="first"))
+    assert world.submit(world.request("k", submission="second")) == [NotTaken(is_unknown=True)]
+
+
+@pytest.mark.parametrize("key", [None, "k"])
+def test_without_redis_a_request_is_accepted_as_deferred(world, key):
+    (receipt,) = world.submit(world.request(key), admission=Away(), records=Away())
+    assert isinstance(receipt, Accepted)
+    assert receipt.is_deferred
+    (published,) = world.log.tasks(topics.PENDING)
+    assert (published.deferred, published.generation) == (True, 0)
+
+
+def test_without_redis_and_the_log_a_request_is_surely_not_taken(world):
+    world.log.is_away = True
+    receipts = world.submit(world.request("k"), admission=Away(), records=Away())
+    assert receipts == [NotTaken(is_unknown=False)]
+
+
+def test_without_redis_the_ledger_knows_a_key(world):
+    request = world.request("k", submission="first")
+    world.submit(request)
+    world.record()
+    again, other = (
+        world.request("k", submission="second", fingerprint=word) for word in ("f1", "f2")
+    )
+    replay, reused = world.submit(again, other, admission=Away(), records=Away())
+    assert isinstance(replay, ReplayOf)
+    assert reused == KeyReused(request.id)
+    assert len(world.log.tasks(topics.PENDING)) == 1
+
+
+def test_without_redis_and_the_ledger_a_key_is_deferred(world):
+    world.ledger.is_away = True
+    (receipt,) = world.submit(world.request("k"), admission=Away(), records=Away())
+    assert isinstance(receipt, Accepted)
+    assert receipt.is_deferred
+
+
+def test_a_replay_that_nobody_can_read_is_not_answered(world):
+    world.submit(world.request("k", submission="first"))
+    world.ledger.is_away = True
+    receipts = world.submit(world.request("k", submission="second"), records=Away())
+    assert receipts == [NotTaken(is_unknown=False)]
+
+
+def test_an_unkeyed_request_never_asks_the_ledger(world):
+    world.ledger.is_away = True
+    assert world.submit(world.request(), ledger=None)
+
+
+class ForgetsBeforeClear:
+    """Forgets all between the publication and the clearing."""
+
+    def __init__(self, world):
+        self.admit = world.admission.admit
+        self._world = world
+
+    def clear(self, published):
+        self._world.hot.forget()
+        return self._world.admission.clear(published)
+
+
+def test_a_redis_that_forgot_before_the_clearing_makes_the_answer_deferred(world):
+    (receipt,) = world.submit(world.request("k"), admission=ForgetsBeforeClear(world))
+    assert isinstance(receipt, Accepted)
+    assert receipt.is_deferred
+    assert len(world.log.tasks(topics.PENDING)) == 1
+
+
+class ClearsNothing:
+    def __init__(self, world):
+        self.admit = world.admission.admit
+        self.clear = Away().clear
+
+
+def test_a_clearing_that_fails_makes_the_answer_deferred_and_leaves_it_owed(world):
+    (receipt,) = world.submit(world.request("k"), admission=ClearsNothing(world))
+    assert receipt.is_deferred
+    assert len(world.hot.due) == 1
+
+
+def test_a_cold_shard_is_like_no_redis(world):
+    world.hot.restart()
+    (receipt,) = world.submit(world.request(id=a_new_id()))
+    assert isinstance(receipt, Accepted)
+    assert receipt.is_deferred
+
+
+def test_an_answer_shows_the_task_as_it_was_taken(world):
+    request = world.request("k", metadata={"a": "1"})
+    (receipt,) = world.submit(request)
+    assert [receipt.task] == list(world.records.read([request.id]))
+    assert isinstance(receipt.task, TaskView)
