@@ -60,7 +60,7 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     words = root.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for add in (_up, _demo, _submit, _status, _list, _types, _logs, _migrate):
+    for add in (_up, _demo, _submit, _status, _list, _types, _logs, _migrate, _bench):
         add(words)
     return root
 
@@ -133,6 +133,11 @@ def _logs(words: "_Words") -> None:
 def _migrate(words: "_Words") -> None:
     one = _command(words, "migrate", "bring a ledger's schema up to date")
     one.add_argument("--dsn", required=True, help="the database, as the role that owns it")
+
+
+def _bench(words: "_Words") -> None:
+    one = _command(words, "bench", "measure a fresh system: drain rate, CPU, latency")
+    one.add_argument("--json", action="store_true", help="print the figures as JSON")
 
 
 def _add_seconds(one: argparse.ArgumentParser, name: str, about: str) -> None:

@@ -99,6 +99,13 @@ def _migrate(asked: argparse.Namespace) -> Exit:
     return Exit.DONE
 
 
+def _bench(asked: argparse.Namespace) -> Exit:
+    from bench.run import main
+
+    main(as_json=asked.json)
+    return Exit.DONE
+
+
 _COMMANDS: Final[Mapping[str, Command]] = {
     "up": _up,
     "demo": _demo,
@@ -108,4 +115,5 @@ _COMMANDS: Final[Mapping[str, Command]] = {
     "types": _types,
     "logs": _logs,
     "migrate": _migrate,
+    "bench": _bench,
 }
