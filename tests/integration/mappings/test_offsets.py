@@ -27,9 +27,7 @@ IMPATIENT = Limits(first_delay=timedelta(milliseconds=10))
 def start_child(topic):
     """Run a mapping in a process of its own whose function never answers a record b'hold'."""
     script = Path(__file__).with_name("holding_child.py")
-    return subprocess.Popen(  # noqa: S603 - our own script
-        [sys.executable, str(script), topic.brokers, topic.name], cwd=ROOT
-    )
+    return subprocess.Popen([sys.executable, str(script), topic.brokers, topic.name], cwd=ROOT)
 
 
 def deliver(topic, *, count, function=None, **changes):

@@ -22,7 +22,7 @@ IMPATIENT = Limits(first_delay=timedelta(milliseconds=1), longest_delay=timedelt
 
 
 def test_a_partition_keeps_its_order_whatever_fails(topic):
-    chance = random.Random(7)  # noqa: S311 - a game, not a secret
+    chance = random.Random(7)
     accepted = []
 
     async def moody(event):

@@ -40,7 +40,7 @@ def test_a_folder_that_may_not_be_written_is_said_in_words(home):
 def test_a_second_platform_is_refused_until_the_first_is_gone_even_by_a_kill(home):
     prepare_home(home)
     command = [sys.executable, "-c", HOLDER, str(home)]
-    with subprocess.Popen(command, stdin=PIPE, stdout=PIPE) as first:  # noqa: S603 - our own code
+    with subprocess.Popen(command, stdin=PIPE, stdout=PIPE) as first:
         first.stdout.readline()
         with pytest.raises(HomeUnusable, match=rf"process {first.pid}\) is running on {home}"):
             HomeLock(home)

@@ -41,7 +41,7 @@ BOTH_WAYS = pytest.mark.parametrize(
 @BOTH_WAYS
 def test_a_child_dies_with_a_parent_that_is_killed(with_watcher):
     command = [sys.executable, "-c", PARENT, "watched" if with_watcher else "leashed"]
-    with subprocess.Popen(command, stdout=PIPE) as parent:  # noqa: S603 - our own code
+    with subprocess.Popen(command, stdout=PIPE) as parent:
         child = int(parent.stdout.readline())
         assert is_alive(child)
         parent.kill()

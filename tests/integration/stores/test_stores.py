@@ -135,7 +135,7 @@ def test_the_data_outlives_a_stop_and_the_death_of_every_server(home):
 
 def test_the_servers_die_with_a_killed_platform_and_the_next_one_finds_the_data(home):
     command = [sys.executable, "-c", PLATFORM, str(home)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as platform:  # noqa: S603 - our own code
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as platform:
         at = Addresses(**json.loads(platform.stdout.readline()))
         write_everywhere(at, "kept")
         servers = [server.pid for server in descendants(platform.pid)]

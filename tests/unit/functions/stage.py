@@ -13,8 +13,8 @@ import pytest
 
 from taskmill import bootstrap
 from taskmill.adapters.catalogue import AssembledCatalogue
-from taskmill.adapters.crew import ThreadCrew
 from taskmill.adapters.memory.admission import MemoryAdmission, MemoryDueSet
+from taskmill.adapters.memory.crew import InlineCrew
 from taskmill.adapters.memory.hot import MemoryHot, MemoryRecords
 from taskmill.adapters.memory.leases import MemoryLeases
 from taskmill.adapters.memory.ledger import MemoryLedger
@@ -90,7 +90,7 @@ class Stage:
     clock: Clock = field(default_factory=Clock)
     ledger: MemoryLedger = field(default_factory=MemoryLedger)
     places: Places = field(default_factory=Places)
-    crew: Crew = field(default_factory=ThreadCrew)
+    crew: Crew = field(default_factory=InlineCrew)
 
     def __post_init__(self) -> None:
         self.hot = MemoryHot(self.clock)
