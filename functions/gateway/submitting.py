@@ -13,10 +13,11 @@ from taskmill import bootstrap
 from taskmill.domain.submission import (
     Accepted,
     KeyReused,
-    NotTaken,
+    NotConfirmed,
     Receipt,
     ReplayOf,
     Submission,
+    Unreadable,
 )
 from taskmill.usecases.submit import submit
 
@@ -83,10 +84,11 @@ def _tell(receipt: Receipt) -> Told | Problem:
         case KeyReused(task_id):
             detail = f"another request came before under this key: its task is {task_id}"
             return unprocessable("idempotency_key_reused", detail, "/idempotency_key")
-        case NotTaken(is_unknown=True):
+        case NotConfirmed():
             return unavailable("it may have been taken: repeat it with the same key", 1)
-        case NotTaken():
-            return unavailable("it was not taken: repeat it", 1)
+        case Unreadable():
+            detail = "the same request came before, but its task cannot be read now: repeat it"
+            return unavailable(detail, 1)
         case _:
             assert_never(receipt)
 

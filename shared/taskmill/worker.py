@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from inspect import iscoroutinefunction
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -53,15 +54,22 @@ class Worker(Generic[P]):
         """Perform one task; whatever the worker does, it ends in a value."""
         try:
             payload = self.decode(envelope.payload)
-        except (msgspec.DecodeError, RecursionError) as error:
-            return Misfit(str(error))
+        except Exception as error:  # noqa: BLE001 - a payload type may check itself as it likes
+            return Misfit(_words_of(error))
         try:
             answer = self.perform(payload)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a worker's bug stops no queue
-            return Raised(type(error).__name__, str(error))
+        except BaseException as error:  # noqa: BLE001 - a worker's bug stops no queue
+            return Raised(type(error).__name__, _words_of(error))
         if isinstance(answer, Succeeded | Retry | Discard):
             return answer
         return Succeeded(answer)
+
+
+def _words_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - it is the worker's own, and may be broken too
+        return "its message cannot be told"
 
 
 def serve(
@@ -85,6 +93,10 @@ def serve(
     ...     name: str
     >>> lambda_handler = serve(Greeting, lambda greeting: f"hello {greeting.name}")
     """
+    if iscoroutinefunction(perform):
+        raise TypeError(
+            "perform is an async function, which this version cannot run: make it a plain one"
+        )
     return Worker(
         payload_type=payload_type,
         perform=perform,

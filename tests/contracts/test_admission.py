@@ -91,6 +91,14 @@ def test_a_key_names_its_task_for_as_long_as_it_lives(hot):
     ]
 
 
+def test_the_next_generation_is_larger_even_when_the_clock_went_back(hot):
+    ahead = now_ms() + 60_000
+    task = a_request("k", generation=ahead, submitted=now_ms() - 1, submission="first")
+    finished(hot, task)
+    admission = hot.admission(window=timedelta())
+    assert admission.admit([a_request("k", submission="second")]) == [Created(ahead + 1)]
+
+
 def test_the_next_generation_keeps_the_token(hot):
     admission = hot.admission(window=timedelta())
     task = admitted(admission, a_request("k", submission="first"))

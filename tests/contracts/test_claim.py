@@ -162,6 +162,17 @@ def test_a_dropped_record_of_one_turn_may_hold_the_next(hot):
     assert claimed(leases, settlement.next.owed.task, source=OTHERS).losses == 0
 
 
+def test_a_dropped_record_of_one_turn_may_take_over_the_next(hot):
+    leases, task = hot.leases(lease=LONG), a_fresh_envelope()
+    first = claimed(leases, task, source=OURS)
+    leases.claim([a_claim(task, source=OTHERS)])
+    settlement = next_turn(task, first.token, due_at_ms=now_ms())
+    leases.settle([settlement])
+    following = settlement.next.owed.task
+    claimed(hot.leases(lease=timedelta()), following, source=OURS)
+    assert claimed(leases, following, source=OTHERS, process="p2", alone=True).losses == 1
+
+
 def test_a_newer_generation_replaces_a_running_one(hot):
     leases, task = hot.leases(lease=LONG), a_fresh_envelope()
     first = claimed(leases, task)

@@ -177,6 +177,13 @@ def test_the_largest_token_is_kept(ledger):
     assert (row["status"], row["token"]) == ("dead", 9)
 
 
+def test_losses_that_are_told_late_are_counted(ledger):
+    task = an_envelope()
+    ledger.ledger.record(batch_of(task, died(task, token=9)))
+    ledger.ledger.record(batch_of(lost(task, token=5, losses=2)))
+    assert ledger.rows.find(task.id).losses == 2
+
+
 def test_nothing_to_record_is_no_failure(ledger):
     ledger.ledger.record(LedgerBatch())
     assert ledger.table() == []

@@ -86,10 +86,13 @@ class KeyReused:
 
 
 @dataclass(frozen=True, slots=True)
-class NotTaken:
-    """It could not be published, or not be read. With `is_unknown` it may run all the same."""
-
-    is_unknown: bool
+class NotConfirmed:
+    """The log did not confirm it: it may stand there all the same, or be published later."""
 
 
-Receipt: TypeAlias = Accepted | ReplayOf | KeyReused | NotTaken
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """The same request came before, but nobody can tell its task now."""
+
+
+Receipt: TypeAlias = Accepted | ReplayOf | KeyReused | NotConfirmed | Unreadable

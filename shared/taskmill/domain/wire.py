@@ -88,6 +88,7 @@ def _open(value: bytes | None) -> _AnyParcel:
     if not value:
         raise Undecodable("the record has no value")
     try:
+        value.decode()  # nobody else looks into the raw payloads before the ledger must hold them
         parcel = _decode_any(value)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise Undecodable(f"the record is not a parcel: {error}") from error

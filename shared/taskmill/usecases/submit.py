@@ -23,9 +23,10 @@ from taskmill.domain.records import TaskView
 from taskmill.domain.submission import (
     Accepted,
     KeyReused,
-    NotTaken,
+    NotConfirmed,
     Receipt,
     ReplayOf,
+    Unreadable,
     view_of,
 )
 from taskmill.domain.task import Envelope, TaskId
@@ -113,7 +114,7 @@ class _Intake:
             self.bus.flush()
         except StoreUnavailable:
             for item in waiting:
-                item.receipt = NotTaken(is_unknown=item.owed is not None)
+                item.receipt = NotConfirmed()
             return
         self._clear([item for item in waiting if item.owed is not None])
 
@@ -130,7 +131,7 @@ class _Intake:
     def receipts(self) -> list[Receipt]:
         replays = [item for item in self.items if item.receipt is None]
         for item, task in zip(replays, self._read(replays), strict=True):
-            item.receipt = NotTaken(is_unknown=False) if task is None else ReplayOf(task)
+            item.receipt = Unreadable() if task is None else ReplayOf(task)
         return [item.receipt for item in self.items if item.receipt is not None]
 
     def _read(self, items: Sequence[_Item]) -> Iterable[TaskView | None]:

@@ -153,12 +153,12 @@ def test_without_the_log_an_admitted_submission_may_have_been_taken(stage):
     assert answer.body["detail"] == "it may have been taken: repeat it with the same key"
 
 
-def test_without_the_log_and_the_hot_store_a_submission_is_not_taken(stage):
+def test_without_the_log_and_the_hot_store_a_submission_is_not_confirmed(stage):
     stage.log.is_away = True
     stage.hot.forget()
     answer = submit(stage, idempotency_key="k")
     assert answer.kind == (503, "unavailable", None)
-    assert answer.body["detail"] == "it was not taken: repeat it"
+    assert answer.body["detail"] == "it may have been taken: repeat it with the same key"
 
 
 def test_when_the_log_is_back_a_repeated_submission_is_one_task(stage):

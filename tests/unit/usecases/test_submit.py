@@ -4,7 +4,7 @@ import pytest
 
 from taskmill.domain import topics
 from taskmill.domain.records import TaskView
-from taskmill.domain.submission import Accepted, KeyReused, NotTaken, ReplayOf
+from taskmill.domain.submission import Accepted, KeyReused, NotConfirmed, ReplayOf, Unreadable
 from taskmill.domain.task import Status
 from tests.builders import a_new_id
 from tests.unit.usecases.stage import Away, World
@@ -61,7 +61,7 @@ def test_receipts_come_in_the_order_of_the_requests(world):
 def test_without_the_log_nothing_is_known_of_what_was_admitted_and_it_stays_owed(world):
     request = world.request("k")
     world.log.is_away = True
-    assert world.submit(request) == [NotTaken(is_unknown=True)]
+    assert world.submit(request) == [NotConfirmed()]
     assert [name.id for name in world.hot.due] == [request.id]
 
 
@@ -90,7 +90,7 @@ def test_a_replay_publishes_what_its_winner_still_owes(world):
 def test_a_replay_that_cannot_publish_what_is_owed_is_not_answered(world):
     world.log.is_away = True
     world.submit(world.request("k", submission="first"))
-    assert world.submit(world.request("k", submission="second")) == [NotTaken(is_unknown=True)]
+    assert world.submit(world.request("k", submission="second")) == [NotConfirmed()]
 
 
 @pytest.mark.parametrize("key", [None, "k"])
@@ -102,10 +102,10 @@ def test_without_redis_a_request_is_accepted_as_deferred(world, key):
     assert (published.deferred, published.generation) == (True, 0)
 
 
-def test_without_redis_and_the_log_a_request_is_surely_not_taken(world):
+def test_without_redis_and_the_log_a_request_is_not_confirmed(world):
     world.log.is_away = True
     receipts = world.submit(world.request("k"), admission=Away(), records=Away())
-    assert receipts == [NotTaken(is_unknown=False)]
+    assert receipts == [NotConfirmed()]
 
 
 def test_without_redis_the_ledger_knows_a_key(world):
@@ -132,7 +132,7 @@ def test_a_replay_that_nobody_can_read_is_not_answered(world):
     world.submit(world.request("k", submission="first"))
     world.ledger.is_away = True
     receipts = world.submit(world.request("k", submission="second"), records=Away())
-    assert receipts == [NotTaken(is_unknown=False)]
+    assert receipts == [Unreadable()]
 
 
 def test_an_unkeyed_request_never_asks_the_ledger(world):

@@ -99,6 +99,12 @@ def test_what_is_no_parcel_is_undecodable(open_, value):
         open_(value)
 
 
+def test_a_payload_that_is_not_utf_8_is_undecodable():
+    (parcel,) = wire.parcels_of_tasks([an_envelope(payload=Raw(b'"\xff"'))])
+    with pytest.raises(Undecodable):
+        wire.open_tasks(parcel)
+
+
 def test_facts_are_no_tasks_and_tasks_are_no_facts():
     (tasks,), (facts,) = wire.parcels_of_tasks([an_envelope()]), wire.parcels_of_facts(FACTS)
     with pytest.raises(Undecodable, match="facts, not tasks"):

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from asyncio import CancelledError
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, TypedDict
@@ -179,6 +180,43 @@ def test_an_outcome_that_is_no_success_ends_with_its_reason(stage, outcome, end)
 )
 def test_an_error_of_the_worker_ends_its_task_and_nothing_else(stage, error, end):
     assert the_end(stage, raising(error)) == end
+
+
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise KeyError("no words")
+
+
+@dataclass(frozen=True)
+class Picky:
+    to: str
+
+    def __post_init__(self) -> None:
+        raise KeyError(self.to)
+
+
+@pytest.mark.parametrize(
+    ("error", "end"),
+    [
+        (KeyboardInterrupt("stop"), ("failed", "KeyboardInterrupt", "stop")),
+        (CancelledError(), ("failed", "CancelledError", "")),
+        (Mute(), ("failed", "Mute", "its message cannot be told")),
+    ],
+)
+def test_no_error_of_the_worker_escapes(stage, error, end):
+    assert the_end(stage, raising(error)) == end
+
+
+def test_an_error_of_a_payload_type_is_a_misfit(stage):
+    reason, _, message = the_end(stage, serve(Picky, lambda picky: picky.to))
+    assert (reason, message) == ("invalid_payload", "'me'")
+
+
+def test_an_async_worker_is_refused_when_it_is_made():
+    async def perform(_letter: Letter) -> None: ...
+
+    with pytest.raises(TypeError, match="make it a plain one"):
+        serve(Letter, perform)
 
 
 def test_a_long_error_is_clipped(stage):

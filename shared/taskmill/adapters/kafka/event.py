@@ -21,7 +21,7 @@ def _record(record: Mapping[str, Any]) -> LogRecord:
         at_ms=Millis(record.get("timestamp") or 0),
         value=None if value is None else b64decode(value),
         headers={
-            name: bytes(octet & 0xFF for octet in octets)  # they come signed
+            name: bytes(octet & 0xFF for octet in octets or ())  # they come signed
             for header in record.get("headers") or ()
             for name, octets in header.items()
         },
