@@ -12,8 +12,9 @@ from taskmill.domain.lease import LEASE
 from taskmill.domain.outcome import Discard, Succeeded
 from taskmill.domain.records import Absent
 from taskmill.domain.task import Status
+from taskmill.ports import Ended
 from tests.builders import a_claim, a_position, a_source
-from tests.unit.usecases.stage import Away, HangingCrew, World
+from tests.unit.usecases.stage import Away, HangingCrew, PatientCrew, World
 
 SECOND = timedelta(seconds=1)
 
@@ -161,6 +162,34 @@ def test_an_attempt_past_its_deadline_is_cut_off(world):
     assert (fact.reason, fact.error_message) == ("timeout", "the attempt was cut off after 5 s")
     assert began + 5000 <= fact.at_ms <= began + 5500
     assert world.status(task) is Status.DEAD
+
+
+class LateCrew(PatientCrew):
+    """Tells of an end only after the attempt was cut off, and other work goes on."""
+
+    def __init__(self, world):
+        super().__init__(world)
+        self._late = []
+
+    def abandon(self, ticket):
+        self._late = [Ended(ticket, Succeeded("too late"))]
+
+    def ended(self, *, within):
+        if self._late:
+            late, self._late = self._late, []
+            return late
+        self._ends.clear()
+        return super().ended(within=within)
+
+
+def test_an_answer_after_the_cut_is_void(world):
+    short, _long = world.admitted(timeout_seconds=5.0), world.admitted(timeout_seconds=9.0)
+    assert world.work(crew=LateCrew(world)) == set()
+    assert world.status(short[0]) is Status.DEAD
+    assert [fact.reason for fact in world.log.facts() if isinstance(fact, TaskDied)] == [
+        "timeout",
+        "timeout",
+    ]
 
 
 def test_at_its_first_beat_an_attempt_is_told_to_have_started(world):
