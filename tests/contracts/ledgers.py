@@ -14,7 +14,8 @@ from taskmill.domain.projection import LedgerBatch, Story
 _MOMENT = "round(extract(EPOCH FROM {0}) * 1000)::bigint AS {0}_ms"
 _ROWS = f"""
 SELECT
-    id::text AS id, type, tenant, status, generation, turn, rank, token, attempt, losses,
+    id::text AS id, type, tenant, status, generation, turn, rank, token, largest_token,
+    attempt, losses,
     {_MOMENT.format("started_at")}, {_MOMENT.format("finished_at")}, {_MOMENT.format("due_at")},
     result::text AS result, reason, error_class, error_message,
     submission, submitted, fingerprint, idempotency_key, payload::text AS payload, payload_size,

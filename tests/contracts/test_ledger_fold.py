@@ -1,7 +1,8 @@
 """The same facts lead to the same rows and history, in any order, told once or many times."""
 
-from itertools import pairwise
+from itertools import pairwise, permutations
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
@@ -95,6 +96,20 @@ def test_order_repetition_and_batches_change_nothing(ledger, log):
     for batch in batches:
         ledger.ledger.record(batch_of(*batch))
     assert (ledger.table(), ledger.history()) == folded_at_once(told)
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_of_two_ends_of_one_turn_the_later_lease_decides_in_any_order(ledger, order):
+    task = an_envelope()
+    told = [
+        started(task, token=9),
+        succeeded(task, token=5, result=Raw(b"1")),
+        succeeded(task, token=9, result=Raw(b"2")),
+    ]
+    for index in order:
+        ledger.ledger.record(batch_of(told[index]))
+    (row,) = ledger.table()
+    assert (row["result"], row["token"], row["largest_token"]) == ("2", 9, 9)
 
 
 def test_a_deferred_submission_makes_a_row(ledger):

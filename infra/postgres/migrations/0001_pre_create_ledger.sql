@@ -8,6 +8,7 @@ CREATE TABLE tasks (
     turn integer NOT NULL,
     rank smallint NOT NULL,
     token bigint NOT NULL,
+    largest_token bigint NOT NULL,
     attempt integer NOT NULL,
     losses integer NOT NULL,
     standing bigint [] NOT NULL GENERATED ALWAYS AS (
@@ -49,6 +50,7 @@ CREATE TABLE tasks (
     CONSTRAINT retrying_has_a_time CHECK ((status = 'retrying') = (due_at IS NOT NULL)),
     CONSTRAINT counters_are_sane CHECK (
         generation >= 0 AND turn >= 1 AND attempt >= 1 AND losses >= 0 AND token >= 0
+        AND largest_token >= token
         AND rank BETWEEN 0 AND 9
     ),
     CONSTRAINT attempts_are_limited CHECK (attempt <= max_attempts),

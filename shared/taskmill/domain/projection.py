@@ -49,6 +49,9 @@ class Row(Struct, frozen=True, kw_only=True):
     turn: int
     rank: int
     token: int = 0
+    """The lease that told the status; a part of the standing."""
+    largest_token: int = 0
+    """The largest token that was ever told of the task: no later lease may have less."""
     attempt: int = 1
     losses: int = 0
     started_at_ms: Millis | None = None
@@ -136,12 +139,12 @@ def merged(left: Row, right: Row) -> Row:
     Only of two deferred submissions, which stand alike, the one that came first (*left*) stays.
     """
     older, newer = (left, right) if left.standing < right.standing else (right, left)
-    token = max(left.token, right.token)
+    largest = max(left.largest_token, right.largest_token)
     if older.generation < newer.generation:
-        return msgspec.structs.replace(newer, token=token)
+        return msgspec.structs.replace(newer, largest_token=largest)
     return msgspec.structs.replace(
         newer,
-        token=token,
+        largest_token=largest,
         losses=max(left.losses, right.losses),
         started_at_ms=older.started_at_ms if newer.started_at_ms is None else newer.started_at_ms,
         body=newer.body or older.body,
@@ -201,6 +204,7 @@ def _row(  # noqa: PLR0913 - the columns that only some facts carry, each named
         turn=fact.turn,
         rank=RANKS[type(fact)],
         token=fact.token,
+        largest_token=fact.token,
         attempt=fact.attempt,
         losses=fact.losses,
         started_at_ms=fact.started_at_ms,

@@ -105,7 +105,7 @@ def _check(row: Row) -> None:
         and (row.status == "retrying") == (row.due_at_ms is not None)
         and (row.status != "dead" or row.reason is not None)
         and (row.status != "running" or row.started_at_ms is not None)
-        and (row.generation >= 0 and row.token >= 0 and row.losses >= 0)
+        and (row.generation >= 0 and 0 <= row.token <= row.largest_token and row.losses >= 0)
         and (row.turn >= 1 and row.attempt >= 1)
         and (row.body is None or row.attempt <= row.body.max_attempts)
     )

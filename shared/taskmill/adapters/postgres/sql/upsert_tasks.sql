@@ -1,7 +1,7 @@
 -- Fold rows into the ledger. Told again, late or in another order, they lead to the same row:
 -- what stands further in life decides the state, and a body fills the gap that waits for it.
 INSERT INTO tasks AS known (
-    id, tenant, type, status, generation, turn, rank, token, attempt, losses,
+    id, tenant, type, status, generation, turn, rank, token, largest_token, attempt, losses,
     started_at, finished_at, due_at, result, reason, error_class, error_message,
     submission, submitted, fingerprint, idempotency_key, payload, payload_size, metadata,
     max_attempts, timeout_seconds, created_at
@@ -15,6 +15,7 @@ SELECT
     told.turn,
     told.rank,
     told.token,
+    told.largest_token,
     told.attempt,
     told.losses,
     to_timestamp(told.started_at_ms / 1000.0),
@@ -43,6 +44,7 @@ FROM json_to_recordset(%(rows)s::json) AS told (
     turn integer,
     rank smallint,
     token bigint,
+    largest_token bigint,
     attempt integer,
     losses integer,
     started_at_ms double precision,
@@ -76,7 +78,8 @@ ON CONFLICT (id) DO UPDATE SET
     error_class = by_standing(known.standing, known.error_class, excluded.standing, excluded.error_class),
     error_message = by_standing(known.standing, known.error_message, excluded.standing, excluded.error_message),
     generation = GREATEST(known.generation, excluded.generation),
-    token = GREATEST(known.token, excluded.token),
+    token = by_standing(known.standing, known.token, excluded.standing, excluded.token),
+    largest_token = GREATEST(known.largest_token, excluded.largest_token),
     losses = CASE
         WHEN excluded.generation = known.generation THEN GREATEST(known.losses, excluded.losses)
         WHEN excluded.generation > known.generation THEN excluded.losses
@@ -120,7 +123,7 @@ ON CONFLICT (id) DO UPDATE SET
     )
 WHERE
     excluded.standing > known.standing
-    OR excluded.token > known.token
+    OR excluded.largest_token > known.largest_token
     OR (
         excluded.generation = known.generation
         AND (
