@@ -183,7 +183,10 @@ def test_what_postgresql_cannot_hold_is_refused(tables, what):
     assert tables.table() == []
 
 
-ROWS = "(id, tenant, type, generation, turn, rank, token, largest_token, attempt, losses, status, {}) VALUES "
+ROWS = (
+    "(id, tenant, type, generation, turn, rank, token, largest_token, attempt, losses, status, {})"
+    " VALUES "
+)
 FIRST = "(gen_random_uuid(), 'default', 'echo', 1, 1, 0, 0, 0, 1, 0, "
 ILLEGAL = {
     "an unknown status": ("reason", "'lost', NULL"),
