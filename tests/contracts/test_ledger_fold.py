@@ -189,7 +189,7 @@ def test_the_largest_token_is_kept(ledger):
     ledger.ledger.record(batch_of(task, died(task, token=5)))
     ledger.ledger.record(batch_of(lost(task, token=9, losses=1)))
     (row,) = ledger.table()
-    assert (row["status"], row["token"]) == ("dead", 9)
+    assert (row["status"], row["largest_token"]) == ("dead", 9)
 
 
 def test_losses_that_are_told_late_are_counted(ledger):
