@@ -20,6 +20,7 @@ API = "AWS::ApiGatewayV2::Api"
 STAGE = "AWS::ApiGatewayV2::Stage"
 MAPPING = "AWS::Lambda::EventSourceMapping"
 RULE = "AWS::Events::Rule"
+SECRET = "AWS::SecretsManager::Secret"  # noqa: S105 - a resource type
 
 PROPERTIES: Mapping[str, Known] = {
     FUNCTION: Known(
@@ -117,8 +118,11 @@ NOT_NEEDED_HERE = frozenset(
         "AWS::Lambda::LayerVersion",
         "AWS::Lambda::Permission",
         "AWS::Logs::LogGroup",
+        "AWS::MSK::Topic",
         "AWS::S3::Bucket",
         "AWS::S3::BucketPolicy",
-        "AWS::SecretsManager::Secret",
+        "AWS::SNS::Subscription",
+        "AWS::SNS::Topic",
+        SECRET,
     }
 )

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from taskmill_local.template import known
 from taskmill_local.template.refusal import Unresolved
 
 PSEUDO_PARAMETERS: Mapping[str, str] = {
@@ -22,7 +23,8 @@ class _NoValue:
 
 
 NO_VALUE: Final = _NoValue()
-_FUNCTION = "AWS::Lambda::Function"
+# What may be referred to by its name; nothing stands behind the name of a secret here.
+_REFERRED_TO: Final = frozenset({known.FUNCTION, known.SECRET})
 _REFERENCE = re.compile(r"\$\{(!?)([^}]*)\}")
 _DYNAMIC = re.compile(r"\{\{resolve:[^}]*\}\}")
 
@@ -33,7 +35,7 @@ def function_arn(name: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Values:
-    """The template's names with their meaning here: only parameters and functions have a value."""
+    """The template's names with their meaning here; most resources have none."""
 
     parameters: Mapping[str, Any]
     conditions: Mapping[str, Any]
@@ -76,9 +78,11 @@ class Values:
             return PSEUDO_PARAMETERS[name]
         if name in self.parameters:
             return self.parameters[name]
-        if self.is_function(name):
+        if self._kind(name) in _REFERRED_TO:
             return name
-        raise Unresolved(f"{name} has no value here, only parameters and functions have one")
+        raise Unresolved(
+            f"{name} has no value here, only parameters, functions and secrets have one"
+        )
 
     def attribute(self, resource: str, attribute: str) -> str:
         if attribute == "Arn" and self.is_function(resource):
@@ -88,7 +92,10 @@ class Values:
         )
 
     def is_function(self, name: str) -> bool:
-        return (self.resources.get(name) or {}).get("Type") == _FUNCTION
+        return self._kind(name) == known.FUNCTION
+
+    def _kind(self, name: str) -> str:
+        return str((self.resources.get(name) or {}).get("Type"))
 
 
 def _intrinsic_of(value: Mapping[str, Any]) -> str | None:
