@@ -3,11 +3,15 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+DEPLOY := .venv-deploy
+SAM := SAM_CLI_TELEMETRY=0 $(DEPLOY)/bin/sam
+STAGE ?= dev
 HOME_DIR := $(or $(TASKMILL_HOME),.taskmill)
-COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	--no-emit-index-url --no-header --no-annotate pyproject.toml
+RESOLVE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-header --no-annotate
+COMPILE := $(RESOLVE) pyproject.toml
 
-.PHONY: help demo up test check template lock clean bench
+.PHONY: help demo up test check template lock clean bench build deploy
 
 help: ## explain the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -21,16 +25,26 @@ up: $(VENV)/.local ## start the whole system on this machine and stay (Ctrl-C st
 test: $(VENV)/.dev ## run every test
 	@$(BIN)/pytest
 
-check: $(VENV)/.dev ## run every static check
+check: $(VENV)/.dev $(DEPLOY)/.ready ## run every static check
 	@$(BIN)/ruff format --check --quiet
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python infra/assemble.py --check
+	@infra/check_template.sh $(BIN) $(DEPLOY)/bin
 	@infra/check_locks.sh $(BIN)/uv
 
 template: $(VENV)/.local ## assemble template.yaml and the catalogue of types from the folders
 	@$(BIN)/python infra/assemble.py
+
+build: $(DEPLOY)/.ready ## build the layer and the functions for the cloud, and print their sizes (needs python3.13)
+	@command -v python3.13 >/dev/null || { echo "the functions run on Python 3.13: put python3.13 on PATH" >&2; exit 1; }
+	@$(SAM) build --cached >.aws-sam.log 2>&1 || { cat .aws-sam.log >&2; exit 1; }
+	@rm .aws-sam.log
+	@python3.13 infra/finish_build.py .aws-sam/build
+
+deploy: build ## build, and deploy the stage of samconfig.toml: STAGE=dev or STAGE=prod
+	@$(SAM) deploy --config-env $(STAGE)
 
 bench: $(VENV)/.local ## measure: drain rate, CPU per task, latency
 	@$(BIN)/taskmill bench
@@ -39,6 +53,7 @@ lock: $(VENV)/.dev ## resolve the dependencies anew and write the lock files
 	@$(COMPILE) --upgrade --group dev -o requirements-dev.lock
 	@$(COMPILE) --constraint requirements-dev.lock --group local -o requirements.lock
 	@$(COMPILE) --constraint requirements-dev.lock -o shared/requirements.txt
+	@$(RESOLVE) --upgrade --group pyproject.toml:deploy -o requirements-deploy.lock
 	@$(BIN)/python -m taskmill_local.stores.jars lock
 
 clean: ## forget the state that `make up` keeps
@@ -59,4 +74,10 @@ $(VENV)/.local: $(VENV)/bin/python requirements.lock pyproject.toml localstack/t
 $(VENV)/.dev: $(VENV)/.local requirements-dev.lock
 	@echo "installing what the tests need …"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@touch $@
+
+$(DEPLOY)/.ready: requirements-deploy.lock $(VENV)/bin/python
+	@echo "installing what building and deploying need (about 350 MB) …"
+	@$(PYTHON) -m venv $(DEPLOY)
+	@$(DEPLOY)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-deploy.lock
 	@touch $@

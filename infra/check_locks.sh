@@ -5,7 +5,11 @@ uv=$1
 
 compile() {
   "$uv" pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-    --no-emit-index-url --no-header --no-annotate pyproject.toml "$@"
+    --no-emit-index-url --no-header --no-annotate "$@" -o "$scratch/lock"
+}
+
+same() {
+  cmp -s "$scratch/lock" "$1" || { echo "$1 is not what pyproject.toml asks for: run 'make lock'" >&2; exit 1; }
 }
 
 scratch=$(mktemp -d)
@@ -13,12 +17,11 @@ trap 'rm -rf "$scratch"' EXIT
 for lock in "requirements-dev.lock --group dev" "requirements.lock --group local" "shared/requirements.txt"; do
   read -r file groups <<<"$lock"
   # shellcheck disable=SC2086 # the groups are words
-  compile $groups --constraint requirements-dev.lock -o "$scratch/lock" 
-  if ! cmp -s "$scratch/lock" "$file"; then
-    echo "$file is not what pyproject.toml asks for: run 'make lock'" >&2
-    exit 1
-  fi
+  compile pyproject.toml $groups --constraint requirements-dev.lock
+  same "$file"
 done
+compile --group pyproject.toml:deploy --constraint requirements-deploy.lock
+same requirements-deploy.lock
 for platform in x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu aarch64-apple-darwin x86_64-apple-darwin; do
   "$uv" pip install --quiet --dry-run --require-hashes --only-binary :all: \
     --python-platform "$platform" --target "$scratch/$platform" -r requirements.lock \

@@ -57,7 +57,7 @@ def test_a_mapping_never_gives_a_record_away(part):
 
 def test_no_two_mappings_share_a_consumer_group():
     groups = [
-        mapping["SelfManagedKafkaEventSourceConfig"]["ConsumerGroupId"]
+        mapping["AmazonManagedKafkaEventSourceConfig"]["ConsumerGroupId"]
         for part in PARTS
         for mapping in resources(part, "Lambda::EventSourceMapping")
     ]

@@ -1,0 +1,106 @@
+"""What each function must say: its limits, its log, its network, and no secret."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from infra.rules.template import (
+    FUNCTION,
+    LOG_GROUP,
+    PASSWORD_IN_URL,
+    SECRET,
+    Template,
+    is_worker,
+    literals,
+    target,
+)
+
+_LONGEST_BEHIND_KAFKA = 840  # a mapping refuses functions with a longer time-out
+_LONGEST_BEHIND_HTTP = 30
+_MOST_MEMORY = 3_008  # what a new account grants
+_EXPECTED: Mapping[str, Any] = {"Runtime": "python3.13", "Architectures": ["arm64"]}
+_SAYS_SECRET = re.compile(r"PASSWORD|TOKEN|SECRET|API_KEY")
+_PATHS_OF_SECRETS = ("MasterUserPassword", "Passwords", "AuthToken")
+_EMPTY = "{}"
+
+
+def functions_name_their_limits(template: Template) -> Iterator[str]:
+    for name, function in template.of(FUNCTION):
+        for limit in ("Timeout", "MemorySize"):
+            if not isinstance(function.get(limit), int):
+                yield f"{name} has no {limit}"
+        if _is_ours(function) and not isinstance(function.get("ReservedConcurrentExecutions"), int):
+            yield f"{name} has no ReservedConcurrentExecutions; it could starve the others"
+        if function.get("MemorySize", 0) > _MOST_MEMORY:
+            yield f"{name} takes more memory than the {_MOST_MEMORY} MB that every account grants"
+        for what, expected in _EXPECTED.items():
+            if function.get(what) != expected:
+                yield f"{name} has {what} {function.get(what)!r}, not {expected!r}"
+
+
+def time_outs_fit_their_triggers(template: Template) -> Iterator[str]:
+    fed = template.mapped()
+    for name, function in template.of(FUNCTION):
+        time_out = function.get("Timeout", 0)
+        if name in fed and time_out > _LONGEST_BEHIND_KAFKA:
+            yield f"{name} has {time_out} s; a Kafka mapping takes at most {_LONGEST_BEHIND_KAFKA}"
+        if name == "Gateway" and time_out > _LONGEST_BEHIND_HTTP:
+            yield f"{name} has {time_out} s; the HTTP API waits for {_LONGEST_BEHIND_HTTP}"
+
+
+def functions_stay_in_the_network(template: Template) -> Iterator[str]:
+    for name, function in template.of(FUNCTION):
+        vpc = function.get("VpcConfig") or {}
+        if _is_ours(function) and not (vpc.get("SubnetIds") and vpc.get("SecurityGroupIds")):
+            yield f"{name} is not in the network of the stores"
+
+
+def logs_end(template: Template) -> Iterator[str]:
+    for name, group in template.of(LOG_GROUP):
+        if not group.get("RetentionInDays"):
+            yield f"{name} is kept for ever; give it RetentionInDays"
+    for name, function in template.of(FUNCTION):
+        own = target((function.get("LoggingConfig") or {}).get("LogGroup"))
+        if not template.is_a(own, LOG_GROUP):
+            yield f"{name} logs into a group that is not of this template, and kept for ever"
+
+
+def the_api_is_not_open(template: Template) -> Iterator[str]:
+    for name, function in template.of(FUNCTION):
+        keys = _environment(function).get("TASKMILL_API_KEYS_SECRET")
+        if name == "Gateway" and not template.is_a(target(keys), SECRET):
+            yield f"{name} has no secret with the keys of the API: it would be open or dead"
+
+
+def secrets_are_not_in_the_open(template: Template) -> Iterator[str]:
+    hidden = {name for name, one in template.parameters.items() if one.get("NoEcho")}
+    for name, function in template.of(FUNCTION):
+        for variable, value in _environment(function).items():
+            if target(value) in hidden:
+                yield f"{name}: {variable} shows the hidden parameter {target(value)}"
+            if _SAYS_SECRET.search(variable) and isinstance(value, str) and value:
+                yield f"{name}: {variable} holds a literal; name a secret"
+            if any("{{resolve:" in text for text in literals(value)):
+                yield f"{name}: {variable} is filled from a secret, for all to see"
+    for name, secret in template.of(SECRET):
+        if secret.get("SecretString", _EMPTY) != _EMPTY:
+            yield f"{name} has its value in the template; let it be generated"
+
+
+def passwords_are_nowhere(template: Template) -> Iterator[str]:
+    for name, resource in template.resources.items():
+        properties = resource.get("Properties") or {}
+        for path in _PATHS_OF_SECRETS:
+            if path in properties:
+                yield f"{name} has {path} in the template"
+        if any(PASSWORD_IN_URL.search(text) for text in literals(properties)):
+            yield f"{name} has a URL with a password"
+
+
+def _is_ours(function: Mapping[str, Any]) -> bool:
+    """Tell the functions of the folders from those that serve a stack while it is made."""
+    return is_worker(function) or str(function.get("Handler")).startswith("functions.")
+
+
+def _environment(function: Mapping[str, Any]) -> Mapping[str, Any]:
+    return (function.get("Environment") or {}).get("Variables") or {}

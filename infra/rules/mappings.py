@@ -1,0 +1,84 @@
+"""What each Kafka mapping must say, so that it never gives a record away; and its topic."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from infra.rules.template import FUNCTION, MAPPING, TOPIC, Template, is_worker, target
+
+_EXPECTED: Mapping[str, Any] = {
+    "FunctionResponseTypes": ["ReportBatchItemFailures"],
+    "StartingPosition": "TRIM_HORIZON",
+    "MaximumRetryAttempts": -1,
+    "MaximumRecordAgeInSeconds": -1,
+}
+_FORBIDDEN = ("DestinationConfig", "BisectBatchOnFunctionError", "FilterCriteria")
+_GROUP = "taskmill-"
+_OFF_THE_LATENCY_PATH = "Recorder"
+_COPIES = 3
+
+
+def mappings_never_give_a_record_away(template: Template) -> Iterator[str]:
+    for name, mapping in template.of(MAPPING):
+        for what, expected in _EXPECTED.items():
+            if mapping.get(what) != expected:
+                yield f"{name} has {what} {mapping.get(what)!r}, not {expected!r}"
+        for what in _FORBIDDEN:
+            if what in mapping:
+                yield f"{name} has {what}: a mapping never gives a record away"
+
+
+def mappings_share_their_pollers(template: Template) -> Iterator[str]:
+    groups = set()
+    for name, mapping in template.of(MAPPING):
+        pollers = mapping.get("ProvisionedPollerConfig") or {}
+        groups.add(pollers.get("PollerGroupName"))
+        if not pollers.get("PollerGroupName") or not pollers.get("MaximumPollers"):
+            yield f"{name} has no group of pollers; alone it costs as much as all together"
+    if len(groups) > 1:
+        yield f"the mappings use the groups of pollers {', '.join(sorted(map(str, groups)))}; one"
+
+
+def consumer_groups_are_ours(template: Template) -> Iterator[str]:
+    groups = Counter(_group(mapping) for _, mapping in template.of(MAPPING))
+    for group, times in groups.items():
+        if not group.startswith(_GROUP):
+            yield f"the consumer group {group!r} does not begin with {_GROUP!r}"
+        if times > 1:
+            yield f"the consumer group {group} has {times} mappings; each would lose records"
+
+
+def windows_fit_the_path(template: Template) -> Iterator[str]:
+    for name, mapping in template.of(MAPPING):
+        window = mapping.get("MaximumBatchingWindowInSeconds")
+        if target(mapping.get("FunctionName")) == _OFF_THE_LATENCY_PATH:
+            if window is not None:
+                yield f"{name} has a window; the recorder keeps that of the platform"
+        elif window != 0:
+            yield f"{name} has the window {window}; on the latency path there is none"
+
+
+def topics_are_made_with_their_workers(template: Template) -> Iterator[str]:
+    made = {topic["TopicName"]: topic for _, topic in template.of(TOPIC)}
+    for name, mapping in template.of(MAPPING):
+        function = template.properties(target(mapping.get("FunctionName")))
+        (read,) = mapping.get("Topics") or [None]
+        if is_worker(function) and read not in made:
+            yield f"{name} reads {read}, which no {TOPIC} makes"
+        pollers = (mapping.get("ProvisionedPollerConfig") or {}).get("MaximumPollers", 0)
+        if read in made and pollers > made[read]["PartitionCount"]:
+            yield f"{name} has more pollers than {read} has partitions"
+    for name, topic in template.of(TOPIC):
+        if topic.get("ReplicationFactor") != _COPIES:
+            yield f"{name} has not {_COPIES} copies"
+
+
+def workers_are_fed(template: Template) -> Iterator[str]:
+    fed = template.mapped()
+    for name, function in template.of(FUNCTION):
+        if is_worker(function) and name not in fed:
+            yield f"{name} is a worker that no mapping feeds"
+
+
+def _group(mapping: Mapping[str, Any]) -> str:
+    return str((mapping.get("AmazonManagedKafkaEventSourceConfig") or {}).get("ConsumerGroupId"))

@@ -1,0 +1,54 @@
+"""What the stores must say: encrypted, closed to strangers, and not deleted by accident."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from infra.rules.template import TOPIC, Template
+
+# (type, path of a property, what it must be)
+_EXPECTED: tuple[tuple[str, str, Any], ...] = (
+    ("AWS::MSK::Cluster", "ClientAuthentication.Sasl.Iam.Enabled", True),
+    ("AWS::MSK::Cluster", "ClientAuthentication.Unauthenticated.Enabled", False),
+    ("AWS::MSK::Cluster", "EncryptionInfo.EncryptionInTransit.ClientBroker", "TLS"),
+    ("AWS::ElastiCache::User", "AuthenticationMode.Type", "iam"),
+    ("AWS::RDS::DBCluster", "StorageEncrypted", True),
+    ("AWS::RDS::DBCluster", "DeletionProtection", True),
+    ("AWS::RDS::DBCluster", "ManageMasterUserPassword", True),
+    ("AWS::RDS::DBInstance", "PubliclyAccessible", False),
+    ("AWS::RDS::DBProxy", "RequireTLS", True),
+)
+_KEPT: Mapping[str, str] = {
+    "AWS::MSK::Cluster": "Retain",
+    "AWS::RDS::DBCluster": "Snapshot",
+    TOPIC: "Retain",
+}
+_EVERYWHERE = frozenset({"0.0.0.0/0", "::/0"})
+
+
+def stores_are_closed(template: Template) -> Iterator[str]:
+    for kind, path, expected in _EXPECTED:
+        for name, properties in template.of(kind):
+            if (found := _at(properties, path)) != expected:
+                yield f"{name} has {path} {found!r}, not {expected!r}"
+
+
+def what_holds_tasks_is_kept(template: Template) -> Iterator[str]:
+    for name, resource in template.resources.items():
+        policy = _KEPT.get(resource["Type"])
+        for when in ("DeletionPolicy", "UpdateReplacePolicy"):
+            if policy is not None and resource.get(when) != policy:
+                yield f"{name} has {when} {resource.get(when)!r}, not {policy!r}"
+
+
+def nobody_comes_in_from_everywhere(template: Template) -> Iterator[str]:
+    for name, group in template.of("AWS::EC2::SecurityGroup"):
+        for rule in group.get("SecurityGroupIngress") or ():
+            if _EVERYWHERE & {rule.get("CidrIp"), rule.get("CidrIpv6")}:
+                yield f"{name} lets everybody in"
+
+
+def _at(properties: Mapping[str, Any], path: str) -> Any:
+    found: Any = properties
+    for part in path.split("."):
+        found = found.get(part) if isinstance(found, dict) else None
+    return found

@@ -1,0 +1,96 @@
+"""A template as the rules see it: plain CloudFormation, its resources by type."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+FUNCTION = "AWS::Lambda::Function"
+LOG_GROUP = "AWS::Logs::LogGroup"
+MANAGED_POLICY = "AWS::IAM::ManagedPolicy"
+MAPPING = "AWS::Lambda::EventSourceMapping"
+ROLE = "AWS::IAM::Role"
+SECRET = "AWS::SecretsManager::Secret"  # noqa: S105 - a resource type
+TOPIC = "AWS::MSK::Topic"
+
+_WORKERS = "functions.workers."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    body: Mapping[str, Any]
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return self.body.get("Parameters") or {}
+
+    @property
+    def resources(self) -> Mapping[str, Any]:
+        return self.body.get("Resources") or {}
+
+    def of(self, kind: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Yield each resource of a type: its name and its properties."""
+        for name, resource in self.resources.items():
+            if resource["Type"] == kind:
+                yield name, resource.get("Properties") or {}
+
+    def properties(self, name: str | None) -> Mapping[str, Any]:
+        return (self.resources.get(name or "") or {}).get("Properties") or {}
+
+    def is_a(self, name: str | None, kind: str) -> bool:
+        return (self.resources.get(name or "") or {}).get("Type") == kind
+
+    def mapped(self) -> set[str]:
+        """Return the functions that a mapping feeds."""
+        return {target(mapping.get("FunctionName")) or "" for _, mapping in self.of(MAPPING)}
+
+
+def target(value: Any) -> str | None:
+    """Return the resource that an expression points at."""
+    match value:
+        case {"Ref": str(name)}:
+            return name
+        case {"Fn::GetAtt": [str(name), *_]}:
+            return name
+        case {"Fn::GetAtt": str(path)}:
+            return path.split(".", maxsplit=1)[0]
+        case _:
+            return None
+
+
+def is_worker(function: Mapping[str, Any]) -> bool:
+    return str(function.get("Handler")).startswith(_WORKERS)
+
+
+def as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def text_of(value: Any) -> str:
+    """Return an expression as text: what stands literally in it, and the names that it uses."""
+    match value:
+        case str():
+            return value
+        case {"Fn::Sub": [str(text), *_]} | {"Fn::Sub": str(text)}:
+            return text
+        case _:
+            return json.dumps(value)
+
+
+def literals(value: Any) -> Iterator[str]:
+    """Yield every text that stands anywhere in a value."""
+    match value:
+        case str():
+            yield value
+        case dict():
+            for inner in value.values():
+                yield from literals(inner)
+        case list():
+            for inner in value:
+                yield from literals(inner)
+        case _:  # numbers and the like hold no text
+            return
+
+
+PASSWORD_IN_URL = re.compile(r"://[^/\s:@]*:[^/\s@]+@")

@@ -1,0 +1,356 @@
+"""The templates keep the rules of the house, and each rule catches what breaks it."""
+
+import re
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from infra.check_template import NESTED, RULES, complaints, expanded, nested
+from infra.rules import functions, mappings, policies, stores
+from infra.rules.template import TOPIC, Template
+from taskmill_local.template.source import load_template
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def template():
+    return expanded()
+
+
+def test_the_expanded_template_keeps_every_rule(template):
+    assert complaints(template) == []
+
+
+@pytest.mark.parametrize("name", [path.name for path in NESTED])
+def test_a_nested_template_keeps_every_rule(name):
+    assert complaints(nested()[name]) == []
+
+
+def of(template: Template, name: str) -> dict[str, Any]:
+    return template.resources[name]["Properties"]
+
+
+def own(template: Template, role: str = "GatewayRole") -> list[dict[str, Any]]:
+    return of(template, role)["Policies"][0]["PolicyDocument"]["Statement"]
+
+
+def put(resource: str, path: str, value: Any) -> Any:
+    """Plant a value at a path of a resource's properties; None takes it away."""
+
+    def plant(template: Template) -> None:
+        *way, last = path.split(".")
+        place = of(template, resource)
+        for step in way:
+            place = place[step]
+        if value is None:
+            del place[last]
+        else:
+            place[last] = value
+
+    return plant
+
+
+def allow(action: str, resource: Any, role: str = "GatewayRole") -> Any:
+    statement = {"Effect": "Allow", "Action": action, "Resource": resource}
+    return lambda template: own(template, role).append(statement)
+
+
+def variable(name: str, value: Any) -> Any:
+    return put("Gateway", f"Environment.Variables.{name}", value)
+
+
+def add(name: str, kind: str, **properties: Any) -> Any:
+    def plant(template: Template) -> None:
+        template.resources[name] = {"Type": kind, "Properties": properties}
+
+    return plant
+
+
+def keep_no_topic(template: Template) -> None:
+    del template.resources["EchoWorkerTopic"]["DeletionPolicy"]
+
+
+def hide_the_shards(template: Template) -> None:
+    template.parameters["Shards"]["NoEcho"] = True
+
+
+def forget(resource: str) -> Any:
+    return lambda template: template.resources.pop(resource)
+
+
+ARN = {"Fn::Sub": "arn:${AWS::Partition}:sns:${AWS::Region}:${AWS::AccountId}:x"}
+STRANGER = {"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sts:AssumeRole"}
+OPEN = [{"IpProtocol": "tcp", "FromPort": 1, "ToPort": 2, "CidrIp": "0.0.0.0/0"}]
+
+# (the rule, what breaks it, what it then says)
+CONTROLS = [
+    (policies.actions_are_named, allow("sns:*", ARN), "GatewayRole allows sns:*"),
+    (policies.actions_are_named, allow("*", ARN), "GatewayRole allows *"),
+    (
+        policies.actions_are_named,
+        lambda template: own(template).append({"Effect": "Allow", "NotAction": "iam:PassRole"}),
+        "GatewayRole allows all but some actions",
+    ),
+    (policies.resources_are_ours, allow("sns:Publish", "*"), "GatewayRole reaches *"),
+    (
+        policies.resources_are_ours,
+        allow("kafka-cluster:WriteData", {"Fn::Sub": "${Data.Outputs.KafkaTopics}/*"}),
+        "/*; name what is ours",
+    ),
+    (
+        policies.resources_are_ours,
+        lambda template: own(template).append({"Effect": "Allow", "NotResource": "x"}),
+        "all but some resources",
+    ),
+    (
+        policies.each_function_has_its_own_role,
+        put("Gateway", "Role", {"Fn::GetAtt": ["RecorderRole", "Arn"]}),
+        "shares RecorderRole",
+    ),
+    (
+        policies.each_function_has_its_own_role,
+        put("Gateway", "Role", "arn:aws:iam::1:role/admin"),
+        "Gateway has no role of this template",
+    ),
+    (
+        policies.roles_take_no_foreign_policies,
+        put("GatewayRole", "ManagedPolicyArns", ["arn:aws:iam::aws:policy/AdministratorAccess"]),
+        "AdministratorAccess, which we do not write",
+    ),
+    (
+        policies.only_services_assume_roles,
+        put("GatewayRole", "AssumeRolePolicyDocument.Statement", [STRANGER]),
+        "GatewayRole can be taken by {'AWS': '*'}",
+    ),
+    (
+        policies.functions_talk_only_to_their_stores,
+        allow("elasticache:Connect", ARN, "RecorderRole"),
+        "Recorder may talk to Redis, but has no business there",
+    ),
+    (
+        policies.functions_talk_only_to_their_stores,
+        put("EchoWorkerRole", "ManagedPolicyArns", []),
+        "EchoWorker may not talk to Redis, but must",
+    ),
+    (
+        functions.functions_name_their_limits,
+        put("EchoWorker", "ReservedConcurrentExecutions", None),
+        "EchoWorker has no ReservedConcurrentExecutions",
+    ),
+    (
+        functions.functions_name_their_limits,
+        put("EchoWorker", "Timeout", None),
+        "EchoWorker has no Timeout",
+    ),
+    (
+        functions.functions_name_their_limits,
+        put("EchoWorker", "MemorySize", 10_240),
+        "EchoWorker takes more memory",
+    ),
+    (
+        functions.functions_name_their_limits,
+        put("EchoWorker", "Architectures", ["x86_64"]),
+        "EchoWorker has Architectures",
+    ),
+    (
+        functions.time_outs_fit_their_triggers,
+        put("EchoWorker", "Timeout", 900),
+        "EchoWorker has 900 s; a Kafka mapping takes at most 840",
+    ),
+    (
+        functions.time_outs_fit_their_triggers,
+        put("Gateway", "Timeout", 60),
+        "Gateway has 60 s; the HTTP API waits for 30",
+    ),
+    (
+        functions.functions_stay_in_the_network,
+        put("Recorder", "VpcConfig", None),
+        "Recorder is not in the network",
+    ),
+    (
+        functions.logs_end,
+        put("RecorderLog", "RetentionInDays", None),
+        "RecorderLog is kept for ever",
+    ),
+    (
+        functions.logs_end,
+        put("Recorder", "LoggingConfig", None),
+        "Recorder logs into a group that is not of this template",
+    ),
+    (
+        functions.the_api_is_not_open,
+        variable("TASKMILL_API_KEYS_SECRET", "keys"),
+        "Gateway has no secret with the keys",
+    ),
+    (
+        functions.the_api_is_not_open,
+        variable("TASKMILL_API_KEYS_SECRET", None),
+        "Gateway has no secret with the keys",
+    ),
+    (
+        functions.secrets_are_not_in_the_open,
+        hide_the_shards,
+        "TASKMILL_SHARDS shows the hidden parameter Shards",
+    ),
+    (
+        functions.secrets_are_not_in_the_open,
+        variable("MAIL_PASSWORD", "hunter2"),
+        "MAIL_PASSWORD holds a literal",
+    ),
+    (
+        functions.secrets_are_not_in_the_open,
+        variable("MAIL", {"Fn::Sub": "{{resolve:secretsmanager:${ApiKeys}}}"}),
+        "MAIL is filled from a secret",
+    ),
+    (
+        functions.secrets_are_not_in_the_open,
+        put("ApiKeys", "SecretString", '{"key": "hunter2"}'),
+        "ApiKeys has its value in the template",
+    ),
+    (
+        functions.passwords_are_nowhere,
+        variable("DSN", "postgresql://app:hunter2@there/db"),
+        "Gateway has a URL with a password",
+    ),
+    (
+        functions.passwords_are_nowhere,
+        add("Database", "AWS::RDS::DBCluster", MasterUserPassword="hunter2"),
+        "Database has MasterUserPassword in the template",
+    ),
+    (
+        mappings.mappings_never_give_a_record_away,
+        put("EchoWorkerTasks", "FunctionResponseTypes", None),
+        "FunctionResponseTypes None",
+    ),
+    (
+        mappings.mappings_never_give_a_record_away,
+        put("EchoWorkerTasks", "StartingPosition", "LATEST"),
+        "StartingPosition 'LATEST'",
+    ),
+    (
+        mappings.mappings_never_give_a_record_away,
+        put("EchoWorkerTasks", "MaximumRetryAttempts", 10),
+        "MaximumRetryAttempts 10",
+    ),
+    (
+        mappings.mappings_never_give_a_record_away,
+        put("EchoWorkerTasks", "MaximumRecordAgeInSeconds", 60),
+        "MaximumRecordAgeInSeconds 60",
+    ),
+    (
+        mappings.mappings_never_give_a_record_away,
+        put("EchoWorkerTasks", "DestinationConfig", {"OnFailure": {"Destination": ARN}}),
+        "EchoWorkerTasks has DestinationConfig",
+    ),
+    (
+        mappings.mappings_share_their_pollers,
+        put("EchoWorkerTasks", "ProvisionedPollerConfig.PollerGroupName", "own"),
+        "the groups of pollers own, taskmill",
+    ),
+    (
+        mappings.mappings_share_their_pollers,
+        put("EchoWorkerTasks", "ProvisionedPollerConfig", None),
+        "EchoWorkerTasks has no group of pollers",
+    ),
+    (
+        mappings.consumer_groups_are_ours,
+        put(
+            "EchoWorkerTasks",
+            "AmazonManagedKafkaEventSourceConfig.ConsumerGroupId",
+            "taskmill-dispatcher",
+        ),
+        "taskmill-dispatcher has 2 mappings",
+    ),
+    (
+        mappings.consumer_groups_are_ours,
+        put("EchoWorkerTasks", "AmazonManagedKafkaEventSourceConfig.ConsumerGroupId", "echo"),
+        "'echo' does not begin with",
+    ),
+    (
+        mappings.windows_fit_the_path,
+        put("EchoWorkerTasks", "MaximumBatchingWindowInSeconds", None),
+        "EchoWorkerTasks has the window None",
+    ),
+    (
+        mappings.windows_fit_the_path,
+        put("RecorderEvents", "MaximumBatchingWindowInSeconds", 1),
+        "RecorderEvents has a window",
+    ),
+    (
+        mappings.topics_are_made_with_their_workers,
+        forget("EchoWorkerTopic"),
+        "reads tasks.worker.echo, which no AWS::MSK::Topic makes",
+    ),
+    (
+        mappings.topics_are_made_with_their_workers,
+        put("EchoWorkerTopic", "PartitionCount", 3),
+        "EchoWorkerTasks has more pollers",
+    ),
+    (
+        mappings.topics_are_made_with_their_workers,
+        put("EchoWorkerTopic", "ReplicationFactor", 1),
+        "EchoWorkerTopic has not 3 copies",
+    ),
+    (mappings.workers_are_fed, forget("EchoWorkerTasks"), "EchoWorker is a worker that no mapping"),
+    (
+        stores.stores_are_closed,
+        add("Database", "AWS::RDS::DBCluster", StorageEncrypted=False),
+        "Database has StorageEncrypted False",
+    ),
+    (stores.what_holds_tasks_is_kept, keep_no_topic, "EchoWorkerTopic has DeletionPolicy None"),
+    (
+        stores.nobody_comes_in_from_everywhere,
+        add("Door", "AWS::EC2::SecurityGroup", SecurityGroupIngress=OPEN),
+        "Door lets everybody in",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("rule", "plant", "complaint"),
+    [pytest.param(*control, id=f"{control[0].__name__}: {control[2]}") for control in CONTROLS],
+)
+def test_a_rule_catches_what_breaks_it(template, rule, plant, complaint):
+    bad = Template(body=deepcopy(template.body))
+    plant(bad)
+    assert any(complaint in told for told in rule(bad)), list(rule(bad))
+
+
+def test_every_rule_was_seen_to_catch_something():
+    assert {rule for rule, _, _ in CONTROLS} == set(RULES)
+
+
+def test_the_topics_of_the_deployment_are_those_of_the_local_platform(template):
+    asked = yaml.safe_load((ROOT / "infra/kafka/topics.yaml").read_text())
+    shared = nested()["data.yaml"]
+    made = {topic["TopicName"]: topic for _, topic in shared.of(TOPIC)}
+    partitions = {name: topic["PartitionCount"] for name, topic in made.items()}
+    assert partitions == {name: topic["partitions"] for name, topic in asked["topics"].items()}
+    for _, topic in template.of(TOPIC):
+        assert topic["PartitionCount"] == asked["worker"]["partitions"]
+        assert topic["Configs"] == {"Fn::GetAtt": ["Data", "Outputs.TopicConfigs"]}
+    configs = [*(topic["Configs"] for topic in made.values()), outputs("data")["TopicConfigs"]]
+    defaults = {name: str(value) for name, value in asked["defaults"].items()}
+    assert [settings(one) for one in configs] == [defaults] * len(configs)
+
+
+def settings(configs: dict[str, str]) -> dict[str, str]:
+    lines = configs["Fn::Base64"].splitlines()
+    return dict(line.split("=", maxsplit=1) for line in lines)
+
+
+def outputs(name: str) -> dict[str, Any]:
+    told = load_template(ROOT / f"infra/{name}.yaml")["Outputs"]
+    return {key: one["Value"] for key, one in told.items()}
+
+
+@pytest.mark.parametrize(("stack", "name"), [("Data", "data"), ("Network", "network")])
+def test_only_outputs_that_exist_are_asked_for(stack, name):
+    text = (ROOT / "template.yaml").read_text()
+    asked = set(re.findall(rf"\b{stack}\.Outputs\.(\w+)", text))
+    assert asked
+    assert asked <= set(outputs(name))

@@ -1,0 +1,82 @@
+"""What `make check` and `make build` run over templates and bundles catches what is wrong."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from infra.finish_build import strays
+
+ROOT = Path(__file__).parents[2]
+TOOLS = ROOT / ".venv-deploy/bin"
+
+
+@pytest.fixture
+def project(tmp_path):
+    """Give a copy of what the tools read."""
+    for part in ("functions", "infra", "localstack", "shared"):
+        shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "template.yaml", tmp_path)
+    return tmp_path
+
+
+def replace(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+@pytest.mark.skipif(not TOOLS.exists(), reason="`make check` installs the tools of deployments")
+@pytest.mark.parametrize(
+    ("path", "old", "new", "complaint"),
+    [
+        ("template.yaml", "    Timeout: 30", "    Timeouts: 30", "Timeouts"),
+        ("template.yaml", "BatchSize: 500", "BatchSize: 50000", "50000"),
+        ("infra/data.yaml", "RequireTLS: true", "RequireTLS: true\n      Wrong: 1", "Wrong"),
+        ("infra/data.yaml", "RequireTLS: true", "RequireTLS: false", "RequireTLS False"),
+    ],
+)
+def test_a_wrong_template_does_not_pass(project, path, old, new, complaint):
+    replace(project / path, old, new)
+    ran = subprocess.run(
+        [str(project / "infra/check_template.sh"), str(Path(sys.executable).parent), str(TOOLS)],
+        cwd=project,
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": "shared:localstack:."},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode != 0
+    assert complaint in ran.stdout + ran.stderr
+
+
+def test_a_template_that_is_not_what_the_folders_say_does_not_pass(project):
+    command = [sys.executable, "infra/assemble.py", "--check"]
+    assert subprocess.run(command, cwd=project, check=False).returncode == 0
+    replace(project / "infra/base.yaml", "Default: 64", "Default: 65")
+    told = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+    assert told.returncode == 1
+    assert "run `make template`" in told.stdout
+
+
+@pytest.fixture
+def bundle(tmp_path):
+    folder = tmp_path / "Gateway/functions/gateway"
+    shutil.copytree(ROOT / "functions/gateway", folder, ignore=shutil.ignore_patterns("_*"))
+    return tmp_path / "Gateway"
+
+
+def test_a_bundle_of_its_own_code_passes(bundle):
+    assert strays(bundle, ROOT) == []
+
+
+def test_a_file_that_no_folder_holds_is_a_stray(bundle):
+    (bundle / "functions/gateway/boto3.py").touch()
+    assert strays(bundle, ROOT) == ["functions/gateway/boto3.py"]
+
+
+def test_the_code_of_another_function_is_a_stray(bundle):
+    shutil.copytree(ROOT / "functions/recorder", bundle / "functions/recorder")
+    assert strays(bundle, ROOT) == ["the handlers of 2 functions"]
