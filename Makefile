@@ -6,6 +6,10 @@ BIN := $(VENV)/bin
 DEPLOY := .venv-deploy
 SAM := SAM_CLI_TELEMETRY=0 $(DEPLOY)/bin/sam
 STAGE ?= dev
+COMPOSE := docker compose --file localstack/compose.yaml
+COMPOSE_STORES := TASKMILL_KAFKA_BROKERS=127.0.0.1:29092 TASKMILL_REDIS_URL=redis://127.0.0.1:26379/0 \
+	TASKMILL_POSTGRES_DSN=postgresql://taskmill_app@127.0.0.1:25432/taskmill \
+	TASKMILL_POSTGRES_OWNER_DSN=postgresql://taskmill_owner@127.0.0.1:25432/taskmill
 HOME_DIR := $(or $(TASKMILL_HOME),.taskmill)
 RESOLVE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header --no-annotate
@@ -19,8 +23,12 @@ help: ## explain the verbs
 demo: $(VENV)/.local ## show the main job: tasks go through the whole system, then everything stops
 	@$(BIN)/taskmill demo
 
-up: $(VENV)/.local ## start the whole system on this machine and stay (Ctrl-C stops it)
-	@$(BIN)/taskmill up
+up: $(VENV)/.local $(if $(filter compose,$(STACK)),containers) ## start the whole system on this machine and stay (Ctrl-C stops it); STACK=compose has the stores in containers
+	@$(if $(filter compose,$(STACK)),$(COMPOSE_STORES)) $(BIN)/taskmill up
+
+.PHONY: containers
+containers:
+	@$(COMPOSE) up --detach --wait
 
 test: $(VENV)/.dev ## run every test
 	@$(BIN)/pytest

@@ -1,0 +1,57 @@
+"""What stands beside the template, for the stages and for containers, fits it."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from taskmill_local.template.source import load_template
+
+ROOT = Path(__file__).parents[2]
+CONFIG = tomllib.loads((ROOT / "samconfig.toml").read_text())
+COMPOSE = yaml.safe_load((ROOT / "localstack/compose.yaml").read_text())
+MAKEFILE = (ROOT / "Makefile").read_text()
+STAGES = ["dev", "prod"]
+LAST_WITHOUT_AN_ACCOUNT = "localstack/localstack:4.14.0"
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_stage_sets_only_parameters_that_exist(stage):
+    declared = load_template(ROOT / "template.yaml")["Parameters"]
+    deploy = CONFIG[stage]["deploy"]["parameters"]
+    given = dict(one.split("=", maxsplit=1) for one in deploy["parameter_overrides"])
+    assert given.keys() <= declared.keys()
+    assert given["Stage"] == stage
+    assert deploy["stack_name"] == f"taskmill-{stage}"
+
+
+def test_nothing_is_deployed_unasked_or_without_a_stage():
+    assert "deploy" not in CONFIG["default"]
+    assert all(CONFIG[stage]["deploy"]["parameters"]["confirm_changeset"] for stage in STAGES)
+
+
+@pytest.mark.parametrize("name", COMPOSE["services"])
+def test_a_container_is_pinned_watched_and_closed_to_others(name):
+    service = COMPOSE["services"][name]
+    assert re.fullmatch(r"[a-z/]+:\d+\.\d+(\.\d+)?", service["image"])
+    assert service["healthcheck"]["test"]
+    assert all(port.startswith("127.0.0.1:") for port in service["ports"])
+
+
+def test_localstack_is_one_that_starts_without_an_account():
+    assert COMPOSE["services"]["localstack"]["image"] == LAST_WITHOUT_AN_ACCOUNT
+
+
+def test_the_local_platform_is_pointed_at_the_containers():
+    asked = set(re.findall(r"127\.0\.0\.1:(\d+)", MAKEFILE))
+    stores = ("kafka", "valkey", "postgres")
+    published = {COMPOSE["services"][name]["ports"][0].split(":")[1] for name in stores}
+    assert asked == published
+
+
+def test_the_broker_is_reached_where_it_says_that_it_is():
+    kafka = COMPOSE["services"]["kafka"]
+    port = kafka["ports"][0].split(":")[1]
+    assert f"127.0.0.1:{port}" in kafka["environment"]["KAFKA_ADVERTISED_LISTENERS"]
