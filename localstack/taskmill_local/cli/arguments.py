@@ -44,6 +44,13 @@ examples:
 """
 
 
+_COST: Final = """\
+examples:
+  taskmill cost --tasks-per-month 1000000
+  taskmill cost --tasks-per-month 500e6 --per-submit 100 --per-run 100 --task-milliseconds 5
+"""
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.exit(Exit.USAGE, f"{self.prog}: {message}. See `{self.prog} --help`.\n")
@@ -60,7 +67,7 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     words = root.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for add in (_up, _demo, _submit, _status, _list, _types, _logs, _migrate, _bench):
+    for add in (_up, _demo, _submit, _status, _list, _types, _logs, _migrate, _bench, _cost):
         add(words)
     return root
 
@@ -138,6 +145,38 @@ def _migrate(words: "_Words") -> None:
 def _bench(words: "_Words") -> None:
     one = _command(words, "bench", "measure a fresh system: drain rate, CPU, latency")
     one.add_argument("--json", action="store_true", help="print the figures as JSON")
+
+
+def _cost(words: "_Words") -> None:
+    one = _command(words, "cost", "estimate what a deployment costs", _COST)
+    one.add_argument(
+        "--tasks-per-month", type=_count, required=True, metavar="N", help="tasks a month; 5e6 too"
+    )
+    _add_number(one, "--payload-bytes", 1_000, "size of a payload")
+    _add_number(one, "--per-submit", 1, "tasks in a request; a batch takes 1,000 at most")
+    _add_number(one, "--per-run", 10, "tasks that an invocation behind Kafka gets on average")
+    _add_number(one, "--task-milliseconds", 20, "what a task lasts")
+    _add_number(one, "--types", 1, "task types")
+    one.add_argument("--keyed", action="store_true", help="every task has an idempotency key")
+    one.add_argument("--json", action="store_true", help="print the bill as JSON")
+
+
+def _add_number(one: argparse.ArgumentParser, name: str, default: int, about: str) -> None:
+    about = f"{about} ({default:,})"
+    one.add_argument(name, type=_positive, default=default, metavar="N", help=about)
+
+
+def _positive(text: str) -> int:
+    if (number := _count(text)) == 0:
+        raise ValueError(text)
+    return number
+
+
+def _count(text: str) -> int:
+    number = float(text)
+    if number < 0 or not number.is_integer():
+        raise ValueError(text)
+    return int(number)
 
 
 def _add_seconds(one: argparse.ArgumentParser, name: str, about: str) -> None:

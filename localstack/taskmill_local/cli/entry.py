@@ -106,6 +106,12 @@ def _bench(asked: argparse.Namespace) -> Exit:
     return Exit.DONE
 
 
+def _cost(asked: argparse.Namespace) -> Exit:
+    from taskmill_local.cli.bill import show_cost
+
+    return show_cost(asked)
+
+
 _COMMANDS: Final[Mapping[str, Command]] = {
     "up": _up,
     "demo": _demo,
@@ -115,5 +121,6 @@ _COMMANDS: Final[Mapping[str, Command]] = {
     "types": _types,
     "logs": _logs,
     "migrate": _migrate,
+    "cost": _cost,
     "bench": _bench,
 }

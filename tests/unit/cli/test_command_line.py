@@ -5,7 +5,7 @@ import pytest
 from taskmill_local.cli import main
 from taskmill_local.cli.arguments import parser
 
-COMMANDS = ("up", "demo", "submit", "status", "list", "types", "logs", "migrate")
+COMMANDS = ("up", "demo", "submit", "status", "list", "types", "logs", "migrate", "cost")
 
 
 @pytest.mark.parametrize("arguments", [["--help"], *([name, "--help"] for name in COMMANDS)])

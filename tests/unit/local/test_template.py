@@ -164,9 +164,8 @@ def test_only_the_branch_that_is_chosen_is_worked_out(tmp_path):
 
 
 def test_a_secret_is_known_by_its_name_alone(tmp_path):
-    secret = "Keys: {Type: AWS::SecretsManager::Secret}"
     gateway = GATEWAY.replace('!Sub "${Stage}:${AWS::Region}:${!raw}"', "!Ref Keys")
-    plan = read(tmp_path, gateway, secret)
+    plan = read(tmp_path, gateway, "Keys: {Type: AWS::SecretsManager::Secret}")
     assert plan.functions["Gateway"].environment["TASKMILL_SELF"] == "Keys"
 
 

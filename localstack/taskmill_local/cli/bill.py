@@ -1,0 +1,63 @@
+"""`taskmill cost`: what a deployment costs, standing still and for so many tasks."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Final
+
+from taskmill_local.cli.exits import Exit
+from taskmill_local.cost import Bill, Line, bill
+from taskmill_local.prices import AS_OF, REGION, Load
+
+_CAVEAT: Final = (
+    f"List prices of {REGION}, {AS_OF}, without tax, transfer and discounts,\n"
+    "for what template.yaml makes by default.\n"
+    "A model, never compared with a bill: read it as a size.\n"
+)
+
+
+def show_cost(asked: argparse.Namespace) -> Exit:
+    load = Load(
+        tasks=asked.tasks_per_month,
+        payload_bytes=asked.payload_bytes,
+        tasks_per_submit=asked.per_submit,
+        tasks_per_run=asked.per_run,
+        task_milliseconds=asked.task_milliseconds,
+        types=asked.types,
+        is_keyed=asked.keyed,
+    )
+    told = bill(load)
+    sys.stdout.write(f"{json.dumps(_as_json(told))}\n" if asked.json else "".join(_lines(told)))
+    return Exit.DONE
+
+
+def _lines(told: Bill) -> Iterator[str]:
+    yield "standing still, a month\n"
+    yield from map(_line, told.standing)
+    yield _sum("", told.standing_usd)
+    yield f"\n{told.tasks:,} tasks\n"
+    yield from map(_line, told.running)
+    yield _sum(f"{told.usd_per_million:,.2f} per million tasks", told.running_usd)
+    yield f"\n{'together':<16}{told.standing_usd + told.running_usd:>12,.2f} USD a month\n"
+    yield f"\n{_CAVEAT}"
+
+
+def _line(line: Line) -> str:
+    return f"  {line.what:<14}{line.usd:>12,.2f}  {line.why}\n"
+
+
+def _sum(about: str, usd: float) -> str:
+    return f"  {'':<14}{usd:>12,.2f}  {about}".rstrip() + "\n"
+
+
+def _as_json(told: Bill) -> dict[str, object]:
+    return {
+        "region": REGION,
+        "as_of": AS_OF,
+        **asdict(told),
+        "standing_usd": told.standing_usd,
+        "running_usd": told.running_usd,
+        "usd_per_million": told.usd_per_million,
+    }
