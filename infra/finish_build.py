@@ -2,12 +2,16 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 LAYER = "TaskmillLayer"
 PYTHON = "python3.13"  # bytecode belongs to one version: that of the runtime
-LARGEST_MIB = 250  # what Lambda unpacks at most, layer and function together
+LARGEST_KIB = 250 * 1024  # layer and function together
+# Where an ELF file names its machine.
+_MACHINE_AT = slice(18, 20)
+_AARCH64 = b"\xb7\x00"
 # What tools need and a function never reads.
 IDLE = ("*.pyi", "py.typed", "requirements.txt", "function.yaml", "*.dist-info/sboms/*")
 
@@ -19,6 +23,16 @@ def strays(bundle: Path, root: Path) -> list[str]:
     if len(homes) != 1:
         return [f"the handlers of {len(homes)} functions"]
     return [str(path) for path in files if path.parent not in homes or not (root / path).is_file()]
+
+
+def foreign(folder: Path) -> list[str]:
+    """Return the libraries that were not built for arm64."""
+    libraries = (path for path in folder.rglob("*.so*") if path.is_file())
+    return [
+        str(path.relative_to(folder))
+        for path in libraries
+        if path.read_bytes()[_MACHINE_AT] != _AARCH64
+    ]
 
 
 def strip(folder: Path) -> None:
@@ -33,25 +47,30 @@ def compile_all(folder: Path) -> None:
     subprocess.run([PYTHON, "-m", "compileall", "-q", "-f", *mode, str(folder)], check=True)  # noqa: S603 - our own words
 
 
-def mebibytes(folder: Path) -> float:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 2**20
+def kibibytes(folder: Path) -> float:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1024
+
+
+def complaints(build: Path, bundles: list[Path]) -> Iterator[str]:
+    for bundle in bundles:
+        if strange := strays(bundle, ROOT):
+            yield f"{bundle.name} holds more than its own code: {', '.join(strange)}"
+    if others := foreign(build / LAYER):
+        yield f"{LAYER} is not built for arm64: {', '.join(others)}"
+    if kibibytes(build / LAYER) > LARGEST_KIB:
+        yield f"{LAYER} is larger than the {LARGEST_KIB:,} KiB that Lambda unpacks"
 
 
 def main() -> int:
     build = Path(sys.argv[1])
     bundles = sorted(path.parent for path in build.glob("*/functions"))
-    found = {bundle.name: strays(bundle, ROOT) for bundle in bundles}
+    found = list(complaints(build, bundles))
     for folder in (build / LAYER, *bundles):
         strip(folder)
         compile_all(folder)
-        print(f"{folder.name:<20} {mebibytes(folder):7.2f} MiB")
-    for name, strange in found.items():
-        if strange:
-            print(f"the bundle of {name} holds more than its own code: {', '.join(strange)}")
-    is_too_large = mebibytes(build / LAYER) > LARGEST_MIB
-    if is_too_large:
-        print(f"the layer is larger than the {LARGEST_MIB} MiB that Lambda unpacks")
-    return int(is_too_large or any(found.values()))
+        print(f"{folder.name:<16}{kibibytes(folder):>10,.0f} KiB")
+    print("\n".join(found), end="\n" if found else "")
+    return int(bool(found))
 
 
 if __name__ == "__main__":

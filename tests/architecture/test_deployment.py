@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from infra.check_template import expanded
 from taskmill_local.template.source import load_template
 
 ROOT = Path(__file__).parents[2]
@@ -14,6 +15,7 @@ CONFIG = tomllib.loads((ROOT / "samconfig.toml").read_text())
 COMPOSE = yaml.safe_load((ROOT / "localstack/compose.yaml").read_text())
 MAKEFILE = (ROOT / "Makefile").read_text()
 STAGES = ["dev", "prod"]
+LEFT_TO_OTHERS = 100  # Lambda keeps so many of an account from being reserved
 LAST_WITHOUT_AN_ACCOUNT = "localstack/localstack:4.14.0"
 
 
@@ -25,6 +27,15 @@ def test_a_stage_sets_only_parameters_that_exist(stage):
     assert given.keys() <= declared.keys()
     assert given["Stage"] == stage
     assert deploy["stack_name"] == f"taskmill-{stage}"
+
+
+def test_the_readme_says_how_many_executions_an_account_must_have_free():
+    reserved = sum(
+        function["ReservedConcurrentExecutions"]
+        for _, function in expanded().of("AWS::Lambda::Function")
+    )
+    (told,) = re.findall(r"(\d+) free concurrent executions", (ROOT / "README.md").read_text())
+    assert int(told) == reserved + LEFT_TO_OTHERS
 
 
 def test_nothing_is_deployed_unasked_or_without_a_stage():

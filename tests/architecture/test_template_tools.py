@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.finish_build import strays
+from infra.finish_build import foreign, strays
 
 ROOT = Path(__file__).parents[2]
 TOOLS = ROOT / ".venv-deploy/bin"
@@ -80,3 +80,9 @@ def test_a_file_that_no_folder_holds_is_a_stray(bundle):
 def test_the_code_of_another_function_is_a_stray(bundle):
     shutil.copytree(ROOT / "functions/recorder", bundle / "functions/recorder")
     assert strays(bundle, ROOT) == ["the handlers of 2 functions"]
+
+
+@pytest.mark.parametrize(("machine", "found"), [(b"\xb7\x00", []), (b"\x3e\x00", ["a.so.1"])])
+def test_a_library_for_another_machine_is_found(tmp_path, machine, found):
+    (tmp_path / "a.so.1").write_bytes(b"\x7fELF".ljust(18, b"\0") + machine)
+    assert foreign(tmp_path) == found
