@@ -1,5 +1,6 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -10,6 +11,9 @@ COMPOSE := docker compose --file localstack/compose.yaml
 COMPOSE_STORES := TASKMILL_KAFKA_BROKERS=127.0.0.1:29092 TASKMILL_REDIS_URL=redis://127.0.0.1:26379/0 \
 	TASKMILL_POSTGRES_DSN=postgresql://taskmill_app@127.0.0.1:25432/taskmill \
 	TASKMILL_POSTGRES_OWNER_DSN=postgresql://taskmill_owner@127.0.0.1:25432/taskmill
+# The locks name everything: nothing is resolved, and a dot for each package is the progress.
+INSTALL = -m pip install --disable-pip-version-check --progress-bar off --require-hashes --no-deps
+DOTS := | awk '/^(Collecting|Installing)/ {printf "."; fflush()} END {print ""}'
 HOME_DIR := $(or $(TASKMILL_HOME),.taskmill)
 RESOLVE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header --no-annotate
@@ -74,18 +78,18 @@ $(VENV)/bin/python:
 
 $(VENV)/.local: $(VENV)/bin/python requirements.lock pyproject.toml localstack/taskmill_local/stores/jars.lock
 	@echo "installing what the local system needs (the first time this downloads about 300 MB) …"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python $(INSTALL) -r requirements.lock $(DOTS)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
 	@$(BIN)/python -m taskmill_local.stores.jars install
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.local requirements-dev.lock
 	@echo "installing what the tests need …"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@$(BIN)/python $(INSTALL) -r requirements-dev.lock $(DOTS)
 	@touch $@
 
 $(DEPLOY)/.ready: requirements-deploy.lock $(VENV)/bin/python
 	@echo "installing what building and deploying need (about 350 MB) …"
 	@$(PYTHON) -m venv $(DEPLOY)
-	@$(DEPLOY)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-deploy.lock
+	@$(DEPLOY)/bin/python $(INSTALL) -r requirements-deploy.lock $(DOTS)
 	@touch $@
