@@ -41,3 +41,6 @@ def _bury(arrivals: list[Arrival], context: Any) -> set[Position]:
         remaining=lambda: timedelta(milliseconds=context.get_remaining_time_in_millis()),
     )
     return execute(arrivals, lambda envelope: UnknownType(envelope.type), shop)
+
+
+bootstrap.at_init(bootstrap.worker)

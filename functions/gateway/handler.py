@@ -8,8 +8,10 @@ from typing import Any, TypeAlias
 
 import msgspec
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response, content_types
+from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 from msgspec import Raw
 
+from functions.gateway.keys import refusal
 from functions.gateway.listing import page_as_json, read_filter
 from functions.gateway.presenter import task_as_json, type_as_json
 from functions.gateway.problem import Problem, unavailable, unprocessable
@@ -29,7 +31,8 @@ _log = logging.getLogger("taskmill.gateway")
 def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     bootstrap.log("gateway")
     request_id = event["requestContext"]["requestId"]
-    answer = app.resolve(event, context)
+    refused = refusal(APIGatewayProxyEventV2(event), bootstrap.api_keys())
+    answer = app.resolve(event, context) if refused is None else _turn_away(refused)
     return answer | {"headers": (answer.get("headers") or {}) | {"X-Request-Id": request_id}}
 
 
@@ -126,6 +129,7 @@ def get_readiness() -> Answer:
     return _tell(Told(HTTPStatus.OK, {"status": "ready"}))
 
 
+_PROBLEM_JSON = "application/problem+json"
 _NOBODY = TaskId("00000000-0000-7000-8000-000000000000")
 
 
@@ -156,10 +160,22 @@ def _tell_problem(problem: Problem) -> Answer:
     if problem.retry_after_seconds is not None:
         jitter = random.randint(0, 1)  # noqa: S311 - it only spreads repeats
         headers["Retry-After"] = str(problem.retry_after_seconds + jitter)
-    return Response(
-        problem.status, "application/problem+json", _as_text(problem.as_json()), headers=headers
-    )
+    return Response(problem.status, _PROBLEM_JSON, _as_text(problem.as_json()), headers=headers)
+
+
+def _turn_away(refused: Problem) -> dict[str, Any]:
+    """Answer before any route is looked for: who has no key learns nothing about routes."""
+    return {
+        "statusCode": int(refused.status),
+        "headers": {"Content-Type": _PROBLEM_JSON, "WWW-Authenticate": "Bearer"},
+        "body": _as_text(refused.as_json()),
+        "isBase64Encoded": False,
+    }
 
 
 def _as_text(body: dict[str, Any]) -> str:
     return msgspec.json.encode(body).decode()
+
+
+bootstrap.at_init(bootstrap.api_keys)
+bootstrap.at_init(bootstrap.gateway)

@@ -11,3 +11,6 @@ def lambda_handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
     bootstrap.log("recorder")
     record(records_of(event), bootstrap.ledger())
     return failures(())
+
+
+bootstrap.at_init(bootstrap.ledger)

@@ -34,3 +34,6 @@ def _tick(log: logging.Logger) -> tuple[int, timedelta]:
         log.warning("tick failed", extra={"store": error.store, "why": error.why})
         return 0, WHEN_A_STORE_IS_AWAY
     return done, TICK
+
+
+bootstrap.at_init(bootstrap.scheduler)

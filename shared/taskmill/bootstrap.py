@@ -8,10 +8,12 @@ that it uses.
 import logging
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 
+from taskmill.adapters.api_keys import ApiKeys
 from taskmill.domain.task import Millis
 from taskmill.ports import (
     Admission,
@@ -60,6 +62,15 @@ def log(service: str) -> logging.Logger:
     return layer
 
 
+def at_init(build: Callable[[], object]) -> None:
+    """Build while the platform starts the process: what is wrong is refused then.
+
+    Elsewhere, as in tests and tools, importing a handler reads nothing.
+    """
+    if "AWS_LAMBDA_RUNTIME_API" in os.environ:
+        build()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatewayServices:
     admission: Admission
@@ -79,13 +90,13 @@ def gateway() -> GatewayServices:
     from taskmill.adapters.redis.session import Session
     from taskmill.adapters.redis.waiters import RedisWaiters
 
-    settings = Settings.from_env(os.environ, needs=("kafka_brokers", "redis_url", "postgres_dsn"))
-    session = Session(settings.redis_url)
+    settings = Settings.from_env(os.environ, needs=("kafka", "redis", "postgres"))
+    session = Session(settings.redis)
     return GatewayServices(
         admission=RedisAdmission(session, shards=settings.shards),
         records=RedisRecords(session, shards=settings.shards),
-        bus=KafkaBus(settings.kafka_brokers),
-        log_ends=KafkaLogEnds(settings.kafka_brokers),
+        bus=KafkaBus(settings.kafka),
+        log_ends=KafkaLogEnds(settings.kafka),
         catalogue=catalogue(),
         waiters=RedisWaiters(
             session, places=settings.waiting_places, new_word=lambda: entropy().hex()
@@ -94,13 +105,21 @@ def gateway() -> GatewayServices:
 
 
 @cache
+def api_keys() -> ApiKeys | None:
+    """Return the keys that open the gateway; None lets everybody in, on a machine of one's own."""
+    needs = ("kafka", "redis", "postgres", "api_keys")  # whether it is, the stores' places tell
+    read = Settings.from_env(os.environ, needs=needs).read_api_keys
+    return None if read is None else ApiKeys(read)
+
+
+@cache
 def ledger_rows() -> LedgerRows:
     """Open the ledger for reading; apart, because most requests never need it."""
     from taskmill.adapters.postgres.connection import Database
     from taskmill.adapters.postgres.rows import PostgresRows
 
-    settings = Settings.from_env(os.environ, needs=("postgres_dsn",))
-    return PostgresRows(Database(settings.postgres_dsn))
+    settings = Settings.from_env(os.environ, needs=("postgres",))
+    return PostgresRows(Database(settings.postgres))
 
 
 @cache
@@ -124,10 +143,10 @@ def worker() -> WorkerServices:
     from taskmill.adapters.redis.leases import RedisLeases
     from taskmill.adapters.redis.session import Session
 
-    settings = Settings.from_env(os.environ, needs=("kafka_brokers", "redis_url"))
+    settings = Settings.from_env(os.environ, needs=("kafka", "redis"))
     return WorkerServices(
-        leases=RedisLeases(Session(settings.redis_url), shards=settings.shards),
-        bus=KafkaBus(settings.kafka_brokers),
+        leases=RedisLeases(Session(settings.redis), shards=settings.shards),
+        bus=KafkaBus(settings.kafka),
         crew=ThreadCrew(),
     )
 
@@ -137,8 +156,8 @@ def admission() -> Admission:
     from taskmill.adapters.redis.admission import RedisAdmission
     from taskmill.adapters.redis.session import Session
 
-    settings = Settings.from_env(os.environ, needs=("redis_url",))
-    return RedisAdmission(Session(settings.redis_url), shards=settings.shards)
+    settings = Settings.from_env(os.environ, needs=("redis",))
+    return RedisAdmission(Session(settings.redis), shards=settings.shards)
 
 
 @cache
@@ -146,8 +165,8 @@ def ledger() -> Ledger:
     from taskmill.adapters.postgres.connection import Database
     from taskmill.adapters.postgres.ledger import PostgresLedger
 
-    settings = Settings.from_env(os.environ, needs=("postgres_dsn",))
-    return PostgresLedger(Database(settings.postgres_dsn))
+    settings = Settings.from_env(os.environ, needs=("postgres",))
+    return PostgresLedger(Database(settings.postgres))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,8 +181,8 @@ def scheduler() -> SchedulerServices:
     from taskmill.adapters.redis.admission import RedisDueSet
     from taskmill.adapters.redis.session import Session
 
-    settings = Settings.from_env(os.environ, needs=("kafka_brokers", "redis_url"))
+    settings = Settings.from_env(os.environ, needs=("kafka", "redis"))
     return SchedulerServices(
-        due=RedisDueSet(Session(settings.redis_url), shards=settings.shards),
-        bus=KafkaBus(settings.kafka_brokers),
+        due=RedisDueSet(Session(settings.redis), shards=settings.shards),
+        bus=KafkaBus(settings.kafka),
     )

@@ -1,43 +1,216 @@
-"""The environment, read once; complaints all at once."""
+"""The environment, and the secrets that it names, read once; complaints all at once."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Self
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Protocol, Self, TypeVar
 
+from taskmill.adapters import secrets
+from taskmill.adapters.access import (
+    Access,
+    Credentials,
+    KafkaAccess,
+    PostgresAccess,
+    RedisAccess,
+    Way,
+)
 from taskmill.domain.errors import SettingsInvalid
 
 _PREFIX = "TASKMILL_"
+_ADDRESSES = {"KAFKA": "KAFKA_BROKERS", "REDIS": "REDIS_URL", "POSTGRES": "POSTGRES_DSN"}
+_SCHEMES = {"KAFKA": "", "REDIS": "rediss://", "POSTGRES": "postgresql://"}
+
+W = TypeVar("W", bound=Way)
+
+
+class ReadByName(Protocol):
+    def __call__(self, name: str, *, fresh: bool = False) -> str: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vault:
+    """Where secrets and parameters are read by their names."""
+
+    secret: ReadByName = secrets.read_secret
+    parameter: ReadByName = secrets.read_parameter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    kafka_brokers: str
-    redis_url: str
-    postgres_dsn: str
+    kafka: Access[KafkaAccess]
+    redis: Access[RedisAccess]
+    postgres: Access[PostgresAccess]
+    read_api_keys: Callable[[], str] | None
+    """Gives the hashes of the API keys; None leaves the gateway open."""
+
     shards: int
     waiting_places: int
     """How many requests of the gateway may wait for a task's end at a time."""
 
     @classmethod
-    def from_env(cls, env: Mapping[str, str], *, needs: tuple[str, ...]) -> Self:
-        """Read the settings, or name everything that is missing or wrong."""
-        given = {name: env.get(f"{_PREFIX}{name.upper()}", "") for name in cls.__slots__}
-        complaints = [f"{_PREFIX}{name.upper()} is missing" for name in needs if not given[name]]
-        shards = _whole("shards", given["shards"] or "64", complaints)
-        places = _whole("waiting_places", given["waiting_places"] or "0", complaints)
+    def from_env(
+        cls, env: Mapping[str, str], *, needs: tuple[str, ...], vault: Vault | None = None
+    ) -> Self:
+        """Read the settings, or name everything that is missing or wrong.
+
+        What is not among the *needs* ("kafka", "redis", "postgres", "api_keys") is not read.
+        """
+        reading = _Reading(env, needs, vault or Vault())
+        settings = cls(
+            kafka=reading.access("KAFKA", _kafka),
+            redis=reading.access("REDIS", _redis),
+            postgres=reading.access("POSTGRES", _postgres),
+            read_api_keys=reading.api_keys(),
+            shards=reading.whole("SHARDS", "64"),
+            waiting_places=reading.whole("WAITING_PLACES", "0"),
+        )
+        if reading.complaints:
+            raise SettingsInvalid("; ".join(reading.complaints))
+        return settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Told:
+    """What the environment and its secrets tell about one store."""
+
+    address: str = ""
+    credentials: Credentials = field(default_factory=Credentials)
+    security: str = ""
+    ca_file: str = ""
+
+
+def _kafka(told: _Told) -> KafkaAccess:
+    return KafkaAccess(
+        brokers=told.address,
+        security=told.security or "PLAINTEXT",
+        credentials=told.credentials,
+        ca_file=told.ca_file,
+    )
+
+
+def _redis(told: _Told) -> RedisAccess:
+    return RedisAccess(url=told.address, credentials=told.credentials, ca_file=told.ca_file)
+
+
+def _postgres(told: _Told) -> PostgresAccess:
+    return PostgresAccess(dsn=told.address, credentials=told.credentials, ca_file=told.ca_file)
+
+
+class _Reading:
+    """One reading of the environment, which goes on after a complaint."""
+
+    def __init__(self, env: Mapping[str, str], needs: tuple[str, ...], vault: Vault) -> None:
+        self.complaints: list[str] = []
+        self._env = env
+        self._needs = needs
+        self._vault = vault
+        self._away: list[str] = []
+
+    def access(self, store: str, make: Callable[[_Told], W]) -> Access[W]:
+        if store.lower() not in self._needs:
+            return Access(make(_Told()))
+        read = partial(self._read, store, make)
+        try:
+            way = read()
+        except SettingsInvalid as error:
+            self.complaints.append(str(error))
+            return Access(make(_Told()))
+        if not way.is_local:
+            self._away.append(_PREFIX + _ADDRESSES[store])
+        return Access(way, partial(read, fresh=True))
+
+    def api_keys(self) -> Callable[[], str] | None:
+        if "api_keys" not in self._needs:
+            return None
+        if self._given("API_KEYS_SECRET"):
+            return partial(self._named, "API_KEYS_SECRET", self._vault.secret, fresh=True)
+        if self._given("OPEN") != "1":
+            self.complaints.append(
+                f"{_PREFIX}API_KEYS_SECRET is missing: without keys the gateway does not start"
+            )
+        elif _is_deployed(self._env):
+            self.complaints.append(
+                f"{_PREFIX}OPEN is for the local runtime only: set {_PREFIX}API_KEYS_SECRET"
+            )
+        elif self._away:
+            self.complaints.append(
+                f"{_PREFIX}OPEN is for stores on this machine only, and {', '.join(self._away)} "
+                f"leads elsewhere: set {_PREFIX}API_KEYS_SECRET"
+            )
+        return None
+
+    def whole(self, name: str, default: str) -> int:
+        text = self._given(name) or default
+        if not (text.isascii() and text.isdecimal()):
+            self.complaints.append(f"{_PREFIX}{name} must be a whole number, not {text!r}")
+            return 0
+        return int(text)
+
+    def _read(self, store: str, make: Callable[[_Told], W], *, fresh: bool = False) -> W:
+        try:
+            way = make(self._tell(store, fresh=fresh))
+            complaints = list(way.complaints())
+        except ValueError:  # of brackets that open and never close
+            complaints = [f"{_PREFIX}{_ADDRESSES[store]} cannot be understood"]
         if complaints:
             raise SettingsInvalid("; ".join(complaints))
-        return cls(
-            kafka_brokers=given["kafka_brokers"],
-            redis_url=given["redis_url"],
-            postgres_dsn=given["postgres_dsn"],
-            shards=shards,
-            waiting_places=places,
+        return way
+
+    def _tell(self, store: str, *, fresh: bool) -> _Told:
+        secret = _fields(self._named(f"{store}_SECRET", self._vault.secret, fresh=fresh), store)
+        address = self._address(_ADDRESSES[store], fresh=fresh)
+        address = address or secret.get("address") or _composed(store, secret)
+        if not address:
+            raise SettingsInvalid(f"{_PREFIX}{_ADDRESSES[store]} is missing")
+        return _Told(
+            address=address,
+            credentials=Credentials(
+                username=secret.get("username", ""), password=secret.get("password", "")
+            ),
+            security=self._given(f"{store}_SECURITY"),
+            ca_file=self._given(f"{store}_CA_FILE"),
         )
 
+    def _address(self, setting: str, *, fresh: bool) -> str:
+        if plain := self._given(setting):
+            if self._given(f"{setting}_PARAMETER"):
+                both = f"{_PREFIX}{setting} and {_PREFIX}{setting}_PARAMETER"
+                raise SettingsInvalid(f"{both} tell the same: set one of them")
+            return plain
+        return self._named(f"{setting}_PARAMETER", self._vault.parameter, fresh=fresh)
 
-def _whole(name: str, text: str, complaints: list[str]) -> int:
-    if not (text.isascii() and text.isdecimal()):
-        complaints.append(f"{_PREFIX}{name.upper()} must be a whole number, not {text!r}")
-        return 0
-    return int(text)
+    def _named(self, setting: str, read: ReadByName, *, fresh: bool) -> str:
+        """Read the text whose name *setting* tells; nothing where it tells none."""
+        name = self._given(setting)
+        try:
+            return read(name, fresh=fresh) if name else ""
+        except SettingsInvalid as error:
+            raise SettingsInvalid(f"{_PREFIX}{setting}: {error}") from error
+
+    def _given(self, name: str) -> str:
+        return self._env.get(_PREFIX + name, "")
+
+
+def _fields(text: str, store: str) -> dict[str, str]:
+    """Read a secret: an address as it is, or an object as AWS writes and rotates them."""
+    if not text.lstrip().startswith("{"):
+        return {"address": text.strip()}
+    try:
+        return {name: str(value) for name, value in json.loads(text).items()}
+    except ValueError:
+        # Without the cause: its words may hold a part of the secret.
+        raise SettingsInvalid(f"the secret of {_PREFIX}{store}_SECRET is no JSON object") from None
+
+
+def _composed(store: str, secret: Mapping[str, str]) -> str:
+    if "host" not in secret:
+        return ""
+    port = f":{secret['port']}" if "port" in secret else ""
+    path = f"/{secret['dbname']}" if "dbname" in secret else ""
+    return _SCHEMES[store] + secret["host"] + port + path
+
+
+def _is_deployed(env: Mapping[str, str]) -> bool:
+    """Look for what the real platform always sets, and no template can take away."""
+    return "AWS_SESSION_TOKEN" in env or env.get("LAMBDA_TASK_ROOT") == "/var/task"

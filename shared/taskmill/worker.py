@@ -97,6 +97,7 @@ def serve(
         raise TypeError(
             "perform is an async function, which this version cannot run: make it a plain one"
         )
+    bootstrap.at_init(bootstrap.worker)
     return Worker(
         payload_type=payload_type,
         perform=perform,

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from taskmill import bootstrap
+from taskmill.adapters.api_keys import ApiKeys
 from taskmill.adapters.catalogue import AssembledCatalogue
 from taskmill.adapters.memory.admission import MemoryAdmission, MemoryDueSet
 from taskmill.adapters.memory.crew import InlineCrew
@@ -91,6 +92,7 @@ class Stage:
     ledger: MemoryLedger = field(default_factory=MemoryLedger)
     places: Places = field(default_factory=Places)
     crew: Crew = field(default_factory=InlineCrew)
+    api_keys: ApiKeys | None = None
 
     def __post_init__(self) -> None:
         self.hot = MemoryHot(self.clock)
@@ -120,6 +122,7 @@ class Stage:
             "pause": self.clock.pause,
             "log": lambda _service: logging.getLogger("taskmill"),
             "gateway": self._gateway,
+            "api_keys": lambda: self.api_keys,
             "ledger_rows": lambda: self.ledger,
             "ledger": lambda: self.ledger,
             "admission": lambda: MemoryAdmission(self.hot),

@@ -8,6 +8,8 @@ from typing import Any
 from kafka import KafkaProducer
 from kafka.errors import KafkaError
 
+from taskmill.adapters.access import Access, KafkaAccess
+from taskmill.adapters.kafka.client import client_settings, is_refusal, why
 from taskmill.domain import topics, wire
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.facts import Fact
@@ -26,8 +28,9 @@ class KafkaBus:
     An idempotent producer that failed or timed out once may stay stuck for good.
     """
 
-    def __init__(self, brokers: str) -> None:
-        self._brokers = brokers
+    def __init__(self, access: Access[KafkaAccess] | str) -> None:
+        """Take what opens Kafka, or the addresses of brokers that anybody may speak to."""
+        self._access = Access(KafkaAccess(brokers=access)) if isinstance(access, str) else access
         self._producer: Any = None
         self._unacknowledged: list[Any] = []
         self._turn = count()
@@ -82,25 +85,30 @@ class KafkaBus:
 
     def _failed(self, error: Exception) -> StoreUnavailable:
         self.close()
-        return StoreUnavailable(STORE, str(error) or type(error).__name__)
+        return StoreUnavailable(STORE, why(error))
 
     def _connected(self) -> Any:
         if self._producer is None:
-            in_ms = int(SECONDS_TO_PUBLISH * 1000)
-            self._producer = KafkaProducer(
-                bootstrap_servers=self._brokers,
-                api_version=API_VERSION,
-                acks="all",
-                enable_idempotence=True,
-                linger_ms=0,
-                batch_size=1_000_000,
-                max_request_size=2 * 1024 * 1024,
-                max_block_ms=in_ms - 1000,
-                request_timeout_ms=in_ms - 1000,
-                delivery_timeout_ms=in_ms,
-                connections_max_idle_ms=60_000,
-            )
-            # The first look-up of a topic follows the one that found the brokers, and would wait
-            # a back-off of 100 ms that no public setting reaches.
-            self._producer._metadata.config["retry_backoff_ms"] = 5  # noqa: SLF001 - as said above
+            self._producer = self._access.open(_make_producer, is_refusal)
         return self._producer
+
+
+def _make_producer(access: KafkaAccess) -> Any:
+    in_ms = int(SECONDS_TO_PUBLISH * 1000)
+    producer = KafkaProducer(
+        **client_settings(access),
+        api_version=API_VERSION,
+        acks="all",
+        enable_idempotence=True,
+        linger_ms=0,
+        batch_size=1_000_000,
+        max_request_size=2 * 1024 * 1024,
+        max_block_ms=in_ms - 1000,
+        request_timeout_ms=in_ms - 1000,
+        delivery_timeout_ms=in_ms,
+        connections_max_idle_ms=60_000,
+    )
+    # The first look-up of a topic follows the one that found the brokers, and would wait
+    # a back-off of 100 ms that no public setting reaches.
+    producer._metadata.config["retry_backoff_ms"] = 5  # noqa: SLF001 - as said above
+    return producer

@@ -6,7 +6,9 @@ from typing import Any
 from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError
 
+from taskmill.adapters.access import Access, KafkaAccess
 from taskmill.adapters.kafka.bus import API_VERSION, STORE
+from taskmill.adapters.kafka.client import client_settings, is_refusal, why
 from taskmill.domain import topics
 from taskmill.domain.errors import StoreUnavailable
 
@@ -14,8 +16,9 @@ _MS_TO_ANSWER = 4000
 
 
 class KafkaLogEnds:
-    def __init__(self, brokers: str) -> None:
-        self._brokers = brokers
+    def __init__(self, access: Access[KafkaAccess] | str) -> None:
+        """Take what opens Kafka, or the addresses of brokers that anybody may speak to."""
+        self._access = Access(KafkaAccess(brokers=access)) if isinstance(access, str) else access
         self._consumer: Any = None
 
     def ends(self) -> Mapping[tuple[str, int], int]:
@@ -24,7 +27,7 @@ class KafkaLogEnds:
             return self._ask()
         except (KafkaError, OSError) as error:
             self.close()
-            raise StoreUnavailable(STORE, str(error) or type(error).__name__) from error
+            raise StoreUnavailable(STORE, why(error)) from error
 
     def close(self) -> None:
         consumer, self._consumer = self._consumer, None
@@ -33,12 +36,7 @@ class KafkaLogEnds:
 
     def _ask(self) -> Mapping[tuple[str, int], int]:
         if self._consumer is None:
-            self._consumer = KafkaConsumer(
-                bootstrap_servers=self._brokers,
-                api_version=API_VERSION,
-                group_id=None,
-                request_timeout_ms=_MS_TO_ANSWER,
-            )
+            self._consumer = self._access.open(_make_consumer, is_refusal)
             # Asking for partitions waits without an end for a broker that is away; this does not.
             self._consumer.end_offsets([TopicPartition(topics.PENDING, 0)])
         places = [
@@ -48,3 +46,12 @@ class KafkaLogEnds:
         ]
         found = self._consumer.end_offsets(places)
         return {(place.topic, place.partition): end for place, end in found.items()}
+
+
+def _make_consumer(access: KafkaAccess) -> Any:
+    return KafkaConsumer(
+        **client_settings(access),
+        api_version=API_VERSION,
+        group_id=None,
+        request_timeout_ms=_MS_TO_ANSWER,
+    )

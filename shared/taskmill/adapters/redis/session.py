@@ -7,9 +7,11 @@ from typing import Any, TypeAlias
 
 from hiredis import pack_command
 from redis import Redis
-from redis.connection import ConnectionInterface
-from redis.exceptions import NoScriptError, RedisError, ResponseError
+from redis.connection import ConnectionInterface, ConnectionPool
+from redis.exceptions import AuthenticationError, NoScriptError, RedisError, ResponseError
 
+from taskmill.adapters import tls
+from taskmill.adapters.access import Access, RedisAccess
 from taskmill.adapters.redis.scripts import Script
 from taskmill.domain.errors import StoreUnavailable
 
@@ -29,14 +31,9 @@ class Session:
     so that a restarted server is never taken for the one that was asked before.
     """
 
-    def __init__(self, url: str) -> None:
-        self._pool = Redis.from_url(
-            url,
-            socket_connect_timeout=SECONDS_TO_CONNECT,
-            socket_timeout=SECONDS_TO_ANSWER,
-            retry=None,
-            protocol=2,
-        ).connection_pool
+    def __init__(self, access: Access[RedisAccess] | str) -> None:
+        """Take what opens Redis, or its plain URL."""
+        self._access = Access(RedisAccess(url=access)) if isinstance(access, str) else access
         self._lock = Lock()
         self._connection: ConnectionInterface | None = None
         self._run_id = b""
@@ -82,14 +79,15 @@ class Session:
     def _connected(self) -> Iterator[ConnectionInterface]:
         try:
             if self._connection is None:
-                self._connection = self._connect()
+                self._connection = self._access.open(self._connect, _is_refusal)
             yield self._connection
         except (RedisError, OSError) as error:
             self._drop()
-            raise StoreUnavailable(STORE, str(error)) from error
+            reason = tls.why(error, setting="TASKMILL_REDIS_CA_FILE")
+            raise StoreUnavailable(STORE, reason) from error
 
-    def _connect(self) -> ConnectionInterface:
-        connection = self._pool.make_connection()
+    def _connect(self, access: RedisAccess) -> ConnectionInterface:
+        connection = _pool(access).make_connection()
         connection.connect()
         server = _exchange(connection, [("INFO", "server")])[0]
         if isinstance(server, ResponseError):
@@ -105,6 +103,29 @@ class Session:
         if self._connection is not None:
             self._connection.disconnect()
             self._connection = None
+
+
+def _pool(access: RedisAccess) -> ConnectionPool:
+    options: dict[str, Any] = {}
+    if access.credentials.password:
+        options["username"] = access.credentials.username or None
+        options["password"] = access.credentials.password
+    if access.url.startswith("rediss://"):
+        options["ssl_cert_reqs"] = "required"
+        options["ssl_check_hostname"] = True
+        options["ssl_ca_certs"] = access.ca_file or None
+    return Redis.from_url(
+        access.url,
+        socket_connect_timeout=SECONDS_TO_CONNECT,
+        socket_timeout=SECONDS_TO_ANSWER,
+        retry=None,
+        protocol=2,
+        **options,
+    ).connection_pool
+
+
+def _is_refusal(error: Exception) -> bool:
+    return isinstance(error, AuthenticationError)
 
 
 def _exchange(connection: ConnectionInterface, commands: Sequence[tuple[Word, ...]]) -> list[Any]:

@@ -1,0 +1,28 @@
+"""Lets in who brings a key; the answer to others does not tell what was wrong with theirs."""
+
+from http import HTTPStatus
+
+from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
+
+from functions.gateway.problem import Problem
+from taskmill.adapters.api_keys import ApiKeys
+
+_OPEN_TO_ALL = "/healthz"
+_REFUSED = Problem(
+    HTTPStatus.UNAUTHORIZED,
+    "unauthorized",
+    "send an API key: Authorization: Bearer <key>, or X-Api-Key: <key>",
+)
+
+
+def refusal(event: APIGatewayProxyEventV2, keys: ApiKeys | None) -> Problem | None:
+    if keys is None or event.path == _OPEN_TO_ALL:
+        return None
+    # A key in a URL has been written to logs on its way: it is taken for stolen.
+    is_exposed = any(map(keys.know, event.query_string_parameters.values()))
+    return _REFUSED if is_exposed or not keys.know(_key_of(event)) else None
+
+
+def _key_of(event: APIGatewayProxyEventV2) -> str:
+    scheme, _, key = event.headers.get("authorization", "").partition(" ")
+    return key.strip() if scheme.lower() == "bearer" else event.headers.get("x-api-key", "")

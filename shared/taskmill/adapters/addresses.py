@@ -1,0 +1,87 @@
+"""Where the stores' addresses lead: plaintext may go to this machine and nowhere else."""
+
+from collections.abc import Iterator
+from ipaddress import ip_address
+from urllib.parse import parse_qs, urlsplit
+
+SCRAM = "SCRAM-SHA-512"
+KAFKA_SECURITY = ("PLAINTEXT", "SSL", SCRAM, "AWS_MSK_IAM")
+"""How Kafka is spoken to; SCRAM and IAM go over TLS too."""
+
+_REDIRECTS = ("host", "hostaddr", "service", "servicefile", "port")
+_VERIFIES = "verify-full"
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether what is said to *host* stays on this machine; of names only localhost does."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def kafka_complaints(brokers: str, security: str) -> Iterator[str]:
+    if security not in KAFKA_SECURITY:
+        yield f"TASKMILL_KAFKA_SECURITY must be one of {', '.join(KAFKA_SECURITY)}"
+        return
+    away = [host for host in kafka_hosts(brokers) if not is_loopback(host)]
+    if security == "PLAINTEXT" and away:
+        yield (
+            f"TASKMILL_KAFKA_SECURITY is PLAINTEXT, which may not leave this machine for "
+            f"{', '.join(away)}: set it to SSL, SCRAM-SHA-512 or AWS_MSK_IAM"
+        )
+
+
+def kafka_hosts(brokers: str) -> list[str]:
+    return [_host(broker.strip()) for broker in brokers.split(",")]
+
+
+def redis_complaints(url: str) -> Iterator[str]:
+    parts = urlsplit(url)
+    if parts.scheme not in {"redis", "rediss"} or not parts.hostname:
+        yield "TASKMILL_REDIS_URL must look like rediss://host:6379/0"
+    elif parts.query:
+        yield "TASKMILL_REDIS_URL must carry no options behind a question mark"
+    elif parts.scheme == "redis" and not is_loopback(parts.hostname):
+        yield (
+            f"TASKMILL_REDIS_URL is plaintext, which may not leave this machine for "
+            f"{parts.hostname}: begin it with rediss://"
+        )
+
+
+def redis_host(url: str) -> str:
+    return urlsplit(url).hostname or ""
+
+
+def postgres_complaints(dsn: str) -> Iterator[str]:
+    parts = urlsplit(dsn)
+    if parts.scheme not in {"postgresql", "postgres"} or not all(postgres_hosts(dsn)):
+        yield "TASKMILL_POSTGRES_DSN must look like postgresql://user@host:5432/database"
+        return
+    if dsn.count("@") != parts.netloc.count("@") or dsn.count("@") > 1 or "#" in dsn:
+        yield "TASKMILL_POSTGRES_DSN holds an @ or # too many: write those of a password in percent"
+    options = parse_qs(parts.query, keep_blank_values=True)
+    if bent := [name for name in _REDIRECTS if name in options]:
+        yield f"TASKMILL_POSTGRES_DSN must name its host before the path, not with {bent[0]}="
+    mode = options.get("sslmode", [_VERIFIES])
+    away = [host for host in postgres_hosts(dsn) if not is_loopback(host)]
+    if away and mode != [_VERIFIES]:
+        yield (
+            f"TASKMILL_POSTGRES_DSN says sslmode={mode[0]}, which may not leave this machine for "
+            f"{', '.join(away)}: use sslmode={_VERIFIES}, or leave it out"
+        )
+
+
+def postgres_hosts(dsn: str) -> list[str]:
+    places = urlsplit(dsn).netloc.rpartition("@")[2]
+    return [_host(place) for place in places.split(",")]
+
+
+def asks_to_verify(dsn: str) -> bool:
+    return parse_qs(urlsplit(dsn).query).get("sslmode") == [_VERIFIES]
+
+
+def _host(place: str) -> str:
+    if place.startswith("["):
+        return place[1:].partition("]")[0]
+    return place.partition(":")[0]

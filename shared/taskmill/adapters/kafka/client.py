@@ -1,0 +1,66 @@
+"""How the clients of Kafka connect: securely, with a cause where it fails."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kafka.errors import KafkaConnectionError, SaslAuthenticationFailedError
+from kafka.net.compat import KafkaNetClient
+
+from taskmill.adapters import tls
+from taskmill.adapters.access import KafkaAccess
+from taskmill.adapters.addresses import SCRAM
+
+_MS_TO_CONNECT = 3000
+_PROTOCOLS: Mapping[str, dict[str, str]] = {
+    "PLAINTEXT": {},
+    "SSL": {"security_protocol": "SSL"},
+    SCRAM: {"security_protocol": "SASL_SSL", "sasl_mechanism": SCRAM},
+    "AWS_MSK_IAM": {"security_protocol": "SASL_SSL", "sasl_mechanism": "AWS_MSK_IAM"},
+}
+
+
+def client_settings(access: KafkaAccess) -> dict[str, Any]:
+    """Return what a producer or consumer must be told to come in."""
+    settings: dict[str, Any] = {"bootstrap_servers": access.brokers}
+    if access.security == "PLAINTEXT":
+        return settings
+    settings |= _PROTOCOLS[access.security]
+    settings |= {"ssl_cafile": access.ca_file or None, "kafka_client": _connected}
+    if access.security == SCRAM:
+        settings["sasl_plain_username"] = access.credentials.username
+        settings["sasl_plain_password"] = access.credentials.password
+    return settings
+
+
+def is_refusal(error: Exception) -> bool:
+    return isinstance(error, SaslAuthenticationFailedError)
+
+
+def why(error: Exception) -> str:
+    return tls.why(error, setting="TASKMILL_KAFKA_CA_FILE")
+
+
+def _connected(**settings: Any) -> KafkaNetClient:
+    """Make a client that is connected to one of the brokers.
+
+    By itself it would try for ever, and tell of a refusal only that time went by.
+    """
+    client = KafkaNetClient(**settings)
+    manager = client._manager  # noqa: SLF001 - nothing public opens a single connection
+    failure: Exception = KafkaConnectionError("no broker is named")
+    for broker in manager.cluster.bootstrap_brokers():
+        try:
+            manager.run(_connect, manager, broker.node_id)
+        except Exception as error:  # noqa: BLE001 - a library of credentials raises what it likes
+            failure = error
+        else:
+            return client
+    client.close()
+    raise failure
+
+
+async def _connect(manager: Any, node: Any) -> None:
+    connection = manager.get_connection(
+        node, timeout_ms=_MS_TO_CONNECT, refresh_metadata_on_err=False
+    )
+    await manager.wait_for(connection.init_future, _MS_TO_CONNECT)
