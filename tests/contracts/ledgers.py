@@ -119,4 +119,4 @@ class PostgresTables:
             connection.execute("TRUNCATE tasks, facts, quarantine, applied")
 
     def close(self):
-        self._database._drop()  # noqa: SLF001 - it has no other end than the process's
+        self._database.close()

@@ -11,6 +11,7 @@ from taskmill.adapters.access import KafkaAccess
 from taskmill.adapters.addresses import SCRAM
 
 _MS_TO_CONNECT = 3000
+_HUNG_UP = "socket disconnected"
 _PROTOCOLS: Mapping[str, dict[str, str]] = {
     "PLAINTEXT": {},
     "SSL": {"security_protocol": "SSL"},
@@ -52,11 +53,25 @@ def _connected(**settings: Any) -> KafkaNetClient:
         try:
             manager.run(_connect, manager, broker.node_id)
         except Exception as error:  # noqa: BLE001 - a library of credentials raises what it likes
-            failure = error
+            failure = _unmasked(error, settings)
         else:
             return client
     client.close()
     raise failure
+
+
+def _unmasked(error: Exception, settings: Mapping[str, Any]) -> Exception:
+    """Tell a refused login from a lost connection.
+
+    A broker hangs up behind its refusal, and kafka-python drops what comes with the hanging up.
+    """
+    if settings["sasl_mechanism"] is None or _HUNG_UP not in str(error):
+        return error
+    refused: Exception = SaslAuthenticationFailedError(
+        f"the broker hung up when it was asked for {settings['sasl_mechanism']}: "
+        "it does not know the user, the password or the mechanism"
+    )
+    return refused
 
 
 async def _connect(manager: Any, node: Any) -> None:

@@ -45,6 +45,10 @@ class Database:
         with self.transaction() as connection:
             return connection.execute(statement, values).fetchall()
 
+    def close(self) -> None:
+        with self._lock:
+            self._drop()
+
     def _connected(self) -> psycopg.Connection[DictRow]:
         if self._connection is None or self._connection.closed:
             self._connection = self._access.open(_connect, _is_refusal)
