@@ -1,11 +1,12 @@
 """What the local platform is told by the environment, read once; complaints all at once."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
+from taskmill.adapters.access import KafkaAccess, PostgresAccess, RedisAccess, Way
 from taskmill_local.errors import PlatformError
 from taskmill_local.plan import FunctionPlan
 from taskmill_local.stores.start import External
@@ -16,7 +17,6 @@ SHARDS: Final = 4  # one process serves them all here; more would only cost roun
 DEFAULT_PORT: Final = 8080
 _HIGHEST_PORT: Final = 65_535
 _MOST_ENVIRONMENTS: Final = 100
-_REDIS_SCHEMES: Final = ("redis://", "rediss://")
 # How many environments of a function a laptop runs; the scheduler's runs overlap by design.
 _CONCURRENCY: Final[Mapping[str, int]] = {GATEWAY: 8, "Scheduler": 3}
 _CONCURRENCY_OF_OTHERS: Final = 2
@@ -52,9 +52,8 @@ class Settings:
         port = whole("TASKMILL_PORT", DEFAULT_PORT, 0, _HIGHEST_PORT)
         concurrency = whole("TASKMILL_CONCURRENCY", _CONCURRENCY_OF_OTHERS, 1, _MOST_ENVIRONMENTS)
         durable = whole("TASKMILL_DURABLE", 1, 0, 1)
-        redis = environment.get("TASKMILL_REDIS_URL") or _REDIS_SCHEMES[0]
-        if not redis.startswith(_REDIS_SCHEMES):
-            complaints.append(f"TASKMILL_REDIS_URL must begin with {' or '.join(_REDIS_SCHEMES)}")
+        external = External.from_environment(environment)
+        complaints += _foreign(external)
         if complaints:
             raise SettingsRefused("; ".join(complaints) + ".")
         root = _root(environment, folder)
@@ -63,7 +62,7 @@ class Settings:
             root=root,
             home=folder / home if home else root / ".taskmill",
             port=port,
-            external=External.from_environment(environment),
+            external=external,
             concurrency=concurrency,
             durable=bool(durable),
         )
@@ -74,6 +73,27 @@ class Settings:
             name: min(plan.concurrency, _CONCURRENCY.get(name, self.concurrency))
             for name, plan in functions.items()
         }
+
+
+def _foreign(external: External) -> Iterator[str]:
+    """Complain about stores that the functions would refuse: here they ask nobody for a key."""
+    ways: dict[str, Way] = {}
+    if external.kafka_brokers:
+        ways["TASKMILL_KAFKA_BROKERS"] = KafkaAccess(
+            brokers=external.kafka_brokers,
+            security="SSL",  # what is here may be spoken to anyhow
+        )
+    if external.redis_url:
+        ways["TASKMILL_REDIS_URL"] = RedisAccess(url=external.redis_url)
+    if external.postgres_dsn:
+        ways["TASKMILL_POSTGRES_DSN"] = PostgresAccess(dsn=external.postgres_dsn)
+    for name, way in ways.items():
+        try:
+            yield from way.complaints()
+            if not way.is_local:
+                yield f"{name} must lead to this machine: the local system asks nobody for a key"
+        except ValueError:  # of brackets that open and never close
+            yield f"{name} cannot be understood"
 
 
 def _root(environment: Mapping[str, str], folder: Path) -> Path:

@@ -40,7 +40,7 @@ _UP: Final = """\
 examples:
   taskmill up
   TASKMILL_PORT=0 taskmill up --json             any free port; the first line tells it
-  TASKMILL_REDIS_URL=redis://10.0.0.5:6379/0 taskmill up    a Redis of your own
+  TASKMILL_REDIS_URL=redis://127.0.0.1:6379/0 taskmill up    a Redis of your own, on this machine
 """
 
 

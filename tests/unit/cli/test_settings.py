@@ -70,6 +70,21 @@ def test_all_wrong_settings_are_named_at_once(project):
 
 
 @pytest.mark.parametrize(
+    "wrong",
+    [
+        {"TASKMILL_KAFKA_BROKERS": "127.0.0.1:9092,b-1.example:9092"},
+        {"TASKMILL_REDIS_URL": "redis://10.0.0.5:6379/0"},
+        {"TASKMILL_REDIS_URL": "rediss://cache.example:6379/0"},
+        {"TASKMILL_POSTGRES_DSN": "postgresql://app@ledger.example/taskmill"},
+        {"TASKMILL_POSTGRES_DSN": "postgresql://app@[::1/taskmill"},
+    ],
+)
+def test_stores_of_ones_own_must_be_on_this_machine(project, wrong):
+    with pytest.raises(SettingsRefused, match=next(iter(wrong))):
+        Settings.from_environment(wrong, folder=project)
+
+
+@pytest.mark.parametrize(
     ("environment", "caps"),
     [
         ({}, {"Gateway": 8, "Scheduler": 3, "EchoWorker": 2, "Lonely": 1}),

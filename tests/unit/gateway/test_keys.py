@@ -70,8 +70,9 @@ def test_whatever_is_wrong_with_a_key_the_answer_is_the_same(stage, headers):
 
 
 @pytest.mark.parametrize("headers", [{}, BEARER])
-def test_a_key_in_the_query_is_refused_even_beside_a_good_one(stage, headers):
-    assert ask(stage, headers=headers, query={"api_key": KEY})["statusCode"] == 401
+@pytest.mark.parametrize("told", [KEY, f"{KEY},x", f"x,{KEY}"])
+def test_a_key_in_the_query_is_refused_even_beside_a_good_one(stage, headers, told):
+    assert ask(stage, headers=headers, query={"api_key": told})["statusCode"] == 401
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """How the clients of Kafka connect: securely, with a cause where it fails."""
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +11,8 @@ from taskmill.adapters import tls
 from taskmill.adapters.access import KafkaAccess
 from taskmill.adapters.addresses import SCRAM
 
-_MS_TO_CONNECT = 3000
+_SECONDS_TO_CONNECT = 4.0
+_SECONDS_FOR_ONE_BROKER = 2.0
 _HUNG_UP = "socket disconnected"
 _PROTOCOLS: Mapping[str, dict[str, str]] = {
     "PLAINTEXT": {},
@@ -49,9 +51,13 @@ def _connected(**settings: Any) -> KafkaNetClient:
     client = KafkaNetClient(**settings)
     manager = client._manager  # noqa: SLF001 - nothing public opens a single connection
     failure: Exception = KafkaConnectionError("no broker is named")
+    deadline = time.monotonic() + _SECONDS_TO_CONNECT
     for broker in manager.cluster.bootstrap_brokers():
+        left = min(_SECONDS_FOR_ONE_BROKER, deadline - time.monotonic())
+        if left <= 0:
+            break
         try:
-            manager.run(_connect, manager, broker.node_id)
+            manager.run(_connect, manager, broker.node_id, left * 1000)
         except Exception as error:  # noqa: BLE001 - a library of credentials raises what it likes
             failure = _unmasked(error, settings)
         else:
@@ -74,8 +80,6 @@ def _unmasked(error: Exception, settings: Mapping[str, Any]) -> Exception:
     return refused
 
 
-async def _connect(manager: Any, node: Any) -> None:
-    connection = manager.get_connection(
-        node, timeout_ms=_MS_TO_CONNECT, refresh_metadata_on_err=False
-    )
-    await manager.wait_for(connection.init_future, _MS_TO_CONNECT)
+async def _connect(manager: Any, node: Any, in_ms: float) -> None:
+    connection = manager.get_connection(node, timeout_ms=in_ms, refresh_metadata_on_err=False)
+    await manager.wait_for(connection.init_future, in_ms)

@@ -16,6 +16,7 @@ from taskmill.domain.errors import StoreUnavailable
 STORE = "PostgreSQL"
 SECONDS_TO_CONNECT = 3
 STATEMENT_TIMEOUT = "10s"
+_UNPROVEN = "certificate verify failed"
 _REFUSAL = re.compile(r"authentication|credentials|role .* does not exist|28P01|28000")
 
 
@@ -39,7 +40,7 @@ class Database:
                     yield connection
             except (psycopg.OperationalError, psycopg.InterfaceError, OSError) as error:
                 self._drop()
-                raise StoreUnavailable(STORE, str(error)) from error
+                raise StoreUnavailable(STORE, _why(error)) from error
 
     def fetch(self, statement: bytes, values: dict[str, Any]) -> list[DictRow]:
         with self.transaction() as connection:
@@ -86,3 +87,12 @@ def _proofs(access: PostgresAccess) -> dict[str, Any]:
 def _is_refusal(error: Exception) -> bool:
     """Tell whether the server refuses who we are; libpq gives it no code while connecting."""
     return isinstance(error, psycopg.OperationalError) and _REFUSAL.search(str(error)) is not None
+
+
+def _why(error: Exception) -> str:
+    if _UNPROVEN not in str(error):
+        return str(error)
+    return (  # libpq tells no more
+        "its certificate has expired, or comes from no authority that is trusted here; "
+        f"TASKMILL_POSTGRES_CA_FILE names one ({error})"
+    )
