@@ -77,6 +77,7 @@ class _Told:
     address: str = ""
     credentials: Credentials = field(default_factory=Credentials)
     security: str = ""
+    cache: str = ""
     ca_file: str = ""
 
 
@@ -90,7 +91,12 @@ def _kafka(told: _Told) -> KafkaAccess:
 
 
 def _redis(told: _Told) -> RedisAccess:
-    return RedisAccess(url=told.address, credentials=told.credentials, ca_file=told.ca_file)
+    return RedisAccess(
+        url=told.address,
+        cache=told.cache,
+        credentials=told.credentials,
+        ca_file=told.ca_file,
+    )
 
 
 def _postgres(told: _Told) -> PostgresAccess:
@@ -123,20 +129,20 @@ class _Reading:
     def api_keys(self) -> Callable[[], str] | None:
         if "api_keys" not in self._needs:
             return None
-        if self._given("API_KEYS_SECRET"):
-            return partial(self._named, "API_KEYS_SECRET", self._vault.secret, fresh=True)
         if self._given("OPEN") != "1":
+            if self._given("API_KEYS_SECRET"):
+                return partial(self._named, "API_KEYS_SECRET", self._vault.secret, fresh=True)
             self.complaints.append(
                 f"{_PREFIX}API_KEYS_SECRET is missing: without keys the gateway does not start"
             )
         elif _is_deployed(self._env):
             self.complaints.append(
-                f"{_PREFIX}OPEN is for the local runtime only: set {_PREFIX}API_KEYS_SECRET"
+                f"{_PREFIX}OPEN is for the local runtime only: take it away, and name API keys"
             )
         elif self._away:
             self.complaints.append(
                 f"{_PREFIX}OPEN is for stores on this machine only, and {', '.join(self._away)} "
-                f"leads elsewhere: set {_PREFIX}API_KEYS_SECRET"
+                "leads elsewhere: take it away, and name API keys"
             )
         return None
 
@@ -169,6 +175,7 @@ class _Reading:
                 username=secret.get("username", ""), password=secret.get("password", "")
             ),
             security=self._given(f"{store}_SECURITY"),
+            cache=self._given(f"{store}_CACHE"),
             ca_file=self._given(f"{store}_CA_FILE"),
         )
 

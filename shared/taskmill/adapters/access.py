@@ -62,6 +62,8 @@ class KafkaAccess:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RedisAccess:
     url: str = field(repr=False)
+    cache: str = ""
+    """The name of an ElastiCache Serverless whose user comes in by IAM; else empty."""
     credentials: Credentials = Credentials()
     ca_file: str = ""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from ipaddress import ip_address
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 SCRAM = "SCRAM-SHA-512"
 KAFKA_SECURITY = ("PLAINTEXT", "SSL", SCRAM, "AWS_MSK_IAM")
@@ -51,6 +51,10 @@ def redis_complaints(url: str) -> Iterator[str]:
 
 def redis_host(url: str) -> str:
     return urlsplit(url).hostname or ""
+
+
+def redis_user(url: str) -> str:
+    return unquote(urlsplit(url).username or "")
 
 
 def postgres_complaints(dsn: str) -> Iterator[str]:

@@ -43,12 +43,15 @@ class ApiKeys:
 
 
 def read_hashes(text: str) -> list[str]:
-    """Return the hashes; complaints never repeat a value, which may be a key by mistake."""
+    """Return the hashes, of which there may be none: then nobody is let in.
+
+    Complaints never repeat a value, which may be a key by mistake.
+    """
     try:
         given = json.loads(text)
     except ValueError:
         given = None
-    if not isinstance(given, dict) or not given:
+    if not isinstance(given, dict):
         raise SettingsInvalid(
             'the secret of TASKMILL_API_KEYS_SECRET must hold {"name": "<SHA-256 in hex>", …}'
         )

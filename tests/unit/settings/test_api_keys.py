@@ -64,12 +64,16 @@ def test_keys_stay_known_while_their_secret_cannot_be_read():
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", "alpha", '{"a": "alpha"}', '{"a": 7}', '{"a": "' + "F" * 64 + '"}']
+    "text", ["", "[]", "alpha", '{"a": "alpha"}', '{"a": 7}', '{"a": "' + "F" * 64 + '"}']
 )
 def test_a_secret_without_hashes_is_refused_and_not_shown(text):
     with pytest.raises(SettingsInvalid, match=r"^the secret of TASKMILL_API_KEYS_SECRET") as told:
         ApiKeys(lambda: text)
     assert "alpha" not in str(told.value)
+
+
+def test_a_secret_without_keys_lets_nobody_in():
+    assert not ApiKeys(lambda: "{}").know("")
 
 
 def settings(env, **secrets):
@@ -87,9 +91,9 @@ def test_the_switch_opens_the_gateway_on_a_machine_of_ones_own():
     assert settings(HERE | {"TASKMILL_OPEN": "1"}).read_api_keys is None
 
 
-def test_keys_count_more_than_the_switch():
+def test_the_switch_counts_more_than_keys_that_a_template_names():
     env = HERE | {"TASKMILL_OPEN": "1", "TASKMILL_API_KEYS_SECRET": "keys"}
-    assert settings(env).read_api_keys is not None
+    assert settings(env).read_api_keys is None
 
 
 @pytest.mark.parametrize(
@@ -102,17 +106,17 @@ def test_keys_count_more_than_the_switch():
         ),
         (
             {"TASKMILL_OPEN": "1", "AWS_SESSION_TOKEN": "t"},
-            "TASKMILL_OPEN is for the local runtime only: set TASKMILL_API_KEYS_SECRET",
+            "TASKMILL_OPEN is for the local runtime only: take it away, and name API keys",
         ),
         (
             {"TASKMILL_OPEN": "1", "LAMBDA_TASK_ROOT": "/var/task"},
-            "TASKMILL_OPEN is for the local runtime only: set TASKMILL_API_KEYS_SECRET",
+            "TASKMILL_OPEN is for the local runtime only: take it away, and name API keys",
         ),
         (
             {"TASKMILL_OPEN": "1", "TASKMILL_REDIS_URL": "rediss://cache.example:6379/0"},
             (
                 "TASKMILL_OPEN is for stores on this machine only, and TASKMILL_REDIS_URL leads "
-                "elsewhere: set TASKMILL_API_KEYS_SECRET"
+                "elsewhere: take it away, and name API keys"
             ),
         ),
     ],

@@ -12,6 +12,8 @@ from redis.exceptions import AuthenticationError, NoScriptError, RedisError, Res
 
 from taskmill.adapters import tls
 from taskmill.adapters.access import Access, RedisAccess
+from taskmill.adapters.addresses import redis_user
+from taskmill.adapters.redis.iam import iam_token
 from taskmill.adapters.redis.scripts import Script
 from taskmill.domain.errors import StoreUnavailable
 
@@ -22,6 +24,8 @@ Call: TypeAlias = tuple[Sequence[str], Sequence[Word]]
 STORE = "Redis"
 SECONDS_TO_CONNECT = 1.0
 SECONDS_TO_ANSWER = 2.0
+_NAMELESS = b"nameless"
+"""For a server that does not tell its run id: a failover that forgets goes unnoticed there."""
 
 
 class Session:
@@ -92,11 +96,8 @@ class Session:
         server = _exchange(connection, [("INFO", "server")])[0]
         if isinstance(server, ResponseError):
             raise server
-        self._run_id = next(
-            line.partition(b":")[2].strip()
-            for line in server.splitlines()
-            if line.startswith(b"run_id:")
-        )
+        named = [line for line in server.splitlines() if line.startswith(b"run_id:")]
+        self._run_id = named[0].partition(b":")[2].strip() if named else _NAMELESS
         return connection
 
     def _drop(self) -> None:
@@ -107,7 +108,9 @@ class Session:
 
 def _pool(access: RedisAccess) -> ConnectionPool:
     options: dict[str, Any] = {}
-    if access.credentials.password:
+    if access.cache:
+        options["password"] = iam_token(redis_user(access.url), access.cache)
+    elif access.credentials.password:
         options["username"] = access.credentials.username or None
         options["password"] = access.credentials.password
     if access.url.startswith("rediss://"):
