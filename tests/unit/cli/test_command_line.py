@@ -5,7 +5,18 @@ import pytest
 from taskmill_local.cli import main
 from taskmill_local.cli.arguments import parser
 
-COMMANDS = ("up", "demo", "submit", "status", "list", "types", "logs", "migrate", "cost")
+COMMANDS = (
+    "up",
+    "demo",
+    "submit",
+    "status",
+    "list",
+    "types",
+    "logs",
+    "migrate",
+    "cost",
+    "bench",
+)
 
 
 @pytest.mark.parametrize("arguments", [["--help"], *([name, "--help"] for name in COMMANDS)])

@@ -41,7 +41,10 @@ class PostgresLedger:
 
 
 def _flat(row: Row) -> dict[str, Any]:
-    """Return the columns of *row*; JSON values go in a list, so that a null stays a value."""
+    """Return what *row* fills; JSON values go in a list, so that a null stays a value.
+
+    A column that is left out reads as NULL, and costs PostgreSQL less than one that is named.
+    """
     columns = msgspec.structs.asdict(row)
     body = columns.pop("body")
     if columns["result"] is not None:
@@ -49,7 +52,7 @@ def _flat(row: Row) -> dict[str, Any]:
     if body is not None:
         columns |= msgspec.structs.asdict(body)
         columns["payload"] = [columns["payload"]]
-    return columns
+    return {name: value for name, value in columns.items() if value is not None}
 
 
 def _text(value: Any) -> str:

@@ -1,0 +1,130 @@
+"""Two versions measured in turns, and their ratios: what a noisy machine can still tell."""
+
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+from bench.figures import Better, Figure, number
+from bench.measures.drain import warm_up
+from bench.measures.every import MEASURES
+from bench.say import say
+from bench.sizes import COMPARISON, QUICK, Sizes
+from bench.system import System, running
+
+_USUAL: Final = ("submit", "latency", "drain", "cold")
+_ROUNDS: Final = 5
+_NOISE: Final = 0.05
+"""A smaller difference than this is not called one."""
+
+
+class UnknownVersion(Exception):
+    """Git does not know the version to compare with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    here: Figure
+    """This version's; the value is the median of all rounds."""
+
+    there: float
+
+    @property
+    def ratio(self) -> float | None:
+        return self.here.value / self.there if self.there else None
+
+    @property
+    def verdict(self) -> str:
+        ratio = self.ratio
+        if ratio is None or abs(ratio - 1) < _NOISE:
+            return ""
+        return "better" if (ratio > 1) is (self.here.better is Better.MORE) else "worse"
+
+
+def compare(root: Path, reference: str, *, quick: bool, only: Sequence[str]) -> list[Comparison]:
+    sizes, rounds = (QUICK, 1) if quick else (COMPARISON, _ROUNDS)
+    with version(root, reference) as other, running(root) as here, running(other) as there:
+        say("warming up both")
+        warm_up(here, sizes)
+        warm_up(there, sizes)
+        ours: list[list[Figure]] = []
+        theirs: list[list[Figure]] = []
+        turns = [(here, ours), (there, theirs)]
+        for turn in range(rounds):
+            say(f"round {turn + 1} of {rounds}")
+            # Who comes first changes: what a measure leaves behind weighs on the next.
+            for system, told in turns if turn % 2 else reversed(turns):
+                told.append(_measure(system, sizes, only or _USUAL))
+    return compared(ours, theirs)
+
+
+def compared(ours: list[list[Figure]], theirs: list[list[Figure]]) -> list[Comparison]:
+    """Compare the medians of what both versions have."""
+    here, there = _medians(ours), _medians(theirs)
+    return [
+        Comparison(here=figure, there=there[key].value)
+        for key, figure in here.items()
+        if key in there
+    ]
+
+
+def _measure(system: System, sizes: Sizes, names: Sequence[str]) -> list[Figure]:
+    return [figure for name in names for figure in MEASURES[name](system, sizes)]
+
+
+def _medians(rounds: list[list[Figure]]) -> dict[tuple[str, str], Figure]:
+    values: dict[tuple[str, str], list[Figure]] = {}
+    for figure in (figure for told in rounds for figure in told):
+        values.setdefault((figure.section, figure.name), []).append(figure)
+    return {
+        key: Figure(
+            section=told[0].section,
+            name=told[0].name,
+            value=median(one.value for one in told),
+            unit=told[0].unit,
+            better=told[0].better,
+        )
+        for key, told in values.items()
+    }
+
+
+@contextmanager
+def version(root: Path, reference: str) -> Iterator[Path]:
+    """Give the code of another version, in a folder of its own."""
+    with tempfile.TemporaryDirectory(prefix="taskmill-bench-") as name:
+        Path(name).chmod(0o755)
+        folder = Path(name) / "code"
+        added = _git(root, "worktree", "add", "--quiet", "--detach", str(folder), reference)
+        if added.returncode:
+            raise UnknownVersion(f"git cannot check out {reference!r}: {added.stderr.strip()}")
+        try:
+            yield folder
+        finally:
+            _git(root, "worktree", "remove", "--force", str(folder))
+
+
+def _git(root: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(  # noqa: S603 - git, with our own words
+        ["git", "-C", str(root), *words],  # noqa: S607 - git is where the user has it
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def comparison_table(comparisons: Sequence[Comparison], reference: str) -> str:
+    width = max(len(one.here.name) for one in comparisons)
+    lines = [f"{'':<{width}}  {reference[:12]:>12}  {'here':>9}  {'here ÷ there':>12}"]
+    section = ""
+    for one in comparisons:
+        if one.here.section != section:
+            section = one.here.section
+            lines += ["", section]
+        ratio = "-" if one.ratio is None else f"{one.ratio:.2f} x"
+        told = f"{number(one.there):>10}  {number(one.here.value):>9}  {ratio:>12}  {one.verdict}"
+        lines.append(f"  {one.here.name:<{width}}  {told}".rstrip())
+    return "\n".join(lines)

@@ -1,0 +1,148 @@
+"""How long a function takes from its spawn to its first answer, with compiled files."""
+
+import asyncio
+import json
+import os
+import tempfile
+import time
+from base64 import b64encode
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+from msgspec import Raw
+
+from bench.figures import Figure
+from bench.measures.load import a_task
+from bench.project import BARE_PATH, TEMPLATE
+from bench.sizes import Sizes
+from bench.system import System
+from taskmill.domain import topics, wire
+from taskmill.domain.naming import unkeyed_id
+from taskmill.domain.task import Envelope, Millis, TaskType
+from taskmill_local.lambdas.answer import Answer, Responded
+from taskmill_local.lambdas.functions import Functions
+from taskmill_local.plan import FunctionPlan
+from taskmill_local.settings import SHARDS
+from taskmill_local.template.read import read_plan
+
+_SECTION: Final = "cold start: spawn → first answer, stores in use"
+_MOST_MS: Final = 250
+_LIMITED: Final = frozenset({"Gateway", "Dispatcher", "EchoWorker"})
+_NO_GRACE: Final = timedelta()
+_NO_PARTITION: Final = 1_000
+"""A record that no log holds: it must not look like one that a mapping reads."""
+
+_REFUSED: Final = 300
+
+
+def measure_cold(system: System, sizes: Sizes) -> list[Figure]:
+    """Start each function anew for one event, with nothing else at work."""
+    plans = _plans(system)
+    events: dict[str, Callable[[], dict[str, Any]]] = {
+        "Bare": lambda: _http_event(system.folder, BARE_PATH),
+        "Gateway": lambda: _http_event(system.folder, "/v1/tasks"),
+        "Dispatcher": lambda: _kafka_event(topics.PENDING),
+        "EchoWorker": lambda: _kafka_event(topics.worker(TaskType("echo"))),
+        "Recorder": lambda: _kafka_event(topics.PENDING),
+    }
+    return [
+        Figure(
+            section=_SECTION,
+            name=name,
+            value=median(
+                asyncio.run(_cold_ms(system.folder, plans[name], make()))
+                for _ in range(sizes.cold_starts)
+            ),
+            unit="ms",
+            limit=_MOST_MS if name in _LIMITED else None,
+        )
+        for name, make in events.items()
+    ]
+
+
+def _plans(system: System) -> dict[str, FunctionPlan]:
+    stores = {name: told["address"] for name, told in system.look()["stores"].items()}
+    parameters = {
+        "KafkaBrokers": stores["Kafka"],
+        "RedisUrl": stores["Valkey"],
+        "PostgresDsn": stores["PostgreSQL"],
+        "Shards": str(SHARDS),
+        "WaitingPlaces": "1",
+    }
+    folder = system.folder
+    plan = read_plan(folder / TEMPLATE, root=folder, parameters=parameters)
+    return dict(plan.functions)
+
+
+async def _cold_ms(folder: Path, plan: FunctionPlan, event: dict[str, Any]) -> float:
+    with tempfile.TemporaryDirectory(prefix="taskmill-bench-") as logs:
+        functions = Functions(
+            {plan.name: plan},
+            logs=Path(logs),
+            python_path=(folder, folder / "shared"),
+            extra_environment={},
+            concurrency_cap=1,
+        )
+        try:
+            began = time.perf_counter()
+            answer = await functions.invoke(plan.name, json.dumps(event).encode())
+            took = time.perf_counter() - began
+        finally:
+            await functions.stop(_NO_GRACE)
+    _check(plan.name, answer)
+    return took * 1000
+
+
+def _check(function: str, answer: Answer) -> None:
+    """Refuse to time a function that did not do its work."""
+    if not isinstance(answer, Responded):
+        raise SystemExit(f"{function} failed at its cold start: {answer.body.decode()}")
+    told = json.loads(answer.body)
+    if told.get("statusCode", 200) >= _REFUSED or told.get("batchItemFailures"):
+        raise SystemExit(f"{function} refused its first event: {answer.body.decode()}")
+
+
+def _http_event(folder: Path, path: str) -> dict[str, Any]:
+    """Return a recorded request, sent to *path* as if for the first time."""
+    event: dict[str, Any] = json.loads((folder / "events" / "http_submit.json").read_text())
+    del event["headers"]["idempotency-key"]
+    body = {"routeKey": f"POST {path}", "rawPath": path, "body": json.dumps(a_task())}
+    event["requestContext"]["http"]["path"] = path
+    return event | body
+
+
+def _kafka_event(topic: str) -> dict[str, Any]:
+    (value,) = wire.parcels_of_tasks([_envelope()])
+    record = {
+        "topic": topic,
+        "partition": _NO_PARTITION,
+        "offset": 0,
+        "timestamp": _now(),
+        "timestampType": "LOG_APPEND_TIME",
+        "value": b64encode(value).decode(),
+        "headers": [],
+    }
+    records = {f"{topic}-{_NO_PARTITION}": [record]}
+    return {"eventSource": "SelfManagedKafka", "bootstrapServers": "", "records": records}
+
+
+def _envelope() -> Envelope:
+    now = _now()
+    return Envelope(
+        generation=now,
+        id=unkeyed_id(now, os.urandom(10)),
+        submission=os.urandom(16).hex(),
+        type=TaskType("echo"),
+        payload=Raw(json.dumps(a_task()["payload"]).encode()),
+        fingerprint="0" * 64,
+        created_at_ms=now,
+        max_attempts=4,
+        timeout_seconds=30,
+    )
+
+
+def _now() -> Millis:
+    return Millis(time.time_ns() // 1_000_000)

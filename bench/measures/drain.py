@@ -1,0 +1,97 @@
+"""How fast accepted tasks are done and written: the drain."""
+
+import time
+from dataclasses import dataclass
+from statistics import median
+from typing import Final
+
+from bench.children import held_still
+from bench.figures import Better, Figure
+from bench.measures.load import submit
+from bench.sizes import Sizes
+from bench.system import System
+
+DRAIN: Final = "drain"
+TASKMILL: Final = "taskmill"
+_CPU: Final = "CPU ms per 1,000 tasks: in the drain"
+_CPU_WITH_INTAKE: Final = "CPU ms per 1,000 tasks: from the request to the ledger"
+_MEMORY: Final = "peak memory by part"
+_MOST_CPU_MS: Final = 250
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drain:
+    tasks: int
+    intake_seconds: float
+    drain_seconds: float
+    cpu_ms_in_all: dict[str, float]
+    """CPU milliseconds per 1,000 tasks, by part; with the submission over HTTP."""
+
+    cpu_ms: dict[str, float]
+
+    @property
+    def rate(self) -> float:
+        """Return tasks per second, from all accepted until the ledger is complete."""
+        return self.tasks / self.drain_seconds
+
+
+def drain(system: System, tasks: int) -> Drain:
+    """Let *tasks* be accepted while dispatcher and recorder hold still; then let them go."""
+    since, before = system.ledger.now(), system.usage()
+    with held_still(system.pids_of("Dispatcher", "Recorder")):
+        began = time.monotonic()
+        submit(system, tasks)
+        intake_seconds = time.monotonic() - began
+        accepted = system.usage()
+    drain_seconds = system.ledger.wait_until_done(tasks, since=since)
+    done = system.usage()
+    return Drain(
+        tasks=tasks,
+        intake_seconds=intake_seconds,
+        drain_seconds=drain_seconds,
+        cpu_ms_in_all={name: spent * 1e6 / tasks for name, spent in done.since(before).items()},
+        cpu_ms={name: spent * 1e6 / tasks for name, spent in done.since(accepted).items()},
+    )
+
+
+def warm_up(system: System, sizes: Sizes) -> None:
+    for _ in range(sizes.warm_ups):
+        drain(system, sizes.warm_up_tasks)
+
+
+def measure_drain(system: System, sizes: Sizes) -> list[Figure]:
+    drains = [drain(system, sizes.drain_tasks) for _ in range(sizes.drains)]
+    return [
+        Figure(
+            section=DRAIN,
+            name=TASKMILL,
+            value=median(one.rate for one in drains),
+            unit="tasks/s",
+            better=Better.MORE,
+        ),
+        Figure(
+            section=DRAIN,
+            name="accepted meanwhile, by two clients in batches",
+            value=median(one.tasks / one.intake_seconds for one in drains),
+            unit="tasks/s",
+            better=Better.MORE,
+        ),
+        *_by_part(_CPU, [one.cpu_ms for one in drains], limit=_MOST_CPU_MS),
+        *_by_part(_CPU_WITH_INTAKE, [one.cpu_ms_in_all for one in drains], limit=None),
+        *(
+            Figure(section=_MEMORY, name=name, value=peak, unit="MB")
+            for name, peak in sorted(system.peak_memory_mb().items(), key=lambda pair: -pair[1])
+        ),
+    ]
+
+
+def _by_part(section: str, drains: list[dict[str, float]], limit: float | None) -> list[Figure]:
+    parts = {name: median(one.get(name, 0.0) for one in drains) for name in drains[0]}
+    whole = median(sum(one.values()) for one in drains)
+    return [
+        *(
+            Figure(section=section, name=name, value=spent, unit="ms")
+            for name, spent in sorted(parts.items(), key=lambda pair: -pair[1])
+        ),
+        Figure(section=section, name="all", value=whole, unit="ms", limit=limit),
+    ]

@@ -1,0 +1,26 @@
+"""Every measurement of a running system, by name."""
+
+from collections.abc import Callable, Mapping
+from typing import Final, TypeAlias
+
+from bench.figures import Figure
+from bench.measures.cold import measure_cold
+from bench.measures.drain import measure_drain
+from bench.measures.growth import measure_growth
+from bench.measures.idle import measure_idle
+from bench.measures.latency import measure_latency
+from bench.measures.submission import measure_submission
+from bench.sizes import Sizes
+from bench.system import System
+
+Measure: TypeAlias = Callable[[System, Sizes], list[Figure]]
+
+# The idle system comes before what fills the ledger, and the largest drain comes last.
+MEASURES: Final[Mapping[str, Measure]] = {
+    "idle": measure_idle,
+    "submit": measure_submission,
+    "latency": measure_latency,
+    "drain": measure_drain,
+    "cold": measure_cold,
+    "growth": measure_growth,
+}

@@ -1,0 +1,54 @@
+"""How the cost of a task grows with the tasks that wait."""
+
+from statistics import median
+from typing import Final
+
+from bench.figures import Better, Figure
+from bench.measures.drain import Drain, drain
+from bench.sizes import Sizes
+from bench.system import System
+
+_SECTION: Final = "drain by tasks that wait"
+_ENOUGH_TASKS: Final = 20_000
+_LEAST_OF_THE_MIDDLE: Final = 0.8
+
+
+def measure_growth(system: System, sizes: Sizes) -> list[Figure]:
+    drains = {waiting: _drains(system, waiting) for waiting in sizes.waiting}
+    rates = {waiting: median(one.rate for one in all_) for waiting, all_ in drains.items()}
+    *_, middle, most = sizes.waiting
+    return [
+        *(
+            Figure(
+                section=_SECTION,
+                name=f"{waiting:,} waiting",
+                value=rate,
+                unit="tasks/s",
+                better=Better.MORE,
+            )
+            for waiting, rate in rates.items()
+        ),
+        *(
+            Figure(
+                section=_SECTION,
+                name=f"{waiting:,} waiting: CPU per 1,000 tasks",
+                value=median(sum(one.cpu_ms.values()) for one in all_),
+                unit="ms",
+            )
+            for waiting, all_ in drains.items()
+        ),
+        Figure(
+            section=_SECTION,
+            name=f"rate with {most:,} waiting, of that with {middle:,}",
+            value=rates[most] / rates[middle],
+            unit="x",
+            better=Better.MORE,
+            limit=_LEAST_OF_THE_MIDDLE,
+        ),
+    ]
+
+
+def _drains(system: System, waiting: int) -> list[Drain]:
+    """Drain few tasks several times: one short drain says little."""
+    times = min(max(_ENOUGH_TASKS // waiting, 1), 5)
+    return [drain(system, waiting) for _ in range(times)]

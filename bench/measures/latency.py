@@ -1,0 +1,69 @@
+"""How long a task waits from its submission to its start and to its end, at a steady rate."""
+
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from typing import Any, Final
+
+from bench.client import Client
+from bench.figures import Figure, percentile
+from bench.sizes import Sizes
+from bench.system import System
+
+_CONNECTIONS: Final = 4
+_PERCENTS: Final = (50, 95, 99)
+_LIMITS: Final[Mapping[tuple[int, str, int], float]] = {
+    (100, "start", 50): 7,
+    (100, "start", 99): 30,
+    (200, "start", 99): 60,
+}
+_ENDS: Final = {"start": "started_at", "end": "finished_at"}
+
+
+def measure_latency(system: System, sizes: Sizes) -> list[Figure]:
+    return [
+        figure
+        for rate in sizes.rates
+        for figure in _at_rate(system, rate, seconds=sizes.seconds_per_rate)
+    ]
+
+
+def _at_rate(system: System, per_second: int, *, seconds: int) -> list[Figure]:
+    """Submit on the beat of a clock, whatever the answers take; then ask for the times."""
+    total = per_second * seconds
+    begins = time.time() + 0.5
+    with ThreadPoolExecutor(_CONNECTIONS) as senders:
+        shares = senders.map(
+            lambda first: _send(system, begins, range(first, total, _CONNECTIONS), per_second),
+            range(_CONNECTIONS),
+        )
+        sent = {task: due for share in shares for task, due in share.items()}
+    client = system.client()
+    tasks = [(client.call("GET", f"/v1/tasks/{task}?wait=20"), due) for task, due in sent.items()]
+    return [
+        Figure(
+            section=f"latency at {per_second}/s, {total:,} tasks",
+            name=f"submit → {what} p{percent}",
+            value=percentile(sorted(_waits_ms(tasks, field)), percent),
+            unit="ms",
+            limit=_LIMITS.get((per_second, what, percent)),
+        )
+        for what, field in _ENDS.items()
+        for percent in _PERCENTS
+    ]
+
+
+def _send(system: System, begins: float, beats: range, per_second: int) -> dict[str, float]:
+    client: Client = system.client()
+    sent = {}
+    for beat in beats:
+        due = begins + beat / per_second
+        time.sleep(max(due - time.time(), 0))
+        task = client.call("POST", "/v1/tasks", {"type": "echo", "payload": {"say": beat}})
+        sent[task["id"]] = due
+    return sent
+
+
+def _waits_ms(tasks: list[tuple[dict[str, Any], float]], field: str) -> list[float]:
+    return [(datetime.fromisoformat(task[field]).timestamp() - due) * 1000 for task, due in tasks]

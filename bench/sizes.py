@@ -1,0 +1,68 @@
+"""How much is measured."""
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizes:
+    warm_ups: int
+    warm_up_tasks: int
+    drains: int
+    drain_tasks: int
+    yardstick_tasks: int
+    singles: int
+    batches: int
+    """How many requests of each size."""
+
+    rates: tuple[int, ...]
+    seconds_per_rate: int
+    idle_seconds: int
+    cold_starts: int
+    waiting: tuple[int, ...]
+
+
+FULL: Final = Sizes(
+    warm_ups=2,
+    warm_up_tasks=4_000,
+    drains=3,
+    drain_tasks=20_000,
+    yardstick_tasks=20_000,
+    singles=2_000,
+    batches=20,
+    rates=(100, 200),
+    seconds_per_rate=20,
+    idle_seconds=20,
+    cold_starts=7,
+    waiting=(1_000, 10_000, 100_000),
+)
+COMPARISON: Final = Sizes(
+    warm_ups=2,
+    warm_up_tasks=4_000,
+    drains=1,
+    drain_tasks=10_000,
+    yardstick_tasks=0,
+    singles=500,
+    batches=5,
+    rates=(100,),
+    seconds_per_rate=5,
+    idle_seconds=5,
+    cold_starts=3,
+    waiting=(1_000, 10_000),
+)
+"""One round of several."""
+
+QUICK: Final = Sizes(
+    warm_ups=1,
+    warm_up_tasks=1_000,
+    drains=1,
+    drain_tasks=2_000,
+    yardstick_tasks=500,
+    singles=50,
+    batches=2,
+    rates=(50,),
+    seconds_per_rate=2,
+    idle_seconds=1,
+    cold_starts=1,
+    waiting=(1_000, 2_000),
+)
