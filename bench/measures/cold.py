@@ -25,7 +25,7 @@ from taskmill.domain.task import Envelope, Millis, TaskType
 from taskmill_local.lambdas.answer import Answer, Responded
 from taskmill_local.lambdas.functions import Functions
 from taskmill_local.plan import FunctionPlan
-from taskmill_local.settings import SHARDS
+from taskmill_local.settings import EVERYWHERE, SHARDS
 from taskmill_local.template.read import read_plan
 
 _SECTION: Final = "cold start: spawn → first answer, stores in use"
@@ -83,7 +83,7 @@ async def _cold_ms(folder: Path, plan: FunctionPlan, event: dict[str, Any]) -> f
             {plan.name: plan},
             logs=Path(logs),
             python_path=(folder, folder / "shared"),
-            extra_environment={},
+            extra_environment=EVERYWHERE,
             concurrency_cap=1,
         )
         try:

@@ -20,7 +20,7 @@ from taskmill_local.mappings.mappings import Mappings
 from taskmill_local.plan import Plan
 from taskmill_local.preparation import prepare, raise_file_limit
 from taskmill_local.rules import Rules
-from taskmill_local.settings import GATEWAY, SHARDS, TEMPLATE, Settings
+from taskmill_local.settings import EVERYWHERE, GATEWAY, SHARDS, TEMPLATE, Settings
 from taskmill_local.stores.start import Addresses, Report, Stores
 from taskmill_local.template.read import read_plan
 from taskmill_local.view import View, store_views
@@ -148,7 +148,7 @@ class Platform:
             plan.functions,
             logs=self.settings.home / "logs",
             python_path=(root, root / "shared"),
-            extra_environment={"TASKMILL_OPEN": "1"},  # here everybody may come in without a key
+            extra_environment=EVERYWHERE,
             concurrency_cap=caps,
         )
 

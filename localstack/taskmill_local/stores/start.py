@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
+from taskmill_local.errors import StoreFailed
 from taskmill_local.stores.home import HomeLock, prepare_home
 from taskmill_local.stores.java import find_java
 from taskmill_local.stores.kafka import start_kafka
@@ -22,6 +23,7 @@ Report: TypeAlias = Callable[[str, str], None]
 _Address = TypeVar("_Address")
 
 _GRACE = timedelta(seconds=3)
+_TRIES_FOR_PORTS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,20 +106,34 @@ class Stores:
             report("Kafka", f"external at {brokers}")
             return brokers
         java = find_java()
-        return await _timed("Kafka", report, start_kafka(self._kafka, java), _as_it_is)
+        starting = _on_free_ports(self._kafka, lambda: start_kafka(self._kafka, java))
+        return await _timed("Kafka", report, starting, _as_it_is)
 
     async def _start_valkey(self, report: Report) -> str:
         if (url := self._external.redis_url) is not None:
             report("Valkey", f"external at {_place_of(url)}")
             return url
-        return await _timed("Valkey", report, start_valkey(self._valkey), _place_of)
+        starting = _on_free_ports(self._valkey, lambda: start_valkey(self._valkey))
+        return await _timed("Valkey", report, starting, _place_of)
 
     async def _start_postgres(self, report: Report) -> Dsns:
         if (dsn := self._external.postgres_dsn) is not None:
             report("PostgreSQL", f"external at {_place_of(dsn)}")
             return Dsns(owner=self._external.postgres_owner_dsn or dsn, app=dsn)
-        starting = start_postgres(self._postgres, durable=self._durable)
+        server, durable = self._postgres, self._durable
+        starting = _on_free_ports(server, lambda: start_postgres(server, durable=durable))
         return await _timed("PostgreSQL", report, starting, lambda dsns: _place_of(dsns.app))
+
+
+async def _on_free_ports(server: Server, start: Callable[[], Awaitable[_Address]]) -> _Address:
+    """Start, and again on other ports when somebody was quicker to take the ones we found."""
+    for _ in range(_TRIES_FOR_PORTS - 1):
+        try:
+            return await start()
+        except StoreFailed:
+            if not server.lacked_its_port:
+                raise
+    return await start()
 
 
 async def _timed(

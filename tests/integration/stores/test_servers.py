@@ -3,6 +3,8 @@
 import asyncio
 import os
 import signal
+import socket
+from dataclasses import astuple
 from datetime import timedelta
 
 import psutil
@@ -14,6 +16,7 @@ from taskmill_local.errors import StoreFailed
 from taskmill_local.stores.home import HomeLock, prepare_home
 from taskmill_local.stores.java import find_java
 from taskmill_local.stores.kafka import start_kafka
+from taskmill_local.stores.ports import free_ports
 from taskmill_local.stores.postgres import start_postgres
 from taskmill_local.stores.server import Server
 from taskmill_local.stores.start import External, Stores
@@ -47,6 +50,28 @@ def test_topics_are_created_and_grown_but_never_twice(home):
             await server.stop(GRACE)
 
     assert asyncio.run(scenario()) == {"grows": 4, "shrinks": 3, "new": 2}
+
+
+@pytest.mark.parametrize("store", ["kafka", "valkey", "postgres"])
+def test_a_port_that_was_taken_meanwhile_is_left_to_who_took_it(home, monkeypatch, store):
+    async def start_all():
+        stores = Stores(home, durable=False)
+        try:
+            return await stores.start(lambda *_: None)
+        finally:
+            await stores.stop()
+
+    with socket.create_server(("127.0.0.1", 0)) as rival:
+        taken = rival.getsockname()[1]
+        answers = [lambda count: (taken, *free_ports(count))[:count]]
+
+        def first_the_taken_one(count):
+            return answers.pop()(count) if answers else free_ports(count)
+
+        monkeypatch.setattr(f"taskmill_local.stores.{store}.free_ports", first_the_taken_one)
+        places = asyncio.run(start_all())
+    assert answers == []
+    assert all(str(taken) not in place for place in astuple(places))
 
 
 def test_postgres_starts_though_the_pid_of_its_last_run_now_belongs_to_another(home):
