@@ -15,7 +15,7 @@ from typing import Final, Self
 
 from taskmill_local.lambdas import client as own_client
 from taskmill_local.lambdas.logs import Output
-from taskmill_local.leash import spawn
+from taskmill_local.leash import send, spawn
 from taskmill_local.plan import FunctionPlan
 
 _ACCOUNT: Final = "000000000000"
@@ -46,8 +46,7 @@ class Child:
         self.pid = process.pid
 
     def terminate(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            self._process.terminate()
+        send(self._process, signal.SIGTERM)
 
     def kill(self) -> None:
         if self._has_ended:  # another group may bear its number by now
