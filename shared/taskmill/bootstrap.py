@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
+from typing import Any
 
 from taskmill.adapters.api_keys import ApiKeys
 from taskmill.domain.task import Millis
@@ -29,6 +30,7 @@ from taskmill.ports import (
     Waiters,
 )
 from taskmill.settings import Settings
+from taskmill.usecases.shop import Shop
 
 
 def clock() -> Millis:
@@ -148,6 +150,21 @@ def worker() -> WorkerServices:
         leases=RedisLeases(Session(settings.redis), shards=settings.shards),
         bus=KafkaBus(settings.kafka),
         crew=ThreadCrew(),
+    )
+
+
+def shop(context: Any, *, concurrency: int, longest: timedelta) -> Shop:
+    """Return what an invocation runs tasks with, for as long as its *context* gives it."""
+    services = worker()
+    return Shop(
+        leases=services.leases,
+        bus=services.bus,
+        crew=services.crew,
+        clock=clock,
+        process=process_word(),
+        concurrency=concurrency,
+        longest=longest,
+        remaining=lambda: timedelta(milliseconds=context.get_remaining_time_in_millis()),
     )
 
 

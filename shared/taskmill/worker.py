@@ -15,7 +15,6 @@ from taskmill.domain.outcome import Discard, End, Misfit, Outcome, Raised, Retry
 from taskmill.domain.task import Envelope
 from taskmill.usecases.arrivals import open_arrivals
 from taskmill.usecases.execute import execute
-from taskmill.usecases.shop import Shop
 
 __all__ = ["Discard", "Outcome", "Retry", "Succeeded", "Worker", "serve"]
 
@@ -36,18 +35,8 @@ class Worker(Generic[P]):
 
     def __call__(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
         bootstrap.log("worker")
-        services = bootstrap.worker()
-        shop = Shop(
-            leases=services.leases,
-            bus=services.bus,
-            crew=services.crew,
-            clock=bootstrap.clock,
-            process=bootstrap.process_word(),
-            concurrency=self.concurrency,
-            longest=LONGEST_TIMEOUT,
-            remaining=lambda: timedelta(milliseconds=context.get_remaining_time_in_millis()),
-        )
-        arrivals = open_arrivals(records_of(event), services.bus)
+        shop = bootstrap.shop(context, concurrency=self.concurrency, longest=LONGEST_TIMEOUT)
+        arrivals = open_arrivals(records_of(event), shop.bus)
         return failures(execute(arrivals, self.run, shop))
 
     def run(self, envelope: Envelope) -> End:

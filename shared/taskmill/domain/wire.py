@@ -1,7 +1,6 @@
 """The versioned wire form of parcels: what a Kafka record's value and a due entry hold."""
 
 from collections.abc import Iterator, Sequence
-from typing import TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -17,27 +16,14 @@ PARCEL_BYTES = 900_000
 """A record may have 2 MiB; what is larger than this alone travels alone."""
 
 
-class TaskParcel(Struct, frozen=True, kw_only=True):
-    v: int = VERSION
-    tasks: tuple[Envelope, ...]
-
-
-class FactParcel(Struct, frozen=True, kw_only=True):
-    v: int = VERSION
-    facts: tuple[Fact, ...]
-
-
-class _AnyParcel(Struct, frozen=True, kw_only=True):
+class _Parcel(Struct, frozen=True, kw_only=True):
     v: int
     tasks: tuple[Envelope, ...] = ()
     facts: tuple[Fact, ...] = ()
 
 
-Parcel: TypeAlias = TaskParcel | FactParcel
-T = TypeVar("T")
-
 encode = msgspec.json.Encoder().encode
-_decode_any = msgspec.json.Decoder(_AnyParcel).decode
+_decode_any = msgspec.json.Decoder(_Parcel).decode
 _decode_owed = msgspec.json.Decoder(Owed).decode
 _decode_facts = msgspec.json.Decoder(tuple[Fact, ...]).decode
 _decode_about = msgspec.json.Decoder(About).decode
@@ -84,7 +70,7 @@ def open_facts(value: bytes | None) -> tuple[Fact, ...]:
     return parcel.facts
 
 
-def _open(value: bytes | None) -> _AnyParcel:
+def _open(value: bytes | None) -> _Parcel:
     if not value:
         raise Undecodable("the record has no value")
     try:
@@ -113,7 +99,3 @@ def tail_of(envelope: Envelope) -> bytes:
     """Return an envelope's encoding behind its generation: a script completes it."""
     _, _, tail = encode(envelope).partition(b",")
     return tail
-
-
-HEAD = b'{"generation":'
-"""What a script writes before the generation and the tail."""

@@ -1,6 +1,6 @@
 """Routes what stands in `tasks.pending` to the topics of the workers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -19,15 +19,25 @@ from taskmill.domain.admission import (
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.facts import Fact, SubmissionDropped, TaskAdmitted
 from taskmill.domain.lease import Position
-from taskmill.domain.task import Envelope
+from taskmill.domain.task import Envelope, TaskType
 from taskmill.ports import Admission, Bus
 from taskmill.usecases.arrivals import Arrival
 from taskmill.usecases.submit import owed_submission
 
 
-def dispatch(arrivals: Sequence[Arrival], *, admission: Admission, bus: Bus) -> set[Position]:
-    """Publish each arrival to its worker's topic; return the positions that must come again."""
-    routing = _Routing(admission, bus)
+def dispatch(
+    arrivals: Sequence[Arrival],
+    *,
+    knows: Callable[[TaskType], bool],
+    admission: Admission,
+    bus: Bus,
+) -> set[Position]:
+    """Publish each arrival to its worker's topic; return the positions that must come again.
+
+    What is admitted only here and has no worker goes back into `tasks.pending`, as admitted: it is
+    then a task like any other that nobody takes.
+    """
+    routing = _Routing(knows, admission, bus)
     deferred = [arrival for arrival in arrivals if arrival.envelope.deferred]
     routing.envelopes += [one.envelope for one in arrivals if not one.envelope.deferred]
     for arrival, verdict in zip(deferred, routing.verdicts(deferred), strict=True):
@@ -38,10 +48,11 @@ def dispatch(arrivals: Sequence[Arrival], *, admission: Admission, bus: Bus) -> 
 
 @dataclass(slots=True)
 class _Routing:
+    knows: Callable[[TaskType], bool]
     admission: Admission
     bus: Bus
     envelopes: list[Envelope] = field(default_factory=list)
-    winners: list[Envelope] = field(default_factory=list)
+    pending: list[Envelope] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
     owed: list[OwedKey] = field(default_factory=list)
     failed: set[Position] = field(default_factory=set)
@@ -66,7 +77,7 @@ class _Routing:
                 assert_never(verdict)
 
     def _admit(self, envelope: Envelope) -> None:
-        self.envelopes.append(envelope)
+        (self.envelopes if self.knows(envelope.type) else self.pending).append(envelope)
         self.owed.append(owed_submission(envelope))
         self.facts.append(
             TaskAdmitted(
@@ -83,7 +94,7 @@ class _Routing:
     def _drop(self, envelope: Envelope, generation: int, owed: Owed | None, verdict: str) -> None:
         """Drop a second submission; first publish what the first may not have published."""
         if owed is not None and owed.task is not None:
-            self.winners.append(owed.task)
+            self.pending.append(owed.task)
             self.owed.append(owed_submission(owed.task))
         self.facts.append(
             SubmissionDropped(
@@ -99,7 +110,7 @@ class _Routing:
         )
 
     def publish(self) -> None:
-        self.bus.send_pending(self.winners)
+        self.bus.send_pending(self.pending)
         self.bus.send_facts(self.facts)
         self.bus.send_work(self.envelopes)
         self.bus.flush()

@@ -61,6 +61,15 @@ def test_without_the_hot_store_only_what_needs_it_comes_again(stage):
     assert [task.id for task in stage.log.tasks(ECHO)] == [a_task(1).id, a_task(4).id]
 
 
+def test_a_deferred_task_of_a_type_that_nobody_takes_any_more_is_admitted_and_then_dead(stage):
+    submit(stage, a_task(1, type=TaskType("fax"), generation=0, deferred=True))
+    for _ in range(2):
+        assert failed(stage.run(dispatcher, topics.PENDING)) == []
+    (record,) = stage.hot.records.values()
+    assert (record.status, record.ending.reason) == (Status.DEAD, "unknown_type")
+    assert stage.hot.due == {}
+
+
 def test_without_the_log_the_whole_batch_comes_again(stage):
     submit(stage, a_task(1))
     stage.log.is_away = True

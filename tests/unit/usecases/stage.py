@@ -96,7 +96,8 @@ class World:
 
     def dispatch(self, **others):
         arrivals = self.arrivals(topics.PENDING)
-        return dispatch(arrivals, **{"admission": self.admission, "bus": self.log} | others)
+        bound = {"knows": lambda _: True, "admission": self.admission, "bus": self.log}
+        return dispatch(arrivals, **bound | others)
 
     def admitted(self, *keys, **changes):
         """Return tasks that wait in line for their worker."""

@@ -61,7 +61,7 @@ def test_a_payload_goes_through_to_the_byte():
 
 def test_a_script_completes_an_envelope_with_its_generation():
     task = an_envelope(generation=0)
-    completed = wire.HEAD + b"123," + wire.tail_of(task)
+    completed = b'{"generation":123,' + wire.tail_of(task)
     assert msgspec.json.decode(completed, type=type(task)) == an_envelope(generation=123)
 
 
