@@ -22,7 +22,8 @@ def strays(bundle: Path, root: Path) -> list[str]:
     homes = {path.parent for path in files if path.name == "handler.py"}
     if len(homes) != 1:
         return [f"the handlers of {len(homes)} functions"]
-    return [str(path) for path in files if path.parent not in homes or not (root / path).is_file()]
+    own = [path for path in files if homes & set(path.parents) and (root / path).is_file()]
+    return [str(path) for path in files if path not in own]
 
 
 def foreign(folder: Path) -> list[str]:

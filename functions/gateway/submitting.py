@@ -1,11 +1,11 @@
 """Submits one task or many, and tells each receipt."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, assert_never
 
 from functions.gateway import strict_json
+from functions.gateway.answering import Told
 from functions.gateway.presenter import task_as_json
 from functions.gateway.problem import Problem, bad_request, too_large, unavailable, unprocessable
 from functions.gateway.submission import BATCH_BYTES, BATCH_TASKS, read_submission
@@ -20,14 +20,6 @@ from taskmill.domain.submission import (
     Unreadable,
 )
 from taskmill.usecases.submit import submit
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """An answer that is not a problem."""
-
-    status: HTTPStatus
-    body: dict[str, Any]
 
 
 def submit_one(body: bytes, header_key: str | None) -> Told | Problem:
@@ -78,7 +70,8 @@ def _tell(receipt: Receipt) -> Told | Problem:
     match receipt:
         case Accepted(task, is_deferred):
             mark = {"dedupe": "deferred"} if is_deferred else {}
-            return Told(HTTPStatus.ACCEPTED, task_as_json(task) | mark)
+            location = f"/v1/tasks/{task.id}"
+            return Told(HTTPStatus.ACCEPTED, task_as_json(task) | mark, location)
         case ReplayOf(task):
             return Told(HTTPStatus.OK, task_as_json(task) | {"replayed": True})
         case KeyReused(task_id):

@@ -1,0 +1,29 @@
+"""Says whether the process is well, and whether every store that it needs is there."""
+
+from http import HTTPStatus
+
+from functions.gateway.answering import Answer, Told, new_router, tell
+from functions.gateway.problem import unavailable
+from taskmill import bootstrap
+from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.task import TaskId
+
+router = new_router()
+_NOBODY = TaskId("00000000-0000-7000-8000-000000000000")
+
+
+@router.get("/healthz")
+def get_health() -> Answer:
+    return tell(Told(HTTPStatus.OK, {"status": "ok"}))
+
+
+@router.get("/readyz")
+def get_readiness() -> Answer:
+    services = bootstrap.gateway()
+    try:
+        services.records.read([_NOBODY])
+        services.log_ends.ends()
+        bootstrap.ledger_rows().applied()
+    except StoreUnavailable as error:
+        return tell(unavailable(f"{error.store} cannot be reached", 2))
+    return tell(Told(HTTPStatus.OK, {"status": "ready"}))

@@ -1,0 +1,73 @@
+"""Submits tasks, and shows them."""
+
+from http import HTTPStatus
+
+from msgspec import Raw
+
+from functions.gateway.answering import Answer, Told, json_body, new_router, tell
+from functions.gateway.listing import page_as_json, read_filter
+from functions.gateway.presenter import task_as_json
+from functions.gateway.problem import Problem, unavailable, unprocessable
+from functions.gateway.reading import read_task
+from functions.gateway.submitting import submit_batch, submit_one
+from taskmill import bootstrap
+from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.records import TaskView
+
+router = new_router()
+
+
+@router.post("/v1/tasks")
+def post_task() -> Answer:
+    body = json_body(router.current_event)
+    if isinstance(body, Problem):
+        return tell(body)
+    return tell(submit_one(body, router.current_event.headers.get("idempotency-key")))
+
+
+@router.post("/v1/tasks/batch")
+def post_batch() -> Answer:
+    body = json_body(router.current_event)
+    return tell(body if isinstance(body, Problem) else submit_batch(body))
+
+
+@router.get("/v1/tasks/<task_id>")
+def get_task(task_id: str) -> Answer:
+    asked = router.current_event.query_string_parameters
+    for name in asked:
+        if name not in {"include", "wait"}:
+            detail = f"there is no parameter {name!r}"
+            return tell(unprocessable("invalid_request", detail, name))
+    include = asked.get("include")
+    if include not in {None, "payload"}:
+        detail = f"include knows 'payload', not {include!r}"
+        return tell(unprocessable("invalid_request", detail, "include"))
+    found = read_task(task_id, asked.get("wait"))
+    if isinstance(found, Problem):
+        return tell(found)
+    if include is None:
+        return tell(Told(HTTPStatus.OK, task_as_json(found)))
+    return tell(_with_payload(found))
+
+
+def _with_payload(task: TaskView) -> Told | Problem:
+    try:
+        payload = bootstrap.ledger_rows().payload(task.id)
+    except StoreUnavailable:
+        payload = None
+    if payload is None:
+        return unavailable("the ledger cannot tell the payload yet", 1)
+    return Told(HTTPStatus.OK, task_as_json(task) | {"payload": Raw(payload)})
+
+
+@router.get("/v1/tasks")
+def get_tasks() -> Answer:
+    asked = router.current_event.query_string_parameters
+    wanted = read_filter(asked)
+    if isinstance(wanted, Problem):
+        return tell(wanted)
+    try:
+        page = bootstrap.ledger_rows().page(wanted)
+    except StoreUnavailable as error:
+        return tell(unavailable(f"lists come from the ledger: {error.store} is away", 2))
+    return tell(Told(HTTPStatus.OK, page_as_json(page, asked)))
