@@ -1,39 +1,35 @@
 """Does everything that must happen at a time; two runs are always alive, none is the leader."""
 
-import logging
 from datetime import timedelta
 from typing import Any
 
+from functions.scheduler.chores import forgetting, publishing
+from functions.scheduler.rota import Rota
 from taskmill import bootstrap
-from taskmill.domain.errors import StoreUnavailable
-from taskmill.usecases.publish_due import publish_due
 
-TICK = timedelta(milliseconds=100)
-WHEN_A_STORE_IS_AWAY = timedelta(seconds=1)
-LAST_TICK_BEFORE_THE_END = timedelta(seconds=5)
-MOST_EXPIRED_PER_SHARD = 100
+CHORES = (publishing.CHORE, forgetting.CHORE)
+LAST_WORK_BEFORE_THE_END = timedelta(seconds=5)
+TIME_TO_ANSWER = timedelta(seconds=1)
 
 
 def lambda_handler(_event: dict[str, Any], context: Any) -> dict[str, int]:
-    log = bootstrap.log("scheduler")
-    published = 0
-    while timedelta(milliseconds=context.get_remaining_time_in_millis()) > LAST_TICK_BEFORE_THE_END:
-        done, rest = _tick(log)
-        published += done
-        bootstrap.pause(rest)
-    return {"published": published}
+    """Return how much each chore did. A bug in one ends the run as failed, when it is over."""
 
+    def left() -> timedelta:
+        return timedelta(milliseconds=context.get_remaining_time_in_millis())
 
-def _tick(log: logging.Logger) -> tuple[int, timedelta]:
-    """Return how much was published, and how long to rest."""
-    services = bootstrap.scheduler()
-    try:
-        done = publish_due(services.due, services.bus)
-        services.due.forget_expired(most=MOST_EXPIRED_PER_SHARD)
-    except StoreUnavailable as error:
-        log.warning("tick failed", extra={"store": error.store, "why": error.why})
-        return 0, WHEN_A_STORE_IS_AWAY
-    return done, TICK
+    rota = Rota(
+        CHORES,
+        errands=bootstrap.errands(),
+        log=bootstrap.log("scheduler"),
+        now=lambda: -left(),  # towards zero: the one clock here that never jumps
+    )
+    while left() > LAST_WORK_BEFORE_THE_END:
+        bootstrap.pause(rota.work())
+    rota.finish(within=left() - TIME_TO_ANSWER)
+    if rota.bug is not None:
+        raise rota.bug
+    return rota.done
 
 
 bootstrap.at_init(bootstrap.scheduler)

@@ -22,6 +22,7 @@ from taskmill.ports import (
     Catalogue,
     Crew,
     DueSet,
+    Errands,
     Leases,
     Ledger,
     LedgerRows,
@@ -203,3 +204,10 @@ def scheduler() -> SchedulerServices:
         due=RedisDueSet(Session(settings.redis), shards=settings.shards),
         bus=KafkaBus(settings.kafka),
     )
+
+
+@cache
+def errands() -> Errands:
+    from taskmill.adapters.errands import ThreadErrands
+
+    return ThreadErrands()

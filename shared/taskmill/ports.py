@@ -1,6 +1,7 @@
 """What the core needs of the world, in its own words."""
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -134,3 +135,9 @@ class Crew(Protocol):
     def ended(self, *, within: timedelta) -> Sequence[Ended]: ...
 
     def abandon(self, ticket: int) -> None: ...
+
+
+class Errands(Protocol):
+    """What is done beside the caller; an errand under way is not started twice."""
+
+    def start(self, name: str, errand: Callable[[], int]) -> Future[int]: ...

@@ -16,6 +16,7 @@ from taskmill.adapters.api_keys import ApiKeys
 from taskmill.adapters.catalogue import AssembledCatalogue
 from taskmill.adapters.memory.admission import MemoryAdmission, MemoryDueSet
 from taskmill.adapters.memory.crew import InlineCrew
+from taskmill.adapters.memory.errands import InlineErrands
 from taskmill.adapters.memory.hot import MemoryHot, MemoryRecords
 from taskmill.adapters.memory.leases import MemoryLeases
 from taskmill.adapters.memory.ledger import MemoryLedger
@@ -127,6 +128,7 @@ class Stage:
             "ledger": lambda: self.ledger,
             "admission": lambda: MemoryAdmission(self.hot),
             "worker": self._worker,
+            "errands": InlineErrands,
             "scheduler": lambda: SchedulerServices(due=self.due, bus=self.log),
         }
         for name, service in bound.items():

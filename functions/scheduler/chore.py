@@ -1,0 +1,19 @@
+"""Something that the scheduler does again and again."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chore:
+    """Safe beside the same chore of another scheduler, and after a death at any line of it."""
+
+    name: str
+    every: timedelta
+    do: Callable[[], int]
+    """Does what is to be done now, and returns how much that was."""
+
+    is_slow: bool = False
+    """True for what may take longer than a tick: it is done in a thread of its own, with
+    connections of its own. What asks PostgreSQL is slow, since PostgreSQL may hang."""

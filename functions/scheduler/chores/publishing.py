@@ -1,0 +1,17 @@
+"""Publishes what is owed and due: the tick of the whole queue."""
+
+from datetime import timedelta
+
+from functions.scheduler.chore import Chore
+from taskmill import bootstrap
+from taskmill.usecases.publish_due import publish_due
+
+TICK = timedelta(milliseconds=100)
+
+
+def _publish() -> int:
+    services = bootstrap.scheduler()
+    return publish_due(services.due, services.bus)
+
+
+CHORE = Chore(name="publish_due", every=TICK, do=_publish)

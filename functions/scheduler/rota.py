@@ -1,0 +1,89 @@
+"""Does each chore when its time has come; one that fails rests alone."""
+
+import logging
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, wait
+from datetime import timedelta
+
+from functions.scheduler.chore import Chore
+from taskmill.domain.errors import StoreUnavailable
+from taskmill.ports import Errands
+
+AT_LEAST_AFTER_A_FAILURE = timedelta(seconds=1)
+LONGEST_REST = timedelta(milliseconds=100)
+"""So often is looked whether a slow chore has ended."""
+
+
+class _Turn:
+    def __init__(self, chore: Chore, due_at: timedelta) -> None:
+        self.chore = chore
+        self.due_at = due_at
+        self.under_way: Future[int] | None = None
+        self.done = 0
+
+
+class Rota:
+    def __init__(
+        self,
+        chores: Sequence[Chore],
+        *,
+        errands: Errands,
+        log: logging.Logger,
+        now: Callable[[], timedelta],
+    ) -> None:
+        self.bug: Exception | None = None
+        self._turns = [_Turn(chore, due_at=now()) for chore in chores]
+        self._errands = errands
+        self._log = log
+        self._now = now
+
+    @property
+    def done(self) -> dict[str, int]:
+        """How much each chore has done so far."""
+        return {turn.chore.name: turn.done for turn in self._turns}
+
+    def work(self) -> timedelta:
+        """Begin what is due, book what has ended, and return how long to rest."""
+        for turn in self._turns:
+            if turn.under_way is None and turn.due_at <= self._now():
+                turn.under_way = self._begin(turn.chore)
+            if turn.under_way is not None and turn.under_way.done():
+                self._book(turn, turn.under_way)
+        waiting = [turn.due_at for turn in self._turns if turn.under_way is None]
+        rest = min(waiting, default=self._now() + LONGEST_REST) - self._now()
+        return min(max(rest, timedelta(0)), LONGEST_REST)
+
+    def finish(self, *, within: timedelta) -> None:
+        """Let slow chores come to their end: a frozen process would hold what they hold."""
+        under_way = [turn.under_way for turn in self._turns if turn.under_way is not None]
+        wait(under_way, timeout=max(within.total_seconds(), 0))
+        for turn in self._turns:
+            if turn.under_way is not None and turn.under_way.done():
+                self._book(turn, turn.under_way)
+
+    def _begin(self, chore: Chore) -> Future[int]:
+        if chore.is_slow:
+            return self._errands.start(chore.name, chore.do)
+        ended: Future[int] = Future()
+        try:
+            ended.set_result(chore.do())
+        except Exception as error:  # noqa: BLE001 - a bug in one chore must not stop the others
+            ended.set_exception(error)
+        return ended
+
+    def _book(self, turn: _Turn, ended: Future[int]) -> None:
+        turn.under_way, rest = None, turn.chore.every
+        match ended.exception():
+            case None:
+                turn.done += ended.result()
+            case StoreUnavailable() as error:
+                rest = max(rest, AT_LEAST_AFTER_A_FAILURE)
+                fields = {"chore": turn.chore.name, "store": error.store, "why": error.why}
+                self._log.warning("chore failed", extra=fields)
+            case Exception() as error:
+                rest = max(rest, AT_LEAST_AFTER_A_FAILURE)
+                self.bug = self.bug or error
+                self._log.error("chore broke", extra={"chore": turn.chore.name}, exc_info=error)
+            case exit_:
+                raise exit_
+        turn.due_at = self._now() + rest
