@@ -8,6 +8,7 @@ from msgspec import Raw
 
 from taskmill.domain.facts import (
     AttemptLost,
+    CancelRequested,
     SubmissionDropped,
     TaskAdmitted,
     TaskCancelled,
@@ -130,8 +131,18 @@ def lost(envelope, **changes):
 
 
 def deferred(envelope, **changes):
-    later = {"due_at_ms": Millis(envelope.created_at_ms + 1000), "reason": "busy"}
+    later = {
+        "due_at_ms": Millis(envelope.created_at_ms + 1000),
+        "next_attempt": envelope.attempt + 1,
+        "reason": "failed",
+        "error_class": "Retry",
+        "error_message": "busy",
+    }
     return TaskDeferred(**_tried(envelope, **later | changes))
+
+
+def cancel_requested(envelope, **changes):
+    return CancelRequested(**_told(envelope, **changes))
 
 
 def succeeded(envelope, **changes):

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from functions.gateway.problem import Problem, too_large, unprocessable
+from taskmill.domain.backoff import Factor, RetryPolicy, Seconds
 from taskmill.domain.catalogue import TypeEntry
 from taskmill.domain.naming import fingerprint
 from taskmill.domain.submission import Submission
@@ -26,7 +27,6 @@ NOT_YET = (
     "delay_seconds",
     "run_at",
     "expires_at",
-    "retry",
     "concurrency_key",
     "rate_key",
     "cost",
@@ -36,12 +36,19 @@ NOT_YET = (
 _PRINTABLE = re.compile(r"[\x20-\x7e]+")
 
 
+class _Retry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    first_seconds: Seconds | UnsetType = UNSET
+    factor: Factor | UnsetType = UNSET
+    cap_seconds: Seconds | UnsetType = UNSET
+
+
 class _Request(Struct, frozen=True, kw_only=True):
     type: Annotated[str, Meta(min_length=1, max_length=128)]
     payload: Any = msgspec.field(default_factory=dict)
     idempotency_key: str | UnsetType = UNSET
     max_attempts: Annotated[int, Meta(ge=1, le=100)] | UnsetType = UNSET
     timeout_seconds: Annotated[float, Meta(ge=0.1, le=800)] | UnsetType = UNSET
+    retry: _Retry = _Retry()
     metadata: dict[str, str] = {}
 
 
@@ -166,6 +173,16 @@ def _submission(
         idempotency_key=key,
         max_attempts=entry.defaults.max_attempts if attempts is UNSET else attempts,
         timeout_seconds=entry.defaults.timeout_seconds if timeout is UNSET else timeout,
+        retry=_policy(request.retry, entry.defaults.retry),
         metadata=request.metadata,
         fingerprint=fingerprint(given),
+    )
+
+
+def _policy(wanted: _Retry, usual: RetryPolicy) -> RetryPolicy:
+    first, factor, cap = wanted.first_seconds, wanted.factor, wanted.cap_seconds
+    return RetryPolicy(
+        first_seconds=usual.first_seconds if first is UNSET else first,
+        factor=usual.factor if factor is UNSET else factor,
+        cap_seconds=usual.cap_seconds if cap is UNSET else cap,
     )

@@ -14,7 +14,7 @@ from taskmill.adapters.redis.records import RedisRecords
 from taskmill.adapters.redis.session import Session
 from taskmill.adapters.redis.shards import open_shards
 from taskmill.domain.admission import Owed
-from taskmill.domain.lease import Claimed, NextTurn, Settlement
+from taskmill.domain.lease import Claimed, NextTurn, Settlement, Waiting
 from taskmill.domain.task import Status
 from tests.builders import a_claim, a_success, deferred
 
@@ -49,8 +49,7 @@ def next_turn(task, token, *, due_at_ms):
         status=Status.RETRYING,
         facts=facts,
         next=NextTurn(
-            due_at_ms=due_at_ms,
-            attempt=following.attempt,
+            waiting=Waiting(due_at_ms=due_at_ms, reason="failed"),
             owed=Owed(facts=facts, task=following),
         ),
     )

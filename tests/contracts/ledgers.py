@@ -17,9 +17,11 @@ SELECT
     id::text AS id, type, tenant, status, generation, turn, rank, token, largest_token,
     attempt, losses,
     {_MOMENT.format("started_at")}, {_MOMENT.format("finished_at")}, {_MOMENT.format("due_at")},
+    next_attempt, cancel_requested,
     result::text AS result, reason, error_class, error_message,
     submission, submitted, fingerprint, idempotency_key, payload::text AS payload, payload_size,
-    metadata, max_attempts, timeout_seconds, {_MOMENT.format("created_at")}
+    metadata, max_attempts, timeout_seconds, retry::text AS retry,
+    {_MOMENT.format("created_at")}
 FROM tasks ORDER BY id
 """.encode()  # noqa: S608 - no value goes in
 _HISTORY = f"""
@@ -43,7 +45,9 @@ def flat_row(row):
     body = columns.pop("body")
     body = msgspec.structs.asdict(body) if body else dict.fromkeys(_BODY)
     columns |= body
-    for name in ("result", "payload"):
+    if columns["retry"] is not None:
+        columns["retry"] = msgspec.json.encode(columns["retry"])
+    for name in ("result", "payload", "retry"):
         if columns[name] is not None:
             columns[name] = bytes(columns[name]).decode()
     return columns | {"status": str(row.status)}
@@ -59,6 +63,7 @@ _BODY = (
     "metadata",
     "max_attempts",
     "timeout_seconds",
+    "retry",
     "created_at_ms",
 )  # fmt: skip - one line for each would say no more
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from msgspec import Raw
 from msgspec.structs import replace
 
+from taskmill.domain.lease import Waiting
 from taskmill.domain.projection import LedgerBatch, Story
 from taskmill.domain.task import Millis, Status
 from tests.builders import (
@@ -15,6 +16,7 @@ from tests.builders import (
     a_new_id,
     admitted,
     an_envelope,
+    cancel_requested,
     cancelled,
     deferred,
     died,
@@ -55,6 +57,8 @@ def generations(draw, task_id, number):
         token += 1
         spent = {"token": token, "losses": losses, "started_at_ms": Millis(base + turn)}
         told.append(started(this, **spent))
+        if draw(st.booleans()):
+            told.append(cancel_requested(this))
         told.append(deferred(this, **spent, due_at_ms=Millis(base + turn * 100)))
     end = draw(st.sampled_from([None, *ENDS]))
     return [*told[:-1], end(this, **spent)] if end else told
@@ -172,6 +176,43 @@ def test_an_end_closes_its_generation_whatever_comes_later(ledger):
     later = replace(task, turn=2, attempt=2)
     ledger.ledger.record(batch_of(deferred(task), started(later, token=9)))
     assert ledger.rows.find(task.id).status is Status.SUCCEEDED
+
+
+def test_a_retrying_task_shows_why_and_until_when_it_waits(ledger):
+    task = an_envelope()
+    fact = deferred(task)
+    ledger.ledger.record(batch_of(task, started(task), fact))
+    waiting = Waiting(
+        due_at_ms=fact.due_at_ms, reason="failed", error_class="Retry", error_message="busy"
+    )
+    view = ledger.rows.find(task.id)
+    assert (view.status, view.attempt, view.waiting) == (Status.RETRYING, 1, waiting)
+    ledger.ledger.record(batch_of(started(replace(task, turn=2, attempt=2), token=9)))
+    assert ledger.rows.find(task.id).waiting is None
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_a_wish_to_cancel_changes_no_status(ledger, order):
+    task = an_envelope()
+    told = [task, started(task), cancel_requested(task)]
+    for index in order:
+        ledger.ledger.record(batch_of(told[index]))
+    view = ledger.rows.find(task.id)
+    assert (view.status, view.cancel_requested) == (Status.RUNNING, True)
+
+
+def test_a_wish_to_cancel_ends_with_its_generation(ledger):
+    task = an_envelope()
+    ledger.ledger.record(batch_of(task, cancel_requested(task), cancelled(task)))
+    ledger.ledger.record(batch_of(an_envelope(generation=NOW + 1, submission="s2")))
+    assert not ledger.rows.find(task.id).cancel_requested
+
+
+def test_a_task_that_is_cancelled_while_it_waits_never_started(ledger):
+    task = an_envelope()
+    ledger.ledger.record(batch_of(task, cancelled(task, started_at_ms=None)))
+    view = ledger.rows.find(task.id)
+    assert (view.status, view.started_at_ms) == (Status.CANCELLED, None)
 
 
 def test_a_new_generation_opens_a_closed_task(ledger):

@@ -197,6 +197,7 @@ ILLEGAL = {
     "a death without a reason": ("finished_at", "'dead', now()"),
     "running, but never started": ("reason", "'running', NULL"),
     "retrying without a time": ("reason", "'retrying', 'busy'"),
+    "a next attempt without waiting for it": ("next_attempt", "'queued', 2"),
     "half a body": ("submission", "'queued', 's1'"),
 }
 

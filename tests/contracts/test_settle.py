@@ -131,9 +131,27 @@ def test_the_next_turn_is_not_owed_before_its_time(hot):
 
 def test_a_task_between_two_turns_is_retrying(hot):
     leases, task = hot.leases(), a_fresh_envelope()
-    leases.settle([next_turn(task, claimed(leases, task).token, due_at_ms=now_ms())])
+    settlement = next_turn(task, claimed(leases, task).token, due_at_ms=now_ms())
+    leases.settle([settlement])
     (view,) = hot.records().read([task.id])
-    assert (view.status, view.attempt, view.ending) == (Status.RETRYING, 2, None)
+    assert (view.status, view.attempt, view.ending) == (Status.RETRYING, 1, None)
+    assert view.waiting == settlement.next.waiting
+
+
+def test_a_turn_that_has_begun_waits_no_more(hot):
+    leases, task = hot.leases(), a_fresh_envelope()
+    settlement = next_turn(task, claimed(leases, task).token, due_at_ms=now_ms())
+    leases.settle([settlement])
+    claimed(leases, settlement.next.owed.task)
+    (view,) = hot.records().read([task.id])
+    assert (view.status, view.attempt, view.waiting) == (Status.RUNNING, 2, None)
+
+
+def test_a_settled_task_without_a_record_can_be_read(hot):
+    task = a_fresh_envelope(turn=3, attempt=2)
+    hot.leases().settle([a_success(task, 7)])
+    (view,) = hot.records().read([task.id])
+    assert (view.status, view.attempt) == (Status.SUCCEEDED, 2)
 
 
 def test_a_settled_record_shows_how_it_ended(hot):

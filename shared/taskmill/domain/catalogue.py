@@ -5,12 +5,14 @@ from typing import Any
 
 from msgspec import Struct
 
+from taskmill.domain.backoff import DEFAULT_RETRY, RetryPolicy
 from taskmill.domain.task import TaskType
 
 
 class TypeDefaults(Struct, frozen=True, kw_only=True):
     max_attempts: int = 4
     timeout_seconds: float = 30.0
+    retry: RetryPolicy = DEFAULT_RETRY
 
 
 class TypeEntry(Struct, frozen=True, kw_only=True):

@@ -29,11 +29,23 @@ class SubmissionDropped(_Fact, frozen=True, kw_only=True):
     verdict: str
 
 
-class _AttemptFact(_Fact, frozen=True, kw_only=True):
+class CancelRequested(_Fact, frozen=True, kw_only=True):
+    """A running task is to end: it changes no status, its end does."""
+
+
+class _TriedFact(_Fact, frozen=True, kw_only=True):
     attempt: int
     token: int
     losses: int
+
+
+class _AttemptFact(_TriedFact, frozen=True, kw_only=True):
     started_at_ms: Millis
+
+
+class _EndFact(_TriedFact, frozen=True, kw_only=True):
+    started_at_ms: Millis | None = None
+    """None when it ends while it waits."""
 
 
 class TaskStarted(_AttemptFact, frozen=True, kw_only=True):
@@ -48,26 +60,31 @@ class TaskDeferred(_AttemptFact, frozen=True, kw_only=True):
     """The turn ended; the next one waits for its time."""
 
     due_at_ms: Millis
+    next_attempt: int
     reason: str
+    """One of `failed`, `timeout`, `snoozed`."""
+    error_class: str
+    error_message: str
 
 
 class TaskSucceeded(_AttemptFact, frozen=True, kw_only=True):
     result: Raw
 
 
-class TaskDied(_AttemptFact, frozen=True, kw_only=True):
+class TaskDied(_EndFact, frozen=True, kw_only=True):
     reason: str
     error_class: str
     error_message: str
 
 
-class TaskCancelled(_AttemptFact, frozen=True, kw_only=True):
+class TaskCancelled(_EndFact, frozen=True, kw_only=True):
     pass
 
 
 Fact: TypeAlias = (
     TaskAdmitted
     | SubmissionDropped
+    | CancelRequested
     | TaskStarted
     | AttemptLost
     | TaskDeferred

@@ -104,12 +104,20 @@ class Ending(Struct, frozen=True, kw_only=True, omit_defaults=True):
     error_message: str | None = None
 
 
+class Waiting(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Why a task waits for its next turn, kept in the record for readers."""
+
+    due_at_ms: Millis
+    reason: str
+    error_class: str | None = None
+    error_message: str | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextTurn:
     """The turn that follows the one that is settled: owed at its time, with the facts before it."""
 
-    due_at_ms: Millis
-    attempt: int
+    waiting: Waiting
     owed: Owed
 
 

@@ -6,6 +6,7 @@ from typing import TypeAlias
 from taskmill.domain.errors import IllegalTransition
 from taskmill.domain.facts import (
     AttemptLost,
+    CancelRequested,
     Fact,
     SubmissionDropped,
     TaskAdmitted,
@@ -21,6 +22,7 @@ Kind: TypeAlias = type[Fact]
 
 TRANSITIONS: Mapping[tuple[Status, Kind], Status] = {
     (Status.SCHEDULED, TaskStarted): Status.RUNNING,
+    (Status.SCHEDULED, AttemptLost): Status.RUNNING,
     (Status.SCHEDULED, TaskSucceeded): Status.SUCCEEDED,
     (Status.SCHEDULED, TaskDeferred): Status.RETRYING,
     (Status.SCHEDULED, TaskDied): Status.DEAD,
@@ -63,7 +65,7 @@ SUBMITTED_RANK = 0
 
 def advance(status: Status, fact: Fact) -> Status:
     """Return the status that *fact* leads to."""
-    if isinstance(fact, SubmissionDropped):
+    if isinstance(fact, SubmissionDropped | CancelRequested):
         return status
     try:
         return TRANSITIONS[status, type(fact)]

@@ -7,8 +7,10 @@ from typing import TypeAlias, assert_never
 import msgspec
 from msgspec import Raw, Struct
 
+from taskmill.domain.backoff import RetryPolicy
 from taskmill.domain.facts import (
     AttemptLost,
+    CancelRequested,
     Fact,
     SubmissionDropped,
     TaskAdmitted,
@@ -35,6 +37,7 @@ class Body(Struct, frozen=True, kw_only=True):
     metadata: Mapping[str, str]
     max_attempts: int
     timeout_seconds: float
+    retry: RetryPolicy
     created_at_ms: Millis
 
 
@@ -61,6 +64,8 @@ class Row(Struct, frozen=True, kw_only=True):
     reason: str | None = None
     error_class: str | None = None
     error_message: str | None = None
+    next_attempt: int | None = None
+    cancel_requested: bool = False
     body: Body | None = None
 
     @property
@@ -146,6 +151,7 @@ def merged(left: Row, right: Row) -> Row:
         newer,
         largest_token=largest,
         losses=max(left.losses, right.losses),
+        cancel_requested=left.cancel_requested or right.cancel_requested,
         started_at_ms=older.started_at_ms if newer.started_at_ms is None else newer.started_at_ms,
         body=newer.body or older.body,
     )
@@ -160,10 +166,19 @@ def row_of(told: Told) -> Row | None:
             return _queued(told.envelope)
         case SubmissionDropped():
             return None
+        case CancelRequested():
+            return _wished(told)
         case TaskStarted() | AttemptLost():
             return _row(told)
         case TaskDeferred():
-            return _row(told, due_at_ms=told.due_at_ms, reason=told.reason)
+            return _row(
+                told,
+                due_at_ms=told.due_at_ms,
+                next_attempt=told.next_attempt,
+                reason=told.reason,
+                error_class=told.error_class,
+                error_message=told.error_message,
+            )
         case TaskSucceeded():
             return _row(told, finished_at_ms=told.at_ms, result=told.result)
         case TaskDied():
@@ -190,6 +205,7 @@ def _row(  # noqa: PLR0913 - the columns that only some facts carry, each named
     *,
     finished_at_ms: Millis | None = None,
     due_at_ms: Millis | None = None,
+    next_attempt: int | None = None,
     result: Raw | None = None,
     reason: str | None = None,
     error_class: str | None = None,
@@ -210,10 +226,25 @@ def _row(  # noqa: PLR0913 - the columns that only some facts carry, each named
         started_at_ms=fact.started_at_ms,
         finished_at_ms=finished_at_ms,
         due_at_ms=due_at_ms,
+        next_attempt=next_attempt,
         result=result,
         reason=reason,
         error_class=error_class,
         error_message=error_message,
+    )
+
+
+def _wished(fact: CancelRequested) -> Row:
+    """Return the least that is known of the generation, so that its status stays what it is."""
+    return Row(
+        id=fact.id,
+        type=fact.type,
+        tenant=fact.tenant,
+        status=Status.QUEUED,
+        generation=fact.generation,
+        turn=1,
+        rank=SUBMITTED_RANK,
+        cancel_requested=True,
     )
 
 
@@ -237,6 +268,7 @@ def _queued(envelope: Envelope) -> Row:
             metadata=envelope.metadata,
             max_attempts=envelope.max_attempts,
             timeout_seconds=envelope.timeout_seconds,
+            retry=envelope.retry,
             created_at_ms=envelope.created_at_ms,
         ),
     )
@@ -259,6 +291,8 @@ def history_of(told: Told) -> HistoryEntry:
             kind, subject, at_ms, body = _kind(told), told.envelope.submission, told.at_ms, _NOTHING
         case SubmissionDropped():
             kind, subject, at_ms, body = _kind(told), told.submission, told.at_ms, _body(told)
+        case CancelRequested():
+            kind, subject, at_ms, body = _kind(told), "", told.at_ms, _body(told)
         case _:
             kind, subject, at_ms, body = _kind(told), str(told.token), told.at_ms, _body(told)
     return HistoryEntry(

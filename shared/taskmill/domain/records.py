@@ -6,7 +6,7 @@ from typing import TypeAlias
 from msgspec import Raw
 
 from taskmill.domain.admission import Cold
-from taskmill.domain.lease import Ending
+from taskmill.domain.lease import Ending, Waiting
 from taskmill.domain.task import About, Millis, Status, TaskId
 
 
@@ -21,6 +21,9 @@ class TaskView:
     started_at_ms: Millis | None
     ending: Ending | None
     result: Raw | None
+    waiting: Waiting | None = None
+    """Why and until when it waits for its next turn, while it does."""
+    cancel_requested: bool = False
 
 
 @dataclass(frozen=True, slots=True)

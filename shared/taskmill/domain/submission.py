@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from msgspec import Raw
 
+from taskmill.domain.backoff import RetryPolicy
 from taskmill.domain.naming import keyed_id, unkeyed_id
 from taskmill.domain.records import TaskView
 from taskmill.domain.task import (
@@ -26,6 +27,7 @@ class Submission:
     idempotency_key: str | None
     max_attempts: int
     timeout_seconds: float
+    retry: RetryPolicy
     metadata: Mapping[str, str]
     fingerprint: str
 
@@ -44,6 +46,7 @@ class Submission:
             created_at_ms=now,
             max_attempts=self.max_attempts,
             timeout_seconds=self.timeout_seconds,
+            retry=self.retry,
             metadata=self.metadata,
         )
 

@@ -6,6 +6,8 @@ from typing import Annotated, NewType
 
 from msgspec import Meta, Raw, Struct
 
+from taskmill.domain.backoff import DEFAULT_RETRY, RetryPolicy
+
 TaskId = NewType("TaskId", str)
 TaskType = NewType("TaskType", str)
 Millis = NewType("Millis", int)
@@ -53,9 +55,12 @@ class Envelope(Struct, frozen=True, kw_only=True):
     created_at_ms: Millis
     max_attempts: int
     timeout_seconds: Annotated[float, Meta(ge=0)]
+    retry: RetryPolicy = DEFAULT_RETRY
     metadata: Mapping[str, str] = {}
     deferred: bool = False
     """True when the gateway could not ask Redis: the dispatcher admits it."""
+    parked_until_ms: Millis | None = None
+    """Until when the dispatcher waits for a worker that takes this type."""
 
 
 class About(Struct, frozen=True, kw_only=True):

@@ -6,10 +6,10 @@ from typing import get_args
 import pytest
 
 from taskmill.domain.errors import IllegalTransition
-from taskmill.domain.facts import Fact, SubmissionDropped
+from taskmill.domain.facts import CancelRequested, Fact, SubmissionDropped
 from taskmill.domain.lifecycle import RANKS, SUBMITTED_RANK, TRANSITIONS, advance, status_after
 from taskmill.domain.task import FINAL, Status
-from tests.builders import an_envelope, deferred, dropped, started, succeeded
+from tests.builders import an_envelope, cancel_requested, deferred, dropped, started, succeeded
 
 
 def test_no_way_leads_out_of_a_final_status():
@@ -34,8 +34,8 @@ def test_each_kind_of_fact_leads_to_one_status():
     assert {kind: {status_after(kind)} for kind in reached} == reached
 
 
-def test_every_kind_of_fact_but_a_dropped_submission_has_its_place():
-    kinds = set(get_args(Fact)) - {SubmissionDropped}
+def test_every_kind_of_fact_that_changes_a_status_has_its_place():
+    kinds = set(get_args(Fact)) - {SubmissionDropped, CancelRequested}
     assert set(RANKS) == kinds == {kind for _, kind in TRANSITIONS}
 
 
@@ -54,8 +54,9 @@ def test_a_fact_that_the_table_does_not_know_is_refused_by_name():
 
 
 @pytest.mark.parametrize("status", Status)
-def test_a_dropped_submission_changes_no_status(status):
-    assert advance(status, dropped(an_envelope())) is status
+@pytest.mark.parametrize("tell", [dropped, cancel_requested])
+def test_a_dropped_submission_and_a_wish_to_cancel_change_no_status(status, tell):
+    assert advance(status, tell(an_envelope())) is status
 
 
 def test_a_whole_life_is_told_step_by_step():

@@ -13,6 +13,7 @@ from tests.builders import (
     NOW,
     a_position,
     an_envelope,
+    cancel_requested,
     cancelled,
     deferred,
     died,
@@ -35,9 +36,13 @@ def rows(draw):
     token = generation * 100 + turn * 10 + losses
     spent = {"token": token, "losses": losses, "started_at_ms": Millis(NOW + token)}
     ends = {1: succeeded, 2: died, 3: cancelled}
-    tell = draw(st.sampled_from([None, started, lost, deferred, ends[generation]]))
+    tell = draw(
+        st.sampled_from([None, started, lost, deferred, cancel_requested, ends[generation]])
+    )
     if tell is None:
         return row_of(task)
+    if tell is cancel_requested:
+        return row_of(tell(later))
     if tell is lost:
         return row_of(lost(later, **spent | {"losses": losses + 1}))
     if tell is ends[generation]:  # a generation ends once

@@ -99,7 +99,11 @@ def test_a_type_shows_its_schema_its_defaults_and_its_limits():
         "name": "echo",
         "title": echo.title,
         "schema": echo.schema,
-        "defaults": {"max_attempts": 4, "timeout_seconds": 30.0},
+        "defaults": {
+            "max_attempts": 4,
+            "timeout_seconds": 30.0,
+            "retry": {"first_seconds": 1.0, "factor": 2.0, "cap_seconds": 300.0},
+        },
         "limits": {"timeout_seconds": 60.0},
     }
 

@@ -30,7 +30,11 @@ CATALOGUE = AssembledCatalogue(
                     "required": [],
                     "additionalProperties": False,
                 },
-                "defaults": {"max_attempts": 7, "timeout_seconds": 12.5},
+                "defaults": {
+                    "max_attempts": 7,
+                    "timeout_seconds": 12.5,
+                    "retry": {"first_seconds": 9, "factor": 3, "cap_seconds": 60},
+                },
                 "function_timeout_seconds": 60.0,
             }
         ]
@@ -150,6 +154,40 @@ def test_the_ends_of_a_range_belong_to_it(max_attempts, timeout_seconds):
     found = read(max_attempts=max_attempts, timeout_seconds=timeout_seconds)
     assert isinstance(found, Submission)
     assert (found.max_attempts, found.timeout_seconds) == (max_attempts, timeout_seconds)
+
+
+@pytest.mark.parametrize(
+    ("retry", "policy"),
+    [
+        ({}, (9, 3, 60)),
+        ({"first_seconds": 0}, (0, 3, 60)),
+        ({"factor": 1, "cap_seconds": 86_400}, (9, 1, 86_400)),
+        ({"first_seconds": 86_400, "factor": 100, "cap_seconds": 0.5}, (86_400, 100, 0.5)),
+    ],
+)
+def test_what_a_task_says_of_its_retries_goes_over_what_its_type_says(retry, policy):
+    found = read(retry=retry)
+    assert isinstance(found, Submission)
+    told = found.retry
+    assert (told.first_seconds, told.factor, told.cap_seconds) == policy
+
+
+@pytest.mark.parametrize(
+    ("retry", "field"),
+    [
+        (None, "/retry"),
+        ([], "/retry"),
+        ({"jitter": 1}, "/retry"),
+        ({"factor": 0.9}, "/retry/factor"),
+        ({"factor": 101}, "/retry/factor"),
+        ({"first_seconds": -1}, "/retry/first_seconds"),
+        ({"first_seconds": 86_401}, "/retry/first_seconds"),
+        ({"cap_seconds": "1"}, "/retry/cap_seconds"),
+        ({"cap_seconds": True}, "/retry/cap_seconds"),
+    ],
+)
+def test_retries_beyond_their_bounds_are_refused(retry, field):
+    assert pointed(read(retry=retry)) == (422, "invalid_request", field)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from msgspec import Raw
 
 from taskmill.domain.admission import Cold, Owed, OwedKey
 from taskmill.domain.facts import Fact
-from taskmill.domain.lease import Ending
+from taskmill.domain.lease import Ending, Waiting
 from taskmill.domain.records import Absent, Reading, TaskView
 from taskmill.domain.task import About, Envelope, Millis, Status, TaskId, about
 from taskmill.ports import Clock
@@ -43,6 +43,8 @@ class Record:
     """Turn and token of the last settlement."""
     last: tuple[Fact, ...] = ()
     ending: Ending | None = None
+    waiting: Waiting | None = None
+    cancel_requested: bool = False
     result: bytes | None = None
     ends_at_ms: int | None = None
 
@@ -120,4 +122,6 @@ class MemoryRecords:
             started_at_ms=None if record.started_at_ms is None else Millis(record.started_at_ms),
             ending=record.ending,
             result=Raw(record.result) if record.result else None,
+            waiting=record.waiting if record.status is Status.RETRYING else None,
+            cancel_requested=record.cancel_requested,
         )

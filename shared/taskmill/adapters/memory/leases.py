@@ -167,14 +167,14 @@ class MemoryLeases:
         return Settled(settlement.facts)
 
     def _owe(self, settlement: Settlement, following: NextTurn, record: Record) -> None:
-        record.turn, record.attempt = settlement.envelope.turn + 1, following.attempt
+        record.turn, record.waiting = settlement.envelope.turn + 1, following.waiting
         name = OwedKey(
             id=settlement.envelope.id,
             generation=record.generation,
             turn=record.turn,
             kind=OwedKind.TURN,
         )
-        self._hot.due[name] = (following.due_at_ms, following.owed)
+        self._hot.due[name] = (following.waiting.due_at_ms, following.owed)
 
     def _is_too_old(self, generation: int) -> bool:
         return generation + self._adoption_age < self._hot.clock()

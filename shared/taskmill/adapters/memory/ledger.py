@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from taskmill.domain.errors import LedgerRefused, StoreUnavailable
-from taskmill.domain.lease import Ending
+from taskmill.domain.lease import Ending, Waiting
 from taskmill.domain.listing import After, Page, TaskFilter
 from taskmill.domain.projection import (
     Applied,
@@ -103,6 +103,7 @@ def _check(row: Row) -> None:
         row.status.is_final == (row.finished_at_ms is not None)
         and (row.status == "succeeded") == (row.result is not None)
         and (row.status == "retrying") == (row.due_at_ms is not None)
+        and (row.status == "retrying" or row.next_attempt is None)
         and (row.status != "dead" or row.reason is not None)
         and (row.status != "running" or row.started_at_ms is not None)
         and (row.generation >= 0 and 0 <= row.token <= row.largest_token and row.losses >= 0)
@@ -150,6 +151,19 @@ def _view(row: Row, body: Body) -> TaskView:
         started_at_ms=row.started_at_ms,
         ending=_ending(row),
         result=row.result,
+        waiting=_waiting(row),
+        cancel_requested=row.cancel_requested,
+    )
+
+
+def _waiting(row: Row) -> Waiting | None:
+    if row.due_at_ms is None or row.reason is None:
+        return None
+    return Waiting(
+        due_at_ms=row.due_at_ms,
+        reason=row.reason,
+        error_class=row.error_class,
+        error_message=row.error_message,
     )
 
 

@@ -8,7 +8,7 @@ from msgspec import Raw
 
 from taskmill.adapters.postgres import queries
 from taskmill.adapters.postgres.connection import Database
-from taskmill.domain.lease import Ending
+from taskmill.domain.lease import Ending, Waiting
 from taskmill.domain.listing import After, Page, TaskFilter
 from taskmill.domain.records import TaskView
 from taskmill.domain.task import About, Millis, Status, TaskId
@@ -84,6 +84,19 @@ def _view(row: Mapping[str, Any]) -> TaskView:
         started_at_ms=row["started_at_ms"],
         ending=_ending(row),
         result=Raw(row["result"].encode()) if row["result"] is not None else None,
+        waiting=_waiting(row),
+        cancel_requested=row["cancel_requested"],
+    )
+
+
+def _waiting(row: Mapping[str, Any]) -> Waiting | None:
+    if row["due_at_ms"] is None:
+        return None
+    return Waiting(
+        due_at_ms=Millis(row["due_at_ms"]),
+        reason=row["reason"],
+        error_class=row["error_class"],
+        error_message=row["error_message"],
     )
 
 

@@ -99,6 +99,7 @@ class RedisLeases:
             wire.encode(settlement.facts),
             wire.encode(settlement.ending) if settlement.ending else "",
             settlement.result or "",
+            envelope.attempt,
             *_next_turn(settlement),
             self._window,
             in_ms(UNKEYED_RECORD),
@@ -114,7 +115,8 @@ def _next_turn(settlement: Settlement) -> tuple[Word, ...]:
     following = settlement.next
     if following is None:
         return "", "", ""
-    return following.attempt, following.due_at_ms, wire.encode(following.owed)
+    waiting = following.waiting
+    return waiting.due_at_ms, wire.encode(following.owed), wire.encode(waiting)
 
 
 def _description(envelope: Envelope) -> tuple[Word, ...]:

@@ -11,7 +11,7 @@ from taskmill.adapters.redis.keys import shard_keys
 from taskmill.adapters.redis.session import Call, Session
 from taskmill.domain import wire
 from taskmill.domain.admission import Cold
-from taskmill.domain.lease import Ending
+from taskmill.domain.lease import Ending, Waiting
 from taskmill.domain.records import Absent, Reading, TaskView
 from taskmill.domain.task import Millis, Status, TaskId
 
@@ -36,7 +36,8 @@ def _reading(task_id: TaskId, answer: Any) -> Reading:
         return Cold()
     if not answer:
         return Absent()
-    about, status, generation, attempt, losses, started, ending, result = answer
+    about, status, generation, attempt, losses, started, ending, result, waiting, wish = answer
+    is_waiting = waiting and status == b"retrying"
     return TaskView(
         id=task_id,
         about=wire.open_about(about),
@@ -47,4 +48,6 @@ def _reading(task_id: TaskId, answer: Any) -> Reading:
         started_at_ms=Millis(int(started)) if started else None,
         ending=msgspec.json.decode(ending, type=Ending) if ending else None,
         result=Raw(result) if result else None,
+        waiting=msgspec.json.decode(waiting, type=Waiting) if is_waiting else None,
+        cancel_requested=wish == b"1",
     )

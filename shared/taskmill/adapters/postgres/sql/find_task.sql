@@ -16,8 +16,10 @@ SELECT
     reason,
     error_class,
     error_message,
+    cancel_requested,
     round(extract(EPOCH FROM created_at) * 1000)::bigint AS created_at_ms,
     round(extract(EPOCH FROM started_at) * 1000)::bigint AS started_at_ms,
-    round(extract(EPOCH FROM finished_at) * 1000)::bigint AS finished_at_ms
+    round(extract(EPOCH FROM finished_at) * 1000)::bigint AS finished_at_ms,
+    round(extract(EPOCH FROM due_at) * 1000)::bigint AS due_at_ms
 FROM tasks
 WHERE id = %(id)s AND submission IS NOT NULL;

@@ -2,9 +2,9 @@
 -- what stands further in life decides the state, and a body fills the gap that waits for it.
 INSERT INTO tasks AS known (
     id, tenant, type, status, generation, turn, rank, token, largest_token, attempt, losses,
-    started_at, finished_at, due_at, result, reason, error_class, error_message,
-    submission, submitted, fingerprint, idempotency_key, payload, payload_size, metadata,
-    max_attempts, timeout_seconds, created_at
+    started_at, finished_at, due_at, result, reason, error_class, error_message, next_attempt,
+    cancel_requested, submission, submitted, fingerprint, idempotency_key, payload, payload_size, metadata,
+    max_attempts, timeout_seconds, retry, created_at
 )
 SELECT
     told.id,
@@ -25,6 +25,8 @@ SELECT
     told.reason,
     told.error_class,
     told.error_message,
+    told.next_attempt,
+    COALESCE(told.cancel_requested, FALSE),
     told.submission,
     told.submitted,
     told.fingerprint,
@@ -34,6 +36,7 @@ SELECT
     told.metadata,
     told.max_attempts,
     told.timeout_seconds,
+    told.retry,
     to_timestamp(told.created_at_ms / 1000.0)
 FROM json_to_recordset(%(rows)s::json) AS told (
     id uuid,
@@ -54,6 +57,8 @@ FROM json_to_recordset(%(rows)s::json) AS told (
     reason text,
     error_class text,
     error_message text,
+    next_attempt integer,
+    cancel_requested boolean,
     submission text,
     submitted bigint,
     fingerprint text,
@@ -63,6 +68,7 @@ FROM json_to_recordset(%(rows)s::json) AS told (
     metadata jsonb,
     max_attempts integer,
     timeout_seconds double precision,
+    retry json,
     created_at_ms double precision
 )
 ORDER BY told.id
@@ -77,6 +83,7 @@ ON CONFLICT (id) DO UPDATE SET
     reason = by_standing(known.standing, known.reason, excluded.standing, excluded.reason),
     error_class = by_standing(known.standing, known.error_class, excluded.standing, excluded.error_class),
     error_message = by_standing(known.standing, known.error_message, excluded.standing, excluded.error_message),
+    next_attempt = by_standing(known.standing, known.next_attempt, excluded.standing, excluded.next_attempt),
     generation = GREATEST(known.generation, excluded.generation),
     token = by_standing(known.standing, known.token, excluded.standing, excluded.token),
     largest_token = GREATEST(known.largest_token, excluded.largest_token),
@@ -84,6 +91,12 @@ ON CONFLICT (id) DO UPDATE SET
         WHEN excluded.generation = known.generation THEN GREATEST(known.losses, excluded.losses)
         WHEN excluded.generation > known.generation THEN excluded.losses
         ELSE known.losses
+    END,
+    cancel_requested = CASE
+        WHEN excluded.generation = known.generation
+            THEN known.cancel_requested OR excluded.cancel_requested
+        WHEN excluded.generation > known.generation THEN excluded.cancel_requested
+        ELSE known.cancel_requested
     END,
     started_at = CASE
         WHEN excluded.generation <> known.generation
@@ -118,6 +131,7 @@ ON CONFLICT (id) DO UPDATE SET
     timeout_seconds = by_generation(
         known.generation, known.timeout_seconds, excluded.generation, excluded.timeout_seconds
     ),
+    retry = by_generation(known.generation, known.retry, excluded.generation, excluded.retry),
     created_at = by_generation(
         known.generation, known.created_at, excluded.generation, excluded.created_at
     )
@@ -130,5 +144,6 @@ WHERE
             (known.submission IS NULL AND excluded.submission IS NOT NULL)
             OR (known.started_at IS NULL AND excluded.started_at IS NOT NULL)
             OR excluded.losses > known.losses
+            OR (excluded.cancel_requested AND NOT known.cancel_requested)
         )
     );

@@ -7,18 +7,19 @@
   ARGV[1]  run id of the server, as the connection knows it
 
   Returns {"COLD"} when the shard forgot, or may have; {} without a record; else
-  {about, status, generation, attempt, losses, started, ending, result}, each or ""
+  {about, status, generation, attempt, losses, started, ending, result, waiting,
+  cancel requested}, each or ""
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then
   return {"COLD"}
 end
 local record = redis.call(
   "HMGET", KEYS[2], "about", "status", "generation", "attempt", "losses", "started_at", "ending",
-  "result")
+  "result", "waiting", "cancel_requested")
 if not record[1] then
   return {}
 end
-for index = 1, 8 do
+for index = 1, 10 do
   record[index] = record[index] or ""
 end
 return record

@@ -16,17 +16,18 @@
   ARGV[7]   the facts that tell it (JSON)
   ARGV[8]   how the generation ended (JSON), or ""
   ARGV[9]   result (JSON), or ""
-  ARGV[10]  attempt of the next turn, or ""
+  ARGV[10]  attempt
   ARGV[11]  when the next turn is due (ms), or ""
   ARGV[12]  bytes of the next turn's due entry, or ""
-  ARGV[13]  how long a key is kept after submission (ms)
-  ARGV[14]  how long the record of an unkeyed task is kept after its end (ms)
-  ARGV[15]  age up to which a generation without a record is adopted (ms)
-  ARGV[16]  submission
-  ARGV[17]  generation of the submission
-  ARGV[18]  fingerprint of the request
-  ARGV[19]  "1" when the id comes from a key, else ""
-  ARGV[20]  what readers want to know (JSON)
+  ARGV[13]  why the next turn waits (JSON), or ""
+  ARGV[14]  how long a key is kept after submission (ms)
+  ARGV[15]  how long the record of an unkeyed task is kept after its end (ms)
+  ARGV[16]  age up to which a generation without a record is adopted (ms)
+  ARGV[17]  submission
+  ARGV[18]  generation of the submission
+  ARGV[19]  fingerprint of the request
+  ARGV[20]  "1" when the id comes from a key, else ""
+  ARGV[21]  what readers want to know (JSON)
 
   Returns {answer, facts}
     COLD     the shard forgot, or may have; nothing was changed
@@ -53,13 +54,14 @@ if record[1] then
   if is_final or record[2] ~= ARGV[4] or token < tonumber(record[4]) then
     return {"STALE", ""}
   end
-elseif tonumber(ARGV[3]) + tonumber(ARGV[15]) < now then
+elseif tonumber(ARGV[3]) + tonumber(ARGV[16]) < now then
   return {"STALE", ""}
 else
   redis.call("HSET", KEYS[2],
-    "generation", ARGV[3], "submitted", ARGV[17], "submission", ARGV[16],
-    "fingerprint", ARGV[18], "keyed", ARGV[19], "about", ARGV[20], "losses", "0")
-  record[7], record[8] = ARGV[17], ARGV[19]
+    "generation", ARGV[3], "submitted", ARGV[18], "submission", ARGV[17],
+    "fingerprint", ARGV[19], "keyed", ARGV[20], "about", ARGV[21],
+    "turn", ARGV[4], "attempt", ARGV[10], "losses", "0")
+  record[7], record[8] = ARGV[18], ARGV[20]
 end
 
 redis.call("HDEL", KEYS[2], "dropped", "lease_until", "lease_limit", "source", "process")
@@ -68,16 +70,16 @@ redis.call("HSET", KEYS[2],
 if ARGV[11] ~= "" then
   local turn = string.format("%.0f", tonumber(ARGV[4]) + 1)
   local member = ARGV[2] .. "|" .. ARGV[3] .. "|" .. turn .. "|turn"
-  redis.call("HSET", KEYS[2], "turn", turn, "attempt", ARGV[10])
+  redis.call("HSET", KEYS[2], "turn", turn, "waiting", ARGV[13])
   redis.call("ZADD", KEYS[3], ARGV[11], member)
   redis.call("HSET", KEYS[4], member, ARGV[12])
   return {"SETTLED", ARGV[7]}
 end
 redis.call("HSET", KEYS[2], "ending", ARGV[8], "result", ARGV[9])
 if record[8] == "1" then
-  local expires = math.max(now, tonumber(record[7]) + tonumber(ARGV[13]))
+  local expires = math.max(now, tonumber(record[7]) + tonumber(ARGV[14]))
   redis.call("ZADD", KEYS[5], expires, ARGV[2])
 else
-  redis.call("PEXPIRE", KEYS[2], ARGV[14])
+  redis.call("PEXPIRE", KEYS[2], ARGV[15])
 end
 return {"SETTLED", ARGV[7]}
