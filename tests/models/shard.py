@@ -1,0 +1,120 @@
+"""What one shard of Redis holds of one task, and what goes in and out of it."""
+
+from typing import NamedTuple
+
+FINAL = ("succeeded", "dead", "cancelled")
+
+
+class Fact(NamedTuple):
+    """A line of the log; `submitted` and `admitted` carry a body."""
+
+    generation: int
+    turn: int
+    kind: str
+    token: int = 0
+    submission: int = -1
+    body: str = ""
+
+
+class Envelope(NamedTuple):
+    """A task in line; generation 0 is a deferred submission that nobody has admitted yet."""
+
+    generation: int
+    turn: int = 1
+    submission: int = 0
+    body: str = "X"
+
+    def __str__(self) -> str:
+        name = f"g{self.generation} t{self.turn}" if self.generation else "deferred"
+        return f"<{name} {self.body} of request {self.submission}>"
+
+
+class Entry(NamedTuple):
+    """A due entry: owed now or later, or held by who took it."""
+
+    generation: int
+    turn: int
+    kind: str
+    """submission, turn or facts."""
+    when: str
+    """later, due or held."""
+    facts: tuple[Fact, ...] = ()
+    envelope: Envelope = Envelope(0)
+
+    @property
+    def member(self) -> tuple[int, int, str]:
+        return self[:3]
+
+
+class Record(NamedTuple):
+    generation: int
+    turn: int = 1
+    status: str = "queued"
+    token: int = 0
+    submission: int = 0
+    body: str = "X"
+    lease: str = ""
+    """Nothing, alive or lapsed."""
+    source: int = -1
+    """The position that holds the lease; -1 is nobody known."""
+    process: int = -1
+    losses: int = 0
+    dropped: frozenset[int] = frozenset()
+    settled: tuple[int, int] = (0, 0)
+    """The turn and the token of what settled last."""
+    last: tuple[Fact, ...] = ()
+    """The facts of the last end, for who asks again."""
+    cancel_requested: bool = False
+
+    @property
+    def is_final(self) -> bool:
+        return self.status in FINAL
+
+
+class Shard(NamedTuple):
+    """The keys that a script may touch together, for one task."""
+
+    marker: int = 1
+    """The run of the server under which the shard was opened; 0 is none."""
+    server: int = 1
+    word: int = 0
+    """The word of the rebuild that is under way."""
+    record: Record | None = None
+    due: frozenset[Entry] = frozenset()
+    clock: int = 0
+    old: int = -1
+    """The largest generation that is too old to be adopted."""
+    past: int = -1
+    """The largest generation whose key's window is over."""
+
+    @property
+    def is_cold(self) -> bool:
+        return self.marker != self.server
+
+    def entry(self, member: tuple[int, int, str]) -> Entry | None:
+        return next((one for one in self.due if one.member == member), None)
+
+    def with_entry(self, entry: Entry) -> "Shard":
+        return self._replace(due=self.without(entry.member).due | {entry})
+
+    def without(self, member: tuple[int, int, str]) -> "Shard":
+        return self._replace(due=frozenset(one for one in self.due if one.member != member))
+
+
+class Reply(NamedTuple):
+    """What a script answers, and the shard behind it."""
+
+    answer: str
+    shard: Shard
+    generation: int = 0
+    token: int = 0
+    losses: int = 0
+    is_cancelled: bool = False
+    """The word that goes with a claim of a task whose cancellation was requested."""
+    facts: tuple[Fact, ...] = ()
+    entries: tuple[Entry, ...] = ()
+    owed: Entry | None = None
+
+
+def told(facts: tuple[Fact, ...]) -> str:
+    return ", ".join(f"{fact.kind} g{fact.generation} t{fact.turn}" for fact in facts) or "nothing"
