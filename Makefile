@@ -38,6 +38,10 @@ containers:
 test: $(VENV)/.dev ## run every test
 	@$(BIN)/pytest
 
+.PHONY: models
+models: $(VENV)/.dev ## explore the models of the protocol deeper than the tests do; TRACES=1 shows what breaks broken twins
+	@$(BIN)/python -m tests.models $(if $(TRACES),--traces)
+
 check: $(VENV)/.dev $(DEPLOY)/.ready ## run every static check
 	@$(BIN)/ruff format --check --quiet
 	@$(BIN)/ruff check --quiet

@@ -1,4 +1,4 @@
-"""Explores all cases, also the deep ones: `python -m tests.models [--traces] [words of its name]`."""
+"""Explores every case, also the deep ones: `python -m tests.models [--traces] [name]`."""
 
 import sys
 import time
