@@ -13,6 +13,7 @@ from taskmill.usecases.dispatch import dispatch
 from taskmill.usecases.execute import execute
 
 
+@bootstrap.counting()
 def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     bootstrap.log("dispatcher")
     bus = bootstrap.worker().bus

@@ -11,6 +11,7 @@ from aws_lambda_powertools.event_handler import Response, content_types
 from aws_lambda_powertools.event_handler.router import APIGatewayHttpRouter
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 
+from functions.gateway.counting import count_refusal
 from functions.gateway.problem import Problem
 
 PROBLEM_JSON = "application/problem+json"
@@ -53,6 +54,7 @@ def tell(told: Told | Problem) -> Answer:
 
 
 def _tell_problem(problem: Problem) -> Answer:
+    count_refusal(problem)
     headers: dict[str, str | list[str]] = {}
     if problem.retry_after_seconds is not None:
         jitter = random.randint(0, 1)  # noqa: S311 - it only spreads repeats

@@ -8,6 +8,7 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 
 from functions.gateway.answering import PROBLEM_JSON, Answer, as_text, tell
+from functions.gateway.counting import count_refusal
 from functions.gateway.keys import refusal
 from functions.gateway.problem import Problem
 from functions.gateway.routes import health, tasks, types
@@ -19,6 +20,7 @@ for subject in (tasks, types, health):
 _log = logging.getLogger("taskmill.gateway")
 
 
+@bootstrap.counting()
 def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     bootstrap.log("gateway")
     request_id = event["requestContext"]["requestId"]
@@ -43,6 +45,7 @@ def our_fault(error: Exception) -> Answer:
 
 def _turn_away(refused: Problem) -> dict[str, Any]:
     """Answer before any route is looked for: who has no key learns nothing about routes."""
+    count_refusal(refused)
     return {
         "statusCode": int(refused.status),
         "headers": {"Content-Type": PROBLEM_JSON, "WWW-Authenticate": "Bearer"},

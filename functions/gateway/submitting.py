@@ -6,6 +6,7 @@ from typing import Any, assert_never
 
 from functions.gateway import strict_json
 from functions.gateway.answering import Told
+from functions.gateway.counting import count_receipts, count_refusal
 from functions.gateway.presenter import task_as_json
 from functions.gateway.problem import Problem, bad_request, too_large, unavailable, unprocessable
 from functions.gateway.submission import BATCH_BYTES, BATCH_TASKS, read_submission
@@ -57,13 +58,15 @@ def _read(body: bytes) -> Any:
 def _submit(submissions: Sequence[Submission]) -> list[Receipt]:
     services = bootstrap.gateway()
     now = bootstrap.clock()
-    return submit(
+    receipts = submit(
         [one.as_envelope(now=now, entropy=bootstrap.entropy()) for one in submissions],
         admission=services.admission,
         bus=services.bus,
         records=services.records,
         ledger=bootstrap.ledger_rows,
     )
+    count_receipts(submissions, receipts)
+    return receipts
 
 
 def _tell(receipt: Receipt) -> Told | Problem:
@@ -97,5 +100,6 @@ def _tell_batch(read: Sequence[Submission | Problem]) -> Told:
 
 def _result(index: int, told: Told | Problem) -> dict[str, Any]:
     if isinstance(told, Problem):
+        count_refusal(told)
         return {"index": index, "status": int(told.status), "error": told.as_json()}
     return {"index": index, "status": int(told.status), "task": told.body}

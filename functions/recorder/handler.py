@@ -7,6 +7,7 @@ from taskmill.adapters.kafka.event import failures, records_of
 from taskmill.usecases.record import record
 
 
+@bootstrap.counting()
 def lambda_handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
     bootstrap.log("recorder")
     record(records_of(event), bootstrap.ledger())

@@ -3,15 +3,16 @@
 from datetime import timedelta
 from typing import Any
 
-from functions.scheduler.chores import forgetting, publishing
+from functions.scheduler.chores import counting, forgetting, publishing
 from functions.scheduler.rota import Rota
 from taskmill import bootstrap
 
-CHORES = (publishing.CHORE, forgetting.CHORE)
+CHORES = (publishing.CHORE, forgetting.CHORE, counting.CHORE)
 LAST_WORK_BEFORE_THE_END = timedelta(seconds=5)
 TIME_TO_ANSWER = timedelta(seconds=1)
 
 
+@bootstrap.counting()
 def lambda_handler(_event: dict[str, Any], context: Any) -> dict[str, int]:
     """Return how much each chore did. A bug in one ends the run as failed, when it is over."""
 

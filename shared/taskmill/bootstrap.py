@@ -8,7 +8,8 @@ that it uses.
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
@@ -20,6 +21,7 @@ from taskmill.ports import (
     Admission,
     Bus,
     Catalogue,
+    Counters,
     Crew,
     DueSet,
     Errands,
@@ -65,6 +67,26 @@ def log(service: str) -> logging.Logger:
     return layer
 
 
+@cache
+def counters() -> Counters:
+    from taskmill.adapters.emf import EmfCounters
+
+    return EmfCounters(
+        namespace=Settings.from_env(os.environ, needs=()).namespace,
+        types={entry.name for entry in catalogue().entries()},
+        clock=clock,
+    )
+
+
+@contextmanager
+def counting() -> Iterator[None]:
+    """Tell at the end of an invocation what was counted in it: the process may then be frozen."""
+    try:
+        yield
+    finally:
+        counters().flush()
+
+
 def at_init(build: Callable[[], object]) -> None:
     """Build while the platform starts the process: what is wrong is refused then.
 
@@ -86,6 +108,7 @@ class GatewayServices:
 
 @cache
 def gateway() -> GatewayServices:
+    from taskmill.adapters.counted import CountedBus
     from taskmill.adapters.kafka.bus import KafkaBus
     from taskmill.adapters.kafka.ends import KafkaLogEnds
     from taskmill.adapters.redis.admission import RedisAdmission
@@ -98,7 +121,7 @@ def gateway() -> GatewayServices:
     return GatewayServices(
         admission=RedisAdmission(session, shards=settings.shards),
         records=RedisRecords(session, shards=settings.shards),
-        bus=KafkaBus(settings.kafka),
+        bus=CountedBus(KafkaBus(settings.kafka), counters()),
         log_ends=KafkaLogEnds(settings.kafka),
         catalogue=catalogue(),
         waiters=RedisWaiters(
@@ -141,6 +164,7 @@ class WorkerServices:
 
 @cache
 def worker() -> WorkerServices:
+    from taskmill.adapters.counted import CountedBus, CountedLeases
     from taskmill.adapters.crew import ThreadCrew
     from taskmill.adapters.kafka.bus import KafkaBus
     from taskmill.adapters.redis.leases import RedisLeases
@@ -148,8 +172,10 @@ def worker() -> WorkerServices:
 
     settings = Settings.from_env(os.environ, needs=("kafka", "redis"))
     return WorkerServices(
-        leases=RedisLeases(Session(settings.redis), shards=settings.shards),
-        bus=KafkaBus(settings.kafka),
+        leases=CountedLeases(
+            RedisLeases(Session(settings.redis), shards=settings.shards), counters()
+        ),
+        bus=CountedBus(KafkaBus(settings.kafka), counters()),
         crew=ThreadCrew(),
     )
 
@@ -171,20 +197,24 @@ def shop(context: Any, *, concurrency: int, longest: timedelta) -> Shop:
 
 @cache
 def admission() -> Admission:
+    from taskmill.adapters.counted import CountedAdmission
     from taskmill.adapters.redis.admission import RedisAdmission
     from taskmill.adapters.redis.session import Session
 
     settings = Settings.from_env(os.environ, needs=("redis",))
-    return RedisAdmission(Session(settings.redis), shards=settings.shards)
+    return CountedAdmission(
+        RedisAdmission(Session(settings.redis), shards=settings.shards), counters()
+    )
 
 
 @cache
 def ledger() -> Ledger:
+    from taskmill.adapters.counted import CountedLedger
     from taskmill.adapters.postgres.connection import Database
     from taskmill.adapters.postgres.ledger import PostgresLedger
 
     settings = Settings.from_env(os.environ, needs=("postgres",))
-    return PostgresLedger(Database(settings.postgres))
+    return CountedLedger(PostgresLedger(Database(settings.postgres)), counters())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,14 +225,15 @@ class SchedulerServices:
 
 @cache
 def scheduler() -> SchedulerServices:
+    from taskmill.adapters.counted import CountedBus, CountedDueSet
     from taskmill.adapters.kafka.bus import KafkaBus
     from taskmill.adapters.redis.admission import RedisDueSet
     from taskmill.adapters.redis.session import Session
 
     settings = Settings.from_env(os.environ, needs=("kafka", "redis"))
     return SchedulerServices(
-        due=RedisDueSet(Session(settings.redis), shards=settings.shards),
-        bus=KafkaBus(settings.kafka),
+        due=CountedDueSet(RedisDueSet(Session(settings.redis), shards=settings.shards), counters()),
+        bus=CountedBus(KafkaBus(settings.kafka), counters()),
     )
 
 

@@ -9,13 +9,7 @@ from typing import Protocol, TypeAlias
 
 from taskmill.domain.admission import Cleared, Owed, OwedKey, Verdict
 from taskmill.domain.catalogue import PayloadMisfit, TypeEntry
-from taskmill.domain.control import (
-    CancelAnswer,
-    CancelOrder,
-    RedriveAnswer,
-    RedriveOrder,
-    Sight,
-)
+from taskmill.domain.counting import Count, Span
 from taskmill.domain.facts import Fact
 from taskmill.domain.lease import (
     Beat,
@@ -67,16 +61,6 @@ class Records(Protocol):
     """The hot state of tasks, for readers."""
 
     def read(self, ids: Sequence[TaskId]) -> Sequence[Reading]: ...
-
-
-class Control(Protocol):
-    """Orders from outside: each stands only when its task is still as it was seen."""
-
-    def see(self, ids: Sequence[TaskId]) -> Sequence[Sight]: ...
-
-    def cancel(self, orders: Sequence[CancelOrder]) -> Sequence[CancelAnswer]: ...
-
-    def redrive(self, orders: Sequence[RedriveOrder]) -> Sequence[RedriveAnswer]: ...
 
 
 class Bus(Protocol):
@@ -158,3 +142,14 @@ class Errands(Protocol):
     """What is done beside the caller; an errand under way is not started twice."""
 
     def start(self, name: str, errand: Callable[[], int]) -> Future[int]: ...
+
+
+class Counters(Protocol):
+    """Adds up what happens. What is lost with a process is lost: the ledger holds the truth."""
+
+    def count(self, what: Count, by: int = 1, **labels: str) -> None: ...
+
+    def time(self, what: Span, seconds: float, **labels: str) -> None: ...
+
+    def flush(self) -> None:
+        """Tell what was added up since the last time."""

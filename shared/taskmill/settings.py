@@ -48,6 +48,9 @@ class Settings:
     waiting_places: int
     """How many requests of the gateway may wait for a task's end at a time."""
 
+    namespace: str
+    """Where CloudWatch keeps what is counted: each deployment its own."""
+
     @classmethod
     def from_env(
         cls, env: Mapping[str, str], *, needs: tuple[str, ...], vault: Vault | None = None
@@ -64,6 +67,7 @@ class Settings:
             read_api_keys=reading.api_keys(),
             shards=reading.whole("SHARDS", "64"),
             waiting_places=reading.whole("WAITING_PLACES", "0"),
+            namespace=reading.text("NAMESPACE", "taskmill"),
         )
         if reading.complaints:
             raise SettingsInvalid("; ".join(reading.complaints))
@@ -145,6 +149,9 @@ class _Reading:
                 "leads elsewhere: take it away, and name API keys"
             )
         return None
+
+    def text(self, name: str, default: str) -> str:
+        return self._given(name) or default
 
     def whole(self, name: str, default: str) -> int:
         text = self._given(name) or default

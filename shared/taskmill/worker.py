@@ -33,6 +33,7 @@ class Worker(Generic[P]):
     defaults: TypeDefaults
     concurrency: int
 
+    @bootstrap.counting()
     def __call__(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
         bootstrap.log("worker")
         shop = bootstrap.shop(context, concurrency=self.concurrency, longest=LONGEST_TIMEOUT)

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from functools import cached_property
 from importlib import resources
+from typing import Any
 
-import jsonschema_rs
 import msgspec
 
 from taskmill.domain.catalogue import PayloadMisfit, TypeEntry
@@ -32,7 +32,9 @@ class AssembledCatalogue:
         return None
 
     @cached_property
-    def _validators(self) -> dict[str, jsonschema_rs.Validator]:
+    def _validators(self) -> dict[str, Any]:
+        import jsonschema_rs  # noqa: PLC0415 - most functions only ask for names, and start sooner
+
         return {
             name: jsonschema_rs.validator_for(dict(entry.schema), validate_formats=True)
             for name, entry in self._entries.items()

@@ -14,7 +14,15 @@ import pytest
 from taskmill import bootstrap
 from taskmill.adapters.api_keys import ApiKeys
 from taskmill.adapters.catalogue import AssembledCatalogue
+from taskmill.adapters.counted import (
+    CountedAdmission,
+    CountedBus,
+    CountedDueSet,
+    CountedLeases,
+    CountedLedger,
+)
 from taskmill.adapters.memory.admission import MemoryAdmission, MemoryDueSet
+from taskmill.adapters.memory.counters import MemoryCounters
 from taskmill.adapters.memory.crew import InlineCrew
 from taskmill.adapters.memory.errands import InlineErrands
 from taskmill.adapters.memory.hot import MemoryHot, MemoryRecords
@@ -94,6 +102,7 @@ class Stage:
     places: Places = field(default_factory=Places)
     crew: Crew = field(default_factory=InlineCrew)
     api_keys: ApiKeys | None = None
+    counters: MemoryCounters = field(default_factory=lambda: MemoryCounters({"echo"}))
 
     def __post_init__(self) -> None:
         self.hot = MemoryHot(self.clock)
@@ -125,11 +134,12 @@ class Stage:
             "gateway": self._gateway,
             "api_keys": lambda: self.api_keys,
             "ledger_rows": lambda: self.ledger,
-            "ledger": lambda: self.ledger,
-            "admission": lambda: MemoryAdmission(self.hot),
+            "ledger": lambda: CountedLedger(self.ledger, self.counters),
+            "admission": lambda: CountedAdmission(MemoryAdmission(self.hot), self.counters),
+            "counters": lambda: self.counters,
             "worker": self._worker,
             "errands": InlineErrands,
-            "scheduler": lambda: SchedulerServices(due=self.due, bus=self.log),
+            "scheduler": self._scheduler,
         }
         for name, service in bound.items():
             monkeypatch.setattr(bootstrap, name, service)
@@ -138,14 +148,23 @@ class Stage:
         return GatewayServices(
             admission=MemoryAdmission(self.hot),
             records=self.records,
-            bus=self.log,
+            bus=CountedBus(self.log, self.counters),
             log_ends=self.log,
             catalogue=AssembledCatalogue(),
             waiters=self.places,
         )
 
     def _worker(self) -> WorkerServices:
-        return WorkerServices(leases=MemoryLeases(self.hot), bus=self.log, crew=self.crew)
+        return WorkerServices(
+            leases=CountedLeases(MemoryLeases(self.hot), self.counters),
+            bus=CountedBus(self.log, self.counters),
+            crew=self.crew,
+        )
+
+    def _scheduler(self) -> SchedulerServices:
+        return SchedulerServices(
+            due=CountedDueSet(self.due, self.counters), bus=CountedBus(self.log, self.counters)
+        )
 
 
 def a_kafka_event(records: Iterable[LogRecord]) -> dict[str, Any]:

@@ -1,0 +1,184 @@
+"""Everything that is counted or timed: one table of names, meanings and bounded labels."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, TypeAlias, get_args
+
+from taskmill.domain import topics
+from taskmill.domain.facts import Fact
+
+
+class Count(StrEnum):
+    """What is added up. The name is the same in Prometheus and in CloudWatch."""
+
+    SUBMISSIONS = "taskmill_submissions_total"
+    REFUSALS = "taskmill_refusals_total"
+    DEFERRED = "taskmill_deferred_submissions_total"
+    DISPATCHED = "taskmill_dispatched_total"
+    CLAIMS = "taskmill_claims_total"
+    LOSSES = "taskmill_losses_total"
+    LEASES_LOST = "taskmill_leases_lost_total"
+    ATTEMPTS = "taskmill_attempts_total"
+    TIMEOUTS = "taskmill_timeouts_total"
+    SETTLEMENTS = "taskmill_settlements_total"
+    DEAD = "taskmill_dead_total"
+    DUE = "taskmill_due_published_total"
+    FORGOTTEN = "taskmill_records_forgotten_total"
+    UNDECODABLE = "taskmill_undecodable_total"
+    PUBLISH_FAILURES = "taskmill_publish_failures_total"
+    FACTS = "taskmill_facts_recorded_total"
+    QUARANTINED = "taskmill_quarantined_total"
+
+
+class Span(StrEnum):
+    """What is timed."""
+
+    WAIT = "taskmill_wait_seconds"
+    ATTEMPT = "taskmill_attempt_seconds"
+    PUBLISH = "taskmill_publish_seconds"
+
+
+Counted: TypeAlias = Count | Span
+
+OTHER: Final = "other"
+"""What stands for every value that a label does not know: strangers choose types and topics."""
+
+DEPLOYED: Final = None
+"""The values of a label are the deployed types, which the table cannot know."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    about: str
+    labels: Mapping[str, frozenset[str] | None]
+    calls_for_help: bool = False
+    """An alarm looks at its sum over all labels."""
+
+
+def _one_of(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_TYPE: Final[dict[str, frozenset[str] | None]] = {"type": DEPLOYED}
+_TOPICS: Final = frozenset({topics.PENDING, topics.EVENTS, topics.DLQ, topics.WORKER_PREFIX + "*"})
+
+TABLE: Final[Mapping[Counted, Measure]] = {
+    Count.SUBMISSIONS: Measure(
+        about="Tasks that the gateway was asked for and could read, by what it answered",
+        labels=_TYPE
+        | {
+            "answer": _one_of(
+                "created deferred replayed conflict spilled unavailable unconfirmed unreadable"
+            )
+        },
+    ),
+    Count.REFUSALS: Measure(
+        about="Requests that the gateway turned away, by the type of the problem",
+        labels={
+            "reason": _one_of(
+                "already_finished bad_request forbidden idempotency_key_reused internal_error"
+                " invalid_payload invalid_request not_found not_supported_yet payload_too_large"
+                " request_too_large unauthorized unavailable unknown_type unsupported_media_type"
+            )
+        },
+    ),
+    Count.DEFERRED: Measure(
+        about="Tasks taken while Redis could not answer, by what it said to the dispatcher later",
+        labels={"answer": _one_of("created known replayed conflict cold")},
+    ),
+    Count.DISPATCHED: Measure(
+        about="Tasks put in line for their worker, at once or at their time",
+        labels=_TYPE,
+    ),
+    Count.CLAIMS: Measure(
+        about="Turns that a worker asked for, by the answer",
+        labels=_TYPE | {"answer": _one_of("claimed suspect held refused forgotten cold")},
+    ),
+    Count.LOSSES: Measure(
+        about="Attempts that ended because the platform died under them",
+        labels=_TYPE,
+    ),
+    Count.LEASES_LOST: Measure(
+        about="Leases that were another's at the heartbeat: their attempts are void",
+        labels={},
+    ),
+    Count.ATTEMPTS: Measure(
+        about="Attempts that were settled, by how they ended",
+        labels=_TYPE | {"end": _one_of("succeeded retried snoozed died cancelled")},
+    ),
+    Count.TIMEOUTS: Measure(
+        about="Attempts that ran past their deadline and were cut off",
+        labels=_TYPE,
+    ),
+    Count.SETTLEMENTS: Measure(
+        about="Ends that a worker brought to Redis, by the answer",
+        labels={"answer": _one_of("settled stale cancel cold")},
+    ),
+    Count.DEAD: Measure(
+        about="Tasks that became dead letters, by reason",
+        labels=_TYPE
+        | {
+            "reason": _one_of(
+                "failed discarded timeout poison unknown_type result_invalid invalid_payload"
+                " expired"
+            )
+        },
+        calls_for_help=True,
+    ),
+    Count.DUE: Measure(
+        about="What the scheduler published: turns at their time, and what others still owed",
+        labels={"kind": _one_of("submission turn facts")},
+    ),
+    Count.FORGOTTEN: Measure(
+        about="Records that outlived their time in Redis",
+        labels={},
+    ),
+    Count.UNDECODABLE: Measure(
+        about="Records of the log that are not what their topic holds",
+        labels={"topic": _TOPICS},
+    ),
+    Count.PUBLISH_FAILURES: Measure(
+        about="Publications that Kafka did not acknowledge in time",
+        labels={},
+    ),
+    Count.FACTS: Measure(
+        about="Facts that reached the ledger, a repeated one each time",
+        labels={"kind": frozenset({"TaskSubmitted", *(kind.__name__ for kind in get_args(Fact))})},
+    ),
+    Count.QUARANTINED: Measure(
+        about="Records kept in quarantine, by the topic in which they stood",
+        labels={"topic": _TOPICS},
+        calls_for_help=True,
+    ),
+    Span.WAIT: Measure(
+        about="From a task's submission to its first start",
+        labels=_TYPE,
+    ),
+    Span.ATTEMPT: Measure(
+        about="From an attempt's start to its end",
+        labels=_TYPE,
+    ),
+    Span.PUBLISH: Measure(
+        about="Until Kafka acknowledged what was sent",
+        labels={},
+    ),
+}
+
+BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
+"""The upper bounds, in seconds, under which Prometheus adds up what was timed."""
+
+
+def bounded(
+    what: Counted, labels: Mapping[str, str], types: Collection[str]
+) -> tuple[tuple[str, str], ...]:
+    """Return the labels of *what* in the table's order, each with a value that it knows."""
+    return tuple(
+        (name, value if (value := labels[name]) in (types if known is None else known) else OTHER)
+        for name, known in TABLE[what].labels.items()
+    )
+
+
+def topic_label(topic: str) -> str:
+    """Return one word for the topics of all workers: their number has no bound."""
+    return topics.WORKER_PREFIX + "*" if topic.startswith(topics.WORKER_PREFIX) else topic

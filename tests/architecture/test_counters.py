@@ -1,0 +1,69 @@
+"""What is counted is what the table says, each with its labels."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from functions.gateway.counting import ANSWERS
+from taskmill.adapters.counted import CLAIMS, SETTLEMENTS, VERDICTS
+from taskmill.domain.admission import Verdict
+from taskmill.domain.counting import TABLE, Count, Counted, Span
+from taskmill.domain.lease import ClaimAnswer, SettleAnswer
+from taskmill.domain.submission import Receipt
+
+ROOT = Path(__file__).parents[2]
+NAMES: dict[str, Counted] = {one.name: one for kind in (Count, Span) for one in kind}
+
+
+def counting() -> Iterator[tuple[str, Counted, set[str | None]]]:
+    """Give each call that counts or times: its place, its measure, its labels."""
+    for path in [*(ROOT / "shared").rglob("*.py"), *(ROOT / "functions").rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            match node:
+                case ast.Call(
+                    args=[ast.Attribute(value=ast.Name(id="Count" | "Span")) as what, *_]
+                ):
+                    labels = {keyword.arg for keyword in node.keywords} - {"by"}
+                    yield f"{path.relative_to(ROOT)}:{node.lineno}", NAMES[what.attr], labels
+
+
+def test_every_call_names_the_labels_of_its_measure():
+    assert not [at for at, what, labels in counting() if labels != set(TABLE[what].labels)]
+
+
+def test_everything_in_the_table_is_counted_somewhere():
+    assert {what for _, what, _ in counting()} == set(TABLE) == set(NAMES.values())
+
+
+@pytest.mark.parametrize(
+    ("told", "answers"),
+    [
+        (VERDICTS, Verdict),
+        (CLAIMS, ClaimAnswer),
+        (SETTLEMENTS, SettleAnswer),
+        (ANSWERS, Receipt),
+    ],
+)
+def test_every_answer_has_its_word(told, answers):
+    assert set(told) == set(get_args(answers))
+
+
+def test_every_word_of_an_answer_is_in_the_table():
+    assert set(VERDICTS.values()) <= words(Count.DEFERRED, "answer")
+    assert set(CLAIMS.values()) <= words(Count.CLAIMS, "answer")
+    assert set(SETTLEMENTS.values()) <= words(Count.SETTLEMENTS, "answer")
+    assert set(ANSWERS.values()) <= words(Count.SUBMISSIONS, "answer")
+
+
+def words(what: Counted, label: str) -> frozenset[str]:
+    return TABLE[what].labels[label] or frozenset()
+
+
+def test_names_are_prometheus_names():
+    for what, measure in TABLE.items():
+        assert what.endswith("_total" if isinstance(what, Count) else "_seconds"), what
+        assert what.startswith("taskmill_")
+        assert not measure.about.endswith(".")
