@@ -21,6 +21,7 @@ from taskmill.domain.lease import (
     Settlement,
 )
 from taskmill.domain.listing import Page, TaskFilter
+from taskmill.domain.outbox import Unsent
 from taskmill.domain.outcome import End
 from taskmill.domain.projection import LedgerBatch
 from taskmill.domain.records import Reading, TaskView
@@ -101,6 +102,31 @@ class LedgerRows(Protocol):
     def page(self, wanted: TaskFilter) -> Page: ...
 
     def applied(self) -> Mapping[tuple[str, int], int]: ...
+
+
+class Held(Protocol):
+    """Rows of the outbox that nobody else publishes meanwhile; what is marked counts at the end."""
+
+    @property
+    def rows(self) -> Sequence[Unsent]: ...
+
+    def mark_published(self, rows: Sequence[Unsent]) -> None: ...
+
+    def park(self, row: Unsent, reason: str) -> None: ...
+
+
+class Outbox(Protocol):
+    """The tasks that were accepted while the log was away; unsent, they count as ledger."""
+
+    def has_room(self, count: int) -> bool: ...
+
+    def add(self, envelopes: Sequence[Envelope]) -> None: ...
+
+    def find(self, task_id: TaskId) -> Envelope | None: ...
+
+    def unsent(self, *, after: int, most: int) -> Sequence[Unsent]: ...
+
+    def held(self, *, most: int) -> AbstractContextManager[Held]: ...
 
 
 class Catalogue(Protocol):

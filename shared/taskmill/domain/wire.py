@@ -24,6 +24,7 @@ class _Parcel(Struct, frozen=True, kw_only=True):
 
 encode = msgspec.json.Encoder().encode
 _decode_any = msgspec.json.Decoder(_Parcel).decode
+_decode_envelope = msgspec.json.Decoder(Envelope).decode
 _decode_owed = msgspec.json.Decoder(Owed).decode
 _decode_facts = msgspec.json.Decoder(tuple[Fact, ...]).decode
 _decode_about = msgspec.json.Decoder(About).decode
@@ -81,6 +82,14 @@ def _open(value: bytes | None) -> _Parcel:
     if parcel.v != VERSION:
         raise Undecodable(f"the parcel has version {parcel.v}; this code reads {VERSION}")
     return parcel
+
+
+def open_envelope(value: bytes) -> Envelope:
+    """Return the envelope that stands alone in *value*, or raise `Undecodable`."""
+    try:
+        return _decode_envelope(value)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise Undecodable(f"it is not an envelope: {error}") from error
 
 
 def open_owed(value: bytes) -> Owed:

@@ -1,56 +1,94 @@
 """One connection to PostgreSQL, made on first use and made anew after any loss of it."""
 
+import os
+import random
 import re
+import socket
 import ssl
-from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import Lock
-from typing import Any
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from threading import Lock, Timer
+from typing import Any, TypeAlias, TypeVar
 
 import psycopg
 from psycopg.rows import DictRow, dict_row
 
 from taskmill.adapters.access import Access, PostgresAccess
+from taskmill.adapters.guard import Guard
 from taskmill.domain.errors import StoreUnavailable
 
 STORE = "PostgreSQL"
 SECONDS_TO_CONNECT = 3
 STATEMENT_TIMEOUT = "10s"
+LONGEST_TRANSACTION = timedelta(seconds=60)
+"""A server that hangs never ends a statement by itself: then its connection is cut here."""
+RETRIES_OF_A_LOST_RACE = 3
+_SECONDS_BEFORE_A_RETRY = 0.1
 _UNPROVEN = "certificate verify failed"
 _REFUSAL = re.compile(r"authentication|credentials|role .* does not exist|28P01|28000")
 
+Connection: TypeAlias = psycopg.Connection[DictRow]
+T = TypeVar("T")
+
+
+class _LostRace(StoreUnavailable):
+    """Another transaction was in the way; the same work may well get through now."""
+
 
 class Database:
-    def __init__(self, access: Access[PostgresAccess] | str) -> None:
+    def __init__(self, access: Access[PostgresAccess] | str, *, guard: Guard | None = None) -> None:
         """Take what opens PostgreSQL, or its plain DSN."""
         self._access = Access(PostgresAccess(dsn=access)) if isinstance(access, str) else access
+        self._guard = guard or Guard(STORE)
         self._lock = Lock()
-        self._connection: psycopg.Connection[DictRow] | None = None
+        self._connection: Connection | None = None
 
     @contextmanager
-    def transaction(self) -> Iterator[psycopg.Connection[DictRow]]:
+    def transaction(self, *, within: timedelta = LONGEST_TRANSACTION) -> Iterator[Connection]:
         """Give a connection inside a transaction; what cannot be reached is `StoreUnavailable`.
 
         Errors about data pass as they are: they are the caller's.
         """
-        with self._lock:
+        with self._lock, self._guard.watch():
             try:
                 connection = self._connected()
-                with connection.transaction():
+                with _cut_after(within, connection), connection.transaction():
                     yield connection
-            except (psycopg.OperationalError, psycopg.InterfaceError, OSError) as error:
+            except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure) as error:
+                raise _LostRace(STORE, _why(error)) from error
+            except _AWAY as error:
                 self._drop()
                 raise StoreUnavailable(STORE, _why(error)) from error
 
-    def fetch(self, statement: bytes, values: dict[str, Any]) -> list[DictRow]:
-        with self.transaction() as connection:
-            return connection.execute(statement, values).fetchall()
+    def run(self, work: Callable[[Connection], T], *, within: timedelta = LONGEST_TRANSACTION) -> T:
+        """Do *work* in a transaction, and again when it only lost against another one."""
+        for _ in range(RETRIES_OF_A_LOST_RACE):
+            try:
+                with self.transaction(within=within) as connection:
+                    return work(connection)
+            except _LostRace:
+                time.sleep(random.uniform(0, _SECONDS_BEFORE_A_RETRY))  # noqa: S311 - it only spreads
+        with self.transaction(within=within) as connection:
+            return work(connection)
+
+    def fetch(
+        self,
+        statement: bytes,
+        values: dict[str, Any],
+        *,
+        within: timedelta = LONGEST_TRANSACTION,
+    ) -> list[DictRow]:
+        return self.run(
+            lambda connection: connection.execute(statement, values).fetchall(), within=within
+        )
 
     def close(self) -> None:
         with self._lock:
             self._drop()
 
-    def _connected(self) -> psycopg.Connection[DictRow]:
+    def _connected(self) -> Connection:
         if self._connection is None or self._connection.closed:
             self._connection = self._access.open(_connect, _is_refusal)
         return self._connection
@@ -59,6 +97,34 @@ class Database:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+_AWAY = (
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    psycopg.errors.ReadOnlySqlTransaction,  # a primary no more: connect to the new one
+    OSError,
+)
+
+
+@contextmanager
+def _cut_after(span: timedelta, connection: Connection) -> Iterator[None]:
+    """Hang up on a server that has not done its work in time."""
+    timer = Timer(span.total_seconds(), _hang_up, [connection])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _hang_up(connection: Connection) -> None:
+    with (
+        suppress(psycopg.Error, OSError),
+        socket.socket(fileno=os.dup(connection.fileno())) as line,
+    ):
+        line.shutdown(socket.SHUT_RDWR)
 
 
 def _connect(access: PostgresAccess) -> psycopg.Connection[DictRow]:

@@ -23,10 +23,13 @@ class PostgresLedger:
     def record(self, batch: LedgerBatch) -> None:
         """Write *batch* whole, or nothing of it."""
         try:
-            with self._database.transaction() as connection, connection.pipeline():
-                self._write(connection, batch)
+            self._database.run(lambda connection: self._write_whole(connection, batch))
         except (psycopg.DataError, psycopg.IntegrityError) as error:
             raise LedgerRefused(str(error)) from error
+
+    def _write_whole(self, connection: psycopg.Connection[Any], batch: LedgerBatch) -> None:
+        with connection.pipeline():
+            self._write(connection, batch)
 
     def _write(self, connection: psycopg.Connection[Any], batch: LedgerBatch) -> None:
         if batch.rows:

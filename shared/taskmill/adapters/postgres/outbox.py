@@ -1,0 +1,95 @@
+"""The outbox, in PostgreSQL."""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import psycopg
+from msgspec import Raw
+
+from taskmill.adapters.postgres import queries
+from taskmill.adapters.postgres.connection import Database
+from taskmill.domain import wire
+from taskmill.domain.outbox import OUTBOX_CAP, Unsent
+from taskmill.domain.task import Envelope, TaskId
+
+_SECONDS_THAT_A_COUNT_HOLDS = 1.0
+_AT_THE_DOOR = timedelta(seconds=2)
+"""A request waits no longer for the outbox, and nothing is decided so late."""
+
+
+class PostgresOutbox:
+    def __init__(self, database: Database, *, cap: int = OUTBOX_CAP) -> None:
+        self._database = database
+        self._cap = cap
+        self._unsent = 0
+        self._counted_at = float("-inf")
+        self._add = queries.load("add_to_outbox")
+        self._count = queries.load("count_unsent")
+        self._find = queries.load("find_unsent")
+        self._list = queries.load("list_unsent")
+        self._hold = queries.load("hold_unsent")
+
+    def has_room(self, count: int) -> bool:
+        now = time.monotonic()
+        if now - self._counted_at > _SECONDS_THAT_A_COUNT_HOLDS:
+            asked = {"most": self._cap}
+            ((counted),) = self._database.fetch(self._count, asked, within=_AT_THE_DOOR)
+            self._unsent, self._counted_at = counted["unsent"], now
+        return self._unsent + count <= self._cap
+
+    def add(self, envelopes: Sequence[Envelope]) -> None:
+        """Keep all of them or none; what is added again stands once."""
+        rows = [
+            {
+                "task_id": one.id,
+                "submission": one.submission,
+                "generation": one.generation,
+                "envelope": Raw(wire.encode(one)),
+                "fingerprint": one.fingerprint,
+            }
+            for one in envelopes
+        ]
+        told = {"rows": msgspec.json.encode(rows).decode()}
+        self._database.run(
+            lambda connection: connection.execute(self._add, told), within=_AT_THE_DOOR
+        )
+        self._unsent += len(rows)
+
+    def find(self, task_id: TaskId) -> Envelope | None:
+        rows = self._database.fetch(self._find, {"id": task_id})
+        return wire.open_envelope(rows[0]["envelope"].encode()) if rows else None
+
+    def unsent(self, *, after: int, most: int) -> Sequence[Unsent]:
+        return [
+            _unsent(row) for row in self._database.fetch(self._list, {"after": after, "most": most})
+        ]
+
+    @contextmanager
+    def held(self, *, most: int) -> Iterator["PostgresHeld"]:
+        with self._database.transaction() as connection:
+            rows = connection.execute(self._hold, {"most": most}).fetchall()
+            yield PostgresHeld(connection, [_unsent(row) for row in rows])
+
+
+class PostgresHeld:
+    """Rows that nobody else may publish while the transaction lives."""
+
+    def __init__(self, connection: psycopg.Connection[Any], rows: Sequence[Unsent]) -> None:
+        self.rows = rows
+        self._connection = connection
+
+    def mark_published(self, rows: Sequence[Unsent]) -> None:
+        ids = [row.number for row in rows]
+        self._connection.execute(queries.load("mark_published"), {"ids": ids})
+
+    def park(self, row: Unsent, reason: str) -> None:
+        aside = {"id": row.number, "reason": reason}
+        self._connection.execute(queries.load("park_unsent"), aside)
+
+
+def _unsent(row: dict[str, Any]) -> Unsent:
+    return Unsent(number=row["id"], envelope=row["envelope"].encode())
