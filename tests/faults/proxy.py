@@ -1,0 +1,178 @@
+"""A TCP proxy on the loopback that delays, swallows, resets and cuts."""
+
+import asyncio
+import socket
+import struct
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from threading import Thread
+
+_CHUNK = 65_536
+
+
+@dataclass
+class Weather:
+    """How the line behaves now; it may change at any moment."""
+
+    latency_seconds: float = 0.0
+    is_black_hole: bool = False
+    """Takes everything and passes nothing on."""
+
+    refuses: bool = False
+    """Closes each new connection at once."""
+
+    drop_reply: Callable[[bytes], bool] | None = None
+    """Cuts the connection instead of passing this part of a reply on."""
+
+
+class Commands:
+    """Counts the replies of Redis: one to each command that went through, pipelined or not."""
+
+    def __init__(self, nth):
+        self._left = nth
+
+    def __call__(self, reply):
+        if self._left <= 0:
+            return False
+        self._left -= 1
+        return self._left == 0
+
+
+class Frames:
+    """Counts the frames of Kafka's answers: each has its length in front."""
+
+    def __init__(self, wanted):
+        self._wanted = wanted
+        self._buffer = b""
+
+    def __call__(self, part):
+        """Return True when a frame that is wanted by its number begins in this part."""
+        self._buffer += part
+        is_cut = False
+        while len(self._buffer) >= 4:
+            (length,) = struct.unpack(">i", self._buffer[:4])
+            if len(self._buffer) < 4 + length:
+                break
+            self._buffer = self._buffer[4 + length :]
+            is_cut = self._wanted() or is_cut
+        return is_cut
+
+
+@dataclass(eq=False)
+class Line:
+    """One connection through the proxy."""
+
+    client: asyncio.StreamWriter
+    server: asyncio.StreamWriter
+    tasks: list = field(default_factory=list)
+
+    def reset(self):
+        """End it as a crashed machine would: with an RST."""
+        for writer in (self.client, self.server):
+            _reset(writer)
+        for task in self.tasks:
+            task.cancel()
+
+
+def _reset(writer):
+    with suppress(OSError):
+        linger = struct.pack("ii", 1, 0)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+    writer.transport.abort()
+
+
+class Proxy:
+    """Passes 127.0.0.1:`port` on to `upstream` until it is stopped; has a thread of its own."""
+
+    def __init__(self, upstream=0, port=0):
+        self.upstream = upstream
+        self.port = port
+        self.weather = Weather()
+        self.connections = 0
+        self.cuts = 0
+        self._lines = set()
+        self._loop = asyncio.new_event_loop()
+        self._thread = Thread(target=self._loop.run_forever, daemon=True)
+
+    def start(self):
+        self._thread.start()
+        self._server = self._run(asyncio.start_server(self._accept, "127.0.0.1", self.port))
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    def stop(self):
+        self._run(self._close())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def reset(self):
+        """Reset every connection; return how many there were."""
+        return self._run(self._reset_all())
+
+    async def _reset_all(self):
+        lines = list(self._lines)
+        for line in lines:
+            line.reset()
+        return len(lines)
+
+    async def _close(self):
+        self._server.close()
+        await self._reset_all()
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.sleep(0.01)  # an aborted transport closes in a later round of the loop
+
+    def _run(self, work):
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=10)
+
+    async def _accept(self, reader, client):
+        self.connections += 1
+        if self.weather.refuses:
+            _reset(client)
+            return
+        try:
+            answers, server = await asyncio.open_connection("127.0.0.1", self.upstream)
+        except OSError:
+            _reset(client)
+            return
+        line = Line(client, server)
+        self._lines.add(line)
+        line.tasks = [
+            asyncio.create_task(self._pass(line, reader, server, is_reply=False)),
+            asyncio.create_task(self._pass(line, answers, client, is_reply=True)),
+        ]
+        try:
+            await asyncio.gather(*line.tasks, return_exceptions=True)
+        finally:
+            self._lines.discard(line)
+            server.transport.abort()
+            client.transport.abort()
+
+    async def _end_of_the_hole(self):
+        while self.weather.is_black_hole:  # noqa: ASYNC110 - it is set from other threads
+            await asyncio.sleep(0.02)
+
+    async def _pass(self, line, reader, writer, *, is_reply):
+        with suppress(OSError):
+            while part := await reader.read(_CHUNK):
+                weather = self.weather
+                if weather.latency_seconds:
+                    await asyncio.sleep(weather.latency_seconds)
+                await self._end_of_the_hole()
+                if is_reply and weather.drop_reply and weather.drop_reply(part):
+                    self.cuts += 1
+                    line.reset()
+                    return
+                writer.write(part)
+                await writer.drain()
+            writer.write_eof()
