@@ -148,8 +148,9 @@ class Platform:
             plan.functions,
             logs=self.settings.home / "logs",
             python_path=(root, root / "shared"),
-            extra_environment=EVERYWHERE,
+            extra_environment={**EVERYWHERE, **self.settings.pace},
             concurrency_cap=caps,
+            crashes=self.settings.home / "crashes",
         )
 
     async def _warm(self, functions: Functions) -> None:

@@ -1,8 +1,9 @@
 """What the local platform is told by the environment, read once; complaints all at once."""
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Self
 
@@ -23,6 +24,7 @@ _MOST_ENVIRONMENTS: Final = 100
 # How many environments of a function a laptop runs; the scheduler's runs overlap by design.
 _CONCURRENCY: Final[Mapping[str, int]] = {GATEWAY: 8, "Scheduler": 3}
 _CONCURRENCY_OF_OTHERS: Final = 2
+_PACE: Final = re.compile(r"TASKMILL_[A-Z_]+_MS")
 
 
 class SettingsRefused(PlatformError):
@@ -44,6 +46,9 @@ class Settings:
     concurrency: int = _CONCURRENCY_OF_OTHERS
     durable: bool = True
     """Off only for tests: PostgreSQL then survives a crash of itself, not of the machine."""
+
+    pace: Mapping[str, str] = field(default_factory=dict)
+    """How long leases, beats and ticks are: the functions check what they are told."""
 
     @classmethod
     def from_environment(
@@ -68,6 +73,7 @@ class Settings:
             external=external,
             concurrency=concurrency,
             durable=bool(durable),
+            pace={name: value for name, value in environment.items() if _PACE.fullmatch(name)},
         )
 
     def caps(self, functions: Mapping[str, FunctionPlan]) -> dict[str, int]:

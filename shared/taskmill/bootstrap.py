@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import cache
-from typing import Any
+from functools import cache, wraps
+from typing import Any, TypeVar
 
 from taskmill.adapters.api_keys import ApiKeys
+from taskmill.adapters.crash import rigged
 from taskmill.domain.task import Millis
 from taskmill.ports import (
     Admission,
@@ -34,6 +35,8 @@ from taskmill.ports import (
 )
 from taskmill.settings import Settings
 from taskmill.usecases.shop import Shop
+
+P = TypeVar("P")
 
 
 def clock() -> Millis:
@@ -96,6 +99,18 @@ def at_init(build: Callable[[], object]) -> None:
         build()
 
 
+def _rigged(build: Callable[[], P]) -> Callable[[], P]:
+    """Let a test end the process at an edge of what *build* binds; nothing happens unless told."""
+
+    @wraps(build)
+    def built() -> P:
+        bound = build()
+        at = Settings.from_env(os.environ, needs=()).crash_at
+        return bound if at is None else rigged(build.__name__, bound, at)
+
+    return built
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatewayServices:
     admission: Admission
@@ -107,6 +122,7 @@ class GatewayServices:
 
 
 @cache
+@_rigged
 def gateway() -> GatewayServices:
     from taskmill.adapters.counted import CountedBus
     from taskmill.adapters.kafka.bus import KafkaBus
@@ -163,6 +179,7 @@ class WorkerServices:
 
 
 @cache
+@_rigged
 def worker() -> WorkerServices:
     from taskmill.adapters.counted import CountedBus, CountedLeases
     from taskmill.adapters.crew import ThreadCrew
@@ -196,6 +213,7 @@ def shop(context: Any, *, concurrency: int, longest: timedelta) -> Shop:
 
 
 @cache
+@_rigged
 def admission() -> Admission:
     from taskmill.adapters.counted import CountedAdmission
     from taskmill.adapters.redis.admission import RedisAdmission
@@ -208,6 +226,7 @@ def admission() -> Admission:
 
 
 @cache
+@_rigged
 def ledger() -> Ledger:
     from taskmill.adapters.counted import CountedLedger
     from taskmill.adapters.postgres.connection import Database
@@ -224,6 +243,7 @@ class SchedulerServices:
 
 
 @cache
+@_rigged
 def scheduler() -> SchedulerServices:
     from taskmill.adapters.counted import CountedBus, CountedDueSet
     from taskmill.adapters.kafka.bus import KafkaBus

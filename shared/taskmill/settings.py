@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol, Self, TypeVar
 
-from taskmill.adapters import secrets
+from taskmill.adapters import crash, secrets
 from taskmill.adapters.access import (
     Access,
     Credentials,
@@ -51,6 +51,9 @@ class Settings:
     namespace: str
     """Where CloudWatch keeps what is counted: each deployment its own."""
 
+    crash_at: crash.CrashAt | None = None
+    """Where this process ends itself, for tests on the local platform."""
+
     @classmethod
     def from_env(
         cls, env: Mapping[str, str], *, needs: tuple[str, ...], vault: Vault | None = None
@@ -68,6 +71,7 @@ class Settings:
             shards=reading.whole("SHARDS", "64"),
             waiting_places=reading.whole("WAITING_PLACES", "0"),
             namespace=reading.text("NAMESPACE", "taskmill"),
+            crash_at=reading.crash_at(),
         )
         if reading.complaints:
             raise SettingsInvalid("; ".join(reading.complaints))
@@ -152,6 +156,19 @@ class _Reading:
 
     def text(self, name: str, default: str) -> str:
         return self._given(name) or default
+
+    def crash_at(self) -> crash.CrashAt | None:
+        text = self._given("CRASH_AT")
+        if text and (_is_deployed(self._env) or self._away):
+            self.complaints.append(
+                f"{_PREFIX}CRASH_AT is for tests of the local runtime only: take it away"
+            )
+        elif text:
+            try:
+                return crash.crash_at(text)
+            except ValueError as error:
+                self.complaints.append(f"{_PREFIX}CRASH_AT {error}")
+        return None
 
     def whole(self, name: str, default: str) -> int:
         text = self._given(name) or default

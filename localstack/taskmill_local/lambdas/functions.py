@@ -26,6 +26,7 @@ class Functions:
         concurrency_cap: int | Mapping[str, int],
         client: RuntimeClient | None = None,
         init_limit: timedelta = _INIT_LIMIT,
+        crashes: Path | None = None,
     ) -> None:
         logs.mkdir(parents=True, exist_ok=True)
         self._pools = {
@@ -36,6 +37,7 @@ class Functions:
                     python_path=tuple(python_path),
                     extra_environment=extra_environment,
                     init_limit=init_limit,
+                    crashes=crashes,
                 ),
                 FunctionLog(logs / f"{name}.log"),
                 limit=_limit(plan, concurrency_cap),

@@ -70,6 +70,8 @@ class Launch:
     python_path: Sequence[Path]
     extra_environment: Mapping[str, str]
     init_limit: timedelta
+    crashes: Path | None = None
+    """Where tests leave, by function, the line on which its next process is to end."""
 
     @property
     def command(self) -> tuple[str, ...]:
@@ -98,6 +100,18 @@ class Launch:
             output.hand_over()
         return Child(process)
 
+    def _crash(self) -> dict[str, str]:
+        """Take the order to crash: it is for one process, and the next one lives."""
+        if self.crashes is None:
+            return {}
+        order = self.crashes / self.plan.name
+        try:
+            point = order.read_text()
+            order.unlink()
+        except FileNotFoundError:
+            return {}
+        return {"TASKMILL_CRASH_AT": point.strip()}
+
     def variables(self, *, api: str, number: int) -> dict[str, str]:
         today = datetime.now(UTC).strftime("%Y/%m/%d")
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -109,6 +123,7 @@ class Launch:
             "AWS_DEFAULT_REGION": _REGION,
             **self.extra_environment,
             **self.plan.environment,
+            **self._crash(),
             "PYTHONPATH": os.pathsep.join(map(str, (self.plan.code, *self.python_path))),
             "_HANDLER": self.plan.handler,
             "LAMBDA_TASK_ROOT": str(self.plan.code),

@@ -63,13 +63,14 @@ def a_plan(function: str, **different: Any) -> FunctionPlan:
 
 
 @asynccontextmanager
-async def staged(
+async def staged(  # noqa: PLR0913 - what the platform is told, each named
     *plans: FunctionPlan,
     logs: Path,
     client: RuntimeClient | None = None,
     cap: int | Mapping[str, int] = 10,
     init_limit: timedelta = 10 * SECOND,
     extra_environment: Mapping[str, str] | None = None,
+    crashes: Path | None = None,
 ) -> AsyncIterator[Stage]:
     functions = Functions(
         {plan.name: plan for plan in plans},
@@ -79,6 +80,7 @@ async def staged(
         concurrency_cap=cap,
         client=client,
         init_limit=init_limit,
+        crashes=crashes,
     )
     before = set(psutil.Process().children())
     try:

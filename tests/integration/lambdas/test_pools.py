@@ -349,3 +349,19 @@ def test_nothing_is_done_while_nothing_is_asked(tmp_path):
             assert time.process_time() - before < 0.1
 
     asyncio.run(run())
+
+
+def test_an_order_to_crash_is_for_the_next_process_of_its_function_alone(client, tmp_path):
+    async def run():
+        (tmp_path / "describe").write_text("worker after claim:1\n")
+        async with staged(a_plan("describe"), logs=tmp_path, client=client, crashes=tmp_path) as s:
+            first = await s.result("describe")
+            os.kill(first["pid"], signal.SIGKILL)
+            await eventually_async(
+                lambda: not s.snapshot("describe").pids, within=WITHIN, reason="it is gone"
+            )
+            second = await s.result("describe")
+        told = [one["environment"].get("TASKMILL_CRASH_AT") for one in (first, second)]
+        assert told == ["worker after claim:1", None]
+
+    asyncio.run(run())

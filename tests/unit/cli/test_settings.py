@@ -99,3 +99,10 @@ def test_a_laptop_runs_fewer_environments_than_the_cloud(project, environment, c
     functions = {name: a_function(name, number) for name, number in deployed.items()}
 
     assert Settings.from_environment(environment, folder=project).caps(functions) == caps
+
+
+def test_the_pace_is_handed_on_to_the_functions(project):
+    told = {"TASKMILL_LEASE_MS": "4000", "TASKMILL_PORT": "0"}
+    settings = Settings.from_environment(told, folder=project)
+
+    assert settings.pace == {"TASKMILL_LEASE_MS": "4000"}

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from taskmill.adapters.access import Credentials
+from taskmill.adapters.crash import crash_at
 from taskmill.domain.errors import SettingsInvalid
 from taskmill.settings import Settings
 from tests.unit.settings.vault import Cupboard
@@ -221,3 +222,18 @@ def test_a_broken_secret_is_named_and_not_shown():
     cupboard = Cupboard(secrets={"login": '{"password": "s3cret"'})
     (complaint,) = complaints(HERE | {"TASKMILL_REDIS_SECRET": "login"}, cupboard=cupboard)
     assert complaint == "the secret of TASKMILL_REDIS_SECRET is no JSON object"
+
+
+def test_a_crash_is_for_tests_on_this_machine_only():
+    told = HERE | {"TASKMILL_CRASH_AT": "worker after claim:1"}
+    assert read(HERE).crash_at is None
+    assert read(told).crash_at == crash_at("worker after claim:1")
+    only_here = "TASKMILL_CRASH_AT is for tests of the local runtime only: take it away"
+    assert only_here in complaints(told | {"LAMBDA_TASK_ROOT": "/var/task"})
+    away = told | {"TASKMILL_POSTGRES_DSN": "postgresql://app@db.example:5432/taskmill"}
+    assert only_here in complaints(away)
+
+
+def test_a_crash_at_no_known_point_is_refused():
+    (said,) = complaints(HERE | {"TASKMILL_CRASH_AT": "nowhere:1"})
+    assert said.startswith("TASKMILL_CRASH_AT knows no point 'nowhere', only: gateway")

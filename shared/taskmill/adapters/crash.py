@@ -1,0 +1,121 @@
+"""Ends the process at an edge of a port: so tests die on the lines that matter."""
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, is_dataclass, replace
+from enum import StrEnum
+from typing import Any, TypeVar, cast
+
+P = TypeVar("P")
+
+EXIT_CODE = 137
+"""What a process that was killed leaves."""
+
+
+class Moment(StrEnum):
+    BEFORE = "before"
+    AFTER = "after"
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A moment of a call that carries something; what carries nothing does not count."""
+
+    port: str
+    method: str
+    moment: Moment
+
+
+POINTS: Mapping[str, Edge] = {
+    "gateway after admit": Edge("admission", "admit", Moment.AFTER),
+    "gateway after publish before clear": Edge("admission", "clear", Moment.BEFORE),
+    "gateway after clear before answer": Edge("admission", "clear", Moment.AFTER),
+    "dispatcher after read": Edge("bus", "send_work", Moment.BEFORE),
+    "dispatcher after publish before the batch ends": Edge("bus", "flush", Moment.AFTER),
+    "worker after claim": Edge("leases", "claim", Moment.AFTER),
+    "worker after the effect before settle": Edge("leases", "settle", Moment.BEFORE),
+    "worker after settle before the facts are flushed": Edge("leases", "settle", Moment.AFTER),
+    "worker after the facts before the batch ends": Edge("bus", "flush", Moment.AFTER),
+    "recorder before commit": Edge("ledger", "record", Moment.BEFORE),
+    "recorder after commit": Edge("ledger", "record", Moment.AFTER),
+    "scheduler after take": Edge("due", "take", Moment.AFTER),
+    "scheduler after publish before clear": Edge("due", "clear", Moment.BEFORE),
+    "scheduler after clear": Edge("due", "clear", Moment.AFTER),
+}
+"""Every line to die on, by the function that it belongs to."""
+
+_FORM = re.compile(r"(?P<point>[a-z ]+):(?P<nth>[1-9][0-9]{0,5})")
+
+
+@dataclass(frozen=True, slots=True)
+class CrashAt:
+    edge: Edge
+    nth: int
+
+
+def crash_at(text: str) -> CrashAt:
+    """Read `<point>:<nth>`, or raise ValueError with what is wrong."""
+    told = _FORM.fullmatch(text)
+    if told is None:
+        raise ValueError(f"must be <point>:<nth>, as in 'worker after claim:1', not {text!r}")
+    if told["point"] not in POINTS:
+        raise ValueError(f"knows no point {told['point']!r}, only: {', '.join(POINTS)}")
+    return CrashAt(POINTS[told["point"]], int(told["nth"]))
+
+
+def die() -> None:
+    os._exit(EXIT_CODE)
+
+
+def rigged(name: str, bound: P, at: CrashAt, end: Callable[[], None] = die) -> P:
+    """Return *bound*, a port of this name or a value of several, with the edge rigged.
+
+    The process ends when the edge is passed for the nth time.
+    """
+    port = at.edge.port
+    if name == port:
+        return cast("P", _Rigged(bound, at, end))
+    if is_dataclass(bound) and not isinstance(bound, type) and hasattr(bound, port):
+        ends = _Rigged(getattr(bound, port), at, end)
+        return cast("P", replace(cast("Any", bound), **{port: ends}))
+    return bound
+
+
+class _Rigged:
+    def __init__(self, port: object, at: CrashAt, end: Callable[[], None]) -> None:
+        self._port = port
+        self._edge = at.edge
+        self._left = at.nth
+        self._end = end
+        self._has_sent = False
+
+    def __getattr__(self, verb: str) -> Any:
+        method = getattr(self._port, verb)
+        if not callable(method):
+            return method
+
+        def call(*given: Any, **named: Any) -> Any:
+            return self._call(verb, method, given, named)
+
+        return call
+
+    def _call(
+        self, verb: str, method: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]
+    ) -> Any:
+        is_edge = verb == self._edge.method
+        if is_edge and self._edge.moment is Moment.BEFORE and any(given):
+            self._pass()
+        answer = method(*given, **named)
+        if is_edge and self._edge.moment is Moment.AFTER:
+            if any(given) or answer or self._has_sent:
+                self._pass()
+            self._has_sent = False
+        elif any(given):
+            self._has_sent = True  # what a flush, which is given nothing, is about
+        return answer
+
+    def _pass(self) -> None:
+        self._left -= 1
+        if self._left == 0:
+            self._end()
