@@ -158,6 +158,19 @@ def cancelled(envelope, **changes):
     return TaskCancelled(**_tried(envelope, **changes))
 
 
+def a_death(envelope, token, **changes):
+    """Return the settlement of an attempt that its task did not survive."""
+    fact = died(envelope, token=token)
+    ending = Ending(
+        finished_at_ms=fact.at_ms,
+        reason=fact.reason,
+        error_class=fact.error_class,
+        error_message=fact.error_message,
+    )
+    values = {"status": Status.DEAD, "facts": (fact,), "ending": ending, "result": None}
+    return a_success(envelope, token, **values | changes)
+
+
 def a_success(envelope, token, **changes):
     """Return the settlement of an attempt that succeeded."""
     fact = succeeded(envelope, token=token)

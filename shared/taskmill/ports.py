@@ -9,6 +9,13 @@ from typing import Protocol, TypeAlias
 
 from taskmill.domain.admission import Cleared, Owed, OwedKey, Verdict
 from taskmill.domain.catalogue import PayloadMisfit, TypeEntry
+from taskmill.domain.control import (
+    CancelAnswer,
+    CancelOrder,
+    RedriveAnswer,
+    RedriveOrder,
+    Sight,
+)
 from taskmill.domain.counting import Count, Span
 from taskmill.domain.facts import Fact
 from taskmill.domain.lease import (
@@ -62,6 +69,16 @@ class Records(Protocol):
     """The hot state of tasks, for readers."""
 
     def read(self, ids: Sequence[TaskId]) -> Sequence[Reading]: ...
+
+
+class Control(Protocol):
+    """Orders from outside: each stands only when its task is still as it was seen."""
+
+    def see(self, ids: Sequence[TaskId]) -> Sequence[Sight]: ...
+
+    def cancel(self, orders: Sequence[CancelOrder]) -> Sequence[CancelAnswer]: ...
+
+    def redrive(self, orders: Sequence[RedriveOrder]) -> Sequence[RedriveAnswer]: ...
 
 
 class Bus(Protocol):

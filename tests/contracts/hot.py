@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from taskmill.adapters.memory.admission import MemoryAdmission, MemoryDueSet
+from taskmill.adapters.memory.control import MemoryControl
 from taskmill.adapters.memory.hot import MemoryHot, MemoryRecords
 from taskmill.adapters.memory.leases import MemoryLeases
 from taskmill.adapters.redis.admission import RedisAdmission, RedisDueSet
+from taskmill.adapters.redis.control import RedisControl
 from taskmill.adapters.redis.keys import ShardKeys
 from taskmill.adapters.redis.leases import RedisLeases
 from taskmill.adapters.redis.records import RedisRecords
@@ -71,6 +73,9 @@ class InMemory:
     def leases(self, **spans):
         return MemoryLeases(self.store, **spans)
 
+    def control(self, **spans):
+        return MemoryControl(self.store, **spans)
+
     def records(self):
         return MemoryRecords(self.store)
 
@@ -100,6 +105,9 @@ class InValkey:
 
     def leases(self, **spans):
         return RedisLeases(self.session, shards=SHARDS, **spans)
+
+    def control(self, **spans):
+        return RedisControl(self.session, shards=SHARDS, **spans)
 
     def records(self):
         return RedisRecords(self.session, shards=SHARDS)

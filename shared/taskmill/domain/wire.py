@@ -108,3 +108,10 @@ def tail_of(envelope: Envelope) -> bytes:
     """Return an envelope's encoding behind its generation: a script completes it."""
     _, _, tail = encode(envelope).partition(b",")
     return tail
+
+
+def owed_around_generation(owed: Owed) -> tuple[bytes, bytes]:
+    """Return a due entry before and behind its task's generation: a script puts one between."""
+    facts = b'"facts":%b,' % encode(owed.facts) if owed.facts else b""
+    tail = tail_of(owed.task) if owed.task else b""
+    return b'{%b"task":{"generation":' % facts, b",%b}" % tail

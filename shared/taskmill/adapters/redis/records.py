@@ -36,6 +36,11 @@ def _reading(task_id: TaskId, answer: Any) -> Reading:
         return Cold()
     if not answer:
         return Absent()
+    return view_of(task_id, answer)
+
+
+def view_of(task_id: TaskId, answer: Sequence[Any]) -> TaskView:
+    """Return what the ten fields that readers want say."""
     about, status, generation, attempt, losses, started, ending, result, waiting, wish = answer
     is_waiting = waiting and status == b"retrying"
     return TaskView(

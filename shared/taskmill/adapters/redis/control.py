@@ -1,0 +1,126 @@
+"""Cancelling and redriving, in Redis: a task is looked at, and changed if it is still so."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from taskmill.adapters.redis import scripts
+from taskmill.adapters.redis.keys import shard_keys
+from taskmill.adapters.redis.records import view_of
+from taskmill.adapters.redis.session import Call, Session
+from taskmill.domain import wire
+from taskmill.domain.admission import Cold, Owed, OwedKind
+from taskmill.domain.control import (
+    CancelAnswer,
+    CancelOrder,
+    Moved,
+    RedriveAnswer,
+    Redriven,
+    RedriveOrder,
+    Sight,
+    Sighting,
+)
+from taskmill.domain.records import Absent
+from taskmill.domain.retention import HOLD, KEY_WINDOW, UNKEYED_RECORD, in_ms
+from taskmill.domain.task import TaskId, about
+
+
+class RedisControl:
+    def __init__(
+        self,
+        session: Session,
+        *,
+        shards: int,
+        window: timedelta = KEY_WINDOW,
+        hold: timedelta = HOLD,
+    ) -> None:
+        self._session = session
+        self._shards = shards
+        self._window = in_ms(window)
+        self._hold = in_ms(hold)
+        self._sight = scripts.load("sight_record")
+        self._cancel = scripts.load("cancel_task")
+        self._redrive = scripts.load("redrive_task")
+
+    def see(self, ids: Sequence[TaskId]) -> Sequence[Sight]:
+        calls: list[Call] = []
+        for task_id in ids:
+            keys = shard_keys(task_id, self._shards)
+            calls.append(([keys.marker, keys.record(task_id), keys.owed], [task_id]))
+        answers = self._session.call(self._sight, calls)
+        return [_sight(task_id, answer) for task_id, answer in zip(ids, answers, strict=True)]
+
+    def cancel(self, orders: Sequence[CancelOrder]) -> Sequence[CancelAnswer]:
+        answers = self._session.call(self._cancel, [self._cancel_call(one) for one in orders])
+        return [CancelAnswer(answer.decode().lower()) for answer in answers]
+
+    def _cancel_call(self, order: CancelOrder) -> Call:
+        return self._keys(order.id), [
+            order.id,
+            order.seen.generation,
+            order.seen.turn,
+            order.seen.status,
+            wire.encode(order.ending) if order.ending else "",
+            wire.encode(order.facts),
+            wire.encode(Owed(facts=order.facts)),
+            self._hold,
+            self._window,
+            in_ms(UNKEYED_RECORD),
+        ]
+
+    def redrive(self, orders: Sequence[RedriveOrder]) -> Sequence[RedriveAnswer]:
+        answers = self._session.call(self._redrive, [self._redrive_call(one) for one in orders])
+        return [_redrive_answer(answer) for answer in answers]
+
+    def _redrive_call(self, order: RedriveOrder) -> Call:
+        envelope = order.envelope
+        head, tail = wire.owed_around_generation(Owed(facts=order.facts, task=envelope))
+        return self._keys(envelope.id), [
+            envelope.id,
+            envelope.generation,
+            order.seen.status if order.seen else "",
+            envelope.submission,
+            envelope.submitted,
+            envelope.fingerprint,
+            "1" if envelope.idempotency_key else "",
+            wire.encode(about(envelope)),
+            order.token,
+            head,
+            tail,
+            self._hold,
+        ]
+
+    def _keys(self, task_id: TaskId) -> list[str]:
+        keys = shard_keys(task_id, self._shards)
+        return [keys.marker, keys.record(task_id), keys.due, keys.owed, keys.lifetimes]
+
+
+def _sight(task_id: TaskId, answer: Any) -> Sight:
+    if answer == [b"COLD"]:
+        return Cold()
+    if not answer:
+        return Absent()
+    *view, turn, token, submitted, last, submission, next_turn, facts = answer
+    owed = {
+        OwedKind.SUBMISSION: submission,
+        OwedKind.TURN: next_turn,
+        OwedKind.FACTS: facts,
+    }
+    return Sighting(
+        task=view_of(task_id, view),
+        turn=int(turn),
+        token=int(token or 0),
+        submitted=int(submitted),
+        last=wire.open_fact_list(last),
+        owed={kind: wire.open_owed(value) for kind, value in owed.items() if value},
+    )
+
+
+def _redrive_answer(answer: Any) -> RedriveAnswer:
+    match answer:
+        case [b"REDRIVEN", generation]:
+            return Redriven(int(generation))
+        case [b"MOVED", _]:
+            return Moved()
+        case _:
+            return Cold()

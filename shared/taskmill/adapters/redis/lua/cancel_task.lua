@@ -1,0 +1,55 @@
+#!lua
+--[[
+  End a task that waits, or tell a running one that it should end; owe the facts that say so.
+
+  KEYS[1]   the shard's marker
+  KEYS[2]   the task's record
+  KEYS[3]   the shard's due set
+  KEYS[4]   the bytes of the due entries
+  KEYS[5]   the shard's lifetimes
+  ARGV[1]   run id of the server, as the connection knows it
+  ARGV[2]   task id
+  ARGV[3]   generation that was seen
+  ARGV[4]   turn that was seen
+  ARGV[5]   status that was seen
+  ARGV[6]   how the generation ends (JSON), or "" for a task that runs
+  ARGV[7]   the facts that tell it, with those that the turn owed (JSON)
+  ARGV[8]   bytes of the due entry that owes them
+  ARGV[9]   how long the author has for publishing (ms)
+  ARGV[10]  how long a key is kept after submission (ms)
+  ARGV[11]  how long the record of an unkeyed task is kept after its end (ms)
+
+  Returns
+    COLD   the shard forgot, or may have; nothing was changed
+    MOVED  the task went on since it was seen, or is gone; nothing was changed
+    DONE   it stands: publish the facts
+]]
+if redis.call("GET", KEYS[1]) ~= ARGV[1] then
+  return "COLD"
+end
+local time = redis.call("TIME")
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local record = redis.call(
+  "HMGET", KEYS[2], "generation", "turn", "status", "cancel_requested", "submitted", "keyed")
+if record[1] ~= ARGV[3] or record[2] ~= ARGV[4] or record[3] ~= ARGV[5] or record[4] == "1" then
+  return "MOVED"
+end
+
+local turn = ARGV[2] .. "|" .. ARGV[3] .. "|" .. ARGV[4]
+redis.call("ZADD", KEYS[3], now + tonumber(ARGV[9]), turn .. "|facts")
+redis.call("HSET", KEYS[4], turn .. "|facts", ARGV[8])
+if ARGV[6] == "" then
+  redis.call("HSET", KEYS[2], "cancel_requested", "1")
+  return "DONE"
+end
+redis.call("ZREM", KEYS[3], turn .. "|turn")
+redis.call("HDEL", KEYS[4], turn .. "|turn")
+redis.call("HDEL", KEYS[2], "dropped", "lease_until", "lease_limit", "source", "process")
+redis.call("HSET", KEYS[2], "status", "cancelled", "last", ARGV[7], "ending", ARGV[6])
+if record[6] == "1" then
+  local expires = math.max(now, tonumber(record[5]) + tonumber(ARGV[10]))
+  redis.call("ZADD", KEYS[5], expires, ARGV[2])
+else
+  redis.call("PEXPIRE", KEYS[2], ARGV[11])
+end
+return "DONE"

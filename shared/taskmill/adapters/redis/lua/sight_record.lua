@@ -1,0 +1,32 @@
+#!lua flags=no-writes
+--[[
+  Tell all that is known of a task, and what its present turn still owes.
+
+  KEYS[1]  the shard's marker
+  KEYS[2]  the task's record
+  KEYS[3]  the bytes of the due entries
+  ARGV[1]  run id of the server, as the connection knows it
+  ARGV[2]  task id
+
+  Returns {"COLD"} when the shard forgot, or may have; {} without a record; else
+  {about, status, generation, attempt, losses, started, ending, result, waiting,
+  cancel requested, turn, token, submitted, last facts, owed submission, owed turn, owed facts},
+  each or ""
+]]
+if redis.call("GET", KEYS[1]) ~= ARGV[1] then
+  return {"COLD"}
+end
+local record = redis.call(
+  "HMGET", KEYS[2], "about", "status", "generation", "attempt", "losses", "started_at", "ending",
+  "result", "waiting", "cancel_requested", "turn", "token", "submitted", "last")
+if not record[1] then
+  return {}
+end
+local turn = ARGV[2] .. "|" .. record[3] .. "|" .. record[11]
+for _, kind in ipairs({"submission", "turn", "facts"}) do
+  record[#record + 1] = redis.call("HGET", KEYS[3], turn .. "|" .. kind)
+end
+for index = 1, 17 do
+  record[index] = record[index] or ""
+end
+return record

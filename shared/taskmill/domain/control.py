@@ -1,0 +1,91 @@
+"""Cancelling and redriving: what is seen of a task, what is ordered of it, and every answer."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+from taskmill.domain.admission import Cold, Owed, OwedKey, OwedKind
+from taskmill.domain.facts import Fact
+from taskmill.domain.lease import Ending
+from taskmill.domain.records import Absent, TaskView
+from taskmill.domain.task import Envelope, Status, TaskId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """A record as it was seen, with what its present turn still owes."""
+
+    task: TaskView
+    turn: int
+    token: int
+    submitted: int
+    """The generation that the submission got."""
+    last: tuple[Fact, ...]
+    owed: Mapping[OwedKind, Owed] = field(default_factory=dict)
+
+    @property
+    def moment(self) -> "Moment":
+        return Moment(self.task.generation, self.turn, self.task.status)
+
+    def owed_key(self, kind: OwedKind) -> OwedKey:
+        generation = self.task.generation
+        return OwedKey(id=self.task.id, generation=generation, turn=self.turn, kind=kind)
+
+    def owed_facts(self, kind: OwedKind) -> tuple[Fact, ...]:
+        owed = self.owed.get(kind)
+        return owed.facts if owed else ()
+
+
+Sight: TypeAlias = Sighting | Absent | Cold
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """How far a task was when an order was made: the order stands only while it is still so."""
+
+    generation: int
+    turn: int
+    status: Status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CancelOrder:
+    """Ends a task that waits; without an ending it tells a running one that it should end."""
+
+    id: TaskId
+    seen: Moment
+    facts: tuple[Fact, ...]
+    ending: Ending | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedriveOrder:
+    """Gives an ended task its next generation, with the facts that ended the one before."""
+
+    seen: Moment | None
+    """None: there was no record, and it is made from the ledger."""
+    envelope: Envelope
+    facts: tuple[Fact, ...]
+    token: int
+    """The largest that is known: no later lease may have less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Redriven:
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """The task went on since it was seen: nothing was changed. Look again."""
+
+
+RedriveAnswer: TypeAlias = Redriven | Moved | Cold
+
+
+class CancelAnswer(StrEnum):
+    DONE = "done"
+    MOVED = "moved"
+    """The task went on since it was seen: nothing was changed. Look again."""
+    COLD = "cold"
