@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from taskmill.domain.catalogue import TypeEntry
+from taskmill.domain.lease import Ending, Waiting
 from taskmill.domain.records import TaskView
 from taskmill.domain.task import Millis
 
@@ -28,6 +29,11 @@ def task_as_json(task: TaskView) -> dict[str, Any]:
     if task.started_at_ms is not None:
         shown["started_at"] = moment(task.started_at_ms)
         shown["wait_ms"] = max(task.started_at_ms - about.created_at_ms, 0)
+    if task.cancel_requested and not task.status.is_final:
+        shown["cancel_requested"] = True
+    if task.waiting is not None:
+        shown["next_attempt_at"] = moment(task.waiting.due_at_ms)
+        shown |= _why(task.waiting)
     return shown | _ending_as_json(task)
 
 
@@ -40,9 +46,15 @@ def _ending_as_json(task: TaskView) -> dict[str, Any]:
         shown["duration_ms"] = max(ending.finished_at_ms - task.started_at_ms, 0)
     if task.result is not None:
         shown["result"] = task.result
-    if ending.reason is not None:
-        shown["reason"] = ending.reason
-        shown["error"] = {"class": ending.error_class, "message": ending.error_message}
+    return shown | _why(ending)
+
+
+def _why(told: Ending | Waiting) -> dict[str, Any]:
+    if told.reason is None:
+        return {}
+    shown: dict[str, Any] = {"reason": told.reason}
+    if told.error_class is not None:
+        shown["error"] = {"class": told.error_class, "message": told.error_message}
     return shown
 
 

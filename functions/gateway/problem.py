@@ -52,5 +52,9 @@ def unavailable(detail: str, retry_after_seconds: int) -> Problem:
     )
 
 
+def conflict(kind: str, detail: str) -> Problem:
+    return Problem(HTTPStatus.CONFLICT, kind, detail)
+
+
 def not_found(task_id: str) -> Problem:
     return Problem(HTTPStatus.NOT_FOUND, "not_found", f"there is no task {task_id}")

@@ -22,9 +22,15 @@ def read_task(given_id: str, wait: str | None) -> TaskView | Problem:
     span = _span(wait)
     if isinstance(span, Problem):
         return span
-    if not _ID.fullmatch(given_id):
-        return not_found(given_id)
-    return _told(given_id, _find_ended(TaskId(given_id), span))
+    task_id = id_of(given_id)
+    if isinstance(task_id, Problem):
+        return task_id
+    found = _find_ended(task_id, span)
+    return found if isinstance(found, TaskView) else untold(task_id, found)
+
+
+def id_of(given: str) -> TaskId | Problem:
+    return TaskId(given) if _ID.fullmatch(given) else not_found(given)
 
 
 def _span(text: str | None) -> timedelta | Problem:
@@ -38,7 +44,7 @@ def _span(text: str | None) -> timedelta | Problem:
 
 def _find_ended(task_id: TaskId, span: timedelta) -> Finding:
     """Look until the task has ended or the time is over; only a part of us may wait so."""
-    found = _find(task_id)
+    found = find(task_id)
     if not span or not _is_awaited(found):
         return found
     with bootstrap.gateway().waiters.place() as has_place:
@@ -47,7 +53,7 @@ def _find_ended(task_id: TaskId, span: timedelta) -> Finding:
         while has_place and _is_awaited(found) and bootstrap.clock() < end_ms:
             bootstrap.pause(rest)
             rest = min(rest * 1.5, _RAREST_LOOK)
-            found = _find(task_id)
+            found = find(task_id)
     return found
 
 
@@ -55,7 +61,7 @@ def _is_awaited(found: Finding) -> bool:
     return isinstance(found, TaskView) and not found.status.is_final
 
 
-def _find(task_id: TaskId) -> Finding:
+def find(task_id: TaskId) -> Finding:
     services = bootstrap.gateway()
     return find_task(
         task_id,
@@ -66,12 +72,10 @@ def _find(task_id: TaskId) -> Finding:
     )
 
 
-def _told(given_id: str, found: Finding) -> TaskView | Problem:
+def untold(task_id: TaskId, found: Nowhere | Unsure) -> Problem:
     match found:
-        case TaskView():
-            return found
         case Nowhere():
-            return not_found(given_id)
+            return not_found(task_id)
         case Unsure(why):
             return unavailable(f"the task cannot be told now: {why}", 1)
         case _:

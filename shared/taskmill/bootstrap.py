@@ -22,6 +22,7 @@ from taskmill.ports import (
     Admission,
     Bus,
     Catalogue,
+    Control,
     Counters,
     Crew,
     DueSet,
@@ -114,6 +115,7 @@ def _rigged(build: Callable[[], P]) -> Callable[[], P]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatewayServices:
     admission: Admission
+    control: Control
     records: Records
     bus: Bus
     log_ends: LogEnds
@@ -128,6 +130,7 @@ def gateway() -> GatewayServices:
     from taskmill.adapters.kafka.bus import KafkaBus
     from taskmill.adapters.kafka.ends import KafkaLogEnds
     from taskmill.adapters.redis.admission import RedisAdmission
+    from taskmill.adapters.redis.control import RedisControl
     from taskmill.adapters.redis.records import RedisRecords
     from taskmill.adapters.redis.session import Session
     from taskmill.adapters.redis.waiters import RedisWaiters
@@ -136,6 +139,7 @@ def gateway() -> GatewayServices:
     session = Session(settings.redis)
     return GatewayServices(
         admission=RedisAdmission(session, shards=settings.shards),
+        control=RedisControl(session, shards=settings.shards),
         records=RedisRecords(session, shards=settings.shards),
         bus=CountedBus(KafkaBus(settings.kafka), counters()),
         log_ends=KafkaLogEnds(settings.kafka),

@@ -248,12 +248,12 @@ def test_a_redrive_owes_the_task_and_the_facts_that_ended_it(hot):
     }
 
 
-def test_a_redriven_task_is_claimed_with_a_larger_token_and_its_old_turn_is_refused(hot):
+def test_a_redriven_task_gets_a_larger_token_and_its_old_turn_the_facts_that_ended_it(hot):
     task = admitted(hot.admission(), a_request())
     ended = dead(hot, task)
-    answer = redrive(hot, task)
+    answer = redrive(hot, task, facts=ended.facts)
     again = replace(task, generation=answer.generation, submitted=task.generation)
-    assert hot.leases().claim([a_claim(task, source=a_source(7))]) == [Refused(())]
+    assert hot.leases().claim([a_claim(task, source=a_source(7))]) == [Refused(ended.facts)]
     assert claimed(hot.leases(), again).token > ended.token
 
 

@@ -22,6 +22,7 @@ from taskmill.adapters.counted import (
     CountedLedger,
 )
 from taskmill.adapters.memory.admission import MemoryAdmission, MemoryDueSet
+from taskmill.adapters.memory.control import MemoryControl
 from taskmill.adapters.memory.counters import MemoryCounters
 from taskmill.adapters.memory.crew import InlineCrew
 from taskmill.adapters.memory.errands import InlineErrands
@@ -147,6 +148,7 @@ class Stage:
     def _gateway(self) -> GatewayServices:
         return GatewayServices(
             admission=MemoryAdmission(self.hot),
+            control=MemoryControl(self.hot),
             records=self.records,
             bus=CountedBus(self.log, self.counters),
             log_ends=self.log,

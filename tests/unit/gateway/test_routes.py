@@ -3,32 +3,13 @@
 import json
 import logging
 from base64 import b64encode
-from dataclasses import dataclass
-from typing import Any
 
 import pytest
 
-from functions.gateway.handler import lambda_handler
-from functions.workers.echo.handler import lambda_handler as echo
 from taskmill import bootstrap
 from taskmill.domain import topics
-from taskmill.domain.task import TaskType
 from tests.unit.functions.stage import NOW, Stage, an_http_event
-
-JSON = {"Content-Type": "application/json"}
-PROBLEM = "application/problem+json"
-NOBODY = "01a1b2c3-0000-7000-8000-000000000001"
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    status: int
-    headers: dict[str, str]
-    body: Any
-
-    @property
-    def kind(self) -> tuple[int, str | None, str | None]:
-        return self.status, self.body.get("type"), self.body.get("field")
+from tests.unit.gateway.calls import JSON, NOBODY, answer_to, batch, call, end, get, submit
 
 
 @pytest.fixture
@@ -36,46 +17,6 @@ def stage(monkeypatch):
     stage = Stage()
     stage.bind(monkeypatch)
     return stage
-
-
-def answer_to(stage, event):
-    """Return the answer, which keeps what every answer promises."""
-    told = lambda_handler(event, stage.context())
-    assert told["headers"]["X-Request-Id"] == event["requestContext"]["requestId"]
-    is_fine = told["statusCode"] < 400
-    assert told["headers"]["Content-Type"] == ("application/json" if is_fine else PROBLEM)
-    assert "Traceback" not in told["body"]
-    if told["statusCode"] in {429, 503}:
-        assert told["headers"]["Retry-After"].isdecimal()
-        assert int(told["headers"]["Retry-After"]) >= 1
-    return Answer(told["statusCode"], told["headers"], json.loads(told["body"]))
-
-
-def call(stage, method, path, **request):
-    return answer_to(stage, an_http_event(method, path, **request))
-
-
-def get(stage, path, **query):
-    return call(stage, "GET", path, query=query)
-
-
-def submit(stage, *, headers=JSON, **fields):
-    body = json.dumps({"type": "echo"} | fields)
-    return call(stage, "POST", "/v1/tasks", headers=headers, body=body)
-
-
-def batch(stage, *tasks):
-    return call(
-        stage, "POST", "/v1/tasks/batch", headers=JSON, body=json.dumps({"tasks": list(tasks)})
-    )
-
-
-def end(stage, task_id):
-    """End a task as its worker does."""
-    tasks = [task for task in stage.log.tasks(topics.PENDING) if task.id == task_id]
-    stage.log.send_work(tasks[:1])
-    stage.log.flush()
-    stage.run(echo, topics.worker(TaskType("echo")))
 
 
 def test_a_submission_is_accepted_and_stands_in_the_log(stage):

@@ -96,6 +96,7 @@ class MemoryControl:
         self._hot.remove(envelope.id)
         self._hot.records[envelope.id] = fresh = record_of(envelope)
         fresh.token = max(record.token if record else 0, order.token)
+        fresh.last = order.facts
         owed = (now + self._hold, Owed(facts=order.facts, task=envelope))
         self._hot.due[_name(envelope.id, fresh, OwedKind.SUBMISSION)] = owed
         return Redriven(envelope.generation)

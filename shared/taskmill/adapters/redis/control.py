@@ -88,6 +88,7 @@ class RedisControl:
             head,
             tail,
             self._hold,
+            wire.encode(order.facts) if order.facts else "",
         ]
 
     def _keys(self, task_id: TaskId) -> list[str]:

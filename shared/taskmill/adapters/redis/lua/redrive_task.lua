@@ -20,6 +20,7 @@
   ARGV[11]  the due entry up to the generation: the facts that ended the one before, and the head
   ARGV[12]  the due entry behind the generation
   ARGV[13]  how long the author has for publishing (ms)
+  ARGV[14]  the facts that ended the one before (JSON): who is refused its turns publishes them
 
   Returns {answer, generation}
     COLD      the shard forgot, or may have; nothing was changed
@@ -43,7 +44,7 @@ redis.call("ZREM", KEYS[5], ARGV[2])
 redis.call("HSET", KEYS[2],
   "generation", born, "submitted", ARGV[6], "turn", "1", "attempt", "1", "status", "queued",
   "submission", ARGV[5], "fingerprint", ARGV[7], "keyed", ARGV[8], "about", ARGV[9],
-  "token", token, "losses", "0")
+  "token", token, "losses", "0", "last", ARGV[14])
 local member = ARGV[2] .. "|" .. born .. "|1|submission"
 redis.call("ZADD", KEYS[3], now + tonumber(ARGV[13]), member)
 redis.call("HSET", KEYS[4], member, ARGV[11] .. born .. ARGV[12])

@@ -1,0 +1,39 @@
+"""Cancels a task, and tells what became of it."""
+
+from http import HTTPStatus
+from typing import assert_never
+
+from functions.gateway.answering import Told
+from functions.gateway.presenter import task_as_json
+from functions.gateway.problem import Problem, conflict
+from functions.gateway.reading import find, id_of, untold
+from taskmill import bootstrap
+from taskmill.usecases.cancel import AlreadyFinished, Asked, Cancelled, cancel
+from taskmill.usecases.find_task import Nowhere, Unsure
+
+
+def cancel_one(given_id: str) -> Told | Problem:
+    task_id = id_of(given_id)
+    if isinstance(task_id, Problem):
+        return task_id
+    services = bootstrap.gateway()
+    answer = cancel(
+        task_id,
+        control=services.control,
+        admission=services.admission,
+        bus=services.bus,
+        clock=bootstrap.clock,
+        find=find,
+    )
+    match answer:
+        case Cancelled(task):
+            return Told(HTTPStatus.OK, task_as_json(task))
+        case Asked(task):
+            return Told(HTTPStatus.ACCEPTED, task_as_json(task), f"/v1/tasks/{task.id}")
+        case AlreadyFinished(task):
+            detail = f"the task has ended before: it is {task.status}"
+            return conflict("already_finished", detail)
+        case Nowhere() | Unsure():
+            return untold(task_id, answer)
+        case _:
+            assert_never(answer)

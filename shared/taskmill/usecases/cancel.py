@@ -1,0 +1,168 @@
+"""Cancels a task: at once while it waits, by asking its worker while it runs."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TypeAlias, assert_never
+
+from taskmill.domain.admission import Cold, OwedKind
+from taskmill.domain.control import CancelAnswer, CancelOrder, Sighting
+from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.facts import CancelRequested, Fact, TaskCancelled
+from taskmill.domain.lease import Ending
+from taskmill.domain.records import Absent, TaskView
+from taskmill.domain.task import Status, TaskId
+from taskmill.ports import Admission, Bus, Clock, Control
+from taskmill.usecases.find_task import Finding, Nowhere, Unsure
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """It has ended: now, or when it was cancelled before."""
+
+    task: TaskView
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """It runs, and its worker is told."""
+
+    task: TaskView
+
+
+@dataclass(frozen=True, slots=True)
+class AlreadyFinished:
+    task: TaskView
+
+
+Cancellation: TypeAlias = Cancelled | Asked | AlreadyFinished | Nowhere | Unsure
+
+_LOOKS = 5
+_COLD = Unsure("Redis is being rebuilt, and nothing can be cancelled meanwhile")
+
+
+def cancel(  # noqa: PLR0913 - the ports that it needs, each named
+    task_id: TaskId,
+    *,
+    control: Control,
+    admission: Admission,
+    bus: Bus,
+    clock: Clock,
+    find: Callable[[TaskId], Finding],
+) -> Cancellation:
+    """Say what became of the task; what was decided stands in the log before it is said."""
+    desk = _Desk(control, admission, bus, clock, find)
+    try:
+        for _ in range(_LOOKS):
+            answer = desk.try_to_cancel(task_id)
+            if answer is not None:
+                return answer
+    except StoreUnavailable as error:
+        return Unsure(f"{error.store} cannot be reached; it may have been cancelled: ask again")
+    return Unsure("it goes on faster than it can be cancelled: ask again")
+
+
+@dataclass(frozen=True, slots=True)
+class _Desk:
+    control: Control
+    admission: Admission
+    bus: Bus
+    clock: Clock
+    find: Callable[[TaskId], Finding]
+
+    def try_to_cancel(self, task_id: TaskId) -> Cancellation | None:
+        """Return None when the task went on meanwhile: look again."""
+        (sight,) = self.control.see([task_id])
+        match sight:
+            case Cold():
+                return _COLD
+            case Absent():
+                return self._from_ledger(task_id)
+            case Sighting(task=TaskView(status=status)) if status.is_final:
+                return self._ended(sight)
+            case Sighting(task=TaskView(cancel_requested=True)):
+                self._publish(sight, sight.owed_facts(OwedKind.FACTS))
+                return Asked(sight.task)
+            case Sighting():
+                return self._order(sight)
+            case _:
+                assert_never(sight)
+
+    def _from_ledger(self, task_id: TaskId) -> Cancellation | None:
+        """Without a record only the ledger can know; what has not ended there may be anywhere."""
+        found = self.find(task_id)
+        if isinstance(found, TaskView):
+            return _told_again(found) if found.status.is_final else None
+        return found
+
+    def _ended(self, sight: Sighting) -> Cancellation:
+        """Repeat the answer; who gave it first may have died before the log knew."""
+        self._publish(sight, sight.owed_facts(OwedKind.FACTS))
+        return _told_again(sight.task)
+
+    def _order(self, sight: Sighting) -> Cancellation | None:
+        is_running = sight.task.status is Status.RUNNING
+        facts = _wish(sight, self.clock) if is_running else _end(sight, self.clock)
+        ending = None if is_running else Ending(finished_at_ms=facts[-1].at_ms)
+        order = CancelOrder(id=sight.task.id, seen=sight.moment, facts=facts, ending=ending)
+        (answer,) = self.control.cancel([order])
+        match answer:
+            case CancelAnswer.DONE:
+                self._publish(sight, facts)
+            case CancelAnswer.MOVED:
+                return None
+            case CancelAnswer.COLD:
+                return _COLD
+            case _:
+                assert_never(answer)
+        return Asked(_asked(sight.task)) if ending is None else Cancelled(_over(sight.task, ending))
+
+    def _publish(self, sight: Sighting, facts: tuple[Fact, ...]) -> None:
+        if facts:
+            self.bus.send_facts(facts)
+            self.bus.flush()
+            with suppress(StoreUnavailable):  # then the scheduler publishes them once more
+                self.admission.clear([sight.owed_key(OwedKind.FACTS)])
+
+
+def _told_again(task: TaskView) -> Cancellation:
+    return Cancelled(task) if task.status is Status.CANCELLED else AlreadyFinished(task)
+
+
+def _wish(sight: Sighting, clock: Clock) -> tuple[Fact, ...]:
+    task = sight.task
+    wish = CancelRequested(
+        id=task.id,
+        generation=task.generation,
+        turn=sight.turn,
+        at_ms=clock(),
+        type=task.about.type,
+        tenant=task.about.tenant,
+    )
+    return (*sight.owed_facts(OwedKind.FACTS), wish)
+
+
+def _end(sight: Sighting, clock: Clock) -> tuple[Fact, ...]:
+    """Return what is told of the end, behind all that the turn owed: its entry goes away."""
+    task = sight.task
+    end = TaskCancelled(
+        id=task.id,
+        generation=task.generation,
+        turn=sight.turn,
+        at_ms=clock(),
+        type=task.about.type,
+        tenant=task.about.tenant,
+        attempt=task.attempt,
+        token=sight.token,
+        losses=task.losses,
+    )
+    owed = [fact for kind in OwedKind for fact in sight.owed_facts(kind)]
+    return (*owed, end)
+
+
+def _asked(task: TaskView) -> TaskView:
+    return replace(task, cancel_requested=True)
+
+
+def _over(task: TaskView, ending: Ending) -> TaskView:
+    return replace(task, status=Status.CANCELLED, ending=ending, waiting=None)

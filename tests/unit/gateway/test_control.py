@@ -1,0 +1,60 @@
+"""Cancelling over HTTP: what is told, whatever the task does meanwhile."""
+
+import pytest
+
+from taskmill.adapters.memory.leases import MemoryLeases
+from taskmill.domain import topics
+from tests.builders import a_claim
+from tests.unit.functions.stage import Stage
+from tests.unit.gateway.calls import NOBODY, end, get, post, submit
+
+
+@pytest.fixture
+def stage(monkeypatch):
+    stage = Stage()
+    stage.bind(monkeypatch)
+    return stage
+
+
+def begin(stage, task_id):
+    (task,) = [one for one in stage.log.tasks(topics.PENDING) if one.id == task_id]
+    MemoryLeases(stage.hot).claim([a_claim(task)])
+
+
+def test_a_waiting_task_is_cancelled_and_stays_so(stage):
+    task = submit(stage).body
+    path = f"/v1/tasks/{task['id']}"
+    told = post(stage, f"{path}/cancel")
+    assert (told.status, told.body["status"]) == (200, "cancelled")
+    assert told.body["finished_at"] == "2026-11-06T21:20:00.000Z"
+    assert get(stage, path).body == told.body
+    assert post(stage, f"{path}/cancel").body == told.body
+
+
+def test_a_running_task_is_asked_to_end(stage):
+    task = submit(stage).body
+    begin(stage, task["id"])
+    first, second = (post(stage, f"/v1/tasks/{task['id']}/cancel") for _ in range(2))
+    assert (first.status, first.body["status"]) == (202, "running")
+    assert first.body["cancel_requested"] is True
+    assert first.headers["Location"] == f"/v1/tasks/{task['id']}"
+    assert (second.status, second.body) == (202, first.body)
+
+
+def test_what_has_ended_is_not_cancelled(stage):
+    task = submit(stage).body
+    end(stage, task["id"])
+    told = post(stage, f"/v1/tasks/{task['id']}/cancel")
+    assert told.kind == (409, "already_finished", None)
+    assert "it is succeeded" in told.body["detail"]
+
+
+@pytest.mark.parametrize("name", [NOBODY, "17", "%00"])
+def test_nobody_is_not_found(stage, name):
+    assert post(stage, f"/v1/tasks/{name}/cancel").kind == (404, "not_found", None)
+
+
+def test_nothing_is_cancelled_while_redis_cannot_say(stage):
+    task = submit(stage).body
+    stage.hot.restart()
+    assert post(stage, f"/v1/tasks/{task['id']}/cancel").kind == (503, "unavailable", None)
