@@ -1,7 +1,7 @@
 """What a template asks the platform to run, as plain values."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -51,3 +51,11 @@ class Plan:
     routes: tuple[RoutePlan, ...]
     mappings: tuple[MappingPlan, ...]
     rules: tuple[RulePlan, ...]
+
+
+def fitted(mappings: Sequence[MappingPlan], caps: Mapping[str, int]) -> list[MappingPlan]:
+    """Let no mapping have more in flight than can run: small batches in a queue stay small."""
+    return [
+        replace(mapping, pollers=min(mapping.pollers, caps[mapping.function]))
+        for mapping in mappings
+    ]

@@ -4,7 +4,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
@@ -17,7 +17,7 @@ from taskmill_local.front.server import Front
 from taskmill_local.lambdas.answer import Answer, stopping
 from taskmill_local.lambdas.functions import Functions
 from taskmill_local.mappings.mappings import Mappings
-from taskmill_local.plan import Plan
+from taskmill_local.plan import Plan, fitted
 from taskmill_local.preparation import prepare, raise_file_limit
 from taskmill_local.rules import Rules
 from taskmill_local.settings import EVERYWHERE, GATEWAY, SHARDS, TEMPLATE, Settings
@@ -99,7 +99,7 @@ class Platform:
             functions = self._functions = self._make_functions(plan, caps)
             async with asyncio.TaskGroup() as starts:
                 starts.create_task(self._warm(functions))
-                traffic = starts.create_task(self._open_traffic(plan, addresses, functions))
+                traffic = starts.create_task(self._open_traffic(plan, addresses, functions, caps))
         return View(
             url=await self._open_front(plan, functions),
             settings=self.settings,
@@ -161,11 +161,11 @@ class Platform:
                 self._report(name, f"does not start; its log says why: {log}")
 
     async def _open_traffic(
-        self, plan: Plan, addresses: Addresses, functions: Functions
+        self, plan: Plan, addresses: Addresses, functions: Functions, caps: Mapping[str, int]
     ) -> Mappings:
         await prepare(self.settings, addresses, self._report)
         mappings = self._mappings = Mappings(
-            plan.mappings, brokers=addresses.kafka_brokers, invoke=functions.invoke
+            fitted(plan.mappings, caps), brokers=addresses.kafka_brokers, invoke=functions.invoke
         )
         self._rules = Rules(plan.rules, invoke=functions.invoke)
         await mappings.start()

@@ -17,17 +17,18 @@ class Batching:
     window: timedelta
     bootstrap: str
 
-    def choose(self, lanes: Iterable[Lane], *, now: float) -> Sequence[Lane]:
+    def choose(self, lanes: Iterable[Lane], *, now: float, gather_until: float) -> Sequence[Lane]:
         """Return the lanes that the next batch takes from, the longest unserved first.
 
         A lane that failed goes alone until it succeeds: its records shall not fail with it those
-        of others. All sound ones go together, for the fewest invocations.
+        of others. All sound ones go together, for the fewest invocations: when they fill a batch,
+        or when both the window and *gather_until* are over.
         """
         free = [lane for lane in lanes if lane.is_free]
         sound = sorted((lane for lane in free if not lane.failures), key=lambda lane: lane.turn)
         due = [lane for lane in free if lane.failures and lane.again_at <= now]
         again = min(due, key=lambda lane: lane.turn, default=None)
-        if not sound or now < self._ripe_at(sound):
+        if not sound or now < self._ripe_at(sound, gather_until):
             return [again] if again else []
         return sound if again is None or sound[0].turn < again.turn else [again]
 
@@ -48,19 +49,19 @@ class Batching:
                 break
         return batch
 
-    def look_again_at(self, lanes: Iterable[Lane]) -> float | None:
+    def look_again_at(self, lanes: Iterable[Lane], *, gather_until: float) -> float | None:
         """Return when a batch is due by time alone, if any is."""
         free = [lane for lane in lanes if lane.is_free]
         sound = [lane for lane in free if not lane.failures]
         times = [lane.again_at for lane in free if lane.failures]
         if sound:
-            times.append(self._ripe_at(sound))
+            times.append(self._ripe_at(sound, gather_until))
         return min(times, default=None)
 
-    def _ripe_at(self, sound: Sequence[Lane]) -> float:
+    def _ripe_at(self, sound: Sequence[Lane], gather_until: float) -> float:
         opened = min(lane.waiting_since for lane in sound)
         is_full = (
             sum(len(lane.waiting) for lane in sound) >= self.count
             or sum(lane.waiting_bytes for lane in sound) >= self.event_bytes
         )
-        return opened if is_full else opened + self.window.total_seconds()
+        return opened if is_full else max(opened + self.window.total_seconds(), gather_until)

@@ -1,7 +1,8 @@
 """How the Kafka consumer of a mapping is set up."""
 
 import logging
-from typing import Any
+from datetime import timedelta
+from typing import Any, Final
 
 from confluent_kafka import KafkaError
 
@@ -9,6 +10,12 @@ from taskmill_local.plan import MappingPlan
 
 # The largest message that the topics allow, with room for what surrounds it.
 _MESSAGE_BYTES = 2 * 1024 * 1024 + 64 * 1024
+
+# An idle topic costs four requests a second.
+FETCH_WAIT: Final = timedelta(milliseconds=250)
+"""How long the broker may keep a request for records that has too few to answer."""
+
+_GATHERED_BYTES: Final = 16 * 1024
 
 
 def consumer_settings(plan: MappingPlan, *, brokers: str) -> dict[str, Any]:
@@ -25,8 +32,9 @@ def consumer_settings(plan: MappingPlan, *, brokers: str) -> dict[str, Any]:
         "heartbeat.interval.ms": 1_500,
         # The longest allowed: it is the functions that take their time, not the thread that reads.
         "max.poll.interval.ms": 86_400_000,
-        # Records are answered at once in any case; an idle topic costs four requests a second.
-        "fetch.wait.max.ms": 250,
+        "fetch.wait.max.ms": int(FETCH_WAIT.total_seconds() * 1000),
+        # A mapping with a window lets the broker gather: else each record costs an answer.
+        "fetch.min.bytes": _GATHERED_BYTES if plan.window else 1,
         "fetch.error.backoff.ms": 50,
         "fetch.queue.backoff.ms": 5,
         "fetch.message.max.bytes": _MESSAGE_BYTES,

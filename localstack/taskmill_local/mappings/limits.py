@@ -17,6 +17,9 @@ class Limits:
     longest_delay: timedelta = timedelta(seconds=5)
     commit_every: timedelta = timedelta(milliseconds=100)
 
+    gather: timedelta = timedelta(milliseconds=10)
+    """How long the next batch gathers beside the latest in flight, unless it is full."""
+
     revoke_patience: timedelta = timedelta(seconds=2)
     """How long a partition that goes to another consumer waits for its batch in flight."""
 

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from taskmill_local.lambdas.answer import Answer, Failed, Failure
 from taskmill_local.mappings.batching import Batching
+from taskmill_local.mappings.client import FETCH_WAIT
 from taskmill_local.mappings.event import Record, assemble
 from taskmill_local.mappings.feed import Feed
 from taskmill_local.mappings.lane import Lane
@@ -35,7 +36,7 @@ class RunningMapping:
         self._batching = Batching(
             count=plan.batch_size,
             event_bytes=limits.event_bytes,
-            window=plan.window,
+            window=max(plan.window - FETCH_WAIT, timedelta()),
             bootstrap=brokers,
         )
         self._lanes: dict[int, Lane] = {}
@@ -46,6 +47,7 @@ class RunningMapping:
         self._next_commit: asyncio.TimerHandle | None = None
         self._is_stopping = False
         self._turns = 0
+        self._launched_at = 0.0
         self._batches = self._records = self._failures = 0
         self._last_error: str | None = None
 
@@ -133,7 +135,9 @@ class RunningMapping:
         """Start as many batches as there may be, and set the alarm for the next by time."""
         now = self._loop.time()
         while not self._is_stopping and len(self._running) < self._plan.pollers:
-            lanes = self._batching.choose(self._lanes.values(), now=now)
+            lanes = self._batching.choose(
+                self._lanes.values(), now=now, gather_until=self._gather_until()
+            )
             if not lanes:
                 self._set_alarm()
                 return
@@ -141,6 +145,7 @@ class RunningMapping:
 
     def _launch(self, batch: Batch) -> None:
         self._turns += 1
+        self._launched_at = self._loop.time()
         for lane in batch:
             lane.is_in_flight = True
             lane.turn = self._turns
@@ -156,10 +161,18 @@ class RunningMapping:
                 self._feed.resume(lane.partition)
         self._pump()
 
+    def _gather_until(self) -> float:
+        """Return when a second batch may go beside one in flight.
+
+        A function that answers within that time gets all that came meanwhile at once: under load
+        that means fewer invocations, and a slow batch holds up nobody for longer.
+        """
+        return self._launched_at + self._limits.gather.total_seconds() if self._running else 0.0
+
     def _set_alarm(self) -> None:
         if self._alarm:
             self._alarm.cancel()
-        due = self._batching.look_again_at(self._lanes.values())
+        due = self._batching.look_again_at(self._lanes.values(), gather_until=self._gather_until())
         self._alarm = None if due is None else self._loop.call_at(due, self._pump)
 
     async def _deliver(self, batch: Batch) -> None:

@@ -201,3 +201,38 @@ def test_what_arrives_during_a_batch_goes_together_in_the_next(topic):
 
     asyncio.run(scenario())
     assert [len(records(event)) for event in function.events] == [1, 50]
+
+
+def test_beside_a_batch_in_flight_the_next_gathers(topic):
+    release = asyncio.Event()
+
+    async def hold(_event):
+        await release.wait()
+        return DONE
+
+    function = Function(hold)
+
+    async def scenario():
+        topic.fill([b"first"])
+        plan = topic.plan(batch_size=3)
+        limits = Limits(gather=NEVER)
+        async with mapped(plan, function, brokers=topic.brokers, limits=limits) as mappings:
+            await eventually_async(lambda: function.events, within=SOON, reason="the first begins")
+            for partition in (1, 2):
+                await asyncio.to_thread(topic.fill, [b"more"], partition=partition)
+            await eventually_async(
+                lambda: waiting(mappings) == 2, within=SOON, reason="two are fetched and gather"
+            )
+            await asyncio.to_thread(topic.fill, [b"the last"], partition=3)
+            await eventually_async(
+                lambda: len(function.events) == 2, within=SOON, reason="a full batch goes"
+            )
+            release.set()
+
+    asyncio.run(scenario())
+    assert [len(records(event)) for event in function.events] == [1, 3]
+
+
+def test_a_mapping_with_a_window_still_gives_away_a_lone_record(topic):
+    topic.fill([b"x"])
+    assert deliver(topic, count=1, window=timedelta(milliseconds=500)).seen == [(0, 0)]

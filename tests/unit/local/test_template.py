@@ -6,7 +6,7 @@ from textwrap import indent
 
 import pytest
 
-from taskmill_local.plan import FunctionPlan, MappingPlan, Plan, RoutePlan, RulePlan
+from taskmill_local.plan import FunctionPlan, MappingPlan, Plan, RoutePlan, RulePlan, fitted
 from taskmill_local.template.read import read_plan
 from taskmill_local.template.refusal import TemplateRefused
 
@@ -325,3 +325,17 @@ def test_a_file_that_is_no_template_is_refused(tmp_path, text, complaint):
 def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(TemplateRefused, match="cannot be read: No such file"):
         read_plan(tmp_path / "gone.yaml", root=ROOT, parameters={})
+
+
+def test_a_mapping_has_no_more_in_flight_than_its_function_runs():
+    mapping = MappingPlan(
+        name="Tasks",
+        function="Worker",
+        topic="tasks",
+        group="workers",
+        batch_size=10,
+        window=timedelta(),
+        pollers=6,
+    )
+    pollers = [[one.pollers for one in fitted([mapping], {"Worker": cap})] for cap in (2, 8)]
+    assert pollers == [[2], [6]]
