@@ -82,6 +82,12 @@ def _standing(load: Load, prices: Prices, shape: Shape) -> Iterator[Line]:
         usd=shape.schedulers_alive * shape.memory_gb * _SECONDS * prices.lambda_gb_second,
         why=f"{shape.schedulers_alive:.1f} runs of {shape.memory_gb} GB alive at any time",
     )
+    metrics = shape.metrics + shape.metrics_each_type * load.types
+    yield Line(
+        what="metrics",
+        usd=metrics * prices.metric_month,
+        why=f"{metrics} sets of labels are counted apart",
+    )
     alarms = shape.alarms_each * (functions + mappings) + shape.alarms_else
     yield Line(
         what="the rest",
@@ -118,7 +124,7 @@ def _running(load: Load, prices: Prices, shape: Shape) -> Iterator[Line]:
     yield Line(
         what="logs",
         usd=(submits + 4 * runs) * shape.log_line_bytes / _GB * prices.log_gb,
-        why="what the platform writes about each invocation",
+        why="what the platform writes about each invocation, and what is counted in it",
     )
 
 

@@ -11,12 +11,16 @@ from functools import partial
 from logging.handlers import RotatingFileHandler
 from typing import Any, Final
 
+from taskmill.domain import topics
 from taskmill_local.aside import aside
 from taskmill_local.census import Census
 from taskmill_local.front.server import Front
 from taskmill_local.lambdas.answer import Answer, stopping
 from taskmill_local.lambdas.functions import Functions
 from taskmill_local.mappings.mappings import Mappings
+from taskmill_local.metrics.exposition import CONTENT_TYPE
+from taskmill_local.metrics.meter import Meter
+from taskmill_local.metrics.page import metrics_page
 from taskmill_local.plan import Plan, fitted
 from taskmill_local.preparation import prepare, raise_file_limit
 from taskmill_local.rules import Rules
@@ -26,6 +30,7 @@ from taskmill_local.template.read import read_plan
 from taskmill_local.view import View, store_views
 
 PAGE: Final = "/platform"
+METRICS: Final = "/metrics"
 _NOWHERE: Final = Addresses(
     kafka_brokers="-", redis_url="-", postgres_owner_dsn="-", postgres_app_dsn="-"
 )
@@ -52,6 +57,7 @@ class Platform:
         self._rules: Rules | None = None
         self._front: Front | None = None
         self._view: View | None = None
+        self._meter = Meter()
 
     async def start(self) -> str:
         """Start everything and return the address that takes tasks."""
@@ -144,6 +150,7 @@ class Platform:
 
     def _make_functions(self, plan: Plan, caps: dict[str, int]) -> Functions:
         root = self.settings.root
+        self._meter = Meter({topics.type_of(mapping.topic) for mapping in plan.mappings})
         return Functions(
             plan.functions,
             logs=self.settings.home / "logs",
@@ -151,6 +158,7 @@ class Platform:
             extra_environment={**EVERYWHERE, **self.settings.pace},
             concurrency_cap=caps,
             crashes=self.settings.home / "crashes",
+            sift=self._meter.take,
         )
 
     async def _warm(self, functions: Functions) -> None:
@@ -173,11 +181,18 @@ class Platform:
         return mappings
 
     async def _open_front(self, plan: Plan, functions: Functions) -> str:
-        self._front = Front(plan.routes, functions.invoke, extra={PAGE: self._page})
+        self._front = Front(
+            plan.routes, functions.invoke, extra={PAGE: self._page, METRICS: self._metrics}
+        )
         return f"http://127.0.0.1:{await self._front.start(self.settings.port)}"
 
     async def _page(self) -> tuple[int, str, bytes]:
         return 200, "application/json", json.dumps(await self.snapshot()).encode()
+
+    async def _metrics(self) -> tuple[int, str, bytes]:
+        functions = {} if self._functions is None else self._functions.snapshot()
+        mappings = {} if self._mappings is None else self._mappings.snapshot()
+        return 200, CONTENT_TYPE, metrics_page(self._meter, functions, mappings)
 
     @contextmanager
     def _timed(self, part: str) -> Iterator[None]:

@@ -27,6 +27,7 @@ class Prices:
     endpoint_hour: float = 0.01  # (r) an interface endpoint in one zone
     secret_month: float = 0.40  # (r)
     alarm_month: float = 0.10  # (r)
+    metric_month: float = 0.30  # (r) of one's own, for each set of labels
     log_gb: float = 0.50  # (r)
 
 
@@ -64,7 +65,9 @@ class Shape:
     fixed_mappings: int = 4
     pollers_per_unit: int = 10
     alarms_each: int = 3  # for each function, and for each mapping
-    alarms_else: int = 2
+    alarms_else: int = 4
+    metrics: int = 40  # sets of labels that are usually seen, and for each type besides
+    metrics_each_type: int = 15
     secrets: int = 3
     schedulers_alive: float = 125 / 60
     ticks_per_second: float = 10.0
@@ -84,7 +87,7 @@ class Shape:
     row_bytes: int = 1_500
     row_ios: float = 4.0
     ledger_unit_seconds: float = 0.00014
-    log_line_bytes: int = 500  # what the platform writes about an invocation
+    log_line_bytes: int = 1_000  # what is written of an invocation, and counted in it
 
 
 LISTED: Final = Prices()

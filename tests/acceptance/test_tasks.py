@@ -7,6 +7,7 @@ import pytest
 from confluent_kafka import Producer
 
 from tests.acceptance.ledger import history, quarantined
+from tests.prometheus import parse
 from tests.waiting import eventually
 
 PATIENCE = 20
@@ -166,3 +167,31 @@ def test_the_service_tells_its_types_and_that_it_is_ready(client):
     assert [entry["name"] for entry in types] == ["echo"]
     assert client.get("/healthz").body == {"status": "ok"}
     assert client.get("/readyz").body == {"status": "ready"}
+
+
+def test_what_happens_is_counted_for_prometheus(client):
+    marked = "counted"
+    client.submit({"say": "counted"}, metadata={"mark": marked})
+    client.task(client.submit({"discard": "counted"}, metadata={"mark": marked})["id"], PATIENCE)
+    in_the_ledger(client, marked)
+    expected = {
+        ("taskmill_submissions_total", "created"),
+        ("taskmill_dispatched_total", "echo"),
+        ("taskmill_claims_total", "claimed"),
+        ("taskmill_attempts_total", "succeeded"),
+        ("taskmill_attempts_total", "died"),
+        ("taskmill_dead_total", "discarded"),
+        ("taskmill_facts_recorded_total", "TaskDied"),
+        ("taskmill_wait_seconds_count", "echo"),
+        ("taskmill_function_invocations_total", "EchoWorker"),
+        ("taskmill_mapping_lag", "tasks.worker.echo"),
+    }
+    eventually(lambda: expected <= counted(client), within=PATIENCE, reason="everything is counted")
+
+
+def counted(client):
+    """Return each name that is on the page with each of its labels' words."""
+    answer = client.get("/metrics")
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    _, samples = parse(answer.text)
+    return {(name, word) for name, labels in samples for _, word in labels}

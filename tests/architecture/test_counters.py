@@ -1,6 +1,7 @@
 """What is counted is what the table says, each with its labels."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
@@ -67,3 +68,14 @@ def test_names_are_prometheus_names():
         assert what.endswith("_total" if isinstance(what, Count) else "_seconds"), what
         assert what.startswith("taskmill_")
         assert not measure.about.endswith(".")
+
+
+def test_each_alarm_on_a_count_finds_its_sum_over_all_labels():
+    """CloudWatch knows a sum without labels only where the line tells it so."""
+    told = re.findall(r"MetricName: (taskmill_\w+)", (ROOT / "infra/base.yaml").read_text())
+    assert set(told) == {str(what) for what, measure in TABLE.items() if measure.calls_for_help}
+
+
+def test_the_readme_lists_what_is_counted():
+    listed = re.findall(r"^\| `(taskmill_\w+)` \|", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert set(map(str, TABLE)) <= set(listed)

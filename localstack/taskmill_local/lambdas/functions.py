@@ -8,7 +8,7 @@ from typing import Final
 
 from taskmill_local.lambdas.answer import Answer
 from taskmill_local.lambdas.launch import Launch, RuntimeClient
-from taskmill_local.lambdas.logs import FunctionLog
+from taskmill_local.lambdas.logs import FunctionLog, Sift, keep
 from taskmill_local.lambdas.pool import Pool, PoolSnapshot
 from taskmill_local.plan import FunctionPlan
 
@@ -27,6 +27,7 @@ class Functions:
         client: RuntimeClient | None = None,
         init_limit: timedelta = _INIT_LIMIT,
         crashes: Path | None = None,
+        sift: Sift = keep,
     ) -> None:
         logs.mkdir(parents=True, exist_ok=True)
         self._pools = {
@@ -39,7 +40,7 @@ class Functions:
                     init_limit=init_limit,
                     crashes=crashes,
                 ),
-                FunctionLog(logs / f"{name}.log"),
+                FunctionLog(logs / f"{name}.log", sift=sift),
                 limit=_limit(plan, concurrency_cap),
             )
             for name, plan in plans.items()

@@ -4,9 +4,10 @@ import asyncio
 import contextlib
 import os
 import time
+from collections.abc import Callable
 from math import ceil
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 _LINE_LIMIT: Final = 65_536
 _PIPE_CAPACITY: Final = 65_536
@@ -15,10 +16,20 @@ _FLUSH_AT: Final = 2**18
 _FLUSH_AFTER_SECONDS: Final = 0.05
 
 
+Sift: TypeAlias = Callable[[bytes], bool]
+"""Takes a line that is no part of the log, or says that it leaves it."""
+
+
+def keep(_line: bytes) -> bool:
+    return False
+
+
 class FunctionLog:
-    def __init__(self, path: Path, *, rotate_at: int = _ROTATE_AT) -> None:
+    def __init__(self, path: Path, *, rotate_at: int = _ROTATE_AT, sift: Sift = keep) -> None:
+        """Keep each line that *sift* does not take."""
         self._path = path
         self._rotate_at = rotate_at
+        self._sift = sift
         self._pending: list[bytes] = []
         self._pending_bytes = 0
         self._second = 0
@@ -28,6 +39,8 @@ class FunctionLog:
     def write(self, environment: int, *lines: bytes) -> None:
         prefix = self._prefix(environment)
         for line in lines:
+            if self._sift(line):
+                continue
             self._pending += (prefix, line, b"\n")
             self._pending_bytes += len(line) + len(prefix)
         if self._pending_bytes > _FLUSH_AT:

@@ -32,6 +32,7 @@ class PoolSnapshot:
     invocations: int
     errors: int
     cold_starts: int
+    throttles: int
     pids: tuple[int, ...]
 
 
@@ -51,6 +52,7 @@ class Pool:
         self._invocations = 0
         self._errors = 0
         self._cold_starts = 0
+        self._throttles = 0
 
     async def warm(self, environments: int) -> None:
         """Start environments ahead; return when each of them can work or has failed."""
@@ -65,9 +67,15 @@ class Pool:
             return words.request_too_large(len(event))
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._queue.append(Invocation(event=event, answer=answer))
+        self._throttles += self._is_exhausted()
         self._match()
         # A caller who is cancelled here leaves; what has begun goes on without him.
         return await answer
+
+    def _is_exhausted(self) -> bool:
+        """Tell whether the platform would turn an invocation away."""
+        busy = sum(environment.state in _AT_WORK for environment in self._environments)
+        return busy >= self._limit
 
     async def stop(self, grace: timedelta) -> None:
         self._is_stopping = True
@@ -93,6 +101,7 @@ class Pool:
             invocations=self._invocations,
             errors=self._errors,
             cold_starts=self._cold_starts,
+            throttles=self._throttles,
             pids=tuple(e.pid for e in self._environments if e.pid is not None),
         )
 

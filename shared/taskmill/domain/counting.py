@@ -170,7 +170,7 @@ BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
 
 
 def bounded(
-    what: Counted, labels: Mapping[str, str], types: Collection[str]
+    what: Counted, labels: Mapping[str, str], types: Collection[str | None]
 ) -> tuple[tuple[str, str], ...]:
     """Return the labels of *what* in the table's order, each with a value that it knows."""
     return tuple(
@@ -181,4 +181,4 @@ def bounded(
 
 def topic_label(topic: str) -> str:
     """Return one word for the topics of all workers: their number has no bound."""
-    return topics.WORKER_PREFIX + "*" if topic.startswith(topics.WORKER_PREFIX) else topic
+    return topic if topics.type_of(topic) is None else topics.WORKER_PREFIX + "*"

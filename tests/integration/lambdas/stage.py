@@ -13,6 +13,7 @@ import psutil
 from taskmill_local.lambdas.answer import Answer, Failed, Failure, Responded
 from taskmill_local.lambdas.functions import Functions
 from taskmill_local.lambdas.launch import RuntimeClient
+from taskmill_local.lambdas.logs import Sift, keep
 from taskmill_local.lambdas.pool import PoolSnapshot
 from taskmill_local.plan import FunctionPlan
 
@@ -70,6 +71,7 @@ async def staged(  # noqa: PLR0913 - what the platform is told, each named
     cap: int | Mapping[str, int] = 10,
     init_limit: timedelta = 10 * SECOND,
     extra_environment: Mapping[str, str] | None = None,
+    sift: Sift = keep,
     crashes: Path | None = None,
 ) -> AsyncIterator[Stage]:
     functions = Functions(
@@ -80,6 +82,7 @@ async def staged(  # noqa: PLR0913 - what the platform is told, each named
         concurrency_cap=cap,
         client=client,
         init_limit=init_limit,
+        sift=sift,
         crashes=crashes,
     )
     before = set(psutil.Process().children())

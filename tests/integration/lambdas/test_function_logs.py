@@ -40,6 +40,21 @@ def test_what_a_function_prints_stands_between_its_start_and_its_end(client, tmp
     assert request_id not in "".join(second)
 
 
+def test_lines_that_are_no_part_of_the_log_are_taken_out_of_it(client, tmp_path):
+    taken = []
+
+    def sift(line):
+        return line.startswith(b"take") and not taken.append(line)
+
+    async def run():
+        async with staged(a_plan("chatter"), logs=tmp_path, client=client, sift=sift) as stage:
+            await stage.result("chatter", {"line": "take this"})
+        return lines_of(stage.log("chatter"))
+
+    assert not any("take this" in line for line in asyncio.run(run()))
+    assert taken == [b"take this", b"take this"]
+
+
 def test_a_failure_of_the_process_is_logged_with_its_request_id(tmp_path):
     async def run():
         plans = a_plan("leave"), a_plan("hang", timeout=SECOND / 5)

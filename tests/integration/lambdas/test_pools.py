@@ -63,6 +63,7 @@ def test_no_more_environments_than_the_limit_and_callers_wait_in_order(client, t
             await asyncio.sleep(0)
             seen = stage.snapshot("wait_for_file")
             assert (seen.environments, seen.busy, seen.queued) == (2, 2, 2)
+            assert seen.throttles == 2
             second.release()
             await eventually_async(third.runs, within=WITHIN, reason="the first in the queue runs")
             assert not fourth.runs()

@@ -1,0 +1,1 @@
+"""What is counted here, added up for Prometheus."""

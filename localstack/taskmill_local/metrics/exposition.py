@@ -1,0 +1,73 @@
+"""Prometheus' text format, version 0.0.4."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from taskmill.domain.counting import BUCKETS, TABLE, Count
+from taskmill_local.metrics.meter import Histogram, Labels, Meter
+
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    name: str
+    about: str
+    kind: Literal["counter", "gauge", "histogram"]
+    samples: Iterable[tuple[str, Labels, float]]
+    """What stands behind the name, the labels, the value."""
+
+
+def exposition(families: Iterable[Family]) -> bytes:
+    return "".join(line + "\n" for family in families for line in _lines(family)).encode()
+
+
+def families_of(meter: Meter) -> Iterator[Family]:
+    """Return everything that the table knows, also what has not happened yet."""
+    for what, measure in TABLE.items():
+        if isinstance(what, Count):
+            sums: Mapping[Labels, int] = meter.sums.get(what) or _nothing(measure.labels, 0)
+            samples = [("", labels, float(value)) for labels, value in sums.items()]
+            yield Family(name=what, about=measure.about, kind="counter", samples=samples)
+        else:
+            timed: Mapping[Labels, Histogram] = meter.histograms.get(what, {})
+            buckets = [line for labels, one in timed.items() for line in _buckets(labels, one)]
+            yield Family(name=what, about=measure.about, kind="histogram", samples=buckets)
+
+
+def _nothing(labels: Mapping[str, object], value: int) -> Mapping[Labels, int]:
+    return {} if labels else {(): value}
+
+
+def _buckets(labels: Labels, histogram: Histogram) -> Iterator[tuple[str, Labels, float]]:
+    for bound, below in zip(BUCKETS, histogram.below, strict=True):
+        yield "_bucket", (*labels, ("le", f"{bound:g}")), below
+    yield "_bucket", (*labels, ("le", "+Inf")), histogram.count
+    yield "_sum", labels, histogram.seconds
+    yield "_count", labels, histogram.count
+
+
+def _lines(family: Family) -> Iterator[str]:
+    yield f"# HELP {family.name} {_escaped(family.about)}"
+    yield f"# TYPE {family.name} {family.kind}"
+    for suffix, labels, value in family.samples:
+        yield f"{family.name}{suffix}{_braced(labels)} {_number(value)}"
+
+
+def _braced(labels: Labels) -> str:
+    if not labels:
+        return ""
+    return "{" + ",".join(f'{name}="{_quotable(value)}"' for name, value in labels) + "}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n")
+
+
+def _quotable(text: str) -> str:
+    return _escaped(text).replace('"', '\\"')
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) else repr(value)
