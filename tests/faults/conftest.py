@@ -1,8 +1,13 @@
-"""What the fault tests share: their figures."""
+"""What the fault tests share: one system, and their figures."""
+
+import asyncio
 
 import pytest
 
+from tests.acceptance.system import a_folder, log_tails, remove
 from tests.faults.figures import Figures
+from tests.faults.run import Run
+from tests.faults.stack import Stack
 
 _FIGURES = pytest.StashKey[Figures]()
 
@@ -11,6 +16,34 @@ _FIGURES = pytest.StashKey[Figures]()
 def figures(request):
     """Take figures, which the end of the run tells: `figures.tell("P1", "…")`."""
     return request.config.stash.setdefault(_FIGURES, Figures())
+
+
+@pytest.fixture(scope="session")
+def stack():
+    """Give the system that all fault tests share."""
+    folder = a_folder()
+    with asyncio.Runner() as runner:
+        stack = Stack(folder, runner)
+        try:
+            yield stack.start()
+        finally:
+            stack.stop()
+            remove(folder)
+
+
+@pytest.fixture
+def run(stack):
+    """Give a workload of the test's own."""
+    return Run(stack)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    report = yield
+    stack = getattr(item, "funcargs", {}).get("stack")
+    if report.failed and stack is not None:
+        report.sections.append((f"logs in {stack.folder}", log_tails(stack.folder)))
+    return report
 
 
 def pytest_terminal_summary(terminalreporter, config):

@@ -22,41 +22,75 @@ class Weather:
     refuses: bool = False
     """Closes each new connection at once."""
 
-    drop_reply: Callable[[bytes], bool] | None = None
-    """Cuts the connection instead of passing this part of a reply on."""
+    cuts: Callable[[], object] | None = None
+    """Makes, for each new line, who says at which part of a reply it is cut: that part is lost."""
 
 
-class Commands:
-    """Counts the replies of Redis: one to each command that went through, pipelined or not."""
+class NthReply:
+    """Cuts the line at the nth part of a reply, whoever asked."""
 
     def __init__(self, nth):
         self._left = nth
 
-    def __call__(self, reply):
-        if self._left <= 0:
-            return False
+    def __call__(self):
+        return self
+
+    def asked(self, part):
+        """Count nothing."""
+
+    def is_cut_at(self, _part):
         self._left -= 1
         return self._left == 0
 
 
-class Frames:
-    """Counts the frames of Kafka's answers: each has its length in front."""
+class ProduceReplies:
+    """Cuts Kafka's lines at replies to a produce, whenever *chance* says so."""
 
-    def __init__(self, wanted):
-        self._wanted = wanted
-        self._buffer = b""
+    def __init__(self, chance):
+        self._chance = chance
 
-    def __call__(self, part):
-        """Return True when a frame that is wanted by its number begins in this part."""
-        self._buffer += part
+    def __call__(self):
+        return _ProduceLine(self._chance)
+
+
+class _ProduceLine:
+    _PRODUCE = 0
+
+    def __init__(self, chance):
+        self._chance = chance
+        self._requests, self._replies = Frames(), Frames()
+        self._produces = set()
+
+    def asked(self, part):
+        for frame in self._requests.add(part):
+            key, _version, number = struct.unpack_from(">hhi", frame)
+            if key == self._PRODUCE:
+                self._produces.add(number)
+
+    def is_cut_at(self, part):
         is_cut = False
-        while len(self._buffer) >= 4:
-            (length,) = struct.unpack(">i", self._buffer[:4])
-            if len(self._buffer) < 4 + length:
-                break
-            self._buffer = self._buffer[4 + length :]
-            is_cut = self._wanted() or is_cut
+        for frame in self._replies.add(part):
+            (number,) = struct.unpack_from(">i", frame)
+            if number in self._produces:
+                self._produces.discard(number)
+                is_cut = self._chance() or is_cut
         return is_cut
+
+
+class Frames:
+    """Puts a stream together to Kafka's frames: each has its length in front."""
+
+    def __init__(self):
+        self._buffer = bytearray()
+
+    def add(self, part):
+        self._buffer += part
+        while len(self._buffer) >= 4:
+            (length,) = struct.unpack_from(">i", self._buffer)
+            if len(self._buffer) < 4 + length:
+                return
+            yield bytes(self._buffer[4 : 4 + length])
+            del self._buffer[: 4 + length]
 
 
 @dataclass(eq=False)
@@ -65,6 +99,7 @@ class Line:
 
     client: asyncio.StreamWriter
     server: asyncio.StreamWriter
+    cutter: object | None = None
     tasks: list = field(default_factory=list)
 
     def reset(self):
@@ -145,7 +180,7 @@ class Proxy:
         except OSError:
             _reset(client)
             return
-        line = Line(client, server)
+        line = Line(client, server, self.weather.cuts() if self.weather.cuts else None)
         self._lines.add(line)
         line.tasks = [
             asyncio.create_task(self._pass(line, reader, server, is_reply=False)),
@@ -169,7 +204,9 @@ class Proxy:
                 if weather.latency_seconds:
                     await asyncio.sleep(weather.latency_seconds)
                 await self._end_of_the_hole()
-                if is_reply and weather.drop_reply and weather.drop_reply(part):
+                if line.cutter and not is_reply:
+                    line.cutter.asked(part)
+                elif line.cutter and line.cutter.is_cut_at(part):
                     self.cuts += 1
                     line.reset()
                     return

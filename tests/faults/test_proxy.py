@@ -8,7 +8,7 @@ from threading import Thread
 
 import pytest
 
-from tests.faults.proxy import Commands, Frames, Proxy
+from tests.faults.proxy import Frames, NthReply, ProduceReplies, Proxy
 
 
 class Echo(socketserver.BaseRequestHandler):
@@ -38,7 +38,7 @@ def proxy():
 
 @pytest.fixture
 def line(proxy):
-    with socket.create_connection(("127.0.0.1", proxy.port), timeout=10) as line:
+    with connect(proxy) as line:
         yield line
 
 
@@ -77,23 +77,39 @@ def test_a_reset_is_seen_as_one(proxy, line):
         ask(line)
 
 
-def test_the_line_is_cut_after_the_nth_reply_was_made(proxy, line):
-    proxy.weather.drop_reply = Commands(2)
-    assert ask(line) == b"hello"
-    with pytest.raises(ConnectionResetError):
-        ask(line)
+def connect(proxy):
+    return socket.create_connection(("127.0.0.1", proxy.port), timeout=10)
+
+
+def test_the_line_is_cut_when_the_nth_reply_was_made(proxy):
+    proxy.weather.cuts = NthReply(2)
+    with connect(proxy) as line:
+        assert ask(line) == b"hello"
+        with pytest.raises(ConnectionResetError):
+            ask(line)
     assert proxy.cuts == 1
 
 
-def test_frames_are_counted_by_their_length(proxy, line):
-    numbers = iter(range(1, 10))
-    proxy.weather.drop_reply = Frames(lambda: next(numbers) == 3)
-    frame = struct.pack(">i", 3) + b"abc"
-    assert ask(line, frame + frame[:5]) == frame + frame[:5]
-    line.sendall(frame[5:])
-    assert line.recv(2) == frame[5:]
-    with pytest.raises(ConnectionResetError):
-        ask(line, frame)
+def test_only_replies_to_a_produce_are_cut(proxy):
+    proxy.weather.cuts = ProduceReplies(lambda: True)
+    with connect(proxy) as line:
+        for key in (3, 18, 3):
+            assert ask(line, a_frame(key, 7)) == a_frame(key, 7)
+    # The echo's reply begins with key and version where Kafka's has the number: 0 and 5 is 5.
+    with connect(proxy) as line, pytest.raises(ConnectionResetError):
+        ask(line, a_frame(0, 5, version=5))
+
+
+def a_frame(key, number, version=0):
+    frame = struct.pack(">hhi", key, version, number)
+    return struct.pack(">i", len(frame)) + frame
+
+
+def test_frames_are_put_together_from_any_parts():
+    frames = Frames()
+    whole = a_frame(0, 1) + a_frame(1, 2)
+    found = [frame for octet in whole for frame in frames.add(bytes([octet]))]
+    assert found == [a_frame(0, 1)[4:], a_frame(1, 2)[4:]]
 
 
 def test_new_connections_are_refused_when_told(proxy):
@@ -103,5 +119,5 @@ def test_new_connections_are_refused_when_told(proxy):
 
 
 def connect_and_read(proxy):
-    with socket.create_connection(("127.0.0.1", proxy.port), timeout=10) as line:
+    with connect(proxy) as line:
         line.recv(1)

@@ -52,9 +52,17 @@ _SETTINGS = {
 
 
 async def start_kafka(
-    server: Server, java: Java, folder: Path = jars.FOLDER, extra: tuple[str, ...] | None = None
+    server: Server,
+    java: Java,
+    folder: Path = jars.FOLDER,
+    extra: tuple[str, ...] | None = None,
+    *,
+    front: int | None = None,
 ) -> str:
-    """Start the broker and give its address; `extra` options replace those for a fast start."""
+    """Start the broker and give its address; `extra` options replace those for a fast start.
+
+    With a `front` the broker sends its clients to that port, where somebody passes them on to it.
+    """
     if extra is None:
         extra = java.replaying(java.archive_in(folder))
     port, controller_port = free_ports(2)
@@ -62,7 +70,7 @@ async def start_kafka(
     command = (str(java.program), *_JVM, *java.silencing(), *_scratch(server.folder))
     await _format(server, (*command, "-cp", class_path))
     settings = server.folder / "server.properties"
-    settings.write_text(_properties(server.folder / "data", port, controller_port))
+    settings.write_text(_properties(server.folder / "data", port, controller_port, front))
     await server.launch(
         *(*command, *extra, "-cp", class_path, "kafka.Kafka", str(settings)),
         environment=_environment(),
@@ -95,11 +103,11 @@ async def _format(server: Server, java: tuple[str, ...]) -> None:
     unfinished.rename(data)
 
 
-def _properties(data: Path, port: int, controller_port: int) -> str:
+def _properties(data: Path, port: int, controller_port: int, front: int | None = None) -> str:
     settings = _SETTINGS | {
         "log.dirs": data,
         "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}",
-        "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
+        "advertised.listeners": f"PLAINTEXT://127.0.0.1:{front or port}",
         "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
     }
     return "".join(f"{name}={_escaped(value)}\n" for name, value in settings.items())

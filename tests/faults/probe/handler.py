@@ -1,0 +1,74 @@
+"""Leaves a line for each start and each effect, and falls ill when told to: a subject of tests."""
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import psycopg
+
+from functions.workers.probe.payload import Probe
+from taskmill.worker import serve
+
+_KEEP = "INSERT INTO receipts (label, generation) VALUES (%s, %s) ON CONFLICT DO NOTHING"
+_EFFECTS = Path(os.environ.get("PROBE_EFFECTS", os.devnull))
+_one_at_a_time = Lock()
+_connections: list[psycopg.Connection[Any]] = []
+
+
+def perform(probe: Probe) -> str:
+    _leave("start", probe.name)
+    if probe.ill and _runs_before(probe) < probe.ill_runs:
+        _fall_ill(probe.ill)
+    time.sleep(probe.sleep_seconds)
+    if probe.keeps:
+        _keep(probe.name)
+    _leave("effect", probe.name)
+    return probe.name
+
+
+def _leave(kind: str, label: str) -> None:
+    """Append one line: whole or not at all, whoever else writes, and whoever dies next."""
+    line = {"kind": kind, "label": label, "pid": os.getpid(), "at_ms": time.time_ns() // 10**6}
+    with _EFFECTS.open("ab", buffering=0) as effects:
+        effects.write(json.dumps(line).encode() + b"\n")
+
+
+def _keep(label: str) -> None:
+    with _one_at_a_time:
+        if not _connections:
+            _connections.append(psycopg.connect(os.environ["PROBE_DSN"], autocommit=True))
+        try:
+            _connections[0].execute(_KEEP, (label, 1))
+        except psycopg.Error:
+            _connections.pop().close()
+            raise
+
+
+def _runs_before(probe: Probe) -> int:
+    """Count the runs of a task in a file of its own: the one that is killed counts as well."""
+    counter = _EFFECTS.with_name(f"runs-{probe.name}")
+    with counter.open("ab") as runs:
+        before = runs.tell()
+        runs.write(b"x")
+    return before
+
+
+def _fall_ill(how: str) -> None:
+    match how:
+        case "raise":
+            raise RuntimeError("told to raise")
+        case "exit":
+            os._exit(1)
+        case "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "hang":
+            time.sleep(600)
+        case _:
+            raise ValueError(how)
+
+
+lambda_handler = serve(Probe, perform, concurrency=50)

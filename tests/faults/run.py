@@ -1,0 +1,249 @@
+"""A workload and its history: careful callers submit, and everything that was seen is kept."""
+
+import random
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from http.client import HTTPException
+from itertools import count
+from threading import Lock
+from uuid import uuid4
+
+from taskmill.domain.records import TaskView
+from tests.faults.checker import check
+from tests.faults.history import Effect, History, Outcome, Standing, Submit, Told
+from tests.waiting import eventually
+
+TYPE = "probe"
+_FACTS = """
+SELECT
+    task_id::text, kind, generation, turn, round(extract(EPOCH FROM at) * 1000)::bigint,
+    coalesce((body ->> 'token')::bigint, 0), coalesce((body ->> 'attempt')::int, 1),
+    coalesce((body ->> 'losses')::int, 0), (body ->> 'started_at_ms')::bigint,
+    (body ->> 'due_at_ms')::bigint, body ->> 'reason'
+FROM facts WHERE task_id = ANY(%s::uuid[])
+"""
+_ROWS = """
+SELECT
+    id::text, coalesce(metadata ->> 'label', '?'), status, generation, turn, attempt, losses,
+    coalesce(max_attempts, 0), reason, round(extract(EPOCH FROM finished_at) * 1000)::bigint
+FROM tasks WHERE metadata @> jsonb_build_object('run', %s::text)
+"""
+_OPEN = """
+SELECT count(*) FROM tasks
+WHERE metadata @> jsonb_build_object('run', %s::text)
+AND status NOT IN ('succeeded', 'dead', 'cancelled')
+"""
+_runs = count(1)
+
+
+def now_ms():
+    return time.time_ns() // 1_000_000
+
+
+@dataclass
+class Run:
+    """The tasks of one test: all of them bear its name."""
+
+    stack: object
+    name: str = ""
+    submits: list = field(default_factory=list)
+    ids: dict = field(default_factory=dict)
+    expected_dead: set = field(default_factory=set)
+    began_ms: int = 0
+    patience: float = 120
+
+    def __post_init__(self):
+        self.name = f"run{next(_runs)}-{uuid4().hex[:8]}"
+        self.began_ms = now_ms()
+        self._lock = Lock()
+
+    def label(self, number):
+        return f"{self.name}-{number}"
+
+    def request(self, number, *, fields=None, **payload):
+        label = self.label(number)
+        return {
+            "type": TYPE,
+            "payload": {"name": label, **payload},
+            "idempotency_key": label,
+            "metadata": {"run": self.name, "label": label},
+            **(fields or {}),
+        }
+
+    def submit(self, requests):
+        """Submit a batch, and again under the same keys until each task is taken."""
+        waiting = list(requests)
+        deadline = time.monotonic() + self.patience
+        while waiting:
+            assert time.monotonic() < deadline, f"{len(waiting)} requests were never taken"
+            taken = self._try(waiting)
+            waiting = [one for one in waiting if one["idempotency_key"] not in taken]
+
+    def _try(self, requests):
+        invoked = now_ms()
+        try:
+            answer = self.stack.client.post("/v1/tasks/batch", {"tasks": requests})
+            results = answer.body["results"] if answer.status == 200 else None
+        except (OSError, HTTPException):
+            results = None
+        span = {"invoked_ms": invoked, "returned_ms": now_ms()}
+        if results is None:
+            told = [self._submit(one, Outcome.UNKNOWN, None, span) for one in requests]
+        else:
+            told = [
+                self._submit(requests[result["index"]], _outcome(result), result, span)
+                for result in results
+            ]
+        with self._lock:
+            self.submits += told
+            taken = [one for one in told if one.outcome is Outcome.OK]
+            self.ids.update({one.label: one.id for one in taken})
+        if len(taken) < len(requests):
+            time.sleep(0.05)  # a careful caller does not hammer at a door that is closed
+        return {one.label for one in taken}
+
+    def _submit(self, request, outcome, result, span):
+        label = request["idempotency_key"]
+        return Submit(
+            label=label,
+            body=str(request["payload"]),
+            key=label,
+            outcome=outcome,
+            id=result["task"]["id"] if outcome is Outcome.OK else None,
+            http=result["status"] if result else None,
+            has_retry_after=True,  # each result of a batch has none of its own
+            **span,
+        )
+
+    def submit_many(self, requests, *, batch=50, callers=4, seconds=0.0):
+        """Submit in batches from several callers, spread over some time."""
+        requests = list(requests)
+        batches = [requests[at : at + batch] for at in range(0, len(requests), batch)]
+        began, step = time.monotonic(), seconds / max(len(batches), 1)
+
+        def send(number, one):
+            time.sleep(max(0.0, began + number * step - time.monotonic()))
+            self.submit(one)
+
+        with ThreadPoolExecutor(callers) as pool:
+            for sent in [pool.submit(send, number, one) for number, one in enumerate(batches)]:
+                sent.result()
+
+    def await_ends(self, within=60):
+        """Wait until the ledger knows each task, and its end."""
+        eventually(self._has_ended, within=within, reason=f"{self.name} has ended")
+
+    def _has_ended(self):
+        ((still_open,),) = self.stack.ask(_OPEN, self.name)
+        return not still_open and len(self.rows()) >= len(self.ids)
+
+    def rows(self):
+        return [
+            Standing(
+                **dict(
+                    zip(
+                        (
+                            "id",
+                            "label",
+                            "status",
+                            "generation",
+                            "turn",
+                            "attempt",
+                            "losses",
+                            "max_attempts",
+                            "reason",
+                            "finished_at_ms",
+                        ),
+                        row,
+                        strict=True,
+                    )
+                )
+            )
+            for row in self.stack.ask(_ROWS, self.name)
+        ]
+
+    def history(self, **about):
+        """Return what happened, as all sides tell it."""
+        rows = self.rows()
+        return History(
+            submits=self.submits,
+            effects=[*self._owned(), *self._outside()],
+            facts=[_told(row) for row in self.stack.ask(_FACTS, [row.id for row in rows])],
+            rows=rows,
+            records=self._records([row.id for row in rows]),
+            expected_dead=frozenset(self.expected_dead),
+            **about,
+        )
+
+    def _owned(self):
+        query = "SELECT label, generation FROM receipts WHERE label LIKE %s"
+        kept = self.stack.ask(query, f"{self.name}-%")
+        return [Effect(label=label, generation=1, is_owned=True) for label, _ in kept]
+
+    def _outside(self):
+        lines = self.stack.left(set(self.ids))
+        return [
+            Effect(label=line["label"], generation=1, is_owned=False, token=line["label"])
+            for line in lines
+            if line["kind"] == "effect"
+        ]
+
+    def _records(self, ids):
+        """Read what Redis still has; a record that ended is no difference."""
+        found = {}
+        for at in range(0, len(ids), 1000):
+            some = ids[at : at + 1000]
+            for task_id, record in zip(some, self.stack.records(some), strict=True):
+                if isinstance(record, TaskView):
+                    found[task_id] = (record.generation, str(record.status))
+        return found
+
+    def verify(self, **about):
+        """Check every invariant; return the history for figures."""
+        self.stack.come_to_rest()
+        history = self.history(**about)
+        complaints = check(history)
+        told = "\n".join(map(str, complaints[:20]))
+        assert not complaints, f"{len(complaints)} complaints about {self.name}:\n{told}"
+        return history
+
+
+def _outcome(result):
+    if result["status"] < 300:
+        return Outcome.OK
+    return Outcome.UNKNOWN if result["status"] in {429, 503} else Outcome.FAIL
+
+
+def _told(row):
+    names = (
+        "id",
+        "kind",
+        "generation",
+        "turn",
+        "at_ms",
+        "token",
+        "attempt",
+        "losses",
+        "started_at_ms",
+        "due_at_ms",
+        "reason",
+    )
+    return Told(**dict(zip(names, row, strict=True)))
+
+
+def starts(stack, labels):
+    """Return how often each of these tasks began."""
+    begun = {}
+    for line in stack.left(labels):
+        if line["kind"] == "start":
+            begun[line["label"]] = begun.get(line["label"], 0) + 1
+    return begun
+
+
+def last_end_ms(history):
+    return max((row.finished_at_ms or 0 for row in history.rows), default=0)
+
+
+def a_seed():
+    return random.SystemRandom().randrange(1_000_000)

@@ -1,0 +1,136 @@
+"""One whole system for all fault tests: its processes die on request, its stores come and go."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import psycopg
+
+from taskmill.adapters.redis.records import RedisRecords
+from taskmill.adapters.redis.session import Session
+from taskmill_local.settings import SHARDS
+from tests.acceptance.system import System
+from tests.faults.ground import Ground
+from tests.waiting import eventually
+
+ROOT = Path(__file__).parents[2]
+PARTS = ("functions", "infra", "localstack", "shared")
+PROBE = Path(__file__).with_name("probe")
+PACE = {
+    "TASKMILL_LEASE_MS": "4000",
+    "TASKMILL_HEARTBEAT_MS": "1000",
+    "TASKMILL_TICK_MS": "50",
+}
+"""A lease of 4 s and a tick of 50 ms: what a deployment waits for, in less time."""
+
+LEASE_SECONDS = 4.0
+WORKER = "ProbeWorker"
+_RECEIPTS = """
+CREATE TABLE receipts (
+    label text NOT NULL, generation bigint NOT NULL, PRIMARY KEY (label, generation)
+);
+GRANT SELECT, INSERT ON receipts TO taskmill_app
+"""
+
+
+class Stack:
+    def __init__(self, folder, runner):
+        self.folder = folder
+        self.effects = folder / "effects" / "all.jsonl"
+        self.ground = Ground(folder / "ground", runner)
+        self._project = folder / "project"
+        self._system = None
+
+    def start(self):
+        self.ground.start()
+        self.effects.parent.mkdir()
+        self._copy_project()
+        settings = {"TASKMILL_ROOT": str(self._project)} | PACE | self.ground.settings
+        self._system = System(self.folder, **settings).start()
+        self.client = self._system.client
+        with psycopg.connect(self.ground.own_dsn) as connection:
+            connection.execute(_RECEIPTS)
+        return self
+
+    def stop(self):
+        if self._system is not None:
+            self._system.stop()
+        self.ground.stop()
+
+    def _copy_project(self):
+        """Do what the README says of a new type, in a copy."""
+        for part in PARTS:
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(ROOT / part, self._project / part, ignore=ignored)
+        folder = self._project / "functions/workers/probe"
+        shutil.copytree(PROBE, folder)
+        told = (folder.with_name("echo") / "function.yaml").read_text()
+        told = told.replace("echo", "probe").replace("Echo", "Probe")
+        mark = "      Variables:\n"
+        assert told.count(mark) == 1
+        own = {"PROBE_EFFECTS": self.effects, "PROBE_DSN": self.ground.dsn("taskmill_app")}
+        lines = "".join(f"        {name}: {value}\n" for name, value in own.items())
+        (folder / "function.yaml").write_text(told.replace(mark, mark + lines))
+        subprocess.run([sys.executable, "infra/assemble.py"], cwd=self._project, check=True)
+
+    # What runs, and how it dies
+
+    def functions(self):
+        return self.client.platform()["functions"]
+
+    def pids(self, *names):
+        told = self.functions()
+        return [pid for name in names or told for pid in told[name]["pids"]]
+
+    def signal(self, number, *names):
+        """Signal every process of these functions; return how many there were."""
+        pids = self.pids(*names)
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+        return len(pids)
+
+    def arm(self, function, point, nth):
+        """Let the next process of *function* end itself there, and make it the next one."""
+        order = self.folder / "home" / "crashes" / function
+        order.parent.mkdir(exist_ok=True)
+        waiting = order.with_suffix(".waiting")
+        waiting.write_text(f"{point}:{nth}")
+        waiting.rename(order)
+        self.signal(signal.SIGKILL, function)
+        return order
+
+    def log(self, function):
+        return (self.folder / "home" / "logs" / f"{function}.log").read_text()
+
+    def lag(self):
+        return self.client.platform()["lag"]
+
+    def come_to_rest(self, within=60):
+        """Wait until every mapping has read and committed its topic."""
+        eventually(lambda: self.lag() == 0, within=within, reason="no lag is left")
+
+    # What it left
+
+    def left(self, labels):
+        """Return the lines that handlers left under these labels."""
+        if not self.effects.exists():
+            return []
+        lines = (json.loads(line) for line in self.effects.read_text().splitlines())
+        return [line for line in lines if line["label"] in labels]
+
+    def ask(self, query, *values):
+        with psycopg.connect(self.ground.own_dsn, autocommit=True) as connection:
+            return connection.execute(query, values).fetchall()
+
+    def records(self, ids):
+        session = Session(self.ground.own_redis_url)
+        try:
+            return RedisRecords(session, shards=SHARDS).read(ids)
+        finally:
+            session.close()
