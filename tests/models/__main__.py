@@ -3,7 +3,8 @@
 import sys
 import time
 
-from tests.models.cases import CASES, verdict_of
+from tests.models.case import verdict_of
+from tests.models.cases import CASES
 
 
 def main(arguments: list[str]) -> int:
@@ -15,7 +16,7 @@ def main(arguments: list[str]) -> int:
             continue
         began = time.monotonic()
         verdict = verdict_of(case)
-        is_expected = (verdict.complaint or "") == case.expected
+        is_expected = verdict.complaint == case.expected
         failed += not is_expected
         lines = str(verdict).splitlines()
         shown = lines if "--traces" in arguments or not is_expected else lines[:1]

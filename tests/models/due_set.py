@@ -17,6 +17,8 @@ from tests.models.scripts.settle_turn import settle_turn
 from tests.models.scripts.take_due import take_due
 from tests.models.shard import Entry, Envelope, Fact, Record, Shard, told
 
+DOUBLED = "two living schedulers publish the same entry, and neither was slow"
+
 
 class Scheduler(NamedTuple):
     at: str = "idle"
@@ -116,7 +118,7 @@ class DueSet(NamedTuple):
         mine = {entry.member for entry in one.taken}
         theirs = {entry.member for entry in other.taken}
         if mine & theirs and state.pauses == self.pauses:
-            return "two living schedulers publish the same entry, and neither was slow"
+            return DOUBLED
         return None
 
     def _worker(self, state: State, envelope: Envelope) -> Iterator[Step[State]]:

@@ -45,3 +45,40 @@ class Rules(NamedTuple):
     """A turn that is over stays over, whatever the token."""
     settle_compares_the_token: bool = True
     """A holder that lost its lease cannot settle."""
+    stale_comes_again: bool = True
+    """A stale settle reports its item as failed: claim decides what becomes of it."""
+    position_moves_after_the_work: bool = True
+    """The position of a record is committed when its facts stand in the log."""
+
+    # Control
+    control_compares: bool = True
+    """Cancel and redrive change only what their caller read."""
+    redrive_keeps_last_facts: bool = True
+    """A redriven record still tells the end of the generation before to who asks."""
+    cancelled_run_ends_cancelled: bool = True
+    """A take-over of a task whose cancellation was requested ends it as cancelled."""
+
+    settle_hears_the_cancel: bool = True
+    """An attempt that did not succeed ends as cancelled when that was requested."""
+
+    # The recorder
+    standing_decides: bool = True
+    """The fact that stands further in life decides the row, whenever it comes."""
+    an_end_closes_its_generation: bool = True
+    """An end is further than any turn of its generation."""
+    ledger_keeps_the_token: bool = True
+    """Facts carry tokens, the ledger keeps the largest, a rebuild brings it back."""
+
+    # When Redis forgets
+    marker_names_the_server: bool = True
+    """Another run of the server is a cold shard, whatever it still holds."""
+    rebuild_waits_a_lease: bool = True
+    """A rebuild notes the end of the log only when the living have published their decisions."""
+    rebuild_waits_for_the_ledger: bool = True
+    """A rebuild restores only when the ledger has applied what it noted."""
+    rebuild_compares_its_word: bool = True
+    """A rebuild that does not find its own word starts again."""
+    finished_are_restored: bool = True
+    """A finished task is known again, so that its record is not adopted and run."""
+    restored_leases_are_nobodys: bool = True
+    """What may still run is restored under a lease without a source: its holder takes it."""

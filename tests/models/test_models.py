@@ -2,10 +2,11 @@
 
 import pytest
 
-from tests.models.cases import CASES, verdict_of
+from tests.models.case import verdict_of
+from tests.models.cases import CASES
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if not case.is_deep], ids=str)
 def test_a_case_ends_as_it_must(case):
     verdict = verdict_of(case)
-    assert (verdict.complaint or "") == case.expected, str(verdict)
+    assert verdict.complaint == case.expected, str(verdict)

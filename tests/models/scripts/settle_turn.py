@@ -33,7 +33,8 @@ def settle_turn(  # noqa: C901, PLR0913 - one step, in the order of the script
             return Reply("STALE", shard)
         if token < record.token and rules.settle_compares_the_token:
             return Reply("STALE", shard)
-    if record.cancel_requested and status not in ("succeeded", "cancelled"):
+    hears = record.cancel_requested and rules.settle_hears_the_cancel
+    if hears and status not in ("succeeded", "cancelled"):
         return Reply("CANCEL", shard)
     settled = record._replace(
         status=status,

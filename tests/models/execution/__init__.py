@@ -1,0 +1,1 @@
+"""Execution: from a task in line to its end in the ledger, whatever dies or forgets."""

@@ -1,0 +1,160 @@
+"""What goes on around the workers: time, the due set, clients, the recorder, the reconciler."""
+
+from collections.abc import Iterator
+
+from tests.models.checker import Step
+from tests.models.execution.state import Client, State, Worker, World
+from tests.models.ledger import fold
+from tests.models.rules import Rules
+from tests.models.scripts.cancel import cancel
+from tests.models.scripts.clear_owed import clear_owed
+from tests.models.scripts.redrive import redrive
+from tests.models.scripts.repair import repair
+from tests.models.shard import FINAL, Entry, Fact, Record, told
+
+
+def time_steps(state: State) -> Iterator[Step[State]]:
+    """Let a lease lapse under nobody, and under who is paused."""
+    record = state.shard.record
+    if record is None or record.lease != "alive":
+        return
+    holders = [one for one in state.workers if one is not None and holds(one, record)]
+    if any(not one.is_paused for one in holders):
+        return
+    lapsed = state._replace(shard=state.shard._replace(record=record._replace(lease="lapsed")))
+    for index, one in enumerate(state.workers):
+        if one is not None and holds(one, record):
+            lapsed = lapsed.put(index, one._replace(has_lapsed=True))
+    yield Step("the lease lapses", lapsed)
+
+
+def holds(worker: Worker, record: Record) -> bool:
+    own = worker.token == record.token or (record.source == -1 and worker.token > record.token)
+    same = worker.turn == (record.generation, record.turn)
+    return own and same and worker.at in ("run", "settle")
+
+
+def due_steps(state: State, rules: Rules) -> Iterator[Step[State]]:
+    """Publish an entry and clear it, in one step; `due_set` looks into that."""
+    if state.shard.is_cold:
+        return
+    for entry in sorted(state.shard.due):
+        cleared = clear_owed(state.shard, rules, entry=entry).shard
+        sent = published(state, entry)._replace(shard=cleared)
+        yield Step(f"the scheduler publishes {_named(entry)}", sent)
+    if state.left.duplicates:
+        for envelope in sorted(set(state.line)):
+            twice = state.spend("duplicates")._replace(line=(*state.line, envelope))
+            yield Step(f"{envelope} is published a second time", twice, is_fault=True)
+
+
+def published(state: State, entry: Entry) -> State:
+    """Send an entry's facts and, routed already, its task."""
+    facts = set(entry.facts)
+    if entry.kind == "submission":
+        facts.add(Fact(entry.generation, 1, "submitted", 0, 0, "X"))
+    line = state.line if entry.kind == "facts" else (*state.line, entry.envelope)
+    return state._replace(log=state.log | facts, line=line)
+
+
+def client_steps(state: State, rules: Rules) -> Iterator[Step[State]]:
+    client = state.client
+    if client is None:
+        yield from _readings(state, rules)
+        return
+    if state.left.kills:
+        dead = state.spend("kills")._replace(client=None)
+        yield Step(f"the {client.verb} gateway is killed", dead, is_fault=True)
+    if client.is_paused:
+        yield Step("the gateway wakes", state._replace(client=client._replace(is_paused=False)))
+        return
+    if client.at == "ask":
+        yield from _asking(state, client, rules)
+        return
+    if client.owed is not None:
+        sent = published(state, client.owed)
+        cleared = clear_owed(state.shard, rules, entry=client.owed).shard
+        done = sent._replace(client=None, shard=cleared)
+        yield Step(f"the {client.verb} gateway publishes {_named(client.owed)}", done)
+    if state.left.pauses:
+        paused = state.spend("pauses")._replace(client=client._replace(is_paused=True))
+        yield Step(f"the {client.verb} gateway is paused", paused, is_fault=True)
+
+
+def _readings(state: State, rules: Rules) -> Iterator[Step[State]]:
+    record = state.shard.record
+    if state.shard.is_cold or record is None:
+        return
+    seen = Record(record.generation, record.turn, record.status, record.token)
+    if state.left.cancels and not record.is_final and not record.cancel_requested:
+        entry = state.shard.entry((record.generation, record.turn, "turn"))
+        carried = entry.facts if entry and rules.cancel_takes_facts_over else ()
+        kind = "asked" if record.status == "running" else "cancelled"
+        facts = (*carried, Fact(record.generation, record.turn, kind, record.token))
+        reading = state.spend("cancels")._replace(client=Client("ask", "cancelling", seen, facts))
+        yield Step("a gateway reads the record, to cancel", reading, is_fault=True)
+    if state.left.redrives and record.status in ("dead", "cancelled"):
+        facts = record.last if rules.next_turn_carries_facts else ()
+        reading = state.spend("redrives")._replace(client=Client("ask", "redriving", seen, facts))
+        yield Step("a gateway reads the record, to redrive", reading, is_fault=True)
+
+
+def _asking(state: State, client: Client, rules: Rules) -> Iterator[Step[State]]:
+    script = cancel if client.verb == "cancelling" else redrive
+    reply = script(state.shard, rules, seen=client.seen, facts=client.facts)
+    label = f"the {client.verb} gateway asks: {reply.answer}"
+    if reply.owed is None:  # it reads again, or gives up: both start afresh
+        again = state._replace(client=None)
+        yield Step(label, again)
+        return
+    decided = {fact for fact in reply.facts if fact.kind in FINAL}
+    publishing = client._replace(at="publish", owed=reply.owed, facts=())
+    yield Step(
+        label,
+        state._replace(shard=reply.shard, client=publishing, decided=state.decided | decided),
+    )
+
+
+def recorder_steps(state: State, rules: Rules) -> Iterator[Step[State]]:
+    for fact in sorted(state.log - state.applied):
+        told_now = state._replace(applied=state.applied | {fact}, row=fold(state.row, fact, rules))
+        yield Step(f"the recorder applies {told((fact,))}", told_now)
+    for fact in sorted(state.applied):
+        row = fold(state.row, fact, rules)
+        if row != state.row:
+            again = state._replace(row=row)
+            yield Step(f"the recorder applies {told((fact,))} again", again, is_fault=True)
+
+
+def reconciler_steps(state: State, rules: Rules, world: World) -> Iterator[Step[State]]:
+    """Compare record and ledger, when the ledger has caught up."""
+    record, row = state.shard.record, state.row
+    if not world.reconciles or state.shard.is_cold or state.log != state.applied or not record:
+        return
+    is_behind = row.is_further_than(record.generation, record.turn)
+    if is_behind and not (record.is_final and row.status == record.status):
+        reply = repair(state.shard, rules, seen=record, row=row)
+        raised = state._replace(shard=reply.shard)
+        yield Step(f"the reconciler raises the record to {row.status}", raised)
+        return
+    is_ahead = record.is_final and not row.is_closed
+    if is_ahead and not set(record.last) <= state.log:
+        sent = state._replace(log=state.log | set(record.last))
+        yield Step(f"the reconciler publishes {told(record.last)}", sent)
+    if not (record.is_final or record.lease == "alive" or state.shard.due or any(state.workers)):
+        position = len(state.line)
+        wanted = (record.generation, record.turn)
+        in_line = any(
+            (one.generation, one.turn) == wanted
+            for position, one in enumerate(state.line)
+            if position not in state.committed
+        )
+        if not in_line:
+            envelope = state.line[0]._replace(generation=wanted[0], turn=wanted[1])
+            orphan = state._replace(line=(*state.line, envelope))
+            yield Step(f"the reconciler puts {envelope} in line as record {position}", orphan)
+
+
+def _named(entry: Entry) -> str:
+    name = f"{entry.kind} g{entry.generation} t{entry.turn}"
+    return f"{name} with {told(entry.facts)}" if entry.facts else name
