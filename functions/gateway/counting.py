@@ -10,6 +10,7 @@ from taskmill.domain.submission import (
     Accepted,
     KeyReused,
     NotConfirmed,
+    NotTaken,
     Receipt,
     ReplayOf,
     Submission,
@@ -20,6 +21,7 @@ ANSWERS: Final[Mapping[type[Receipt], str]] = {
     Accepted: "created",
     ReplayOf: "replayed",
     KeyReused: "conflict",
+    NotTaken: "unavailable",
     NotConfirmed: "unconfirmed",
     Unreadable: "unreadable",
 }
@@ -28,9 +30,13 @@ ANSWERS: Final[Mapping[type[Receipt], str]] = {
 def count_receipts(submissions: Sequence[Submission], receipts: Sequence[Receipt]) -> None:
     counters = bootstrap.counters()
     for submission, receipt in zip(submissions, receipts, strict=True):
-        is_deferred = isinstance(receipt, Accepted) and receipt.is_deferred
-        answer = "deferred" if is_deferred else ANSWERS[type(receipt)]
-        counters.count(Count.SUBMISSIONS, type=submission.type, answer=answer)
+        counters.count(Count.SUBMISSIONS, type=submission.type, answer=_answer(receipt))
+
+
+def _answer(receipt: Receipt) -> str:
+    if isinstance(receipt, Accepted):
+        return "spilled" if receipt.is_spilled else "deferred" if receipt.is_deferred else "created"
+    return ANSWERS[type(receipt)]
 
 
 def count_refusal(problem: Problem) -> None:

@@ -67,6 +67,7 @@ def find(task_id: TaskId) -> Finding:
         task_id,
         records=services.records,
         ledger=bootstrap.ledger_rows,
+        outbox=bootstrap.outbox,
         log_ends=services.log_ends,
         pause=bootstrap.pause,
     )

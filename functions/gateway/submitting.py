@@ -15,6 +15,7 @@ from taskmill.domain.submission import (
     Accepted,
     KeyReused,
     NotConfirmed,
+    NotTaken,
     Receipt,
     ReplayOf,
     Submission,
@@ -64,6 +65,8 @@ def _submit(submissions: Sequence[Submission]) -> list[Receipt]:
         bus=services.bus,
         records=services.records,
         ledger=bootstrap.ledger_rows,
+        outbox=bootstrap.outbox,
+        clock=bootstrap.clock,
     )
     count_receipts(submissions, receipts)
     return receipts
@@ -71,7 +74,7 @@ def _submit(submissions: Sequence[Submission]) -> list[Receipt]:
 
 def _tell(receipt: Receipt) -> Told | Problem:
     match receipt:
-        case Accepted(task, is_deferred):
+        case Accepted(task, is_deferred=is_deferred):
             mark = {"dedupe": "deferred"} if is_deferred else {}
             location = f"/v1/tasks/{task.id}"
             return Told(HTTPStatus.ACCEPTED, task_as_json(task) | mark, location)
@@ -80,6 +83,9 @@ def _tell(receipt: Receipt) -> Told | Problem:
         case KeyReused(task_id):
             detail = f"another request came before under this key: its task is {task_id}"
             return unprocessable("idempotency_key_reused", detail, "/idempotency_key")
+        case NotTaken():
+            detail = "neither Kafka nor the outbox can take it now, and nothing was taken"
+            return unavailable(detail, 2)
         case NotConfirmed():
             return unavailable("it may have been taken: repeat it with the same key", 1)
         case Unreadable():

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from taskmill.adapters.api_keys import ApiKeys
 from taskmill.adapters.crash import rigged
+from taskmill.adapters.guard import QUICK, Guard
 from taskmill.domain.task import Millis
 from taskmill.ports import (
     Admission,
@@ -31,6 +32,7 @@ from taskmill.ports import (
     Ledger,
     LedgerRows,
     LogEnds,
+    Outbox,
     Records,
     Waiters,
 )
@@ -123,6 +125,12 @@ class GatewayServices:
     waiters: Waiters
 
 
+_PATIENCE_WITH_REDIS = timedelta(seconds=1)
+_PATIENCE_WITH_KAFKA = timedelta(seconds=2)
+_PATIENCE_WITH_POSTGRES = timedelta(seconds=5)
+"""What a request may lose to a store that is away, once: its guard then keeps others from it."""
+
+
 @cache
 @_rigged
 def gateway() -> GatewayServices:
@@ -136,13 +144,19 @@ def gateway() -> GatewayServices:
     from taskmill.adapters.redis.waiters import RedisWaiters
 
     settings = Settings.from_env(os.environ, needs=("kafka", "redis", "postgres"))
-    session = Session(settings.redis)
+    broker = Guard("Kafka", tolerance=timedelta())
+    session = Session(
+        settings.redis, patience=_PATIENCE_WITH_REDIS, guard=Guard("Redis", tolerance=QUICK)
+    )
     return GatewayServices(
         admission=RedisAdmission(session, shards=settings.shards),
         control=RedisControl(session, shards=settings.shards),
         records=RedisRecords(session, shards=settings.shards),
-        bus=CountedBus(KafkaBus(settings.kafka), counters()),
-        log_ends=KafkaLogEnds(settings.kafka),
+        bus=CountedBus(
+            KafkaBus(settings.kafka, patience=_PATIENCE_WITH_KAFKA, guard=broker),
+            counters(),
+        ),
+        log_ends=KafkaLogEnds(settings.kafka, patience=_PATIENCE_WITH_KAFKA, guard=broker),
         catalogue=catalogue(),
         waiters=RedisWaiters(
             session, places=settings.waiting_places, new_word=lambda: entropy().hex()
@@ -159,13 +173,31 @@ def api_keys() -> ApiKeys | None:
 
 
 @cache
-def ledger_rows() -> LedgerRows:
-    """Open the ledger for reading; apart, because most requests never need it."""
+def _ledger_at_the_door() -> Any:
+    """Open PostgreSQL for the gateway; apart, because most requests never need it."""
     from taskmill.adapters.postgres.connection import Database
-    from taskmill.adapters.postgres.rows import PostgresRows
 
     settings = Settings.from_env(os.environ, needs=("postgres",))
-    return PostgresRows(Database(settings.postgres))
+    return Database(
+        settings.postgres,
+        patience=_PATIENCE_WITH_POSTGRES,
+        guard=Guard("PostgreSQL", tolerance=QUICK),
+    )
+
+
+@cache
+def ledger_rows() -> LedgerRows:
+    from taskmill.adapters.postgres.rows import PostgresRows
+
+    return PostgresRows(_ledger_at_the_door())
+
+
+@cache
+def outbox() -> Outbox:
+    from taskmill.adapters.postgres.outbox import PostgresOutbox
+
+    settings = Settings.from_env(os.environ, needs=())
+    return PostgresOutbox(_ledger_at_the_door(), cap=settings.outbox_cap)
 
 
 @cache

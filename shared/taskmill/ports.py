@@ -84,6 +84,9 @@ class Control(Protocol):
 class Bus(Protocol):
     """The log. Nothing sent counts before `flush` returns."""
 
+    def is_shut(self) -> bool:
+        """Tell whether it did not answer a moment ago: sending now would fail at once."""
+
     def send_pending(self, envelopes: Sequence[Envelope]) -> None: ...
 
     def send_work(self, envelopes: Sequence[Envelope]) -> None: ...

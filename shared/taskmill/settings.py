@@ -16,6 +16,7 @@ from taskmill.adapters.access import (
     Way,
 )
 from taskmill.domain.errors import SettingsInvalid
+from taskmill.domain.outbox import OUTBOX_CAP
 
 _PREFIX = "TASKMILL_"
 _ADDRESSES = {"KAFKA": "KAFKA_BROKERS", "REDIS": "REDIS_URL", "POSTGRES": "POSTGRES_DSN"}
@@ -48,6 +49,9 @@ class Settings:
     waiting_places: int
     """How many requests of the gateway may wait for a task's end at a time."""
 
+    outbox_cap: int
+    """How many tasks may wait in the outbox while Kafka is away."""
+
     namespace: str
     """Where CloudWatch keeps what is counted: each deployment its own."""
 
@@ -70,6 +74,7 @@ class Settings:
             read_api_keys=reading.api_keys(),
             shards=reading.whole("SHARDS", "64"),
             waiting_places=reading.whole("WAITING_PLACES", "0"),
+            outbox_cap=reading.whole("OUTBOX_CAP", str(OUTBOX_CAP)),
             namespace=reading.text("NAMESPACE", "taskmill"),
             crash_at=reading.crash_at(),
         )

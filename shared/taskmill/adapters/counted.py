@@ -167,6 +167,9 @@ class CountedBus:
         self._bus = bus
         self._counters = counters
 
+    def is_shut(self) -> bool:
+        return self._bus.is_shut()
+
     def send_pending(self, envelopes: Sequence[Envelope]) -> None:
         self._bus.send_pending(envelopes)
 

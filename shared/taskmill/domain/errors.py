@@ -23,6 +23,10 @@ class StoreUnavailable(TaskmillError):
         self.why = why
 
 
+class Unpublishable(StoreUnavailable):
+    """The log is there and refuses one of the records: without it, the others go through."""
+
+
 class Undecodable(TaskmillError):
     """A Kafka record is not a parcel of this version; it belongs into quarantine."""
 

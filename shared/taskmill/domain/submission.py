@@ -72,6 +72,8 @@ class Accepted:
 
     task: TaskView
     is_deferred: bool
+    is_spilled: bool = False
+    """True when the log is away and the outbox has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,11 @@ class KeyReused:
 
 
 @dataclass(frozen=True, slots=True)
+class NotTaken:
+    """Neither the log nor the outbox could take it, and nothing was decided: it is nowhere."""
+
+
+@dataclass(frozen=True, slots=True)
 class NotConfirmed:
     """The log did not confirm it: it may stand there all the same, or be published later."""
 
@@ -98,4 +105,4 @@ class Unreadable:
     """The same request came before, but nobody can tell its task now."""
 
 
-Receipt: TypeAlias = Accepted | ReplayOf | KeyReused | NotConfirmed | Unreadable
+Receipt: TypeAlias = Accepted | ReplayOf | KeyReused | NotTaken | NotConfirmed | Unreadable

@@ -9,7 +9,7 @@ from taskmill.domain.admission import Cold
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.records import Reading, TaskView
 from taskmill.domain.task import TaskId
-from taskmill.ports import LedgerRows, LogEnds, Records
+from taskmill.ports import LedgerRows, LogEnds, Outbox, Records
 
 Pause: TypeAlias = Callable[[timedelta], None]
 
@@ -32,15 +32,20 @@ LONGEST_CATCH_UP = timedelta(seconds=1.5)
 _STEP = timedelta(milliseconds=100)
 
 
-def find_task(
+def find_task(  # noqa: PLR0913 - every place where a task may stand, each named
     task_id: TaskId,
     *,
     records: Records,
     ledger: Callable[[], LedgerRows],
+    outbox: Callable[[], Outbox],
     log_ends: LogEnds,
     pause: Pause,
 ) -> Finding:
-    """Return the task, or that there is none, or that this cannot be known now."""
+    """Return the task, or that there is none, or that this cannot be known now.
+
+    The outbox is asked before the log's ends: what the relay publishes meanwhile stands behind
+    them, or the ledger has it.
+    """
     reading = _read(task_id, records)
     if isinstance(reading, TaskView):
         return reading
@@ -48,6 +53,8 @@ def find_task(
         row = ledger().find(task_id)
         if row is not None:
             return row if row.status.is_final else Unsure("its record cannot be read now")
+        if outbox().find(task_id) is not None:
+            return Unsure("it is accepted and waits for Kafka")
         if isinstance(reading, Cold):
             return Unsure("its record cannot be read now, and the ledger does not know it yet")
         return _silence(task_id, ledger(), log_ends, pause)

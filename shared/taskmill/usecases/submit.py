@@ -1,7 +1,10 @@
-"""Takes submissions: admits each once, publishes all, then answers."""
+"""Takes submissions: admits each once, publishes all or keeps them in the outbox, then answers."""
 
+import dataclasses
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import assert_never
 
 from msgspec.structs import replace
@@ -20,32 +23,44 @@ from taskmill.domain.admission import (
 )
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.records import TaskView
+from taskmill.domain.retention import in_ms
 from taskmill.domain.submission import (
     Accepted,
     KeyReused,
     NotConfirmed,
+    NotTaken,
     Receipt,
     ReplayOf,
     Unreadable,
     view_of,
 )
 from taskmill.domain.task import Envelope, TaskId
-from taskmill.ports import Admission, Bus, LedgerRows, Records
+from taskmill.ports import Admission, Bus, Clock, LedgerRows, Outbox, Records
+
+LATEST_TO_SPILL = timedelta(seconds=3)
+"""After admission: with what the outbox itself may take, this is less than a lease, in which a
+shard that is rebuilt waits for everything that was decided."""
+
+_log = logging.getLogger("taskmill.submit")
 
 
-def submit(
+def submit(  # noqa: PLR0913 - the ports that taking a task needs, each named
     envelopes: Sequence[Envelope],
     *,
     admission: Admission,
     bus: Bus,
     records: Records,
     ledger: Callable[[], LedgerRows],
+    outbox: Callable[[], Outbox],
+    clock: Clock,
 ) -> list[Receipt]:
-    """Return a receipt for each envelope; what is accepted stands in the log.
+    """Return a receipt for each envelope; what is accepted stands in the log, or in the outbox.
 
-    The ledger is only opened when Redis cannot answer: most requests never need it.
+    PostgreSQL is only opened when Redis or the log cannot answer: most requests never need it.
     """
-    intake = _Intake(admission, bus, records, ledger)
+    intake = _Intake(admission, bus, records, ledger, outbox, clock)
+    if not intake.has_way(len(envelopes)):
+        return [NotTaken()] * len(envelopes)
     for envelope, verdict in zip(envelopes, intake.verdicts(envelopes), strict=True):
         intake.weigh(envelope, verdict)
     intake.publish()
@@ -66,9 +81,22 @@ class _Intake:
     bus: Bus
     records: Records
     ledger: Callable[[], LedgerRows]
+    outbox: Callable[[], Outbox]
+    clock: Clock
+    decided_ms: int = 0
     items: list[_Item] = field(default_factory=list)
 
+    def has_way(self, count: int) -> bool:
+        """Ask before anything is decided: a 503 after it could only say that nobody knows."""
+        if not self.bus.is_shut():
+            return True
+        try:
+            return self.outbox().has_room(count)
+        except StoreUnavailable:
+            return False
+
     def verdicts(self, envelopes: Sequence[Envelope]) -> Sequence[Verdict]:
+        self.decided_ms = self.clock()
         try:
             return self.admission.admit(envelopes)
         except StoreUnavailable:
@@ -88,7 +116,7 @@ class _Intake:
                 assert_never(verdict)
 
     def _deferred(self, envelope: Envelope) -> _Item:
-        """Ask the ledger about a key that Redis cannot answer for."""
+        """Ask the outbox and the ledger about a key that Redis cannot answer for."""
         known = self._known(envelope)
         if known == envelope.fingerprint:
             return _Item(envelope.id)
@@ -103,20 +131,45 @@ class _Intake:
         if envelope.idempotency_key is None:
             return None
         try:
-            return self.ledger().fingerprint(envelope.id)
+            unsent = self.outbox().find(envelope.id)
+            return unsent.fingerprint if unsent else self.ledger().fingerprint(envelope.id)
         except StoreUnavailable:
             return None
 
     def publish(self) -> None:
         waiting = [item for item in self.items if item.published is not None]
+        if not waiting:
+            return
+        envelopes = [item.published for item in waiting if item.published]
         try:
-            self.bus.send_pending([item.published for item in waiting if item.published])
-            self.bus.flush()
+            is_spilled = not self._is_published(envelopes)
+            if is_spilled:
+                self._spill(envelopes)
         except StoreUnavailable:
             for item in waiting:
                 item.receipt = NotConfirmed()
             return
+        for item in waiting:
+            if is_spilled and isinstance(item.receipt, Accepted):
+                item.receipt = dataclasses.replace(item.receipt, is_spilled=True)
         self._clear([item for item in waiting if item.owed is not None])
+
+    def _is_published(self, envelopes: Sequence[Envelope]) -> bool:
+        try:
+            self.bus.send_pending(envelopes)
+            self.bus.flush()
+        except StoreUnavailable as error:
+            _log.warning("publishing failed", extra={"store": error.store, "why": error.why})
+            return False
+        return True
+
+    def _spill(self, envelopes: Sequence[Envelope]) -> None:
+        """Keep in the outbox what the log did not take; the row is then what is owed."""
+        if self.clock() - self.decided_ms > in_ms(LATEST_TO_SPILL):
+            raise StoreUnavailable("the outbox", "it is too late: the scheduler publishes it")
+        if not self.outbox().has_room(len(envelopes)):
+            raise StoreUnavailable("the outbox", "it is full")
+        self.outbox().add(envelopes)
 
     def _clear(self, items: Sequence[_Item]) -> None:
         try:
@@ -126,7 +179,7 @@ class _Intake:
         for item, answer in zip(items, cleared, strict=True):
             if isinstance(item.receipt, Accepted):
                 is_deferred = answer is not Cleared.DONE
-                item.receipt = Accepted(item.receipt.task, is_deferred=is_deferred)
+                item.receipt = dataclasses.replace(item.receipt, is_deferred=is_deferred)
 
     def receipts(self) -> list[Receipt]:
         replays = [item for item in self.items if item.receipt is None]
@@ -140,11 +193,12 @@ class _Intake:
         except StoreUnavailable:
             readings = [Cold()] * len(items)
         for item, reading in zip(items, readings, strict=True):
-            yield reading if isinstance(reading, TaskView) else self._read_ledger(item.id)
+            yield reading if isinstance(reading, TaskView) else self._read_cold(item.id)
 
-    def _read_ledger(self, task_id: TaskId) -> TaskView | None:
+    def _read_cold(self, task_id: TaskId) -> TaskView | None:
         try:
-            return self.ledger().find(task_id)
+            unsent = self.outbox().find(task_id)
+            return view_of(unsent) if unsent else self.ledger().find(task_id)
         except StoreUnavailable:
             return None
 

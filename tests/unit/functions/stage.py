@@ -30,6 +30,7 @@ from taskmill.adapters.memory.hot import MemoryHot, MemoryRecords
 from taskmill.adapters.memory.leases import MemoryLeases
 from taskmill.adapters.memory.ledger import MemoryLedger
 from taskmill.adapters.memory.log import MemoryLog
+from taskmill.adapters.memory.outbox import MemoryOutbox
 from taskmill.bootstrap import GatewayServices, SchedulerServices, WorkerServices
 from taskmill.domain import topics
 from taskmill.domain.errors import StoreUnavailable
@@ -100,6 +101,7 @@ class Records(MemoryRecords):
 class Stage:
     clock: Clock = field(default_factory=Clock)
     ledger: MemoryLedger = field(default_factory=MemoryLedger)
+    outbox: MemoryOutbox = field(default_factory=MemoryOutbox)
     places: Places = field(default_factory=Places)
     crew: Crew = field(default_factory=InlineCrew)
     api_keys: ApiKeys | None = None
@@ -135,6 +137,7 @@ class Stage:
             "gateway": self._gateway,
             "api_keys": lambda: self.api_keys,
             "ledger_rows": lambda: self.ledger,
+            "outbox": lambda: self.outbox,
             "ledger": lambda: CountedLedger(self.ledger, self.counters),
             "admission": lambda: CountedAdmission(MemoryAdmission(self.hot), self.counters),
             "counters": lambda: self.counters,

@@ -87,23 +87,40 @@ def test_without_the_hot_store_the_ledger_knows_the_keys(stage):
     assert other.kind == (422, "idempotency_key_reused", "/idempotency_key")
 
 
-def test_without_the_log_an_admitted_submission_may_have_been_taken(stage):
-    stage.log.is_away = True
+def test_without_the_log_and_the_outbox_an_admitted_submission_may_have_been_taken(stage):
+    stage.log.is_away = stage.outbox.is_away = True
     answer = submit(stage, idempotency_key="k")
     assert answer.kind == (503, "unavailable", None)
     assert answer.body["detail"] == "it may have been taken: repeat it with the same key"
 
 
-def test_without_the_log_and_the_hot_store_a_submission_is_not_confirmed(stage):
-    stage.log.is_away = True
+def test_without_any_store_a_submission_is_not_confirmed(stage):
+    stage.log.is_away = stage.outbox.is_away = True
     stage.hot.forget()
     answer = submit(stage, idempotency_key="k")
     assert answer.kind == (503, "unavailable", None)
     assert answer.body["detail"] == "it may have been taken: repeat it with the same key"
 
 
-def test_when_the_log_is_back_a_repeated_submission_is_one_task(stage):
+def test_without_the_log_a_submission_is_accepted_as_ever_and_counted_as_spilled(stage):
     stage.log.is_away = True
+    answer = submit(stage, idempotency_key="k")
+    assert (answer.status, answer.body.get("dedupe")) == (202, None)
+    assert [kept.name[0] for kept in stage.outbox.kept] == [answer.body["id"]]
+
+
+def test_a_submission_that_nothing_can_take_says_that_it_was_not_taken(stage):
+    stage.log.is_known_away = stage.outbox.is_away = True
+    answer = submit(stage)
+    assert answer.kind == (503, "unavailable", None)
+    assert answer.body["detail"] == (
+        "neither Kafka nor the outbox can take it now, and nothing was taken"
+    )
+    assert not stage.hot.records
+
+
+def test_when_the_log_is_back_a_repeated_submission_is_one_task(stage):
+    stage.log.is_away = stage.outbox.is_away = True
     submit(stage, idempotency_key="k")
     stage.log.is_away = False
     answer = submit(stage, idempotency_key="k")
@@ -239,8 +256,8 @@ def test_a_batch_answers_each_item_and_a_bad_one_harms_no_other(stage):
     assert len(accepted) == 2
 
 
-def test_a_batch_without_the_log_says_503_of_each_item_that_was_good(stage):
-    stage.log.is_away = True
+def test_a_batch_without_the_log_and_the_outbox_says_503_of_each_item_that_was_good(stage):
+    stage.log.is_away = stage.outbox.is_away = True
     answer = batch(stage, {"type": "echo"}, {"type": "nobody"}, {"type": "echo"})
     assert answer.status == 200
     assert [one["status"] for one in answer.body["results"]] == [503, 422, 503]

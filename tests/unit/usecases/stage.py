@@ -9,6 +9,7 @@ from taskmill.adapters.memory.hot import MemoryHot, MemoryRecords
 from taskmill.adapters.memory.leases import MemoryLeases
 from taskmill.adapters.memory.ledger import MemoryLedger
 from taskmill.adapters.memory.log import MemoryLog
+from taskmill.adapters.memory.outbox import MemoryOutbox
 from taskmill.domain import topics
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.outcome import Succeeded
@@ -74,6 +75,7 @@ class World:
         self.records = MemoryRecords(self.hot)
         self.log = MemoryLog(self.clock)
         self.ledger = MemoryLedger()
+        self.outbox = MemoryOutbox()
         self.crew = PatientCrew(self)
 
     def clock(self):
@@ -88,8 +90,15 @@ class World:
         return a_request(key, **{"created_at_ms": self.clock()} | changes)
 
     def submit(self, *envelopes, **others):
-        ports = {"admission": self.admission, "bus": self.log, "records": self.records}
-        return submit(envelopes, **ports | {"ledger": lambda: self.ledger} | others)
+        ports = {
+            "admission": self.admission,
+            "bus": self.log,
+            "records": self.records,
+            "ledger": lambda: self.ledger,
+            "outbox": lambda: self.outbox,
+            "clock": self.clock,
+        }
+        return submit(envelopes, **ports | others)
 
     def arrivals(self, topic):
         return open_arrivals(self.log.records(topic), self.log)

@@ -30,6 +30,7 @@ def ask(world, task_id, **others):
             one,
             records=world.records,
             ledger=lambda: world.ledger,
+            outbox=lambda: world.outbox,
             log_ends=world.log,
             pause=world.wait,
         ),

@@ -78,7 +78,7 @@ def test_a_deferred_conflict_is_dropped_as_a_fact_of_the_first(world):
 
 
 def test_what_the_winner_still_owes_is_published_before_a_duplicate_is_dropped(world):
-    world.log.is_away = True
+    world.log.is_away = world.outbox.is_away = True
     world.submit(world.request("k", submission="first"))
     world.log.is_away = False
     submit_without_redis(world, world.request("k", submission="second"))

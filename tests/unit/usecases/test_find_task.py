@@ -20,6 +20,7 @@ def find(world, task_id, **others):
     ports = {
         "records": world.records,
         "ledger": lambda: world.ledger,
+        "outbox": lambda: world.outbox,
         "log_ends": world.log,
         "pause": world.wait,
     }
@@ -96,3 +97,26 @@ def test_a_task_that_shows_up_in_the_ledger_only_is_not_denied(world):
     world.hot.open()
     world.on_wait.append(world.record)
     assert isinstance(find(world, task.id), Unsure)
+
+
+def test_a_task_that_stands_only_in_the_outbox_is_never_denied(world):
+    world.log.is_away = True
+    request = world.request("k")
+    world.submit(request, admission=Away(), records=Away())
+    world.log.is_away = False
+    world.record()
+    assert find(world, request.id) == Unsure("it is accepted and waits for Kafka")
+
+
+def test_without_redis_and_the_log_a_task_in_the_outbox_is_not_denied(world):
+    world.log.is_away = True
+    request = world.request()
+    world.submit(request)
+    found = find(world, request.id, records=Away(), log_ends=Away())
+    assert isinstance(found, Unsure)
+
+
+def test_nobody_is_denied_a_task_while_the_outbox_cannot_be_read(world):
+    world.record()
+    world.outbox.is_away = True
+    assert find(world, a_new_id()) == Unsure("PostgreSQL cannot be reached")

@@ -1,11 +1,24 @@
 """Submissions: each key once, nothing accepted that is not in the log, nothing decided lost."""
 
-import pytest
+from datetime import timedelta
 
-from taskmill.domain import topics
+import pytest
+from msgspec.structs import replace
+
+from taskmill.adapters.memory.outbox import MemoryOutbox
+from taskmill.domain import topics, wire
+from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.records import TaskView
-from taskmill.domain.submission import Accepted, KeyReused, NotConfirmed, ReplayOf, Unreadable
+from taskmill.domain.submission import (
+    Accepted,
+    KeyReused,
+    NotConfirmed,
+    NotTaken,
+    ReplayOf,
+    Unreadable,
+)
 from taskmill.domain.task import Status
+from taskmill.usecases.submit import LATEST_TO_SPILL
 from tests.builders import a_new_id
 from tests.unit.usecases.stage import Away, World
 
@@ -13,6 +26,14 @@ from tests.unit.usecases.stage import Away, World
 @pytest.fixture
 def world():
     return World()
+
+
+def nothing_takes_anything(world):
+    world.log.is_away = world.outbox.is_away = True
+
+
+def kept(world):
+    return [wire.open_envelope(row.envelope) for row in world.outbox.unsent(after=0, most=100)]
 
 
 def test_what_is_accepted_stands_in_the_log(world):
@@ -60,13 +81,13 @@ def test_receipts_come_in_the_order_of_the_requests(world):
 
 def test_without_the_log_nothing_is_known_of_what_was_admitted_and_it_stays_owed(world):
     request = world.request("k")
-    world.log.is_away = True
+    nothing_takes_anything(world)
     assert world.submit(request) == [NotConfirmed()]
     assert [name.id for name in world.hot.due] == [request.id]
 
 
 def test_what_could_not_be_published_is_published_when_it_is_due(world):
-    world.log.is_away = True
+    nothing_takes_anything(world)
     request = world.request()
     world.submit(request)
     world.log.is_away = False
@@ -77,7 +98,7 @@ def test_what_could_not_be_published_is_published_when_it_is_due(world):
 
 
 def test_a_replay_publishes_what_its_winner_still_owes(world):
-    world.log.is_away = True
+    nothing_takes_anything(world)
     world.submit(world.request("k", submission="first"))
     world.log.is_away = False
     (receipt,) = world.submit(world.request("k", submission="second"))
@@ -88,7 +109,7 @@ def test_a_replay_publishes_what_its_winner_still_owes(world):
 
 
 def test_a_replay_that_cannot_publish_what_is_owed_is_not_answered(world):
-    world.log.is_away = True
+    nothing_takes_anything(world)
     world.submit(world.request("k", submission="first"))
     assert world.submit(world.request("k", submission="second")) == [NotConfirmed()]
 
@@ -102,8 +123,8 @@ def test_without_redis_a_request_is_accepted_as_deferred(world, key):
     assert (published.deferred, published.generation) == (True, 0)
 
 
-def test_without_redis_and_the_log_a_request_is_not_confirmed(world):
-    world.log.is_away = True
+def test_without_redis_the_log_and_the_outbox_a_request_is_not_confirmed(world):
+    nothing_takes_anything(world)
     receipts = world.submit(world.request("k"), admission=Away(), records=Away())
     assert receipts == [NotConfirmed()]
 
@@ -122,7 +143,7 @@ def test_without_redis_the_ledger_knows_a_key(world):
 
 
 def test_without_redis_and_the_ledger_a_key_is_deferred(world):
-    world.ledger.is_away = True
+    world.ledger.is_away = world.outbox.is_away = True
     (receipt,) = world.submit(world.request("k"), admission=Away(), records=Away())
     assert isinstance(receipt, Accepted)
     assert receipt.is_deferred
@@ -183,3 +204,109 @@ def test_an_answer_shows_the_task_as_it_was_taken(world):
     (receipt,) = world.submit(request)
     assert [receipt.task] == list(world.records.read([request.id]))
     assert isinstance(receipt.task, TaskView)
+
+
+def test_without_the_log_a_task_is_accepted_into_the_outbox(world):
+    world.log.is_away = True
+    request = world.request("k")
+    (receipt,) = world.submit(request)
+    assert isinstance(receipt, Accepted)
+    assert (receipt.is_spilled, receipt.is_deferred) == (True, False)
+    assert kept(world) == [replace(request, generation=receipt.task.generation)]
+    assert not world.hot.due, "the row is what is owed"
+
+
+def test_without_redis_and_the_log_a_task_is_accepted_into_the_outbox_as_deferred(world):
+    world.log.is_away = True
+    (receipt,) = world.submit(world.request("k"), admission=Away(), records=Away())
+    assert (receipt.is_spilled, receipt.is_deferred) == (True, True)
+    assert [(one.deferred, one.generation) for one in kept(world)] == [(True, 0)]
+
+
+def test_while_the_log_is_known_to_be_away_nothing_waits_for_it(world):
+    world.log.is_known_away = world.log.is_away = True
+    (receipt,) = world.submit(world.request(), bus=SendsNothing(world))
+    assert receipt.is_spilled
+
+
+class SendsNothing:
+    def __init__(self, world):
+        self.is_shut = world.log.is_shut
+        self.send_pending = Away().send_pending
+
+
+@pytest.mark.parametrize("why", ["full", "away"])
+def test_what_neither_the_log_nor_the_outbox_can_take_is_refused_before_anything_is_decided(
+    world, why
+):
+    world.log.is_known_away = world.log.is_away = True
+    world.outbox.is_away = why == "away"
+    if why == "full":
+        world.outbox = MemoryOutbox(cap=1)
+    requests = [world.request(id=a_new_id()) for _ in range(2)]
+    assert world.submit(*requests) == [NotTaken()] * 2
+    assert not world.hot.records
+    assert not world.outbox.kept
+
+
+def test_past_the_cap_nothing_is_known_of_what_was_admitted(world):
+    world.outbox = MemoryOutbox(cap=0)
+    world.log.is_away = True
+    assert world.submit(world.request()) == [NotConfirmed()]
+    assert len(world.hot.due) == 1
+
+
+def test_a_batch_is_kept_whole(world):
+    world.log.is_away = True
+    receipts = world.submit(*(world.request(id=a_new_id()) for _ in range(3)))
+    assert [one.is_spilled for one in receipts] == [True] * 3
+    assert len(kept(world)) == 3
+
+
+def test_a_replay_keeps_in_the_outbox_what_its_winner_still_owes(world):
+    nothing_takes_anything(world)
+    world.submit(world.request("k", submission="first"))
+    world.outbox.is_away = False
+    (receipt,) = world.submit(world.request("k", submission="second"))
+    assert isinstance(receipt, ReplayOf)
+    assert [one.submission for one in kept(world)] == ["first"]
+    assert not world.hot.due
+
+
+def test_a_replay_of_what_the_outbox_keeps_keeps_nothing_more(world):
+    world.log.is_away = True
+    world.submit(world.request("k", submission="first"))
+    (receipt,) = world.submit(world.request("k", submission="second"))
+    assert isinstance(receipt, ReplayOf)
+    assert len(kept(world)) == 1
+
+
+def test_without_redis_the_outbox_knows_a_key(world):
+    world.log.is_away = True
+    request = world.request("k", submission="first")
+    world.submit(request)
+    again, other = (
+        world.request("k", submission="second", fingerprint=word) for word in ("f1", "f2")
+    )
+    replay, reused = world.submit(again, other, admission=Away(), records=Away())
+    assert (type(replay), replay.task.id) == (ReplayOf, request.id)
+    assert reused == KeyReused(request.id)
+    assert len(kept(world)) == 1
+
+
+class TakesLong:
+    """A log that fails after so long that nothing may be decided any more."""
+
+    def __init__(self, world):
+        self.is_shut = world.log.is_shut
+        self._world = world
+
+    def send_pending(self, _envelopes):
+        self._world.wait(LATEST_TO_SPILL + timedelta(milliseconds=1))
+        raise StoreUnavailable("Kafka", "it took too long")
+
+
+def test_what_comes_too_late_for_the_outbox_stays_owed(world):
+    assert world.submit(world.request(), bus=TakesLong(world)) == [NotConfirmed()]
+    assert kept(world) == []
+    assert len(world.hot.due) == 1

@@ -20,9 +20,13 @@ class MemoryLog:
 
     def __init__(self, clock: Clock) -> None:
         self.is_away = False
+        self.is_known_away = False
         self._clock = clock
         self._sent: list[tuple[str, bytes, Mapping[str, bytes]]] = []
         self._log: dict[str, list[LogRecord]] = {}
+
+    def is_shut(self) -> bool:
+        return self.is_known_away
 
     def send_pending(self, envelopes: Sequence[Envelope]) -> None:
         self._send(topics.PENDING, wire.parcels_of_tasks(envelopes))

@@ -38,23 +38,31 @@ class _LostRace(StoreUnavailable):
 
 
 class Database:
-    def __init__(self, access: Access[PostgresAccess] | str, *, guard: Guard | None = None) -> None:
+    def __init__(
+        self,
+        access: Access[PostgresAccess] | str,
+        *,
+        patience: timedelta = LONGEST_TRANSACTION,
+        guard: Guard | None = None,
+    ) -> None:
         """Take what opens PostgreSQL, or its plain DSN."""
+        self._patience = patience
         self._access = Access(PostgresAccess(dsn=access)) if isinstance(access, str) else access
         self._guard = guard or Guard(STORE)
         self._lock = Lock()
         self._connection: Connection | None = None
 
     @contextmanager
-    def transaction(self, *, within: timedelta = LONGEST_TRANSACTION) -> Iterator[Connection]:
+    def transaction(self, *, within: timedelta | None = None) -> Iterator[Connection]:
         """Give a connection inside a transaction; what cannot be reached is `StoreUnavailable`.
 
         Errors about data pass as they are: they are the caller's.
         """
+        span = within or self._patience
         with self._lock, self._guard.watch():
             try:
                 connection = self._connected()
-                with _cut_after(within, connection), connection.transaction():
+                with _cut_after(span, connection), connection.transaction():
                     yield connection
             except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure) as error:
                 raise _LostRace(STORE, _why(error)) from error
@@ -62,7 +70,7 @@ class Database:
                 self._drop()
                 raise StoreUnavailable(STORE, _why(error)) from error
 
-    def run(self, work: Callable[[Connection], T], *, within: timedelta = LONGEST_TRANSACTION) -> T:
+    def run(self, work: Callable[[Connection], T], *, within: timedelta | None = None) -> T:
         """Do *work* in a transaction, and again when it only lost against another one."""
         for _ in range(RETRIES_OF_A_LOST_RACE):
             try:
@@ -78,7 +86,7 @@ class Database:
         statement: bytes,
         values: dict[str, Any],
         *,
-        within: timedelta = LONGEST_TRANSACTION,
+        within: timedelta | None = None,
     ) -> list[DictRow]:
         return self.run(
             lambda connection: connection.execute(statement, values).fetchall(), within=within

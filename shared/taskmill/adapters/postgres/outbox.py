@@ -60,7 +60,7 @@ class PostgresOutbox:
         self._unsent += len(rows)
 
     def find(self, task_id: TaskId) -> Envelope | None:
-        rows = self._database.fetch(self._find, {"id": task_id})
+        rows = self._database.fetch(self._find, {"id": task_id}, within=_AT_THE_DOOR)
         return wire.open_envelope(rows[0]["envelope"].encode()) if rows else None
 
     def unsent(self, *, after: int, most: int) -> Sequence[Unsent]:
