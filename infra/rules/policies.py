@@ -26,7 +26,7 @@ _MAY_TALK_TO: Mapping[str, frozenset[str]] = {
     "Gateway": frozenset({"Kafka", "Redis", "secrets"}),
     "Dispatcher": frozenset({"Kafka", "Redis"}),
     "Recorder": frozenset({"Kafka", "secrets"}),
-    "Scheduler": frozenset({"Kafka", "Redis"}),
+    "Scheduler": frozenset({"Kafka", "Redis", "secrets"}),
 }
 _A_WORKER_TALKS_TO = frozenset({"Kafka", "Redis"})
 

@@ -171,7 +171,7 @@ class Platform:
     async def _open_traffic(
         self, plan: Plan, addresses: Addresses, functions: Functions, caps: Mapping[str, int]
     ) -> Mappings:
-        await prepare(self.settings, addresses, self._report)
+        await prepare(self.settings, addresses)
         mappings = self._mappings = Mappings(
             fitted(plan.mappings, caps), brokers=addresses.kafka_brokers, invoke=functions.invoke
         )

@@ -12,7 +12,6 @@ import yaml
 from confluent_kafka import KafkaException
 
 from taskmill.adapters.postgres.migrate import migrate
-from taskmill.adapters.redis.keys import ShardKeys
 from taskmill.adapters.redis.session import Session
 from taskmill.adapters.redis.shards import open_shards
 from taskmill.domain.errors import StoreUnavailable
@@ -21,20 +20,20 @@ from taskmill.domain.topics import worker
 from taskmill_local.aside import aside
 from taskmill_local.errors import StoreFailed
 from taskmill_local.settings import SHARDS, Settings
-from taskmill_local.stores.start import Addresses, Report
+from taskmill_local.stores.start import Addresses
 from taskmill_local.stores.topics import TopicPlan, create_topics
 
 _MOST_FILES: Final = 65_536
 
 
-async def prepare(settings: Settings, addresses: Addresses, report: Report) -> None:
+async def prepare(settings: Settings, addresses: Addresses) -> None:
     async with asyncio.TaskGroup() as steps:
         topics = topic_plans(settings.root)
         steps.create_task(aside(make_topics, addresses.kafka_brokers, topics))
         migrations = settings.root / "infra" / "postgres" / "migrations"
         steps.create_task(aside(bring_up_to_date, addresses.postgres_owner_dsn, migrations))
         is_ours = settings.external.redis_url is None
-        steps.create_task(aside(open_or_leave, addresses.redis_url, report, is_ours=is_ours))
+        steps.create_task(aside(open_or_leave, addresses.redis_url, is_ours=is_ours))
 
 
 def make_topics(brokers: str, topics: Mapping[str, TopicPlan]) -> None:
@@ -86,17 +85,16 @@ def bring_up_to_date(owner_dsn: str, migrations: Path) -> list[str]:
         ) from error
 
 
-def open_or_leave(url: str, report: Report, *, is_ours: bool) -> None:
+def open_or_leave(url: str, *, is_ours: bool) -> None:
+    """Open the shards of the server that we started on its own append-only file.
+
+    Those of a foreign one are rebuilt by the scheduler, which trusts nothing that it may have lost.
+    """
     session = Session(url)
     try:
-        if is_ours or not (found := _markers(session)):
+        session.run_id()
+        if is_ours:
             open_shards(session, SHARDS)
-        elif found != {session.run_id()}:
-            report(
-                "Valkey",
-                "this server of yours was restarted and may have forgotten tasks, "
-                "so its shards stay closed: tasks wait until somebody opens them",
-            )
     except StoreUnavailable as error:
         raise StoreFailed(
             f"Redis does not answer: {_clause(error.why)}. Is TASKMILL_REDIS_URL right?"
@@ -108,9 +106,3 @@ def open_or_leave(url: str, report: Report, *, is_ours: bool) -> None:
 def _clause(text: str) -> str:
     """Take the first line of a client's words, to stand within a sentence of ours."""
     return next(iter(text.splitlines()), "no reason was given").strip().rstrip(".")
-
-
-def _markers(session: Session) -> set[str]:
-    keys = [ShardKeys(shard, SHARDS).marker for shard in range(SHARDS)]
-    found = [session.command("GET", key) for key in keys]
-    return {marker.decode() for marker in found if marker is not None}

@@ -18,11 +18,13 @@ from typing import Any, TypeVar
 from taskmill.adapters.api_keys import ApiKeys
 from taskmill.adapters.crash import rigged
 from taskmill.adapters.guard import QUICK, Guard
+from taskmill.domain.lease import LEASE
 from taskmill.domain.task import Millis
 from taskmill.ports import (
     Admission,
     Bus,
     Catalogue,
+    ColdShards,
     Control,
     Counters,
     Crew,
@@ -37,6 +39,7 @@ from taskmill.ports import (
     Waiters,
 )
 from taskmill.settings import Settings
+from taskmill.usecases.rebuild import Sources
 from taskmill.usecases.shop import Shop
 
 P = TypeVar("P")
@@ -290,6 +293,36 @@ def scheduler() -> SchedulerServices:
     return SchedulerServices(
         due=CountedDueSet(RedisDueSet(Session(settings.redis), shards=settings.shards), counters()),
         bus=CountedBus(KafkaBus(settings.kafka), counters()),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RebuildingServices:
+    shards: ColdShards
+    sources: Sources
+    grace: timedelta
+    """In which every living process has published what Redis decided before it forgot."""
+
+
+@cache
+def rebuilding() -> RebuildingServices:
+    from taskmill.adapters.kafka.ends import KafkaLogEnds
+    from taskmill.adapters.postgres.connection import Database
+    from taskmill.adapters.postgres.outbox import PostgresOutbox
+    from taskmill.adapters.postgres.whole import PostgresWholeRows
+    from taskmill.adapters.redis.rebuild import RedisColdShards
+    from taskmill.adapters.redis.session import Session
+
+    settings = Settings.from_env(os.environ, needs=("kafka", "redis", "postgres"))
+    database = Database(settings.postgres)
+    return RebuildingServices(
+        shards=RedisColdShards(Session(settings.redis), shards=settings.shards),
+        sources=Sources(
+            ledger=PostgresWholeRows(database),
+            log_ends=KafkaLogEnds(settings.kafka),
+            outbox=PostgresOutbox(database),
+        ),
+        grace=LEASE,
     )
 
 

@@ -1,6 +1,6 @@
 """What the core needs of the world, in its own words."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -30,11 +30,13 @@ from taskmill.domain.lease import (
 from taskmill.domain.listing import Page, TaskFilter
 from taskmill.domain.outbox import Unsent
 from taskmill.domain.outcome import End
-from taskmill.domain.projection import LedgerBatch
+from taskmill.domain.projection import LedgerBatch, Row
 from taskmill.domain.records import Reading, TaskView
+from taskmill.domain.restoration import HotView, Restoration
 from taskmill.domain.task import Envelope, Millis, TaskId
 
 Clock: TypeAlias = Callable[[], Millis]
+Pause: TypeAlias = Callable[[timedelta], None]
 
 
 class Admission(Protocol):
@@ -79,6 +81,24 @@ class Control(Protocol):
     def cancel(self, orders: Sequence[CancelOrder]) -> Sequence[CancelAnswer]: ...
 
     def redrive(self, orders: Sequence[RedriveOrder]) -> Sequence[RedriveAnswer]: ...
+
+
+class ColdShards(Protocol):
+    """The shards that forgot, or may have. Each step needs the word of the one who began."""
+
+    def shard_of(self, task_id: TaskId) -> int: ...
+
+    def are_some(self) -> bool: ...
+
+    def begin(self, word: str) -> frozenset[int]: ...
+
+    def keep(self, word: str, shards: Collection[int]) -> frozenset[int]: ...
+
+    def held(self, shards: Collection[int]) -> Iterable[Sequence[TaskId]]: ...
+
+    def restore(self, word: str, tasks: Sequence[HotView]) -> Sequence[Restoration]: ...
+
+    def open(self, word: str, shards: Collection[int]) -> frozenset[int]: ...
 
 
 class Bus(Protocol):
@@ -147,6 +167,16 @@ class Outbox(Protocol):
     def unsent(self, *, after: int, most: int) -> Sequence[Unsent]: ...
 
     def held(self, *, most: int) -> AbstractContextManager[Held]: ...
+
+
+class WholeRows(Protocol):
+    """The rows as they were told, for those who make the hot state anew."""
+
+    def restorable(self, *, finished: bool) -> Iterable[Sequence[Row]]: ...
+
+    def of(self, ids: Sequence[TaskId]) -> Sequence[Row]: ...
+
+    def applied(self) -> Mapping[tuple[str, int], int]: ...
 
 
 class Catalogue(Protocol):

@@ -8,6 +8,7 @@ import pytest
 ADAPTERS = Path(__file__).parents[2] / "shared/taskmill/adapters"
 SCRIPTS = sorted((ADAPTERS / "redis/lua").glob("*.lua"))
 STATEMENTS = sorted((ADAPTERS / "postgres/sql").glob("*.sql"))
+OWN_WORD = 'if redis.call("GET", KEYS[1]) ~= ARGV[2] .. "|" .. ARGV[1]'
 OPERAND = re.compile(r"(?:KEYS|ARGV)\[\d+\]")
 
 
@@ -42,7 +43,9 @@ def test_a_script_reads_its_clock_once_and_no_other(script):
 @pytest.mark.parametrize("script", SCRIPTS, ids=by_name)
 def test_a_script_on_a_shard_asks_first_whether_it_forgot(script):
     body = script.read_text().partition("]]\n")[2]
-    if "marker" in script.read_text():
+    if "the shard's rebuild" in script.read_text():
+        assert body.startswith(('if redis.call("GET", KEYS[1]) == ARGV[1] then\n', OWN_WORD))
+    elif "marker" in script.read_text():
         assert body.startswith('if redis.call("GET", KEYS[1]) ~= ARGV[1] then\n')
 
 

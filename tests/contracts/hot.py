@@ -8,10 +8,12 @@ from taskmill.adapters.memory.admission import MemoryAdmission, MemoryDueSet
 from taskmill.adapters.memory.control import MemoryControl
 from taskmill.adapters.memory.hot import MemoryHot, MemoryRecords
 from taskmill.adapters.memory.leases import MemoryLeases
+from taskmill.adapters.memory.rebuild import MemoryColdShards
 from taskmill.adapters.redis.admission import RedisAdmission, RedisDueSet
 from taskmill.adapters.redis.control import RedisControl
 from taskmill.adapters.redis.keys import ShardKeys
 from taskmill.adapters.redis.leases import RedisLeases
+from taskmill.adapters.redis.rebuild import RedisColdShards
 from taskmill.adapters.redis.records import RedisRecords
 from taskmill.adapters.redis.session import Session
 from taskmill.adapters.redis.shards import open_shards
@@ -79,6 +81,9 @@ class InMemory:
     def records(self):
         return MemoryRecords(self.store)
 
+    def cold_shards(self, **spans):
+        return MemoryColdShards(self.store, **spans)
+
     def forget(self):
         self.store.forget()
 
@@ -111,6 +116,9 @@ class InValkey:
 
     def records(self):
         return RedisRecords(self.session, shards=SHARDS)
+
+    def cold_shards(self, **spans):
+        return RedisColdShards(self.session, shards=SHARDS, **spans)
 
     def forget(self):
         self.session.command("FLUSHALL")

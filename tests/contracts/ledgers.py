@@ -9,6 +9,7 @@ from taskmill.adapters.memory.ledger import MemoryLedger
 from taskmill.adapters.postgres.connection import Database
 from taskmill.adapters.postgres.ledger import PostgresLedger
 from taskmill.adapters.postgres.rows import PostgresRows
+from taskmill.adapters.postgres.whole import PostgresWholeRows
 from taskmill.domain.projection import LedgerBatch, Story
 
 _MOMENT = "round(extract(EPOCH FROM {0}) * 1000)::bigint AS {0}_ms"
@@ -85,6 +86,9 @@ class MemoryTables:
     def rows(self):
         return self.ledger
 
+    def whole(self):
+        return self.ledger
+
     def table(self):
         return [flat_row(row) for _, row in sorted(self.ledger.rows.items())]
 
@@ -109,6 +113,9 @@ class PostgresTables:
         self._database = Database(dsn)
         self.ledger = PostgresLedger(self._database)
         self.rows = PostgresRows(self._database)
+
+    def whole(self):
+        return PostgresWholeRows(self._database)
 
     def table(self):
         return self._database.fetch(_ROWS, {})

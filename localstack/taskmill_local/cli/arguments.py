@@ -61,15 +61,6 @@ examples:
   taskmill cost --tasks-per-month 500e6 --per-submit 100 --per-run 100 --task-milliseconds 5
 """
 
-_OPEN: Final = """\
-A new Redis is closed until somebody opens its shards; so is one that was restarted or replaced,
-because it may have forgotten tasks. Open it again only when you know that it did not.
-
-examples:
-  TASKMILL_REDIS_URL=rediss://user@host:6379/0 TASKMILL_REDIS_CACHE=taskmill-dev \\
-  TASKMILL_SHARDS=64 taskmill open-shards
-"""
-
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
@@ -96,7 +87,6 @@ def parser() -> argparse.ArgumentParser:
         _types,
         _logs,
         _migrate,
-        _open_shards,
         _bench,
         _cost,
     ):
@@ -172,13 +162,6 @@ def _logs(words: "_Words") -> None:
 def _migrate(words: "_Words") -> None:
     one = _command(words, "migrate", "bring a ledger's schema up to date")
     one.add_argument("--dsn", required=True, help="the database, as the role that owns it")
-
-
-def _open_shards(words: "_Words") -> None:
-    one = _command(words, "open-shards", "say that a Redis of your own lost nothing", _OPEN)
-    one.add_argument(
-        "--again", action="store_true", help="open shards that were open under another run"
-    )
 
 
 def _bench(words: "_Words") -> None:

@@ -99,12 +99,6 @@ def _migrate(asked: argparse.Namespace) -> Exit:
     return Exit.DONE
 
 
-def _open_shards(asked: argparse.Namespace) -> Exit:
-    from taskmill_local.cli.shards import open_own_shards
-
-    return open_own_shards(os.environ, again=asked.again)
-
-
 def _bench(asked: argparse.Namespace) -> Exit:
     from bench.run import Options, main
 
@@ -136,6 +130,5 @@ _COMMANDS: Final[Mapping[str, Command]] = {
     "logs": _logs,
     "migrate": _migrate,
     "cost": _cost,
-    "open-shards": _open_shards,
     "bench": _bench,
 }

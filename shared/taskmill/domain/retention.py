@@ -14,6 +14,16 @@ HOLD = timedelta(seconds=5)
 ADOPTION_AGE = timedelta(hours=1)
 """A missing record is made anew for a generation that is younger than this."""
 
+REBUILD_WORD = timedelta(seconds=20)
+"""A rebuilder that said nothing for this long is followed by another; a statement may take half."""
+
+LATE = timedelta(minutes=1)
+"""A submission that reaches the ledger at this age is noted as unfinished at once."""
+
+WINDOW_BEHIND = timedelta(minutes=3)
+"""The window over unfinished tasks follows at this distance: behind every late one, and behind
+nearly all that ends."""
+
 _MILLISECOND = timedelta(milliseconds=1)
 
 

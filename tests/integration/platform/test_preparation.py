@@ -34,47 +34,27 @@ async def a_valkey():
         shutil.rmtree(home)
 
 
-def markers_after(url, *, is_ours, before=None):
+def markers_after(url, *, is_ours):
     session = Session(url)
-    reports = []
-    for key in MARKERS if before else ():
-        session.command("SET", key, before)
-    preparation.open_or_leave(url, lambda *told: reports.append(told), is_ours=is_ours)
+    preparation.open_or_leave(url, is_ours=is_ours)
     found = {session.command("GET", key) for key in MARKERS}
     run_id = session.run_id().encode()
     session.close()
-    return {"open" if marker == run_id else marker for marker in found}, reports
+    return {"open" if marker == run_id else marker for marker in found}
 
 
-@pytest.mark.parametrize(
-    ("is_ours", "before", "after", "complaints"),
-    [
-        (True, None, {"open"}, 0),
-        (True, b"an earlier run", {"open"}, 0),
-        (False, None, {"open"}, 0),
-        (False, b"an earlier run", {b"an earlier run"}, 1),
-    ],
-)
-def test_shards_are_opened_unless_a_foreign_server_may_have_forgotten(
-    is_ours, before, after, complaints
-):
+@pytest.mark.parametrize(("is_ours", "markers"), [(True, {"open"}), (False, {None})])
+def test_only_the_shards_of_our_own_server_are_opened_without_a_rebuild(is_ours, markers):
     async def scenario():
         async with a_valkey() as url:
-            return await asyncio.to_thread(markers_after, url, is_ours=is_ours, before=before)
+            return await asyncio.to_thread(markers_after, url, is_ours=is_ours)
 
-    found, reports = asyncio.run(scenario())
-
-    assert (found, len(reports)) == (after, complaints)
+    assert asyncio.run(scenario()) == markers
 
 
-def test_a_foreign_server_that_did_not_restart_needs_no_word():
-    async def scenario():
-        async with a_valkey() as url:
-            first = await asyncio.to_thread(markers_after, url, is_ours=False)
-            second = await asyncio.to_thread(markers_after, url, is_ours=False)
-            return first, second
-
-    assert asyncio.run(scenario()) == (({"open"}, []), ({"open"}, []))
+def test_a_redis_that_does_not_answer_is_a_sentence():
+    with pytest.raises(StoreFailed, match=r"Redis does not answer.*TASKMILL_REDIS_URL"):
+        preparation.open_or_leave("redis://127.0.0.1:1/0", is_ours=False)
 
 
 def test_a_database_that_is_not_there_is_a_sentence():

@@ -31,13 +31,21 @@ from taskmill.adapters.memory.leases import MemoryLeases
 from taskmill.adapters.memory.ledger import MemoryLedger
 from taskmill.adapters.memory.log import MemoryLog
 from taskmill.adapters.memory.outbox import MemoryOutbox
-from taskmill.bootstrap import GatewayServices, SchedulerServices, WorkerServices
+from taskmill.adapters.memory.rebuild import MemoryColdShards
+from taskmill.bootstrap import (
+    GatewayServices,
+    RebuildingServices,
+    SchedulerServices,
+    WorkerServices,
+)
 from taskmill.domain import topics
 from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.lease import LEASE
 from taskmill.domain.log import LogRecord
 from taskmill.domain.records import Reading
 from taskmill.domain.task import Millis, TaskId
 from taskmill.ports import Crew
+from taskmill.usecases.rebuild import Sources
 from taskmill.usecases.record import record
 
 NOW = 1_794_000_000_000
@@ -143,6 +151,7 @@ class Stage:
             "counters": lambda: self.counters,
             "worker": self._worker,
             "errands": InlineErrands,
+            "rebuilding": self._rebuilding,
             "scheduler": self._scheduler,
         }
         for name, service in bound.items():
@@ -157,6 +166,13 @@ class Stage:
             log_ends=self.log,
             catalogue=AssembledCatalogue(),
             waiters=self.places,
+        )
+
+    def _rebuilding(self) -> RebuildingServices:
+        return RebuildingServices(
+            shards=MemoryColdShards(self.hot),
+            sources=Sources(ledger=self.ledger, log_ends=self.log, outbox=MemoryOutbox()),
+            grace=LEASE,
         )
 
     def _worker(self) -> WorkerServices:

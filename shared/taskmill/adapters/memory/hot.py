@@ -58,6 +58,8 @@ class MemoryHot:
         self.records: dict[TaskId, Record] = {}
         self.due: dict[OwedKey, tuple[int, Owed]] = {}
         self.lifetimes: dict[TaskId, int] = {}
+        self.rebuild: tuple[str, int] | None = None
+        """The word of the one who rebuilds it, and until when it stays."""
 
     def open(self) -> None:
         """Say that nothing is missing."""
@@ -73,6 +75,7 @@ class MemoryHot:
     def restart(self) -> None:
         """Keep everything, but as another server, which nobody has vouched for yet."""
         self.is_open = False
+        self.rebuild = None
 
     def record(self, task_id: TaskId) -> Record | None:
         record = self.records.get(task_id)

@@ -1,6 +1,6 @@
 """The ledger in memory: the fold of all facts, and its readers."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -91,6 +91,15 @@ class MemoryLedger:
     def applied(self) -> Mapping[tuple[str, int], int]:
         self._ask()
         return {place: run.next for place, run in self._applied.items()}
+
+    def restorable(self, *, finished: bool) -> Iterator[Sequence[Row]]:
+        """Give what the hot state is made of; what would have ended there may be among it."""
+        self._ask()
+        yield [row for row in self.rows.values() if row.body and row.status.is_final == finished]
+
+    def of(self, ids: Sequence[TaskId]) -> Sequence[Row]:
+        self._ask()
+        return [row for row in map(self.rows.get, ids) if row and row.body]
 
     def _ask(self) -> None:
         if self.is_away:

@@ -1,5 +1,7 @@
 """The ledger, as the recorder writes it: one transaction for a batch, safe to repeat."""
 
+import time
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -10,12 +12,15 @@ from taskmill.adapters.postgres import queries
 from taskmill.adapters.postgres.connection import Database
 from taskmill.domain.errors import LedgerRefused
 from taskmill.domain.projection import LedgerBatch, Row
+from taskmill.domain.retention import LATE, in_ms
+from taskmill.domain.task import TaskId
 
 
 class PostgresLedger:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._upsert = queries.load("upsert_tasks")
+        self._set_apart = queries.load("set_apart")
         self._append = queries.load("append_facts")
         self._quarantine = queries.load("quarantine_record")
         self._apply = queries.load("apply_position")
@@ -35,12 +40,20 @@ class PostgresLedger:
         if batch.rows:
             rows = sorted(batch.rows, key=attrgetter("id"))  # one order for all: no deadlock
             connection.execute(self._upsert, {"rows": _text([_flat(row) for row in rows])})
+            if late := _late(rows):
+                connection.execute(self._set_apart, {"ids": late})
         if batch.history:
             connection.execute(self._append, {"history": _text(batch.history)})
         for record in batch.quarantined:
             connection.execute(self._quarantine, msgspec.structs.asdict(record))
         for run in batch.applied:
             connection.execute(self._apply, msgspec.structs.asdict(run))
+
+
+def _late(rows: Sequence[Row]) -> list[TaskId]:
+    """Name those whose age the window over unfinished tasks may have passed already."""
+    latest = time.time() * 1000 - in_ms(LATE)
+    return [row.id for row in rows if row.body and row.body.created_at_ms < latest]
 
 
 def _flat(row: Row) -> dict[str, Any]:

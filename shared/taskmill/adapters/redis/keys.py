@@ -6,6 +6,8 @@ from taskmill.domain.naming import shard_of
 from taskmill.domain.task import TaskId
 
 WAITING_PLACES = "tm:{gateway}:waiting"
+EVERY_RECORD = "tm:*:task:*"
+"""A pattern; it also finds records of another number of shards."""
 
 
 class ShardKeys:
@@ -16,6 +18,7 @@ class ShardKeys:
         self.marker = f"{self.tag}:alive"
         self.due = f"{self.tag}:due"
         self.owed = f"{self.tag}:owed"
+        self.rebuild = f"{self.tag}:rebuild"
         self.lifetimes = f"{self.tag}:lifetimes"
 
     def record(self, task_id: TaskId) -> str:

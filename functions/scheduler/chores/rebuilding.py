@@ -1,0 +1,22 @@
+"""Rebuilds the shards that forgot, or may have, from the ledger."""
+
+from datetime import timedelta
+
+from functions.scheduler.chore import Chore
+from taskmill import bootstrap
+from taskmill.usecases.rebuild import rebuild
+
+
+def _rebuild() -> int:
+    bound = bootstrap.rebuilding()
+    return rebuild(
+        bound.shards,
+        bound.sources,
+        word=bootstrap.entropy().hex(),
+        grace=bound.grace,
+        clock=bootstrap.clock,
+        pause=bootstrap.pause,
+    )
+
+
+CHORE = Chore(name="rebuild", every=timedelta(seconds=1), do=_rebuild, is_slow=True)

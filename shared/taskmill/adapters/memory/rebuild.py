@@ -1,0 +1,110 @@
+"""Shards that forgot, in memory: one shard, number 0."""
+
+from collections.abc import Collection, Iterator, Sequence
+from datetime import timedelta
+
+from taskmill.adapters.memory.hot import Holding, MemoryHot, Record, record_of
+from taskmill.domain.lease import LEASE
+from taskmill.domain.restoration import HotView, Restoration
+from taskmill.domain.retention import KEY_WINDOW, REBUILD_WORD, UNKEYED_RECORD, in_ms
+from taskmill.domain.task import Status, TaskId
+
+_SHARDS = frozenset({0})
+
+
+class MemoryColdShards:
+    def __init__(
+        self,
+        hot: MemoryHot,
+        *,
+        lease: timedelta = LEASE,
+        window: timedelta = KEY_WINDOW,
+        word_stays: timedelta = REBUILD_WORD,
+    ) -> None:
+        self._hot = hot
+        self._lease = in_ms(lease)
+        self._window = in_ms(window)
+        self._word_stays = in_ms(word_stays)
+
+    def shard_of(self, _task_id: TaskId) -> int:
+        return 0
+
+    def are_some(self) -> bool:
+        return not self._hot.is_open
+
+    def begin(self, word: str) -> frozenset[int]:
+        if self._hot.is_open or self._word():
+            return frozenset()
+        self._hot.rebuild = (word, self._hot.clock() + self._word_stays)
+        return _SHARDS
+
+    def keep(self, word: str, shards: Collection[int]) -> frozenset[int]:
+        if self._word() != word:
+            return frozenset()
+        self._hot.rebuild = (word, self._hot.clock() + self._word_stays)
+        return _SHARDS & set(shards)
+
+    def held(self, _shards: Collection[int]) -> Iterator[Sequence[TaskId]]:
+        yield list(self._hot.records)
+
+    def restore(self, word: str, tasks: Sequence[HotView]) -> Sequence[Restoration]:
+        return [self._restore(word, task) for task in tasks]
+
+    def open(self, word: str, shards: Collection[int]) -> frozenset[int]:
+        if self._word() != word:
+            return frozenset()
+        self._hot.open()
+        self._hot.rebuild = None
+        return _SHARDS & set(shards)
+
+    def _word(self) -> str | None:
+        if self._hot.rebuild is None or self._hot.rebuild[1] <= self._hot.clock():
+            return None
+        return self._hot.rebuild[0]
+
+    def _restore(self, word: str, view: HotView) -> Restoration:
+        if self._word() != word or self._hot.is_open:
+            return Restoration.START_AGAIN
+        row, known = view.row, self._hot.record(view.envelope.id)
+        is_further = known is None or _is_further(view, known)
+        record = self._written(view) if known is None or is_further else known
+        if known is not None:
+            record.token = max(known.token, row.largest_token)
+            if known.generation == row.generation:
+                record.losses = max(known.losses, row.losses)
+        if not record.status.is_final:
+            self._wait_in_line(view, record)
+        return Restoration.RESTORED if is_further else Restoration.KEPT
+
+    def _written(self, view: HotView) -> Record:
+        row, task = view.row, view.envelope
+        self._hot.remove(task.id)
+        self._hot.records[task.id] = record = record_of(task)
+        record.status, record.token, record.losses = row.status, row.largest_token, row.losses
+        record.attempt, record.started_at_ms = row.attempt, row.started_at_ms
+        record.waiting, record.ending = view.waiting, view.ending
+        record.result = None if row.result is None else bytes(row.result)
+        now = self._hot.clock()
+        if record.status.is_final and record.is_keyed:
+            self._hot.lifetimes[task.id] = max(now, record.submitted + self._window)
+        elif record.status.is_final:
+            record.ends_at_ms = now + in_ms(UNKEYED_RECORD)
+        return record
+
+    def _wait_in_line(self, view: HotView, record: Record) -> None:
+        until = self._hot.clock() + self._lease
+        limit = record.holding.limit_ms if record.holding else None
+        record.holding = Holding(until_ms=until, limit_ms=limit, source="", process="")
+        task = view.envelope
+        if record.generation == task.generation and view.row.cancel_requested:
+            record.cancel_requested = True
+        is_same_turn = (record.generation, record.turn) == (task.generation, task.turn)
+        if is_same_turn and record.status is Status.RETRYING and view.waiting is not None:
+            self._hot.due.setdefault(view.name, (view.waiting.due_at_ms, view.owed))
+
+
+def _is_further(view: HotView, known: Record) -> bool:
+    told, has = view.envelope, known
+    if told.generation != has.generation:
+        return told.generation > has.generation
+    return view.row.status.is_final or (not has.status.is_final and told.turn > has.turn)

@@ -1,0 +1,80 @@
+"""The ledger's rows as they were told, for those who make the hot state anew."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from taskmill.adapters.postgres import queries
+from taskmill.adapters.postgres.connection import Database
+from taskmill.domain.backoff import DEFAULT_RETRY, RetryPolicy
+from taskmill.domain.projection import Body, Row
+from taskmill.domain.retention import KEY_WINDOW, UNKEYED_RECORD
+from taskmill.domain.task import TaskId
+
+_ROWS_AT_A_TIME = 500
+
+
+class PostgresWholeRows:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        window: timedelta = KEY_WINDOW,
+        record_stays: timedelta = UNKEYED_RECORD,
+    ) -> None:
+        self._database = database
+        self._spans = {
+            "window_seconds": window.total_seconds(),
+            "record_seconds": record_stays.total_seconds(),
+        }
+        self._young = queries.load("list_young_tasks")
+        self._old = queries.load("list_old_tasks")
+        self._find = queries.load("find_whole_tasks")
+        self._applied = queries.load("read_applied")
+
+    def restorable(self, *, finished: bool) -> Iterator[Sequence[Row]]:
+        """Read what the hot state is made of, some of it twice, a few hundred rows at a time."""
+        for statement in (self._old, self._young):
+            with (
+                self._database.transaction() as connection,
+                connection.cursor(name="restorable") as cursor,
+            ):
+                cursor.execute(statement, self._spans | {"finished": finished})
+                while rows := cursor.fetchmany(_ROWS_AT_A_TIME):
+                    yield [whole_row(row) for row in rows]
+
+    def of(self, ids: Sequence[TaskId]) -> Sequence[Row]:
+        return [whole_row(row) for row in self._database.fetch(self._find, {"ids": list(ids)})]
+
+    def applied(self) -> Mapping[tuple[str, int], int]:
+        rows = self._database.fetch(self._applied, {})
+        return {(row["topic"], row["partition"]): row["position"] for row in rows}
+
+
+def whole_row(columns: Mapping[str, Any]) -> Row:
+    told = {name: value for name, value in columns.items() if name not in _BODY}
+    result = told.pop("result")
+    return msgspec.structs.replace(
+        msgspec.convert(told, Row),
+        result=None if result is None else Raw(result.encode()),
+        body=_body(columns),
+    )
+
+
+def _body(columns: Mapping[str, Any]) -> Body:
+    told = {name: columns[name] for name in _BODY}
+    retry = told["retry"]
+    return Body(
+        **told
+        | {
+            "payload": Raw(told["payload"].encode()),
+            "metadata": msgspec.json.decode(told["metadata"]),
+            "retry": msgspec.json.decode(retry, type=RetryPolicy) if retry else DEFAULT_RETRY,
+        }
+    )
+
+
+_BODY = frozenset(Body.__struct_fields__)

@@ -1,0 +1,144 @@
+"""Shards that forgot, in Redis: how they are filled and opened again."""
+
+from collections.abc import Collection, Iterator, Sequence
+from datetime import timedelta
+
+from taskmill.adapters.redis import scripts
+from taskmill.adapters.redis.keys import EVERY_RECORD, ShardKeys, shard_keys
+from taskmill.adapters.redis.session import Call, Session, Word
+from taskmill.domain import wire
+from taskmill.domain.lease import LEASE
+from taskmill.domain.naming import shard_of
+from taskmill.domain.restoration import HotView, Restoration
+from taskmill.domain.retention import KEY_WINDOW, REBUILD_WORD, UNKEYED_RECORD, in_ms
+from taskmill.domain.task import TaskId, about
+
+_IDS_AT_A_TIME = 1000
+
+
+class RedisColdShards:
+    def __init__(
+        self,
+        session: Session,
+        *,
+        shards: int,
+        lease: timedelta = LEASE,
+        window: timedelta = KEY_WINDOW,
+        word_stays: timedelta = REBUILD_WORD,
+    ) -> None:
+        self._session = session
+        self._shards = shards
+        self._lease = in_ms(lease)
+        self._window = in_ms(window)
+        self._word_stays = in_ms(word_stays)
+        self._ask = scripts.load("ask_shard")
+        self._begin = scripts.load("begin_rebuild")
+        self._keep = scripts.load("keep_rebuild")
+        self._restore = scripts.load("restore_record")
+        self._open = scripts.load("open_shard")
+
+    def shard_of(self, task_id: TaskId) -> int:
+        return shard_of(task_id, self._shards)
+
+    def are_some(self) -> bool:
+        """Say whether any shard is cold."""
+        every = [ShardKeys(shard, self._shards) for shard in range(self._shards)]
+        return b"COLD" in self._session.call(self._ask, [([one.marker], []) for one in every])
+
+    def begin(self, word: str) -> frozenset[int]:
+        every = [ShardKeys(shard, self._shards) for shard in range(self._shards)]
+        calls: list[Call] = [([one.marker, one.rebuild], [word, self._word_stays]) for one in every]
+        answers = self._session.call(self._begin, calls)
+        return frozenset(shard for shard, said in enumerate(answers) if said == b"BEGUN")
+
+    def keep(self, word: str, shards: Collection[int]) -> frozenset[int]:
+        asked = sorted(shards)
+        keys = [ShardKeys(shard, self._shards) for shard in asked]
+        calls: list[Call] = [([one.rebuild], [word, self._word_stays]) for one in keys]
+        answers = self._session.call(self._keep, calls)
+        return _those(asked, answers, b"KEPT")
+
+    def held(self, shards: Collection[int]) -> Iterator[Sequence[TaskId]]:
+        """Name what the server still has, with some names twice."""
+        prefixes = {ShardKeys(shard, self._shards).record(TaskId("")).encode() for shard in shards}
+        cursor = b"0"
+        while True:
+            cursor, found = self._session.command(
+                "SCAN", cursor, "MATCH", EVERY_RECORD, "COUNT", _IDS_AT_A_TIME
+            )
+            ids = [_id_in(key) for key in found if _prefix_of(key) in prefixes]
+            if ids:
+                yield ids
+            if cursor == b"0":
+                return
+
+    def restore(self, word: str, tasks: Sequence[HotView]) -> Sequence[Restoration]:
+        answers = self._session.call(self._restore, [self._call(word, one) for one in tasks])
+        return [_RESTORATIONS[answer] for answer in answers]
+
+    def open(self, word: str, shards: Collection[int]) -> frozenset[int]:
+        asked = sorted(shards)
+        keys = [ShardKeys(shard, self._shards) for shard in asked]
+        calls: list[Call] = [([one.rebuild, one.marker], [word]) for one in keys]
+        return _those(asked, self._session.call(self._open, calls), b"OPEN")
+
+    def _call(self, word: str, view: HotView) -> Call:
+        row, task = view.row, view.envelope
+        keys = shard_keys(task.id, self._shards)
+        record = keys.record(task.id)
+        return [keys.rebuild, keys.marker, record, keys.due, keys.owed, keys.lifetimes], [
+            word,
+            task.id,
+            task.generation,
+            task.turn,
+            row.status,
+            row.largest_token,
+            row.losses,
+            "1" if row.cancel_requested else "",
+            "" if view.waiting is None else view.waiting.due_at_ms,
+            "" if view.waiting is None else wire.encode(view.owed),
+            self._lease,
+            self._window,
+            in_ms(UNKEYED_RECORD),
+            *fields_of(view),
+        ]
+
+
+def fields_of(view: HotView) -> list[Word]:
+    """Return the fields of the record, each followed by its value."""
+    row, task = view.row, view.envelope
+    fields: list[Word] = [
+        *("submitted", task.submitted or task.generation),
+        *("submission", task.submission),
+        *("fingerprint", task.fingerprint),
+        *("keyed", "1" if task.idempotency_key else ""),
+        *("about", wire.encode(about(task))),
+        *("attempt", row.attempt),
+    ]
+    if row.started_at_ms is not None:
+        fields += ["started_at", row.started_at_ms]
+    if view.waiting is not None:
+        fields += ["waiting", wire.encode(view.waiting)]
+    if view.ending is not None:
+        result = b"" if row.result is None else bytes(row.result)
+        fields += ["ending", wire.encode(view.ending), "result", result]
+    return fields
+
+
+_RESTORATIONS = {
+    b"RESTORED": Restoration.RESTORED,
+    b"KEPT": Restoration.KEPT,
+    b"START AGAIN": Restoration.START_AGAIN,
+}
+
+
+def _those(asked: Sequence[int], answers: Sequence[bytes], word: bytes) -> frozenset[int]:
+    return frozenset(shard for shard, said in zip(asked, answers, strict=True) if said == word)
+
+
+def _prefix_of(key: bytes) -> bytes:
+    return key[: key.rfind(b":") + 1]
+
+
+def _id_in(key: bytes) -> TaskId:
+    return TaskId(key[key.rfind(b":") + 1 :].decode())

@@ -1,0 +1,92 @@
+"""What a row of the ledger says about the hot state of its task."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from taskmill.domain.admission import Owed, OwedKey, OwedKind
+from taskmill.domain.lease import Ending, Waiting
+from taskmill.domain.projection import Body, Row
+from taskmill.domain.task import Envelope, Status
+
+
+class Restoration(StrEnum):
+    RESTORED = "restored"
+    KEPT = "kept"
+    """The server had more than the ledger."""
+    START_AGAIN = "start again"
+    """The server was emptied or replaced meanwhile, or another one opened the shard."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HotView:
+    """The record that a row stands for, and what its next turn is owed."""
+
+    row: Row
+    envelope: Envelope
+    """The task in line, in the turn that the record is in."""
+    waiting: Waiting | None
+    ending: Ending | None
+
+    @property
+    def name(self) -> OwedKey:
+        task = self.envelope
+        return OwedKey(id=task.id, generation=task.generation, turn=task.turn, kind=OwedKind.TURN)
+
+    @property
+    def owed(self) -> Owed:
+        """What the next turn is owed; the facts before it stand in the log: the ledger has them."""
+        return Owed(task=self.envelope)
+
+
+def hot_view(row: Row, body: Body) -> HotView:
+    return HotView(
+        row=row,
+        envelope=envelope_of(row, body),
+        waiting=_waiting(row),
+        ending=_ending(row),
+    )
+
+
+def envelope_of(row: Row, body: Body) -> Envelope:
+    """Return the task in line, as it was or will be published for the turn that it is in."""
+    is_retrying = row.status is Status.RETRYING
+    return Envelope(
+        generation=row.generation,
+        id=row.id,
+        turn=row.turn + is_retrying,
+        attempt=(row.next_attempt or row.attempt) if is_retrying else row.attempt,
+        submission=body.submission,
+        submitted=body.submitted,
+        type=row.type,
+        tenant=row.tenant,
+        payload=body.payload,
+        fingerprint=body.fingerprint,
+        idempotency_key=body.idempotency_key,
+        created_at_ms=body.created_at_ms,
+        max_attempts=body.max_attempts,
+        timeout_seconds=body.timeout_seconds,
+        metadata=body.metadata,
+        retry=body.retry,
+    )
+
+
+def _waiting(row: Row) -> Waiting | None:
+    if row.status is not Status.RETRYING or row.due_at_ms is None:
+        return None
+    return Waiting(
+        due_at_ms=row.due_at_ms,
+        reason=row.reason or "",
+        error_class=row.error_class,
+        error_message=row.error_message,
+    )
+
+
+def _ending(row: Row) -> Ending | None:
+    if row.finished_at_ms is None:
+        return None
+    return Ending(
+        finished_at_ms=row.finished_at_ms,
+        reason=row.reason,
+        error_class=row.error_class,
+        error_message=row.error_message,
+    )

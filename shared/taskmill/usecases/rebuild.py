@@ -1,0 +1,123 @@
+"""Fills shards that forgot, or may have, from the ledger, and opens them."""
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from taskmill.domain import wire
+from taskmill.domain.errors import Undecodable
+from taskmill.domain.outbox import Unsent
+from taskmill.domain.projection import Row, row_of
+from taskmill.domain.restoration import Restoration, hot_view
+from taskmill.domain.retention import in_ms
+from taskmill.domain.task import Envelope
+from taskmill.ports import Clock, ColdShards, LogEnds, Outbox, Pause, WholeRows
+
+_log = logging.getLogger("taskmill.rebuild")
+_STEP = timedelta(milliseconds=250)
+_ROWS_AT_A_TIME = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """What a rebuild reads."""
+
+    ledger: WholeRows
+    log_ends: LogEnds
+    outbox: Outbox
+
+
+def rebuild(  # noqa: PLR0913 - the ports of a rebuild, each named
+    shards: ColdShards,
+    sources: Sources,
+    *,
+    word: str,
+    grace: timedelta,
+    clock: Clock,
+    pause: Pause,
+) -> int:
+    """Rebuild the shards that are cold and in nobody's hands; return how many records were made.
+
+    Living processes publish within the *grace* what Redis decided before it forgot; only then the
+    end of the log is noted that the ledger must have reached. Whenever the *word* is gone from a
+    shard, it was emptied once more, and another rebuild begins with it.
+    """
+    if not shards.are_some():
+        return 0
+    sources.log_ends.ends()  # stores that are away leave no word behind
+    sources.ledger.applied()
+    work = _Rebuild(shards=shards, word=word, clock=clock, pause=pause, under=shards.begin(word))
+    if not work.under:
+        return 0
+    began = clock()
+    _log.warning("shards are cold", extra={"shards": len(work.under)})
+    work.wait(grace)
+    for envelopes in _unsent(sources.outbox):
+        work.restore([row for one in envelopes if (row := row_of(one)) is not None])
+    work.wait_for(sources.ledger, sources.log_ends.ends())
+    for ids in shards.held(work.under):
+        work.restore(sources.ledger.of(ids))
+    for is_finished in (True, False):  # last those whose leases must not lapse meanwhile
+        for rows in sources.ledger.restorable(finished=is_finished):
+            work.restore(rows)
+    opened = shards.open(word, work.under)
+    counted = {str(kind): number for kind, number in work.counted.items()}
+    fields = {"shards": len(opened), "milliseconds": clock() - began} | counted
+    _log.warning("shards are open", extra=fields)
+    return work.counted[Restoration.RESTORED]
+
+
+def _unsent(outbox: Outbox) -> Iterator[Sequence[Envelope]]:
+    """Read the tasks that are not in the log yet; before its end is noted, lest one slip by."""
+    last = 0
+    while rows := outbox.unsent(after=last, most=_ROWS_AT_A_TIME):
+        last = rows[-1].number
+        yield [task for row in rows if (task := _opened(row)) is not None]
+
+
+def _opened(row: Unsent) -> Envelope | None:
+    try:
+        return wire.open_envelope(row.envelope)
+    except Undecodable as error:
+        _log.error("unreadable in the outbox", extra={"row": row.number, "why": str(error)})
+        return None
+
+
+@dataclass(slots=True, kw_only=True)
+class _Rebuild:
+    shards: ColdShards
+    word: str
+    clock: Clock
+    pause: Pause
+    under: frozenset[int]
+    """The shards that are still under the word."""
+    counted: Counter[Restoration] = field(default_factory=Counter)
+
+    def wait(self, span: timedelta) -> None:
+        until = self.clock() + in_ms(span)
+        while self.under and self.clock() < until:
+            self.pause(_STEP)
+            self._keep()
+
+    def wait_for(self, ledger: WholeRows, ends: Mapping[tuple[str, int], int]) -> None:
+        """Wait until the ledger has seen the log up to its *ends*."""
+        while self.under:
+            applied = ledger.applied()
+            if all(applied.get(place, 0) >= end for place, end in ends.items()):
+                return
+            self.pause(_STEP)
+            self._keep()
+
+    def restore(self, rows: Iterable[Row]) -> None:
+        views = [
+            hot_view(row, row.body)
+            for row in rows
+            if row.body and row.generation and self.shards.shard_of(row.id) in self.under
+        ]  # without a generation it was never admitted: the dispatcher does that
+        self.counted.update(self.shards.restore(self.word, views))
+        self._keep()
+
+    def _keep(self) -> None:
+        self.under = self.shards.keep(self.word, self.under)

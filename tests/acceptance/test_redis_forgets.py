@@ -1,0 +1,54 @@
+"""Redis may forget everything at any time: no task is lost, no success runs twice, keys hold."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from uuid import uuid4
+
+import pytest
+from redis import Redis
+
+from tests.acceptance.ledger import ends, statuses
+from tests.acceptance.system import System
+from tests.waiting import eventually
+
+TASKS = 600
+PATIENCE = 120
+
+
+@pytest.fixture
+def system(folder):
+    system = System(folder)
+    try:
+        yield system.start()
+    finally:
+        system.stop()
+
+
+def submit(client, run, number):
+    """Submit every third task under a key; return its id."""
+    named = {"idempotency_key": f"{run}-{number}"} if number % 3 == 0 else {}
+    return client.submit({"say": number}, **named)["id"]
+
+
+def test_an_emptied_redis_is_rebuilt_from_the_ledger(system):
+    client, run = system.client, uuid4()
+    redis = Redis.from_url(client.platform()["stores"]["Valkey"]["address"])
+    with ThreadPoolExecutor(8) as callers:
+        first = list(callers.map(lambda n: submit(client, run, n), range(TASKS // 2)))
+        redis.flushall()
+        emptied = time.monotonic()
+        more = callers.map(lambda n: submit(client, run, n), range(TASKS // 2, TASKS))
+        ids = [*first, *more]
+    eventually(
+        lambda: statuses(system, ids) == {"succeeded": TASKS},
+        within=PATIENCE,
+        reason="every task succeeded in the ledger",
+    )
+    span = time.monotonic() - emptied
+    print(f"\nemptied, rebuilt and done in {span:.1f} s")  # noqa: T201 - a figure to look at
+    (succeeded,) = (row for row in ends(system, ids) if row[0] == "succeeded")
+    assert succeeded == ("succeeded", TASKS, TASKS)
+    for number in range(0, TASKS, 30):
+        again = client.submit({"say": number}, idempotency_key=f"{run}-{number}")
+        assert (again["id"], again["replayed"]) == (ids[number], True)
+    redis.close()
