@@ -26,6 +26,12 @@ def refusal(event: APIGatewayProxyEventV2, keys: ApiKeys | None) -> Problem | No
     return _REFUSED if any(map(keys.know, told)) else None
 
 
+def caller(event: APIGatewayProxyEventV2, keys: ApiKeys | None) -> str:
+    """Return the name under which the caller's key is known."""
+    name = keys.name_of(_key_of(event)) if keys else None
+    return name or "anybody"
+
+
 def _key_of(event: APIGatewayProxyEventV2) -> str:
     scheme, _, key = event.headers.get("authorization", "").partition(" ")
     return key.strip() if scheme.lower() == "bearer" else event.headers.get("x-api-key", "")

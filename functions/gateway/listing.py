@@ -1,34 +1,25 @@
 """Reads what a list is asked for, and tells a page with a cursor that cannot be bent."""
 
-from base64 import b64decode, urlsafe_b64encode
-from bisect import bisect_right
+import re
 from collections.abc import Mapping
 from datetime import datetime
-from hashlib import sha256
-from itertools import accumulate
-from typing import Annotated, Any
+from typing import Any
 
-import msgspec
-from msgspec import Meta, Raw, Struct
+from msgspec import Raw
 
+from functions.gateway.cursors import Mark, cursor_behind, mark_of
+from functions.gateway.pages import Line, fitting
 from functions.gateway.presenter import moment, task_as_json
 from functions.gateway.problem import Problem, bad_request, unprocessable
-from taskmill.domain.listing import After, Page, TaskFilter
+from taskmill.domain.listing import After, DeadLetter, DeadPage, Page, TaskFilter
 from taskmill.domain.task import DEFAULT_TENANT, Millis, Status, TaskId, TaskType
 
 LARGEST_PAGE = 200
 USUAL_PAGE = 50
-PAGE_BYTES = 2_000_000
-"""The platform carries 6 MB, and its own escapes may make three bytes of one."""
 _KNOWN = {"type", "status", "created_after", "created_before", "limit", "cursor"}
+_OF_THE_DEAD = {"reason", "error_class", "dead_after", "dead_before"}
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _METADATA = "metadata."
-
-
-class _Cursor(Struct, array_like=True, frozen=True):
-    created_at_ms: Annotated[int, Meta(ge=0, le=253_402_300_799_999)]  # until the year 9999
-    id: Annotated[str, Meta(pattern="^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
-    filter: str
-    seal: str
 
 
 class _Wrong(Exception):
@@ -48,7 +39,10 @@ def read_filter(given: Mapping[str, str]) -> TaskFilter | Problem:
 
 def _filter(given: Mapping[str, str]) -> TaskFilter:
     for name in given:
-        if name not in _KNOWN and not name.startswith(_METADATA):
+        if name in _OF_THE_DEAD and given.get("status") != Status.DEAD:
+            detail = f"{name} goes with status=dead"
+            raise _Wrong(unprocessable("invalid_request", detail, name))
+        if name not in _KNOWN | _OF_THE_DEAD and not name.startswith(_METADATA):
             raise _Wrong(unprocessable("invalid_request", f"there is no parameter {name!r}", name))
         if "\x00" in name + given[name]:
             detail = f"the parameter {name!r} holds a NUL character: no task has one"
@@ -62,6 +56,10 @@ def _filter(given: Mapping[str, str]) -> TaskFilter:
         created_before_ms=_moment("created_before", given),
         after=_after(given),
         limit=_limit(given.get("limit")),
+        reason=given.get("reason"),
+        error_class=given.get("error_class"),
+        dead_after_ms=_moment("dead_after", given),
+        dead_before_ms=_moment("dead_before", given),
     )
 
 
@@ -100,56 +98,69 @@ def _moment(name: str, given: Mapping[str, str]) -> Millis | None:
 
 
 def _limit(text: str | None) -> int:
+    limit = read_limit(text)
+    if isinstance(limit, Problem):
+        raise _Wrong(limit)
+    return limit
+
+
+def read_limit(text: str | None) -> int | Problem:
     if text is None:
         return USUAL_PAGE
     if not (text.isascii() and text.isdecimal() and text.strip("0")):
         detail = f"limit is a whole number from 1 to {LARGEST_PAGE}"
-        raise _Wrong(unprocessable("invalid_request", detail, "limit"))
+        return unprocessable("invalid_request", detail, "limit")
     return min(int(text.lstrip("0")[:9]), LARGEST_PAGE)
 
 
 def page_as_json(page: Page, given: Mapping[str, str]) -> dict[str, Any]:
     """Return *page*, cut where it would not fit an answer: the cursor then leads to the rest."""
-    tasks = [Raw(msgspec.json.encode(task_as_json(task))) for task in page.tasks]
-    ends = list(accumulate(len(bytes(task)) for task in tasks))
-    fitting = max(bisect_right(ends, PAGE_BYTES), 1)
-    behind = page.next
-    if fitting < len(tasks):
-        last = page.tasks[fitting - 1]
-        behind = After(last.about.created_at_ms, last.id)
+    lines = [
+        Line(task_as_json(task), Mark(task.about.created_at_ms, task.id)) for task in page.tasks
+    ]
+    told, mark = fitting(lines, behind=_mark(page.next))
+    return _page(told, mark, page.as_of_ms, given)
+
+
+def dead_as_json(page: DeadPage, given: Mapping[str, str]) -> dict[str, Any]:
+    """Return the dead as tasks that also say when they failed."""
+    lines = [_dead_line(letter) for letter in page.letters]
+    told, mark = fitting(lines, behind=_mark(page.next))
+    return _page(told, mark, page.as_of_ms, given)
+
+
+def _dead_line(letter: DeadLetter) -> Line:
+    task = letter.task
+    shown = task_as_json(task)
+    failed = {
+        "first_failed_at": moment(letter.first_failed_at_ms),
+        "last_failed_at": shown["finished_at"],
+    }
+    died_at_ms = task.ending.finished_at_ms if task.ending else Millis(0)
+    return Line(shown | failed, Mark(died_at_ms, task.id))
+
+
+def _page(
+    told: list[Raw], mark: Mark | None, as_of_ms: Millis | None, given: Mapping[str, str]
+) -> dict[str, Any]:
     return {
-        "tasks": tasks[:fitting],
-        "next_cursor": cursor_behind(behind, given) if behind else None,
-        "as_of": moment(page.as_of_ms) if page.as_of_ms is not None else None,
+        "tasks": told,
+        "next_cursor": cursor_behind(mark, given) if mark else None,
+        "as_of": moment(as_of_ms) if as_of_ms is not None else None,
     }
 
 
-def cursor_behind(after: After, given: Mapping[str, str]) -> str:
-    """Return the word that asks for the page behind *after*, for the same filter."""
-    return _word(after.created_at_ms, after.id, _digest(given))
-
-
-def _word(created_at_ms: int, task_id: str, digest: str) -> str:
-    seal = sha256(f"cursor {created_at_ms} {task_id} {digest}".encode()).hexdigest()[:16]
-    cursor = _Cursor(created_at_ms, task_id, digest, seal)
-    return urlsafe_b64encode(msgspec.json.encode(cursor)).decode()
+def _mark(after: After | None) -> Mark | None:
+    return Mark(after.at_ms, after.id) if after else None
 
 
 def _after(given: Mapping[str, str]) -> After | None:
     text = given.get("cursor")
     if text is None:
         return None
-    try:
-        cursor = msgspec.json.decode(b64decode(text, b"-_", validate=True), type=_Cursor)
-    except (ValueError, RecursionError):
-        raise _Wrong(bad_request("the cursor is not one of ours: start without it")) from None
-    if text != _word(cursor.created_at_ms, cursor.id, cursor.filter):
-        raise _Wrong(bad_request("the cursor was changed: start without it"))
-    if cursor.filter != _digest(given):
-        raise _Wrong(bad_request("the cursor belongs to another filter: start without it"))
-    return After(Millis(cursor.created_at_ms), TaskId(cursor.id))
-
-
-def _digest(given: Mapping[str, str]) -> str:
-    asked = {name: value for name, value in given.items() if name not in {"cursor", "limit"}}
-    return sha256(msgspec.json.encode(asked, order="deterministic")).hexdigest()[:16]
+    mark = mark_of(text, given)
+    if isinstance(mark, Problem):
+        raise _Wrong(mark)
+    if not _ID.fullmatch(mark.name):
+        raise _Wrong(bad_request("the cursor is not one of ours: start without it"))
+    return After(mark.at_ms, TaskId(mark.name))

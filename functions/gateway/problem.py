@@ -56,5 +56,9 @@ def conflict(kind: str, detail: str) -> Problem:
     return Problem(HTTPStatus.CONFLICT, kind, detail)
 
 
+def missing(detail: str) -> Problem:
+    return Problem(HTTPStatus.NOT_FOUND, "not_found", detail)
+
+
 def not_found(task_id: str) -> Problem:
-    return Problem(HTTPStatus.NOT_FOUND, "not_found", f"there is no task {task_id}")
+    return missing(f"there is no task {task_id}")

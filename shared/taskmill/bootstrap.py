@@ -35,6 +35,7 @@ from taskmill.ports import (
     LedgerRows,
     LogEnds,
     Outbox,
+    Quarantine,
     Records,
     Waiters,
 )
@@ -193,6 +194,13 @@ def ledger_rows() -> LedgerRows:
     from taskmill.adapters.postgres.rows import PostgresRows
 
     return PostgresRows(_ledger_at_the_door())
+
+
+@cache
+def quarantine() -> Quarantine:
+    from taskmill.adapters.postgres.quarantine import PostgresQuarantine
+
+    return PostgresQuarantine(_ledger_at_the_door())
 
 
 @cache

@@ -27,10 +27,17 @@ from taskmill.domain.lease import (
     SettleAnswer,
     Settlement,
 )
-from taskmill.domain.listing import Page, TaskFilter
+from taskmill.domain.listing import DeadPage, History, Page, TaskFilter
 from taskmill.domain.outbox import Unsent
 from taskmill.domain.outcome import End
 from taskmill.domain.projection import LedgerBatch, Row
+from taskmill.domain.quarantine import (
+    AfterRecord,
+    Discard,
+    Place,
+    QuarantinedRecord,
+    QuarantinePage,
+)
 from taskmill.domain.records import Reading, TaskView
 from taskmill.domain.restoration import HotView, Restoration
 from taskmill.domain.task import Envelope, Millis, TaskId
@@ -141,6 +148,10 @@ class LedgerRows(Protocol):
 
     def page(self, wanted: TaskFilter) -> Page: ...
 
+    def dead(self, wanted: TaskFilter) -> DeadPage: ...
+
+    def history_of(self, task_id: TaskId, *, most: int) -> History: ...
+
     def applied(self) -> Mapping[tuple[str, int], int]: ...
 
 
@@ -177,6 +188,16 @@ class WholeRows(Protocol):
     def of(self, ids: Sequence[TaskId]) -> Sequence[Row]: ...
 
     def applied(self) -> Mapping[tuple[str, int], int]: ...
+
+
+class Quarantine(Protocol):
+    """The records that were never a task; none is removed, some are marked as discarded."""
+
+    def page(
+        self, *, is_discarded: bool, after: AfterRecord | None, limit: int
+    ) -> QuarantinePage: ...
+
+    def discard(self, place: Place, discard: Discard) -> QuarantinedRecord | None: ...
 
 
 class Catalogue(Protocol):

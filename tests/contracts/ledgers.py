@@ -6,8 +6,10 @@ import msgspec
 import psycopg
 
 from taskmill.adapters.memory.ledger import MemoryLedger
+from taskmill.adapters.memory.quarantine import MemoryQuarantine
 from taskmill.adapters.postgres.connection import Database
 from taskmill.adapters.postgres.ledger import PostgresLedger
+from taskmill.adapters.postgres.quarantine import PostgresQuarantine
 from taskmill.adapters.postgres.rows import PostgresRows
 from taskmill.adapters.postgres.whole import PostgresWholeRows
 from taskmill.domain.projection import LedgerBatch, Story
@@ -89,6 +91,10 @@ class MemoryTables:
     def whole(self):
         return self.ledger
 
+    @property
+    def kept(self):
+        return MemoryQuarantine(lambda: self.ledger)
+
     def table(self):
         return [flat_row(row) for _, row in sorted(self.ledger.rows.items())]
 
@@ -113,6 +119,7 @@ class PostgresTables:
         self._database = Database(dsn)
         self.ledger = PostgresLedger(self._database)
         self.rows = PostgresRows(self._database)
+        self.kept = PostgresQuarantine(self._database)
 
     def whole(self):
         return PostgresWholeRows(self._database)
@@ -128,7 +135,7 @@ class PostgresTables:
 
     def empty(self):
         with psycopg.connect(self._owner_dsn) as connection:
-            connection.execute("TRUNCATE tasks, facts, quarantine, applied")
+            connection.execute("TRUNCATE tasks, facts, quarantine, applied, dead_letters")
 
     def close(self):
         self._database.close()

@@ -1,18 +1,23 @@
 """Submits tasks, and shows them."""
 
+from collections.abc import Mapping
 from http import HTTPStatus
+from typing import Any
 
 from msgspec import Raw
 
 from functions.gateway.answering import Answer, Told, json_body, new_router, tell
-from functions.gateway.listing import page_as_json, read_filter
+from functions.gateway.history import read_history
+from functions.gateway.listing import dead_as_json, page_as_json, read_filter
 from functions.gateway.presenter import task_as_json
 from functions.gateway.problem import Problem, unavailable, unprocessable
 from functions.gateway.reading import read_task
 from functions.gateway.submitting import submit_batch, submit_one
 from taskmill import bootstrap
 from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.listing import TaskFilter
 from taskmill.domain.records import TaskView
+from taskmill.domain.task import Status
 
 router = new_router()
 
@@ -60,6 +65,11 @@ def _with_payload(task: TaskView) -> Told | Problem:
     return Told(HTTPStatus.OK, task_as_json(task) | {"payload": Raw(payload)})
 
 
+@router.get("/v1/tasks/<task_id>/history")
+def get_history(task_id: str) -> Answer:
+    return tell(read_history(task_id))
+
+
 @router.get("/v1/tasks")
 def get_tasks() -> Answer:
     asked = router.current_event.query_string_parameters
@@ -67,7 +77,13 @@ def get_tasks() -> Answer:
     if isinstance(wanted, Problem):
         return tell(wanted)
     try:
-        page = bootstrap.ledger_rows().page(wanted)
+        return tell(Told(HTTPStatus.OK, _page(wanted, asked)))
     except StoreUnavailable as error:
         return tell(unavailable(f"lists come from the ledger: {error.store} is away", 2))
-    return tell(Told(HTTPStatus.OK, page_as_json(page, asked)))
+
+
+def _page(wanted: TaskFilter, asked: Mapping[str, str]) -> dict[str, Any]:
+    rows = bootstrap.ledger_rows()
+    if wanted.status is Status.DEAD:
+        return dead_as_json(rows.dead(wanted), asked)
+    return page_as_json(rows.page(wanted), asked)

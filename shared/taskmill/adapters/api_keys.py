@@ -5,7 +5,7 @@ import json
 import logging
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 
 from taskmill.domain.errors import SettingsInvalid
@@ -27,12 +27,16 @@ class ApiKeys:
         self._read_again = now() + SECONDS_TO_NOTICE
 
     def know(self, key: str) -> bool:
+        return self.name_of(key) is not None
+
+    def name_of(self, key: str) -> str | None:
         """Compare with every key, so that the time it takes tells nothing."""
         told = sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
-        found = [hmac.compare_digest(told, known) for known in self._current()]
-        return any(found)
+        known = self._current().items()
+        found = [name for name, one in known if hmac.compare_digest(told, one)]
+        return found[0] if found else None
 
-    def _current(self) -> list[str]:
+    def _current(self) -> Mapping[str, str]:
         if self._now() >= self._read_again:
             self._read_again = self._now() + SECONDS_TO_NOTICE
             try:
@@ -42,8 +46,8 @@ class ApiKeys:
         return self._hashes
 
 
-def read_hashes(text: str) -> list[str]:
-    """Return the hashes, of which there may be none: then nobody is let in.
+def read_hashes(text: str) -> Mapping[str, str]:
+    """Return the hashes by the names of their keys; of none, nobody is let in.
 
     Complaints never repeat a value, which may be a key by mistake.
     """
@@ -65,4 +69,4 @@ def read_hashes(text: str) -> list[str]:
             "the secret of TASKMILL_API_KEYS_SECRET holds no SHA-256 in small hex digits under "
             + ", ".join(wrong)
         )
-    return list(given.values())
+    return given

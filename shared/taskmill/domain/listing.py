@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from taskmill.domain.projection import HistoryEntry
 from taskmill.domain.records import TaskView
 from taskmill.domain.task import Millis, Status, TaskId, TaskType
 
@@ -11,7 +12,8 @@ from taskmill.domain.task import Millis, Status, TaskId, TaskType
 class After:
     """Where the page before ended."""
 
-    created_at_ms: Millis
+    at_ms: Millis
+    """When it was created; in a list of the dead, when it died."""
     id: TaskId
 
 
@@ -25,6 +27,10 @@ class TaskFilter:
     created_before_ms: Millis | None
     after: After | None
     limit: int
+    reason: str | None = None
+    error_class: str | None = None
+    dead_after_ms: Millis | None = None
+    dead_before_ms: Millis | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,4 +39,29 @@ class Page:
 
     tasks: Sequence[TaskView]
     next: After | None
+    as_of_ms: Millis | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A dead task, and when it failed for the first time in its generation."""
+
+    task: TaskView
+    first_failed_at_ms: Millis
+
+
+@dataclass(frozen=True, slots=True)
+class DeadPage:
+    """The latest death first."""
+
+    letters: Sequence[DeadLetter]
+    next: After | None
+    as_of_ms: Millis | None
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The latest part of what the ledger knows of a task, in order."""
+
+    entries: Sequence[HistoryEntry]
     as_of_ms: Millis | None

@@ -281,12 +281,8 @@ def history_of(told: Told) -> HistoryEntry:
     """Return *told* as the history keeps it; told again it is the same entry."""
     match told:
         case Envelope():
-            kind, subject, at_ms, body = (
-                "TaskSubmitted",
-                told.submission,
-                told.created_at_ms,
-                _NOTHING,
-            )
+            kind, subject, body = "TaskSubmitted", told.submission, _NOTHING
+            at_ms = _born_at_ms(told)
         case TaskAdmitted():
             kind, subject, at_ms, body = _kind(told), told.envelope.submission, told.at_ms, _NOTHING
         case SubmissionDropped():
@@ -304,6 +300,45 @@ def history_of(told: Told) -> HistoryEntry:
         at_ms=at_ms,
         body=body,
     )
+
+
+def _born_at_ms(envelope: Envelope) -> Millis:
+    """Return when the generation began: a later one than the submission's is named by its time."""
+    is_first = envelope.submitted in {0, envelope.generation}
+    return envelope.created_at_ms if is_first else Millis(envelope.generation)
+
+
+def in_order(entries: Iterable[HistoryEntry]) -> list[HistoryEntry]:
+    """Return a task's history as it happened, as far as clocks agree."""
+    return sorted(entries, key=lambda one: (one.generation, one.turn, one.at_ms, _rank_of(one)))
+
+
+def is_failure(entry: HistoryEntry) -> bool:
+    """Tell whether a try came to nothing; a snooze is no failure."""
+    if entry.kind == TaskDeferred.__name__:
+        return msgspec.json.decode(entry.body, type=TaskDeferred).reason != "snoozed"
+    return entry.kind in {AttemptLost.__name__, TaskDied.__name__}
+
+
+def failing(batch: LedgerBatch) -> list[TaskId]:
+    """Return the tasks of which *batch* tells that a try came to nothing: they may be dead."""
+    return sorted({one.id for one in batch.history if is_failure(one)})
+
+
+def begun_anew(batch: LedgerBatch) -> list[TaskId]:
+    """Return the tasks that may have been dead before: redriven, or their key used again."""
+    return sorted(
+        row.id
+        for row in batch.rows
+        if row.body and (row.body.idempotency_key or row.body.submitted != row.generation)
+    )
+
+
+def _rank_of(entry: HistoryEntry) -> int:
+    return _RANKS_BY_NAME.get(entry.kind, SUBMITTED_RANK)
+
+
+_RANKS_BY_NAME = {kind.__name__: rank for kind, rank in RANKS.items()}
 
 
 def _kind(fact: Fact) -> str:

@@ -31,6 +31,7 @@ from taskmill.adapters.memory.leases import MemoryLeases
 from taskmill.adapters.memory.ledger import MemoryLedger
 from taskmill.adapters.memory.log import MemoryLog
 from taskmill.adapters.memory.outbox import MemoryOutbox
+from taskmill.adapters.memory.quarantine import MemoryQuarantine
 from taskmill.adapters.memory.rebuild import MemoryColdShards
 from taskmill.bootstrap import (
     GatewayServices,
@@ -146,6 +147,7 @@ class Stage:
             "api_keys": lambda: self.api_keys,
             "ledger_rows": lambda: self.ledger,
             "outbox": lambda: self.outbox,
+            "quarantine": lambda: MemoryQuarantine(lambda: self.ledger),
             "ledger": lambda: CountedLedger(self.ledger, self.counters),
             "admission": lambda: CountedAdmission(MemoryAdmission(self.hot), self.counters),
             "counters": lambda: self.counters,

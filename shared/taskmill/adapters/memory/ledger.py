@@ -6,7 +6,7 @@ import msgspec
 
 from taskmill.domain.errors import LedgerRefused, StoreUnavailable
 from taskmill.domain.lease import Ending, Waiting
-from taskmill.domain.listing import After, Page, TaskFilter
+from taskmill.domain.listing import After, DeadLetter, DeadPage, History, Page, TaskFilter
 from taskmill.domain.projection import (
     Applied,
     Body,
@@ -14,10 +14,13 @@ from taskmill.domain.projection import (
     LedgerBatch,
     Quarantined,
     Row,
+    in_order,
+    is_failure,
     merged,
 )
+from taskmill.domain.quarantine import Discard, Place
 from taskmill.domain.records import TaskView
-from taskmill.domain.task import About, TaskId
+from taskmill.domain.task import About, Millis, Status, TaskId
 
 STORE = "PostgreSQL"
 
@@ -30,11 +33,12 @@ class MemoryLedger:
         self.rows: dict[TaskId, Row] = {}
         self.history: dict[tuple[object, ...], HistoryEntry] = {}
         self.quarantined: dict[tuple[object, ...], Quarantined] = {}
+        self.discarded: dict[Place, Discard] = {}
         self._applied: dict[tuple[str, int], Applied] = {}
 
     def record(self, batch: LedgerBatch) -> None:
         """Write *batch* whole, or nothing of it."""
-        self._ask()
+        self.ask()
         rows = dict(self.rows)
         for row in batch.rows:
             known = rows.get(row.id)
@@ -60,22 +64,22 @@ class MemoryLedger:
             self._applied[place] = msgspec.structs.replace(run, as_of_ms=as_of_ms)
 
     def find(self, task_id: TaskId) -> TaskView | None:
-        self._ask()
+        self.ask()
         row = self.rows.get(task_id)
         return _view(row, row.body) if row and row.body else None
 
     def fingerprint(self, task_id: TaskId) -> str | None:
-        self._ask()
+        self.ask()
         row = self.rows.get(task_id)
         return row.body.fingerprint if row and row.body else None
 
     def payload(self, task_id: TaskId) -> bytes | None:
-        self._ask()
+        self.ask()
         row = self.rows.get(task_id)
         return bytes(row.body.payload) if row and row.body else None
 
     def page(self, wanted: TaskFilter) -> Page:
-        self._ask()
+        self.ask()
         views = [_view(row, row.body) for row in self.rows.values() if row.body]
         fitting = [view for view in views if _fits(view, wanted)]
         fitting.sort(key=_age, reverse=True)
@@ -85,23 +89,59 @@ class MemoryLedger:
         return Page(
             tasks=page,
             next=After(last.about.created_at_ms, last.id) if last else None,
-            as_of_ms=max((run.as_of_ms for run in self._applied.values()), default=None),
+            as_of_ms=self._as_of_ms(),
         )
 
+    def dead(self, wanted: TaskFilter) -> DeadPage:
+        self.ask()
+        letters = [
+            self._letter(row, row.body)
+            for row in self.rows.values()
+            if row.body and row.status is Status.DEAD
+        ]
+        fitting = [one for one in letters if _fits_the_dead(one.task, wanted)]
+        fitting.sort(key=lambda one: _death(one.task), reverse=True)
+        page = fitting[: wanted.limit]
+        has_more = len(fitting) > wanted.limit
+        return DeadPage(
+            letters=page,
+            next=After(*_death(page[-1].task)) if page and has_more else None,
+            as_of_ms=self._as_of_ms(),
+        )
+
+    def history_of(self, task_id: TaskId, *, most: int) -> History:
+        self.ask()
+        entries = in_order(one for one in self.history.values() if one.id == task_id)
+        return History(entries[-most:], self._as_of_ms())
+
+    def _letter(self, row: Row, body: Body) -> DeadLetter:
+        view = _view(row, body)
+        died_at_ms, _ = _death(view)
+        failures = [
+            entry.at_ms
+            for entry in self.history.values()
+            if (entry.id, entry.generation) == (row.id, row.generation) and is_failure(entry)
+        ]
+        return DeadLetter(view, min([died_at_ms, *failures]))
+
+    def _as_of_ms(self) -> Millis | None:
+        return max((run.as_of_ms for run in self._applied.values()), default=None)
+
     def applied(self) -> Mapping[tuple[str, int], int]:
-        self._ask()
+        self.ask()
         return {place: run.next for place, run in self._applied.items()}
 
     def restorable(self, *, finished: bool) -> Iterator[Sequence[Row]]:
         """Give what the hot state is made of; what would have ended there may be among it."""
-        self._ask()
+        self.ask()
         yield [row for row in self.rows.values() if row.body and row.status.is_final == finished]
 
     def of(self, ids: Sequence[TaskId]) -> Sequence[Row]:
-        self._ask()
+        self.ask()
         return [row for row in map(self.rows.get, ids) if row and row.body]
 
-    def _ask(self) -> None:
+    def ask(self) -> None:
+        """Raise when the store is away."""
         if self.is_away:
             raise StoreUnavailable(STORE, "it is told to be away")
 
@@ -128,8 +168,32 @@ def _age(view: TaskView) -> tuple[int, str]:
 
 
 def _fits(view: TaskView, wanted: TaskFilter) -> bool:
+    behind = wanted.after
+    is_behind = behind is None or _age(view) < (behind.at_ms, behind.id)
+    return is_behind and _is_of(view, wanted)
+
+
+def _death(view: TaskView) -> tuple[Millis, TaskId]:
+    return view.ending.finished_at_ms if view.ending else Millis(0), view.id
+
+
+def _fits_the_dead(view: TaskView, wanted: TaskFilter) -> bool:
+    behind, after, before = wanted.after, wanted.dead_after_ms, wanted.dead_before_ms
+    ending = view.ending
+    return (
+        ending is not None
+        and _is_of(view, wanted)
+        and wanted.reason in {None, ending.reason}
+        and wanted.error_class in {None, ending.error_class}
+        and (after is None or ending.finished_at_ms > after)
+        and (before is None or ending.finished_at_ms < before)
+        and (behind is None or _death(view) < (behind.at_ms, behind.id))
+    )
+
+
+def _is_of(view: TaskView, wanted: TaskFilter) -> bool:
     created = view.about.created_at_ms
-    after, before, behind = wanted.created_after_ms, wanted.created_before_ms, wanted.after
+    after, before = wanted.created_after_ms, wanted.created_before_ms
     return (
         view.about.tenant == wanted.tenant
         and wanted.type in {None, view.about.type}
@@ -137,7 +201,6 @@ def _fits(view: TaskView, wanted: TaskFilter) -> bool:
         and wanted.metadata.items() <= view.about.metadata.items()
         and (after is None or created > after)
         and (before is None or created < before)
-        and (behind is None or _age(view) < (behind.created_at_ms, behind.id))
     )
 
 

@@ -11,7 +11,7 @@ import psycopg
 from taskmill.adapters.postgres import queries
 from taskmill.adapters.postgres.connection import Database
 from taskmill.domain.errors import LedgerRefused
-from taskmill.domain.projection import LedgerBatch, Row
+from taskmill.domain.projection import LedgerBatch, Row, begun_anew, failing
 from taskmill.domain.retention import LATE, in_ms
 from taskmill.domain.task import TaskId
 
@@ -22,6 +22,8 @@ class PostgresLedger:
         self._upsert = queries.load("upsert_tasks")
         self._set_apart = queries.load("set_apart")
         self._append = queries.load("append_facts")
+        self._keep = queries.load("keep_dead_letters")
+        self._leave = queries.load("leave_dead_letters")
         self._quarantine = queries.load("quarantine_record")
         self._apply = queries.load("apply_position")
 
@@ -44,6 +46,10 @@ class PostgresLedger:
                 connection.execute(self._set_apart, {"ids": late})
         if batch.history:
             connection.execute(self._append, {"history": _text(batch.history)})
+        if may_be_dead := failing(batch):
+            connection.execute(self._keep, {"ids": may_be_dead})
+        if may_live_again := begun_anew(batch):
+            connection.execute(self._leave, {"ids": may_live_again})
         for record in batch.quarantined:
             connection.execute(self._quarantine, msgspec.structs.asdict(record))
         for run in batch.applied:

@@ -9,7 +9,8 @@ from msgspec import Raw
 from taskmill.adapters.postgres import queries
 from taskmill.adapters.postgres.connection import Database
 from taskmill.domain.lease import Ending, Waiting
-from taskmill.domain.listing import After, Page, TaskFilter
+from taskmill.domain.listing import After, DeadLetter, DeadPage, History, Page, TaskFilter
+from taskmill.domain.projection import HistoryEntry, in_order
 from taskmill.domain.records import TaskView
 from taskmill.domain.task import About, Millis, Status, TaskId
 
@@ -20,6 +21,8 @@ class PostgresRows:
         self._find = queries.load("find_task")
         self._payload = queries.load("find_payload")
         self._list = queries.load("list_tasks")
+        self._dead = queries.load("list_dead_letters")
+        self._history = queries.load("read_history")
         self._applied = queries.load("read_applied")
 
     def find(self, task_id: TaskId) -> TaskView | None:
@@ -36,15 +39,33 @@ class PostgresRows:
 
     def page(self, wanted: TaskFilter) -> Page:
         rows = self._database.fetch(self._list, _asked(wanted))
-        as_of = [row["as_of_ms"] for row in self._database.fetch(self._applied, {})]
         views = [_view(row) for row in rows[: wanted.limit]]
         has_more = len(rows) > wanted.limit
         last = views[-1] if views and has_more else None
         return Page(
             tasks=views,
             next=After(last.about.created_at_ms, last.id) if last else None,
-            as_of_ms=max(as_of, default=None),
+            as_of_ms=self._as_of_ms(),
         )
+
+    def dead(self, wanted: TaskFilter) -> DeadPage:
+        rows = self._database.fetch(self._dead, _asked(wanted) | _asked_of_the_dead(wanted))
+        letters = [DeadLetter(_view(row), row["first_failed_at_ms"]) for row in rows]
+        last = rows[wanted.limit - 1] if len(rows) > wanted.limit else None
+        return DeadPage(
+            letters=letters[: wanted.limit],
+            next=After(last["finished_at_ms"], TaskId(last["id"])) if last else None,
+            as_of_ms=self._as_of_ms(),
+        )
+
+    def history_of(self, task_id: TaskId, *, most: int) -> History:
+        rows = self._database.fetch(self._history, {"id": task_id, "limit": most})
+        entries = (HistoryEntry(**row | {"body": Raw(row["body"].encode())}) for row in rows)
+        return History(in_order(entries), self._as_of_ms())
+
+    def _as_of_ms(self) -> Millis | None:
+        as_of = [row["as_of_ms"] for row in self._database.fetch(self._applied, {})]
+        return max(as_of, default=None)
 
     def applied(self) -> Mapping[tuple[str, int], int]:
         rows = self._database.fetch(self._applied, {})
@@ -59,9 +80,18 @@ def _asked(wanted: TaskFilter) -> dict[str, Any]:
         "metadata": msgspec.json.encode(wanted.metadata).decode(),
         "created_after_ms": wanted.created_after_ms,
         "created_before_ms": wanted.created_before_ms,
-        "after_ms": wanted.after.created_at_ms if wanted.after else None,
+        "after_ms": wanted.after.at_ms if wanted.after else None,
         "after_id": wanted.after.id if wanted.after else None,
         "limit": wanted.limit + 1,  # one more tells whether there is a next page
+    }
+
+
+def _asked_of_the_dead(wanted: TaskFilter) -> dict[str, Any]:
+    return {
+        "reason": wanted.reason,
+        "error_class": wanted.error_class,
+        "dead_after_ms": wanted.dead_after_ms,
+        "dead_before_ms": wanted.dead_before_ms,
     }
 
 

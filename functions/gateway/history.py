@@ -1,0 +1,92 @@
+"""Tells what happened to a task: its facts in order, and the attempts that they make up."""
+
+import re
+from collections.abc import Iterable
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+
+from functions.gateway.answering import Told
+from functions.gateway.presenter import moment
+from functions.gateway.problem import Problem, unavailable
+from functions.gateway.reading import find, id_of, untold
+from taskmill import bootstrap
+from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.listing import History
+from taskmill.domain.projection import HistoryEntry
+from taskmill.domain.records import TaskView
+
+LONGEST_HISTORY = 500
+_WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_SAID_ELSEWHERE = {"id", "kind", "generation", "turn", "at_ms", "type", "tenant", "token"}
+_TOO_LARGE = {"envelope", "result"}
+_NAMES = {"due_at_ms": "next_attempt_at", "started_at_ms": "started_at"}
+_ENDS = {"attempt_lost", "deferred", "succeeded", "died", "cancelled"}
+
+
+def read_history(given_id: str) -> Told | Problem:
+    task_id = id_of(given_id)
+    if isinstance(task_id, Problem):
+        return task_id
+    try:
+        history = bootstrap.ledger_rows().history_of(task_id, most=LONGEST_HISTORY)
+    except StoreUnavailable as error:
+        return unavailable(f"the history comes from the ledger: {error.store} is away", 2)
+    if history.entries:
+        return Told(HTTPStatus.OK, {"id": task_id} | history_as_json(history))
+    found = find(task_id)
+    if isinstance(found, TaskView):
+        return unavailable("the ledger has not heard of the task yet", 1)
+    return untold(task_id, found)
+
+
+def history_as_json(history: History) -> dict[str, Any]:
+    facts = [_fact(entry) for entry in history.entries]
+    return {
+        "facts": facts,
+        "attempts": _attempts(history.entries, facts),
+        "as_of": moment(history.as_of_ms) if history.as_of_ms is not None else None,
+    }
+
+
+def _fact(entry: HistoryEntry) -> dict[str, Any]:
+    body = msgspec.json.decode(entry.body)
+    shown: dict[str, Any] = {
+        "kind": _WORD.sub("_", entry.kind.removeprefix("Task")).lower(),
+        "generation": entry.generation,
+        "turn": entry.turn,
+        "at": moment(entry.at_ms),
+    }
+    error = {"class": body.pop("error_class", None), "message": body.pop("error_message", None)}
+    for name, value in body.items():
+        if name in _NAMES:
+            shown[_NAMES[name]] = None if value is None else moment(value)
+        elif name not in _SAID_ELSEWHERE | _TOO_LARGE:
+            shown[name] = value
+    return shown | ({"error": error} if error["class"] else {})
+
+
+def _attempts(
+    entries: Iterable[HistoryEntry], facts: Iterable[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Fold starts and ends into attempts; the lease's token tells which end is whose."""
+    attempts: dict[tuple[int, int, str], dict[str, Any]] = {}
+    for entry, fact in zip(entries, facts, strict=True):
+        is_end = fact["kind"] in _ENDS
+        if fact.get("started_at") is None or not (is_end or fact["kind"] == "started"):
+            continue
+        name = (entry.generation, entry.turn, entry.subject)
+        known = attempts.setdefault(name, _begun(fact))
+        if is_end:
+            known |= {"ended_at": fact["at"], "outcome": _outcome(fact["kind"])}
+            known |= {word: fact[word] for word in ("reason", "error") if word in fact}
+    return list(attempts.values())
+
+
+def _begun(fact: dict[str, Any]) -> dict[str, Any]:
+    return {word: fact[word] for word in ("generation", "turn", "attempt", "started_at")}
+
+
+def _outcome(kind: str) -> str:
+    return "lost" if kind == "attempt_lost" else kind

@@ -1,0 +1,91 @@
+"""Shows the records of the log that were never a task, and takes note of those dealt with."""
+
+import re
+from base64 import b64encode
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from functions.gateway.answering import Told
+from functions.gateway.cursors import Mark, cursor_behind, mark_of
+from functions.gateway.listing import read_limit
+from functions.gateway.pages import Line, fitting
+from functions.gateway.presenter import moment
+from functions.gateway.problem import Problem, bad_request, missing, unprocessable
+from taskmill import bootstrap
+from taskmill.domain.quarantine import AfterRecord, Discard, Place, QuarantinedRecord
+
+SHOWN_BYTES = 1_024
+_KNOWN = {"discarded", "limit", "cursor"}
+_NAME = re.compile(r"([A-Za-z0-9._-]{1,249}):([0-9]{1,9}):([0-9]{1,18}):([0-9]{1,9})")
+
+
+def read_quarantine(given: Mapping[str, str]) -> Told | Problem:
+    for name in given:
+        if name not in _KNOWN:
+            return unprocessable("invalid_request", f"there is no parameter {name!r}", name)
+    if given.get("discarded", "false") not in {"true", "false"}:
+        return unprocessable("invalid_request", "discarded is true or false", "discarded")
+    limit, after = read_limit(given.get("limit")), _after(given)
+    if isinstance(limit, Problem):
+        return limit
+    if isinstance(after, Problem):
+        return after
+    is_discarded = given.get("discarded") == "true"
+    page = bootstrap.quarantine().page(is_discarded=is_discarded, after=after, limit=limit)
+    lines = [Line(_shown(one), Mark(one.at_ms, _name(one.place))) for one in page.records]
+    behind = Mark(page.next.at_ms, _name(page.next.place)) if page.next else None
+    told, mark = fitting(lines, behind=behind)
+    cursor = cursor_behind(mark, given) if mark else None
+    return Told(HTTPStatus.OK, {"records": told, "next_cursor": cursor})
+
+
+def discard_record(name: str, by: str) -> Told | Problem:
+    place = _place(name)
+    if place is not None:
+        discard = Discard(at_ms=bootstrap.clock(), by=by)
+        record = bootstrap.quarantine().discard(place, discard)
+        if record is not None:
+            return Told(HTTPStatus.OK, _shown(record))
+    return missing(f"there is no record {name} in quarantine")
+
+
+def _after(given: Mapping[str, str]) -> AfterRecord | Problem | None:
+    if "cursor" not in given:
+        return None
+    mark = mark_of(given["cursor"], given)
+    if isinstance(mark, Problem):
+        return mark
+    place = _place(mark.name)
+    if place is None:
+        return bad_request("the cursor is not one of ours: start without it")
+    return AfterRecord(mark.at_ms, place)
+
+
+def _place(name: str) -> Place | None:
+    parts = _NAME.fullmatch(name)
+    if parts is None:
+        return None
+    topic, partition, offset, member = parts.groups()
+    return Place(topic, int(partition), int(offset), int(member))
+
+
+def _name(place: Place) -> str:
+    return f"{place.topic}:{place.partition}:{place.offset}:{place.member}"
+
+
+def _shown(record: QuarantinedRecord) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "id": _name(record.place),
+        "topic": record.place.topic,
+        "partition": record.place.partition,
+        "offset": record.place.offset,
+        "at": moment(record.at_ms),
+        "reason": record.reason,
+        "size": len(record.value),
+        "value_base64": b64encode(record.value[:SHOWN_BYTES]).decode(),
+    }
+    if record.discarded is not None:
+        shown["discarded_at"] = moment(record.discarded.at_ms)
+        shown["discarded_by"] = record.discarded.by
+    return shown

@@ -1,0 +1,30 @@
+"""Shows what was never a task, and takes note of what people did about it."""
+
+from functions.gateway.answering import Answer, new_router, tell
+from functions.gateway.keys import caller
+from functions.gateway.problem import unavailable
+from functions.gateway.quarantine import discard_record, read_quarantine
+from taskmill import bootstrap
+from taskmill.domain.errors import StoreUnavailable
+
+router = new_router()
+
+
+@router.get("/v1/quarantine")
+def get_quarantine() -> Answer:
+    try:
+        return tell(read_quarantine(router.current_event.query_string_parameters))
+    except StoreUnavailable as error:
+        return _away(error)
+
+
+@router.post("/v1/quarantine/<name>/discard")
+def post_discard(name: str) -> Answer:
+    try:
+        return tell(discard_record(name, caller(router.current_event, bootstrap.api_keys())))
+    except StoreUnavailable as error:
+        return _away(error)
+
+
+def _away(error: StoreUnavailable) -> Answer:
+    return tell(unavailable(f"the quarantine is in the ledger: {error.store} is away", 2))

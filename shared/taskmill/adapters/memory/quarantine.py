@@ -1,0 +1,54 @@
+"""The quarantine in memory, for people."""
+
+from collections.abc import Callable
+
+from taskmill.adapters.memory.ledger import MemoryLedger
+from taskmill.domain.projection import Quarantined
+from taskmill.domain.quarantine import (
+    AfterRecord,
+    Discard,
+    Place,
+    QuarantinedRecord,
+    QuarantinePage,
+)
+
+
+class MemoryQuarantine:
+    def __init__(self, ledger: Callable[[], MemoryLedger]) -> None:
+        self._ledger = ledger
+
+    def page(self, *, is_discarded: bool, after: AfterRecord | None, limit: int) -> QuarantinePage:
+        records = [
+            record
+            for record in self._records()
+            if (record.discarded is not None) == is_discarded
+            and (after is None or (record.at_ms, record.place) < (after.at_ms, after.place))
+        ]
+        records.sort(key=lambda one: (one.at_ms, one.place), reverse=True)
+        last = records[limit - 1] if len(records) > limit else None
+        return QuarantinePage(
+            records[:limit], AfterRecord(last.at_ms, last.place) if last else None
+        )
+
+    def discard(self, place: Place, discard: Discard) -> QuarantinedRecord | None:
+        found = [record for record in self._records() if record.place == place]
+        if not found:
+            return None
+        self._ledger().discarded.setdefault(place, discard)
+        return next(record for record in self._records() if record.place == place)
+
+    def _records(self) -> list[QuarantinedRecord]:
+        ledger = self._ledger()
+        ledger.ask()
+        return [_record(one, ledger.discarded) for one in ledger.quarantined.values()]
+
+
+def _record(one: Quarantined, discarded: dict[Place, Discard]) -> QuarantinedRecord:
+    place = Place(one.topic, one.partition, one.offset, one.member)
+    return QuarantinedRecord(
+        place=place,
+        at_ms=one.at_ms,
+        reason=one.reason,
+        value=one.value,
+        discarded=discarded.get(place),
+    )

@@ -1,0 +1,62 @@
+"""The quarantine, for people: they look, and mark what they have dealt with."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from taskmill.adapters.postgres import queries
+from taskmill.adapters.postgres.connection import Database
+from taskmill.domain.quarantine import (
+    AfterRecord,
+    Discard,
+    Place,
+    QuarantinedRecord,
+    QuarantinePage,
+)
+from taskmill.domain.task import Millis
+
+
+class PostgresQuarantine:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._list = queries.load("list_quarantine")
+        self._discard = queries.load("discard_record")
+
+    def page(self, *, is_discarded: bool, after: AfterRecord | None, limit: int) -> QuarantinePage:
+        asked = {
+            **(_named(after.place) if after else _NOWHERE),
+            "after_ms": after.at_ms if after else None,
+            "discarded": is_discarded,
+            "limit": limit + 1,  # one more tells whether there is a next page
+        }
+        rows = self._database.fetch(self._list, asked)
+        records = [_record(row) for row in rows[:limit]]
+        last = records[-1] if len(rows) > limit else None
+        return QuarantinePage(records, AfterRecord(last.at_ms, last.place) if last else None)
+
+    def discard(self, place: Place, discard: Discard) -> QuarantinedRecord | None:
+        asked = _named(place) | {"at_ms": discard.at_ms, "by": discard.by}
+        rows = self._database.fetch(self._discard, asked)
+        return _record(rows[0]) if rows else None
+
+
+_NOWHERE: Mapping[str, Any] = dict.fromkeys(("topic", "partition", "offset", "member"))
+
+
+def _named(place: Place) -> dict[str, Any]:
+    return {
+        "topic": place.topic,
+        "partition": place.partition,
+        "offset": place.offset,
+        "member": place.member,
+    }
+
+
+def _record(row: Mapping[str, Any]) -> QuarantinedRecord:
+    at_ms = row["discarded_at_ms"]
+    return QuarantinedRecord(
+        place=Place(row["topic"], row["partition"], row["offset"], row["member"]),
+        at_ms=Millis(row["at_ms"]),
+        reason=row["reason"],
+        value=row["value"],
+        discarded=None if at_ms is None else Discard(at_ms=at_ms, by=row["discarded_by"]),
+    )

@@ -1,0 +1,20 @@
+-- Mark a record of the quarantine as discarded; who did so first stays.
+UPDATE quarantine AS known
+SET
+    discarded_at = COALESCE(known.discarded_at, to_timestamp(%(at_ms)s / 1000.0)),
+    discarded_by = COALESCE(known.discarded_by, %(by)s)
+WHERE
+    known.topic = %(topic)s
+    AND known.partition = %(partition)s
+    AND known."offset" = %(offset)s
+    AND known.member = %(member)s
+RETURNING
+    known.topic,
+    known.partition,
+    known."offset",
+    known.member,
+    known.reason,
+    known.value,
+    round(extract(EPOCH FROM known.at) * 1000)::bigint AS at_ms,
+    round(extract(EPOCH FROM known.discarded_at) * 1000)::bigint AS discarded_at_ms,
+    known.discarded_by;

@@ -1,0 +1,47 @@
+"""The records of the log that were never a task, as people look at them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from taskmill.domain.task import Millis
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """Where a record stood in the log; the member is its index in the parcel."""
+
+    topic: str
+    partition: int
+    offset: int
+    member: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discard:
+    at_ms: Millis
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuarantinedRecord:
+    place: Place
+    at_ms: Millis
+    reason: str
+    value: bytes
+    discarded: Discard | None
+
+
+@dataclass(frozen=True, slots=True)
+class AfterRecord:
+    """Where the page before ended."""
+
+    at_ms: Millis
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantinePage:
+    """The latest first."""
+
+    records: Sequence[QuarantinedRecord]
+    next: AfterRecord | None

@@ -1,0 +1,190 @@
+"""The dead, histories and the quarantine over HTTP: for people when something went wrong."""
+
+import json
+from base64 import b64encode
+from hashlib import sha256
+
+import pytest
+
+from taskmill.adapters.api_keys import ApiKeys
+from taskmill.adapters.memory.leases import MemoryLeases
+from taskmill.domain import topics
+from taskmill.domain.lease import Position
+from taskmill.usecases.record import record
+from tests.builders import a_claim, a_death
+from tests.contracts.hot import next_turn
+from tests.unit.functions.stage import Stage
+from tests.unit.gateway.calls import NOBODY, call, end, get, post, submit
+
+
+@pytest.fixture
+def stage(monkeypatch):
+    stage = Stage()
+    stage.bind(monkeypatch)
+    return stage
+
+
+def settle(stage, task_id, make):
+    """Let a worker's attempt end as *make* says, and the log hear of it."""
+    leases = MemoryLeases(stage.hot)
+    (task,) = [one for one in stage.log.tasks(topics.PENDING) if one.id == task_id]
+    (claimed,) = leases.claim([a_claim(task)])
+    settlement = make(task, claimed.token)
+    leases.settle([settlement])
+    stage.log.send_facts(settlement.facts)
+    stage.log.flush()
+    stage.catch_up()
+
+
+def dead(stage, **fields):
+    task = submit(stage, **fields).body
+    settle(stage, task["id"], a_death)
+    return task["id"]
+
+
+def test_the_dead_are_listed_with_when_and_why_they_failed(stage):
+    task_id = dead(stage)
+    submit(stage)
+    stage.catch_up()
+    page = get(stage, "/v1/tasks", status="dead", reason="failed", error_class="ValueError")
+    (task,) = page.body["tasks"]
+    assert (task["id"], task["status"], task["reason"]) == (task_id, "dead", "failed")
+    assert task["error"] == {"class": "ValueError", "message": "no"}
+    assert task["first_failed_at"] == task["last_failed_at"] == "2026-11-06T21:20:00.050Z"
+    assert page.body["as_of"] is not None
+    assert get(stage, "/v1/tasks", status="dead", reason="poison").body["tasks"] == []
+    never = get(stage, "/v1/tasks", status="dead", dead_before="2026-01-01T00:00:00Z")
+    assert never.body["tasks"] == []
+
+
+def test_a_cursor_walks_the_dead_from_the_latest_on(stage):
+    first = dead(stage)
+    stage.clock.now += 1_000
+    second = dead(stage)
+    page = get(stage, "/v1/tasks", status="dead", limit="1").body
+    rest = get(stage, "/v1/tasks", status="dead", limit="1", cursor=page["next_cursor"]).body
+    assert [task["id"] for task in page["tasks"] + rest["tasks"]] == [second, first]
+    assert rest["next_cursor"] is None
+
+
+@pytest.mark.parametrize("name", ["reason", "error_class", "dead_after", "dead_before"])
+def test_a_filter_of_the_dead_needs_the_dead(stage, name):
+    assert get(stage, "/v1/tasks", **{name: "x"}).kind == (422, "invalid_request", name)
+    told = get(stage, "/v1/tasks", status="queued", **{name: "x"})
+    assert told.kind == (422, "invalid_request", name)
+
+
+def test_a_history_tells_facts_and_attempts(stage):
+    task = submit(stage).body
+    settle(stage, task["id"], lambda one, token: next_turn(one, token, due_at_ms=stage.clock()))
+    post(stage, f"/v1/tasks/{task['id']}/cancel")
+    stage.catch_up()
+    told = get(stage, f"/v1/tasks/{task['id']}/history")
+    assert told.status == 200
+    facts = told.body["facts"]
+    assert [(one["kind"], one["turn"]) for one in facts] == [
+        ("submitted", 1),
+        ("deferred", 1),
+        ("cancelled", 2),
+    ]
+    assert {one["generation"] for one in facts} == {task["generation"]}
+    assert facts[1]["next_attempt_at"] == "2026-11-06T21:20:01.000Z"
+    assert facts[2]["started_at"] is None
+    (attempt,) = told.body["attempts"]
+    assert (attempt["outcome"], attempt["attempt"]) == ("deferred", 1)
+    assert attempt["started_at"] < attempt["ended_at"]
+
+
+def test_a_result_is_not_in_the_history(stage):
+    task = submit(stage, payload={"say": "hello"}).body
+    end(stage, task["id"])
+    stage.catch_up()
+    facts = get(stage, f"/v1/tasks/{task['id']}/history").body["facts"]
+    assert [one["kind"] for one in facts] == ["submitted", "succeeded"]
+    assert "hello" not in json.dumps(facts)
+
+
+def test_a_history_that_the_ledger_has_not_heard_of_is_not_told_as_none(stage):
+    task = submit(stage).body
+    assert get(stage, f"/v1/tasks/{task['id']}/history").kind == (503, "unavailable", None)
+    assert get(stage, f"/v1/tasks/{NOBODY}/history").kind == (503, "unavailable", None)
+    stage.catch_up()
+    assert get(stage, f"/v1/tasks/{NOBODY}/history").kind == (404, "not_found", None)
+    assert get(stage, "/v1/tasks/17/history").kind == (404, "not_found", None)
+
+
+def quarantined(stage, value=b"\x00\xff"):
+    stage.log.send_undecodable(value, Position("tasks.pending", 0, 7), "no parcel")
+    stage.log.flush()
+    record(stage.log.records(topics.DLQ), stage.ledger)
+
+
+def test_the_quarantine_shows_the_bytes_and_where_they_stood(stage):
+    quarantined(stage)
+    told = get(stage, "/v1/quarantine")
+    assert told.body == {
+        "records": [
+            {
+                "id": "tasks.pending:0:7:0",
+                "topic": "tasks.pending",
+                "partition": 0,
+                "offset": 7,
+                "at": "2026-11-06T21:20:00.000Z",
+                "reason": "no parcel",
+                "size": 2,
+                "value_base64": b64encode(b"\x00\xff").decode(),
+            }
+        ],
+        "next_cursor": None,
+    }
+
+
+def test_a_record_is_discarded_by_somebody_and_kept(stage):
+    quarantined(stage)
+    hashed = sha256(b"the key").hexdigest()
+    stage.api_keys = ApiKeys(lambda: json.dumps({"ann": hashed}))
+    key = {"Authorization": "Bearer the key"}
+    path = "/v1/quarantine/tasks.pending:0:7:0/discard"
+    told = call(stage, "POST", path, headers=key)
+    assert (told.status, told.body["discarded_by"]) == (200, "ann")
+    assert call(stage, "GET", "/v1/quarantine", headers=key).body["records"] == []
+    kept = call(stage, "GET", "/v1/quarantine", headers=key, query={"discarded": "true"})
+    assert kept.body["records"] == [told.body]
+
+
+@pytest.mark.parametrize("name", ["tasks.pending:0:8:0", "17", "a:b:c:d", "%00"])
+def test_a_record_that_is_not_there_is_not_discarded(stage, name):
+    quarantined(stage)
+    assert post(stage, f"/v1/quarantine/{name}/discard").kind == (404, "not_found", None)
+
+
+@pytest.mark.parametrize(
+    ("asked", "kind"),
+    [
+        ({"odd": "1"}, (422, "invalid_request", "odd")),
+        ({"discarded": "yes"}, (422, "invalid_request", "discarded")),
+        ({"limit": "0"}, (422, "invalid_request", "limit")),
+        ({"cursor": "x"}, (400, "bad_request", None)),
+    ],
+)
+def test_a_list_of_the_quarantine_is_asked_for_in_known_words(stage, asked, kind):
+    assert get(stage, "/v1/quarantine", **asked).kind == kind
+
+
+def test_the_quarantine_is_walked(stage):
+    for offset in (7, 8):
+        stage.log.send_undecodable(b"x", Position("tasks.pending", 0, offset), "no parcel")
+    stage.log.flush()
+    record(stage.log.records(topics.DLQ), stage.ledger)
+    page = get(stage, "/v1/quarantine", limit="1").body
+    rest = get(stage, "/v1/quarantine", limit="1", cursor=page["next_cursor"]).body
+    assert [one["offset"] for one in page["records"] + rest["records"]] == [8, 7]
+
+
+def test_without_the_ledger_nobody_looks_back(stage):
+    task_id = dead(stage)
+    stage.ledger.is_away = True
+    for path in ("/v1/quarantine", f"/v1/tasks/{task_id}/history"):
+        assert get(stage, path).kind == (503, "unavailable", None)
+    assert get(stage, "/v1/tasks", status="dead").kind == (503, "unavailable", None)
+    assert post(stage, "/v1/quarantine/t:0:0:0/discard").kind == (503, "unavailable", None)
