@@ -28,6 +28,7 @@ from taskmill.domain.lease import (
     Settlement,
 )
 from taskmill.domain.listing import DeadPage, History, Page, TaskFilter
+from taskmill.domain.log import Reach
 from taskmill.domain.outbox import Unsent
 from taskmill.domain.outcome import End
 from taskmill.domain.projection import LedgerBatch, Row
@@ -41,6 +42,7 @@ from taskmill.domain.quarantine import (
 from taskmill.domain.records import Reading, TaskView
 from taskmill.domain.restoration import HotView, Restoration
 from taskmill.domain.task import Envelope, Millis, TaskId
+from taskmill.domain.topics import Reader
 
 Clock: TypeAlias = Callable[[], Millis]
 Pause: TypeAlias = Callable[[timedelta], None]
@@ -129,6 +131,14 @@ class LogEnds(Protocol):
     """How far the log reaches."""
 
     def ends(self) -> Mapping[tuple[str, int], int]: ...
+
+
+class LogReaders(Protocol):
+    """How far those have come who read the log."""
+
+    def reach(self, readers: Sequence[Reader]) -> Mapping[tuple[Reader, int], Reach]:
+        """Return it for each partition; a topic that is not there has none."""
+        ...
 
 
 class Ledger(Protocol):

@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from taskmill.domain.task import TaskType
+from taskmill.domain.topics import readers
+
 ROOT = Path(__file__).parents[2]
 FUNCTIONS = ROOT / "functions"
 WORKERS = sorted(path for path in (FUNCTIONS / "workers").iterdir() if path.name[0] not in "._")
@@ -53,6 +56,16 @@ def test_a_mapping_never_gives_a_record_away(part):
         assert mapping["StartingPosition"] == "TRIM_HORIZON"
         assert mapping["ProvisionedPollerConfig"]["PollerGroupName"] == "taskmill"
         assert "DestinationConfig" not in mapping
+
+
+def test_every_mapping_is_a_reader_that_the_code_knows_by_its_group():
+    mappings = [one for part in PARTS for one in resources(part, "Lambda::EventSourceMapping")]
+    told = [
+        (one["AmazonManagedKafkaEventSourceConfig"]["ConsumerGroupId"], one["Topics"])
+        for one in mappings
+    ]
+    known = readers(TaskType(folder.name) for folder in WORKERS)
+    assert sorted(told) == sorted((one.group, [one.topic]) for one in known)
 
 
 def test_no_two_mappings_share_a_consumer_group():

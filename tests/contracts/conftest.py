@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+import yaml
 from psycopg import sql
 
 from taskmill.adapters.memory.hot import MemoryHot
@@ -21,6 +22,7 @@ from taskmill_local.stores.java import find_java
 from taskmill_local.stores.kafka import start_kafka
 from taskmill_local.stores.postgres import start_postgres
 from taskmill_local.stores.server import Server
+from taskmill_local.stores.topics import TopicPlan, create_topics
 from taskmill_local.stores.valkey import start_valkey
 from tests.builders import now_ms
 from tests.contracts.hot import InMemory, InValkey
@@ -32,7 +34,10 @@ with warnings.catch_warnings():
     import kafka as _  # noqa: F401 - imported here once, so that no test meets the warning
 
 GRACE = timedelta(seconds=3)
-MIGRATIONS = Path(__file__).parents[2] / "infra/postgres/migrations"
+INFRA = Path(__file__).parents[2] / "infra"
+MIGRATIONS = INFRA / "postgres/migrations"
+TOPICS = INFRA / "kafka/topics.yaml"
+OF_WORKERS = ("tasks.worker.echo", "tasks.worker.other")
 
 
 @pytest.fixture(scope="session")
@@ -75,6 +80,22 @@ def kafka(runner, stores_home):
         yield runner.run(start_kafka(server, find_java()))
     finally:
         runner.run(server.stop(GRACE))
+
+
+@pytest.fixture(scope="session")
+def brokers(kafka):
+    """Give a broker with the topics of a system that has two types."""
+    plan = yaml.safe_load(TOPICS.read_text())
+    defaults = {name: str(value) for name, value in plan["defaults"].items()}
+    shapes = plan["topics"] | dict.fromkeys(OF_WORKERS, plan["worker"])
+    create_topics(
+        kafka,
+        {
+            name: TopicPlan(partitions=shape["partitions"], configs=defaults)
+            for name, shape in shapes.items()
+        },
+    )
+    return kafka
 
 
 @pytest.fixture(params=["memory", "valkey"])

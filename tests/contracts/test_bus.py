@@ -2,10 +2,8 @@
 
 import base64
 import gc
-from pathlib import Path
 
 import pytest
-import yaml
 from kafka import KafkaConsumer, TopicPartition
 from msgspec import Raw
 
@@ -16,12 +14,9 @@ from taskmill.adapters.memory.log import MemoryLog
 from taskmill.domain import topics, wire
 from taskmill.domain.errors import StoreUnavailable
 from taskmill_local.stores.ports import free_ports
-from taskmill_local.stores.topics import TopicPlan, create_topics
 from tests.builders import ECHO, a_fresh_envelope, a_position, now_ms, started, succeeded
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
-
-TOPICS = Path(__file__).parents[2] / "infra/kafka/topics.yaml"
 
 
 class InKafka:
@@ -85,21 +80,6 @@ def collected():
     """Collect the sockets that kafka-python leaves open, while their warning is expected."""
     yield
     gc.collect()
-
-
-@pytest.fixture(scope="session")
-def brokers(kafka):
-    plan = yaml.safe_load(TOPICS.read_text())
-    defaults = {name: str(value) for name, value in plan["defaults"].items()}
-    shapes = plan["topics"] | dict.fromkeys(ALL[3:], plan["worker"])
-    create_topics(
-        kafka,
-        {
-            name: TopicPlan(partitions=shape["partitions"], configs=defaults)
-            for name, shape in shapes.items()
-        },
-    )
-    return kafka
 
 
 @pytest.fixture(params=["memory", "kafka"])

@@ -13,3 +13,18 @@ class LogRecord:
     at_ms: Millis
     value: bytes | None
     headers: Mapping[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What of a partition is there, and how far a reader has come in it."""
+
+    begin: int
+    end: int
+    committed: int | None
+    """The next record that the reader wants; None when it has not said so yet."""
+
+    @property
+    def lag(self) -> int:
+        """Return how many records wait; what retention took away waits for nobody."""
+        return max(self.end - max(self.begin, self.committed or 0), 0)

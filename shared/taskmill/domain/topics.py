@@ -1,5 +1,8 @@
 """Every topic name. Nothing else spells a topic."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+
 from taskmill.domain.task import TaskType
 
 PENDING = "tasks.pending"
@@ -15,3 +18,25 @@ def worker(task_type: TaskType) -> str:
 def type_of(topic: str) -> TaskType | None:
     """Return whose tasks stand in *topic*; None for a topic of all types."""
     return TaskType(topic.removeprefix(WORKER_PREFIX)) if topic.startswith(WORKER_PREFIX) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who reads a topic: the mapping of a function, by the name of its group."""
+
+    name: str
+    topic: str
+
+    @property
+    def group(self) -> str:
+        return f"taskmill-{self.name}"
+
+
+def readers(types: Iterable[TaskType]) -> list[Reader]:
+    return [
+        Reader("dispatcher", PENDING),
+        Reader("recorder-pending", PENDING),
+        Reader("recorder-events", EVENTS),
+        Reader("recorder-dlq", DLQ),
+        *(Reader(f"worker-{name}", worker(name)) for name in types),
+    ]

@@ -8,8 +8,9 @@ from taskmill.domain import topics, wire
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.facts import Fact
 from taskmill.domain.lease import Position
-from taskmill.domain.log import LogRecord
+from taskmill.domain.log import LogRecord, Reach
 from taskmill.domain.task import Envelope, Millis
+from taskmill.domain.topics import Reader
 from taskmill.ports import Clock
 
 STORE = "Kafka"
@@ -24,6 +25,7 @@ class MemoryLog:
         self._clock = clock
         self._sent: list[tuple[str, bytes, Mapping[str, bytes]]] = []
         self._log: dict[str, list[LogRecord]] = {}
+        self._committed: dict[Reader, int] = {}
 
     def is_shut(self) -> bool:
         return self.is_known_away
@@ -69,6 +71,18 @@ class MemoryLog:
         return {
             (topic, 0): len(self._log.get(topic, ())) for topic in (topics.PENDING, topics.EVENTS)
         }
+
+    def reach(self, readers: Sequence[Reader]) -> Mapping[tuple[Reader, int], Reach]:
+        if self.is_away:
+            raise StoreUnavailable(STORE, "it is told to be away")
+        return {
+            (one, 0): Reach(0, len(self._log[one.topic]), self._committed.get(one))
+            for one in readers
+            if one.topic in self._log
+        }
+
+    def commit(self, reader: Reader, offset: int) -> None:
+        self._committed[reader] = offset
 
     def records(self, topic: str) -> list[LogRecord]:
         """Return what the log holds: only what was flushed."""

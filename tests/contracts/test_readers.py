@@ -1,0 +1,132 @@
+"""How far readers of the log have come: in memory, and by a real broker."""
+
+import gc
+import itertools
+
+import pytest
+from kafka import KafkaConsumer, TopicPartition
+from kafka.structs import OffsetAndMetadata
+
+from taskmill.adapters.kafka.bus import API_VERSION, KafkaBus
+from taskmill.adapters.kafka.readers import KafkaReaders
+from taskmill.adapters.memory.log import MemoryLog
+from taskmill.domain import topics
+from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.topics import Reader
+from taskmill_local.stores.ports import free_ports
+from taskmill_local.stores.topics import TopicPlan, create_topics
+from tests.builders import a_fresh_envelope, now_ms
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+
+_numbers = itertools.count()
+
+
+@pytest.fixture(autouse=True)
+def collected():
+    """Collect the sockets that kafka-python leaves open, while their warning is expected."""
+    yield
+    gc.collect()
+
+
+class InMemory:
+    def __init__(self):
+        self.bus = MemoryLog(now_ms)
+        self.reach = self.bus.reach
+        self.commit = self.bus.commit
+
+    def close(self):
+        pass
+
+
+class InKafka:
+    def __init__(self, brokers):
+        self.bus = KafkaBus(brokers)
+        self._readers = KafkaReaders(brokers)
+        self.reach = self._readers.reach
+        self._brokers = brokers
+
+    def commit(self, reader, offset):
+        consumer = KafkaConsumer(
+            bootstrap_servers=self._brokers, api_version=API_VERSION, group_id=reader.group
+        )
+        place = TopicPartition(reader.topic, 0)
+        consumer.assign([place])
+        consumer.commit({place: OffsetAndMetadata(offset, "", -1)})
+        consumer.close(autocommit=False)
+
+    def close(self):
+        self._readers.close()
+        self.bus.close()
+
+
+@pytest.fixture(params=["memory", "kafka"])
+def log(request):
+    log = InMemory() if request.param == "memory" else InKafka(request.getfixturevalue("brokers"))
+    yield log
+    log.close()
+
+
+def answers(log, reader):
+    """Tell whether the broker has somebody for groups yet: its first question makes it look."""
+    try:
+        return log.reach([reader])
+    except StoreUnavailable:
+        return False
+
+
+@pytest.fixture
+def reader(log, request):
+    """Give a reader of a topic of its own."""
+    name = f"readers{next(_numbers)}"
+    if isinstance(log, InKafka):
+        plans = {topics.worker(name): TopicPlan(partitions=1, configs={})}
+        create_topics(request.getfixturevalue("brokers"), plans)
+    reader = Reader(f"worker-{name}", topics.worker(name))
+    if isinstance(log, InKafka):
+        eventually(lambda: answers(log, reader), within=30, reason="the broker knows groups")
+    return reader
+
+
+def fill(log, reader, records):
+    for _ in range(records):
+        log.bus.send_work([a_fresh_envelope(type=topics.type_of(reader.topic))])
+        log.bus.flush()
+
+
+def lag(log, *readers):
+    return {reader.name: reach.lag for (reader, _), reach in log.reach(readers).items()}
+
+
+def test_a_reader_that_never_committed_has_all_before_it(log, reader):
+    fill(log, reader, 3)
+    assert lag(log, reader) == {reader.name: 3}
+    assert log.reach([reader])[reader, 0].committed is None
+
+
+def test_what_is_committed_waits_no_more(log, reader):
+    fill(log, reader, 3)
+    log.commit(reader, 2)
+    assert lag(log, reader) == {reader.name: 1}
+    fill(log, reader, 2)
+    assert lag(log, reader) == {reader.name: 3}
+
+
+def test_each_reader_of_a_topic_comes_forward_alone(log, reader):
+    other = Reader(f"{reader.name}-other", reader.topic)
+    fill(log, reader, 3)
+    log.commit(reader, 3)
+    assert lag(log, reader, other) == {reader.name: 0, other.name: 3}
+
+
+def test_a_topic_that_is_not_there_has_no_partitions(log):
+    assert log.reach([Reader("worker-nobody", topics.worker("nobody"))]) == {}
+
+
+def test_no_broker_is_an_unavailable_store():
+    (port,) = free_ports(1)
+    with pytest.raises(StoreUnavailable, match="Kafka") as raised:
+        KafkaReaders(f"127.0.0.1:{port}").reach(topics.readers([]))
+    raised.value.__traceback__ = None  # it holds the client, whose sockets are collected here
+    raised.value.__cause__ = None
