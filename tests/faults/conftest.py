@@ -37,6 +37,21 @@ def run(stack):
     return Run(stack)
 
 
+@pytest.fixture
+def scheduler(stack):
+    """Start schedulers of the test's own, which end with it."""
+    started = []
+
+    def start(crash_at=""):
+        started.append(stack.spawn_scheduler(crash_at=crash_at))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item):
     report = yield

@@ -186,12 +186,11 @@ class Proxy:
             asyncio.create_task(self._pass(line, reader, server, is_reply=False)),
             asyncio.create_task(self._pass(line, answers, client, is_reply=True)),
         ]
-        try:
+        with suppress(asyncio.CancelledError):  # of a proxy that is stopped
             await asyncio.gather(*line.tasks, return_exceptions=True)
-        finally:
-            self._lines.discard(line)
-            server.transport.abort()
-            client.transport.abort()
+        self._lines.discard(line)
+        server.transport.abort()
+        client.transport.abort()
 
     async def _end_of_the_hole(self):
         while self.weather.is_black_hole:  # noqa: ASYNC110 - it is set from other threads

@@ -1,15 +1,26 @@
 """A workload and its history: careful callers submit, and everything that was seen is kept."""
 
+import json
 import random
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from datetime import timedelta
 from http.client import HTTPException
 from itertools import count
 from threading import Lock
 from uuid import uuid4
 
+from msgspec import Raw
+
+from taskmill.adapters.redis.admission import RedisAdmission
+from taskmill.adapters.redis.session import Session
+from taskmill.domain.admission import Created
+from taskmill.domain.naming import keyed_id
 from taskmill.domain.records import TaskView
+from taskmill.domain.task import TaskType
+from taskmill_local.settings import SHARDS
+from tests.builders import a_request
 from tests.faults.checker import check
 from tests.faults.history import Effect, History, Outcome, Standing, Submit, Told
 from tests.waiting import eventually
@@ -129,6 +140,33 @@ class Run:
         with ThreadPoolExecutor(callers) as pool:
             for sent in [pool.submit(send, number, one) for number, one in enumerate(batches)]:
                 sent.result()
+
+    def owe(self, numbers, *, each, apart=timedelta(milliseconds=50), first=timedelta()):
+        """Admit tasks as a gateway does that dies before it publishes: some are due at a time."""
+        numbers = list(numbers)
+        session = Session(self.stack.ground.own_redis_url)
+        try:
+            for at in range(0, len(numbers), each):
+                asked = [self._envelope(number) for number in numbers[at : at + each]]
+                hold = first + apart * (at // each)
+                verdicts = RedisAdmission(session, shards=SHARDS, hold=hold).admit(asked)
+                assert all(isinstance(verdict, Created) for verdict in verdicts)
+                for one in asked:
+                    label = one.metadata["label"]
+                    self.ids[label] = one.id
+                    self.submits.append(Submit(label=label, body=label, key=label, id=one.id))
+        finally:
+            session.close()
+
+    def _envelope(self, number):
+        label = self.label(number)
+        return a_request(
+            label,
+            id=keyed_id("default", TaskType(TYPE), label),
+            type=TaskType(TYPE),
+            payload=Raw(json.dumps({"name": label}).encode()),
+            metadata={"run": self.name, "label": label},
+        )
 
     def await_ends(self, within=60):
         """Wait until the ledger knows each task, and its end."""

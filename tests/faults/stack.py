@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -13,6 +14,8 @@ import psycopg
 
 from taskmill.adapters.redis.records import RedisRecords
 from taskmill.adapters.redis.session import Session
+from taskmill.domain.admission import Cold
+from taskmill.domain.task import TaskId
 from taskmill_local.settings import SHARDS
 from tests.acceptance.system import System
 from tests.faults.ground import Ground
@@ -21,6 +24,7 @@ from tests.waiting import eventually
 ROOT = Path(__file__).parents[2]
 PARTS = ("functions", "infra", "localstack", "shared")
 PROBE = Path(__file__).with_name("probe")
+SCHEDULER = Path(__file__).with_name("a_scheduler.py")
 PACE = {
     "TASKMILL_LEASE_MS": "4000",
     "TASKMILL_HEARTBEAT_MS": "1000",
@@ -55,7 +59,15 @@ class Stack:
         self.client = self._system.client
         with psycopg.connect(self.ground.own_dsn) as connection:
             connection.execute(_RECEIPTS)
+        self.await_rebuild()
         return self
+
+    def await_rebuild(self, within=60):
+        """Wait until Redis answers for every shard: a new one is rebuilt from the ledger."""
+        ids = [TaskId(f"00000000-0000-7000-8000-{shard:012x}") for shard in range(SHARDS)]
+        eventually(
+            lambda: Cold() not in self.records(ids), within=within, reason="the shards are open"
+        )
 
     def stop(self):
         if self._system is not None:
@@ -105,8 +117,35 @@ class Stack:
         self.signal(signal.SIGKILL, function)
         return order
 
+    def spawn_scheduler(self, seconds=60, crash_at=""):
+        """Start a scheduler of the test's own beside the platform's."""
+        path = (self._project, self._project / "shared")
+        told = {
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": os.pathsep.join(map(str, path)),
+            "TASKMILL_SHARDS": str(SHARDS),
+            "TASKMILL_CRASH_AT": crash_at,
+        }
+        with (self.folder / "home" / "logs" / "own-scheduler.log").open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, "-P", str(SCHEDULER), str(seconds)],
+                env=told | PACE | self.ground.settings,
+                stdout=log,
+                stderr=log,
+            )
+
     def log(self, function):
         return (self.folder / "home" / "logs" / f"{function}.log").read_text()
+
+    def counted(self, name, **labels):
+        """Return the sum of a count over all its labels but these."""
+        wanted = [f'{label}="{value}"' for label, value in labels.items()]
+        lines = self.client.get("/metrics").text.splitlines()
+        return sum(
+            float(line.rpartition(" ")[2])
+            for line in lines
+            if re.match(rf"{name}[{{ ]", line) and all(one in line for one in wanted)
+        )
 
     def lag(self):
         return self.client.platform()["lag"]

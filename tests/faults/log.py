@@ -1,0 +1,39 @@
+"""Reads the log of the shared system, past every group."""
+
+from confluent_kafka import Consumer, TopicPartition
+
+
+def _consumer(stack):
+    brokers = stack.ground.settings["TASKMILL_KAFKA_BROKERS"]
+    return Consumer(
+        {"bootstrap.servers": brokers, "group.id": "nobody", "enable.auto.commit": False}
+    )
+
+
+def ends(stack, topic):
+    """Return where each partition of a topic ends now."""
+    consumer = _consumer(stack)
+    try:
+        found = consumer.list_topics(topic, timeout=10).topics[topic].partitions
+        places = [TopicPartition(topic, number) for number in sorted(found)]
+        return {
+            place.partition: consumer.get_watermark_offsets(place, timeout=10)[1]
+            for place in places
+        }
+    finally:
+        consumer.close()
+
+
+def values_since(stack, topic, begins):
+    """Return the values of a topic that stand behind these places."""
+    wanted = ends(stack, topic)
+    consumer = _consumer(stack)
+    consumer.assign([TopicPartition(topic, number, offset) for number, offset in begins.items()])
+    reached, values = dict(begins), []
+    while any(reached[number] < end for number, end in wanted.items()):
+        for message in consumer.consume(1000, timeout=1):
+            assert message.error() is None, message.error()
+            reached[message.partition()] = message.offset() + 1
+            values.append(message.value())
+    consumer.close()
+    return values

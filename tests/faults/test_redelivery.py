@@ -1,0 +1,103 @@
+"""Records that come twice, replies that never come: one run each (P4, P5)."""
+
+import random
+import time
+from threading import Event, Thread
+
+from confluent_kafka import Consumer
+
+from tests.faults.proxy import ProduceReplies
+from tests.faults.run import a_seed, starts
+
+SHARE = 0.05
+GROUP = "taskmill-worker-probe"
+TASKS = 5_000
+TOPIC = "tasks.worker.probe"
+
+
+def test_a_lost_produce_reply_makes_no_second_task(stack, run, figures):
+    seed = a_seed()
+    chance = random.Random(seed)
+    proxy = stack.ground.proxies["Kafka"]
+    cuts_before = proxy.cuts
+    proxy.weather.cuts = ProduceReplies(lambda: chance.random() < SHARE)
+    proxy.reset()
+    try:
+        requests = [run.request(number) for number in range(1_000)]
+        run.submit_many(requests, batch=5, callers=4)
+        run.await_ends()
+    finally:
+        proxy.weather.cuts = None
+        proxy.reset()
+    cuts = proxy.cuts - cuts_before
+    run.verify()
+    begun = starts(stack, set(run.ids))
+    again = sum(times - 1 for times in begun.values())
+    figures.tell("P4", f"1,000 tasks, {cuts} produce replies lost: {again} second runs")
+    assert cuts > 0, f"seed {seed}"
+    assert set(begun) == set(run.ids)
+    assert again == 0, f"seed {seed}"
+
+
+class Intruder:
+    """Joins the workers' group and leaves it, over and over: each time partitions move."""
+
+    def __init__(self, brokers):
+        self._settings = {
+            "bootstrap.servers": brokers,
+            "group.id": GROUP,
+            "enable.auto.commit": False,
+            "session.timeout.ms": 6_000,
+        }
+        self._is_over = Event()
+        self._thread = Thread(target=self._work)
+        self.visits = 0
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._is_over.set()
+        self._thread.join()
+
+    def _work(self):
+        while not self._is_over.is_set():
+            consumer = Consumer(self._settings)
+            consumer.subscribe([TOPIC])
+            until = time.monotonic() + 1
+            while time.monotonic() < until:
+                consumer.poll(0.1)  # what it reads it never commits
+            consumer.close()
+            self.visits += 1
+            self._is_over.wait(1)
+
+
+def test_rebalances_and_redeliveries_cause_no_second_effect(stack, run, figures):
+    slow = 3.0  # longer than a partition that goes waits for its batch: these come again
+    requests = [
+        run.request(n, sleep_seconds=slow if n % 250 == 0 else 0.005, keeps=True)
+        for n in range(TASKS)
+    ]
+    before = redeliveries(stack)
+    with Intruder(stack.ground.settings["TASKMILL_KAFKA_BROKERS"]) as intruder:
+        run.submit_many(requests, batch=25, callers=2, seconds=20)
+        run.await_ends()
+    run.verify()
+    came_again = redeliveries(stack) - before
+    begun = starts(stack, set(run.ids))
+    ((kept,),) = stack.ask("SELECT count(*) FROM receipts WHERE label LIKE %s", f"{run.name}-%")
+    figures.tell(
+        "P5",
+        f"{TASKS:,} tasks, {intruder.visits} rebalances, {came_again:.0f} claims of what came "
+        f"again: {sum(begun.values()) - TASKS} second runs, {kept:,} effects",
+    )
+    assert kept == TASKS
+    assert came_again > 0
+
+
+def redeliveries(stack):
+    """Return how often a claim was answered with: somebody has it, or had it."""
+    return sum(
+        stack.counted("taskmill_claims_total", answer=answer) for answer in ("held", "refused")
+    )
