@@ -3,11 +3,17 @@
 from datetime import timedelta
 from typing import Any
 
-from functions.scheduler.chores import counting, forgetting, publishing, rebuilding
+from functions.scheduler.chores import counting, forgetting, publishing, rebuilding, relaying
 from functions.scheduler.rota import Rota
 from taskmill import bootstrap
 
-CHORES = (publishing.CHORE, forgetting.CHORE, counting.CHORE, rebuilding.CHORE)
+CHORES = (
+    publishing.CHORE,
+    forgetting.CHORE,
+    counting.CHORE,
+    rebuilding.CHORE,
+    relaying.CHORE,
+)
 LAST_WORK_BEFORE_THE_END = timedelta(seconds=5)
 TIME_TO_ANSWER = timedelta(seconds=1)
 

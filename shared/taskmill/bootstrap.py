@@ -334,6 +334,28 @@ def rebuilding() -> RebuildingServices:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelayServices:
+    outbox: Outbox
+    bus: Bus
+
+
+@cache
+@_rigged
+def relaying() -> RelayServices:
+    """Open what the relay needs; of its own, because it works beside the tick."""
+    from taskmill.adapters.counted import CountedBus
+    from taskmill.adapters.kafka.bus import KafkaBus
+    from taskmill.adapters.postgres.connection import Database
+    from taskmill.adapters.postgres.outbox import PostgresOutbox
+
+    settings = Settings.from_env(os.environ, needs=("kafka", "postgres"))
+    return RelayServices(
+        outbox=PostgresOutbox(Database(settings.postgres)),
+        bus=CountedBus(KafkaBus(settings.kafka), counters()),
+    )
+
+
 @cache
 def errands() -> Errands:
     from taskmill.adapters.errands import ThreadErrands

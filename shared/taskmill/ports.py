@@ -43,6 +43,7 @@ from taskmill.domain.records import Reading, TaskView
 from taskmill.domain.restoration import HotView, Restoration
 from taskmill.domain.task import Envelope, Millis, TaskId
 from taskmill.domain.topics import Reader
+from taskmill.domain.wire import Sealed
 
 Clock: TypeAlias = Callable[[], Millis]
 Pause: TypeAlias = Callable[[timedelta], None]
@@ -116,9 +117,9 @@ class Bus(Protocol):
     def is_shut(self) -> bool:
         """Tell whether it did not answer a moment ago: sending now would fail at once."""
 
-    def send_pending(self, envelopes: Sequence[Envelope]) -> None: ...
+    def send_pending(self, envelopes: Sequence[Envelope | Sealed]) -> None: ...
 
-    def send_work(self, envelopes: Sequence[Envelope]) -> None: ...
+    def send_work(self, envelopes: Sequence[Envelope | Sealed]) -> None: ...
 
     def send_facts(self, facts: Sequence[Fact]) -> None: ...
 

@@ -2,17 +2,19 @@
 
 import base64
 import gc
+from datetime import timedelta
 
 import pytest
 from kafka import KafkaConsumer, TopicPartition
 from msgspec import Raw
 
+from taskmill.adapters.guard import Guard
 from taskmill.adapters.kafka.bus import API_VERSION, KafkaBus
 from taskmill.adapters.kafka.ends import KafkaLogEnds
 from taskmill.adapters.kafka.event import failures, records_of
 from taskmill.adapters.memory.log import MemoryLog
 from taskmill.domain import topics, wire
-from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.errors import StoreUnavailable, Unpublishable
 from taskmill_local.stores.ports import free_ports
 from tests.builders import ECHO, a_fresh_envelope, a_position, now_ms, started, succeeded
 
@@ -76,9 +78,10 @@ ALL = (topics.PENDING, topics.EVENTS, topics.DLQ, topics.worker(ECHO), "tasks.wo
 
 
 @pytest.fixture(autouse=True)
-def collected():
+def collected(caplog):
     """Collect the sockets that kafka-python leaves open, while their warning is expected."""
     yield
+    caplog.get_records("call").clear()  # its log lines hold on to them
     gc.collect()
 
 
@@ -149,6 +152,31 @@ def test_the_largest_tasks_fit_into_records(log):
     assert len(tasks_at(log, topics.PENDING)) == 10
 
 
+def test_a_record_that_is_too_large_is_refused_as_such_and_stops_nobody_else(log):
+    too_large = a_fresh_envelope(payload=Raw(b'"%b"' % (b"x" * 2_200_000)))
+
+    def send():
+        log.bus.send_pending([too_large])
+        log.bus.flush()
+
+    with pytest.raises(Unpublishable):
+        send()
+    good = a_fresh_envelope()
+    log.bus.send_pending([good])
+    log.bus.flush()
+    assert tasks_at(log, topics.PENDING) == [good]
+
+
+def test_a_sealed_envelope_is_sent_as_it_is(log):
+    raw = wire.encode(a_fresh_envelope())[:-1] + b',"only_newer": 1.10}'
+    log.bus.send_pending([wire.seal(raw)])
+    log.bus.send_work([wire.seal(raw)])
+    log.bus.flush()
+    for topic in (topics.PENDING, "tasks.worker.echo"):
+        (record,) = log.records(topic)
+        assert raw in record.value
+
+
 def test_flushing_nothing_is_no_failure(log):
     log.bus.send_facts([])
     log.bus.flush()
@@ -173,7 +201,8 @@ def test_times_are_those_of_the_log(log):
 
 def test_a_broker_that_is_away_is_said_to_be():
     nowhere = f"127.0.0.1:{free_ports(1)[0]}"
-    bus, ends = KafkaBus(nowhere), KafkaLogEnds(nowhere)
+    bus = KafkaBus(nowhere)
+    ends = KafkaLogEnds(nowhere)
     with pytest.raises(StoreUnavailable, match="Kafka cannot be reached"):
         bus.send_pending([a_fresh_envelope()])
     with pytest.raises(StoreUnavailable, match="Kafka cannot be reached"):
@@ -198,3 +227,18 @@ def test_the_partial_response_names_each_record_once():
             {"itemIdentifier": {"partition": "tasks.worker.echo-0", "offset": 8}},
         ]
     }
+
+
+def test_nobody_waits_twice_for_a_broker_that_is_away():
+    nowhere = f"127.0.0.1:{free_ports(1)[0]}"
+    guard = Guard("Kafka", tolerance=timedelta())
+    patience = timedelta(seconds=2)
+    bus = KafkaBus(nowhere, patience=patience, guard=guard)
+    ends = KafkaLogEnds(nowhere, patience=patience, guard=guard)
+    assert not bus.is_shut()
+    with pytest.raises(StoreUnavailable, match="Kafka cannot be reached"):
+        bus.send_pending([a_fresh_envelope()])
+    assert bus.is_shut()
+    for ask in (lambda: bus.send_pending([a_fresh_envelope()]), ends.ends):
+        with pytest.raises(StoreUnavailable, match="did not answer a moment ago"):
+            ask()

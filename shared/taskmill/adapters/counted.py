@@ -37,6 +37,7 @@ from taskmill.domain.lease import (
 )
 from taskmill.domain.projection import LedgerBatch
 from taskmill.domain.task import Envelope
+from taskmill.domain.wire import Sealed
 from taskmill.ports import Admission, Bus, Counters, DueSet, Leases, Ledger
 
 VERDICTS: Final[Mapping[type[Verdict], str]] = {
@@ -170,10 +171,10 @@ class CountedBus:
     def is_shut(self) -> bool:
         return self._bus.is_shut()
 
-    def send_pending(self, envelopes: Sequence[Envelope]) -> None:
+    def send_pending(self, envelopes: Sequence[Envelope | Sealed]) -> None:
         self._bus.send_pending(envelopes)
 
-    def send_work(self, envelopes: Sequence[Envelope]) -> None:
+    def send_work(self, envelopes: Sequence[Envelope | Sealed]) -> None:
         self._bus.send_work(envelopes)
         for task_type, tasks in _tally(envelope.type for envelope in envelopes):
             self._counters.count(Count.DISPATCHED, tasks, type=task_type)

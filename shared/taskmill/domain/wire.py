@@ -1,6 +1,7 @@
 """The versioned wire form of parcels: what a Kafka record's value and a due entry hold."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import msgspec
 from msgspec import Struct
@@ -8,12 +9,27 @@ from msgspec import Struct
 from taskmill.domain.admission import Owed
 from taskmill.domain.errors import Undecodable
 from taskmill.domain.facts import Fact
-from taskmill.domain.task import About, Envelope
+from taskmill.domain.task import About, Envelope, TaskType
 
 VERSION = 1
 PARCEL_MEMBERS = 100
 PARCEL_BYTES = 900_000
 """A record may have 2 MiB; what is larger than this alone travels alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """An envelope with the bytes that carry it, to be passed on as they are.
+
+    A newer version may have written fields into them that this code does not know.
+    """
+
+    envelope: Envelope
+    raw: bytes
+
+    @property
+    def type(self) -> TaskType:
+        return self.envelope.type
 
 
 class _Parcel(Struct, frozen=True, kw_only=True):
@@ -30,9 +46,10 @@ _decode_facts = msgspec.json.Decoder(tuple[Fact, ...]).decode
 _decode_about = msgspec.json.Decoder(About).decode
 
 
-def parcels_of_tasks(envelopes: Sequence[Envelope]) -> Iterator[bytes]:
+def parcels_of_tasks(envelopes: Sequence[Envelope | Sealed]) -> Iterator[bytes]:
     """Pack envelopes into as few Kafka values as their sizes allow."""
-    for members in _packed([encode(envelope) for envelope in envelopes]):
+    encoded = [one.raw if isinstance(one, Sealed) else encode(one) for one in envelopes]
+    for members in _packed(encoded):
         yield b'{"v":%d,"tasks":[%b]}' % (VERSION, members)
 
 
@@ -90,6 +107,11 @@ def open_envelope(value: bytes) -> Envelope:
         return _decode_envelope(value)
     except (msgspec.DecodeError, RecursionError) as error:
         raise Undecodable(f"it is not an envelope: {error}") from error
+
+
+def seal(raw: bytes) -> Sealed:
+    """Return what *raw* says together with it, or raise `Undecodable`."""
+    return Sealed(open_envelope(raw), raw)
 
 
 def open_owed(value: bytes) -> Owed:

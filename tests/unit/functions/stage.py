@@ -36,6 +36,7 @@ from taskmill.adapters.memory.rebuild import MemoryColdShards
 from taskmill.bootstrap import (
     GatewayServices,
     RebuildingServices,
+    RelayServices,
     SchedulerServices,
     WorkerServices,
 )
@@ -155,6 +156,7 @@ class Stage:
             "errands": InlineErrands,
             "rebuilding": self._rebuilding,
             "scheduler": self._scheduler,
+            "relaying": lambda: RelayServices(outbox=self.outbox, bus=self.log),
         }
         for name, service in bound.items():
             monkeypatch.setattr(bootstrap, name, service)

@@ -20,6 +20,7 @@ from taskmill.usecases.dispatch import dispatch
 from taskmill.usecases.execute import execute
 from taskmill.usecases.publish_due import publish_due
 from taskmill.usecases.record import record
+from taskmill.usecases.relay import relay
 from taskmill.usecases.shop import Shop
 from taskmill.usecases.submit import submit
 from tests.builders import NOW, a_new_id, a_request
@@ -141,6 +142,9 @@ class World:
 
     def publish_due(self):
         return publish_due(self.due, self.log)
+
+    def relay(self):
+        return relay(self.outbox, self.log)
 
     def record(self, *names):
         for topic in names or (topics.PENDING, topics.EVENTS):

@@ -19,6 +19,7 @@ from taskmill.domain.errors import StoreUnavailable, Unpublishable
 from taskmill.domain.facts import Fact
 from taskmill.domain.lease import Position
 from taskmill.domain.task import Envelope
+from taskmill.domain.wire import Sealed
 
 STORE = "Kafka"
 API_VERSION = (3, 9)
@@ -50,10 +51,10 @@ class KafkaBus:
         self._unacknowledged: list[Any] = []
         self._turn = count()
 
-    def send_pending(self, envelopes: Sequence[Envelope]) -> None:
+    def send_pending(self, envelopes: Sequence[Envelope | Sealed]) -> None:
         self._send(topics.PENDING, wire.parcels_of_tasks(envelopes))
 
-    def send_work(self, envelopes: Sequence[Envelope]) -> None:
+    def send_work(self, envelopes: Sequence[Envelope | Sealed]) -> None:
         by_type = attrgetter("type")
         for task_type, members in groupby(sorted(envelopes, key=by_type), key=by_type):
             self._send(topics.worker(task_type), wire.parcels_of_tasks(list(members)))

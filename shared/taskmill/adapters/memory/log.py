@@ -5,15 +5,17 @@ from itertools import groupby
 from operator import attrgetter
 
 from taskmill.domain import topics, wire
-from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.errors import StoreUnavailable, Unpublishable
 from taskmill.domain.facts import Fact
 from taskmill.domain.lease import Position
 from taskmill.domain.log import LogRecord, Reach
 from taskmill.domain.task import Envelope, Millis
 from taskmill.domain.topics import Reader
+from taskmill.domain.wire import Sealed
 from taskmill.ports import Clock
 
 STORE = "Kafka"
+LARGEST_RECORD = 2 * 1024 * 1024
 
 
 class MemoryLog:
@@ -30,10 +32,10 @@ class MemoryLog:
     def is_shut(self) -> bool:
         return self.is_known_away
 
-    def send_pending(self, envelopes: Sequence[Envelope]) -> None:
+    def send_pending(self, envelopes: Sequence[Envelope | Sealed]) -> None:
         self._send(topics.PENDING, wire.parcels_of_tasks(envelopes))
 
-    def send_work(self, envelopes: Sequence[Envelope]) -> None:
+    def send_work(self, envelopes: Sequence[Envelope | Sealed]) -> None:
         by_type = attrgetter("type")
         for task_type, members in groupby(sorted(envelopes, key=by_type), key=by_type):
             self._send(topics.worker(task_type), wire.parcels_of_tasks(list(members)))
@@ -60,6 +62,8 @@ class MemoryLog:
         if self.is_away and sent:
             raise StoreUnavailable(STORE, "it is told to be away")
         for topic, value, headers in sent:
+            if len(value) > LARGEST_RECORD:
+                raise Unpublishable(STORE, f"a record has {len(value)} bytes")
             line = self._log.setdefault(topic, [])
             position = Position(topic, 0, len(line))
             now = Millis(self._clock())

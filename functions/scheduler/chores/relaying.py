@@ -1,0 +1,15 @@
+"""Publishes what the gateway kept in the outbox while Kafka was away."""
+
+from datetime import timedelta
+
+from functions.scheduler.chore import Chore
+from taskmill import bootstrap
+from taskmill.usecases.relay import relay
+
+
+def _relay() -> int:
+    bound = bootstrap.relaying()
+    return relay(bound.outbox, bound.bus)
+
+
+CHORE = Chore(name="relay_outbox", every=timedelta(milliseconds=250), do=_relay, is_slow=True)
