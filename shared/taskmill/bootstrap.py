@@ -38,6 +38,7 @@ from taskmill.ports import (
     Quarantine,
     Records,
     Waiters,
+    WholeRows,
 )
 from taskmill.settings import Settings
 from taskmill.usecases.rebuild import Sources
@@ -194,6 +195,13 @@ def ledger_rows() -> LedgerRows:
     from taskmill.adapters.postgres.rows import PostgresRows
 
     return PostgresRows(_ledger_at_the_door())
+
+
+@cache
+def whole_rows() -> WholeRows:
+    from taskmill.adapters.postgres.whole import PostgresWholeRows
+
+    return PostgresWholeRows(_ledger_at_the_door())
 
 
 @cache

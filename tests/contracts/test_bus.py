@@ -15,8 +15,17 @@ from taskmill.adapters.kafka.event import failures, records_of
 from taskmill.adapters.memory.log import MemoryLog
 from taskmill.domain import topics, wire
 from taskmill.domain.errors import StoreUnavailable, Unpublishable
+from taskmill.domain.log import is_dead_letter
 from taskmill_local.stores.ports import free_ports
-from tests.builders import ECHO, a_fresh_envelope, a_position, now_ms, started, succeeded
+from tests.builders import (
+    ECHO,
+    a_fresh_envelope,
+    a_position,
+    died,
+    now_ms,
+    started,
+    succeeded,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 
@@ -121,6 +130,19 @@ def test_facts_stand_in_the_topic_of_events(log):
     log.bus.flush()
     (record,) = log.records(topics.EVENTS)
     assert wire.open_facts(record.value) == facts
+
+
+def test_a_death_stands_beside_what_was_never_a_task_and_is_told_from_it(log):
+    task = a_fresh_envelope()
+    log.bus.send_facts([started(task), died(task)])
+    log.bus.send_facts([succeeded(task)])
+    log.bus.flush()
+    (copy,) = log.records(topics.DLQ)
+    assert is_dead_letter(copy)
+    assert wire.open_facts(copy.value) == (died(task),)
+    log.bus.send_undecodable(b"x", a_position(), "no parcel")
+    log.bus.flush()
+    assert [is_dead_letter(record) for record in log.records(topics.DLQ)] == [True, False]
 
 
 @pytest.mark.parametrize("value", [b"\x00\xff not a parcel", b"", None])

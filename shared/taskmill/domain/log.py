@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from taskmill.domain.lease import Position
 from taskmill.domain.task import Millis
 
+DEAD_LETTER: Mapping[str, bytes] = {"kind": b"dead_letter"}
+"""The headers of a death's copy on `tasks.dlq`, where all else was never a task."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogRecord:
@@ -13,6 +16,10 @@ class LogRecord:
     at_ms: Millis
     value: bytes | None
     headers: Mapping[str, bytes]
+
+
+def is_dead_letter(record: LogRecord) -> bool:
+    return record.headers.get("kind") == DEAD_LETTER["kind"]
 
 
 @dataclass(frozen=True, slots=True)

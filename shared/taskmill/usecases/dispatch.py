@@ -22,7 +22,7 @@ from taskmill.domain.lease import Position
 from taskmill.domain.task import Envelope, TaskType
 from taskmill.ports import Admission, Bus
 from taskmill.usecases.arrivals import Arrival
-from taskmill.usecases.submit import owed_submission
+from taskmill.usecases.submit import owed_submission, unpublished
 
 
 def dispatch(
@@ -93,9 +93,10 @@ class _Routing:
 
     def _drop(self, envelope: Envelope, generation: int, owed: Owed | None, verdict: str) -> None:
         """Drop a second submission; first publish what the first may not have published."""
-        if owed is not None and owed.task is not None:
-            self.pending.append(owed.task)
-            self.owed.append(owed_submission(owed.task))
+        first = unpublished(owed)
+        if first is not None:
+            self.pending.append(first)
+            self.owed.append(owed_submission(first))
         self.facts.append(
             SubmissionDropped(
                 id=envelope.id,

@@ -8,7 +8,7 @@ import msgspec
 from taskmill.domain import wire
 from taskmill.domain.errors import LedgerRefused, Undecodable
 from taskmill.domain.lease import Position
-from taskmill.domain.log import LogRecord
+from taskmill.domain.log import LogRecord, is_dead_letter
 from taskmill.domain.outcome import ERROR_TEXT_LIMIT, clip
 from taskmill.domain.projection import Applied, LedgerBatch, Quarantined, Story, Told, runs_of
 from taskmill.domain.task import Millis
@@ -33,6 +33,8 @@ class _Reading:
 
     def read(self, record: LogRecord) -> None:
         if record.position.topic == DLQ:
+            if is_dead_letter(record):
+                return  # for those who watch the topic: the ledger has the fact from `tasks.events`
             self.quarantined.append(_from_dlq(record))
             return
         try:

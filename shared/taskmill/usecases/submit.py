@@ -215,8 +215,17 @@ def _own(envelope: Envelope, generation: int) -> _Item:
 
 def _replay(task_id: TaskId, owed: Owed | None) -> _Item:
     """Publish what the first request still owes: its author may be dead."""
-    winner = owed.task if owed else None
+    winner = unpublished(owed)
     return _Item(task_id, published=winner, owed=owed_submission(winner) if winner else None)
+
+
+def unpublished(owed: Owed | None) -> Envelope | None:
+    """Return the submission that is owed, if others may publish it.
+
+    A redriven one is owed with the facts that ended the task before: the scheduler publishes both,
+    and the log knew the submission before.
+    """
+    return owed.task if owed and not owed.facts else None
 
 
 def owed_submission(envelope: Envelope) -> OwedKey:

@@ -147,6 +147,7 @@ class Stage:
             "gateway": self._gateway,
             "api_keys": lambda: self.api_keys,
             "ledger_rows": lambda: self.ledger,
+            "whole_rows": lambda: self.ledger,
             "outbox": lambda: self.outbox,
             "quarantine": lambda: MemoryQuarantine(lambda: self.ledger),
             "ledger": lambda: CountedLedger(self.ledger, self.counters),

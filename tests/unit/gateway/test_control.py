@@ -1,10 +1,10 @@
-"""Cancelling over HTTP: what is told, whatever the task does meanwhile."""
+"""Cancelling and redriving over HTTP: what is told, whatever the task does meanwhile."""
 
 import pytest
 
 from taskmill.adapters.memory.leases import MemoryLeases
 from taskmill.domain import topics
-from tests.builders import a_claim
+from tests.builders import a_claim, a_death
 from tests.unit.functions.stage import Stage
 from tests.unit.gateway.calls import NOBODY, end, get, post, submit
 
@@ -58,3 +58,51 @@ def test_nothing_is_cancelled_while_redis_cannot_say(stage):
     task = submit(stage).body
     stage.hot.restart()
     assert post(stage, f"/v1/tasks/{task['id']}/cancel").kind == (503, "unavailable", None)
+
+
+def died(stage):
+    """Submit a task that its worker discards, and let the ledger hear of it."""
+    task = submit(stage).body
+    (envelope,) = [one for one in stage.log.tasks(topics.PENDING) if one.id == task["id"]]
+    leases = MemoryLeases(stage.hot)
+    (claimed,) = leases.claim([a_claim(envelope)])
+    settlement = a_death(envelope, claimed.token)
+    leases.settle([settlement])
+    stage.log.send_facts(settlement.facts)
+    stage.log.flush()
+    stage.catch_up()
+    stage.clock.now += 1_000
+    return task
+
+
+def test_a_dead_task_is_redriven_and_told_alike_twice(stage):
+    task = died(stage)
+    path = f"/v1/tasks/{task['id']}/redrive"
+    first, second = post(stage, path), post(stage, path)
+    assert (first.status, first.body["status"]) == (202, "queued")
+    assert first.body["generation"] == task["generation"] + 1_000
+    assert first.headers["Location"] == f"/v1/tasks/{task['id']}"
+    assert (second.status, second.body) == (202, first.body)
+    assert get(stage, f"/v1/tasks/{task['id']}").body == first.body
+
+
+def test_what_is_not_over_is_not_redriven(stage):
+    task = submit(stage).body
+    told = post(stage, f"/v1/tasks/{task['id']}/redrive")
+    assert told.kind == (409, "not_redrivable", None)
+    assert "the task is queued" in told.body["detail"]
+
+
+@pytest.mark.parametrize("name", ["17", "%00"])
+def test_nobody_is_not_redriven(stage, name):
+    assert post(stage, f"/v1/tasks/{name}/redrive").kind == (404, "not_found", None)
+
+
+def test_nothing_is_redriven_while_redis_or_the_ledger_cannot_say(stage):
+    task = died(stage)
+    path = f"/v1/tasks/{task['id']}/redrive"
+    stage.ledger.is_away = True
+    assert post(stage, path).kind == (503, "unavailable", None)
+    stage.ledger.is_away = False
+    stage.hot.restart()
+    assert post(stage, path).kind == (503, "unavailable", None)

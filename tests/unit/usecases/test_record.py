@@ -8,7 +8,7 @@ from taskmill.domain.lease import Position
 from taskmill.domain.log import LogRecord
 from taskmill.domain.task import Status
 from taskmill.usecases.record import record
-from tests.builders import NOW, a_position
+from tests.builders import NOW, a_position, an_envelope, died
 from tests.unit.usecases.stage import World
 
 
@@ -121,3 +121,12 @@ def test_a_ledger_that_is_away_makes_the_batch_come_again(world):
 def test_an_empty_batch_writes_nothing(world):
     record([], world.ledger)
     assert world.ledger.applied() == {}
+
+
+def test_the_copy_of_a_death_is_no_odd_record(world):
+    world.log.send_facts([died(an_envelope())])
+    world.log.flush()
+    record(world.log.records(topics.DLQ), world.ledger)
+    assert world.ledger.quarantined == {}
+    assert world.ledger.history == {}
+    assert world.ledger.applied() == {(topics.DLQ, 0): 1}

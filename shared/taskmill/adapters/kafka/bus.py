@@ -16,8 +16,9 @@ from taskmill.adapters.guard import Guard
 from taskmill.adapters.kafka.client import client_settings, is_refusal, why
 from taskmill.domain import topics, wire
 from taskmill.domain.errors import StoreUnavailable, Unpublishable
-from taskmill.domain.facts import Fact
+from taskmill.domain.facts import Fact, TaskDied
 from taskmill.domain.lease import Position
+from taskmill.domain.log import DEAD_LETTER
 from taskmill.domain.task import Envelope
 from taskmill.domain.wire import Sealed
 
@@ -61,6 +62,9 @@ class KafkaBus:
 
     def send_facts(self, facts: Sequence[Fact]) -> None:
         self._send(topics.EVENTS, wire.parcels_of_facts(facts))
+        dead = [fact for fact in facts if isinstance(fact, TaskDied)]
+        headers = [(name, octets) for name, octets in DEAD_LETTER.items()]
+        self._send(topics.DLQ, wire.parcels_of_facts(dead), headers)
 
     def send_undecodable(self, value: bytes | None, at: Position, reason: str) -> None:
         headers = [

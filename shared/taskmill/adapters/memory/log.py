@@ -6,9 +6,9 @@ from operator import attrgetter
 
 from taskmill.domain import topics, wire
 from taskmill.domain.errors import StoreUnavailable, Unpublishable
-from taskmill.domain.facts import Fact
+from taskmill.domain.facts import Fact, TaskDied
 from taskmill.domain.lease import Position
-from taskmill.domain.log import LogRecord, Reach
+from taskmill.domain.log import DEAD_LETTER, LogRecord, Reach
 from taskmill.domain.task import Envelope, Millis
 from taskmill.domain.topics import Reader
 from taskmill.domain.wire import Sealed
@@ -42,6 +42,8 @@ class MemoryLog:
 
     def send_facts(self, facts: Sequence[Fact]) -> None:
         self._send(topics.EVENTS, wire.parcels_of_facts(facts))
+        dead = [fact for fact in facts if isinstance(fact, TaskDied)]
+        self._send(topics.DLQ, wire.parcels_of_facts(dead), DEAD_LETTER)
 
     def send_undecodable(self, value: bytes | None, at: Position, reason: str) -> None:
         headers = {

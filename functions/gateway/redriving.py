@@ -1,0 +1,37 @@
+"""Redrives a task, and tells what became of it."""
+
+from http import HTTPStatus
+from typing import assert_never
+
+from functions.gateway.answering import Told
+from functions.gateway.presenter import task_as_json
+from functions.gateway.problem import Problem, conflict
+from functions.gateway.reading import find, id_of, untold
+from taskmill import bootstrap
+from taskmill.usecases.find_task import Nowhere, Unsure
+from taskmill.usecases.redrive import Again, NotOver, Wish, redrive
+
+
+def redrive_one(given_id: str) -> Told | Problem:
+    task_id = id_of(given_id)
+    if isinstance(task_id, Problem):
+        return task_id
+    services = bootstrap.gateway()
+    (answer,) = redrive(
+        [Wish(task_id)],
+        control=services.control,
+        admission=services.admission,
+        bus=services.bus,
+        rows=bootstrap.whole_rows,
+        find=find,
+    )
+    match answer:
+        case Again(task):
+            return Told(HTTPStatus.ACCEPTED, task_as_json(task), f"/v1/tasks/{task.id}")
+        case NotOver(task):
+            detail = f"only what is dead or cancelled is redriven; the task is {task.status}"
+            return conflict("not_redrivable", detail)
+        case Nowhere() | Unsure():
+            return untold(task_id, answer)
+        case _:
+            assert_never(answer)
