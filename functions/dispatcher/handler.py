@@ -36,7 +36,7 @@ def _knows(task_type: TaskType) -> bool:
 def _bury(arrivals: list[Arrival], context: Any) -> set[Position]:
     """End tasks that no deployed worker takes, as their worker would have ended them."""
     shop = bootstrap.shop(context, concurrency=100, longest=timedelta(seconds=5))
-    return execute(arrivals, lambda envelope: UnknownType(envelope.type), shop)
+    return execute(arrivals, lambda task: UnknownType(task.type), shop)
 
 
 bootstrap.at_init(bootstrap.worker)

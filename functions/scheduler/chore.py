@@ -10,7 +10,9 @@ class Chore:
     """Safe beside the same chore of another scheduler, and after a death at any line of it."""
 
     name: str
-    every: timedelta
+    every: timedelta | None = None
+    """None: at every tick."""
+
     do: Callable[[], int]
     """Does what is to be done now, and returns how much that was."""
 

@@ -29,6 +29,7 @@ def lambda_handler(_event: dict[str, Any], context: Any) -> dict[str, int]:
         CHORES,
         errands=bootstrap.errands(),
         log=bootstrap.log("scheduler"),
+        tick=bootstrap.scheduler().pace.tick,
         now=lambda: -left(),  # towards zero: the one clock here that never jumps
     )
     while left() > LAST_WORK_BEFORE_THE_END:

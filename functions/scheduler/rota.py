@@ -30,12 +30,14 @@ class Rota:
         errands: Errands,
         log: logging.Logger,
         now: Callable[[], timedelta],
+        tick: timedelta,
     ) -> None:
         self.bug: Exception | None = None
         self._turns = [_Turn(chore, due_at=now()) for chore in chores]
         self._errands = errands
         self._log = log
         self._now = now
+        self._tick = tick
 
     @property
     def done(self) -> dict[str, int]:
@@ -72,7 +74,7 @@ class Rota:
         return ended
 
     def _book(self, turn: _Turn, ended: Future[int]) -> None:
-        turn.under_way, rest = None, turn.chore.every
+        turn.under_way, rest = None, turn.chore.every or self._tick
         match ended.exception():
             case None:
                 turn.done += ended.result()

@@ -7,6 +7,7 @@ that it uses.
 
 import logging
 import os
+import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,8 +18,9 @@ from typing import Any, TypeVar
 
 from taskmill.adapters.api_keys import ApiKeys
 from taskmill.adapters.crash import rigged
+from taskmill.adapters.departure import Departure
 from taskmill.adapters.guard import QUICK, Guard
-from taskmill.domain.lease import LEASE
+from taskmill.domain.pace import USUAL, Pace
 from taskmill.domain.task import Millis
 from taskmill.ports import (
     Admission,
@@ -154,7 +156,7 @@ def gateway() -> GatewayServices:
         settings.redis, patience=_PATIENCE_WITH_REDIS, guard=Guard("Redis", tolerance=QUICK)
     )
     return GatewayServices(
-        admission=RedisAdmission(session, shards=settings.shards),
+        admission=RedisAdmission(session, shards=settings.shards, hold=settings.pace.hold),
         control=RedisControl(session, shards=settings.shards),
         records=RedisRecords(session, shards=settings.shards),
         bus=CountedBus(
@@ -231,6 +233,7 @@ class WorkerServices:
     leases: Leases
     bus: Bus
     crew: Crew
+    pace: Pace = USUAL
 
 
 @cache
@@ -245,25 +248,42 @@ def worker() -> WorkerServices:
     settings = Settings.from_env(os.environ, needs=("kafka", "redis"))
     return WorkerServices(
         leases=CountedLeases(
-            RedisLeases(Session(settings.redis), shards=settings.shards), counters()
+            RedisLeases(Session(settings.redis), shards=settings.shards, lease=settings.pace.lease),
+            counters(),
         ),
         bus=CountedBus(KafkaBus(settings.kafka), counters()),
         crew=ThreadCrew(),
+        pace=settings.pace,
     )
 
 
-def shop(context: Any, *, concurrency: int, longest: timedelta) -> Shop:
+@cache
+def loop_crew() -> Crew:
+    from taskmill.adapters.loop_crew import LoopCrew
+
+    return LoopCrew()
+
+
+@cache
+def departure() -> Departure:
+    return Departure(os.environ.get("AWS_LAMBDA_RUNTIME_API"))
+
+
+def shop(context: Any, *, concurrency: int, longest: timedelta, crew: Crew | None = None) -> Shop:
     """Return what an invocation runs tasks with, for as long as its *context* gives it."""
     services = worker()
     return Shop(
         leases=services.leases,
         bus=services.bus,
-        crew=services.crew,
+        crew=crew or services.crew,
         clock=clock,
+        chance=random.random,
         process=process_word(),
         concurrency=concurrency,
         longest=longest,
         remaining=lambda: timedelta(milliseconds=context.get_remaining_time_in_millis()),
+        pace=services.pace,
+        is_leaving=lambda: departure().is_wanted,
     )
 
 
@@ -276,7 +296,8 @@ def admission() -> Admission:
 
     settings = Settings.from_env(os.environ, needs=("redis",))
     return CountedAdmission(
-        RedisAdmission(Session(settings.redis), shards=settings.shards), counters()
+        RedisAdmission(Session(settings.redis), shards=settings.shards, hold=settings.pace.hold),
+        counters(),
     )
 
 
@@ -295,6 +316,7 @@ def ledger() -> Ledger:
 class SchedulerServices:
     due: DueSet
     bus: Bus
+    pace: Pace = USUAL
 
 
 @cache
@@ -307,8 +329,12 @@ def scheduler() -> SchedulerServices:
 
     settings = Settings.from_env(os.environ, needs=("kafka", "redis"))
     return SchedulerServices(
-        due=CountedDueSet(RedisDueSet(Session(settings.redis), shards=settings.shards), counters()),
+        due=CountedDueSet(
+            RedisDueSet(Session(settings.redis), shards=settings.shards, hold=settings.pace.hold),
+            counters(),
+        ),
         bus=CountedBus(KafkaBus(settings.kafka), counters()),
+        pace=settings.pace,
     )
 
 
@@ -332,13 +358,15 @@ def rebuilding() -> RebuildingServices:
     settings = Settings.from_env(os.environ, needs=("kafka", "redis", "postgres"))
     database = Database(settings.postgres)
     return RebuildingServices(
-        shards=RedisColdShards(Session(settings.redis), shards=settings.shards),
+        shards=RedisColdShards(
+            Session(settings.redis), shards=settings.shards, lease=settings.pace.lease
+        ),
         sources=Sources(
             ledger=PostgresWholeRows(database),
             log_ends=KafkaLogEnds(settings.kafka),
             outbox=PostgresOutbox(database),
         ),
-        grace=LEASE,
+        grace=settings.pace.lease,
     )
 
 

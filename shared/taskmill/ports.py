@@ -1,11 +1,11 @@
 """What the core needs of the world, in its own words."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from taskmill.domain.admission import Cleared, Owed, OwedKey, Verdict
 from taskmill.domain.catalogue import PayloadMisfit, TypeEntry
@@ -47,6 +47,8 @@ from taskmill.domain.wire import Sealed
 
 Clock: TypeAlias = Callable[[], Millis]
 Pause: TypeAlias = Callable[[timedelta], None]
+Chance: TypeAlias = Callable[[], float]
+"""A random number from 0 to 1."""
 
 
 class Admission(Protocol):
@@ -233,17 +235,25 @@ class Ended:
     end: End
 
 
+Performed: TypeAlias = End | Coroutine[Any, Any, End]
+"""What a call comes to: its end, or what must be awaited for it."""
+
+
 class Crew(Protocol):
     """Those who perform side by side; a ticket is never given twice.
 
     A call that is abandoned need not report its end.
     """
 
-    def start(self, call: Callable[[], End]) -> int: ...
+    def start(self, call: Callable[[], Performed]) -> int: ...
 
     def ended(self, *, within: timedelta) -> Sequence[Ended]: ...
 
     def abandon(self, ticket: int) -> None: ...
+
+    def strays(self, *, within: timedelta) -> int:
+        """Return how many abandoned calls still run; wait for them, but no longer than *within*."""
+        ...
 
 
 class Errands(Protocol):

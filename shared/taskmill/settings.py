@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from datetime import timedelta
 from functools import partial
 from typing import Protocol, Self, TypeVar
 
@@ -17,6 +18,7 @@ from taskmill.adapters.access import (
 )
 from taskmill.domain.errors import SettingsInvalid
 from taskmill.domain.outbox import OUTBOX_CAP
+from taskmill.domain.pace import USUAL, Pace
 
 _PREFIX = "TASKMILL_"
 _ADDRESSES = {"KAFKA": "KAFKA_BROKERS", "REDIS": "REDIS_URL", "POSTGRES": "POSTGRES_DSN"}
@@ -49,6 +51,8 @@ class Settings:
     waiting_places: int
     """How many requests of the gateway may wait for a task's end at a time."""
 
+    pace: Pace
+
     outbox_cap: int
     """How many tasks may wait in the outbox while Kafka is away."""
 
@@ -77,6 +81,7 @@ class Settings:
             outbox_cap=reading.whole("OUTBOX_CAP", str(OUTBOX_CAP)),
             namespace=reading.text("NAMESPACE", "taskmill"),
             crash_at=reading.crash_at(),
+            pace=reading.pace(),
         )
         if reading.complaints:
             raise SettingsInvalid("; ".join(reading.complaints))
@@ -181,6 +186,19 @@ class _Reading:
             self.complaints.append(f"{_PREFIX}{name} must be a whole number, not {text!r}")
             return 0
         return int(text)
+
+    def pace(self) -> Pace:
+        """Read how fast the clockwork goes; what is not said goes as usual."""
+        told: dict[str, timedelta] = {}
+        for name in (one.name for one in fields(Pace)):
+            usually = getattr(USUAL, name) // timedelta(milliseconds=1)
+            told[name] = timedelta(milliseconds=self.whole(f"{name.upper()}_MS", str(usually)))
+        if told["heartbeat"] * 2 > told["lease"]:
+            self.complaints.append(
+                f"{_PREFIX}HEARTBEAT_MS must be at most half of {_PREFIX}LEASE_MS: "
+                "a lease must outlive a heartbeat that is late"
+            )
+        return Pace(**told)
 
     def _read(self, store: str, make: Callable[[_Told], W], *, fresh: bool = False) -> W:
         try:

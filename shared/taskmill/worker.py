@@ -1,26 +1,40 @@
 """The public face for worker authors: `serve`, and the outcomes that `perform` may answer."""
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from inspect import iscoroutinefunction
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
 import msgspec
 
 from taskmill import bootstrap
 from taskmill.adapters.kafka.event import failures, records_of
+from taskmill.domain.backoff import DEFAULT_RETRY, RetryPolicy
 from taskmill.domain.catalogue import TypeDefaults
-from taskmill.domain.outcome import Discard, End, Misfit, Outcome, Raised, Retry, Succeeded
-from taskmill.domain.task import Envelope
+from taskmill.domain.outcome import Discard, End, Misfit, Outcome, Raised, Retry, Snooze, Succeeded
+from taskmill.ports import Crew
 from taskmill.usecases.arrivals import open_arrivals
 from taskmill.usecases.execute import execute
+from taskmill.usecases.shop import Shop, Task
 
-__all__ = ["Discard", "Outcome", "Retry", "Succeeded", "Worker", "serve"]
+__all__ = [
+    "Discard",
+    "Outcome",
+    "Retry",
+    "RetryPolicy",
+    "Snooze",
+    "Succeeded",
+    "Task",
+    "Worker",
+    "serve",
+]
 
 P = TypeVar("P")
 
 LONGEST_TIMEOUT = timedelta(seconds=800)
+TIME_TO_LET_GO = timedelta(milliseconds=100)
+"""A call that was cut off may come to its end for so long, before the process ends with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,31 +42,84 @@ class Worker(Generic[P]):
     """The Lambda handler of a task type, and what the catalogue tells about it."""
 
     payload_type: type[P]
-    perform: Callable[[P], Any]
+    perform: Callable[..., Any]
+    takes_task: bool
     decode: Callable[[msgspec.Raw], P]
     defaults: TypeDefaults
     concurrency: int
+    hopeless: tuple[type[BaseException], ...]
 
-    @bootstrap.counting()
     def __call__(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
         bootstrap.log("worker")
-        shop = bootstrap.shop(context, concurrency=self.concurrency, longest=LONGEST_TIMEOUT)
-        arrivals = open_arrivals(records_of(event), shop.bus)
-        return failures(execute(arrivals, self.run, shop))
+        departure = bootstrap.departure()
+        with departure.at_work():
+            shop = bootstrap.shop(
+                context,
+                concurrency=self.concurrency,
+                longest=LONGEST_TIMEOUT,
+                crew=bootstrap.loop_crew() if self.is_async else None,
+            )
+            with bootstrap.counting():
+                answer = self._work(event, shop)
+            if departure.is_wanted or self._leaves_a_stray(shop.crew):
+                departure.leave(context.aws_request_id, answer)
+        return answer
 
-    def run(self, envelope: Envelope) -> End:
+    def _work(self, event: dict[str, Any], shop: Shop) -> dict[str, Any]:
+        arrivals = open_arrivals(records_of(event), shop.bus)
+        return failures(execute(arrivals, self.run_async if self.is_async else self.run, shop))
+
+    @property
+    def is_async(self) -> bool:
+        return inspect.iscoroutinefunction(self.perform)
+
+    def _leaves_a_stray(self, crew: Crew) -> bool:
+        """Tell whether a call goes on that was cut off: frozen, it would wake in a later batch."""
+        strays = crew.strays(within=TIME_TO_LET_GO)
+        if strays:
+            log = bootstrap.log("worker")
+            log.warning("the process ends: calls go on after their time", extra={"calls": strays})
+        return bool(strays)
+
+    def run(self, task: Task) -> End:
         """Perform one task; whatever the worker does, it ends in a value."""
         try:
-            payload = self.decode(envelope.payload)
-        except Exception as error:  # noqa: BLE001 - a payload type may check itself as it likes
-            return Misfit(_words_of(error))
-        try:
-            answer = self.perform(payload)
+            return _end_of(self._call(task))
         except BaseException as error:  # noqa: BLE001 - a worker's bug stops no queue
-            return Raised(type(error).__name__, _words_of(error))
-        if isinstance(answer, Succeeded | Retry | Discard):
-            return answer
-        return Succeeded(answer)
+            return self._end_by(error)
+
+    async def run_async(self, task: Task) -> End:
+        """Perform one task on the event loop, as `run` does in a thread."""
+        try:
+            return _end_of(await self._call(task))
+        except BaseException as error:  # noqa: BLE001 - a worker's bug stops no queue
+            return self._end_by(error)
+
+    def _call(self, task: Task) -> Any:
+        try:
+            payload = self.decode(task.payload)
+        except Exception as error:
+            # A payload type may check itself as it likes.
+            raise _DoesNotFit(_words_of(error)) from error
+        return self.perform(payload, task) if self.takes_task else self.perform(payload)
+
+    def _end_by(self, error: BaseException) -> End:
+        if isinstance(error, _DoesNotFit):
+            return Misfit(str(error))
+        return Raised(type(error).__name__, _words_of(error), isinstance(error, self.hopeless))
+
+
+class _DoesNotFit(Exception):
+    """The payload is not what the worker expects."""
+
+
+def _end_of(answer: Any) -> End:
+    if isinstance(answer, Outcome):
+        return answer
+    if inspect.iscoroutine(answer):
+        answer.close()
+        raise TypeError("perform returned a coroutine that nobody awaits: make it an async def")
+    return Succeeded(answer)
 
 
 def _words_of(error: BaseException) -> str:
@@ -62,20 +129,52 @@ def _words_of(error: BaseException) -> str:
         return "its message cannot be told"
 
 
+@overload
 def serve(
     payload_type: type[P],
     perform: Callable[[P], Any],
     *,
+    max_attempts: int = ...,
+    timeout: timedelta = ...,
+    retry: RetryPolicy = ...,
+    concurrency: int = ...,
+    discard: tuple[type[BaseException], ...] = ...,
+) -> Worker[P]: ...
+
+
+@overload
+def serve(
+    payload_type: type[P],
+    perform: Callable[[P, Task], Any],
+    *,
+    max_attempts: int = ...,
+    timeout: timedelta = ...,
+    retry: RetryPolicy = ...,
+    concurrency: int = ...,
+    discard: tuple[type[BaseException], ...] = ...,
+) -> Worker[P]: ...
+
+
+def serve(  # noqa: PLR0913 - what an author may say of a type, each by its name
+    payload_type: type[P],
+    perform: Callable[..., Any],
+    *,
     max_attempts: int = 4,
     timeout: timedelta = timedelta(seconds=30),
+    retry: RetryPolicy = DEFAULT_RETRY,
     concurrency: int = 10,
+    discard: tuple[type[BaseException], ...] = (),
 ) -> Worker[P]:
     """Make the Lambda handler of a task type.
 
     ``payload_type`` is a dataclass, a TypedDict or a msgspec Struct: clients must send what fits
-    it. ``perform`` gets it decoded and answers `Succeeded`, `Retry`, `Discard`, or a plain value,
-    which means that it succeeded. Up to ``concurrency`` tasks run side by side in threads; an
-    attempt that takes longer than ``timeout`` is cut off.
+    it. ``perform`` gets it decoded, and the `Task` too when it takes a second argument. It answers
+    `Succeeded`, `Retry`, `Snooze`, `Discard`, or a plain value, which means that it succeeded.
+    What it raises is tried again, except for the classes in ``discard``.
+
+    Up to ``concurrency`` tasks run side by side: in threads, or on one event loop when ``perform``
+    is an ``async def``. An attempt that takes longer than ``timeout`` is cut off. A task has
+    ``max_attempts`` attempts in all, and waits between them as ``retry`` says.
 
     >>> from dataclasses import dataclass
     >>> @dataclass
@@ -83,15 +182,31 @@ def serve(
     ...     name: str
     >>> lambda_handler = serve(Greeting, lambda greeting: f"hello {greeting.name}")
     """
-    if iscoroutinefunction(perform):
-        raise TypeError(
-            "perform is an async function, which this version cannot run: make it a plain one"
-        )
-    bootstrap.at_init(bootstrap.worker)
-    return Worker(
+    worker = Worker(
         payload_type=payload_type,
         perform=perform,
+        takes_task=_takes_task(perform),
         decode=msgspec.json.Decoder(payload_type).decode,
-        defaults=TypeDefaults(max_attempts=max_attempts, timeout_seconds=timeout.total_seconds()),
+        defaults=TypeDefaults(
+            max_attempts=max_attempts, timeout_seconds=timeout.total_seconds(), retry=retry
+        ),
         concurrency=concurrency,
+        hopeless=discard,
     )
+    bootstrap.at_init(bootstrap.worker)
+    bootstrap.at_init(bootstrap.departure().listen)
+    if worker.is_async:
+        bootstrap.at_init(bootstrap.loop_crew)
+    return worker
+
+
+def _takes_task(perform: Callable[..., Any]) -> bool:
+    """Tell whether *perform* must be given the task beside the payload."""
+    signature = inspect.signature(perform)
+    for count in (1, 2):
+        try:
+            signature.bind(*[None] * count)
+        except TypeError:
+            continue
+        return count == 2  # noqa: PLR2004 - the payload and the task
+    raise TypeError(f"perform takes (payload) or (payload, task), and not {signature}")

@@ -34,8 +34,7 @@ def test_the_demo_ends_well_and_leaves_nothing(folder):
 
     assert told.returncode == 0, told.stderr
     ends = [(task["status"], task.get("reason")) for task in json.loads(told.stdout)["tasks"]]
-    assert ends == [("succeeded", None)] * 6 + [
-        ("dead", "failed"),
+    assert ends == [("succeeded", None)] * 7 + [
         ("dead", "discarded"),
         ("dead", "failed"),
     ]
@@ -285,7 +284,7 @@ def test_a_submitted_task_is_awaited_and_listed(stack):
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (("submit", "echo", '{"crash": "bug"}', "--wait", "60"), 1, "failed: bug"),
+        (("submit", "echo", '{"discard": "no"}', "--wait", "60"), 1, "discarded: no"),
         (("submit", "echo", "{say: 1}"), 2, "The payload is not JSON"),
         (("submit", "echo", '{"sleep_seconds": "x"}'), 2, "(at /payload/sleep_seconds)"),
         (("submit", "nope"), 2, "unknown_type"),

@@ -54,7 +54,7 @@ def test_a_202_can_be_read_at_once(client):
     ],
 )
 def test_a_task_that_does_not_succeed_dies_with_its_reason(client, payload, reason, error_class):
-    told = client.task(client.submit(payload)["id"], wait=PATIENCE)
+    told = client.task(client.submit(payload, max_attempts=1)["id"], wait=PATIENCE)
     assert (told["status"], told["reason"], told["error"]["class"]) == ("dead", reason, error_class)
 
 
@@ -63,7 +63,12 @@ def test_an_attempt_past_its_deadline_is_cut_off_and_harms_no_batch_mate(client)
         "/v1/tasks/batch",
         {
             "tasks": [
-                {"type": "echo", "payload": {"sleep_seconds": 30}, "timeout_seconds": 0.5},
+                {
+                    "type": "echo",
+                    "payload": {"sleep_seconds": 30},
+                    "timeout_seconds": 0.5,
+                    "max_attempts": 1,
+                },
                 {"type": "echo", "payload": {"say": "unharmed"}},
             ]
         },
@@ -71,6 +76,22 @@ def test_an_attempt_past_its_deadline_is_cut_off_and_harms_no_batch_mate(client)
     late, good = (result["task"]["id"] for result in batch.body["results"])
     assert client.task(late, wait=PATIENCE)["reason"] == "timeout"
     assert client.task(good, wait=PATIENCE)["status"] == "succeeded"
+
+
+def test_a_task_that_fails_is_tried_again_after_a_while(stack, client):
+    payload = {"retry": "not yet", "for_attempts": 2}
+    task = client.submit(payload, retry={"first_seconds": 0.4})["id"]
+    told = client.task(task, wait=PATIENCE)
+    assert (told["status"], told["attempt"], told["losses"]) == ("succeeded", 3, 0)
+    expected = [
+        ("TaskSubmitted", 1),
+        ("TaskDeferred", 1),
+        ("TaskDeferred", 2),
+        ("TaskSucceeded", 3),
+    ]
+    eventually(
+        lambda: history(stack, task) == expected, within=LONG, reason="the history of its turns"
+    )
 
 
 def test_a_task_longer_than_a_lease_runs_once_and_tells_that_it_started(stack, client):

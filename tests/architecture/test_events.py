@@ -16,7 +16,7 @@ from functions.recorder.handler import lambda_handler as recorder
 from functions.scheduler.handler import lambda_handler as scheduler
 from functions.workers.echo.handler import lambda_handler as echo
 from taskmill.domain import topics
-from taskmill.domain.facts import TaskDied
+from taskmill.domain.facts import TaskDeferred, TaskDied
 from taskmill.domain.lease import Position
 from taskmill.domain.naming import keyed_id
 from taskmill.domain.task import Status, TaskId, TaskType
@@ -278,7 +278,7 @@ def kafka_work_is_done(stage: Stage, event: dict[str, Any]) -> None:
 
 
 def _end(fact: Any) -> Any:
-    if isinstance(fact, TaskDied):
+    if isinstance(fact, TaskDied | TaskDeferred):
         return fact.reason, fact.error_class
     return bytes(fact.result)
 

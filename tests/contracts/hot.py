@@ -19,6 +19,7 @@ from taskmill.adapters.redis.session import Session
 from taskmill.adapters.redis.shards import open_shards
 from taskmill.domain.admission import Owed
 from taskmill.domain.lease import Claimed, NextTurn, Settlement, Waiting
+from taskmill.domain.naming import shard_of
 from taskmill.domain.task import Status
 from tests.builders import a_claim, a_success, deferred
 
@@ -87,6 +88,10 @@ class InMemory:
     def forget(self):
         self.store.forget()
 
+    def request_cancel(self, task):
+        """Note in the record of a running task that somebody cancelled it."""
+        self.store.records[task.id].cancel_requested = True
+
     def become_another_server(self):
         self.store.restart()
 
@@ -122,6 +127,11 @@ class InValkey:
 
     def forget(self):
         self.session.command("FLUSHALL")
+
+    def request_cancel(self, task):
+        """Note in the record of a running task that somebody cancelled it."""
+        record = ShardKeys(shard_of(task.id, SHARDS), SHARDS).record(task.id)
+        self.session.command("HSET", record, "cancel_requested", "1")
 
     def become_another_server(self):
         """Let the markers name a server that is not this one, as they do after a restart."""

@@ -46,12 +46,16 @@ def lapsed(leases, claim):
     return answers[-1]
 
 
+def _lost(answer):
+    return [loss.token for loss in answer.untold]
+
+
 def test_an_admitted_task_is_claimed(hot):
     task = admitted(hot.admission(), a_request())
     before = now_ms()
     answer = claimed(hot.leases(), task)
     assert answer == Claimed(
-        token=answer.token, losses=0, started_at_ms=answer.started_at_ms, lost=None
+        token=answer.token, losses=0, started_at_ms=answer.started_at_ms, untold=()
     )
     assert before <= answer.started_at_ms <= now_ms() + 1
     assert answer.token >= answer.started_at_ms * 1000
@@ -90,7 +94,7 @@ def test_the_same_process_gets_its_lease_again_without_a_loss(hot):
     leases, task = hot.leases(lease=LONG), a_fresh_envelope()
     first = claimed(leases, task)
     again = claimed(leases, task)
-    assert (again.losses, again.lost) == (0, None)
+    assert (again.losses, _lost(again)) == (0, [])
     assert again.token > first.token
 
 
@@ -98,22 +102,65 @@ def test_the_same_process_gets_its_lapsed_lease_again_without_a_loss(hot):
     leases, task = hot.leases(lease=timedelta()), a_fresh_envelope()
     claimed(leases, task)
     again = claimed(leases, task)
-    assert (again.losses, again.lost) == (0, None)
+    assert (again.losses, _lost(again)) == (0, [])
 
 
 def test_a_take_over_is_a_loss_and_names_the_token_that_lapsed(hot):
     leases, task = hot.leases(lease=SHORT), a_fresh_envelope()
     first = claimed(leases, task)
     answer = lapsed(leases, a_claim(task, process="p2", alone=True))
-    assert (answer.losses, answer.lost) == (1, first.token)
+    assert (answer.losses, _lost(answer)) == (1, [first.token])
     assert answer.token > first.token
+
+
+def test_a_loss_that_was_not_told_is_handed_on(hot):
+    leases, task = hot.leases(lease=timedelta()), a_fresh_envelope()
+    first = claimed(leases, task)
+    second = claimed(leases, task, process="p2", alone=True)
+    third = claimed(leases, task, process="p3", alone=True)
+    again = claimed(leases, task, process="p3", alone=True)
+    losses = [(loss.token, loss.losses, loss.started_at_ms) for loss in third.untold]
+    assert losses == [
+        (first.token, 1, first.started_at_ms),
+        (second.token, 2, second.started_at_ms),
+    ]
+    assert second.untold == third.untold[:1]
+    assert again.untold == third.untold
+    assert all(first.started_at_ms <= loss.at_ms <= third.started_at_ms for loss in third.untold)
+
+
+def test_losses_that_were_told_with_the_end_of_a_turn_are_not_handed_on(hot):
+    leases, task = hot.leases(lease=timedelta()), a_fresh_envelope()
+    claimed(leases, task)
+    second = claimed(leases, task, process="p2", alone=True)
+    settlement = next_turn(task, second.token, due_at_ms=now_ms())
+    leases.settle([settlement])
+    answer = claimed(leases, settlement.next.owed.task, alone=True)
+    assert (answer.losses, answer.untold) == (1, ())
+
+
+def test_who_takes_over_a_cancelled_task_is_told(hot):
+    leases, task = hot.leases(lease=timedelta()), a_fresh_envelope()
+    assert not claimed(leases, task).cancel_requested
+    hot.request_cancel(task)
+    answer = claimed(leases, task, process="p2", alone=True)
+    assert (answer.cancel_requested, answer.losses) == (True, 1)
+
+
+def test_a_wish_to_cancel_ends_with_its_generation(hot):
+    leases, task = hot.leases(), a_fresh_envelope()
+    claimed(leases, task)
+    hot.request_cancel(task)
+    newer = replace(task, generation=task.generation + 1)
+    assert not claimed(leases, newer).cancel_requested
+    assert not hot.records().read([task.id])[0].cancel_requested
 
 
 def test_another_record_that_was_never_dropped_may_take_over(hot):
     leases, task = hot.leases(lease=timedelta()), a_fresh_envelope()
     first = claimed(leases, task, source=OURS)
     (answer,) = leases.claim([a_claim(task, source=OTHERS, process="p2", alone=True)])
-    assert (answer.losses, answer.lost) == (1, first.token)
+    assert (answer.losses, _lost(answer)) == (1, [first.token])
 
 
 def test_without_the_word_a_take_over_is_suspect_and_changes_nothing(hot):
@@ -141,7 +188,7 @@ def test_a_dropped_record_is_remembered_after_the_lease_has_lapsed(hot):
     assert lapsed(leases, a_claim(task, source=OURS, process="p3")) == Suspect()
     again = a_claim(task, source=OTHERS, process="p2", alone=True)
     assert leases.claim([again]) == [Refused(())]
-    assert claimed(leases, task, source=OURS, process="p3", alone=True).lost == first.token
+    assert _lost(claimed(leases, task, source=OURS, process="p3", alone=True)) == [first.token]
 
 
 @pytest.mark.parametrize("other", [a_source(2, 11), a_source(22, 1)], ids=str)
@@ -178,7 +225,7 @@ def test_a_newer_generation_replaces_a_running_one(hot):
     first = claimed(leases, task)
     newer = replace(task, generation=task.generation + 1)
     answer = claimed(leases, newer, source=OTHERS)
-    assert (answer.losses, answer.lost) == (0, None)
+    assert (answer.losses, _lost(answer)) == (0, [])
     assert answer.token > first.token
     assert leases.extend([a_lease(task, answer.token)]) == [Beat.LOST]
 
@@ -218,7 +265,7 @@ def test_a_later_turn_than_the_record_knows_is_claimed(hot):
     first = claimed(leases, task)
     later = replace(task, turn=3, attempt=2)
     answer = claimed(leases, later, source=OTHERS)
-    assert (answer.losses, answer.lost) == (0, None)
+    assert (answer.losses, _lost(answer)) == (0, [])
     assert leases.extend([a_lease(task, first.token), a_lease(later, answer.token)]) == [
         Beat.LOST,
         Beat.HELD,
@@ -239,7 +286,7 @@ def test_a_lease_of_nobody_known_holds_every_claim_and_lapses_without_a_loss(hot
     token = now_ms() * 1000
     leases.extend([a_lease(task, token)])
     answer = lapsed(leases, a_claim(task))
-    assert (answer.losses, answer.lost) == (0, None)
+    assert (answer.losses, _lost(answer)) == (0, [])
     assert answer.token > token
 
 

@@ -75,6 +75,22 @@ def test_a_larger_token_takes_a_record_that_forgot_it(hot):
     assert view.status is Status.RUNNING
 
 
+def test_the_holder_of_a_cancelled_task_keeps_its_lease_and_is_told(hot):
+    task = a_fresh_envelope()
+    token = claimed(hot.leases(lease=timedelta()), task).token
+    hot.request_cancel(task)
+    leases = hot.leases(lease=LONG)
+    assert leases.extend([a_lease(task, token)]) == [Beat.CANCEL]
+    assert leases.claim([a_claim(task, process="p2")]) == [Held()]
+
+
+def test_who_lost_a_cancelled_task_has_lost(hot):
+    leases, task = hot.leases(lease=timedelta()), a_fresh_envelope()
+    token = claimed(leases, task).token
+    hot.request_cancel(task)
+    assert leases.extend([a_lease(task, token - 1)]) == [Beat.LOST]
+
+
 def test_a_lease_lapses_when_no_beat_comes(hot):
     leases, task = hot.leases(lease=timedelta(milliseconds=50)), a_fresh_envelope()
     claimed(leases, task)

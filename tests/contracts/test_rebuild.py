@@ -140,7 +140,7 @@ def test_a_lapsed_lease_without_a_source_is_no_loss(emptied):
     rebuilt(emptied, told(task, started(task, token=9)), lease=AT_ONCE)
     (claim,) = emptied.leases().claim([a_claim(task)])
     assert isinstance(claim, Claimed)
-    assert (claim.losses, claim.lost) == (0, None)
+    assert (claim.losses, claim.untold) == (0, ())
 
 
 def test_the_living_holder_takes_the_lease_by_its_heartbeat(emptied):

@@ -7,13 +7,15 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from taskmill.domain.admission import Cleared, OwedKey, OwedKind
-from taskmill.domain.lease import Ending, Refused, Settled, Stale
+from taskmill.domain.lease import Beat, CancelFirst, Ending, Refused, Settled, Stale
 from taskmill.domain.task import Status
 from tests.builders import (
     a_claim,
     a_fresh_envelope,
+    a_lease,
     a_request,
     a_success,
+    cancelled,
     died,
     now_ms,
     succeeded,
@@ -75,6 +77,56 @@ def test_another_turn_is_stale(hot, turn):
     leases, task = hot.leases(), a_fresh_envelope(turn=2)
     token = claimed(leases, task).token
     assert leases.settle([a_success(replace(task, turn=turn), token)]) == [Stale()]
+
+
+def test_a_cancelled_task_that_succeeds_all_the_same_has_succeeded(hot):
+    leases, task = hot.leases(), a_fresh_envelope()
+    settlement = a_success(task, claimed(leases, task).token)
+    hot.request_cancel(task)
+    assert leases.settle([settlement]) == [Settled(settlement.facts)]
+
+
+def a_death(task, token):
+    fact = died(task, token=token)
+    ending = Ending(finished_at_ms=fact.at_ms, reason="failed")
+    return a_success(task, token, facts=(fact,), status=Status.DEAD, ending=ending, result=None)
+
+
+@pytest.mark.parametrize(
+    "end", [a_death, lambda task, token: next_turn(task, token, due_at_ms=now_ms())]
+)
+def test_every_other_end_of_a_cancelled_task_is_to_be_its_cancellation(hot, end):
+    leases, task = hot.leases(lease=timedelta(minutes=1)), a_fresh_envelope()
+    token = claimed(leases, task).token
+    hot.request_cancel(task)
+    before = hot.records().read([task.id])
+    assert leases.settle([end(task, token)]) == [CancelFirst()]
+    assert hot.records().read([task.id]) == before
+    assert hot.due().take(most=10) == []
+    assert leases.extend([a_lease(task, token)]) == [Beat.CANCEL]
+    fact = cancelled(task, token=token)
+    ending = Ending(finished_at_ms=fact.at_ms)
+    told = a_success(
+        task, token, facts=(fact,), status=Status.CANCELLED, ending=ending, result=None
+    )
+    assert leases.settle([told]) == [Settled((fact,))]
+    (view,) = hot.records().read([task.id])
+    assert (view.status, view.ending) == (Status.CANCELLED, ending)
+
+
+def test_a_stale_end_of_a_cancelled_task_is_stale(hot):
+    leases, task = hot.leases(), a_fresh_envelope()
+    token = claimed(leases, task).token
+    hot.request_cancel(task)
+    assert leases.settle([a_death(task, token - 1)]) == [Stale()]
+
+
+def test_a_turn_that_was_settled_before_the_wish_is_answered_as_it_was(hot):
+    leases, task = hot.leases(), a_fresh_envelope()
+    settlement = next_turn(task, claimed(leases, task).token, due_at_ms=now_ms())
+    leases.settle([settlement])
+    hot.request_cancel(task)
+    assert leases.settle([settlement]) == [Settled(settlement.facts)]
 
 
 def test_a_finished_task_is_not_settled_anew(hot):

@@ -1,12 +1,8 @@
 """Publishes what is owed and due: the tick of the whole queue."""
 
-from datetime import timedelta
-
 from functions.scheduler.chore import Chore
 from taskmill import bootstrap
 from taskmill.usecases.publish_due import publish_due
-
-TICK = timedelta(milliseconds=100)
 
 
 def _publish() -> int:
@@ -14,4 +10,4 @@ def _publish() -> int:
     return publish_due(services.due, services.bus)
 
 
-CHORE = Chore(name="publish_due", every=TICK, do=_publish)
+CHORE = Chore(name="publish_due", do=_publish)

@@ -4,12 +4,14 @@ import time
 from typing import Any
 
 from functions.workers.echo.payload import Echo
-from taskmill.worker import Discard, Retry, serve
+from taskmill.worker import Discard, Retry, Task, serve
 
 
-def perform(echo: Echo) -> Any:
+def perform(echo: Echo, task: Task) -> Any:
     if echo.sleep_seconds:
         time.sleep(echo.sleep_seconds)
+    if task.attempt > echo.for_attempts:
+        return echo
     if echo.crash is not None:
         raise RuntimeError(echo.crash)
     if echo.retry is not None:

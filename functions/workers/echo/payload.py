@@ -15,4 +15,7 @@ class Echo(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown
     retry: Reason | None = None
     discard: Reason | None = None
     crash: Reason | None = None
+    for_attempts: Annotated[int, Meta(ge=1, le=100)] = 100
+    """It fails as it is told in its first attempts, so many, and then no more."""
+
     answer_bytes: Annotated[int, Meta(ge=0, le=10_000_000)] = 0

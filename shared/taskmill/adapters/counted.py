@@ -21,6 +21,7 @@ from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.facts import Fact, TaskCancelled, TaskDeferred, TaskDied, TaskSucceeded
 from taskmill.domain.lease import (
     Beat,
+    CancelFirst,
     Claim,
     ClaimAnswer,
     Claimed,
@@ -58,6 +59,7 @@ CLAIMS: Final[Mapping[type[ClaimAnswer], str]] = {
 SETTLEMENTS: Final[Mapping[type[SettleAnswer], str]] = {
     Settled: "settled",
     Stale: "stale",
+    CancelFirst: "cancel",
     Cold: "cold",
 }
 _ENDS: Final[Mapping[type[Fact], str]] = {
@@ -132,7 +134,7 @@ class CountedLeases:
         self._counters.count(Count.CLAIMS, type=envelope.type, answer=CLAIMS[type(answer)])
         if not isinstance(answer, Claimed):
             return
-        if answer.lost is not None:
+        if answer.is_take_over:
             self._counters.count(Count.LOSSES, type=envelope.type)
         elif envelope.turn == 1:
             waited = _seconds(envelope.created_at_ms, answer.started_at_ms)

@@ -48,12 +48,32 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """A lease that lapsed, and was taken over."""
+
+    token: int
+    losses: int
+    """How many it made, with this one."""
+
+    started_at_ms: Millis
+    at_ms: Millis
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Claimed:
     token: int
     losses: int
     started_at_ms: Millis
-    lost: int | None
-    """The token of the lease that lapsed, when this claim took it over."""
+    untold: tuple[Loss, ...] = ()
+    """The losses of this turn: who took over before may have died before telling."""
+
+    cancel_requested: bool = False
+    """True: it was cancelled while it ran, so it is ended and not run again."""
+
+    @property
+    def is_take_over(self) -> bool:
+        """True when this very claim made the last of the losses."""
+        return bool(self.untold) and self.untold[-1].at_ms == self.started_at_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +112,9 @@ class Lease:
 class Beat(StrEnum):
     HELD = "held"
     LOST = "lost"
+    CANCEL = "cancel"
+    """Held, and its holder is to end it."""
+
     COLD = "cold"
 
 
@@ -144,4 +167,9 @@ class Stale:
     """The turn is another's or is over: nothing was changed, and the record must come again."""
 
 
-SettleAnswer: TypeAlias = Settled | Stale | Cold
+@dataclass(frozen=True, slots=True)
+class CancelFirst:
+    """It was cancelled while it ran, and did not succeed: settle it as cancelled."""
+
+
+SettleAnswer: TypeAlias = Settled | Stale | CancelFirst | Cold

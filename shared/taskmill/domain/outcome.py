@@ -1,15 +1,14 @@
-"""What a worker answers, and the fact that the answer becomes."""
+"""What a worker answers, and every other way in which an attempt ends."""
 
 import re
 from dataclasses import dataclass
 from datetime import timedelta
 from math import isfinite
-from typing import Any, TypeAlias, assert_never
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Raw
 
-from taskmill.domain.facts import TaskDied, TaskSucceeded
 from taskmill.domain.task import Envelope, Millis
 
 RESULT_LIMIT = 65_536
@@ -25,9 +24,27 @@ class Succeeded:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """It did not work this time."""
+    """It did not work this time; try again, after *delay* or as the back-off says."""
 
     reason: str
+    delay: timedelta | None = None
+
+    def __post_init__(self) -> None:
+        _must_be("Retry's reason", self.reason, str)
+        if self.delay is not None:
+            _must_be("Retry's delay", self.delay, timedelta)
+
+
+@dataclass(frozen=True, slots=True)
+class Snooze:
+    """It is not yet time; come again after *delay*, which spends no attempt."""
+
+    delay: timedelta
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        _must_be("Snooze's delay", self.delay, timedelta)
+        _must_be("Snooze's reason", self.reason, str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +53,17 @@ class Discard:
 
     reason: str
 
+    def __post_init__(self) -> None:
+        _must_be("Discard's reason", self.reason, str)
 
-Outcome: TypeAlias = Succeeded | Retry | Discard
+
+Outcome: TypeAlias = Succeeded | Retry | Snooze | Discard
+
+
+def _must_be(what: str, given: object, kind: type) -> None:
+    """Refuse it where its author stands: further on it would stop the whole batch."""
+    if not isinstance(given, kind):
+        raise TypeError(f"{what} must be a {kind.__name__}, not {given!r:.100}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +72,8 @@ class Raised:
 
     error_class: str
     message: str
+    is_hopeless: bool = False
+    """True for an error that its author told to discard at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +98,18 @@ class Poisoned:
 
 
 @dataclass(frozen=True, slots=True)
+class Cancelled:
+    """Somebody cancelled the task while it ran."""
+
+
+@dataclass(frozen=True, slots=True)
 class UnknownType:
     """No deployed worker takes tasks of this type."""
 
     name: str
 
 
-End: TypeAlias = Succeeded | Retry | Discard | Raised | TimedOut | Misfit | Poisoned | UnknownType
+End: TypeAlias = Outcome | Raised | TimedOut | Misfit | Poisoned | Cancelled | UnknownType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,64 +120,6 @@ class Attempt:
     token: int
     losses: int
     started_at_ms: Millis
-
-
-def conclude(attempt: Attempt, end: End, *, now: Millis) -> TaskSucceeded | TaskDied:
-    """Turn the end of an attempt into the fact that the rest of the system sees."""
-    match end:
-        case Succeeded(result):
-            return _succeeded(attempt, result, now)
-        case Retry(reason):
-            return _died(attempt, now, "failed", "Retry", reason)
-        case Discard(reason):
-            return _died(attempt, now, "discarded", "Discard", reason)
-        case Raised(error_class, message):
-            return _died(attempt, now, "failed", error_class, message)
-        case TimedOut(limit):
-            limit_text = f"the attempt was cut off after {limit.total_seconds():g} s"
-            return _died(attempt, now, "timeout", "TimedOut", limit_text)
-        case Misfit(message):
-            return _died(attempt, now, "invalid_payload", "Misfit", message)
-        case Poisoned(losses):
-            lost_text = f"the platform died under it {losses} times"
-            return _died(attempt, now, "poison", "Poisoned", lost_text)
-        case UnknownType(name):
-            return _died(attempt, now, "unknown_type", "UnknownType", f"no worker takes {name!r}")
-        case _:
-            assert_never(end)
-
-
-def _succeeded(attempt: Attempt, result: Any, now: Millis) -> TaskSucceeded | TaskDied:
-    try:
-        encoded = encode_result(result)
-    except ValueError as error:
-        return _died(attempt, now, "result_invalid", "ResultInvalid", str(error))
-    return TaskSucceeded(**_common(attempt, now), result=encoded)
-
-
-def _died(attempt: Attempt, now: Millis, reason: str, error_class: str, message: str) -> TaskDied:
-    return TaskDied(
-        **_common(attempt, now),
-        reason=reason,
-        error_class=clip(error_class, 255),
-        error_message=clip(message, ERROR_TEXT_LIMIT),
-    )
-
-
-def _common(attempt: Attempt, now: Millis) -> dict[str, Any]:
-    envelope = attempt.envelope
-    return {
-        "id": envelope.id,
-        "generation": envelope.generation,
-        "turn": envelope.turn,
-        "type": envelope.type,
-        "tenant": envelope.tenant,
-        "attempt": envelope.attempt,
-        "token": attempt.token,
-        "losses": attempt.losses,
-        "started_at_ms": attempt.started_at_ms,
-        "at_ms": now,
-    }
 
 
 def encode_result(result: Any) -> Raw:

@@ -21,8 +21,9 @@ from taskmill.domain.lease import (
 )
 from taskmill.domain.outcome import Attempt
 from taskmill.domain.retention import in_ms
+from taskmill.domain.task import Millis
 from taskmill.usecases.arrivals import Arrival
-from taskmill.usecases.shop import MARGIN, Running, Shop, named
+from taskmill.usecases.shop import Running, Shop, named
 
 _log = logging.getLogger("taskmill.claim")
 
@@ -53,17 +54,18 @@ class Entrance:
         return begun
 
     def _startable(self, line: deque[Arrival], most: int) -> list[tuple[Arrival, timedelta]]:
-        """Take from the line what can end in time; what cannot comes again.
+        """Take from the line what can end in time; what cannot, comes again.
 
         The first of an invocation always starts, with what time there is.
         """
-        left = self.shop.remaining() - MARGIN
+        left = self.shop.remaining() - self.shop.pace.margin
         startable: list[tuple[Arrival, timedelta]] = []
         for _ in range(most):
             arrival = line.popleft()
             longest = self.shop.longest.total_seconds()
             timeout = timedelta(seconds=min(arrival.envelope.timeout_seconds, longest))
-            if timeout <= left or (not self.has_begun and left > timedelta()):
+            fits = timeout <= left or (not self.has_begun and left > timedelta())
+            if fits and not self.shop.is_leaving():
                 startable.append((arrival, min(timeout, left)))
             else:
                 self.failed.add(arrival.source.position)
@@ -80,6 +82,7 @@ class Entrance:
             )
             for arrival, timeout in startable
         ]
+        asked_at_ms = self.shop.clock()
         try:
             answers = self.shop.leases.claim(claims)
         except StoreUnavailable as error:
@@ -87,15 +90,17 @@ class Entrance:
             self.failed.update(arrival.source.position for arrival, _ in startable)
             return []
         begun = [
-            self._begin(arrival, timeout, answer)
+            self._begin(arrival, timeout, answer, asked_at_ms)
             for (arrival, timeout), answer in zip(startable, answers, strict=True)
         ]
         return [running for running in begun if running is not None]
 
-    def _begin(self, arrival: Arrival, timeout: timedelta, answer: ClaimAnswer) -> Running | None:
+    def _begin(
+        self, arrival: Arrival, timeout: timedelta, answer: ClaimAnswer, asked_at_ms: Millis
+    ) -> Running | None:
         match answer:
             case Claimed():
-                return self._running(arrival, timeout, answer)
+                return self._running(arrival, timeout, answer, asked_at_ms)
             case Suspect():
                 self.suspects.append(arrival)
             case Held() | Cold():
@@ -109,7 +114,9 @@ class Entrance:
                 assert_never(answer)
         return None
 
-    def _running(self, arrival: Arrival, timeout: timedelta, claimed: Claimed) -> Running:
+    def _running(
+        self, arrival: Arrival, timeout: timedelta, claimed: Claimed, asked_at_ms: Millis
+    ) -> Running:
         return Running(
             attempt=Attempt(
                 envelope=arrival.envelope,
@@ -120,5 +127,7 @@ class Entrance:
             position=arrival.source.position,
             timeout=timeout,
             deadline_ms=self.shop.clock() + in_ms(timeout),
-            lost=claimed.lost,
+            ahead_ms=claimed.started_at_ms - asked_at_ms,
+            untold=claimed.untold,
+            cancel_requested=claimed.cancel_requested,
         )

@@ -5,15 +5,16 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import assert_never
 
 from taskmill.domain.errors import StoreUnavailable
-from taskmill.domain.lease import HEARTBEAT, LOSSES_BEFORE_POISON, Beat, Position
-from taskmill.domain.outcome import Poisoned, TimedOut
+from taskmill.domain.lease import LOSSES_BEFORE_POISON, Beat, Position
+from taskmill.domain.outcome import Cancelled, Poisoned, TimedOut
 from taskmill.domain.retention import in_ms
 from taskmill.usecases.arrivals import Arrival
 from taskmill.usecases.claim import Entrance
 from taskmill.usecases.settle import Exit, started
-from taskmill.usecases.shop import SETTLE_AT_LEAST_EVERY, Perform, Running, Shop, named
+from taskmill.usecases.shop import Perform, Running, Shop, Task, named
 
 _log = logging.getLogger("taskmill.execute")
 
@@ -51,14 +52,16 @@ class _Run:
         free = self.shop.concurrency - len(self.running)
         is_idle = not self.running and not self.exit.ended
         for running in self.entrance.claim(free=free, is_idle=is_idle):
-            if running.attempt.losses >= LOSSES_BEFORE_POISON:
+            if running.cancel_requested:
+                self.exit.end(running, Cancelled())
+            elif running.attempt.losses >= LOSSES_BEFORE_POISON:
                 self.exit.end(running, Poisoned(running.attempt.losses))
             else:
                 self._start(running)
 
     def _start(self, running: Running) -> None:
-        envelope = running.attempt.envelope
-        self.running[self.shop.crew.start(lambda: self.perform(envelope))] = running
+        task = Task(running)
+        self.running[self.shop.crew.start(lambda: self.perform(task))] = running
 
     def collect(self) -> None:
         """Take what has ended; cut off what ran past its deadline."""
@@ -78,17 +81,17 @@ class _Run:
     def _patience(self) -> timedelta:
         deadlines = [running.deadline_ms for running in self.running.values()]
         if not deadlines:
-            return SETTLE_AT_LEAST_EVERY
+            return self.shop.pace.settle
         until_deadline = timedelta(milliseconds=min(deadlines) - self.shop.clock())
-        return max(min(until_deadline, SETTLE_AT_LEAST_EVERY), timedelta())
+        return max(min(until_deadline, self.shop.pace.settle), timedelta())
 
     def keep_leases(self) -> None:
         now = self.shop.clock()
         if self.beat_at_ms == 0:
-            self.beat_at_ms = now + in_ms(HEARTBEAT)
+            self.beat_at_ms = now + in_ms(self.shop.pace.heartbeat)
         if now < self.beat_at_ms:
             return
-        self.beat_at_ms = now + in_ms(HEARTBEAT)
+        self.beat_at_ms = now + in_ms(self.shop.pace.heartbeat)
         held = [*self.running.values(), *(running for running, _ in self.exit.ended)]
         try:
             beats = self.shop.leases.extend([running.lease for running in held])
@@ -98,9 +101,22 @@ class _Run:
             self._heard(running, beat)
 
     def _heard(self, running: Running, beat: Beat) -> None:
-        """Tell of the start of an attempt that is still held at its first beat."""
-        if beat is Beat.LOST:
-            _log.warning("lease lost", extra=named(running.attempt.envelope))
-        elif beat is Beat.HELD and not running.is_told:
+        """Tell the handler what became of its right to run, and everybody that it has begun."""
+        match beat:
+            case Beat.LOST:
+                running.is_lost = True
+                _log.warning("lease lost", extra=named(running.attempt.envelope))
+            case Beat.CANCEL:
+                running.cancel_requested = True
+                self._tell(running)
+            case Beat.HELD:
+                self._tell(running)
+            case Beat.COLD:
+                pass  # until the shard is open nobody else can take it
+            case _:
+                assert_never(beat)
+
+    def _tell(self, running: Running) -> None:
+        if not running.is_told:
             running.is_told = True
             self.shop.bus.send_facts([started(running.attempt)])

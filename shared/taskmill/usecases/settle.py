@@ -5,14 +5,36 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from taskmill.domain.admission import Cold
+from msgspec.structs import replace
+
+from taskmill.domain.admission import Cold, Owed
+from taskmill.domain.conclusion import TurnEnd, conclude
 from taskmill.domain.errors import StoreUnavailable
-from taskmill.domain.facts import AttemptLost, Fact, TaskDied, TaskStarted, TaskSucceeded
-from taskmill.domain.lease import Ending, Position, SettleAnswer, Settled, Settlement, Stale
+from taskmill.domain.facts import (
+    AttemptLost,
+    Fact,
+    TaskCancelled,
+    TaskDeferred,
+    TaskDied,
+    TaskStarted,
+    TaskSucceeded,
+)
+from taskmill.domain.lease import (
+    CancelFirst,
+    Ending,
+    NextTurn,
+    Position,
+    SettleAnswer,
+    Settled,
+    Settlement,
+    Stale,
+    Waiting,
+)
 from taskmill.domain.lifecycle import status_after
-from taskmill.domain.outcome import Attempt, End, conclude
+from taskmill.domain.outcome import Attempt, Cancelled, End
 from taskmill.domain.retention import in_ms
-from taskmill.usecases.shop import MARGIN, SETTLE_AT_LEAST_EVERY, Running, Shop, named
+from taskmill.domain.task import Millis
+from taskmill.usecases.shop import Running, Shop, named
 
 _log = logging.getLogger("taskmill.settle")
 
@@ -29,25 +51,49 @@ class Exit:
     """True while Redis cannot take a settlement: it is offered again after a while."""
 
     def end(self, running: Running, end: End) -> None:
-        fact = conclude(running.attempt, end, now=self.shop.clock())
+        now = Millis(self.shop.clock() + running.ahead_ms)
+        fact = conclude(running.attempt, end, now=now, chance=self.shop.chance())
         self.ended.append((running, _settlement(running, fact)))
-        if isinstance(fact, TaskDied):
+        if isinstance(fact, TaskDied | TaskDeferred):
+            words = "task died" if isinstance(fact, TaskDied) else "task deferred"
             why = {"reason": fact.reason, "error_class": fact.error_class}
-            _log.info("task died", extra=named(running.attempt.envelope) | why)
+            _log.info(words, extra=named(running.attempt.envelope) | why)
 
     def settle(self, *, is_idle: bool) -> None:
         """Settle when nothing runs, or when the last time is a while ago."""
         now = self.shop.clock()
-        is_due = now - self.settled_at_ms >= in_ms(SETTLE_AT_LEAST_EVERY)
+        is_due = now - self.settled_at_ms >= in_ms(self.shop.pace.settle)
         if not self.ended or not (is_due or (is_idle and not self.is_refused)):
             return
         self.settled_at_ms = now
         self.is_refused = False
         ended, self.ended = self.ended, []
+        self.shop.bus.send_facts(self._settled_together(ended))
+
+    def _settled_together(self, ended: Sequence[tuple[Running, Settlement]]) -> list[Fact]:
+        """Return the facts that stand; who was cancelled meanwhile is settled anew at once."""
         facts: list[Fact] = []
+        cancelled: list[tuple[Running, Settlement]] = []
         for (running, settlement), answer in zip(ended, self._answers(ended), strict=True):
-            facts.extend(self._settled(running, settlement, answer))
-        self.shop.bus.send_facts(facts)
+            match answer:
+                case Settled(stands):
+                    facts.extend(stands)
+                case Stale():
+                    # It comes again, and claim decides: the holder may have died meanwhile.
+                    _log.warning("stale settle", extra=named(settlement.envelope))
+                    self.failed.add(running.position)
+                case CancelFirst():
+                    cancelled.append((running, self._cancelled(running)))
+                case Cold():
+                    self._keep(running, settlement)
+                case _:
+                    assert_never(answer)
+        return facts + (self._settled_together(cancelled) if cancelled else [])
+
+    def _cancelled(self, running: Running) -> Settlement:
+        now = Millis(self.shop.clock() + running.ahead_ms)
+        fact = conclude(running.attempt, Cancelled(), now=now, chance=0)
+        return _settlement(running, fact)
 
     def _answers(self, ended: Sequence[tuple[Running, Settlement]]) -> Sequence[SettleAnswer]:
         try:
@@ -56,73 +102,76 @@ class Exit:
             _log.warning("settling failed", extra={"store": error.store, "why": error.why})
             return [Cold()] * len(ended)
 
-    def _settled(
-        self, running: Running, settlement: Settlement, answer: SettleAnswer
-    ) -> Sequence[Fact]:
-        """Return the facts that stand."""
-        match answer:
-            case Settled(facts):
-                return facts
-            case Stale():
-                # It comes again, and claim decides: the holder may have died meanwhile.
-                _log.warning("stale settle", extra=named(settlement.envelope))
-                self.failed.add(running.position)
-            case Cold():
-                self._keep(running, settlement)
-            case _:
-                assert_never(answer)
-        return ()
-
     def _keep(self, running: Running, settlement: Settlement) -> None:
-        if self.shop.remaining() > MARGIN:
+        if self.shop.remaining() > self.shop.pace.margin:
             self.is_refused = True
             self.ended.append((running, settlement))
         else:
             self.failed.add(running.position)
 
 
-def _settlement(running: Running, fact: TaskSucceeded | TaskDied) -> Settlement:
+def _settlement(running: Running, fact: TurnEnd) -> Settlement:
+    facts = (*_losses(running), fact)
     return Settlement(
         envelope=running.attempt.envelope,
         token=running.attempt.token,
         status=status_after(type(fact)),
-        facts=(*_loss(running), fact),
+        facts=facts,
         ending=_ending(fact),
         result=bytes(fact.result) if isinstance(fact, TaskSucceeded) else None,
+        next=_next(running, fact, facts) if isinstance(fact, TaskDeferred) else None,
     )
 
 
-def _ending(fact: TaskSucceeded | TaskDied) -> Ending:
-    if isinstance(fact, TaskSucceeded):
-        return Ending(finished_at_ms=fact.at_ms)
-    return Ending(
-        finished_at_ms=fact.at_ms,
-        reason=fact.reason,
-        error_class=fact.error_class,
-        error_message=fact.error_message,
+def _ending(fact: TurnEnd) -> Ending | None:
+    match fact:
+        case TaskDeferred():
+            return None
+        case TaskSucceeded() | TaskCancelled():
+            return Ending(finished_at_ms=fact.at_ms)
+        case TaskDied():
+            return Ending(
+                finished_at_ms=fact.at_ms,
+                reason=fact.reason,
+                error_class=fact.error_class,
+                error_message=fact.error_message,
+            )
+        case _:
+            assert_never(fact)
+
+
+def _next(running: Running, fact: TaskDeferred, facts: tuple[Fact, ...]) -> NextTurn:
+    envelope = running.attempt.envelope
+    following = replace(envelope, turn=envelope.turn + 1, attempt=fact.next_attempt)
+    return NextTurn(
+        waiting=Waiting(
+            due_at_ms=fact.due_at_ms,
+            reason=fact.reason,
+            error_class=fact.error_class,
+            error_message=fact.error_message,
+        ),
+        owed=Owed(facts=facts, task=following),
     )
 
 
-def _loss(running: Running) -> tuple[Fact, ...]:
-    """Tell of the attempt that this one took over from, if there was one."""
-    if running.lost is None:
-        return ()
-    attempt = running.attempt
-    envelope = attempt.envelope
-    return (
+def _losses(running: Running) -> Sequence[Fact]:
+    """Tell of the attempts that this one took over from."""
+    envelope = running.attempt.envelope
+    return [
         AttemptLost(
             id=envelope.id,
             generation=envelope.generation,
             turn=envelope.turn,
-            at_ms=attempt.started_at_ms,
+            at_ms=loss.at_ms,
             type=envelope.type,
             tenant=envelope.tenant,
             attempt=envelope.attempt,
-            token=running.lost,
-            losses=attempt.losses,
-            started_at_ms=attempt.started_at_ms,
-        ),
-    )
+            token=loss.token,
+            losses=loss.losses,
+            started_at_ms=loss.started_at_ms,
+        )
+        for loss in running.untold
+    ]
 
 
 def started(attempt: Attempt) -> TaskStarted:

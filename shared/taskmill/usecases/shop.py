@@ -1,20 +1,20 @@
 """What a run of tasks needs of the world, and a task while it runs."""
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import TypeAlias
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeAlias
 
-from taskmill.domain.lease import Lease, Position
-from taskmill.domain.outcome import Attempt, End
-from taskmill.domain.task import Envelope
-from taskmill.ports import Bus, Clock, Crew, Leases
+from msgspec import Raw
 
-Perform: TypeAlias = Callable[[Envelope], End]
+from taskmill.domain.lease import Lease, Loss, Position
+from taskmill.domain.outcome import Attempt
+from taskmill.domain.pace import USUAL, Pace
+from taskmill.domain.task import Envelope, TaskId, TaskType
+from taskmill.ports import Bus, Chance, Clock, Crew, Leases, Performed
 
-SETTLE_AT_LEAST_EVERY = timedelta(milliseconds=250)
-MARGIN = timedelta(seconds=1)
-"""What an invocation keeps back for settling and flushing."""
+_log = logging.getLogger("taskmill.task")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,11 +23,15 @@ class Shop:
     bus: Bus
     crew: Crew
     clock: Clock
+    chance: Chance
     process: str
     concurrency: int
     longest: timedelta
     """No attempt runs longer than this, whatever its task says."""
     remaining: Callable[[], timedelta]
+    pace: Pace = USUAL
+    is_leaving: Callable[[], bool] = lambda: False
+    """True when this process is to end: what runs comes to its end, and nothing is begun."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -36,7 +40,12 @@ class Running:
     position: Position
     timeout: timedelta
     deadline_ms: int
-    lost: int | None
+    ahead_ms: int
+    """How far the hot store's clock, which every process can see, is ahead of ours."""
+
+    untold: tuple[Loss, ...]
+    cancel_requested: bool = False
+    is_lost: bool = False
     is_told: bool = False
 
     @property
@@ -48,6 +57,85 @@ class Running:
             turn=envelope.turn,
             token=self.attempt.token,
         )
+
+
+class Task:
+    """What a handler is told about the task that it performs."""
+
+    __slots__ = ("_running",)
+
+    def __init__(self, running: Running) -> None:
+        self._running = running
+
+    @property
+    def id(self) -> TaskId:
+        return self._envelope.id
+
+    @property
+    def type(self) -> TaskType:
+        return self._envelope.type
+
+    @property
+    def payload(self) -> Raw:
+        """The payload as it was sent."""
+        return self._envelope.payload
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        return self._envelope.metadata
+
+    @property
+    def attempt(self) -> int:
+        """The number of this try; the first is 1."""
+        return self._envelope.attempt
+
+    @property
+    def max_attempts(self) -> int:
+        return self._envelope.max_attempts
+
+    @property
+    def generation(self) -> int:
+        return self._envelope.generation
+
+    @property
+    def losses(self) -> int:
+        """How often the platform died under this task."""
+        return self._running.attempt.losses
+
+    @property
+    def idempotency_token(self) -> str:
+        """The same in every attempt and redrive of one submission: hand it to what you call."""
+        return f"{self.id}-{self._envelope.submitted or self.generation}"
+
+    @property
+    def deadline(self) -> datetime:
+        """When this attempt is cut off."""
+        return datetime.fromtimestamp(self._running.deadline_ms / 1000, UTC)
+
+    @property
+    def cancelled(self) -> bool:
+        """True once the task was cancelled, or another process runs it: nobody waits for more."""
+        return self._running.cancel_requested or self._running.is_lost
+
+    @property
+    def logger(self) -> logging.LoggerAdapter[logging.Logger]:
+        """A logger whose lines name the task."""
+        return _NamingLogger(_log, named(self._envelope))
+
+    @property
+    def _envelope(self) -> Envelope:
+        return self._running.attempt.envelope
+
+
+Perform: TypeAlias = Callable[[Task], Performed]
+
+
+class _NamingLogger(logging.LoggerAdapter[logging.Logger]):
+    def process(
+        self, msg: object, kwargs: MutableMapping[str, Any]
+    ) -> tuple[object, MutableMapping[str, Any]]:
+        kwargs["extra"] = {**(self.extra or {}), **(kwargs.get("extra") or {})}
+        return msg, kwargs
 
 
 def named(envelope: Envelope) -> dict[str, object]:

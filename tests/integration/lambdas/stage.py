@@ -18,6 +18,7 @@ from taskmill_local.lambdas.pool import PoolSnapshot
 from taskmill_local.plan import FunctionPlan
 
 FUNCTIONS = Path(__file__).parent / "functions"
+LAYER = Path(__file__).parents[3] / "shared"
 SECOND = timedelta(seconds=1)
 
 
@@ -77,7 +78,7 @@ async def staged(  # noqa: PLR0913 - what the platform is told, each named
     functions = Functions(
         {plan.name: plan for plan in plans},
         logs=logs,
-        python_path=[],
+        python_path=[LAYER],
         extra_environment=extra_environment or {},
         concurrency_cap=cap,
         client=client,

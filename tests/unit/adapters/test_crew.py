@@ -1,9 +1,15 @@
-"""Threads that perform side by side, and can be let go of."""
+"""Crews perform side by side, and can let go of a call."""
 
+import asyncio
+from contextlib import suppress
 from datetime import timedelta
 from threading import Barrier, Event, get_ident
 
+import pytest
+
 from taskmill.adapters.crew import ThreadCrew
+from taskmill.adapters.loop_crew import LoopCrew
+from taskmill.adapters.memory.crew import InlineCrew
 from taskmill.domain.outcome import Succeeded
 from tests.waiting import eventually
 
@@ -19,10 +25,24 @@ def all_ends(crew, wanted):
     return ends
 
 
-def test_every_call_reports_its_own_end():
-    crew = ThreadCrew()
+@pytest.fixture(params=[ThreadCrew, LoopCrew, InlineCrew])
+def crew(request):
+    return request.param()
+
+
+def test_every_call_reports_its_own_end(crew):
     tickets = {crew.start(lambda n=n: Succeeded(n)): n for n in range(500)}
     assert all_ends(crew, 500) == tickets
+
+
+def test_what_must_be_awaited_is_awaited(crew):
+    async def perform(number):
+        await asyncio.sleep(0)
+        return Succeeded(number)
+
+    tickets = {crew.start(lambda n=n: perform(n)): n for n in range(50)}
+    assert all_ends(crew, 50) == tickets
+    assert crew.strays(within=timedelta(0)) == 0
 
 
 def test_calls_that_wait_for_each_other_run_side_by_side():
@@ -57,10 +77,67 @@ def test_an_abandoned_call_never_reports_and_holds_nobody():
     crew.abandon(stuck)
     good = crew.start(lambda: Succeeded("good"))
     assert all_ends(crew, 1) == {good: "good"}
+    assert crew.strays(within=timedelta(milliseconds=5)) == 1
     is_over.set()
     assert late.wait(20)
+    assert crew.strays(within=timedelta(seconds=20)) == 0
     assert crew.ended(within=timedelta(milliseconds=50)) == []
 
 
-def test_waiting_for_an_end_has_an_end():
-    assert ThreadCrew().ended(within=timedelta(milliseconds=5)) == []
+def test_an_abandoned_call_on_the_loop_is_cancelled():
+    crew, began, cleaned = LoopCrew(), Event(), Event()
+
+    async def hang():
+        try:
+            began.set()
+            await asyncio.sleep(60)
+        finally:
+            cleaned.set()
+
+    stuck = crew.start(hang)
+    assert began.wait(20)
+    crew.abandon(stuck)
+    assert crew.strays(within=timedelta(seconds=20)) == 0
+    assert cleaned.is_set()
+    assert crew.ended(within=timedelta(milliseconds=5)) == []
+
+
+def test_a_call_that_is_abandoned_before_it_began_never_begins():
+    crew, is_over, began = LoopCrew(), Event(), []
+    crew.start(lambda: Succeeded(is_over.wait(20)))
+    crew.abandon(crew.start(lambda: began.append(1)))
+    is_over.set()
+    assert crew.strays(within=timedelta(seconds=20)) == 0
+    assert began == []
+    assert list(all_ends(crew, 1).values()) == [True]
+
+
+@pytest.mark.parametrize("block", [True, False], ids=["blocks the loop", "ignores the cut"])
+def test_a_call_that_cannot_be_cancelled_is_a_stray(block):
+    crew, began, is_over = LoopCrew(), Event(), Event()
+
+    async def hang():
+        began.set()
+        while not is_over.wait(20 if block else 0):
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(0.001)
+        return Succeeded("late")
+
+    stuck = crew.start(hang)
+    assert began.wait(20)
+    crew.abandon(stuck)
+    assert crew.strays(within=timedelta(milliseconds=50)) == 1
+    is_over.set()
+    assert crew.strays(within=timedelta(seconds=20)) == 0
+    assert crew.ended(within=timedelta(milliseconds=5)) == []
+
+
+def test_an_abandoned_call_that_has_ended_is_no_stray(crew):
+    ticket = crew.start(lambda: Succeeded("done"))
+    assert list(all_ends(crew, 1).values()) == ["done"]
+    crew.abandon(ticket)
+    assert crew.strays(within=timedelta(seconds=20)) == 0
+
+
+def test_waiting_for_an_end_has_an_end(crew):
+    assert crew.ended(within=timedelta(milliseconds=5)) == []

@@ -10,20 +10,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from taskmill.domain.facts import TaskDied, TaskSucceeded
+from taskmill.domain.backoff import RetryPolicy
+from taskmill.domain.conclusion import conclude
+from taskmill.domain.facts import TaskCancelled, TaskDeferred, TaskDied, TaskSucceeded
 from taskmill.domain.outcome import (
     ERROR_TEXT_LIMIT,
     RESULT_LIMIT,
+    Cancelled,
     Discard,
     Misfit,
     Poisoned,
     Raised,
     Retry,
+    Snooze,
     Succeeded,
     TimedOut,
     UnknownType,
     clip,
-    conclude,
     encode_result,
 )
 from taskmill.domain.task import Millis
@@ -43,6 +46,12 @@ TOLD = {
     "at_ms": LATER,
 }
 
+
+def the_last(**changes):
+    """Return the last attempt that a task has."""
+    return an_attempt(an_envelope(max_attempts=1), **changes)
+
+
 DEATHS = [
     (Retry("busy"), "failed", "Retry", "busy"),
     (Discard("no"), "discarded", "Discard", "no"),
@@ -53,6 +62,7 @@ DEATHS = [
         "TimedOut",
         "the attempt was cut off after 1.5 s",
     ),
+    (Raised("KeyError", "x", is_hopeless=True), "discarded", "KeyError", "x"),
     (Misfit("no"), "invalid_payload", "Misfit", "no"),
     (Poisoned(3), "poison", "Poisoned", "the platform died under it 3 times"),
     (UnknownType("x"), "unknown_type", "UnknownType", "no worker takes 'x'"),
@@ -61,13 +71,98 @@ DEATHS = [
 
 @pytest.mark.parametrize(("end", "reason", "error_class", "message"), DEATHS)
 def test_an_end_without_success_is_a_death_with_a_reason(end, reason, error_class, message):
-    assert conclude(an_attempt(losses=2), end, now=LATER) == TaskDied(
+    assert conclude(the_last(losses=2), end, now=LATER, chance=1) == TaskDied(
         **TOLD, reason=reason, error_class=error_class, error_message=message
     )
 
 
+@pytest.mark.parametrize(("end", "reason", "error_class", "message"), DEATHS)
+def test_only_what_may_go_better_next_time_is_tried_again(end, reason, error_class, message):
+    fact = conclude(an_attempt(losses=2), end, now=LATER, chance=1)
+    if reason not in {"failed", "timeout"}:
+        assert type(fact) is TaskDied
+        return
+    assert fact == TaskDeferred(
+        **TOLD,
+        due_at_ms=LATER + 1000,
+        next_attempt=2,
+        reason=reason,
+        error_class=error_class,
+        error_message=message,
+    )
+
+
+@pytest.mark.parametrize(
+    ("attempt", "chance", "wait_ms"), [(1, 0, 500), (2, 1, 2000), (3, 0, 2000)]
+)
+def test_attempts_wait_longer_each_time(attempt, chance, wait_ms):
+    task = an_envelope(attempt=attempt)
+    fact = conclude(an_attempt(task), Retry("busy"), now=LATER, chance=chance)
+    assert (fact.due_at_ms, fact.next_attempt) == (LATER + wait_ms, attempt + 1)
+
+
+def test_a_task_waits_as_its_own_policy_says():
+    policy = RetryPolicy(first_seconds=7, factor=1, cap_seconds=60)
+    task = an_envelope(attempt=3, retry=policy)
+    fact = conclude(an_attempt(task), Raised("E", ""), now=LATER, chance=1)
+    assert fact.due_at_ms == LATER + 7000
+
+
+@pytest.mark.parametrize(
+    ("delay", "wait_ms"),
+    [
+        (timedelta(0), 0),
+        (timedelta(seconds=-5), 0),
+        (timedelta(hours=1), 3_600_000),
+        (timedelta(days=400), 86_400_000),
+    ],
+)
+def test_a_retry_may_name_its_own_wait_within_a_day(delay, wait_ms):
+    fact = conclude(an_attempt(), Retry("busy", delay), now=LATER, chance=1)
+    assert fact.due_at_ms == LATER + wait_ms
+
+
+def test_a_snooze_spends_no_attempt_not_even_the_last():
+    end = Snooze(timedelta(seconds=3), "not yet")
+    assert conclude(the_last(losses=2), end, now=LATER, chance=1) == TaskDeferred(
+        **TOLD,
+        due_at_ms=LATER + 3000,
+        next_attempt=1,
+        reason="snoozed",
+        error_class="Snooze",
+        error_message="not yet",
+    )
+
+
+def test_a_cancelled_attempt_has_no_other_reason():
+    fact = conclude(an_attempt(losses=2), Cancelled(), now=LATER, chance=1)
+    assert fact == TaskCancelled(**TOLD)
+
+
+MISUSES = [
+    lambda: Retry(None),
+    lambda: Retry(ValueError("x")),
+    lambda: Retry("busy", 5),
+    lambda: Snooze(5),
+    lambda: Snooze(timedelta(1), 7),
+    lambda: Discard(b"no"),
+]
+
+
+@pytest.mark.parametrize("misuse", MISUSES, ids=range(len(MISUSES)))
+def test_an_outcome_of_the_wrong_kind_is_refused_where_it_is_made(misuse):
+    with pytest.raises(TypeError, match=r"must be a (str|timedelta), not"):
+        misuse()
+
+
+def test_an_error_text_is_kept_without_its_secrets():
+    end = Raised("ValueError", "no way in with password=hunter2")
+    fact = conclude(the_last(), end, now=LATER, chance=1)
+    assert fact.error_message == "no way in with password=***"
+
+
 def test_a_success_keeps_its_result():
-    assert conclude(an_attempt(losses=2), Succeeded({"a": [1, None]}), now=LATER) == (
+    assert conclude(an_attempt(losses=2), Succeeded({"a": [1, None]}), now=LATER, chance=1) == (
         TaskSucceeded(**TOLD, result=Raw(b'{"a":[1,null]}'))
     )
 
@@ -138,7 +233,7 @@ UNKEEPABLE = [
 
 @pytest.mark.parametrize(("result", "why"), UNKEEPABLE, ids=range(len(UNKEEPABLE)))
 def test_a_result_that_cannot_be_kept_ends_the_task_with_a_reason(result, why):
-    fact = conclude(an_attempt(), Succeeded(result), now=LATER)
+    fact = conclude(an_attempt(), Succeeded(result), now=LATER, chance=1)
     assert (type(fact), fact.reason, fact.error_class) == (
         TaskDied,
         "result_invalid",
@@ -199,7 +294,7 @@ def test_lone_surrogates_and_nuls_are_replaced():
 
 
 def test_an_error_text_is_cut_at_its_limit():
-    fact = conclude(an_attempt(), Raised("E" * 300, "☃" * ERROR_TEXT_LIMIT), now=LATER)
+    fact = conclude(the_last(), Raised("E" * 300, "☃" * ERROR_TEXT_LIMIT), now=LATER, chance=1)
     assert len(fact.error_message.encode()) <= ERROR_TEXT_LIMIT
     assert fact.error_message.endswith("☃…")
     assert len(fact.error_class) <= 255

@@ -74,6 +74,7 @@ class Context:
     def __init__(self, clock: Callable[[], int], *, lives: timedelta) -> None:
         self._clock = clock
         self._end = clock() + lives // timedelta(milliseconds=1)
+        self.aws_request_id = "of a test"
 
     def get_remaining_time_in_millis(self) -> int:
         return self._end - self._clock()
@@ -154,6 +155,7 @@ class Stage:
             "admission": lambda: CountedAdmission(MemoryAdmission(self.hot), self.counters),
             "counters": lambda: self.counters,
             "worker": self._worker,
+            "loop_crew": lambda: self.crew,
             "errands": InlineErrands,
             "rebuilding": self._rebuilding,
             "scheduler": self._scheduler,

@@ -22,7 +22,13 @@ class Day:
 
     def __init__(self, *chores, errands=None):
         self.now = timedelta(0)
-        self.rota = Rota(chores, errands=errands or InlineErrands(), log=LOG, now=lambda: self.now)
+        self.rota = Rota(
+            chores,
+            errands=errands or InlineErrands(),
+            log=LOG,
+            now=lambda: self.now,
+            tick=timedelta(milliseconds=50),
+        )
 
     def lasts(self, span):
         end = self.now + span
@@ -43,6 +49,10 @@ def failing(error, *, every=SECOND, is_slow=False):
 
 
 AWAY = StoreUnavailable("PostgreSQL", "it is told to be away")
+
+
+def test_a_chore_without_a_period_is_done_at_every_tick():
+    assert Day(counted(every=None)).lasts(SECOND) == {"count": 20}
 
 
 @pytest.mark.parametrize("is_slow", [False, True])

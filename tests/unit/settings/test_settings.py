@@ -1,12 +1,14 @@
 """The environment is read whole, and everything that is wrong with it is told at once."""
 
 import json
+from datetime import timedelta
 
 import pytest
 
 from taskmill.adapters.access import Credentials
 from taskmill.adapters.crash import crash_at
 from taskmill.domain.errors import SettingsInvalid
+from taskmill.domain.pace import Pace
 from taskmill.settings import Settings
 from tests.unit.settings.vault import Cupboard
 
@@ -45,6 +47,24 @@ def test_everything_that_is_missing_is_named_at_once():
         "TASKMILL_POSTGRES_DSN is missing",
         "TASKMILL_API_KEYS_SECRET is missing: without keys the gateway does not start",
         "TASKMILL_SHARDS must be a whole number, not 'many'",
+    ]
+
+
+def test_the_clockwork_goes_as_usual_unless_it_is_told():
+    assert read(HERE).pace == Pace()
+    told = {"LEASE": 4_000, "HEARTBEAT": 1_300, "SETTLE": 100, "MARGIN": 500, "HOLD": 3_000}
+    faster = HERE | {f"TASKMILL_{name}_MS": str(span) for name, span in told.items()}
+    pace = read(faster | {"TASKMILL_TICK_MS": "50"}).pace
+    spans = (pace.lease, pace.heartbeat, pace.settle, pace.margin, pace.hold, pace.tick)
+    assert [span / timedelta(milliseconds=1) for span in spans] == [*told.values(), 50]
+
+
+def test_a_lease_that_one_late_heartbeat_would_end_is_refused():
+    assert complaints(HERE | {"TASKMILL_LEASE_MS": "3999"}) == [
+        (
+            "TASKMILL_HEARTBEAT_MS must be at most half of TASKMILL_LEASE_MS: "
+            "a lease must outlive a heartbeat that is late"
+        )
     ]
 
 

@@ -124,6 +124,7 @@ class World:
             "bus": self.log,
             "crew": self.crew,
             "clock": self.clock,
+            "chance": lambda: 1.0,
             "process": "p1",
             "concurrency": 10,
             "longest": timedelta(seconds=800),

@@ -1,23 +1,28 @@
 """A worker's author writes one function; whatever it does, its task ends as a fact."""
 
+import asyncio
+import logging
 import threading
 import time
 from asyncio import CancelledError
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypedDict
 
 import msgspec
 import pytest
 from msgspec import Raw, Struct
 
+from taskmill import bootstrap
 from taskmill.adapters.crew import ThreadCrew
+from taskmill.adapters.departure import Departure
+from taskmill.adapters.loop_crew import LoopCrew
 from taskmill.domain import topics
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.facts import TaskDied, TaskSucceeded
 from taskmill.domain.lease import Position
 from taskmill.domain.task import Millis, TaskId, TaskType
-from taskmill.worker import Discard, Retry, Succeeded, Worker, serve
+from taskmill.worker import Discard, Retry, RetryPolicy, Snooze, Succeeded, Task, Worker, serve
 from tests.builders import an_envelope
 from tests.unit.functions.stage import Clock, Stage, a_kafka_event
 
@@ -66,6 +71,7 @@ def a_task(stage, number=0, *, payload: Any = None, **changes):
             "id": TaskId(f"019f0000-0000-7000-8000-{number:012d}"),
             "generation": stage.clock(),
             "created_at_ms": stage.clock(),
+            "max_attempts": 1,
             "payload": Raw(msgspec.json.encode({"to": "me"} if payload is None else payload)),
         }
         | changes
@@ -212,11 +218,204 @@ def test_an_error_of_a_payload_type_is_a_misfit(stage):
     assert (reason, message) == ("invalid_payload", "'me'")
 
 
-def test_an_async_worker_is_refused_when_it_is_made():
-    async def perform(_letter: Letter) -> None: ...
+def test_a_coroutine_that_nobody_awaits_is_an_error_with_a_remedy(stage):
+    worker = serve(Letter, lambda letter, task: refuse(letter, task))  # noqa: PLW0108 - the bug
+    reason, error_class, message = the_end(stage, worker)
+    assert (reason, error_class) == ("failed", "TypeError")
+    assert "make it an async def" in message
 
-    with pytest.raises(TypeError, match="make it a plain one"):
+
+@pytest.mark.parametrize("perform", [lambda: None, lambda _a, _b, _c: None])
+def test_a_perform_that_takes_neither_one_nor_two_is_refused_when_it_is_made(perform):
+    with pytest.raises(TypeError, match=r"takes \(payload\) or \(payload, task\)"):
         serve(Letter, perform)
+
+
+@pytest.mark.parametrize(
+    "perform",
+    [lambda _letter, task: task.attempt, lambda _letter, task, *, n=1: task.attempt * n],
+)
+def test_a_perform_with_a_second_argument_is_told_of_its_task(stage, perform):
+    assert the_end(stage, serve(Letter, perform), attempt=3, max_attempts=3) == 3
+
+
+@pytest.mark.parametrize(
+    "perform", [lambda letter, times=1: [letter.to] * times, lambda *letters: [letters[0].to]]
+)
+def test_a_perform_that_does_with_the_payload_gets_no_more(stage, perform):
+    assert the_end(stage, serve(Letter, perform)) == ["me"]
+
+
+def test_a_task_tells_of_itself(stage):
+    told: list[Task] = []
+    envelope = a_task(stage, attempt=2, max_attempts=5, metadata={"who": "ada"}, submitted=17)
+    work(stage, serve(Letter, lambda _letter, task: told.append(task)), envelope)
+    (task,) = told
+    assert (task.id, task.type, task.attempt, task.max_attempts) == (envelope.id, "echo", 2, 5)
+    assert (task.generation, task.losses) == (envelope.generation, 0)
+    assert (task.metadata, task.payload) == ({"who": "ada"}, envelope.payload)
+    assert task.deadline == datetime.fromtimestamp(stage.clock() / 1000 + 30, UTC)
+    assert (task.idempotency_token, task.cancelled) == (f"{envelope.id}-17", False)
+
+
+def test_without_a_redrive_the_token_names_the_generation(stage):
+    envelope = a_task(stage)
+    worker = serve(Letter, lambda _letter, task: task.idempotency_token)
+    work(stage, worker, envelope)
+    assert ends(stage) == {envelope.id: f"{envelope.id}-{envelope.generation}"}
+
+
+def test_what_a_task_logs_bears_its_name(stage, caplog):
+    def perform(_letter: Letter, task: Task) -> None:
+        task.logger.info("half way", extra={"done": 50})
+
+    envelope = a_task(stage)
+    with caplog.at_level(logging.INFO, "taskmill"):
+        work(stage, serve(Letter, perform), envelope)
+    (line,) = [record for record in caplog.records if record.message == "half way"]
+    assert (line.task_id, line.task_type, line.attempt, line.done) == (envelope.id, "echo", 1, 50)
+
+
+def test_an_error_that_its_author_calls_hopeless_ends_the_task_at_once(stage):
+    def perform(letter: Letter) -> None:
+        raise {"ada": KeyError, "bob": IndexError, "me": ValueError}[letter.to]("no")
+
+    worker = serve(Letter, perform, discard=(LookupError, ArithmeticError))
+    tasks = [
+        a_task(stage, number, payload={"to": to}, max_attempts=4)
+        for number, to in enumerate(("ada", "bob", "me"))
+    ]
+    work(stage, worker, *tasks)
+    assert [(fact.reason, fact.error_class) for fact in stage.log.facts()] == [
+        ("discarded", "KeyError"),
+        ("discarded", "IndexError"),
+        ("failed", "ValueError"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "wait_seconds", "attempt", "reason"),
+    [
+        (Retry("busy"), None, 2, "failed"),
+        (Retry("busy", timedelta(seconds=77)), 77, 2, "failed"),
+        (Snooze(timedelta(seconds=5), "too early"), 5, 1, "snoozed"),
+    ],
+)
+def test_a_task_with_attempts_left_is_in_line_again(stage, answer, wait_seconds, attempt, reason):
+    task = a_task(stage, max_attempts=2, retry=RetryPolicy(first_seconds=8))
+    work(stage, answering(answer), task)
+    (fact,) = stage.log.facts()
+    wait_ms = fact.due_at_ms - stage.clock()
+    assert wait_ms == wait_seconds * 1000 if wait_seconds else 4000 <= wait_ms <= 8000
+    ((at_ms, owed),) = stage.hot.due.values()
+    assert (at_ms, owed.facts) == (fact.due_at_ms, (fact,))
+    assert owed.task == msgspec.structs.replace(task, turn=2, attempt=attempt)
+    assert (fact.reason, fact.next_attempt) == (reason, attempt)
+
+
+async def echo_letter(letter: Letter) -> str:
+    await asyncio.sleep(0)
+    return letter.to
+
+
+async def refuse(_letter: Letter, task: Task) -> None:
+    raise ValueError(task.attempt)
+
+
+@pytest.mark.parametrize(
+    ("perform", "end"),
+    [(echo_letter, "me"), (refuse, ("failed", "ValueError", "1"))],
+)
+def test_an_async_worker_answers_like_any_other(stage, perform, end):
+    assert the_end(stage, serve(Letter, perform)) == end
+
+
+def test_an_async_worker_checks_its_payload_too(stage):
+    assert the_end(stage, serve(Letter, echo_letter), payload={})[0] == "invalid_payload"
+
+
+@pytest.fixture
+def looped(monkeypatch):
+    stage = Stage(clock=Now(), crew=LoopCrew())
+    stage.bind(monkeypatch)
+    return stage
+
+
+def test_async_tasks_meet_on_one_event_loop(looped):
+    loops: set[int] = set()
+    met = asyncio.Barrier(50)
+
+    async def perform(_letter: Letter) -> int:
+        loops.add(id(asyncio.get_running_loop()))
+        async with met:
+            return len(loops)
+
+    worker = serve(Letter, perform, concurrency=50)
+    work(looped, worker, *(a_task(looped, number) for number in range(50)))
+    assert list(ends(looped).values()) == [1] * 50
+
+
+def test_an_async_task_that_takes_too_long_is_cancelled_and_harms_no_other(looped, monkeypatch):
+    left: list[object] = []
+    monkeypatch.setattr(bootstrap, "departure", lambda: Leaving(left))
+    ends_of_cancelled: list[str] = []
+
+    async def perform(letter: Letter) -> str:
+        try:
+            await asyncio.sleep(60 * letter.copies)
+        except asyncio.CancelledError:
+            ends_of_cancelled.append(letter.to)
+            raise
+        return "done"
+
+    tasks = [
+        a_task(looped, number, payload={"to": "me", "copies": number % 2}, timeout_seconds=0.3)
+        for number in range(4)
+    ]
+    work(looped, serve(Letter, perform), *tasks)
+    ended = ends(looped)
+    assert [ended[task.id][0] for task in tasks] == ["d", "timeout", "d", "timeout"]
+    assert ends_of_cancelled == ["me", "me"]
+    assert left == [], "nothing of them goes on, and the process may stay"
+
+
+class Leaving(Departure):
+    """Notes that the process would end, and stays."""
+
+    def __init__(self, left: list[object]) -> None:
+        super().__init__(None)
+        self._left = left
+
+    def leave(self, request_id: str, answer: object) -> None:
+        self._left.append((request_id, answer))
+
+
+def test_a_process_with_a_call_that_goes_on_ends_behind_its_answer(threaded, monkeypatch):
+    left: list[object] = []
+    monkeypatch.setattr(bootstrap, "departure", lambda: Leaving(left))
+    is_over = threading.Event()
+    slow = serve(Letter, lambda _letter: is_over.wait(timeout=60))
+    try:
+        work(threaded, slow, a_task(threaded, timeout_seconds=0.3))
+    finally:
+        is_over.set()
+    assert left == [("of a test", {"batchItemFailures": []})]
+
+
+def test_who_is_told_to_end_finishes_what_runs_and_begins_nothing(stage, monkeypatch):
+    left: list[object] = []
+    leaving = Leaving(left)
+    monkeypatch.setattr(bootstrap, "departure", lambda: leaving)
+
+    def perform(_letter: Letter) -> str:
+        leaving.is_wanted = True
+        return "done"
+
+    tasks = [a_task(stage, number) for number in range(3)]
+    answer = work(stage, serve(Letter, perform, concurrency=1), *tasks)
+    assert ends(stage) == {tasks[0].id: "done"}
+    assert [one["itemIdentifier"]["offset"] for one in answer["batchItemFailures"]] == [1, 2]
+    assert left == [("of a test", answer)]
 
 
 def test_a_long_error_is_clipped(stage):

@@ -20,11 +20,13 @@ class Act:
     status: str = "succeeded"
     reason: str | None = None
     key: str | None = None
+    max_attempts: int = 4
 
     @property
     def submission(self) -> Json:
         key = {} if self.key is None else {"idempotency_key": self.key}
-        return {"type": "echo", "payload": self.payload, **key}
+        about = {"type": "echo", "payload": self.payload, "max_attempts": self.max_attempts}
+        return about | key
 
 
 SINGLE: Final = Act(title="says hello", payload={"say": "hello"})
@@ -35,10 +37,8 @@ KEYED: Final = Act(title="key used twice", payload={"say": "once"}, key=_KEY)
 REST: Final = (
     Act(title="sleeps one second", payload={"sleep_seconds": 1}),
     Act(
-        title="asks for a retry",
-        payload={"retry": "the mail server is away"},
-        status="dead",
-        reason="failed",
+        title="succeeds when tried again",
+        payload={"retry": "the mail server is away", "for_attempts": 1},
     ),
     Act(
         title="discards itself",
@@ -46,7 +46,13 @@ REST: Final = (
         status="dead",
         reason="discarded",
     ),
-    Act(title="raises", payload={"crash": "a bug"}, status="dead", reason="failed"),
+    Act(
+        title="raises, twice",
+        payload={"crash": "a bug"},
+        status="dead",
+        reason="failed",
+        max_attempts=2,
+    ),
 )
 
 

@@ -7,7 +7,7 @@ from msgspec import Raw
 
 from taskmill.domain.admission import Cold, Owed, OwedKey
 from taskmill.domain.facts import Fact
-from taskmill.domain.lease import Ending, Waiting
+from taskmill.domain.lease import Ending, Loss, Waiting
 from taskmill.domain.records import Absent, Reading, TaskView
 from taskmill.domain.task import About, Envelope, Millis, Status, TaskId, about
 from taskmill.ports import Clock
@@ -39,6 +39,7 @@ class Record:
     started_at_ms: int | None = None
     holding: Holding | None = None
     dropped: set[str] = field(default_factory=set)
+    untold: tuple[Loss, ...] = ()
     settled: tuple[int, int] | None = None
     """Turn and token of the last settlement."""
     last: tuple[Fact, ...] = ()

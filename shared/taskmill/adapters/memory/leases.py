@@ -9,12 +9,14 @@ from taskmill.domain.lease import (
     GRACE_AFTER_DEADLINE,
     LEASE,
     Beat,
+    CancelFirst,
     Claim,
     ClaimAnswer,
     Claimed,
     Forgotten,
     Held,
     Lease,
+    Loss,
     NextTurn,
     Refused,
     SettleAnswer,
@@ -58,7 +60,7 @@ class MemoryLeases:
         self._hot.remove(envelope.id)
         self._hot.records[envelope.id] = fresh = record_of(envelope)
         fresh.token = 0 if record is None else record.token
-        return self._begin(claim, fresh, lost=None)
+        return self._begin(claim, fresh)
 
     def _claim_known(self, claim: Claim, record: Record) -> ClaimAnswer:
         turn = claim.envelope.turn
@@ -67,17 +69,26 @@ class MemoryLeases:
         if turn > record.turn:
             if record.losses and not claim.alone:
                 return Suspect()
-            record.dropped, record.holding = set(), None
-            return self._begin(claim, record, lost=None)
+            record.dropped, record.untold, record.holding = set(), (), None
+            return self._begin(claim, record)
         refusal = self._refusal(claim, record)
         if refusal is not None:
             return refusal
-        lost = record.token if _takes_over(claim, record.holding) else None
-        losses = record.losses + (lost is not None)
-        if losses and not claim.alone:
+        is_loss = _takes_over(claim, record.holding)
+        if (record.losses or is_loss) and not claim.alone:
             return Suspect()
-        record.losses = losses
-        return self._begin(claim, record, lost=lost)
+        if is_loss:
+            record.losses += 1
+            record.untold += (self._loss(record),)
+        return self._begin(claim, record)
+
+    def _loss(self, record: Record) -> Loss:
+        return Loss(
+            token=record.token,
+            losses=record.losses,
+            started_at_ms=Millis(record.started_at_ms or 0),
+            at_ms=Millis(self._hot.clock()),
+        )
 
     def _refusal(self, claim: Claim, record: Record) -> Refused | Held | None:
         holding, source = record.holding, str(claim.source)
@@ -92,7 +103,7 @@ class MemoryLeases:
         is_dropped = holding.source != source and source in record.dropped
         return Refused(record.last) if is_dropped else None
 
-    def _begin(self, claim: Claim, record: Record, *, lost: int | None) -> Claimed:
+    def _begin(self, claim: Claim, record: Record) -> Claimed:
         now = self._hot.clock()
         record.token = max(record.token + 1, now * 1000)
         record.status, record.started_at_ms, record.ends_at_ms = Status.RUNNING, now, None
@@ -104,7 +115,11 @@ class MemoryLeases:
             process=claim.process,
         )
         return Claimed(
-            token=record.token, losses=record.losses, started_at_ms=Millis(now), lost=lost
+            token=record.token,
+            losses=record.losses,
+            started_at_ms=Millis(now),
+            untold=record.untold,
+            cancel_requested=record.cancel_requested,
         )
 
     def extend(self, leases: Sequence[Lease]) -> Sequence[Beat]:
@@ -125,7 +140,7 @@ class MemoryLeases:
             record.holding = Holding(until_ms=until, limit_ms=None, source="", process="")
         limit = record.holding.limit_ms
         record.holding.until_ms = until if limit is None else min(until, limit)
-        return Beat.HELD
+        return Beat.CANCEL if record.cancel_requested else Beat.HELD
 
     def settle(self, settlements: Sequence[Settlement]) -> Sequence[SettleAnswer]:
         return [self._settle(settlement) for settlement in settlements]
@@ -142,6 +157,9 @@ class MemoryLeases:
         is_over = record.status.is_final or turn != (record.generation, record.turn)
         if is_over or settlement.token < record.token:
             return Stale()
+        is_at_odds = settlement.status not in {Status.SUCCEEDED, Status.CANCELLED}
+        if record.cancel_requested and is_at_odds:
+            return CancelFirst()
         return self._end(settlement, record)
 
     def _adopt(self, settlement: Settlement) -> SettleAnswer:
@@ -155,6 +173,7 @@ class MemoryLeases:
         record.status, record.token = settlement.status, settlement.token
         record.settled = (settlement.envelope.turn, settlement.token)
         record.last, record.holding, record.dropped = settlement.facts, None, set()
+        record.untold = ()
         if settlement.next is not None:
             self._owe(settlement, settlement.next, record)
             return Settled(settlement.facts)

@@ -13,12 +13,14 @@ from taskmill.domain.lease import (
     GRACE_AFTER_DEADLINE,
     LEASE,
     Beat,
+    CancelFirst,
     Claim,
     ClaimAnswer,
     Claimed,
     Forgotten,
     Held,
     Lease,
+    Loss,
     Refused,
     SettleAnswer,
     Settled,
@@ -130,17 +132,18 @@ def _description(envelope: Envelope) -> tuple[Word, ...]:
     )
 
 
-_BEATS = {b"HELD": Beat.HELD, b"LOST": Beat.LOST, b"COLD": Beat.COLD}
+_BEATS = {b"HELD": Beat.HELD, b"LOST": Beat.LOST, b"CANCEL": Beat.CANCEL, b"COLD": Beat.COLD}
 
 
 def _claim_answer(answer: Any) -> ClaimAnswer:
     match answer:
-        case [b"CLAIMED", token, losses, started, lost]:
+        case [b"CLAIMED", token, losses, started, untold, wish]:
             return Claimed(
                 token=int(token),
                 losses=int(losses),
                 started_at_ms=Millis(int(started)),
-                lost=int(lost) if lost else None,
+                untold=tuple(_loss(words) for words in untold.split()),
+                cancel_requested=wish == b"1",
             )
         case [b"SUSPECT"]:
             return Suspect()
@@ -154,11 +157,18 @@ def _claim_answer(answer: Any) -> ClaimAnswer:
             return Cold()
 
 
+def _loss(words: bytes) -> Loss:
+    token, losses, started, at = (int(word) for word in words.split(b"|"))
+    return Loss(token=token, losses=losses, started_at_ms=Millis(started), at_ms=Millis(at))
+
+
 def _settle_answer(answer: Any) -> SettleAnswer:
     match answer:
         case [b"SETTLED", facts]:
             return Settled(wire.open_fact_list(facts))
         case [b"STALE", _]:
             return Stale()
+        case [b"CANCEL", _]:
+            return CancelFirst()
         case _:
             return Cold()

@@ -6,10 +6,14 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
 
+from taskmill.adapters.departure import Departure
+
 calls = 0
+heeding = Departure(os.environ.get("AWS_LAMBDA_RUNTIME_API"))
 
 
 def echo(event, context):
@@ -105,6 +109,27 @@ def chatter(event, context):
 def print_much(event, context):
     for _ in range(event["times"]):
         sys.stdout.write(event["text"] * event["repeat"] + event["end"])
+
+
+def leave_a_stray(event, context):
+    """Leave a call behind that goes on, and end the process with the answer."""
+    threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+    departure = Departure(os.environ["AWS_LAMBDA_RUNTIME_API"])
+    with departure.at_work():
+        departure.leave(context.aws_request_id, {"pid": os.getpid(), "event": event})
+
+
+def heed_sigterm(event, context):
+    """Listen; or say that it runs by writing a file, and end with the answer when told to."""
+    if "running" not in event:
+        heeding.listen()
+        return {"pid": os.getpid()}
+    with heeding.at_work():
+        Path(event["running"]).write_text(str(os.getpid()))
+        while not heeding.is_wanted:
+            time.sleep(0.005)
+        heeding.leave(context.aws_request_id, {"pid": os.getpid()})
+    return None
 
 
 def ignore_sigterm(event, context):

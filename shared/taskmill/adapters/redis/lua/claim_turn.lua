@@ -24,7 +24,8 @@
 
   Returns {answer, …}
     COLD                                  the shard forgot, or may have; nothing was changed
-    CLAIMED, token, losses, started, lost the lease; lost: the token it took over from, or ""
+    CLAIMED, token, losses, started, untold losses, "1" when its cancel was requested
+                                          the lease; a loss: token|losses|started|at in ms
     SUSPECT                               a loss hangs on it: claim it alone; nothing was changed
     HELD                                  a living lease of the same record, or of nobody known
     REFUSED, facts                        another record's, or over: publish these facts, drop it
@@ -37,7 +38,7 @@ local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local record = redis.call(
   "HMGET", KEYS[2], "generation", "turn", "status", "token", "lease_until", "source", "process",
-  "losses", "dropped", "last")
+  "losses", "dropped", "last", "started_at", "untold", "cancel_requested")
 local generation, turn = tonumber(ARGV[3]), tonumber(ARGV[4])
 local known = tonumber(record[1])
 local status, token, source = record[3], tonumber(record[4] or 0), record[6] or ""
@@ -50,7 +51,7 @@ if not known and generation + tonumber(ARGV[11]) < now then
   return {"FORGOTTEN"}
 end
 
-local losses, lost, dropped = 0, "", ""
+local losses, untold, dropped = 0, "", ""
 if known == generation then
   local is_final = status == "succeeded" or status == "dead" or status == "cancelled"
   if is_final or turn < tonumber(record[2]) then
@@ -58,7 +59,7 @@ if known == generation then
   end
   losses = tonumber(record[8] or 0)
   if turn == tonumber(record[2]) then
-    dropped = record[9] or ""
+    dropped, untold = record[9] or "", record[12] or ""
   end
   if record[5] and turn == tonumber(record[2]) then
     local lives = tonumber(record[5]) > now
@@ -75,13 +76,14 @@ if known == generation then
     end
     if source ~= "" and not is_same_process then
       losses = losses + 1
-      lost = record[4]
+      untold = untold .. string.format(" %s|%d|%s|%.0f", record[4], losses, record[11] or "0", now)
     end
   end
   if losses > 0 and ARGV[10] ~= "1" then
     return {"SUSPECT"}
   end
 else
+  record[13] = false
   redis.call("DEL", KEYS[2])
   redis.call("ZREM", KEYS[3], ARGV[2])
   redis.call("HSET", KEYS[2],
@@ -96,6 +98,6 @@ redis.call("HSET", KEYS[2],
   "lease_until", string.format("%.0f", now + tonumber(ARGV[8])),
   "lease_limit", string.format("%.0f", now + tonumber(ARGV[9])),
   "source", ARGV[6], "process", ARGV[7], "losses", tostring(losses),
-  "dropped", dropped, "started_at", started)
+  "dropped", dropped, "started_at", started, "untold", untold)
 redis.call("PERSIST", KEYS[2])
-return {"CLAIMED", fresh, tostring(losses), started, lost}
+return {"CLAIMED", fresh, tostring(losses), started, untold, record[13] or ""}

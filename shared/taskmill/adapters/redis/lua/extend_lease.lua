@@ -11,9 +11,10 @@
   ARGV[5]  length of a lease (ms)
 
   Returns
-    COLD  the shard forgot, or may have; nothing was changed
-    HELD  the lease is the caller's and lives on
-    LOST  the turn is another's or is over
+    COLD    the shard forgot, or may have; nothing was changed
+    HELD    the lease is the caller's and lives on
+    CANCEL  so it does, and its cancel was requested
+    LOST    the turn is another's or is over
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then
   return "COLD"
@@ -21,7 +22,7 @@ end
 local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local record = redis.call(
-  "HMGET", KEYS[2], "generation", "turn", "status", "token", "lease_limit")
+  "HMGET", KEYS[2], "generation", "turn", "status", "token", "lease_limit", "cancel_requested")
 local is_final = record[3] == "succeeded" or record[3] == "dead" or record[3] == "cancelled"
 if record[1] ~= ARGV[2] or record[2] ~= ARGV[3] or is_final
   or tonumber(ARGV[4]) < tonumber(record[4] or 0) then
@@ -33,4 +34,4 @@ if record[5] then
 end
 redis.call("HSET", KEYS[2],
   "status", "running", "token", ARGV[4], "lease_until", string.format("%.0f", latest))
-return "HELD"
+return record[6] == "1" and "CANCEL" or "HELD"

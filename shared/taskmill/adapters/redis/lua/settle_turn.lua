@@ -33,6 +33,7 @@
     COLD     the shard forgot, or may have; nothing was changed
     SETTLED  it stands, now or from a call before: publish these facts
     STALE    the turn is another's or is over; nothing was changed
+    CANCEL   its cancel was requested and this is no success; nothing was changed
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then
   return {"COLD", ""}
@@ -40,7 +41,8 @@ end
 local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local record = redis.call(
-  "HMGET", KEYS[2], "generation", "turn", "status", "token", "settled", "last", "submitted", "keyed")
+  "HMGET", KEYS[2], "generation", "turn", "status", "token", "settled", "last", "submitted", "keyed",
+  "cancel_requested")
 local token = tonumber(ARGV[5])
 
 if record[1] then
@@ -54,6 +56,9 @@ if record[1] then
   if is_final or record[2] ~= ARGV[4] or token < tonumber(record[4]) then
     return {"STALE", ""}
   end
+  if record[9] == "1" and ARGV[6] ~= "succeeded" and ARGV[6] ~= "cancelled" then
+    return {"CANCEL", ""}
+  end
 elseif tonumber(ARGV[3]) + tonumber(ARGV[16]) < now then
   return {"STALE", ""}
 else
@@ -64,7 +69,7 @@ else
   record[7], record[8] = ARGV[18], ARGV[20]
 end
 
-redis.call("HDEL", KEYS[2], "dropped", "lease_until", "lease_limit", "source", "process")
+redis.call("HDEL", KEYS[2], "dropped", "lease_until", "lease_limit", "source", "process", "untold")
 redis.call("HSET", KEYS[2],
   "status", ARGV[6], "token", ARGV[5], "settled", ARGV[4] .. "|" .. ARGV[5], "last", ARGV[7])
 if ARGV[11] ~= "" then

@@ -1,0 +1,146 @@
+"""Turns the end of an attempt into the fact that ends its turn."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, TypeAlias, assert_never
+
+from taskmill.domain.backoff import LONGEST_WAIT, delay_after
+from taskmill.domain.facts import TaskCancelled, TaskDeferred, TaskDied, TaskSucceeded
+from taskmill.domain.outcome import (
+    ERROR_TEXT_LIMIT,
+    Attempt,
+    Cancelled,
+    Discard,
+    End,
+    Misfit,
+    Poisoned,
+    Raised,
+    Retry,
+    Snooze,
+    Succeeded,
+    TimedOut,
+    UnknownType,
+    clip,
+    encode_result,
+)
+from taskmill.domain.redaction import redacted
+from taskmill.domain.retention import in_ms
+from taskmill.domain.task import Millis
+
+TurnEnd: TypeAlias = TaskSucceeded | TaskDeferred | TaskDied | TaskCancelled
+
+_SEARCHED_FOR_SECRETS = 4 * ERROR_TEXT_LIMIT
+"""What is cut off anyway need not be searched."""
+
+
+def conclude(attempt: Attempt, end: End, *, now: Millis, chance: float) -> TurnEnd:
+    """Return the fact that the rest of the system sees.
+
+    *chance* (0 to 1) spreads the retries of tasks that failed together.
+    """
+    envelope = attempt.envelope
+    usual_wait = delay_after(envelope.attempt, envelope.retry, chance=chance)
+    match end:
+        case Succeeded(result):
+            return _succeeded(attempt, result, now)
+        case Cancelled():
+            return TaskCancelled(**_common(attempt, now))
+        case Snooze(delay):
+            return _deferred(attempt, now, _failure_of(end), delay, envelope.attempt)
+        case Retry(_, delay):
+            return _failed(attempt, now, _failure_of(end), usual_wait if delay is None else delay)
+        case Raised(is_hopeless=False) | TimedOut():
+            return _failed(attempt, now, _failure_of(end), usual_wait)
+        case Discard() | Raised() | Misfit() | Poisoned() | UnknownType():
+            return _died(attempt, now, _failure_of(end))
+        case _:
+            assert_never(end)
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    reason: str
+    error_class: str
+    message: str
+
+    def told(self) -> dict[str, Any]:
+        message = redacted(self.message[:_SEARCHED_FOR_SECRETS])
+        return {
+            "reason": self.reason,
+            "error_class": clip(self.error_class, 255),
+            "error_message": clip(message, ERROR_TEXT_LIMIT),
+        }
+
+
+def _failure_of(
+    end: Retry | Snooze | Discard | Raised | TimedOut | Misfit | Poisoned | UnknownType,
+) -> _Failure:
+    match end:
+        case Retry(reason):
+            return _Failure("failed", "Retry", reason)
+        case Snooze(_, reason):
+            return _Failure("snoozed", "Snooze", reason)
+        case Discard(reason):
+            return _Failure("discarded", "Discard", reason)
+        case Raised(error_class, message, is_hopeless):
+            return _Failure("discarded" if is_hopeless else "failed", error_class, message)
+        case TimedOut(limit):
+            words = f"the attempt was cut off after {limit.total_seconds():g} s"
+            return _Failure("timeout", "TimedOut", words)
+        case Misfit(message):
+            return _Failure("invalid_payload", "Misfit", message)
+        case Poisoned(losses):
+            return _Failure("poison", "Poisoned", f"the platform died under it {losses} times")
+        case UnknownType(name):
+            return _Failure("unknown_type", "UnknownType", f"no worker takes {name!r}")
+        case _:
+            assert_never(end)
+
+
+def _failed(
+    attempt: Attempt, now: Millis, failure: _Failure, wait: timedelta
+) -> TaskDeferred | TaskDied:
+    envelope = attempt.envelope
+    if envelope.attempt >= envelope.max_attempts:
+        return _died(attempt, now, failure)
+    return _deferred(attempt, now, failure, wait, envelope.attempt + 1)
+
+
+def _deferred(
+    attempt: Attempt, now: Millis, failure: _Failure, wait: timedelta, next_attempt: int
+) -> TaskDeferred:
+    wait = min(max(wait, timedelta()), LONGEST_WAIT)
+    return TaskDeferred(
+        **_common(attempt, now),
+        **failure.told(),
+        due_at_ms=Millis(now + in_ms(wait)),
+        next_attempt=next_attempt,
+    )
+
+
+def _died(attempt: Attempt, now: Millis, failure: _Failure) -> TaskDied:
+    return TaskDied(**_common(attempt, now), **failure.told())
+
+
+def _succeeded(attempt: Attempt, result: Any, now: Millis) -> TaskSucceeded | TaskDied:
+    try:
+        encoded = encode_result(result)
+    except ValueError as error:
+        return _died(attempt, now, _Failure("result_invalid", "ResultInvalid", str(error)))
+    return TaskSucceeded(**_common(attempt, now), result=encoded)
+
+
+def _common(attempt: Attempt, now: Millis) -> dict[str, Any]:
+    envelope = attempt.envelope
+    return {
+        "id": envelope.id,
+        "generation": envelope.generation,
+        "turn": envelope.turn,
+        "type": envelope.type,
+        "tenant": envelope.tenant,
+        "attempt": envelope.attempt,
+        "token": attempt.token,
+        "losses": attempt.losses,
+        "started_at_ms": attempt.started_at_ms,
+        "at_ms": now,
+    }
