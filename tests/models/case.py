@@ -1,6 +1,6 @@
 """A run of a model: what it holds, and what must be found."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
@@ -34,3 +34,8 @@ class Case(NamedTuple):
 def verdict_of(case: Case) -> Verdict:
     """Explore a case once, however many tests ask."""
     return explore(case.build(), most=MOST_STATES)
+
+
+def told(model: str, what: Mapping[str, object]) -> str:
+    """Name a case by its model and by what it allows."""
+    return f"{model}: " + ", ".join(f"{name} {value}" for name, value in what.items())

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tests.models.checker import Step
 from tests.models.rules import Rules
-from tests.models.scripts.cancel import cancel
+from tests.models.scripts.cancel_task import cancel_task
 from tests.models.scripts.claim_turn import claim_turn
 from tests.models.scripts.clear_owed import clear_owed
 from tests.models.scripts.settle_turn import settle_turn
@@ -158,10 +158,9 @@ class DueSet(NamedTuple):
         record = state.shard.record
         if record is None or record.is_final:
             return
-        entry = state.shard.entry((record.generation, record.turn, "turn"))
-        carried = entry.facts if entry and self.rules.cancel_takes_facts_over else ()
-        facts = (*carried, Fact(record.generation, record.turn, "cancelled", record.token))
-        reply = cancel(state.shard, self.rules, seen=record, facts=facts)
+        owed = state.shard.owed_facts() if self.rules.cancel_takes_facts_over else ()
+        facts = (*owed, Fact(record.generation, record.turn, "cancelled", record.token))
+        reply = cancel_task(state.shard, self.rules, seen=record, facts=facts)
         cancelled = state._replace(
             shard=reply.shard,
             cancels=state.cancels - 1,

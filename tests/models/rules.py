@@ -22,6 +22,21 @@ class Rules(NamedTuple):
     admit_knows_its_own: bool = True
     """A submission that was admitted before is told so, and is no duplicate of itself."""
 
+    a_replay_publishes: bool = True
+    """A replay publishes what the first request still owes before it answers."""
+    what_is_owed_goes_whole: bool = True
+    """A replay leaves an entry with facts to the scheduler, which publishes both."""
+    a_drop_publishes_the_winner: bool = True
+    """The dispatcher publishes what the winner owes before it drops a second submission."""
+    the_admitted_body_is_told: bool = True
+    """What the dispatcher admits is a fact with its body, which overrules a deferred one."""
+    an_answer_waits_for_the_clear: bool = True
+    """A clear that is cold or finds another generation makes the answer `deferred`."""
+    the_outbox_counts: bool = True
+    """Unsent rows of the outbox count as ledger, for look-ups and for the rebuild."""
+    the_relay_admits_nothing: bool = True
+    """The relay publishes the envelope as it is stored."""
+
     # Claim, lease, settle
     claim_compares_generation_first: bool = True
     """A newer generation replaces the record, whatever its status."""
@@ -78,6 +93,8 @@ class Rules(NamedTuple):
     """A rebuild restores only when the ledger has applied what it noted."""
     rebuild_compares_its_word: bool = True
     """A rebuild that does not find its own word starts again."""
+    what_is_further_stays: bool = True
+    """A rebuild never lowers what the server still has."""
     finished_are_restored: bool = True
     """A finished task is known again, so that its record is not adopted and run."""
     restored_leases_are_nobodys: bool = True

@@ -94,6 +94,15 @@ class Shard(NamedTuple):
     def entry(self, member: tuple[int, int, str]) -> Entry | None:
         return next((one for one in self.due if one.member == member), None)
 
+    def owed_facts(self) -> tuple[Fact, ...]:
+        """Return what the present turn of the record still owes."""
+        if self.record is None:
+            return ()
+        moment = self.record[:2]
+        return tuple(
+            fact for one in sorted(self.due) if one.member[:2] == moment for fact in one.facts
+        )
+
     def with_entry(self, entry: Entry) -> "Shard":
         return self._replace(due=self.without(entry.member).due | {entry})
 

@@ -5,15 +5,16 @@ from collections.abc import Iterator
 from tests.models.checker import Step
 from tests.models.execution.state import Rebuild, State, World
 from tests.models.rules import Rules
-from tests.models.scripts.begin import begin
-from tests.models.scripts.open import open as open_shard
-from tests.models.scripts.restore import restore
+from tests.models.scripts.begin_rebuild import begin_rebuild
+from tests.models.scripts.keep_rebuild import keep_rebuild
+from tests.models.scripts.open_shard import open_shard
+from tests.models.scripts.restore_record import restore_record
 from tests.models.shard import Shard, told
 
 
 def forgetting_steps(state: State, rules: Rules, world: World) -> Iterator[Step[State]]:
     shard = state.shard
-    is_whole = not shard.is_cold or shard.record is not None
+    is_whole = not shard.is_cold or shard.record is not None or shard.word
     if state.left.flushes and is_whole:
         empty = Shard(marker=0, server=shard.server, clock=shard.clock, old=shard.old)
         forgot = _forgot(state.spend("flushes"), empty, world)
@@ -34,7 +35,7 @@ def forgetting_steps(state: State, rules: Rules, world: World) -> Iterator[Step[
 def _failover(state: State, replica: Shard, rules: Rules, world: World) -> Iterator[Step[State]]:
     server = state.shard.server + 1
     marker = replica.marker if rules.marker_names_the_server else server
-    older = replica._replace(server=server, marker=marker)
+    older = replica._replace(server=server, marker=marker, word=0)
     if not world.replica_is_kept:
         older = Shard(marker=0, server=server, clock=replica.clock)
     forgot = _forgot(state.spend("failovers"), older, world)._replace(replica=None)
@@ -47,29 +48,45 @@ def _forgot(state: State, shard: Shard, world: World) -> State:
 
 
 def rebuild_steps(state: State, rules: Rules) -> Iterator[Step[State]]:
-    rebuild = state.rebuild
+    rebuild, shard = state.rebuild, state.shard
     if rebuild is None:
-        if state.shard.is_cold:
-            word = state.words + 1
-            reply = begin(state.shard, rules, word=word)
-            begun = state._replace(shard=reply.shard, rebuild=Rebuild("note", word), words=word)
-            yield Step(f"a rebuild begins with word {word}", begun)
+        yield from _beginnings(state, rules)
         return
     if state.left.kills:
         dead = state.spend("kills")._replace(rebuild=None)
         yield Step(f"the rebuild is killed before: {rebuild.at}", dead, is_fault=True)
-    if rebuild.at == "note":
-        if not (rules.rebuild_waits_a_lease and _somebody_publishes(state)):
-            noted = state.log if rules.rebuild_waits_for_the_ledger else frozenset()
-            noting = state._replace(rebuild=rebuild._replace(at="restore", noted=noted))
-            yield Step("the rebuild notes the end of the log", noting)
-    elif rebuild.at == "restore":
-        if rebuild.noted <= state.applied:
-            yield from _restoring(state, rebuild, rules)
-    else:
-        reply = open_shard(state.shard, rules, word=rebuild.word)
+    if rebuild.at == "open":
+        reply = open_shard(shard, rules, word=rebuild.word)
         opened = state._replace(shard=reply.shard, rebuild=None)
         yield Step(f"the rebuild opens the shard: {reply.answer}", opened)
+        return
+    if rebuild.at == "note":
+        yield from _noting(state, rebuild, rules)
+    elif rebuild.noted <= state.applied:
+        yield from _restoring(state, rebuild, rules)
+
+
+def _noting(state: State, rebuild: Rebuild, rules: Rules) -> Iterator[Step[State]]:
+    kept = keep_rebuild(state.shard, rules, word=rebuild.word)
+    if kept.answer == "START AGAIN":
+        yield Step("the rebuild finds its word gone", state._replace(rebuild=None))
+    elif not (rules.rebuild_waits_a_lease and _somebody_publishes(state)):
+        noted = state.log if rules.rebuild_waits_for_the_ledger else frozenset()
+        noting = state._replace(rebuild=rebuild._replace(at="restore", noted=noted))
+        yield Step("the rebuild notes the end of the log", noting)
+
+
+def _beginnings(state: State, rules: Rules) -> Iterator[Step[State]]:
+    if not state.shard.is_cold:
+        return
+    word = state.words + 1
+    reply = begin_rebuild(state.shard, rules, word=word)
+    if reply.answer == "BEGUN":
+        begun = state._replace(shard=reply.shard, rebuild=Rebuild("note", word), words=word)
+        yield Step(f"a rebuild begins with word {word}", begun)
+    if state.shard.word:
+        gone = state._replace(shard=state.shard._replace(word=0))
+        yield Step("the word of a dead rebuild runs out", gone)
 
 
 def _somebody_publishes(state: State) -> bool:
@@ -80,12 +97,12 @@ def _somebody_publishes(state: State) -> bool:
 
 
 def _restoring(state: State, rebuild: Rebuild, rules: Rules) -> Iterator[Step[State]]:
-    if not state.row.status:
+    if not state.row.generation or (state.row.is_closed and not rules.finished_are_restored):
         opening = state._replace(rebuild=rebuild._replace(at="open"))
-        yield Step("the rebuild finds the ledger silent", opening)
+        yield Step("the rebuild finds nothing to restore", opening)
         return
-    reply = restore(state.shard, rules, word=rebuild.word, row=state.row)
-    following = None if reply.answer == "AGAIN" else rebuild._replace(at="open")
+    reply = restore_record(state.shard, rules, word=rebuild.word, row=state.row)
+    following = None if reply.answer == "START AGAIN" else rebuild._replace(at="open")
     restored = state._replace(shard=reply.shard, rebuild=following)
     what = reply.shard.record
     shown = f"g{what.generation} t{what.turn} {what.status}" if what else told(())

@@ -11,6 +11,7 @@ from tests.models.execution.surroundings import (
     due_steps,
     reconciler_steps,
     recorder_steps,
+    repeat_steps,
     time_steps,
 )
 from tests.models.execution.worker import SECOND_RUN, worker_steps
@@ -52,6 +53,7 @@ class Execution(NamedTuple):
         yield from time_steps(state)
         yield from due_steps(state, rules)
         yield from client_steps(state, rules)
+        yield from repeat_steps(state, rules)
         yield from recorder_steps(state, rules)
         yield from reconciler_steps(state, rules, world)
         yield from rebuild_steps(state, rules)

@@ -31,14 +31,17 @@ class Worker(NamedTuple):
 
 
 class Client(NamedTuple):
-    """A gateway with a cancellation or a redrive: it reads, asks, publishes."""
+    """Who changes a task by what it read before: it reads, asks, publishes."""
 
     at: str
     """ask or publish."""
-    verb: str
+    name: str
+    """canceller or redriver, both at a gateway, or reconciler."""
     seen: Record
     facts: tuple[Fact, ...]
     owed: Entry | None = None
+    row: Row = Row()
+    """What the reconciler read in the ledger."""
     is_paused: bool = False
 
 
@@ -60,6 +63,7 @@ class Budget(NamedTuple):
     retries: int = 0
     cancels: int = 0
     redrives: int = 0
+    repeats: int = 0
     flushes: int = 0
     failovers: int = 0
     expiries: int = 0

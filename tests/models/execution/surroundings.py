@@ -6,9 +6,10 @@ from tests.models.checker import Step
 from tests.models.execution.state import Client, State, Worker, World
 from tests.models.ledger import fold
 from tests.models.rules import Rules
-from tests.models.scripts.cancel import cancel
+from tests.models.scripts.admit import admit
+from tests.models.scripts.cancel_task import cancel_task
 from tests.models.scripts.clear_owed import clear_owed
-from tests.models.scripts.redrive import redrive
+from tests.models.scripts.redrive_task import redrive_task
 from tests.models.scripts.repair import repair
 from tests.models.shard import FINAL, Entry, Fact, Record, told
 
@@ -64,9 +65,10 @@ def client_steps(state: State, rules: Rules) -> Iterator[Step[State]]:
         return
     if state.left.kills:
         dead = state.spend("kills")._replace(client=None)
-        yield Step(f"the {client.verb} gateway is killed", dead, is_fault=True)
+        yield Step(f"the {client.name} is killed", dead, is_fault=True)
     if client.is_paused:
-        yield Step("the gateway wakes", state._replace(client=client._replace(is_paused=False)))
+        awake = client._replace(is_paused=False)
+        yield Step(f"the {client.name} wakes", state._replace(client=awake))
         return
     if client.at == "ask":
         yield from _asking(state, client, rules)
@@ -75,10 +77,23 @@ def client_steps(state: State, rules: Rules) -> Iterator[Step[State]]:
         sent = published(state, client.owed)
         cleared = clear_owed(state.shard, rules, entry=client.owed).shard
         done = sent._replace(client=None, shard=cleared)
-        yield Step(f"the {client.verb} gateway publishes {_named(client.owed)}", done)
+        yield Step(f"the {client.name} publishes {_named(client.owed)}", done)
     if state.left.pauses:
         paused = state.spend("pauses")._replace(client=client._replace(is_paused=True))
-        yield Step(f"the {client.verb} gateway is paused", paused, is_fault=True)
+        yield Step(f"the {client.name} is paused", paused, is_fault=True)
+
+
+def repeat_steps(state: State, rules: Rules) -> Iterator[Step[State]]:
+    """Let the client repeat its request: a replay publishes what is still owed without facts."""
+    if not state.left.repeats:
+        return
+    body = state.shard.record.body if state.shard.record else ""
+    owed = admit(state.shard, rules, submission=9, body=body).owed if body else None
+    if owed is not None and not (owed.facts and rules.what_is_owed_goes_whole):
+        cleared = clear_owed(state.shard, rules, entry=owed).shard
+        sent = published(state.spend("repeats"), owed._replace(facts=()))
+        repeated = sent._replace(shard=cleared)
+        yield Step(f"a repeated request publishes {_named(owed)}", repeated, is_fault=True)
 
 
 def _readings(state: State, rules: Rules) -> Iterator[Step[State]]:
@@ -87,24 +102,29 @@ def _readings(state: State, rules: Rules) -> Iterator[Step[State]]:
         return
     seen = Record(record.generation, record.turn, record.status, record.token)
     if state.left.cancels and not record.is_final and not record.cancel_requested:
-        entry = state.shard.entry((record.generation, record.turn, "turn"))
-        carried = entry.facts if entry and rules.cancel_takes_facts_over else ()
+        owed = state.shard.owed_facts() if rules.cancel_takes_facts_over else ()
         kind = "asked" if record.status == "running" else "cancelled"
-        facts = (*carried, Fact(record.generation, record.turn, kind, record.token))
-        reading = state.spend("cancels")._replace(client=Client("ask", "cancelling", seen, facts))
-        yield Step("a gateway reads the record, to cancel", reading, is_fault=True)
+        facts = (*owed, Fact(record.generation, record.turn, kind, record.token))
+        reading = state.spend("cancels")._replace(client=Client("ask", "canceller", seen, facts))
+        yield Step("a canceller reads the record", reading, is_fault=True)
     if state.left.redrives and record.status in ("dead", "cancelled"):
-        facts = record.last if rules.next_turn_carries_facts else ()
-        reading = state.spend("redrives")._replace(client=Client("ask", "redriving", seen, facts))
-        yield Step("a gateway reads the record, to redrive", reading, is_fault=True)
+        reading = state.spend("redrives")._replace(
+            client=Client("ask", "redriver", seen, record.last)
+        )
+        yield Step("a redriver reads the record", reading, is_fault=True)
 
 
 def _asking(state: State, client: Client, rules: Rules) -> Iterator[Step[State]]:
-    script = cancel if client.verb == "cancelling" else redrive
-    reply = script(state.shard, rules, seen=client.seen, facts=client.facts)
-    label = f"the {client.verb} gateway asks: {reply.answer}"
+    seen, facts = client.seen, client.facts
+    if client.name == "canceller":
+        reply = cancel_task(state.shard, rules, seen=seen, facts=facts)
+    elif client.name == "redriver":
+        reply = redrive_task(state.shard, rules, seen=seen, status=seen.status, facts=facts)
+    else:
+        reply = repair(state.shard, rules, seen=seen, row=client.row)
+    label = f"the {client.name} asks: {reply.answer}"
     if reply.owed is None:  # it reads again, or gives up: both start afresh
-        again = state._replace(client=None)
+        again = state._replace(client=None, shard=reply.shard)
         yield Step(label, again)
         return
     decided = {fact for fact in reply.facts if fact.kind in FINAL}
@@ -129,13 +149,15 @@ def recorder_steps(state: State, rules: Rules) -> Iterator[Step[State]]:
 def reconciler_steps(state: State, rules: Rules, world: World) -> Iterator[Step[State]]:
     """Compare record and ledger, when the ledger has caught up."""
     record, row = state.shard.record, state.row
-    if not world.reconciles or state.shard.is_cold or state.log != state.applied or not record:
+    if not world.reconciles or state.shard.is_cold or not record or state.client:
+        return
+    if state.log != state.applied:
         return
     is_behind = row.is_further_than(record.generation, record.turn)
     if is_behind and not (record.is_final and row.status == record.status):
-        reply = repair(state.shard, rules, seen=record, row=row)
-        raised = state._replace(shard=reply.shard)
-        yield Step(f"the reconciler raises the record to {row.status}", raised)
+        seen = Record(record.generation, record.turn, record.status, record.token)
+        reading = state._replace(client=Client("ask", "reconciler", seen, (), row=row))
+        yield Step(f"the reconciler sees a record behind {row.status}", reading)
         return
     is_ahead = record.is_final and not row.is_closed
     if is_ahead and not set(record.last) <= state.log:

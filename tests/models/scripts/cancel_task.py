@@ -1,0 +1,28 @@
+"""The step of `cancel_task.lua`: it changes only what its caller saw."""
+
+from tests.models.rules import Rules
+from tests.models.scripts.answers import answers
+from tests.models.shard import Entry, Fact, Record, Reply, Shard
+
+
+@answers("COLD", "MOVED", "DONE")
+def cancel_task(shard: Shard, rules: Rules, *, seen: Record, facts: tuple[Fact, ...]) -> Reply:
+    if shard.is_cold:
+        return Reply("COLD", shard)
+    record = shard.record
+    if record is None:
+        return Reply("MOVED", shard)
+    sight = (record.generation, record.turn, record.status)
+    is_as_seen = sight == (seen.generation, seen.turn, seen.status)
+    if not (is_as_seen or not rules.control_compares) or record.cancel_requested:
+        return Reply("MOVED", shard)
+    owed = Entry(record.generation, record.turn, "facts", "later", facts)
+    told = shard.with_entry(owed)
+    if seen.status == "running":
+        asked = told._replace(record=record._replace(cancel_requested=True))
+        return Reply("DONE", asked, facts=facts, owed=owed)
+    ended = record._replace(
+        status="cancelled", last=facts, dropped=frozenset(), lease="", source=-1, process=-1
+    )
+    rest = told._replace(record=ended).without((record.generation, record.turn, "turn"))
+    return Reply("DONE", rest, facts=facts, owed=owed)

@@ -1,0 +1,46 @@
+"""The step of `restore_record.lua`."""
+
+from tests.models.ledger import Row
+from tests.models.rules import Rules
+from tests.models.scripts.answers import answers
+from tests.models.shard import Entry, Envelope, Record, Reply, Shard
+
+
+@answers("START AGAIN", "KEPT", "RESTORED")
+def restore_record(shard: Shard, rules: Rules, *, word: int, row: Row) -> Reply:
+    if (shard.word != word and rules.rebuild_compares_its_word) or not shard.is_cold:
+        return Reply("START AGAIN", shard)
+    known = shard.record
+    generation, turn = row.waits_for
+    told = row.largest_token if rules.ledger_keeps_the_token else 0
+    token = max(known.token if known else 0, told)
+    is_further = known is None or generation > known.generation
+    if known is not None and generation == known.generation:
+        is_further = row.is_closed or (not known.is_final and turn > known.turn)
+    if not rules.what_is_further_stays:
+        is_further = True
+    record = known._replace(token=token) if known and not is_further else None
+    if record is None:
+        record = Record(generation, turn, row.status, token, row.submission, row.body)
+    if record.is_final:
+        return Reply("RESTORED" if is_further else "KEPT", shard._replace(record=record))
+    if rules.restored_leases_are_nobodys:
+        record = record._replace(lease="alive", source=-1, process=-1)
+    if record.generation == generation and row.cancel_requested:
+        record = record._replace(cancel_requested=True)
+    restored = shard._replace(record=record)
+    is_waiting = record.status == "retrying" and row.status == "retrying"
+    if not rules.restored_leases_are_nobodys and row.status == "running":
+        is_waiting = True
+    if is_waiting and (record.generation, record.turn) == (generation, turn):
+        restored = _owing(restored, row)
+    return Reply("RESTORED" if is_further else "KEPT", restored)
+
+
+def _owing(shard: Shard, row: Row) -> Shard:
+    """Owe the turn that the ledger waits for, unless it is owed already."""
+    generation, turn = row.waits_for
+    if shard.entry((generation, turn, "turn")) is not None:
+        return shard
+    envelope = Envelope(generation, turn, row.submission, row.body)
+    return shard.with_entry(Entry(generation, turn, "turn", "later", (), envelope))
