@@ -187,8 +187,10 @@ def serve(  # noqa: PLR0913 - what an author may say of a type, each by its name
         perform=perform,
         takes_task=_takes_task(perform),
         decode=msgspec.json.Decoder(payload_type).decode,
-        defaults=TypeDefaults(
-            max_attempts=max_attempts, timeout_seconds=timeout.total_seconds(), retry=retry
+        defaults=_within_bounds(
+            TypeDefaults(
+                max_attempts=max_attempts, timeout_seconds=timeout.total_seconds(), retry=retry
+            )
         ),
         concurrency=concurrency,
         hopeless=discard,
@@ -198,6 +200,14 @@ def serve(  # noqa: PLR0913 - what an author may say of a type, each by its name
     if worker.is_async:
         bootstrap.at_init(bootstrap.loop_crew)
     return worker
+
+
+def _within_bounds(defaults: TypeDefaults) -> TypeDefaults:
+    """Refuse at the start what the gateway, or a task on its way, could not be told."""
+    try:
+        return msgspec.convert(msgspec.to_builtins(defaults), TypeDefaults)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"serve was told what a task cannot have: {error}") from error
 
 
 def _takes_task(perform: Callable[..., Any]) -> bool:

@@ -1,17 +1,17 @@
 """The deployed types: what each takes, and its defaults."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from taskmill.domain.backoff import DEFAULT_RETRY, RetryPolicy
 from taskmill.domain.task import TaskType
 
 
 class TypeDefaults(Struct, frozen=True, kw_only=True):
-    max_attempts: int = 4
-    timeout_seconds: float = 30.0
+    max_attempts: Annotated[int, Meta(ge=1, le=100)] = 4
+    timeout_seconds: Annotated[float, Meta(ge=0.1, le=800)] = 30.0
     retry: RetryPolicy = DEFAULT_RETRY
 
 

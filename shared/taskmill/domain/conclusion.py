@@ -38,19 +38,18 @@ def conclude(attempt: Attempt, end: End, *, now: Millis, chance: float) -> TurnE
 
     *chance* (0 to 1) spreads the retries of tasks that failed together.
     """
-    envelope = attempt.envelope
-    usual_wait = delay_after(envelope.attempt, envelope.retry, chance=chance)
     match end:
         case Succeeded(result):
             return _succeeded(attempt, result, now)
         case Cancelled():
             return TaskCancelled(**_common(attempt, now))
         case Snooze(delay):
-            return _deferred(attempt, now, _failure_of(end), delay, envelope.attempt)
+            return _deferred(attempt, now, _failure_of(end), delay, attempt.envelope.attempt)
         case Retry(_, delay):
-            return _failed(attempt, now, _failure_of(end), usual_wait if delay is None else delay)
+            wait = _usual_wait(attempt, chance) if delay is None else delay
+            return _failed(attempt, now, _failure_of(end), wait)
         case Raised(is_hopeless=False) | TimedOut():
-            return _failed(attempt, now, _failure_of(end), usual_wait)
+            return _failed(attempt, now, _failure_of(end), _usual_wait(attempt, chance))
         case Discard() | Raised() | Misfit() | Poisoned() | UnknownType():
             return _died(attempt, now, _failure_of(end))
         case _:
@@ -95,6 +94,10 @@ def _failure_of(
             return _Failure("unknown_type", "UnknownType", f"no worker takes {name!r}")
         case _:
             assert_never(end)
+
+
+def _usual_wait(attempt: Attempt, chance: float) -> timedelta:
+    return delay_after(attempt.envelope.attempt, attempt.envelope.retry, chance=chance)
 
 
 def _failed(

@@ -457,9 +457,15 @@ def test_no_more_tasks_run_at_a_time_than_the_author_allows(threaded):
     assert most == [2]
 
 
-def test_a_task_that_takes_too_long_is_cut_off_and_harms_no_other(threaded):
+def spin(is_over: threading.Event) -> None:
+    while not is_over.is_set():
+        pass
+
+
+@pytest.mark.parametrize("hang", [lambda is_over: is_over.wait(timeout=60), spin])
+def test_a_task_that_takes_too_long_is_cut_off_and_harms_no_other(threaded, hang):
     is_over = threading.Event()
-    slow = serve(Letter, lambda letter: is_over.wait(timeout=60) if letter.copies else "done")
+    slow = serve(Letter, lambda letter: hang(is_over) if letter.copies else "done")
     tasks = [
         a_task(threaded, number, payload={"to": "me", "copies": number % 2}, timeout_seconds=0.3)
         for number in range(4)
@@ -566,6 +572,22 @@ def test_the_catalogue_is_told_what_the_author_said():
     worker = serve(Letter, lambda _letter: None, max_attempts=9, timeout=timedelta(seconds=2.5))
     assert worker.payload_type is Letter
     assert (worker.defaults.max_attempts, worker.defaults.timeout_seconds) == (9, 2.5)
+
+
+@pytest.mark.parametrize(
+    ("told", "field"),
+    [
+        ({"max_attempts": 0}, "max_attempts"),
+        ({"max_attempts": 101}, "max_attempts"),
+        ({"timeout": timedelta(0)}, "timeout_seconds"),
+        ({"timeout": timedelta(seconds=801)}, "timeout_seconds"),
+        ({"retry": RetryPolicy(factor=0.5)}, "retry.factor"),
+        ({"retry": RetryPolicy(first_seconds=-1)}, "retry.first_seconds"),
+    ],
+)
+def test_what_a_task_cannot_have_is_refused_when_the_worker_is_made(told, field):
+    with pytest.raises(ValueError, match=rf"\$\.{field}"):
+        serve(Letter, lambda _letter: None, **told)
 
 
 def _batch(stage, tasks):
