@@ -21,6 +21,7 @@ ONE_PARTITION = World(one_partition=True)
 CLOCK_BACK = World(clock_falls_back=2)
 RECONCILED = World(reconciles=True)
 AT_LEAST_ONCE = World(reconciles=True, second_run_is_wrong=False)
+SLOW_REBUILD = World(workers_may_pause=False, rebuilds_may_pause=True)
 SLOW_GATEWAY = World(ends=("dead",), workers_may_pause=False)
 
 
@@ -50,7 +51,8 @@ EXECUTION = [
     _run(kills=1, retries=1, duplicates=1),
     _run(kills=1, pauses=1, rebalances=1),
     _run(lost_replies=1, kills=1, retries=1),
-    _run(kills=1, cancels=1, retries=1),
+    _run(kills=1, cancels=1, world=EITHER),
+    _run(kills=1, cancels=1, retries=1, deep=True),
     _run(kills=1, redrives=1, world=DIES),
     _run(kills=3, redrives=1),
     _run(duplicates=1, expiries=1),
@@ -63,6 +65,7 @@ EXECUTION = [
     _run(flushes=1, kills=1, retries=1, world=ONE_PARTITION),
     _run(flushes=1, kills=1, retries=1, world=CLOCK_BACK),
     _run(flushes=2, retries=1),
+    _run(flushes=1, pauses=1, retries=1, world=SLOW_REBUILD),
     _run(failovers=1, kills=1),
     _run(failovers=1, retries=1),
     _run(failovers=1, cancels=1),

@@ -47,33 +47,36 @@ def _forgot(state: State, shard: Shard, world: World) -> State:
     return state._replace(shard=shard._replace(clock=clock), decided=frozenset(), replica=None)
 
 
-def rebuild_steps(state: State, rules: Rules) -> Iterator[Step[State]]:
-    rebuild, shard = state.rebuild, state.shard
-    if rebuild is None:
+def rebuild_steps(state: State, rules: Rules, world: World) -> Iterator[Step[State]]:
+    if state.slow is not None:
+        yield from _going_on(state, "slow", state.slow, rules)
+    if state.rebuild is None:
         yield from _beginnings(state, rules)
         return
     if state.left.kills:
         dead = state.spend("kills")._replace(rebuild=None)
-        yield Step(f"the rebuild is killed before: {rebuild.at}", dead, is_fault=True)
+        yield Step(f"the rebuild is killed before: {state.rebuild.at}", dead, is_fault=True)
+    if state.left.pauses and world.rebuilds_may_pause:
+        paused = state.spend("pauses")._replace(rebuild=None, slow=state.rebuild)
+        yield Step(f"the rebuild is slow before: {state.rebuild.at}", paused, is_fault=True)
+    yield from _going_on(state, "rebuild", state.rebuild, rules)
+
+
+def _going_on(state: State, slot: str, rebuild: Rebuild, rules: Rules) -> Iterator[Step[State]]:
+    name = f"rebuild {rebuild.word}"
     if rebuild.at == "open":
-        reply = open_shard(shard, rules, word=rebuild.word)
-        opened = state._replace(shard=reply.shard, rebuild=None)
-        yield Step(f"the rebuild opens the shard: {reply.answer}", opened)
-        return
-    if rebuild.at == "note":
-        yield from _noting(state, rebuild, rules)
-    elif rebuild.noted <= state.applied:
-        yield from _restoring(state, rebuild, rules)
-
-
-def _noting(state: State, rebuild: Rebuild, rules: Rules) -> Iterator[Step[State]]:
-    kept = keep_rebuild(state.shard, rules, word=rebuild.word)
-    if kept.answer == "START AGAIN":
-        yield Step("the rebuild finds its word gone", state._replace(rebuild=None))
+        reply = open_shard(state.shard, rules, word=rebuild.word)
+        opened = state._replace(shard=reply.shard)._replace(**{slot: None})
+        yield Step(f"{name} opens the shard: {reply.answer}", opened)
+    elif rebuild.at == "restore":
+        if rebuild.noted <= state.applied:
+            yield from _restoring(state, slot, rebuild, rules)
+    elif keep_rebuild(state.shard, rules, word=rebuild.word).answer == "START AGAIN":
+        yield Step(f"{name} finds its word gone", state._replace(**{slot: None}))
     elif not (rules.rebuild_waits_a_lease and _somebody_publishes(state)):
         noted = state.log if rules.rebuild_waits_for_the_ledger else frozenset()
-        noting = state._replace(rebuild=rebuild._replace(at="restore", noted=noted))
-        yield Step("the rebuild notes the end of the log", noting)
+        noting = rebuild._replace(at="restore", noted=noted)
+        yield Step(f"{name} notes the end of the log", state._replace(**{slot: noting}))
 
 
 def _beginnings(state: State, rules: Rules) -> Iterator[Step[State]]:
@@ -96,14 +99,15 @@ def _somebody_publishes(state: State) -> bool:
     return flushing or (client is not None and client.at == "publish" and not client.is_paused)
 
 
-def _restoring(state: State, rebuild: Rebuild, rules: Rules) -> Iterator[Step[State]]:
+def _restoring(state: State, slot: str, rebuild: Rebuild, rules: Rules) -> Iterator[Step[State]]:
+    name = f"rebuild {rebuild.word}"
+    opening = rebuild._replace(at="open")
     if not state.row.generation or (state.row.is_closed and not rules.finished_are_restored):
-        opening = state._replace(rebuild=rebuild._replace(at="open"))
-        yield Step("the rebuild finds nothing to restore", opening)
+        yield Step(f"{name} finds nothing to restore", state._replace(**{slot: opening}))
         return
     reply = restore_record(state.shard, rules, word=rebuild.word, row=state.row)
-    following = None if reply.answer == "START AGAIN" else rebuild._replace(at="open")
-    restored = state._replace(shard=reply.shard, rebuild=following)
+    following = None if reply.answer == "START AGAIN" else opening
+    restored = state._replace(shard=reply.shard)._replace(**{slot: following})
     what = reply.shard.record
     shown = f"g{what.generation} t{what.turn} {what.status}" if what else told(())
-    yield Step(f"the rebuild restores {shown}: {reply.answer}", restored)
+    yield Step(f"{name} restores {shown}: {reply.answer}", restored)

@@ -56,7 +56,7 @@ class Execution(NamedTuple):
         yield from repeat_steps(state, rules)
         yield from recorder_steps(state, rules)
         yield from reconciler_steps(state, rules, world)
-        yield from rebuild_steps(state, rules)
+        yield from rebuild_steps(state, rules, world)
         yield from forgetting_steps(state, rules, world)
 
     def broken(self, state: State) -> str | None:
@@ -76,7 +76,7 @@ class Execution(NamedTuple):
         agree = record is None or (record.generation, record.status) == (row.generation, row.status)
         at_rest = not any(state.workers) and len(state.committed) == len(state.line)
         told = state.log == state.applied and state.decided <= state.log
-        idle = state.client is None and not state.shard.due and state.rebuild is None
+        idle = state.client is None and not state.shard.due and not (state.rebuild or state.slow)
         return agree and at_rest and told and idle
 
 

@@ -81,6 +81,8 @@ class State(NamedTuple):
     applied: frozenset[Fact] = frozenset()
     row: Row = Row()
     rebuild: Rebuild | None = None
+    slow: Rebuild | None = None
+    """A rebuild that was paused until its word ran out."""
     words: int = 0
     replica: Shard | None = None
     accepted: int = 0
@@ -110,6 +112,7 @@ class World(NamedTuple):
     second_run_is_wrong: bool = True
     workers_may_pause: bool = True
     """Else only gateways are ever paused."""
+    rebuilds_may_pause: bool = False
     reconciles: bool = False
     replica_is_kept: bool = True
     """A failover finds what the replica had; else nothing."""
