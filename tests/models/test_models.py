@@ -16,7 +16,7 @@ SCRIPTS = {path.stem: path for path in LUA.glob("*.lua")}
 
 NOT_REACHED = {
     "begin_rebuild": {"LIVE"},  # a rebuild that finds nothing to do is no step
-    "repair": {"COLD"},  # what is repaired has been rebuilt: Redis forgets once in such a case
+    "repair_record": {"COLD"},  # Redis forgets once in these cases, before anything is repaired
     "take_due": {"COLD"},  # the due set's model forgets nothing
 }
 

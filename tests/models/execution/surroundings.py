@@ -10,7 +10,7 @@ from tests.models.scripts.admit import admit
 from tests.models.scripts.cancel_task import cancel_task
 from tests.models.scripts.clear_owed import clear_owed
 from tests.models.scripts.redrive_task import redrive_task
-from tests.models.scripts.repair import repair
+from tests.models.scripts.repair_record import repair_record
 from tests.models.shard import FINAL, Entry, Fact, Record, told
 
 
@@ -121,7 +121,7 @@ def _asking(state: State, client: Client, rules: Rules) -> Iterator[Step[State]]
     elif client.name == "redriver":
         reply = redrive_task(state.shard, rules, seen=seen, status=seen.status, facts=facts)
     else:
-        reply = repair(state.shard, rules, seen=seen, row=client.row)
+        reply = repair_record(state.shard, rules, seen=seen, row=client.row)
     label = f"the {client.name} asks: {reply.answer}"
     if reply.owed is None:  # it reads again, or gives up: both start afresh
         again = state._replace(client=None, shard=reply.shard)
