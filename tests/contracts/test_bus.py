@@ -2,16 +2,20 @@
 
 import base64
 import gc
+import time
 from datetime import timedelta
 
 import pytest
 from kafka import KafkaConsumer, TopicPartition
 from msgspec import Raw
 
+from taskmill.adapters.access import KafkaAccess
 from taskmill.adapters.guard import Guard
-from taskmill.adapters.kafka.bus import API_VERSION, KafkaBus
+from taskmill.adapters.kafka.bus import KafkaBus
+from taskmill.adapters.kafka.cluster import Cluster
 from taskmill.adapters.kafka.ends import KafkaLogEnds
 from taskmill.adapters.kafka.event import failures, records_of
+from taskmill.adapters.kafka.producer import Producer
 from taskmill.adapters.memory.log import MemoryLog
 from taskmill.domain import topics, wire
 from taskmill.domain.errors import StoreUnavailable, Unpublishable
@@ -26,6 +30,7 @@ from tests.builders import (
     started,
     succeeded,
 )
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 
@@ -37,9 +42,7 @@ class InKafka:
         self.bus = KafkaBus(brokers)
         self._ends = KafkaLogEnds(brokers)
         self.ends = self._ends.ends
-        self._consumer = KafkaConsumer(
-            bootstrap_servers=brokers, api_version=API_VERSION, group_id=None
-        )
+        self._consumer = KafkaConsumer(bootstrap_servers=brokers, group_id=None)
         self._begins = {name: self._consumer.end_offsets(self._places(name)) for name in ALL}
 
     def _places(self, topic):
@@ -229,6 +232,39 @@ def test_a_broker_that_is_away_is_said_to_be():
         bus.send_pending([a_fresh_envelope()])
     with pytest.raises(StoreUnavailable, match="Kafka cannot be reached"):
         ends.ends()
+
+
+def test_a_batch_whose_answer_was_lost_stands_once(brokers):
+    until = time.monotonic() + 60
+    log, cluster = InKafka(brokers), Cluster(KafkaAccess(brokers=brokers), until=until)
+    producer = Producer(cluster, until=until)
+    for number in range(20):
+        producer.send(topics.EVENTS, [b"%d" % number], until=until)
+        cluster.close()
+        producer.flush()
+    found = [record.value for record in log.records(topics.EVENTS)]
+    assert sorted(found, key=int) == [b"%d" % number for number in range(20)]
+    cluster.close()
+    log.close()
+
+
+def test_a_topic_that_does_not_exist_is_named(brokers):
+    bus = KafkaBus(brokers)
+    with pytest.raises(StoreUnavailable, match=r"the topic tasks\.worker\.nobody does not exist"):
+        bus.send_work([a_fresh_envelope(type="nobody")])
+
+
+def test_what_was_acknowledged_long_ago_is_no_failure(brokers):
+    until = time.monotonic() + 60
+    cluster = Cluster(KafkaAccess(brokers=brokers), until=until)
+    producer = Producer(cluster, until=until)
+    producer.send(topics.EVENTS, [b"warm"], until=until)
+    producer.flush()
+    soon = time.monotonic() + 2
+    producer.send(topics.EVENTS, [b"x"], until=soon)
+    eventually(lambda: time.monotonic() > soon, within=60, reason="its time is over")
+    producer.flush()
+    cluster.close()
 
 
 def test_a_log_that_is_away_loses_what_was_sent():

@@ -7,7 +7,8 @@ import pytest
 from kafka import KafkaConsumer, TopicPartition
 from kafka.structs import OffsetAndMetadata
 
-from taskmill.adapters.kafka.bus import API_VERSION, KafkaBus
+from taskmill.adapters.kafka.bus import KafkaBus
+from taskmill.adapters.kafka.client import API_VERSION
 from taskmill.adapters.kafka.readers import KafkaReaders
 from taskmill.adapters.memory.log import MemoryLog
 from taskmill.domain import topics

@@ -13,9 +13,6 @@ from taskmill.domain.errors import StoreUnavailable
 from taskmill.settings import Settings
 from tests.builders import an_envelope
 
-# kafka-python forgets to close the socket of a handshake that failed.
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed <ssl.SSLSocket:ResourceWarning")
-
 
 @pytest.fixture
 def env(authority):

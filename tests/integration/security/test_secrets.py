@@ -146,7 +146,7 @@ def test_a_rotated_password_of_kafka_is_found_by_the_next_connection(
     _ask_kafka(access)
 
     set_password("second")
-    with pytest.raises(StoreUnavailable, match="SaslAuthenticationFailedError"):
+    with pytest.raises(StoreUnavailable, match="the broker refused the login"):
         _ask_kafka(access)
     account.keep(name, login("app", "second"))
     _ask_kafka(access)
@@ -158,10 +158,7 @@ def test_a_broker_without_our_way_to_log_in_says_so(kafka, authority):
         "TASKMILL_KAFKA_SECURITY": "AWS_MSK_IAM",
         "TASKMILL_KAFKA_CA_FILE": str(authority.file),
     }
-    with pytest.raises(
-        StoreUnavailable,
-        match=r"UnsupportedSaslMechanism|hung up when it was asked for AWS_MSK_IAM",
-    ):
+    with pytest.raises(StoreUnavailable, match="does not know AWS_MSK_IAM; it knows SCRAM-SHA-512"):
         _ask_kafka(Settings.from_env(env, needs=("kafka",)).kafka)
 
 

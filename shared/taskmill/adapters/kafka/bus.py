@@ -2,18 +2,16 @@
 
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from datetime import timedelta
-from itertools import count, groupby
+from itertools import groupby
 from operator import attrgetter
-from typing import Any
-
-from kafka import KafkaProducer
-from kafka.errors import KafkaError, MessageSizeTooLargeError, RecordListTooLargeError
 
 from taskmill.adapters.access import Access, KafkaAccess
 from taskmill.adapters.guard import Guard
-from taskmill.adapters.kafka.client import client_settings, is_refusal, why
+from taskmill.adapters.kafka.cluster import Cluster
+from taskmill.adapters.kafka.errors import STORE, KafkaFailure, TooLarge, is_refusal, why
+from taskmill.adapters.kafka.producer import Producer
+from taskmill.adapters.kafka.protocol import Header
 from taskmill.domain import topics, wire
 from taskmill.domain.errors import StoreUnavailable, Unpublishable
 from taskmill.domain.facts import Fact, TaskDied
@@ -22,18 +20,12 @@ from taskmill.domain.log import DEAD_LETTER
 from taskmill.domain.task import Envelope
 from taskmill.domain.wire import Sealed
 
-STORE = "Kafka"
-API_VERSION = (3, 9)
 TIME_TO_PUBLISH = timedelta(seconds=5)
 """Below the length of a lease: nothing that was decided may still be published after it."""
-_SECONDS_TO_GIVE_UP = 0.2
 
 
 class KafkaBus:
-    """Builds its producer on first use, and a new one after any failure.
-
-    An idempotent producer that failed or timed out once may stay stuck for good.
-    """
+    """Builds its producer on first use, and a new one after any failure."""
 
     def __init__(
         self,
@@ -47,10 +39,8 @@ class KafkaBus:
         self._patience = patience.total_seconds()
         self._guard = guard or Guard(STORE)
         self._entered_ms = 0
-        self._deadline = 0.0
-        self._producer: Any = None
-        self._unacknowledged: list[Any] = []
-        self._turn = count()
+        self._cluster: Cluster | None = None
+        self._producer: Producer | None = None
 
     def send_pending(self, envelopes: Sequence[Envelope | Sealed]) -> None:
         self._send(topics.PENDING, wire.parcels_of_tasks(envelopes))
@@ -78,76 +68,43 @@ class KafkaBus:
     def is_shut(self) -> bool:
         return self._guard.is_shut()
 
-    def _send(
-        self, topic: str, values: Iterable[bytes], headers: Sequence[tuple[str, bytes]] = ()
-    ) -> None:
+    def _send(self, topic: str, values: Iterable[bytes], headers: Sequence[Header] = ()) -> None:
         values = list(values)
         if not values:
             return
-        if not self._unacknowledged:
+        if self._producer is None or self._producer.is_idle:
             self._entered_ms = self._guard.enter()
-            self._deadline = time.monotonic() + self._patience
+        until = time.monotonic() + self._patience
         try:
-            producer = self._connected()
-            partitions = len(producer.partitions_for(topic))
-            for value in values:
-                partition = next(self._turn) % partitions
-                future = producer.send(topic, value, partition=partition, headers=list(headers))
-                self._unacknowledged.append(future)
-        except (KafkaError, OSError, AssertionError) as error:
+            self._connected(until).send(topic, values, headers, until=until)
+        except (KafkaFailure, OSError) as error:
             raise self._failed(error) from error
 
     def flush(self) -> None:
         """Wait until everything sent is acknowledged, or raise."""
-        futures, self._unacknowledged = self._unacknowledged, []
+        if self._producer is None or self._producer.is_idle:
+            return
         try:
-            for future in futures:
-                future.get(timeout=max(self._deadline - time.monotonic(), 0))
-        except (KafkaError, OSError) as error:
+            self._producer.flush()
+        except (KafkaFailure, OSError) as error:
             raise self._failed(error) from error
-        if futures:
-            self._guard.succeeded()
+        self._guard.succeeded()
 
     def close(self) -> None:
-        producer, self._producer = self._producer, None
-        self._unacknowledged = []
-        if producer is not None:
-            # To close is not enough: it raises where something is in the air, and its thread would
-            # go on trying to send what nobody waits for any more.
-            producer._sender.force_close()  # noqa: SLF001 - nothing public gives up what is in the air
-            producer._sender.join(_SECONDS_TO_GIVE_UP)  # noqa: SLF001 - as above
-            with suppress(KafkaError):
-                producer.close(timeout=0)
+        cluster, self._cluster, self._producer = self._cluster, None, None
+        if cluster is not None:
+            cluster.close()
 
     def _failed(self, error: Exception) -> StoreUnavailable:
         self.close()
-        if isinstance(error, MessageSizeTooLargeError | RecordListTooLargeError):
+        if isinstance(error, TooLarge):
             self._guard.succeeded()
             return Unpublishable(STORE, why(error))
         self._guard.failed(self._entered_ms)
         return StoreUnavailable(STORE, why(error))
 
-    def _connected(self) -> Any:
+    def _connected(self, until: float) -> Producer:
         if self._producer is None:
-            self._producer = self._access.open(self._make_producer, is_refusal)
+            self._cluster = self._access.open(lambda way: Cluster(way, until=until), is_refusal)
+            self._producer = Producer(self._cluster, until=until)
         return self._producer
-
-    def _make_producer(self, access: KafkaAccess) -> Any:
-        in_ms = int(self._patience * 1000)
-        producer = KafkaProducer(
-            **client_settings(access),
-            api_version=API_VERSION,
-            acks="all",
-            enable_idempotence=True,
-            linger_ms=0,
-            batch_size=1_000_000,
-            max_request_size=2 * 1024 * 1024,
-            max_block_ms=in_ms - 1000,
-            request_timeout_ms=in_ms - 1000,
-            delivery_timeout_ms=in_ms,
-            connections_max_idle_ms=60_000,
-        )
-        # The first look-up of a topic follows the one that found the brokers, and would wait
-        # a back-off of 100 ms that no public setting reaches.
-        producer._metadata.config["retry_backoff_ms"] = 5  # noqa: SLF001 - as said above
-        return producer

@@ -11,6 +11,7 @@ from taskmill.adapters import tls
 from taskmill.adapters.access import KafkaAccess
 from taskmill.adapters.addresses import SCRAM
 
+API_VERSION = (3, 9)
 _SECONDS_TO_CONNECT = 4.0
 _SECONDS_FOR_ONE_BROKER = 2.0
 _HUNG_UP = "socket disconnected"

@@ -1,19 +1,16 @@
 """How far the log reaches, asked of Kafka."""
 
+import time
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
-
-from kafka import KafkaConsumer, TopicPartition
-from kafka.errors import KafkaError
 
 from taskmill.adapters.access import Access, KafkaAccess
 from taskmill.adapters.guard import Guard
-from taskmill.adapters.kafka.bus import API_VERSION, STORE
-from taskmill.adapters.kafka.client import client_settings, is_refusal, why
+from taskmill.adapters.kafka.cluster import Address, Cluster
+from taskmill.adapters.kafka.errors import STORE, KafkaFailure, is_refusal, sentence_for, why
+from taskmill.adapters.kafka.protocol import Api, ends_of, ends_request
 from taskmill.domain import topics
 from taskmill.domain.errors import StoreUnavailable
-from taskmill.domain.retention import in_ms
 
 TIME_TO_ANSWER = timedelta(seconds=4)
 
@@ -27,42 +24,46 @@ class KafkaLogEnds:
         guard: Guard | None = None,
     ) -> None:
         """Take what opens Kafka, or the addresses of brokers that anybody may speak to."""
-        self._patience = in_ms(patience)
+        self._patience = patience.total_seconds()
         self._guard = guard or Guard(STORE)
         self._access = Access(KafkaAccess(brokers=access)) if isinstance(access, str) else access
-        self._consumer: Any = None
+        self._cluster: Cluster | None = None
 
     def ends(self) -> Mapping[tuple[str, int], int]:
         """Return the end offset of each partition that feeds the ledger's tasks."""
+        until = time.monotonic() + self._patience
         with self._guard.watch():
             try:
-                return self._ask()
-            except (KafkaError, OSError) as error:
+                return self._ask_again_if_lost(until)
+            except (KafkaFailure, OSError) as error:
                 self.close()
                 raise StoreUnavailable(STORE, why(error)) from error
 
     def close(self) -> None:
-        consumer, self._consumer = self._consumer, None
-        if consumer is not None:
-            consumer.close(autocommit=False, timeout_ms=0)
+        cluster, self._cluster = self._cluster, None
+        if cluster is not None:
+            cluster.close()
 
-    def _ask(self) -> Mapping[tuple[str, int], int]:
-        if self._consumer is None:
-            self._consumer = self._access.open(self._make_consumer, is_refusal)
-            # Asking for partitions waits without an end for a broker that is away; this does not.
-            self._consumer.end_offsets([TopicPartition(topics.PENDING, 0)])
-        places = [
-            TopicPartition(topic, partition)
-            for topic in (topics.PENDING, topics.EVENTS)
-            for partition in self._consumer.partitions_for_topic(topic) or ()
-        ]
-        found = self._consumer.end_offsets(places)
-        return {(place.topic, place.partition): end for place, end in found.items()}
+    def _ask_again_if_lost(self, until: float) -> Mapping[tuple[str, int], int]:
+        if self._cluster is not None:
+            try:
+                return self._ask(self._cluster, until)
+            except (KafkaFailure, ConnectionError):  # lost or led by others while nobody looked
+                self.close()
+        self._cluster = self._access.open(lambda way: Cluster(way, until=until), is_refusal)
+        return self._ask(self._cluster, until)
 
-    def _make_consumer(self, access: KafkaAccess) -> Any:
-        return KafkaConsumer(
-            **client_settings(access),
-            api_version=API_VERSION,
-            group_id=None,
-            request_timeout_ms=self._patience,
-        )
+    def _ask(self, cluster: Cluster, until: float) -> Mapping[tuple[str, int], int]:
+        wanted: dict[Address, dict[str, list[int]]] = {}
+        for topic in (topics.PENDING, topics.EVENTS):
+            for partition, leader in enumerate(cluster.leaders(topic, until=until)):
+                wanted.setdefault(leader, {}).setdefault(topic, []).append(partition)
+        ends: dict[tuple[str, int], int] = {}
+        for leader, places in wanted.items():
+            connection = cluster.connection(leader, until=until)
+            answer = connection.ask(Api.LIST_OFFSETS, ends_request(places), until=until)
+            for place, (error, end) in ends_of(answer).items():
+                if error:
+                    raise KafkaFailure(sentence_for(error))
+                ends[place] = end
+        return ends

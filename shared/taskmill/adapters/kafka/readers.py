@@ -7,8 +7,8 @@ from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError
 
 from taskmill.adapters.access import Access, KafkaAccess
-from taskmill.adapters.kafka.bus import API_VERSION, STORE
-from taskmill.adapters.kafka.client import client_settings, is_refusal, why
+from taskmill.adapters.kafka.client import API_VERSION, client_settings, is_refusal, why
+from taskmill.adapters.kafka.errors import STORE
 from taskmill.domain import topics
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.log import Reach
