@@ -8,24 +8,26 @@ from taskmill.adapters.kafka.event import failures, records_of
 from taskmill.domain.lease import Position
 from taskmill.domain.outcome import UnknownType
 from taskmill.domain.task import TaskType
-from taskmill.usecases.arrivals import Arrival, open_arrivals
+from taskmill.usecases.arrivals import SealedArrival, open_sealed_arrivals
 from taskmill.usecases.dispatch import dispatch
 from taskmill.usecases.execute import execute
+from taskmill.usecases.park import park
 
 
 @bootstrap.counting()
 def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     bootstrap.log("dispatcher")
     bus = bootstrap.worker().bus
-    arrivals = open_arrivals(records_of(event), bus)
+    arrivals = open_sealed_arrivals(records_of(event), bus)
     wanted = [one for one in arrivals if _has_a_way(one)]
+    parkings = park([one for one in arrivals if not _has_a_way(one)], bootstrap.parking())
     failed = dispatch(wanted, knows=_knows, admission=bootstrap.admission(), bus=bus)
-    failed |= _bury([one for one in arrivals if not _has_a_way(one)], context)
+    failed |= parkings.failed | _bury(parkings.over, context)
     return failures(failed)
 
 
-def _has_a_way(arrival: Arrival) -> bool:
-    """Tell what is routed from what is buried; what is not admitted yet can only be routed."""
+def _has_a_way(arrival: SealedArrival) -> bool:
+    """Tell what is routed from what waits; what is not admitted yet can only be routed."""
     return arrival.envelope.deferred or _knows(arrival.envelope.type)
 
 
@@ -33,10 +35,11 @@ def _knows(task_type: TaskType) -> bool:
     return bootstrap.catalogue().entry(task_type) is not None
 
 
-def _bury(arrivals: list[Arrival], context: Any) -> set[Position]:
+def _bury(arrivals: list[SealedArrival], context: Any) -> set[Position]:
     """End tasks that no deployed worker takes, as their worker would have ended them."""
     shop = bootstrap.shop(context, concurrency=100, longest=timedelta(seconds=5))
-    return execute(arrivals, lambda task: UnknownType(task.type), shop)
+    unsealed = [one.unsealed() for one in arrivals]
+    return execute(unsealed, lambda task: UnknownType(task.type), shop)
 
 
 bootstrap.at_init(bootstrap.worker)

@@ -3,7 +3,14 @@
 from datetime import timedelta
 from typing import Any
 
-from functions.scheduler.chores import counting, forgetting, publishing, rebuilding, relaying
+from functions.scheduler.chores import (
+    counting,
+    forgetting,
+    publishing,
+    putting_back,
+    rebuilding,
+    relaying,
+)
 from functions.scheduler.rota import Rota
 from taskmill import bootstrap
 
@@ -13,6 +20,7 @@ CHORES = (
     counting.CHORE,
     rebuilding.CHORE,
     relaying.CHORE,
+    putting_back.CHORE,
 )
 LAST_WORK_BEFORE_THE_END = timedelta(seconds=5)
 TIME_TO_ANSWER = timedelta(seconds=1)

@@ -36,7 +36,9 @@ from taskmill.ports import (
     Ledger,
     LedgerRows,
     LogEnds,
+    NewerParcels,
     Outbox,
+    Parking,
     Quarantine,
     Records,
     Waiters,
@@ -303,6 +305,16 @@ def admission() -> Admission:
 
 @cache
 @_rigged
+def parking() -> Parking:
+    from taskmill.adapters.redis.parking import RedisParking
+    from taskmill.adapters.redis.session import Session
+
+    settings = Settings.from_env(os.environ, needs=("redis",))
+    return RedisParking(Session(settings.redis), shards=settings.shards)
+
+
+@cache
+@_rigged
 def ledger() -> Ledger:
     from taskmill.adapters.counted import CountedLedger
     from taskmill.adapters.postgres.connection import Database
@@ -388,6 +400,28 @@ def relaying() -> RelayServices:
     settings = Settings.from_env(os.environ, needs=("kafka", "postgres"))
     return RelayServices(
         outbox=PostgresOutbox(Database(settings.postgres)),
+        bus=CountedBus(KafkaBus(settings.kafka), counters()),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutBackServices:
+    newer_parcels: NewerParcels
+    bus: Bus
+
+
+@cache
+@_rigged
+def putting_back() -> PutBackServices:
+    """Open what puts parcels back; of its own, because it works beside the relay."""
+    from taskmill.adapters.counted import CountedBus
+    from taskmill.adapters.kafka.bus import KafkaBus
+    from taskmill.adapters.postgres.connection import Database
+    from taskmill.adapters.postgres.newer_parcels import PostgresNewerParcels
+
+    settings = Settings.from_env(os.environ, needs=("kafka", "postgres"))
+    return PutBackServices(
+        newer_parcels=PostgresNewerParcels(Database(settings.postgres)),
         bus=CountedBus(KafkaBus(settings.kafka), counters()),
     )
 

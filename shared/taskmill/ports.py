@@ -31,10 +31,12 @@ from taskmill.domain.listing import DeadPage, History, Page, TaskFilter
 from taskmill.domain.log import Reach
 from taskmill.domain.outbox import Unsent
 from taskmill.domain.outcome import End
+from taskmill.domain.parking import Parked
 from taskmill.domain.projection import LedgerBatch, Row
 from taskmill.domain.quarantine import (
     AfterRecord,
     Discard,
+    KeptParcel,
     Place,
     QuarantinedRecord,
     QuarantinePage,
@@ -57,6 +59,12 @@ class Admission(Protocol):
     def admit(self, envelopes: Sequence[Envelope]) -> Sequence[Verdict]: ...
 
     def clear(self, published: Sequence[OwedKey]) -> Sequence[Cleared]: ...
+
+
+class Parking(Protocol):
+    """Where tasks wait for a worker that takes their type."""
+
+    def park(self, waiting: Sequence[Sealed]) -> Sequence[Parked]: ...
 
 
 class DueSet(Protocol):
@@ -124,6 +132,8 @@ class Bus(Protocol):
     def send_work(self, envelopes: Sequence[Envelope | Sealed]) -> None: ...
 
     def send_facts(self, facts: Sequence[Fact]) -> None: ...
+
+    def send_parcel(self, topic: str, value: bytes) -> None: ...
 
     def send_undecodable(self, value: bytes | None, at: Position, reason: str) -> None: ...
 
@@ -211,6 +221,21 @@ class Quarantine(Protocol):
     ) -> QuarantinePage: ...
 
     def discard(self, place: Place, discard: Discard) -> QuarantinedRecord | None: ...
+
+
+class HeldParcels(Protocol):
+    """Parcels that nobody else puts back meanwhile."""
+
+    @property
+    def parcels(self) -> Sequence[KeptParcel]: ...
+
+    def mark_returned(self) -> None: ...
+
+
+class NewerParcels(Protocol):
+    """The parcels in quarantine that a newer version wrote."""
+
+    def held(self, *, readable: int, most: int) -> AbstractContextManager[HeldParcels]: ...
 
 
 class Catalogue(Protocol):

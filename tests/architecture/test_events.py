@@ -16,6 +16,7 @@ from functions.recorder.handler import lambda_handler as recorder
 from functions.scheduler.handler import lambda_handler as scheduler
 from functions.workers.echo.handler import lambda_handler as echo
 from taskmill.domain import topics
+from taskmill.domain.admission import OwedKind
 from taskmill.domain.facts import TaskDeferred, TaskDied
 from taskmill.domain.lease import Position
 from taskmill.domain.naming import keyed_id
@@ -238,9 +239,8 @@ def kafka_pending_is_put_in_line(stage: Stage, event: dict[str, Any]) -> None:
     assert dispatcher(event, stage.context()) == ALL_WELL
     in_line = {task.id for task in stage.log.tasks(topics.worker(ECHO))}
     assert in_line == {TASK[1], TASK[2], TASK[4]}
-    (died,) = stage.log.facts()
-    assert isinstance(died, TaskDied)
-    assert (died.id, died.reason) == (TASK[3], "unknown_type")
+    ((name, _),) = stage.hot.due.items()
+    assert (name.id, name.kind) == (TASK[3], OwedKind.PARKED)
     assert recorder(event, stage.context()) == ALL_WELL
     assert set(stage.ledger.rows) == set(TASK[1:5])
 

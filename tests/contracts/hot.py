@@ -8,11 +8,13 @@ from taskmill.adapters.memory.admission import MemoryAdmission, MemoryDueSet
 from taskmill.adapters.memory.control import MemoryControl
 from taskmill.adapters.memory.hot import MemoryHot, MemoryRecords
 from taskmill.adapters.memory.leases import MemoryLeases
+from taskmill.adapters.memory.parking import MemoryParking
 from taskmill.adapters.memory.rebuild import MemoryColdShards
 from taskmill.adapters.redis.admission import RedisAdmission, RedisDueSet
 from taskmill.adapters.redis.control import RedisControl
 from taskmill.adapters.redis.keys import ShardKeys
 from taskmill.adapters.redis.leases import RedisLeases
+from taskmill.adapters.redis.parking import RedisParking
 from taskmill.adapters.redis.rebuild import RedisColdShards
 from taskmill.adapters.redis.records import RedisRecords
 from taskmill.adapters.redis.session import Session
@@ -82,6 +84,9 @@ class InMemory:
     def records(self):
         return MemoryRecords(self.store)
 
+    def parking(self, **spans):
+        return MemoryParking(self.store, **spans)
+
     def cold_shards(self, **spans):
         return MemoryColdShards(self.store, **spans)
 
@@ -121,6 +126,9 @@ class InValkey:
 
     def records(self):
         return RedisRecords(self.session, shards=SHARDS)
+
+    def parking(self, **spans):
+        return RedisParking(self.session, shards=SHARDS, **spans)
 
     def cold_shards(self, **spans):
         return RedisColdShards(self.session, shards=SHARDS, **spans)

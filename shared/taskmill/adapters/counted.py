@@ -184,6 +184,9 @@ class CountedBus:
     def send_facts(self, facts: Sequence[Fact]) -> None:
         self._bus.send_facts(facts)
 
+    def send_parcel(self, topic: str, value: bytes) -> None:
+        self._bus.send_parcel(topic, value)
+
     def send_undecodable(self, value: bytes | None, at: Position, reason: str) -> None:
         self._bus.send_undecodable(value, at, reason)
         self._counters.count(Count.UNDECODABLE, topic=topic_label(at.topic))

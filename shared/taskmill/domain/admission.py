@@ -1,6 +1,6 @@
 """What Redis says when a submission asks to be admitted, and what is then owed."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -11,11 +11,15 @@ from taskmill.domain.task import Envelope, TaskId
 
 
 class OwedKind(StrEnum):
-    """Where a due entry is published: `tasks.pending`, the worker's topic, `tasks.events`."""
+    """Where a due entry is published: `tasks.pending`, the worker's topic, `tasks.events`.
+
+    What is parked goes to `tasks.pending` again: the dispatcher may know its type by then.
+    """
 
     SUBMISSION = "submission"
     TURN = "turn"
     FACTS = "facts"
+    PARKED = "parked"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +30,11 @@ class OwedKey:
     generation: int
     turn: int
     kind: OwedKind
+    slot: int = 0
+    """The span of time to whose end a turn is parked. After it, the turn is parked again under
+    another name: clearing the old entry cannot remove the new one. In it, copies are one entry."""
+    task: bytes = field(default=b"", compare=False, repr=False)
+    """The envelope that stands under this name, to be passed on as it is; no part of the name."""
 
 
 class Owed(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -128,7 +128,7 @@ TABLE: Final[Mapping[Counted, Measure]] = {
     ),
     Count.DUE: Measure(
         about="What the scheduler published: turns at their time, and what others still owed",
-        labels={"kind": _one_of("submission turn facts")},
+        labels={"kind": _one_of("submission turn facts parked")},
     ),
     Count.FORGOTTEN: Measure(
         about="Records that outlived their time in Redis",

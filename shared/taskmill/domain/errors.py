@@ -1,5 +1,8 @@
 """Everything the queue can refuse with an exception, and why."""
 
+NEWER_VERSION = "newer_version"
+"""Why a parcel that a newer version wrote is in quarantine."""
+
 
 class TaskmillError(Exception):
     """The base of every error that the queue raises."""
@@ -29,6 +32,14 @@ class Unpublishable(StoreUnavailable):
 
 class Undecodable(TaskmillError):
     """A Kafka record is not a parcel of this version; it belongs into quarantine."""
+
+
+class NewerVersion(Undecodable):
+    """A parcel that only a newer version of this code reads; until then it is kept."""
+
+    def __init__(self, version: int) -> None:
+        super().__init__(NEWER_VERSION)
+        self.version = version
 
 
 class SettingsInvalid(TaskmillError):

@@ -97,6 +97,8 @@ class Quarantined(Struct, frozen=True, kw_only=True):
     reason: str
     value: bytes
     at_ms: Millis
+    version: int | None = None
+    """The version of a parcel that only a newer version of this code reads."""
 
 
 class Applied(Struct, frozen=True, kw_only=True):

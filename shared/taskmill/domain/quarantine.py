@@ -31,6 +31,18 @@ class QuarantinedRecord:
     discarded: Discard | None
 
 
+PUT_BACK = "taskmill: put back into its topic"
+"""Who dealt with a parcel of a newer version, once it could be read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptParcel:
+    """A parcel as a newer version wrote it."""
+
+    place: Place
+    value: bytes
+
+
 @dataclass(frozen=True, slots=True)
 class AfterRecord:
     """Where the page before ended."""

@@ -1,13 +1,15 @@
 """The versioned wire form of parcels: what a Kafka record's value and a due entry hold."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Annotated, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Raw, Struct
+from msgspec.structs import replace
 
 from taskmill.domain.admission import Owed
-from taskmill.domain.errors import Undecodable
+from taskmill.domain.errors import NewerVersion, Undecodable
 from taskmill.domain.facts import Fact
 from taskmill.domain.task import About, Envelope, TaskType
 
@@ -15,6 +17,9 @@ VERSION = 1
 PARCEL_MEMBERS = 100
 PARCEL_BYTES = 900_000
 """A record may have 2 MiB; what is larger than this alone travels alone."""
+
+
+_NO_TASKS = "the record holds facts, not tasks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +43,31 @@ class _Parcel(Struct, frozen=True, kw_only=True):
     facts: tuple[Fact, ...] = ()
 
 
+class _SealedParcel(Struct, frozen=True, kw_only=True):
+    v: int
+    tasks: tuple[Raw, ...] = ()
+    facts: tuple[Raw, ...] = ()
+
+
+P = TypeVar("P", _Parcel, _SealedParcel)
+M = TypeVar("M")
+
+
+class _SealedOwed(Struct, frozen=True):
+    task: Raw = Raw()
+
+
+class _Versioned(Struct, frozen=True):
+    v: Annotated[int, Meta(ge=1, le=2**31 - 1)]
+
+
 encode = msgspec.json.Encoder().encode
 _decode_any = msgspec.json.Decoder(_Parcel).decode
+_decode_sealed = msgspec.json.Decoder(_SealedParcel).decode
+_decode_version = msgspec.json.Decoder(_Versioned).decode
+_decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_envelope = msgspec.json.Decoder(Envelope).decode
+_decode_sealed_owed = msgspec.json.Decoder(_SealedOwed).decode
 _decode_owed = msgspec.json.Decoder(Owed).decode
 _decode_facts = msgspec.json.Decoder(tuple[Fact, ...]).decode
 _decode_about = msgspec.json.Decoder(About).decode
@@ -74,31 +101,62 @@ def _packed(members: Sequence[bytes]) -> Iterator[bytes]:
 
 def open_tasks(value: bytes | None) -> tuple[Envelope, ...]:
     """Return the envelopes of a Kafka value, or raise `Undecodable`."""
-    parcel = _open(value)
-    if parcel.facts:
-        raise Undecodable("the record holds facts, not tasks")
-    return parcel.tasks
+    return _open(value, _decode_any, _envelopes)
+
+
+def open_sealed(value: bytes | None) -> tuple[Sealed, ...]:
+    """Return the envelopes of a Kafka value with their bytes, or raise `Undecodable`."""
+    return _open(value, _decode_sealed, _sealed)
 
 
 def open_facts(value: bytes | None) -> tuple[Fact, ...]:
     """Return the facts of a Kafka value, or raise `Undecodable`."""
-    parcel = _open(value)
+    return _open(value, _decode_any, _facts)
+
+
+def _envelopes(parcel: _Parcel) -> tuple[Envelope, ...]:
+    if parcel.facts:
+        raise Undecodable(_NO_TASKS)
+    return parcel.tasks
+
+
+def _sealed(parcel: _SealedParcel) -> tuple[Sealed, ...]:
+    if parcel.facts:
+        raise Undecodable(_NO_TASKS)
+    return tuple(Sealed(_decode_envelope(raw), bytes(raw)) for raw in parcel.tasks)
+
+
+def _facts(parcel: _Parcel) -> tuple[Fact, ...]:
     if parcel.tasks:
         raise Undecodable("the record holds tasks, not facts")
     return parcel.facts
 
 
-def _open(value: bytes | None) -> _Parcel:
+def _open(
+    value: bytes | None, decode: Callable[[bytes], P], members: Callable[[P], tuple[M, ...]]
+) -> tuple[M, ...]:
     if not value:
         raise Undecodable("the record has no value")
     try:
         value.decode()  # nobody else looks into the raw payloads before the ledger must hold them
-        parcel = _decode_any(value)
+        parcel = decode(value)
+        if parcel.v == VERSION:
+            return members(parcel)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        raise Undecodable(f"the record is not a parcel: {error}") from error
-    if parcel.v != VERSION:
-        raise Undecodable(f"the parcel has version {parcel.v}; this code reads {VERSION}")
-    return parcel
+        if newer_version(value) is None:
+            raise Undecodable(f"the record is not a parcel: {error}") from error
+    if (version := newer_version(value)) is not None:
+        raise NewerVersion(version)
+    raise Undecodable(f"the parcel has a version that was never one; this code reads {VERSION}")
+
+
+def newer_version(value: bytes) -> int | None:
+    """Return the version of a parcel that only a newer version of this code can read."""
+    try:
+        version = _decode_version(value).v
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return version if version > VERSION else None
 
 
 def open_envelope(value: bytes) -> Envelope:
@@ -114,8 +172,27 @@ def seal(raw: bytes) -> Sealed:
     return Sealed(open_envelope(raw), raw)
 
 
+def amended(sealed: Sealed, **changes: object) -> Sealed:
+    """Change some fields of an envelope and keep the bytes of all others."""
+    fields = {name: Raw(encode(value)) for name, value in changes.items()}
+    raw = encode(_decode_fields(sealed.raw) | fields)
+    return Sealed(replace(sealed.envelope, **changes), raw)
+
+
+def tail_without(sealed: Sealed, name: str) -> bytes:
+    """Return an envelope's bytes behind its opening brace, without a field: a script puts it in."""
+    fields = _decode_fields(sealed.raw)
+    fields.pop(name, None)
+    return encode(fields)[1:]
+
+
 def open_owed(value: bytes) -> Owed:
     return _decode_owed(value)
+
+
+def owed_task(value: bytes) -> bytes:
+    """Return the envelope that a due entry holds, as it stands there."""
+    return bytes(_decode_sealed_owed(value).task)
 
 
 def open_fact_list(value: bytes) -> tuple[Fact, ...]:

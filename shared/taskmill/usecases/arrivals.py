@@ -1,14 +1,18 @@
 """What a function takes from the log: envelopes, each with its place."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 from taskmill.domain import wire
 from taskmill.domain.errors import Undecodable
 from taskmill.domain.lease import Source
 from taskmill.domain.log import LogRecord
 from taskmill.domain.task import Envelope
+from taskmill.domain.wire import Sealed
 from taskmill.ports import Bus
+
+M = TypeVar("M")
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,17 +21,43 @@ class Arrival:
     source: Source
 
 
+@dataclass(frozen=True, slots=True)
+class SealedArrival:
+    """What is passed on, and must keep what only a newer version knows."""
+
+    sealed: Sealed
+    source: Source
+
+    @property
+    def envelope(self) -> Envelope:
+        return self.sealed.envelope
+
+    def unsealed(self) -> Arrival:
+        return Arrival(self.envelope, self.source)
+
+
 def open_arrivals(records: Iterable[LogRecord], bus: Bus) -> list[Arrival]:
     """Return the envelopes of *records*; what was never a task goes to `tasks.dlq` as it is."""
-    arrivals: list[Arrival] = []
+    return [
+        Arrival(envelope, source) for envelope, source in _members(records, wire.open_tasks, bus)
+    ]
+
+
+def open_sealed_arrivals(records: Iterable[LogRecord], bus: Bus) -> list[SealedArrival]:
+    """Return the envelopes of *records* with their bytes, like `open_arrivals`."""
+    return [
+        SealedArrival(sealed, source) for sealed, source in _members(records, wire.open_sealed, bus)
+    ]
+
+
+def _members(
+    records: Iterable[LogRecord], open_value: Callable[[bytes | None], tuple[M, ...]], bus: Bus
+) -> Iterator[tuple[M, Source]]:
     for record in records:
         try:
-            envelopes = wire.open_tasks(record.value)
+            members = open_value(record.value)
         except Undecodable as error:
             bus.send_undecodable(record.value, record.position, str(error))
             continue
-        arrivals.extend(
-            Arrival(envelope, Source(record.position, index))
-            for index, envelope in enumerate(envelopes)
-        )
-    return arrivals
+        for index, member in enumerate(members):
+            yield member, Source(record.position, index)

@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from msgspec.structs import replace
-
+from taskmill.domain import wire
 from taskmill.domain.admission import (
     AdmittedBefore,
     Cold,
@@ -20,13 +19,14 @@ from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.facts import Fact, SubmissionDropped, TaskAdmitted
 from taskmill.domain.lease import Position
 from taskmill.domain.task import Envelope, TaskType
+from taskmill.domain.wire import Sealed
 from taskmill.ports import Admission, Bus
-from taskmill.usecases.arrivals import Arrival
+from taskmill.usecases.arrivals import SealedArrival
 from taskmill.usecases.submit import owed_submission, unpublished
 
 
 def dispatch(
-    arrivals: Sequence[Arrival],
+    arrivals: Sequence[SealedArrival],
     *,
     knows: Callable[[TaskType], bool],
     admission: Admission,
@@ -39,7 +39,7 @@ def dispatch(
     """
     routing = _Routing(knows, admission, bus)
     deferred = [arrival for arrival in arrivals if arrival.envelope.deferred]
-    routing.envelopes += [one.envelope for one in arrivals if not one.envelope.deferred]
+    routing.envelopes += [one.sealed for one in arrivals if not one.envelope.deferred]
     for arrival, verdict in zip(deferred, routing.verdicts(deferred), strict=True):
         routing.weigh(arrival, verdict)
     routing.publish()
@@ -51,22 +51,22 @@ class _Routing:
     knows: Callable[[TaskType], bool]
     admission: Admission
     bus: Bus
-    envelopes: list[Envelope] = field(default_factory=list)
-    pending: list[Envelope] = field(default_factory=list)
+    envelopes: list[Sealed] = field(default_factory=list)
+    pending: list[Envelope | Sealed] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
     owed: list[OwedKey] = field(default_factory=list)
     failed: set[Position] = field(default_factory=set)
 
-    def verdicts(self, deferred: Sequence[Arrival]) -> Sequence[Verdict]:
+    def verdicts(self, deferred: Sequence[SealedArrival]) -> Sequence[Verdict]:
         try:
             return self.admission.admit([arrival.envelope for arrival in deferred])
         except StoreUnavailable:
             return [Cold()] * len(deferred)
 
-    def weigh(self, arrival: Arrival, verdict: Verdict) -> None:
+    def weigh(self, arrival: SealedArrival, verdict: Verdict) -> None:
         match verdict:
             case Created(generation) | AdmittedBefore(generation):
-                self._admit(replace(arrival.envelope, generation=generation, deferred=False))
+                self._admit(wire.amended(arrival.sealed, generation=generation, deferred=False))
             case Replayed(generation, owed):
                 self._drop(arrival.envelope, generation, owed, "replayed")
             case Conflict(generation, owed):
@@ -76,8 +76,12 @@ class _Routing:
             case _:
                 assert_never(verdict)
 
-    def _admit(self, envelope: Envelope) -> None:
-        (self.envelopes if self.knows(envelope.type) else self.pending).append(envelope)
+    def _admit(self, sealed: Sealed) -> None:
+        envelope = sealed.envelope
+        if self.knows(envelope.type):
+            self.envelopes.append(sealed)
+        else:
+            self.pending.append(sealed)
         self.owed.append(owed_submission(envelope))
         self.facts.append(
             TaskAdmitted(

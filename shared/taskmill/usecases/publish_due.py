@@ -1,9 +1,11 @@
 """Publishes what is due, so that nothing that was decided is left unpublished."""
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 
 from taskmill.domain.admission import Owed, OwedKey, OwedKind
 from taskmill.domain.task import Envelope
+from taskmill.domain.wire import Sealed
 from taskmill.ports import Bus, DueSet
 
 MOST_PER_SHARD = 500
@@ -19,8 +21,8 @@ def publish_due(due: DueSet, bus: Bus) -> int:
     if not taken:
         return 0
     _publish_facts_first(taken, bus)
-    bus.send_pending(_tasks(taken, OwedKind.SUBMISSION))
-    bus.send_work(_tasks(taken, OwedKind.TURN))
+    bus.send_pending(_tasks(taken, {OwedKind.SUBMISSION, OwedKind.PARKED}))
+    bus.send_work(_tasks(taken, {OwedKind.TURN}))
     bus.flush()
     due.clear([name for name, _ in taken])
     return len(taken)
@@ -33,5 +35,11 @@ def _publish_facts_first(taken: Sequence[tuple[OwedKey, Owed]], bus: Bus) -> Non
         bus.flush()
 
 
-def _tasks(taken: Sequence[tuple[OwedKey, Owed]], kind: OwedKind) -> list[Envelope]:
-    return [owed.task for name, owed in taken if name.kind is kind and owed.task is not None]
+def _tasks(
+    taken: Sequence[tuple[OwedKey, Owed]], kinds: AbstractSet[OwedKind]
+) -> list[Envelope | Sealed]:
+    return [
+        Sealed(owed.task, name.task) if name.task else owed.task
+        for name, owed in taken
+        if name.kind in kinds and owed.task is not None
+    ]

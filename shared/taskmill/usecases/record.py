@@ -107,6 +107,7 @@ def _from_dlq(record: LogRecord) -> Quarantined:
             reason=clip(headers["reason"].decode("utf-8", "replace"), ERROR_TEXT_LIMIT),
             value=record.value or b"",
             at_ms=record.at_ms,
+            version=wire.newer_version(record.value or b""),
         )
     except (KeyError, ValueError):
         return _quarantined(record, "the record names no source")
@@ -121,6 +122,7 @@ def _quarantined(record: LogRecord, reason: str) -> Quarantined:
         reason=clip(reason, ERROR_TEXT_LIMIT),
         value=record.value or b"",
         at_ms=record.at_ms,
+        version=wire.newer_version(record.value or b""),
     )
 
 

@@ -30,11 +30,14 @@ from taskmill.adapters.memory.hot import MemoryHot, MemoryRecords
 from taskmill.adapters.memory.leases import MemoryLeases
 from taskmill.adapters.memory.ledger import MemoryLedger
 from taskmill.adapters.memory.log import MemoryLog
+from taskmill.adapters.memory.newer_parcels import MemoryNewerParcels
 from taskmill.adapters.memory.outbox import MemoryOutbox
+from taskmill.adapters.memory.parking import MemoryParking
 from taskmill.adapters.memory.quarantine import MemoryQuarantine
 from taskmill.adapters.memory.rebuild import MemoryColdShards
 from taskmill.bootstrap import (
     GatewayServices,
+    PutBackServices,
     RebuildingServices,
     RelayServices,
     SchedulerServices,
@@ -159,6 +162,10 @@ class Stage:
             "errands": InlineErrands,
             "rebuilding": self._rebuilding,
             "scheduler": self._scheduler,
+            "parking": lambda: MemoryParking(self.hot),
+            "putting_back": lambda: PutBackServices(
+                newer_parcels=MemoryNewerParcels(lambda: self.ledger, self.clock), bus=self.log
+            ),
             "relaying": lambda: RelayServices(outbox=self.outbox, bus=self.log),
         }
         for name, service in bound.items():

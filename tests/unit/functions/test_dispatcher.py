@@ -1,16 +1,22 @@
 """The dispatcher puts tasks in line; what cannot be decided now comes again."""
 
+from datetime import timedelta
+
 import pytest
 
 from functions.dispatcher.handler import lambda_handler as dispatcher
-from taskmill.domain import topics
+from taskmill import bootstrap
+from taskmill.domain import topics, wire
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.facts import TaskDied
+from taskmill.domain.parking import PATIENCE_WITH_A_TYPE, PUT_IN_LINE_AGAIN_AFTER
 from taskmill.domain.task import Status, TaskId, TaskType
+from taskmill.usecases.publish_due import publish_due
 from tests.builders import an_envelope
 from tests.unit.functions.stage import NOW, Stage
 
 ECHO = topics.worker(TaskType("echo"))
+FAX = TaskType("fax")
 
 
 @pytest.fixture
@@ -35,14 +41,61 @@ def failed(answer):
     return [one["itemIdentifier"] for one in answer["batchItemFailures"]]
 
 
-def test_a_task_of_a_type_that_nobody_takes_is_dead_and_stays_dead(stage):
-    submit(stage, a_task(1, type=TaskType("fax")))
-    for _ in range(2):
+def wait_until_it_is_put_in_line_again(stage):
+    """Also whatever was in line before: the log hands over everything again each time."""
+    stage.clock.pause(PUT_IN_LINE_AGAIN_AFTER)
+    assert publish_due(stage.due, stage.log) <= 1, "copies that wait together are one"
+
+
+def deploy(monkeypatch, name):
+    """Let a worker take tasks of a type, as a rolling deployment does."""
+    monkeypatch.setattr(bootstrap, "catalogue", lambda: Knows(name))
+
+
+class Knows:
+    def __init__(self, name):
+        self._name = name
+
+    def entry(self, name):
+        return name if name == self._name else None
+
+
+def test_a_task_of_a_type_that_nobody_takes_waits_and_is_then_dead_and_stays_dead(stage):
+    submit(stage, a_task(1, type=FAX))
+    begun = stage.clock.now
+    while not stage.log.facts():
         assert failed(stage.run(dispatcher, topics.PENDING)) == []
+        wait_until_it_is_put_in_line_again(stage)
+    waited = timedelta(milliseconds=stage.clock.now - begun)
+    assert PATIENCE_WITH_A_TYPE <= waited <= PATIENCE_WITH_A_TYPE + 3 * PUT_IN_LINE_AGAIN_AFTER
+    stage.run(dispatcher, topics.PENDING)
     (record,) = stage.hot.records.values()
     assert (record.status, record.ending.reason) == (Status.DEAD, "unknown_type")
     assert {type(fact) for fact in stage.log.facts()} == {TaskDied}
-    assert stage.log.records(topics.worker(TaskType("fax"))) == []
+    assert stage.log.records(topics.worker(FAX)) == []
+    assert stage.hot.due == {}
+
+
+def test_a_task_whose_worker_is_deployed_late_goes_in_line_for_it(stage, monkeypatch):
+    submit(stage, a_task(1, type=FAX))
+    stage.run(dispatcher, topics.PENDING)
+    deploy(monkeypatch, FAX)
+    wait_until_it_is_put_in_line_again(stage)
+    stage.run(dispatcher, topics.PENDING)
+    waited, *_ = stage.log.tasks(topics.worker(FAX))
+    assert waited.id == a_task(1).id
+    assert stage.log.facts() == []
+
+
+def test_what_only_a_newer_version_knows_goes_on_to_the_worker(stage):
+    newer = b',"only_newer":{"x": 1.10}}'
+    ours = [a_task(1), a_task(2, generation=0, deferred=True)]
+    for task in ours:
+        stage.log.send_pending([wire.seal(wire.encode(task)[:-1] + newer)])
+    stage.log.flush()
+    stage.run(dispatcher, topics.PENDING)
+    assert [newer in one.value for one in stage.log.records(ECHO)] == [True]
+    assert stage.log.records(ECHO)[0].value.count(newer[:-1]) == 2
 
 
 def test_without_the_hot_store_only_what_needs_it_comes_again(stage):
@@ -50,7 +103,7 @@ def test_without_the_hot_store_only_what_needs_it_comes_again(stage):
         stage,
         a_task(1),
         a_task(2, generation=0, deferred=True),
-        a_task(3, type=TaskType("fax")),
+        a_task(3, type=FAX),
         a_task(4),
     )
     stage.hot.forget()
@@ -62,9 +115,11 @@ def test_without_the_hot_store_only_what_needs_it_comes_again(stage):
 
 
 def test_a_deferred_task_of_a_type_that_nobody_takes_any_more_is_admitted_and_then_dead(stage):
-    submit(stage, a_task(1, type=TaskType("fax"), generation=0, deferred=True))
-    for _ in range(2):
+    submit(stage, a_task(1, type=FAX, generation=0, deferred=True))
+    while not any(isinstance(fact, TaskDied) for fact in stage.log.facts()):
         assert failed(stage.run(dispatcher, topics.PENDING)) == []
+        wait_until_it_is_put_in_line_again(stage)
+    stage.run(dispatcher, topics.PENDING)
     (record,) = stage.hot.records.values()
     assert (record.status, record.ending.reason) == (Status.DEAD, "unknown_type")
     assert stage.hot.due == {}

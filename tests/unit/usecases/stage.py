@@ -15,7 +15,7 @@ from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.outcome import Succeeded
 from taskmill.domain.retention import HOLD, in_ms
 from taskmill.domain.task import Millis
-from taskmill.usecases.arrivals import open_arrivals
+from taskmill.usecases.arrivals import open_arrivals, open_sealed_arrivals
 from taskmill.usecases.dispatch import dispatch
 from taskmill.usecases.execute import execute
 from taskmill.usecases.publish_due import publish_due
@@ -105,7 +105,7 @@ class World:
         return open_arrivals(self.log.records(topic), self.log)
 
     def dispatch(self, **others):
-        arrivals = self.arrivals(topics.PENDING)
+        arrivals = open_sealed_arrivals(self.log.records(topics.PENDING), self.log)
         bound = {"knows": lambda _: True, "admission": self.admission, "bus": self.log}
         return dispatch(arrivals, **bound | others)
 

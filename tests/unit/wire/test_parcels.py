@@ -10,7 +10,7 @@ from msgspec import Raw
 
 from taskmill.domain import wire
 from taskmill.domain.admission import Owed
-from taskmill.domain.errors import Undecodable
+from taskmill.domain.errors import NewerVersion, Undecodable
 from taskmill.domain.task import about
 from tests.builders import (
     a_new_id,
@@ -134,3 +134,75 @@ def test_a_task_whose_id_is_no_uuid_is_undecodable(task_id):
     (parcel,) = wire.parcels_of_tasks([an_envelope(id=task_id)])
     with pytest.raises(Undecodable):
         wire.open_tasks(parcel)
+
+
+NEWER = b',"only_newer":{"x": 1.10,  "y": "\xe2\x98\x83"}}'
+
+
+def newer_bytes(envelope):
+    return wire.encode(envelope)[:-1] + NEWER
+
+
+def test_a_sealed_envelope_keeps_what_only_a_newer_version_knows():
+    raw = newer_bytes(an_envelope())
+    (parcel,) = wire.parcels_of_tasks([wire.seal(raw)])
+    (sealed,) = wire.open_sealed(parcel)
+    assert sealed == wire.Sealed(an_envelope(), raw)
+    assert wire.open_tasks(parcel) == (an_envelope(),)
+
+
+def test_an_amended_envelope_keeps_what_only_a_newer_version_knows():
+    sealed = wire.seal(newer_bytes(an_envelope(generation=0, deferred=True)))
+    amended = wire.amended(sealed, generation=7, deferred=False)
+    assert amended.envelope == an_envelope(generation=7) == wire.open_envelope(amended.raw)
+    assert NEWER[1:-1] in amended.raw
+
+
+def test_a_script_can_put_a_field_before_the_tail():
+    tail = wire.tail_without(wire.seal(newer_bytes(an_envelope())), "parked_until_ms")
+    raw = b'{"parked_until_ms":9,' + tail
+    assert wire.open_envelope(raw) == an_envelope(parked_until_ms=9)
+    assert raw.count(b"parked_until_ms") == 1
+    assert NEWER[1:] in raw
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b'{"v":2,"tasks":[]}',
+        b'{"v":2,"tasks":{"another":"shape"}}',
+        b'{"v":2147483647}',
+        b'{"tasks":[{"what":1}],"v":3}',
+    ],
+)
+@pytest.mark.parametrize("open_value", [wire.open_tasks, wire.open_sealed, wire.open_facts])
+def test_a_parcel_of_a_newer_version_is_known_as_such(open_value, value):
+    with pytest.raises(NewerVersion, match="newer_version") as caught:
+        open_value(value)
+    assert caught.value.version == wire.newer_version(value) > wire.VERSION
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b'{"v":0}',
+        b'{"v":-1}',
+        b'{"v":2147483648}',
+        b'{"v":"2"}',
+        b'{"v":2',
+        b"[2]",
+        b'{"v":1,"tasks":[{}]}',
+    ],
+)
+def test_what_has_no_version_of_ours_is_no_parcel(value):
+    assert wire.newer_version(value) is None
+    for open_value in (wire.open_tasks, wire.open_sealed):
+        with pytest.raises(Undecodable) as caught:
+            open_value(value)
+        assert type(caught.value) is Undecodable
+
+
+def test_facts_are_no_sealed_tasks():
+    (parcel,) = wire.parcels_of_facts(FACTS)
+    with pytest.raises(Undecodable, match="holds facts"):
+        wire.open_sealed(parcel)

@@ -56,6 +56,9 @@ class KafkaBus:
         headers = [(name, octets) for name, octets in DEAD_LETTER.items()]
         self._send(topics.DLQ, wire.parcels_of_facts(dead), headers)
 
+    def send_parcel(self, topic: str, value: bytes) -> None:
+        self._send(topic, [value])
+
     def send_undecodable(self, value: bytes | None, at: Position, reason: str) -> None:
         headers = [
             ("reason", reason.encode()),

@@ -45,6 +45,9 @@ class MemoryLog:
         dead = [fact for fact in facts if isinstance(fact, TaskDied)]
         self._send(topics.DLQ, wire.parcels_of_facts(dead), DEAD_LETTER)
 
+    def send_parcel(self, topic: str, value: bytes) -> None:
+        self._send(topic, [value])
+
     def send_undecodable(self, value: bytes | None, at: Position, reason: str) -> None:
         headers = {
             "reason": reason.encode(),

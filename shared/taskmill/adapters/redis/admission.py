@@ -1,6 +1,7 @@
 """Admission and the due set, in Redis."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -97,14 +98,23 @@ def _owed(value: bytes) -> Owed | None:
     return wire.open_owed(value) if value else None
 
 
+def _or_nothing(value: bytes) -> bytes:
+    return value or b"{}"
+
+
 def spell(name: OwedKey) -> str:
-    return f"{name.id}|{name.generation}|{name.turn}|{name.kind}"
+    spelled = f"{name.id}|{name.generation}|{name.turn}|{name.kind}"
+    return f"{spelled}|{name.slot}" if name.slot else spelled
 
 
 def read(member: bytes) -> OwedKey:
-    task_id, generation, turn, kind = member.decode().split("|")
+    task_id, generation, turn, kind, *slot = member.decode().split("|")
     return OwedKey(
-        id=TaskId(task_id), generation=int(generation), turn=int(turn), kind=OwedKind(kind)
+        id=TaskId(task_id),
+        generation=int(generation),
+        turn=int(turn),
+        kind=OwedKind(kind),
+        slot=int(slot[0]) if slot else 0,
     )
 
 
@@ -135,9 +145,9 @@ class RedisDueSet(RedisAdmission):
             ],
         )
         return [
-            (read(member), wire.open_owed(value or b"{}"))
+            (replace(read(member), task=wire.owed_task(value)), wire.open_owed(value))
             for answer in answers
-            for member, value in zip(answer[::2], answer[1::2], strict=False)
+            for member, value in zip(answer[::2], map(_or_nothing, answer[1::2]), strict=False)
         ]
 
     def forget_expired(self, *, most: int) -> int:

@@ -1,0 +1,15 @@
+"""Puts back what a newer version wrote before this one was deployed."""
+
+from datetime import timedelta
+
+from functions.scheduler.chore import Chore
+from taskmill import bootstrap
+from taskmill.usecases.put_back import put_back
+
+
+def _put_back() -> int:
+    bound = bootstrap.putting_back()
+    return put_back(bound.newer_parcels, bound.bus)
+
+
+CHORE = Chore(name="put_back_parcels", every=timedelta(seconds=10), do=_put_back, is_slow=True)

@@ -1,0 +1,11 @@
+-- Say that a parcel stands in its topic again. Said twice, the first time stays.
+UPDATE quarantine
+SET
+    discarded_at = now(),
+    discarded_by = %(by)s
+WHERE
+    topic = %(topic)s
+    AND partition = %(partition)s
+    AND "offset" = %(offset)s
+    AND member = %(member)s
+    AND discarded_at IS NULL;
