@@ -57,6 +57,7 @@ EXECUTION = [
     _run(kills=3, redrives=1),
     _run(duplicates=1, expiries=1),
     _run(redrives=1, expiries=1, world=DIES),
+    _run(reuses=1, flushes=1),
     # Redis forgets
     _run(flushes=1, kills=1, world=TELLS),
     _run(flushes=1, retries=1, kills=1),
@@ -75,6 +76,9 @@ EXECUTION = [
 ]
 
 RESIDUE = [
+    # The worker that ended a task dies before it told, and the key is used again before its record
+    # comes again: the ledger never hears of that end.
+    _run("", STUCK, kills=1, reuses=1),
     # A worker paused beyond a lease while Redis is rebuilt: only the reconciler ends it well,
     # and the task may run twice.
     _run("", STUCK, flushes=1, pauses=1),

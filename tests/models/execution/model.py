@@ -12,6 +12,7 @@ from tests.models.execution.surroundings import (
     reconciler_steps,
     recorder_steps,
     repeat_steps,
+    reuse_steps,
     time_steps,
 )
 from tests.models.execution.worker import SECOND_RUN, worker_steps
@@ -54,6 +55,7 @@ class Execution(NamedTuple):
         yield from due_steps(state, rules)
         yield from client_steps(state, rules)
         yield from repeat_steps(state, rules)
+        yield from reuse_steps(state, rules)
         yield from recorder_steps(state, rules)
         yield from reconciler_steps(state, rules, world)
         yield from rebuild_steps(state, rules, world)

@@ -64,6 +64,7 @@ class Budget(NamedTuple):
     cancels: int = 0
     redrives: int = 0
     repeats: int = 0
+    reuses: int = 0
     flushes: int = 0
     failovers: int = 0
     expiries: int = 0

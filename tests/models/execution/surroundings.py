@@ -96,6 +96,17 @@ def repeat_steps(state: State, rules: Rules) -> Iterator[Step[State]]:
         yield Step(f"a repeated request publishes {_named(owed)}", repeated, is_fault=True)
 
 
+def reuse_steps(state: State, rules: Rules) -> Iterator[Step[State]]:
+    """Let the key be used again, after its window and the end of its task."""
+    record = state.shard.record
+    if not state.left.reuses or state.shard.is_cold or record is None or not record.is_final:
+        return
+    past = state.shard._replace(past=record.generation)
+    reply = admit(past, rules, submission=9, body=record.body)
+    reused = state.spend("reuses")._replace(shard=reply.shard)
+    yield Step(f"the key is used again: {reply.answer} g{reply.generation}", reused, is_fault=True)
+
+
 def _readings(state: State, rules: Rules) -> Iterator[Step[State]]:
     record = state.shard.record
     if state.shard.is_cold or record is None:
