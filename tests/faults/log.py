@@ -1,6 +1,6 @@
 """Reads the log of the shared system, past every group."""
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 
 def _consumer(stack):
@@ -37,3 +37,16 @@ def values_since(stack, topic, begins):
             values.append(message.value())
     consumer.close()
     return values
+
+
+def append_all(stack, told):
+    """Write many records, as (topic, value), each to any partition."""
+    brokers = stack.ground.settings["TASKMILL_KAFKA_BROKERS"]
+    producer = Producer({"bootstrap.servers": brokers, "acks": "all"})
+    for topic, value in told:
+        producer.produce(topic, value=value)
+    assert producer.flush(30) == 0
+
+
+def append(stack, topic, value):
+    append_all(stack, [(topic, value)])

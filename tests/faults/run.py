@@ -3,6 +3,7 @@
 import json
 import random
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -168,9 +169,27 @@ class Run:
             metadata={"run": self.name, "label": label},
         )
 
-    def await_ends(self, within=60):
+    def await_ends(self, within=120):
         """Wait until the ledger knows each task, and its end."""
-        eventually(self._has_ended, within=within, reason=f"{self.name} has ended")
+        try:
+            eventually(self._has_ended, within=within, reason=f"{self.name} has ended")
+        except AssertionError as late:
+            raise AssertionError(f"{late}\n{self._whereabouts()}") from late
+
+    def _whereabouts(self):
+        """Tell how far the tasks are, and all about a few that have not ended."""
+        rows = {row.label: row for row in self.rows()}
+        told = [f"{Counter(row.status for row in rows.values())}, lag {self.stack.lag()}"]
+        still_open = [
+            label
+            for label in self.ids
+            if label not in rows or rows[label].status not in {"succeeded", "dead", "cancelled"}
+        ]
+        for label in still_open[:5]:
+            (record,) = self.stack.records([self.ids[label]])
+            facts = [row for row in self.facts() if row[0] == self.ids[label]]
+            told += [f"{label}: {rows.get(label)}", f"  Redis: {record}", f"  {facts}"]
+        return "\n".join(told)
 
     def _has_ended(self):
         ((still_open,),) = self.stack.ask(_OPEN, self.name)
@@ -207,22 +226,30 @@ class Run:
         return History(
             submits=self.submits,
             effects=[*self._owned(), *self._outside()],
-            facts=[_told(row) for row in self.stack.ask(_FACTS, [row.id for row in rows])],
+            facts=[_told(row) for row in self.facts()],
             rows=rows,
             records=self._records([row.id for row in rows]),
             expected_dead=frozenset(self.expected_dead),
             **about,
         )
 
+    def facts(self):
+        return sorted(self.stack.ask(_FACTS, list(self.ids.values())), key=str)
+
     def _owned(self):
         query = "SELECT label, generation FROM receipts WHERE label LIKE %s"
         kept = self.stack.ask(query, f"{self.name}-%")
-        return [Effect(label=label, generation=1, is_owned=True) for label, _ in kept]
+        return [Effect(label=name, generation=lived, is_owned=True) for name, lived in kept]
 
     def _outside(self):
         lines = self.stack.left(set(self.ids))
         return [
-            Effect(label=line["label"], generation=1, is_owned=False, token=line["label"])
+            Effect(
+                label=line["label"],
+                generation=line["generation"],
+                is_owned=False,
+                token=line["token"],
+            )
             for line in lines
             if line["kind"] == "effect"
         ]

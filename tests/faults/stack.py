@@ -135,7 +135,8 @@ class Stack:
             )
 
     def log(self, function):
-        return (self.folder / "home" / "logs" / f"{function}.log").read_text()
+        log = self.folder / "home" / "logs" / f"{function}.log"
+        return log.read_text() if log.exists() else ""
 
     def counted(self, name, **labels):
         """Return the sum of a count over all its labels but these."""

@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 
 from functions.workers.probe.payload import Probe
-from taskmill.worker import serve
+from taskmill.worker import Task, serve
 
 _KEEP = "INSERT INTO receipts (label, generation) VALUES (%s, %s) ON CONFLICT DO NOTHING"
 _EFFECTS = Path(os.environ.get("PROBE_EFFECTS", os.devnull))
@@ -19,30 +19,37 @@ _one_at_a_time = Lock()
 _connections: list[psycopg.Connection[Any]] = []
 
 
-def perform(probe: Probe) -> str:
-    _leave("start", probe.name)
+def perform(probe: Probe, task: Task) -> str:
+    _leave("start", task)
     if probe.ill and _runs_before(probe) < probe.ill_runs:
         _fall_ill(probe.ill)
     time.sleep(probe.sleep_seconds)
     if probe.keeps:
-        _keep(probe.name)
-    _leave("effect", probe.name)
+        _keep(task)
+    _leave("effect", task)
     return probe.name
 
 
-def _leave(kind: str, label: str) -> None:
+def _leave(kind: str, task: Task) -> None:
     """Append one line: whole or not at all, whoever else writes, and whoever dies next."""
-    line = {"kind": kind, "label": label, "pid": os.getpid(), "at_ms": time.time_ns() // 10**6}
+    line = {
+        "kind": kind,
+        "label": task.metadata["label"],
+        "generation": task.generation,
+        "token": task.idempotency_token,
+        "pid": os.getpid(),
+        "at_ms": time.time_ns() // 10**6,
+    }
     with _EFFECTS.open("ab", buffering=0) as effects:
         effects.write(json.dumps(line).encode() + b"\n")
 
 
-def _keep(label: str) -> None:
+def _keep(task: Task) -> None:
     with _one_at_a_time:
         if not _connections:
             _connections.append(psycopg.connect(os.environ["PROBE_DSN"], autocommit=True))
         try:
-            _connections[0].execute(_KEEP, (label, 1))
+            _connections[0].execute(_KEEP, (task.metadata["label"], task.generation))
         except psycopg.Error:
             _connections.pop().close()
             raise
@@ -67,6 +74,8 @@ def _fall_ill(how: str) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         case "hang":
             time.sleep(600)
+        case "linger":
+            time.sleep(5)
         case _:
             raise ValueError(how)
 
