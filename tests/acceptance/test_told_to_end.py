@@ -1,0 +1,39 @@
+"""A worker's process that is told to end finishes what runs, and loses nothing."""
+
+import os
+import signal
+from contextlib import suppress
+
+from tests.acceptance.ledger import history
+from tests.waiting import eventually
+
+PATIENCE = 25
+LONG = 60
+
+
+def worker(client):
+    return client.platform()["functions"]["EchoWorker"]
+
+
+def test_what_runs_comes_to_its_end_and_what_does_not_comes_again(stack, client):
+    tasks = [{"type": "echo", "payload": {"sleep_seconds": 0.5}} for _ in range(40)]
+    batch = client.post("/v1/tasks/batch", {"tasks": tasks})
+    ids = [result["task"]["id"] for result in batch.body["results"]]
+    eventually(
+        lambda: client.task(ids[0])["status"] != "queued", within=LONG, reason="the first runs"
+    )
+    before = worker(client)
+    for pid in before["pids"]:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+    ends = [client.task(task, wait=PATIENCE) for task in ids]
+    assert {(end["status"], end["attempt"], end["losses"]) for end in ends} == {("succeeded", 1, 0)}
+    after = worker(client)
+    assert not {*before["pids"]} & {*after["pids"]}
+    assert after["errors"] == before["errors"]
+    for task in ids:
+        eventually(
+            lambda task=task: [kind for kind, _ in history(stack, task)][-1:] == ["TaskSucceeded"],
+            within=LONG,
+            reason="its success stands in the ledger",
+        )
