@@ -83,7 +83,13 @@ def _metadata(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def _moment(name: str, given: Mapping[str, str]) -> Millis | None:
-    text = given.get(name)
+    at_ms = read_moment(name, given.get(name))
+    if isinstance(at_ms, Problem):
+        raise _Wrong(at_ms)
+    return at_ms
+
+
+def read_moment(name: str, text: str | None) -> Millis | Problem | None:
     if text is None:
         return None
     try:
@@ -93,7 +99,7 @@ def _moment(name: str, given: Mapping[str, str]) -> Millis | None:
         at_ms = None
     if at_ms is None:
         detail = f"{name} is a time with its zone, such as 2026-01-31T12:00:00Z; not {text!r}"
-        raise _Wrong(unprocessable("invalid_request", detail, name))
+        return unprocessable("invalid_request", detail, name)
     return Millis(at_ms)
 
 

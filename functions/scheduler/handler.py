@@ -9,6 +9,7 @@ from functions.scheduler.chores import (
     publishing,
     putting_back,
     rebuilding,
+    redriving,
     relaying,
 )
 from functions.scheduler.rota import Rota
@@ -21,6 +22,7 @@ CHORES = (
     rebuilding.CHORE,
     relaying.CHORE,
     putting_back.CHORE,
+    redriving.CHORE,
 )
 LAST_WORK_BEFORE_THE_END = timedelta(seconds=5)
 TIME_TO_ANSWER = timedelta(seconds=1)

@@ -21,7 +21,7 @@ from taskmill.adapters.crash import rigged
 from taskmill.adapters.departure import Departure
 from taskmill.adapters.guard import QUICK, Guard
 from taskmill.domain.pace import USUAL, Pace
-from taskmill.domain.task import Millis
+from taskmill.domain.task import Millis, TaskId
 from taskmill.ports import (
     Admission,
     Bus,
@@ -41,10 +41,12 @@ from taskmill.ports import (
     Parking,
     Quarantine,
     Records,
+    RedriveJobs,
     Waiters,
     WholeRows,
 )
 from taskmill.settings import Settings
+from taskmill.usecases.find_task import Finding, Nowhere
 from taskmill.usecases.rebuild import Sources
 from taskmill.usecases.shop import Shop
 
@@ -213,6 +215,13 @@ def quarantine() -> Quarantine:
     from taskmill.adapters.postgres.quarantine import PostgresQuarantine
 
     return PostgresQuarantine(_ledger_at_the_door())
+
+
+@cache
+def redrive_jobs() -> RedriveJobs:
+    from taskmill.adapters.postgres.redrives import PostgresRedriveJobs
+
+    return PostgresRedriveJobs(_ledger_at_the_door())
 
 
 @cache
@@ -423,6 +432,44 @@ def putting_back() -> PutBackServices:
     return PutBackServices(
         newer_parcels=PostgresNewerParcels(Database(settings.postgres)),
         bus=CountedBus(KafkaBus(settings.kafka), counters()),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedrivingServices:
+    jobs: RedriveJobs
+    control: Control
+    admission: Admission
+    bus: Bus
+    rows: WholeRows
+    find: Callable[[TaskId], Finding]
+    """Tells what the ledger has of a task; a job waits for no other word."""
+
+
+@cache
+@_rigged
+def redriving() -> RedrivingServices:
+    """Open what a redrive job needs; of its own, because it works beside the tick."""
+    from taskmill.adapters.counted import CountedBus
+    from taskmill.adapters.kafka.bus import KafkaBus
+    from taskmill.adapters.postgres.connection import Database
+    from taskmill.adapters.postgres.redrives import PostgresRedriveJobs
+    from taskmill.adapters.postgres.rows import PostgresRows
+    from taskmill.adapters.postgres.whole import PostgresWholeRows
+    from taskmill.adapters.redis.admission import RedisAdmission
+    from taskmill.adapters.redis.control import RedisControl
+    from taskmill.adapters.redis.session import Session
+
+    settings = Settings.from_env(os.environ, needs=("kafka", "redis", "postgres"))
+    session, database = Session(settings.redis), Database(settings.postgres)
+    rows = PostgresRows(database)
+    return RedrivingServices(
+        jobs=PostgresRedriveJobs(Database(settings.postgres)),  # held while the others are asked
+        control=RedisControl(session, shards=settings.shards),
+        admission=RedisAdmission(session, shards=settings.shards),
+        bus=CountedBus(KafkaBus(settings.kafka), counters()),
+        rows=PostgresWholeRows(database),
+        find=lambda task_id: rows.find(task_id) or Nowhere(),
     )
 
 

@@ -7,12 +7,15 @@ import psycopg
 
 from taskmill.adapters.memory.ledger import MemoryLedger
 from taskmill.adapters.memory.quarantine import MemoryQuarantine
+from taskmill.adapters.memory.redrives import MemoryRedriveJobs
 from taskmill.adapters.postgres.connection import Database
 from taskmill.adapters.postgres.ledger import PostgresLedger
 from taskmill.adapters.postgres.quarantine import PostgresQuarantine
+from taskmill.adapters.postgres.redrives import PostgresRedriveJobs
 from taskmill.adapters.postgres.rows import PostgresRows
 from taskmill.adapters.postgres.whole import PostgresWholeRows
 from taskmill.domain.projection import LedgerBatch, Story
+from tests.builders import now_ms
 
 _MOMENT = "round(extract(EPOCH FROM {0}) * 1000)::bigint AS {0}_ms"
 _ROWS = f"""
@@ -95,6 +98,9 @@ class MemoryTables:
     def kept(self):
         return MemoryQuarantine(lambda: self.ledger)
 
+    def jobs(self):
+        return MemoryRedriveJobs(lambda: self.ledger, now_ms)
+
     def table(self):
         return [flat_row(row) for _, row in sorted(self.ledger.rows.items())]
 
@@ -123,6 +129,9 @@ class PostgresTables:
 
     def whole(self):
         return PostgresWholeRows(self._database)
+
+    def jobs(self):
+        return PostgresRedriveJobs(self._database)
 
     def table(self):
         return self._database.fetch(_ROWS, {})

@@ -35,10 +35,12 @@ from taskmill.adapters.memory.outbox import MemoryOutbox
 from taskmill.adapters.memory.parking import MemoryParking
 from taskmill.adapters.memory.quarantine import MemoryQuarantine
 from taskmill.adapters.memory.rebuild import MemoryColdShards
+from taskmill.adapters.memory.redrives import MemoryRedriveJobs
 from taskmill.bootstrap import (
     GatewayServices,
     PutBackServices,
     RebuildingServices,
+    RedrivingServices,
     RelayServices,
     SchedulerServices,
     WorkerServices,
@@ -50,6 +52,7 @@ from taskmill.domain.log import LogRecord
 from taskmill.domain.records import Reading
 from taskmill.domain.task import Millis, TaskId
 from taskmill.ports import Crew
+from taskmill.usecases.find_task import Nowhere
 from taskmill.usecases.rebuild import Sources
 from taskmill.usecases.record import record
 
@@ -128,6 +131,7 @@ class Stage:
         self.log = MemoryLog(self.clock)
         self.due = MemoryDueSet(self.hot)
         self.entropy = random.Random(7)
+        self.redrives = MemoryRedriveJobs(lambda: self.ledger, self.clock)
 
     def context(self, *, lives: timedelta = timedelta(seconds=30)) -> Context:
         return Context(self.clock, lives=lives)
@@ -152,6 +156,8 @@ class Stage:
             "api_keys": lambda: self.api_keys,
             "ledger_rows": lambda: self.ledger,
             "whole_rows": lambda: self.ledger,
+            "redrive_jobs": lambda: self.redrives,
+            "redriving": self._redriving,
             "outbox": lambda: self.outbox,
             "quarantine": lambda: MemoryQuarantine(lambda: self.ledger),
             "ledger": lambda: CountedLedger(self.ledger, self.counters),
@@ -187,6 +193,16 @@ class Stage:
             shards=MemoryColdShards(self.hot),
             sources=Sources(ledger=self.ledger, log_ends=self.log, outbox=MemoryOutbox()),
             grace=LEASE,
+        )
+
+    def _redriving(self) -> RedrivingServices:
+        return RedrivingServices(
+            jobs=self.redrives,
+            control=MemoryControl(self.hot),
+            admission=MemoryAdmission(self.hot),
+            bus=self.log,
+            rows=self.ledger,
+            find=lambda task_id: self.ledger.find(task_id) or Nowhere(),
         )
 
     def _worker(self) -> WorkerServices:

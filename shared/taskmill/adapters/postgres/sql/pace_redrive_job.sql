@@ -1,0 +1,4 @@
+-- Write down from when on a redrive job's pace counts.
+UPDATE redrive_jobs
+SET paced_at = to_timestamp(%(paced_at_ms)s / 1000.0)
+WHERE id = %(id)s;

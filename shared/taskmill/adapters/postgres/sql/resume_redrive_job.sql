@@ -1,0 +1,29 @@
+-- Take a redrive job up again: it begins with a canary, counted from what it has done by now.
+UPDATE redrive_jobs AS job
+SET
+    state = 'running',
+    why = NULL,
+    paced_at = clock_timestamp(),
+    changed_at = clock_timestamp(),
+    redriven_before = tally.redriven,
+    ended_before = tally.ended,
+    failed_before = tally.failed
+FROM (
+    SELECT
+        count(*) FILTER (WHERE next_generation IS NOT NULL) AS redriven,
+        count(*) FILTER (WHERE ended IS NOT NULL) AS ended,
+        count(*) FILTER (WHERE ended = 'dead') AS failed
+    FROM redrive_items
+    WHERE job_id = %(id)s
+) AS tally
+WHERE
+    job.id = %(id)s
+    AND job.state IN ('paused', 'stopped')
+    AND NOT EXISTS (
+        SELECT 1
+        FROM redrive_jobs AS other
+        WHERE
+            other.fingerprint = job.fingerprint
+            AND other.id <> job.id
+            AND other.state IN ('running', 'paused')
+    );

@@ -1,0 +1,141 @@
+"""Redrive jobs over HTTP: made once, watched, stopped, taken up again."""
+
+import pytest
+
+from functions.scheduler.chores import redriving
+from taskmill.adapters.memory.leases import MemoryLeases
+from taskmill.domain import topics
+from tests.builders import a_claim, a_death
+from tests.unit.functions.stage import Stage
+from tests.unit.gateway.calls import NOBODY, call, get, post, submit
+
+
+@pytest.fixture
+def stage(monkeypatch):
+    stage = Stage()
+    stage.bind(monkeypatch)
+    return stage
+
+
+def died(stage):
+    task = submit(stage).body
+    (envelope,) = [one for one in stage.log.tasks(topics.PENDING) if one.id == task["id"]]
+    leases = MemoryLeases(stage.hot)
+    (claimed,) = leases.claim([a_claim(envelope)])
+    settlement = a_death(envelope, claimed.token)
+    leases.settle([settlement])
+    stage.log.send_facts(settlement.facts)
+    stage.log.flush()
+    stage.catch_up()
+    stage.clock.now += 1_000
+    return task
+
+
+def test_a_job_is_made_once_and_watched(stage):
+    died(stage)
+    made = post(stage, "/v1/redrives", {"reason": "failed", "rate_per_second": 5})
+    assert made.status == 202
+    assert made.headers["Location"] == f"/v1/redrives/{made.body['id']}"
+    assert made.body == {
+        "id": made.body["id"],
+        "state": "running",
+        "reason": "failed",
+        "rate_per_second": 5,
+        "limit": 100_000,
+        "total": 1,
+        "left": 1,
+        "redriven": 0,
+        "skipped": 0,
+        "succeeded": 0,
+        "failed": 0,
+        "cancelled": 0,
+        "created_at": "2026-11-06T21:20:01.000Z",
+        "changed_at": "2026-11-06T21:20:01.000Z",
+    }
+    again = post(stage, "/v1/redrives", {"rate_per_second": 5, "reason": "failed"})
+    assert (again.status, again.body) == (202, made.body)
+    assert get(stage, f"/v1/redrives/{made.body['id']}").body == made.body
+    assert get(stage, "/v1/redrives").body == {"redrives": [made.body]}
+
+
+def test_the_scheduler_works_it_off(stage):
+    task = died(stage)
+    made = post(stage, "/v1/redrives", {}).body
+    stage.clock.now += 1_000
+    assert redriving.CHORE.do() == 1
+    told = get(stage, f"/v1/redrives/{made['id']}").body
+    assert (told["redriven"], told["left"], told["state"]) == (1, 0, "running")
+    assert get(stage, f"/v1/tasks/{task['id']}").body["status"] == "queued"
+
+
+def test_a_job_is_stopped_and_taken_up_again(stage):
+    died(stage)
+    path = f"/v1/redrives/{post(stage, '/v1/redrives', {}).body['id']}"
+    stopped = post(stage, f"{path}/stop")
+    assert (stopped.status, stopped.body["state"]) == (200, "stopped")
+    assert post(stage, f"{path}/stop").body == stopped.body
+    assert redriving.CHORE.do() == 0
+    resumed = post(stage, f"{path}/resume")
+    assert (resumed.status, resumed.body["state"]) == (202, "running")
+    assert post(stage, f"{path}/resume").status == 202
+
+
+def test_a_stopped_job_is_not_taken_up_beside_its_successor(stage):
+    died(stage)
+    path = f"/v1/redrives/{post(stage, '/v1/redrives', {}).body['id']}"
+    post(stage, f"{path}/stop")
+    post(stage, "/v1/redrives", {})
+    assert post(stage, f"{path}/resume").kind == (409, "another_job_lives", None)
+
+
+@pytest.mark.parametrize("verb", ["stop", "resume"])
+def test_a_job_that_is_done_changes_no_more(stage, verb):
+    made = post(stage, "/v1/redrives", {"reason": "nobody has this"}).body
+    assert made["state"] == "done"
+    told = post(stage, f"/v1/redrives/{made['id']}/{verb}")
+    assert told.kind == (409, "already_finished", None)
+
+
+REFUSED = [
+    ({"odd": 1}, "/odd"),
+    ({"rate_per_second": 0}, "/rate_per_second"),
+    ({"rate_per_second": "fast"}, "/rate_per_second"),
+    ({"limit": 0}, "/limit"),
+    ({"limit": 1.5}, "/limit"),
+    ({"reason": ""}, "/reason"),
+    ({"dead_after": "yesterday"}, "/dead_after"),
+    ({"dead_before": "2026-01-01"}, "/dead_before"),
+    ([], None),
+]
+
+
+@pytest.mark.parametrize(("body", "field"), REFUSED, ids=[str(body) for body, _ in REFUSED])
+def test_a_job_is_asked_for_in_known_words(stage, body, field):
+    told = post(stage, "/v1/redrives", body)
+    if field == "/odd":
+        assert told.kind[:2] == (422, "invalid_request")
+        assert "odd" in told.body["detail"]
+    else:
+        assert told.kind == (422, "invalid_request", field)
+
+
+def test_what_is_no_json_makes_no_job(stage):
+    headers = {"Content-Type": "application/json"}
+    told = call(stage, "POST", "/v1/redrives", headers=headers, body="{")
+    assert told.kind == (400, "bad_request", None)
+    assert call(stage, "POST", "/v1/redrives", body="{}").status == 415
+    assert get(stage, "/v1/redrives", odd="1").kind == (422, "invalid_request", "odd")
+
+
+@pytest.mark.parametrize("name", [NOBODY, "17", "%00"])
+def test_nobody_knows_a_job_that_was_never_made(stage, name):
+    assert get(stage, f"/v1/redrives/{name}").kind == (404, "not_found", None)
+    for verb in ("stop", "resume"):
+        assert post(stage, f"/v1/redrives/{name}/{verb}").kind == (404, "not_found", None)
+
+
+def test_without_the_ledger_there_are_no_jobs(stage):
+    stage.ledger.is_away = True
+    assert post(stage, "/v1/redrives", {}).kind == (503, "unavailable", None)
+    assert get(stage, "/v1/redrives").kind == (503, "unavailable", None)
+    assert get(stage, f"/v1/redrives/{NOBODY}").kind == (503, "unavailable", None)
