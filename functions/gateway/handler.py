@@ -11,11 +11,11 @@ from functions.gateway.answering import PROBLEM_JSON, Answer, as_text, tell
 from functions.gateway.counting import count_refusal
 from functions.gateway.keys import refusal
 from functions.gateway.problem import Problem
-from functions.gateway.routes import control, health, quarantine, redrives, tasks, types
+from functions.gateway.routes import control, health, quarantine, redrives, stats, tasks, types
 from taskmill import bootstrap
 
 app = APIGatewayHttpResolver()
-for subject in (tasks, control, quarantine, redrives, types, health):
+for subject in (tasks, control, quarantine, redrives, types, stats, health):
     app.include_router(subject.router)
 _log = logging.getLogger("taskmill.gateway")
 

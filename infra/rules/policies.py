@@ -1,5 +1,6 @@
 """What the roles may allow: named actions on things of ours, each role for one function."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -18,8 +19,8 @@ from infra.rules.template import (
 _UNSCOPED = frozenset({"ec2:DescribeSecurityGroups", "ec2:DescribeSubnets", "ec2:DescribeVpcs"})
 # Policies of AWS itself; this one holds nothing but the network interfaces of a function.
 _FOREIGN = ("AWSLambdaENIManagementAccess",)
-# The one family of names that grows with the folders: the topics of the types.
-_FAMILY = "/tasks.worker.*"
+# The families of names that grow with the folders: the topics of the types, and their readers.
+_FAMILIES = re.compile(r"/(tasks\.worker\.|taskmill-worker-)\*$")
 _STORES = {"kafka-cluster": "Kafka", "elasticache": "Redis", "secretsmanager": "secrets"}
 # The design's table of who may talk to what; a worker may have more, for its handler.
 _MAY_TALK_TO: Mapping[str, frozenset[str]] = {
@@ -61,7 +62,7 @@ def resources_are_ours(template: Template) -> Iterator[str]:
         if _UNSCOPED.issuperset(as_list(statement.get("Action", []))):
             continue
         for resource in as_list(statement.get("Resource", [])):
-            if "*" in text_of(resource).removesuffix(_FAMILY):
+            if "*" in _FAMILIES.sub("", text_of(resource)):
                 yield f"{name} reaches {text_of(resource)}; name what is ours"
 
 

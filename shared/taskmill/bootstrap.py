@@ -22,6 +22,7 @@ from taskmill.adapters.departure import Departure
 from taskmill.adapters.guard import QUICK, Guard
 from taskmill.domain.pace import USUAL, Pace
 from taskmill.domain.task import Millis, TaskId
+from taskmill.domain.topics import readers
 from taskmill.ports import (
     Admission,
     Bus,
@@ -49,6 +50,7 @@ from taskmill.settings import Settings
 from taskmill.usecases.find_task import Finding, Nowhere
 from taskmill.usecases.rebuild import Sources
 from taskmill.usecases.shop import Shop
+from taskmill.usecases.statistics import Board
 
 P = TypeVar("P")
 
@@ -230,6 +232,22 @@ def outbox() -> Outbox:
 
     settings = Settings.from_env(os.environ, needs=())
     return PostgresOutbox(_ledger_at_the_door(), cap=settings.outbox_cap)
+
+
+@cache
+def statistics() -> Board:
+    """Open what statistics need; apart, because hardly a request asks for them."""
+    from taskmill.adapters.kafka.readers import KafkaReaders
+    from taskmill.adapters.postgres.figures import PostgresFigures
+
+    settings = Settings.from_env(os.environ, needs=("kafka",))
+    types = [entry.name for entry in catalogue().entries()]
+    return Board(
+        PostgresFigures(_ledger_at_the_door()),
+        KafkaReaders(settings.kafka),
+        readers=readers(types),
+        clock=clock,
+    )
 
 
 @cache

@@ -44,6 +44,7 @@ from taskmill.domain.quarantine import (
 from taskmill.domain.records import Reading, TaskView
 from taskmill.domain.redriving import Done, Item, JobState, NewJob, RedriveJob
 from taskmill.domain.restoration import HotView, Restoration
+from taskmill.domain.statistics import Figures
 from taskmill.domain.task import Envelope, Millis, TaskId
 from taskmill.domain.topics import Reader
 from taskmill.domain.wire import Sealed
@@ -271,6 +272,12 @@ class RedriveJobs(Protocol):
     def running(self) -> Sequence[str]: ...
 
     def held(self, job_id: str) -> AbstractContextManager[HeldJob | None]: ...
+
+
+class LedgerFigures(Protocol):
+    """Sums over the ledger, in bounded time."""
+
+    def figures(self) -> Figures: ...
 
 
 class Catalogue(Protocol):

@@ -216,3 +216,17 @@ def counted(client):
     assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
     _, samples = parse(answer.text)
     return {(name, word) for name, labels in samples for _, word in labels}
+
+
+def test_statistics_tell_what_waits_and_what_was_done(client):
+    client.submit({"sleep_seconds": 3})
+
+    def is_told():
+        told = client.get("/v1/stats").body
+        running = told["types"].get("echo", {}).get("depth", {})
+        return running.get("running") or running.get("queued")
+
+    eventually(is_told, within=PATIENCE, reason="the task is seen to wait or to run")
+    told = client.get("/v1/stats").body
+    assert told["last_minute"]["submitted"] >= 1
+    assert set(told["lag"]) >= {"dispatcher", "recorder-events", "worker-echo"}

@@ -135,6 +135,26 @@ def http_types_names_what_is_deployed(stage: Stage, event: dict[str, Any]) -> No
     assert (status, [one["name"] for one in told["types"]]) == (200, ["echo"])
 
 
+@recorded("http_stats")
+def http_stats_tells_what_waits_and_where(stage: Stage, event: dict[str, Any]) -> None:
+    submit(stage)
+    stage.catch_up()
+    stage.clock.now += 1500
+    status, told = ask(stage, event)
+    assert (status, told["is_complete"], told["in_flight"]) == (200, True, 0)
+    assert told["types"] == {"echo": {"depth": {"queued": 1}, "oldest_wait_seconds": 1.5}}
+    assert (told["last_minute"]["submitted"], told["last_minute"]["succeeded"]) == (1, 0)
+    assert told["lag"]["dispatcher"] == 1
+    stage.ledger.is_away = True
+    stage.clock.now += 5000
+    status, told = ask(stage, event)
+    assert (status, told["detail"][:11], "PostgreSQL" in told["detail"]) == (
+        503,
+        "statistics ",
+        True,
+    )
+
+
 @recorded("http_health")
 def http_health_is_ok(stage: Stage, event: dict[str, Any]) -> None:
     assert ask(stage, event) == (200, {"status": "ok"})

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 import msgspec
 import psycopg
 
+from taskmill.adapters.memory.figures import MemoryFigures
 from taskmill.adapters.memory.ledger import MemoryLedger
 from taskmill.adapters.memory.quarantine import MemoryQuarantine
 from taskmill.adapters.memory.redrives import MemoryRedriveJobs
 from taskmill.adapters.postgres.connection import Database
+from taskmill.adapters.postgres.figures import PostgresFigures
 from taskmill.adapters.postgres.ledger import PostgresLedger
 from taskmill.adapters.postgres.quarantine import PostgresQuarantine
 from taskmill.adapters.postgres.redrives import PostgresRedriveJobs
@@ -101,6 +103,9 @@ class MemoryTables:
     def jobs(self):
         return MemoryRedriveJobs(lambda: self.ledger, now_ms)
 
+    def figures(self, **how):
+        return MemoryFigures(self.ledger, now_ms, **how)
+
     def table(self):
         return [flat_row(row) for _, row in sorted(self.ledger.rows.items())]
 
@@ -141,6 +146,9 @@ class PostgresTables:
 
     def quarantine(self):
         return [tuple(row.values()) for row in self._database.fetch(_QUARANTINE, {})]
+
+    def figures(self, **how):
+        return PostgresFigures(self._database, **how)
 
     def empty(self):
         with psycopg.connect(self._owner_dsn) as connection:

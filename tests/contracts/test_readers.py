@@ -2,6 +2,7 @@
 
 import gc
 import itertools
+import logging
 
 import pytest
 from kafka import KafkaConsumer, TopicPartition
@@ -125,9 +126,16 @@ def test_a_topic_that_is_not_there_has_no_partitions(log):
     assert log.reach([Reader("worker-nobody", topics.worker("nobody"))]) == {}
 
 
-def test_no_broker_is_an_unavailable_store():
+def test_no_broker_is_an_unavailable_store(caplog):
+    caplog.set_level(logging.CRITICAL)  # a record would hold the error, the client and its sockets
     (port,) = free_ports(1)
-    with pytest.raises(StoreUnavailable, match="Kafka") as raised:
-        KafkaReaders(f"127.0.0.1:{port}").reach(topics.readers([]))
-    raised.value.__traceback__ = None  # it holds the client, whose sockets are collected here
-    raised.value.__cause__ = None
+    assert "Kafka" in complaint(f"127.0.0.1:{port}")
+
+
+def complaint(brokers):
+    """Return what is raised as text: the error itself would hold them too."""
+    try:
+        KafkaReaders(brokers).reach(topics.readers([]))
+    except StoreUnavailable as error:
+        return str(error)
+    return ""

@@ -53,6 +53,9 @@ class Api:
     def types(self) -> Answer:
         return self.ask("GET", "/v1/types")
 
+    def stats(self) -> Answer:
+        return self.ask("GET", "/v1/stats")
+
     def platform(self) -> Answer:
         return self.ask("GET", "/platform")
 

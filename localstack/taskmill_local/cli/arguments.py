@@ -22,7 +22,7 @@ exit codes:
      or was not found                            130  interrupted with Ctrl-C
 
 environment:
-  TASKMILL_URL    where submit, status, list and types ask (default http://127.0.0.1:$TASKMILL_PORT)
+  TASKMILL_URL    where submit, status, list, types and stats ask (default http://127.0.0.1:$TASKMILL_PORT)
   TASKMILL_PORT   where `up` listens (default 8080; 0 takes any free port)
   TASKMILL_HOME   where `up` keeps its data and logs (default .taskmill in the project)
   TASKMILL_CONCURRENCY   processes of a function at most (default 2; the gateway has 8)
@@ -85,6 +85,7 @@ def parser() -> argparse.ArgumentParser:
         _status,
         _list,
         _types,
+        _stats,
         _logs,
         _migrate,
         _bench,
@@ -150,6 +151,11 @@ def _list(words: "_Words") -> None:
 def _types(words: "_Words") -> None:
     one = _command(words, "types", "show the task types and what each takes")
     one.add_argument("--json", action="store_true", help="print them as JSON, with their schemas")
+
+
+def _stats(words: "_Words") -> None:
+    one = _command(words, "stats", "show how much waits, for how long, and how fast it is done")
+    one.add_argument("--json", action="store_true", help="print the figures as JSON")
 
 
 def _logs(words: "_Words") -> None:

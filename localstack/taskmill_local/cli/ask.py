@@ -14,6 +14,7 @@ from typing import Any, Final
 from taskmill_local.cli.api import LONGEST_WAIT_SECONDS, Answer, Api, Json, problem_sentence
 from taskmill_local.cli.exits import Exit
 from taskmill_local.cli.overview import overview
+from taskmill_local.cli.stats import stats_text
 from taskmill_local.cli.text import FINAL, aligned, task_card, task_rows, type_card
 
 _DEFAULT_PORT: Final = "8080"
@@ -79,6 +80,14 @@ def list_tasks(asked: argparse.Namespace) -> Exit:
             sys.stderr.write("There are more; --limit shows up to 200.\n")
     else:
         sys.stderr.write("No such task is in the ledger, which may be a second behind.\n")
+    return Exit.DONE
+
+
+def show_stats(asked: argparse.Namespace) -> Exit:
+    answer = Api(address()).stats()
+    if answer.is_refusal:
+        return _refused(answer)
+    _print(json.dumps(answer.body) if asked.json else stats_text(answer.body, width=_width()))
     return Exit.DONE
 
 

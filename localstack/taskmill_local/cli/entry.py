@@ -81,6 +81,12 @@ def _types(asked: argparse.Namespace) -> Exit:
     return list_types(asked)
 
 
+def _stats(asked: argparse.Namespace) -> Exit:
+    from taskmill_local.cli.ask import show_stats
+
+    return show_stats(asked)
+
+
 def _logs(asked: argparse.Namespace) -> Exit:
     from taskmill_local.cli.logs import show_logs
 
@@ -127,6 +133,7 @@ _COMMANDS: Final[Mapping[str, Command]] = {
     "status": _status,
     "list": _list,
     "types": _types,
+    "stats": _stats,
     "logs": _logs,
     "migrate": _migrate,
     "cost": _cost,

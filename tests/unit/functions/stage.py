@@ -26,6 +26,7 @@ from taskmill.adapters.memory.control import MemoryControl
 from taskmill.adapters.memory.counters import MemoryCounters
 from taskmill.adapters.memory.crew import InlineCrew
 from taskmill.adapters.memory.errands import InlineErrands
+from taskmill.adapters.memory.figures import MemoryFigures
 from taskmill.adapters.memory.hot import MemoryHot, MemoryRecords
 from taskmill.adapters.memory.leases import MemoryLeases
 from taskmill.adapters.memory.ledger import MemoryLedger
@@ -50,11 +51,12 @@ from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.lease import LEASE
 from taskmill.domain.log import LogRecord
 from taskmill.domain.records import Reading
-from taskmill.domain.task import Millis, TaskId
+from taskmill.domain.task import Millis, TaskId, TaskType
 from taskmill.ports import Crew
 from taskmill.usecases.find_task import Nowhere
 from taskmill.usecases.rebuild import Sources
 from taskmill.usecases.record import record
+from taskmill.usecases.statistics import Board
 
 NOW = 1_794_000_000_000
 
@@ -132,6 +134,12 @@ class Stage:
         self.due = MemoryDueSet(self.hot)
         self.entropy = random.Random(7)
         self.redrives = MemoryRedriveJobs(lambda: self.ledger, self.clock)
+        self.board = Board(
+            MemoryFigures(self.ledger, self.clock),
+            self.log,
+            readers=topics.readers([TaskType("echo")]),
+            clock=self.clock,
+        )
 
     def context(self, *, lives: timedelta = timedelta(seconds=30)) -> Context:
         return Context(self.clock, lives=lives)
@@ -159,6 +167,7 @@ class Stage:
             "redrive_jobs": lambda: self.redrives,
             "redriving": self._redriving,
             "outbox": lambda: self.outbox,
+            "statistics": lambda: self.board,
             "quarantine": lambda: MemoryQuarantine(lambda: self.ledger),
             "ledger": lambda: CountedLedger(self.ledger, self.counters),
             "admission": lambda: CountedAdmission(MemoryAdmission(self.hot), self.counters),

@@ -89,7 +89,7 @@ class MemoryLedger:
         return Page(
             tasks=page,
             next=After(last.about.created_at_ms, last.id) if last else None,
-            as_of_ms=self._as_of_ms(),
+            as_of_ms=self.as_of_ms(),
         )
 
     def dead(self, wanted: TaskFilter) -> DeadPage:
@@ -106,13 +106,13 @@ class MemoryLedger:
         return DeadPage(
             letters=page,
             next=After(*_death(page[-1].task)) if page and has_more else None,
-            as_of_ms=self._as_of_ms(),
+            as_of_ms=self.as_of_ms(),
         )
 
     def history_of(self, task_id: TaskId, *, most: int) -> History:
         self.ask()
         entries = in_order(one for one in self.history.values() if one.id == task_id)
-        return History(entries[-most:], self._as_of_ms())
+        return History(entries[-most:], self.as_of_ms())
 
     def _letter(self, row: Row, body: Body) -> DeadLetter:
         view = _view(row, body)
@@ -124,7 +124,7 @@ class MemoryLedger:
         ]
         return DeadLetter(view, min([died_at_ms, *failures]))
 
-    def _as_of_ms(self) -> Millis | None:
+    def as_of_ms(self) -> Millis | None:
         return max((run.as_of_ms for run in self._applied.values()), default=None)
 
     def applied(self) -> Mapping[tuple[str, int], int]:

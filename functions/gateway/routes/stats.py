@@ -1,0 +1,20 @@
+"""Shows how much waits, for how long, and how fast it is done."""
+
+from http import HTTPStatus
+
+from functions.gateway.answering import Answer, Told, new_router, tell
+from functions.gateway.problem import unavailable
+from functions.gateway.statistics import statistics_as_json
+from taskmill import bootstrap
+from taskmill.domain.errors import StoreUnavailable
+
+router = new_router()
+
+
+@router.get("/v1/stats")
+def get_stats() -> Answer:
+    try:
+        told = bootstrap.statistics().look()
+    except StoreUnavailable as error:
+        return tell(unavailable(f"statistics need Kafka and the ledger: {error.store} is away", 2))
+    return tell(Told(HTTPStatus.OK, statistics_as_json(told)))

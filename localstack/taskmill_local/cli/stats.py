@@ -1,0 +1,42 @@
+"""`taskmill stats`: how much waits, for how long, and how fast it is done."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from taskmill_local.cli.text import aligned, span
+
+Json = Mapping[str, Any]
+
+_STATUSES: Final = ("queued", "running", "retrying", "scheduled")
+
+
+def stats_text(told: Json, *, width: int | None) -> str:
+    minute = ", ".join(f"{count} {word}" for word, count in told["last_minute"].items())
+    parts = [f"in the last minute: {minute}", aligned(_types(told), width=width)]
+    parts.append(aligned(_lags(told), width=width))
+    if not told["is_complete"]:
+        parts.append("More waits than was looked at: there are at least so many.")
+    if told["as_of"] is not None:
+        parts.append(f"as the ledger was at {told['as_of']}")
+    return "\n\n".join(parts)
+
+
+def _types(told: Json) -> list[tuple[str, ...]]:
+    rows = [
+        (
+            name,
+            *(str(one["depth"].get(status, 0)) for status in _STATUSES),
+            span(_milliseconds(one["oldest_wait_seconds"])),
+        )
+        for name, one in told["types"].items()
+    ]
+    head = ("TYPE", *(status.upper() for status in _STATUSES), "OLDEST WAIT")
+    return [head, *(rows or [("nothing waits", *[""] * len(_STATUSES), "")])]
+
+
+def _milliseconds(seconds: float | None) -> float | None:
+    return None if seconds is None else seconds * 1000
+
+
+def _lags(told: Json) -> list[tuple[str, ...]]:
+    return [("READER", "LAG"), *((name, str(lag)) for name, lag in told["lag"].items())]

@@ -1,0 +1,41 @@
+"""Sums over the ledger, without walking through it."""
+
+from typing import Final
+
+from taskmill.adapters.postgres import queries
+from taskmill.adapters.postgres.connection import Database
+from taskmill.domain.statistics import Depth, Figures
+from taskmill.domain.task import Status
+
+MOST: Final = 50_000
+"""So many tasks are looked at, young ones and as many old ones: that takes a third of a second."""
+
+
+class PostgresFigures:
+    def __init__(self, database: Database, *, most: int = MOST) -> None:
+        self._database = database
+        self._most = most
+        self._unfinished = queries.load("count_unfinished")
+        self._recent = queries.load("count_recent_facts")
+        self._applied = queries.load("read_applied")
+
+    def figures(self) -> Figures:
+        counted = self._database.fetch(self._unfinished, {"most": self._most})
+        (overall,) = [row for row in counted if row["type"] is None]
+        recent = self._database.fetch(self._recent, {})
+        as_of = [row["as_of_ms"] for row in self._database.fetch(self._applied, {})]
+        return Figures(
+            depths=[
+                Depth(
+                    type=row["type"],
+                    status=Status(row["status"]),
+                    tasks=row["tasks"],
+                    eldest_ms=row["eldest"],
+                )
+                for row in counted
+                if row["type"] is not None
+            ],
+            is_complete=max(overall["noted"], overall["young"]) < self._most,
+            facts_of_last_minute={row["kind"]: row["facts"] for row in recent},
+            as_of_ms=max(as_of, default=None),
+        )

@@ -1,0 +1,52 @@
+-- Count what is unfinished, by type and status, with the eldest generation of each: those that were
+-- noted when the window passed over their age, and the younger ones. No more rows are looked at than
+-- asked for; `noted` and `young` tell how many that were.
+WITH passed AS (
+    SELECT windows.until FROM windows
+    WHERE windows.name = 'unfinished'
+),
+
+noted AS (
+    SELECT task_id FROM unfinished
+    LIMIT %(most)s
+),
+
+young AS (
+    SELECT
+        tasks.type,
+        tasks.status,
+        tasks.generation,
+        tasks.finished_at
+    FROM tasks
+    WHERE tasks.created_at > (SELECT passed.until FROM passed)
+    ORDER BY tasks.created_at DESC
+    LIMIT %(most)s
+),
+
+waiting AS (
+    SELECT
+        young.type,
+        young.status,
+        young.generation
+    FROM young
+    WHERE young.finished_at IS NULL
+    UNION ALL
+    SELECT
+        tasks.type,
+        tasks.status,
+        tasks.generation
+    FROM noted
+    INNER JOIN tasks ON noted.task_id = tasks.id
+    -- Some were noted although they are young.
+    WHERE tasks.finished_at IS NULL AND tasks.created_at <= (SELECT passed.until FROM passed)
+)
+
+SELECT
+    waiting.type,
+    waiting.status,
+    count(*) AS tasks,
+    min(waiting.generation) AS eldest,
+    (SELECT count(*) FROM noted) AS noted,
+    (SELECT count(*) FROM young) AS young
+FROM waiting
+GROUP BY GROUPING SETS ((waiting.type, waiting.status), ());

@@ -1,0 +1,38 @@
+"""How much waits, for how long, and how fast it is done."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from taskmill.domain.task import Millis, Status, TaskType
+from taskmill.domain.topics import Reader
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Depth:
+    """How many tasks of a type are in a status, and since when the eldest of them lives."""
+
+    type: TaskType
+    status: Status
+    tasks: int
+    eldest_ms: Millis
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """What the ledger can say in bounded time."""
+
+    depths: Sequence[Depth]
+    is_complete: bool
+    """False when there was more than could be looked at: then there are at least so many."""
+
+    facts_of_last_minute: Mapping[str, int]
+    as_of_ms: Millis | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statistics:
+    figures: Figures
+    lags: Mapping[Reader, int]
+    """How many records of the log wait in front of each function that reads it."""
+
+    taken_at_ms: Millis

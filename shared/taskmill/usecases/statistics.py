@@ -1,0 +1,39 @@
+"""Gathers how much waits and how fast it is done; not anew for each who asks."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
+
+from taskmill.domain.retention import in_ms
+from taskmill.domain.statistics import Statistics
+from taskmill.domain.topics import Reader
+from taskmill.ports import Clock, LedgerFigures, LogReaders
+
+KEPT: Final = timedelta(seconds=3)
+
+
+class Board:
+    def __init__(
+        self,
+        figures: LedgerFigures,
+        log: LogReaders,
+        *,
+        readers: Sequence[Reader],
+        clock: Clock,
+    ) -> None:
+        self._figures = figures
+        self._log = log
+        self._readers = readers
+        self._clock = clock
+        self._kept: Statistics | None = None
+
+    def look(self) -> Statistics:
+        """Return what was gathered at most a moment ago, or raise that a store is away."""
+        now = self._clock()
+        if self._kept is None or not 0 <= now - self._kept.taken_at_ms < in_ms(KEPT):
+            lags = dict.fromkeys(self._readers, 0)
+            for (reader, _), reach in self._log.reach(self._readers).items():
+                lags[reader] += reach.lag
+            figures = self._figures.figures()
+            self._kept = Statistics(figures=figures, lags=lags, taken_at_ms=now)
+        return self._kept

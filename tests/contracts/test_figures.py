@@ -1,0 +1,77 @@
+"""How much waits and what happened of late: sums over the ledger, looked at in bounded time."""
+
+import pytest
+from msgspec.structs import replace
+
+from taskmill.domain.task import TaskType
+from tests.builders import a_fresh_envelope, deferred, died, now_ms, started, succeeded
+from tests.contracts.ledgers import batch_of
+
+MAIL = TaskType("mail")
+
+
+def a_task(**changes):
+    return a_fresh_envelope(**changes)
+
+
+def depths(tables, **how):
+    return {
+        (one.type, one.status): (one.tasks, one.eldest_ms)
+        for one in tables.figures(**how).figures().depths
+    }
+
+
+def test_an_empty_ledger_has_nothing_waiting(ledger):
+    figures = ledger.figures().figures()
+    assert (figures.depths, figures.facts_of_last_minute) == ([], {})
+    assert (figures.is_complete, figures.as_of_ms) == (True, None)
+
+
+def test_what_is_unfinished_is_counted_by_type_and_status(ledger):
+    queued = [a_task() for _ in range(3)]
+    running, waiting, mail, done, dead = a_task(), a_task(), a_task(type=MAIL), a_task(), a_task()
+    told = [*queued, running, waiting, mail, done, dead]
+    facts = [started(running), deferred(waiting), succeeded(done), died(dead)]
+    ledger.ledger.record(batch_of(*told, *facts))
+    assert depths(ledger) == {
+        ("echo", "queued"): (3, min(one.generation for one in queued)),
+        ("echo", "running"): (1, running.generation),
+        ("echo", "retrying"): (1, waiting.generation),
+        ("mail", "queued"): (1, mail.generation),
+    }
+
+
+def test_an_old_task_that_is_unfinished_is_counted_once(ledger):
+    day = 86_400_000
+    old = a_task(created_at_ms=now_ms() - day, generation=now_ms() - day)
+    ledger.ledger.record(batch_of(old))
+    ledger.ledger.record(batch_of(old))
+    assert depths(ledger) == {("echo", "queued"): (1, old.generation)}
+    ledger.ledger.record(batch_of(succeeded(old)))
+    assert depths(ledger) == {}
+
+
+def test_what_happened_in_the_last_minute_is_counted_by_kind(ledger):
+    now = now_ms()
+    one, two = a_task(), a_task()
+    late = a_task(created_at_ms=now - 61_000)
+    retried = deferred(two, at_ms=now)
+    again = succeeded(replace(two, turn=2, attempt=2), at_ms=now)
+    ledger.ledger.record(batch_of(one, two, late, retried, again, succeeded(one, at_ms=now)))
+    ledger.ledger.record(batch_of(one))
+    assert ledger.figures().figures().facts_of_last_minute == {
+        "TaskSubmitted": 2,
+        "TaskDeferred": 1,
+        "TaskSucceeded": 2,
+    }
+
+
+@pytest.mark.parametrize("age_ms", [0, 3_600_000])
+def test_no_more_is_looked_at_than_allowed_and_that_is_said(ledger, age_ms):
+    created = now_ms() - age_ms
+    tasks = [a_task(created_at_ms=created, generation=created) for _ in range(5)]
+    ledger.ledger.record(batch_of(*tasks))
+    figures = ledger.figures(most=3).figures()
+    assert [(one.status, one.tasks) for one in figures.depths] == [("queued", 3)]
+    assert not figures.is_complete
+    assert ledger.figures(most=6).figures().is_complete

@@ -1,0 +1,37 @@
+"""`taskmill stats` is read by people."""
+
+from taskmill_local.cli.stats import stats_text
+
+TOLD = {
+    "as_of": "2026-11-18T17:00:00.000Z",
+    "types": {
+        "echo": {"depth": {"queued": 12, "running": 2}, "oldest_wait_seconds": 75.5},
+        "mail": {"depth": {"retrying": 1}, "oldest_wait_seconds": None},
+    },
+    "in_flight": 2,
+    "is_complete": True,
+    "last_minute": {"submitted": 40, "succeeded": 38},
+    "lag": {"dispatcher": 0, "worker-echo": 12},
+}
+
+
+def test_the_figures_stand_in_columns():
+    assert stats_text(TOLD, width=None).splitlines() == [
+        "in the last minute: 40 submitted, 38 succeeded",
+        "",
+        "TYPE  QUEUED  RUNNING  RETRYING  SCHEDULED  OLDEST WAIT",
+        "echo  12      2        0         0          1.3 min",
+        "mail  0       0        1         0          -",
+        "",
+        "READER       LAG",
+        "dispatcher   0",
+        "worker-echo  12",
+        "",
+        "as the ledger was at 2026-11-18T17:00:00.000Z",
+    ]
+
+
+def test_an_empty_system_says_so_and_a_full_one_that_there_is_more():
+    told = stats_text(TOLD | {"types": {}, "as_of": None, "is_complete": False}, width=None)
+    assert "nothing waits" in told
+    assert told.endswith("there are at least so many.")

@@ -1,0 +1,54 @@
+"""Statistics are gathered for all who ask within a moment."""
+
+import pytest
+
+from taskmill.adapters.memory.figures import MemoryFigures
+from taskmill.domain import topics
+from taskmill.domain.errors import StoreUnavailable
+from taskmill.usecases.statistics import KEPT, Board
+from tests.builders import ECHO
+from tests.unit.usecases.stage import World
+
+READERS = topics.readers([ECHO])
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+@pytest.fixture
+def board(world):
+    figures = MemoryFigures(world.ledger, world.clock)
+    return Board(figures, world.log, readers=READERS, clock=world.clock)
+
+
+def lags(told):
+    return {reader.name: lag for reader, lag in told.lags.items()}
+
+
+def test_each_reader_has_its_lag(world, board):
+    world.admitted()
+    world.log.commit(READERS[0], 1)
+    assert lags(board.look()) == {
+        "dispatcher": 0,
+        "recorder-pending": 1,
+        "recorder-events": 0,
+        "recorder-dlq": 0,
+        "worker-echo": 1,
+    }
+
+
+def test_who_asks_within_a_moment_gets_the_same(world, board):
+    first = board.look()
+    world.admitted()
+    assert board.look() is first
+    world.wait(KEPT)
+    assert lags(board.look())["worker-echo"] == 1
+
+
+@pytest.mark.parametrize(("store", "named"), [("log", "Kafka"), ("ledger", "PostgreSQL")])
+def test_a_store_that_is_away_is_named(world, board, store, named):
+    getattr(world, store).is_away = True
+    with pytest.raises(StoreUnavailable, match=named):
+        board.look()
