@@ -1,0 +1,185 @@
+"""What goes wrong in PostgreSQL is done again, or said; nothing of it is taken for done."""
+
+import time
+from datetime import timedelta
+from threading import Barrier, Thread
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from taskmill.adapters.guard import QUICK, Guard
+from taskmill.adapters.postgres.connection import RETRIES_OF_A_LOST_RACE, Database
+from taskmill.adapters.postgres.ledger import PostgresLedger
+from taskmill.adapters.postgres.outbox import PostgresOutbox
+from taskmill.domain.errors import StoreUnavailable
+from tests.builders import a_fresh_envelope
+from tests.contracts.ledgers import batch_of
+
+LOST_RACES = {"serialization failure": "40001", "deadlock": "40P01"}
+AWAY = {
+    "read only": "25006",
+    "disk full": "53100",
+    "out of memory": "53200",
+    "too many connections": "53300",
+    "lock not available": "55P03",
+    "statement timeout": "57014",
+    "shutdown": "57P01",
+    "cannot connect now": "57P03",
+    "i/o error": "58030",
+}
+
+
+@pytest.fixture
+def dsns(database):
+    owner, app = database
+    return owner, app
+
+
+@pytest.fixture
+def opened(dsns):
+    made = []
+
+    def make(**how):
+        made.append(Database(dsns[1], **how))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+def complain(connection, code):
+    """Let the server itself raise an error."""
+    text = sql.SQL("DO $$ BEGIN RAISE EXCEPTION 'told to' USING ERRCODE = {}; END $$")
+    connection.execute(text.format(sql.Literal(code)))
+
+
+@pytest.mark.parametrize("code", LOST_RACES.values(), ids=LOST_RACES)
+def test_work_that_lost_a_race_is_done_again(opened, code):
+    tries = []
+
+    def work(connection):
+        tries.append(1)
+        if len(tries) <= RETRIES_OF_A_LOST_RACE:
+            complain(connection, code)
+        return "done"
+
+    assert opened().run(work) == "done"
+    assert len(tries) == RETRIES_OF_A_LOST_RACE + 1
+
+
+def test_work_that_loses_every_race_is_given_up_after_three_retries(opened):
+    tries = []
+
+    def work(connection):
+        tries.append(1)
+        complain(connection, "40001")
+
+    with pytest.raises(StoreUnavailable, match="told to"):
+        opened().run(work)
+    assert len(tries) == RETRIES_OF_A_LOST_RACE + 1
+
+
+def test_two_that_wait_for_each_other_both_get_through(opened, dsns):
+    with psycopg.connect(dsns[0], autocommit=True) as owner:
+        owner.execute("CREATE TABLE pair (id int PRIMARY KEY, n int NOT NULL)")
+        owner.execute("GRANT ALL ON pair TO taskmill_app")
+        owner.execute("INSERT INTO pair VALUES (1, 0), (2, 0)")
+    both_hold_one = Barrier(2)
+
+    def add(database, order):
+        has_met = []
+
+        def work(connection):
+            for number in order:
+                connection.execute("UPDATE pair SET n = n + 1 WHERE id = %s", (number,))
+                if not has_met:
+                    has_met.append(both_hold_one.wait(timeout=30))
+
+        database.run(work)
+
+    threads = [Thread(target=add, args=(opened(), order)) for order in ((1, 2), (2, 1))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    assert [row["n"] for row in opened().fetch(b"SELECT n FROM pair", {})] == [2, 2]
+
+
+@pytest.mark.parametrize("code", AWAY.values(), ids=AWAY)
+def test_a_server_in_trouble_is_said_to_be_away_and_is_asked_again(opened, code):
+    database = opened()
+    with pytest.raises(StoreUnavailable, match="PostgreSQL cannot be reached"):
+        database.run(lambda connection: complain(connection, code))
+    assert database.fetch(b"SELECT 1 AS one", {}) == [{"one": 1}]
+
+
+def test_a_read_only_server_acknowledges_nothing_and_is_left_for_the_one_that_is_not(opened, dsns):
+    outbox, ledger = PostgresOutbox(opened()), PostgresLedger(opened())
+    name = dsns[0].rpartition("/")[2]
+    with psycopg.connect(dsns[0], autocommit=True) as owner:
+        setting = sql.SQL("ALTER DATABASE {} SET default_transaction_read_only = {}")
+        owner.execute(setting.format(sql.Identifier(name), sql.SQL("on")))
+        with pytest.raises(StoreUnavailable, match="read-only"):
+            outbox.add([a_fresh_envelope()])
+        with pytest.raises(StoreUnavailable, match="read-only"):
+            ledger.record(batch_of(a_fresh_envelope()))
+        owner.execute("SET default_transaction_read_only = off")
+        owner.execute(setting.format(sql.Identifier(name), sql.SQL("off")))
+    outbox.add([a_fresh_envelope()])
+    ledger.record(batch_of(a_fresh_envelope()))
+    assert len(outbox.unsent(after=0, most=10)) == 1
+
+
+def test_without_a_free_connection_it_is_away_and_later_there(opened, dsns):
+    name = dsns[0].rpartition("/")[2]
+    limit = sql.SQL("ALTER DATABASE {} CONNECTION LIMIT {}")
+    with psycopg.connect(dsns[0], autocommit=True) as owner:
+        owner.execute(limit.format(sql.Identifier(name), sql.Literal(1)))
+        outbox = PostgresOutbox(opened())
+        with pytest.raises(StoreUnavailable, match="too many connections"):
+            outbox.has_room(1)
+        owner.execute(limit.format(sql.Identifier(name), sql.Literal(-1)))
+    assert outbox.has_room(1)
+
+
+def test_a_statement_that_takes_too_long_leaves_nothing_behind(opened):
+    database = opened()
+
+    def work(connection):
+        connection.execute("SET LOCAL statement_timeout = '50ms'")
+        connection.execute(
+            "INSERT INTO outbox (task_id, submission, generation, envelope, fingerprint)"
+            " VALUES (gen_random_uuid(), 's', 1, '{}', 'f')"
+        )
+        connection.execute("SELECT pg_sleep(30)")
+
+    with pytest.raises(StoreUnavailable, match="statement timeout"):
+        database.run(work)
+    assert PostgresOutbox(database).unsent(after=0, most=10) == []
+
+
+def test_a_server_that_hangs_is_cut_off_and_nobody_waits_for_it_twice(opened):
+    database = opened(guard=Guard("PostgreSQL", tolerance=QUICK))
+    began = time.monotonic()
+    with pytest.raises(StoreUnavailable):
+        database.fetch(b"SELECT pg_sleep(60)", {}, within=timedelta(milliseconds=500))
+    assert time.monotonic() - began < 30
+    with pytest.raises(StoreUnavailable, match="did not answer a moment ago"):
+        database.fetch(b"SELECT 1", {})
+
+
+def test_work_whose_connection_was_cut_is_done_anew_on_a_new_one(opened, dsns):
+    outbox = PostgresOutbox(opened())
+    task = a_fresh_envelope()
+    outbox.add([task])
+    with psycopg.connect(dsns[0].replace("taskmill_owner@", "postgres@"), autocommit=True) as owner:
+        owner.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+    with pytest.raises(StoreUnavailable):
+        outbox.add([task])
+    outbox.add([task])
+    assert len(outbox.unsent(after=0, most=10)) == 1
