@@ -155,6 +155,8 @@ class _Intake:
         self._clear([item for item in waiting if item.owed is not None])
 
     def _is_published(self, envelopes: Sequence[Envelope]) -> bool:
+        if self.bus.is_shut():
+            return False
         try:
             self.bus.send_pending(envelopes)
             self.bus.flush()
