@@ -3,6 +3,7 @@
 import argparse
 from typing import Final, NoReturn, TypeAlias
 
+from taskmill_local.cli.control_words import add_control
 from taskmill_local.cli.exits import Exit
 
 _ABOUT: Final = "A task queue made of stateless functions, on this machine."
@@ -92,6 +93,7 @@ def parser() -> argparse.ArgumentParser:
         _cost,
     ):
         add(words)
+    add_control(lambda *about: _command(words, *about))
     return root
 
 

@@ -29,16 +29,16 @@ def submit(asked: argparse.Namespace) -> Exit:
     try:
         body = _submission(asked)
     except _WrongUsage as wrong:
-        return _complain(str(wrong), Exit.USAGE)
+        return complain(str(wrong), Exit.USAGE)
     api = Api(address())
     answer = api.submit(body)
     if answer.is_refusal:
-        return _refused(answer)
+        return refused(answer)
     told = dict(answer.body)
     if asked.wait:
         found = _awaited(api, told["id"], asked.wait)
         if found.is_refusal:
-            return _refused(found)
+            return refused(found)
         told |= found.body
     _tell(told, as_json=asked.json)
     if told.get("replayed") and not asked.json:
@@ -54,7 +54,7 @@ def status(asked: argparse.Namespace) -> Exit:
     if asked.payload and not answer.is_refusal:
         answer = api.task(asked.id, include="payload")
     if answer.is_refusal:
-        return _refused(answer)
+        return refused(answer)
     _tell(answer.body, as_json=asked.json)
     return _verdict(answer.body, was_awaited=bool(asked.wait))
 
@@ -62,8 +62,8 @@ def status(asked: argparse.Namespace) -> Exit:
 def _show_platform(api: Api, *, as_json: bool) -> Exit:
     answer = api.platform()
     if answer.is_refusal:
-        return _refused(answer)
-    _print(json.dumps(answer.body) if as_json else overview(answer.body, width=_width()))
+        return refused(answer)
+    print_line(json.dumps(answer.body) if as_json else overview(answer.body, width=width()))
     return Exit.DONE
 
 
@@ -71,11 +71,11 @@ def list_tasks(asked: argparse.Namespace) -> Exit:
     wanted = {"type": asked.type, "status": asked.status, "limit": str(asked.limit)}
     answer = Api(address()).tasks({name: value for name, value in wanted.items() if value})
     if answer.is_refusal:
-        return _refused(answer)
+        return refused(answer)
     if asked.json:
-        _print(json.dumps(answer.body))
+        print_line(json.dumps(answer.body))
     elif answer.body["tasks"]:
-        _print(aligned(task_rows(answer.body["tasks"]), width=_width()))
+        print_line(aligned(task_rows(answer.body["tasks"]), width=width()))
         if answer.body.get("next_cursor"):
             sys.stderr.write("There are more; --limit shows up to 200.\n")
     else:
@@ -94,12 +94,12 @@ def show_stats(asked: argparse.Namespace) -> Exit:
 def list_types(asked: argparse.Namespace) -> Exit:
     answer = Api(address()).types()
     if answer.is_refusal:
-        return _refused(answer)
+        return refused(answer)
     if asked.json:
-        _print(json.dumps(answer.body))
+        print_line(json.dumps(answer.body))
         return Exit.DONE
     for entry in answer.body["types"]:
-        _print(type_card(entry))
+        print_line(type_card(entry))
     return Exit.DONE
 
 
@@ -164,26 +164,26 @@ def _verdict(task: Mapping[str, Any], *, was_awaited: bool) -> Exit:
     return Exit.OTHERWISE
 
 
-def _refused(answer: Answer) -> Exit:
+def refused(answer: Answer) -> Exit:
     if answer.status == HTTPStatus.NOT_FOUND:
-        return _complain(problem_sentence(answer), Exit.OTHERWISE)
+        return complain(problem_sentence(answer), Exit.OTHERWISE)
     is_theirs = answer.status < HTTPStatus.INTERNAL_SERVER_ERROR
     is_theirs = is_theirs and answer.status != HTTPStatus.TOO_MANY_REQUESTS
-    return _complain(problem_sentence(answer), Exit.USAGE if is_theirs else Exit.UNAVAILABLE)
+    return complain(problem_sentence(answer), Exit.USAGE if is_theirs else Exit.UNAVAILABLE)
 
 
-def _complain(sentence: str, code: Exit) -> Exit:
+def complain(sentence: str, code: Exit) -> Exit:
     sys.stderr.write(f"taskmill: {sentence}\n")
     return code
 
 
 def _tell(task: Json, *, as_json: bool) -> None:
-    _print(json.dumps(task) if as_json else task_card(task))
+    print_line(json.dumps(task) if as_json else task_card(task))
 
 
-def _print(text: str) -> None:
+def print_line(text: str) -> None:
     sys.stdout.write(f"{text}\n")
 
 
-def _width() -> int | None:
+def width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None

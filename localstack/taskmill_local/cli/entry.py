@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 
 from taskmill_local.cli.api import Unreachable
 from taskmill_local.cli.arguments import parser
+from taskmill_local.cli.control_words import CONTROL
 from taskmill_local.cli.exits import Exit
 from taskmill_local.errors import PlatformError
 
@@ -126,6 +127,13 @@ def _cost(asked: argparse.Namespace) -> Exit:
     return show_cost(asked)
 
 
+def _control(asked: argparse.Namespace) -> Exit:
+    from taskmill_local.cli import control
+
+    command: Command = getattr(control, asked.command)
+    return command(asked)
+
+
 _COMMANDS: Final[Mapping[str, Command]] = {
     "up": _up,
     "demo": _demo,
@@ -138,4 +146,5 @@ _COMMANDS: Final[Mapping[str, Command]] = {
     "migrate": _migrate,
     "cost": _cost,
     "bench": _bench,
+    **dict.fromkeys(CONTROL, _control),
 }

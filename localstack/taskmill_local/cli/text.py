@@ -64,6 +64,8 @@ def task_card(task: Json) -> str:
         "key": task.get("idempotency_key"),
         "metadata": ", ".join(f"{key}={value}" for key, value in task["metadata"].items()),
         "losses": str(task["losses"]) if task.get("losses") else None,
+        "cancel": "its worker is asked to end it" if task.get("cancel_requested") else None,
+        "next attempt": task.get("next_attempt_at"),
         "reason": why(task),
         "result": one_line(task["result"]) if "result" in task else None,
         "payload": one_line(task["payload"]) if "payload" in task else None,

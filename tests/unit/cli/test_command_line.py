@@ -4,6 +4,7 @@ import pytest
 
 from taskmill_local.cli import main
 from taskmill_local.cli.arguments import parser
+from taskmill_local.cli.control_words import CONTROL
 
 COMMANDS = (
     "up",
@@ -16,6 +17,7 @@ COMMANDS = (
     "migrate",
     "cost",
     "bench",
+    *CONTROL,
 )
 
 

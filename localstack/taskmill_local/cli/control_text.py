@@ -1,0 +1,102 @@
+"""How the dead, histories, redrive jobs and the quarantine look as plain text."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from taskmill_local.cli.text import Json, aligned, why
+
+Rows = list[tuple[str, ...]]
+
+
+def dead_rows(tasks: Iterable[Json]) -> Rows:
+    head = ("ID", "TYPE", "DIED", "FIRST FAILED", "ATTEMPTS", "LOSSES", "REASON")
+    return [head, *(_dead_row(task) for task in tasks)]
+
+
+def _dead_row(task: Json) -> tuple[str, ...]:
+    return (
+        task["id"],
+        task["type"],
+        _second(task["last_failed_at"]),
+        _second(task["first_failed_at"]),
+        str(task["attempt"]),
+        str(task["losses"]),
+        _line(why(task)),
+    )
+
+
+def history_text(told: Json, *, width: int | None) -> str:
+    head = ("AT", "LIFE", "TURN", "WHAT", "DETAILS")
+    lives = {generation: n for n, generation in enumerate(_lives(told["facts"]), start=1)}
+    rows = [_fact_row(fact, lives[fact["generation"]]) for fact in told["facts"]]
+    return aligned([head, *rows], width=width)
+
+
+def _lives(facts: Iterable[Json]) -> list[int]:
+    return sorted({fact["generation"] for fact in facts})
+
+
+def _fact_row(fact: Json, life: int) -> tuple[str, ...]:
+    what = str(fact["kind"]).replace("_", " ")
+    return fact["at"], str(life), str(fact["turn"]), what, _details(fact)
+
+
+def _details(fact: Json) -> str:
+    told = [
+        f"attempt {fact['attempt']}" if "attempt" in fact else "",
+        _line(why(fact)),
+        f"next at {fact['next_attempt_at']}" if fact.get("next_attempt_at") else "",
+        f"losses {fact['losses']}" if fact.get("losses") else "",
+    ]
+    return ", ".join(one for one in told if one)
+
+
+def quarantine_rows(records: Iterable[Json]) -> Rows:
+    head = ("ID", "AT", "BYTES", "DISCARDED BY", "REASON")
+    return [head, *(_quarantine_row(record) for record in records)]
+
+
+def _quarantine_row(record: Json) -> tuple[str, ...]:
+    return (
+        record["id"],
+        _second(record["at"]),
+        str(record["size"]),
+        record.get("discarded_by", "-"),
+        _line(record["reason"]),
+    )
+
+
+def job_rows(jobs: Iterable[Json]) -> Rows:
+    head = ("ID", "STATE", "MADE", "TOTAL", "LEFT", "SUCCEEDED", "FAILED", "WHY")
+    return [head, *(_job_row(job) for job in jobs)]
+
+
+def _job_row(job: Json) -> tuple[str, ...]:
+    counts = (str(job[name]) for name in ("total", "left", "succeeded", "failed"))
+    return job["id"], job["state"], _second(job["created_at"]), *counts, job.get("why", "")
+
+
+def job_card(job: Json) -> str:
+    asked = {name: job.get(name) for name in _WANTED if job.get(name) is not None}
+    about: dict[str, Any] = {
+        "state": job["state"],
+        "why": job.get("why"),
+        "wanted": ", ".join(f"{name}={value}" for name, value in asked.items()) or "all the dead",
+        "pace": f"{job['rate_per_second']:g} a second, {job['limit']:,} at most",
+        "redriven": f"{job['redriven']} of {job['total']}, {job['skipped']} passed over",
+        "ended": f"{job['succeeded']} succeeded, {job['failed']} failed again",
+        "made": job["created_at"],
+    }
+    rows = [(name, str(value)) for name, value in about.items() if value]
+    return f"{job['id']}\n{aligned(rows, indent='  ')}"
+
+
+_WANTED = ("type", "reason", "error_class", "dead_after", "dead_before")
+
+
+def _second(moment: str) -> str:
+    return moment.partition(".")[0].replace("T", " ")
+
+
+def _line(text: str) -> str:
+    return text.replace("\n", " ")

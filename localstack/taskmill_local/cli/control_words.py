@@ -1,0 +1,83 @@
+"""The words of the command line for those who look after a running system."""
+
+import argparse
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+Add: TypeAlias = Callable[..., argparse.ArgumentParser]
+"""Adds a command: its name, what it is about, examples."""
+
+_DEAD: Final = """\
+examples:
+  taskmill dead                                  the latest deaths first
+  taskmill dead --reason timeout --type echo
+  taskmill dead --after 2026-11-01T00:00:00Z --error-class KeyError
+"""
+_REDRIVES: Final = """\
+A job brings back the dead that it finds when it is made, slowly: some go first, and when more than
+a third of those that ended failed again it pauses.
+
+examples:
+  taskmill redrives                              what jobs there are
+  taskmill redrives start --reason timeout --rate 20
+  taskmill redrives show <id>
+  taskmill redrives stop <id>                    and `resume <id>` takes it up again
+"""
+_QUARANTINE: Final = """\
+What stood in the log and was never a task is kept here with its bytes.
+
+examples:
+  taskmill quarantine
+  taskmill quarantine --discard tasks.pending:0:7:0    kept, and marked as dealt with
+  taskmill quarantine --discarded
+"""
+CONTROL: Final = ("cancel", "redrive", "history", "dead", "quarantine", "redrives")
+ACTIONS: Final = ("list", "start", "show", "stop", "resume")
+
+
+def add_control(add: Add) -> None:
+    _with_id(add("cancel", "cancel a task: at once while it waits, by asking while it runs"))
+    _with_id(add("redrive", "give a dead or cancelled task another life"))
+    _with_id(add("history", "show what happened to a task"))
+    _dead(add("dead", "list the dead, the latest first", _DEAD))
+    _quarantine(add("quarantine", "show records that were never a task", _QUARANTINE))
+    _redrives(add("redrives", "bring many of the dead back", _REDRIVES))
+
+
+def _with_id(one: argparse.ArgumentParser) -> None:
+    one.add_argument("id", help="the task's id")
+    _as_json(one)
+
+
+def _dead(one: argparse.ArgumentParser) -> None:
+    _which_dead(one)
+    one.add_argument("--limit", type=int, default=20, metavar="N", help="at most so many (20)")
+    _as_json(one)
+
+
+def _which_dead(one: argparse.ArgumentParser) -> None:
+    one.add_argument("--type", help="only of this type")
+    one.add_argument("--reason", help="only those that died of this, such as failed or timeout")
+    one.add_argument("--error-class", help="only those whose last error was of this class")
+    one.add_argument("--after", metavar="TIME", help="only those that died after this time")
+    one.add_argument("--before", metavar="TIME", help="only those that died before this time")
+
+
+def _quarantine(one: argparse.ArgumentParser) -> None:
+    one.add_argument("--discarded", action="store_true", help="those that were dealt with")
+    one.add_argument("--discard", metavar="ID", help="mark this one as dealt with")
+    one.add_argument("--limit", type=int, default=20, metavar="N", help="at most so many (20)")
+    _as_json(one)
+
+
+def _redrives(one: argparse.ArgumentParser) -> None:
+    one.add_argument("action", nargs="?", choices=ACTIONS, default="list", help="what to do (list)")
+    one.add_argument("id", nargs="?", help="the job's id, for show, stop and resume")
+    _which_dead(one)
+    one.add_argument("--rate", type=float, metavar="N", help="tasks a second (10)")
+    one.add_argument("--limit", type=int, metavar="N", help="at most so many tasks, or jobs")
+    _as_json(one)
+
+
+def _as_json(one: argparse.ArgumentParser) -> None:
+    one.add_argument("--json", action="store_true", help="print it as JSON")

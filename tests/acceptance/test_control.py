@@ -1,0 +1,138 @@
+"""Who looks after a system cancels, brings back, looks back and clears up."""
+
+from uuid import uuid4
+
+import pytest
+from confluent_kafka import Producer
+
+from taskmill_local.cli import main
+from tests.waiting import eventually
+
+PATIENCE = 20
+LONG = 60
+TWO_LIVES = ("submitted", "died", "submitted", "died")
+LATER = {"first_seconds": 600, "factor": 2, "cap_seconds": 600}
+
+
+def died(client, **fields):
+    """Submit a task that dies, and wait until it is listed among the dead."""
+    task = client.submit({"discard": "never"}, **fields)
+    assert client.task(task["id"], wait=PATIENCE)["status"] == "dead"
+    listed(client, task["id"])
+    return task
+
+
+def listed(client, task_id):
+    def page():
+        return client.get("/v1/tasks?status=dead&reason=discarded&limit=200").body["tasks"]
+
+    eventually(
+        lambda: any(task["id"] == task_id for task in page()),
+        within=LONG,
+        reason=f"{task_id} among the dead",
+    )
+    return next(task for task in page() if task["id"] == task_id)
+
+
+def tell(client, task_id, *expected):
+    """Wait until the history tells these facts, and no others."""
+
+    def kinds():
+        answer = client.get(f"/v1/tasks/{task_id}/history")
+        return [fact["kind"] for fact in answer.body.get("facts", ())]
+
+    eventually(lambda: kinds() == list(expected), within=LONG, reason=f"a history: {expected}")
+
+
+def test_a_task_that_waits_for_its_next_attempt_is_cancelled(client):
+    task = client.submit({"retry": "not now"}, retry=LATER)
+    eventually(
+        lambda: client.task(task["id"])["status"] == "retrying",
+        within=PATIENCE,
+        reason="a task that waits",
+    )
+    told = client.post(f"/v1/tasks/{task['id']}/cancel", None)
+    assert (told.status, told.body["status"]) == (200, "cancelled")
+    assert client.task(task["id"])["status"] == "cancelled"
+    again = client.post(f"/v1/tasks/{task['id']}/cancel", None)
+    assert (again.status, again.body) == (200, told.body)
+    tell(client, task["id"], "submitted", "deferred", "cancelled")
+
+
+def test_a_dead_task_is_listed_redriven_and_dies_in_its_next_life(client):
+    task = died(client)
+    letter = listed(client, task["id"])
+    assert letter["error"] == {"class": "Discard", "message": "never"}
+    assert letter["first_failed_at"] == letter["last_failed_at"] == letter["finished_at"]
+    told = client.post(f"/v1/tasks/{task['id']}/redrive", None)
+    assert told.status == 202
+    assert told.body["generation"] > task["generation"]
+    eventually(
+        lambda: client.task(task["id"], wait=1)["status"] == "dead",
+        within=PATIENCE,
+        reason="the end of the next life",
+    )
+    assert client.task(task["id"])["generation"] == told.body["generation"]
+    tell(client, task["id"], *TWO_LIVES)
+
+
+def test_a_job_brings_the_dead_back(client):
+    mark = f"job-{uuid4().hex}"
+    task = died(client, metadata={"mark": mark})
+    made = client.post("/v1/redrives", {"reason": "discarded", "type": "echo"})
+    assert made.status == 202
+    assert made.body["total"] >= 1
+    path = f"/v1/redrives/{made.body['id']}"
+    eventually(
+        lambda: client.get(path).body["state"] != "running",
+        within=LONG,
+        reason="a job that is done, or paused since all died again",
+    )
+    assert client.get(path).body["failed"] >= 1
+    tell(client, task["id"], *TWO_LIVES)
+
+
+def test_the_command_shows_the_dead_and_what_happened_to_them(client, monkeypatch, capsys):
+    monkeypatch.setenv("TASKMILL_URL", client.url)
+    task = died(client)
+
+    def run(*words):
+        assert main(list(words)) == 0
+        return capsys.readouterr().out
+
+    assert task["id"] in run("dead", "--reason", "discarded", "--limit", "200")
+    assert "Discard" not in run("dead", "--reason", "poison", "--json")
+    assert "queued" in run("redrive", task["id"])
+    tell(client, task["id"], *TWO_LIVES)
+    told = run("history", task["id"])
+    assert "submitted" in told
+    assert "discarded: never" in told
+    assert '"redrives"' in run("redrives", "--json")
+    assert main(["cancel", task["id"]]) == 2
+    assert "already_finished" in capsys.readouterr().err
+    assert main(["redrives", "stop"]) == 2
+
+
+def test_a_record_that_was_never_a_task_is_shown_and_discarded(client, monkeypatch, capsys):
+    monkeypatch.setenv("TASKMILL_URL", client.url)
+    producer = Producer({"bootstrap.servers": client.platform()["stores"]["Kafka"]["address"]})
+    word = uuid4().hex.encode()
+    producer.produce("tasks.pending", b"never a task " + word, partition=0)
+    producer.flush(PATIENCE)
+
+    def found():
+        records = client.get("/v1/quarantine?limit=200").body["records"]
+        return [one for one in records if one["topic"] == "tasks.pending" and one["size"] == 45]
+
+    eventually(found, within=LONG, reason="a record in quarantine")
+    name = found()[0]["id"]
+    assert main(["quarantine", "--discard", name]) == 0
+    assert "anybody" in capsys.readouterr().out
+    assert main(["quarantine", "--discarded", "--limit", "200"]) == 0
+    assert name in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("verb", ["cancel", "redrive"])
+def test_nobody_is_neither_cancelled_nor_redriven(client, verb):
+    told = client.post(f"/v1/tasks/019f0000-0000-7000-8000-000000000001/{verb}", None)
+    assert told.status in {404, 503}
