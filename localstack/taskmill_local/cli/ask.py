@@ -86,8 +86,8 @@ def list_tasks(asked: argparse.Namespace) -> Exit:
 def show_stats(asked: argparse.Namespace) -> Exit:
     answer = Api(address()).stats()
     if answer.is_refusal:
-        return _refused(answer)
-    _print(json.dumps(answer.body) if asked.json else stats_text(answer.body, width=_width()))
+        return refused(answer)
+    print_line(json.dumps(answer.body) if asked.json else stats_text(answer.body, width=width()))
     return Exit.DONE
 
 
