@@ -23,7 +23,7 @@ class MemoryColdShards:
     ) -> None:
         self._hot = hot
         self._lease = in_ms(lease)
-        self._window = in_ms(window)
+        self._window = window
         self._word_stays = in_ms(word_stays)
 
     def shard_of(self, _task_id: TaskId) -> int:
@@ -67,7 +67,10 @@ class MemoryColdShards:
             return Restoration.START_AGAIN
         row, known = view.row, self._hot.record(view.envelope.id)
         is_further = known is None or _is_further(view, known)
-        record = self._written(view) if known is None or is_further else known
+        if known is None or is_further:
+            record = written(self._hot, view, window=self._window)
+        else:
+            record = known
         if known is not None:
             record.token = max(known.token, row.largest_token)
             if known.generation == row.generation:
@@ -75,21 +78,6 @@ class MemoryColdShards:
         if not record.status.is_final:
             self._wait_in_line(view, record)
         return Restoration.RESTORED if is_further else Restoration.KEPT
-
-    def _written(self, view: HotView) -> Record:
-        row, task = view.row, view.envelope
-        self._hot.remove(task.id)
-        self._hot.records[task.id] = record = record_of(task)
-        record.status, record.token, record.losses = row.status, row.largest_token, row.losses
-        record.attempt, record.started_at_ms = row.attempt, row.started_at_ms
-        record.waiting, record.ending = view.waiting, view.ending
-        record.result = None if row.result is None else bytes(row.result)
-        now = self._hot.clock()
-        if record.status.is_final and record.is_keyed:
-            self._hot.lifetimes[task.id] = max(now, record.submitted + self._window)
-        elif record.status.is_final:
-            record.ends_at_ms = now + in_ms(UNKEYED_RECORD)
-        return record
 
     def _wait_in_line(self, view: HotView, record: Record) -> None:
         until = self._hot.clock() + self._lease
@@ -101,6 +89,22 @@ class MemoryColdShards:
         is_same_turn = (record.generation, record.turn) == (task.generation, task.turn)
         if is_same_turn and record.status is Status.RETRYING and view.waiting is not None:
             self._hot.due.setdefault(view.name, (view.waiting.due_at_ms, view.owed))
+
+
+def written(hot: MemoryHot, view: HotView, *, window: timedelta) -> Record:
+    """Make the record that *view* stands for, in place of what was there."""
+    row, task = view.row, view.envelope
+    hot.remove(task.id)
+    hot.records[task.id] = record = record_of(task)
+    record.status, record.token, record.losses = row.status, row.largest_token, row.losses
+    record.attempt, record.started_at_ms = row.attempt, row.started_at_ms
+    record.waiting, record.ending = view.waiting, view.ending
+    record.result = None if row.result is None else bytes(row.result)
+    if record.status.is_final and record.is_keyed:
+        hot.lifetimes[task.id] = max(hot.clock(), record.submitted + in_ms(window))
+    elif record.status.is_final:
+        record.ends_at_ms = hot.clock() + in_ms(UNKEYED_RECORD)
+    return record
 
 
 def _is_further(view: HotView, known: Record) -> bool:

@@ -1,0 +1,11 @@
+-- Read how far these tasks are.
+SELECT
+    tasks.id::text AS id,
+    tasks.type,
+    tasks.status,
+    tasks.generation,
+    tasks.turn,
+    round(extract(EPOCH FROM tasks.due_at) * 1000)::bigint AS due_at_ms,
+    round(extract(EPOCH FROM tasks.finished_at) * 1000)::bigint AS finished_at_ms
+FROM tasks
+WHERE tasks.submission IS NOT NULL AND tasks.id = ANY(%(ids)s::uuid []);

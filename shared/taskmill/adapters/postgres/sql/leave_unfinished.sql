@@ -1,0 +1,3 @@
+-- Take tasks out of the unfinished ones.
+DELETE FROM unfinished
+WHERE task_id = ANY(%(ids)s::uuid []);

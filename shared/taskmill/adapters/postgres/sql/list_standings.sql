@@ -1,0 +1,14 @@
+-- Read how far the tasks of an age are.
+SELECT
+    tasks.id::text AS id,
+    tasks.type,
+    tasks.status,
+    tasks.generation,
+    tasks.turn,
+    round(extract(EPOCH FROM tasks.due_at) * 1000)::bigint AS due_at_ms,
+    round(extract(EPOCH FROM tasks.finished_at) * 1000)::bigint AS finished_at_ms
+FROM tasks
+WHERE
+    tasks.submission IS NOT NULL
+    AND tasks.created_at > %(after)s
+    AND tasks.created_at <= %(until)s;

@@ -1,0 +1,74 @@
+#!lua
+--[[
+  Raise a record to what the ledger knows, if the record is still as it was seen.
+
+  KEYS[1]   the shard's marker
+  KEYS[2]   the task's record
+  KEYS[3]   the shard's due set
+  KEYS[4]   the bytes of the due entries
+  KEYS[5]   the shard's lifetimes
+  ARGV[1]   run id of the server, as the connection knows it
+  ARGV[2]   task id
+  ARGV[3]   generation that was seen, or "" when there was no record
+  ARGV[4]   turn that was seen, or ""
+  ARGV[5]   status that was seen, or ""
+  ARGV[6]   generation
+  ARGV[7]   turn
+  ARGV[8]   status
+  ARGV[9]   largest token that was ever told
+  ARGV[10]  losses
+  ARGV[11]  "1" when it is to be cancelled, else ""
+  ARGV[12]  when its turn is due (ms), or "" when it stands in line already
+  ARGV[13]  bytes of the turn's due entry
+  ARGV[14]  length of a lease (ms)
+  ARGV[15]  how long a key is kept after submission (ms)
+  ARGV[16]  how long the record of an unkeyed task is kept after its end (ms)
+  Behind them: the fields of the record, each followed by its value
+
+  Returns
+    COLD   the shard forgot, or may have; nothing was changed
+    MOVED  the task went on since it was seen; nothing was changed
+    DONE   the record says what the ledger says; unfinished, nobody may claim it for one lease
+]]
+if redis.call("GET", KEYS[1]) ~= ARGV[1] then
+  return "COLD"
+end
+local time = redis.call("TIME")
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local seen = redis.call("HMGET", KEYS[2], "generation", "turn", "status", "token", "losses")
+if (seen[1] or "") ~= ARGV[3] or (seen[2] or "") ~= ARGV[4] or (seen[3] or "") ~= ARGV[5] then
+  return "MOVED"
+end
+redis.call("ZCARD", KEYS[3])
+redis.call("HLEN", KEYS[4])
+redis.call("ZCARD", KEYS[5])
+
+local token = string.format("%.0f", math.max(tonumber(seen[4] or 0), tonumber(ARGV[9])))
+local losses = tonumber(ARGV[10])
+if seen[1] == ARGV[6] then
+  losses = math.max(losses, tonumber(seen[5] or 0))
+end
+redis.call("DEL", KEYS[2])
+redis.call("ZREM", KEYS[5], ARGV[2])
+redis.call("HSET", KEYS[2], unpack(ARGV, 17))
+redis.call("HSET", KEYS[2],
+  "generation", ARGV[6], "turn", ARGV[7], "status", ARGV[8],
+  "token", token, "losses", string.format("%.0f", losses))
+
+if ARGV[8] == "succeeded" or ARGV[8] == "dead" or ARGV[8] == "cancelled" then
+  local record = redis.call("HMGET", KEYS[2], "submitted", "keyed")
+  if record[2] == "1" then
+    redis.call("ZADD", KEYS[5], math.max(now, tonumber(record[1]) + tonumber(ARGV[15])), ARGV[2])
+  else
+    redis.call("PEXPIRE", KEYS[2], ARGV[16])
+  end
+  return "DONE"
+end
+redis.call("HSET", KEYS[2], "source", "", "process", "", "cancel_requested", ARGV[11],
+  "lease_until", string.format("%.0f", now + tonumber(ARGV[14])))
+if ARGV[12] ~= "" then
+  local member = ARGV[2] .. "|" .. ARGV[6] .. "|" .. ARGV[7] .. "|turn"
+  redis.call("ZADD", KEYS[3], "NX", ARGV[12], member)
+  redis.call("HSETNX", KEYS[4], member, ARGV[13])
+end
+return "DONE"

@@ -1,0 +1,134 @@
+"""How the ledger and the record of a task may disagree, and what is done about it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias, assert_never
+
+from taskmill.domain.admission import Cold, OwedKind
+from taskmill.domain.control import Moment, Sight, Sighting
+from taskmill.domain.records import Absent
+from taskmill.domain.restoration import HotView
+from taskmill.domain.retention import ADOPTION_AGE, in_ms
+from taskmill.domain.task import Millis, Status, TaskId, TaskType
+
+
+class Divergence(StrEnum):
+    LEDGER_BEHIND = "ledger_behind"
+    RECORD_BEHIND = "record_behind"
+    RECORD_MISSING = "record_missing"
+    NOWHERE_IN_LINE = "nowhere_in_line"
+
+
+ABOUT: Mapping[Divergence, tuple[str, str]] = {
+    Divergence.LEDGER_BEHIND: (
+        "the record is further than the ledger, which has read the whole log",
+        "publish the record's last facts once more",
+    ),
+    Divergence.RECORD_BEHIND: (
+        "the ledger is further than the record",
+        "raise the record to what the ledger knows",
+    ),
+    Divergence.RECORD_MISSING: (
+        "unfinished in the ledger for more than an hour, and without a record",
+        "make the record from the ledger and put the task in line",
+    ),
+    Divergence.NOWHERE_IN_LINE: (
+        "unfinished in both, but neither owed nor in the log",
+        "put the task in line once more",
+    ),
+}
+"""What each means, and what is done about it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How far the ledger knows a task to be."""
+
+    id: TaskId
+    type: TaskType
+    status: Status
+    generation: int
+    turn: int
+    due_at_ms: Millis | None
+    finished_at_ms: Millis | None
+
+    @property
+    def position(self) -> "Position":
+        """The place in life where the record should be: a retrying one is in its next turn."""
+        is_retrying = self.status is Status.RETRYING
+        return self.generation, self.status.is_final, self.turn + is_retrying
+
+
+Position: TypeAlias = tuple[int, bool, int]
+"""Generation, whether it is closed, turn."""
+
+
+def position_of(sighting: Sighting) -> Position:
+    task = sighting.task
+    return task.generation, task.status.is_final, sighting.turn
+
+
+def divergence(standing: Standing, sight: Sight, *, now: Millis) -> Divergence | None:
+    """Say how both disagree, if they do; a moment later it may have passed."""
+    match sight:
+        case Cold():
+            return None
+        case Absent():
+            is_old = standing.generation + in_ms(ADOPTION_AGE) < now
+            is_lost = is_old and standing.generation and not standing.status.is_final
+            return Divergence.RECORD_MISSING if is_lost else None
+        case Sighting():
+            return _between(standing, sight, now)
+        case _:
+            assert_never(sight)
+
+
+def _between(standing: Standing, sight: Sighting, now: Millis) -> Divergence | None:
+    known, told = position_of(sight), standing.position
+    if known[0] == told[0] and known[1] and told[1]:
+        is_same = sight.task.status is standing.status
+        return None if is_same else Divergence.RECORD_BEHIND  # of two ends the ledger's is right
+    if told > known:
+        return Divergence.RECORD_BEHIND
+    if told < known:
+        return None if OwedKind.SUBMISSION in sight.owed else Divergence.LEDGER_BEHIND
+    waiting = sight.task.waiting
+    is_early = waiting is not None and waiting.due_at_ms > now
+    return None if sight.owed or is_early else Divergence.NOWHERE_IN_LINE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diverged:
+    """A disagreement that did not pass."""
+
+    kind: Divergence
+    standing: Standing
+    sight: Sighting | Absent
+
+    @property
+    def seen(self) -> Moment | None:
+        return self.sight.moment if isinstance(self.sight, Sighting) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairOrder:
+    """Raises a record to what the ledger knows, if it is still as it was seen."""
+
+    seen: Moment | None
+    """None: there was no record, and the task must be put in line anew."""
+    view: HotView
+
+    @property
+    def due_at_ms(self) -> Millis | None:
+        """When it must be put in line; None when it stands there already."""
+        if self.view.waiting is not None:
+            return self.view.waiting.due_at_ms
+        return Millis(0) if self.seen is None else None
+
+
+class RepairAnswer(StrEnum):
+    DONE = "done"
+    MOVED = "moved"
+    """The task went on since it was seen: nothing was changed."""
+    COLD = "cold"
