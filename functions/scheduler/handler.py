@@ -9,6 +9,7 @@ from functions.scheduler.chores import (
     publishing,
     putting_back,
     rebuilding,
+    reconciling,
     redriving,
     relaying,
 )
@@ -20,6 +21,7 @@ CHORES = (
     forgetting.CHORE,
     counting.CHORE,
     rebuilding.CHORE,
+    reconciling.CHORE,
     relaying.CHORE,
     putting_back.CHORE,
     redriving.CHORE,

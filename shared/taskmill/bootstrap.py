@@ -49,6 +49,7 @@ from taskmill.ports import (
 from taskmill.settings import Settings
 from taskmill.usecases.find_task import Finding, Nowhere
 from taskmill.usecases.rebuild import Sources
+from taskmill.usecases.reconcile import Books, Reconciler
 from taskmill.usecases.shop import Shop
 from taskmill.usecases.statistics import Board
 
@@ -489,6 +490,34 @@ def redriving() -> RedrivingServices:
         rows=PostgresWholeRows(database),
         find=lambda task_id: rows.find(task_id) or Nowhere(),
     )
+
+
+@cache
+def reconciler() -> Reconciler:
+    return make_reconciler(Settings.from_env(os.environ, needs=("kafka", "redis", "postgres")))
+
+
+def make_reconciler(settings: Settings) -> Reconciler:
+    """Open what the ledger and Redis are compared with."""
+    from taskmill.adapters.kafka.bus import KafkaBus
+    from taskmill.adapters.kafka.readers import KafkaReaders
+    from taskmill.adapters.postgres.connection import Database
+    from taskmill.adapters.postgres.standings import PostgresStandings
+    from taskmill.adapters.postgres.whole import PostgresWholeRows
+    from taskmill.adapters.redis.control import RedisControl
+    from taskmill.adapters.redis.repairs import RedisRepairs
+    from taskmill.adapters.redis.session import Session
+
+    session, database = Session(settings.redis), Database(settings.postgres)
+    books = Books(
+        standings=PostgresStandings(database),
+        control=RedisControl(session, shards=settings.shards),
+        rows=PostgresWholeRows(database),
+        repairs=RedisRepairs(session, shards=settings.shards),
+        readers=KafkaReaders(settings.kafka),
+        bus=KafkaBus(settings.kafka),
+    )
+    return Reconciler(books=books, clock=clock)
 
 
 @cache

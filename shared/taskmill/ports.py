@@ -41,6 +41,7 @@ from taskmill.domain.quarantine import (
     QuarantinedRecord,
     QuarantinePage,
 )
+from taskmill.domain.reconciliation import RepairAnswer, RepairOrder, Standing
 from taskmill.domain.records import Reading, TaskView
 from taskmill.domain.redriving import Done, Item, JobState, NewJob, RedriveJob
 from taskmill.domain.restoration import HotView, Restoration
@@ -278,6 +279,26 @@ class LedgerFigures(Protocol):
     """Sums over the ledger, in bounded time."""
 
     def figures(self) -> Figures: ...
+
+
+class Standings(Protocol):
+    """How far tasks are, by the ledger; what is unfinished for long stands apart."""
+
+    def advance(self) -> Iterable[Sequence[Standing]]: ...
+
+    def young(self, *, since_ms: Millis) -> Iterable[Sequence[Standing]]: ...
+
+    def unfinished(self, *, after: TaskId | None, most: int) -> Sequence[Standing]: ...
+
+    def of(self, ids: Sequence[TaskId]) -> Sequence[Standing]: ...
+
+    def leave(self, ids: Sequence[TaskId]) -> None: ...
+
+
+class Repairs(Protocol):
+    """Raises records to what the ledger knows, each only when it is still as it was seen."""
+
+    def repair(self, orders: Sequence[RepairOrder]) -> Sequence[RepairAnswer]: ...
 
 
 class Catalogue(Protocol):

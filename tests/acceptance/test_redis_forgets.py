@@ -1,5 +1,6 @@
 """Redis may forget everything at any time: no task is lost, no success runs twice, keys hold."""
 
+import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
@@ -8,7 +9,7 @@ import pytest
 from redis import Redis
 
 from tests.acceptance.ledger import ends, statuses
-from tests.acceptance.system import System
+from tests.acceptance.system import System, run_command
 from tests.waiting import eventually
 
 TASKS = 600
@@ -51,4 +52,15 @@ def test_an_emptied_redis_is_rebuilt_from_the_ledger(system):
     for number in range(0, TASKS, 30):
         again = client.submit({"say": number}, idempotency_key=f"{run}-{number}")
         assert (again["id"], again["replayed"]) == (ids[number], True)
+    assert doctor(system)[0] == 0
+    (key,) = redis.keys(f"tm:*:task:{ids[0]}")
+    redis.hset(key, "status", "running")
+    code, told = doctor(system)
+    assert (code, [one["id"] for one in told["record_behind"]]) == (1, [ids[0]])
     redis.close()
+
+
+def doctor(system):
+    """Return the exit code of the doctor, and what it found."""
+    told = run_command(system.folder, "doctor", "--json", TASKMILL_URL=system.client.url)
+    return told.returncode, json.loads(told.stdout)

@@ -10,6 +10,7 @@ from taskmill.adapters.memory.hot import MemoryHot, MemoryRecords
 from taskmill.adapters.memory.leases import MemoryLeases
 from taskmill.adapters.memory.parking import MemoryParking
 from taskmill.adapters.memory.rebuild import MemoryColdShards
+from taskmill.adapters.memory.repairs import MemoryRepairs
 from taskmill.adapters.redis.admission import RedisAdmission, RedisDueSet
 from taskmill.adapters.redis.control import RedisControl
 from taskmill.adapters.redis.keys import ShardKeys
@@ -17,6 +18,7 @@ from taskmill.adapters.redis.leases import RedisLeases
 from taskmill.adapters.redis.parking import RedisParking
 from taskmill.adapters.redis.rebuild import RedisColdShards
 from taskmill.adapters.redis.records import RedisRecords
+from taskmill.adapters.redis.repairs import RedisRepairs
 from taskmill.adapters.redis.session import Session
 from taskmill.adapters.redis.shards import open_shards
 from taskmill.domain.admission import Owed
@@ -90,6 +92,9 @@ class InMemory:
     def cold_shards(self, **spans):
         return MemoryColdShards(self.store, **spans)
 
+    def repairs(self, **spans):
+        return MemoryRepairs(self.store, **spans)
+
     def forget(self):
         self.store.forget()
 
@@ -132,6 +137,9 @@ class InValkey:
 
     def cold_shards(self, **spans):
         return RedisColdShards(self.session, shards=SHARDS, **spans)
+
+    def repairs(self, **spans):
+        return RedisRepairs(self.session, shards=SHARDS, **spans)
 
     def forget(self):
         self.session.command("FLUSHALL")

@@ -9,12 +9,14 @@ from taskmill.adapters.memory.figures import MemoryFigures
 from taskmill.adapters.memory.ledger import MemoryLedger
 from taskmill.adapters.memory.quarantine import MemoryQuarantine
 from taskmill.adapters.memory.redrives import MemoryRedriveJobs
+from taskmill.adapters.memory.standings import MemoryStandings
 from taskmill.adapters.postgres.connection import Database
 from taskmill.adapters.postgres.figures import PostgresFigures
 from taskmill.adapters.postgres.ledger import PostgresLedger
 from taskmill.adapters.postgres.quarantine import PostgresQuarantine
 from taskmill.adapters.postgres.redrives import PostgresRedriveJobs
 from taskmill.adapters.postgres.rows import PostgresRows
+from taskmill.adapters.postgres.standings import PostgresStandings
 from taskmill.adapters.postgres.whole import PostgresWholeRows
 from taskmill.domain.projection import LedgerBatch, Story
 from tests.builders import now_ms
@@ -96,6 +98,9 @@ class MemoryTables:
     def whole(self):
         return self.ledger
 
+    def standings(self, **spans):
+        return MemoryStandings(lambda: self.ledger, now_ms, **spans)
+
     @property
     def kept(self):
         return MemoryQuarantine(lambda: self.ledger)
@@ -137,6 +142,9 @@ class PostgresTables:
 
     def jobs(self):
         return PostgresRedriveJobs(self._database)
+
+    def standings(self, **spans):
+        return PostgresStandings(self._database, **spans)
 
     def table(self):
         return self._database.fetch(_ROWS, {})

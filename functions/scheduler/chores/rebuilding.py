@@ -4,12 +4,13 @@ from datetime import timedelta
 
 from functions.scheduler.chore import Chore
 from taskmill import bootstrap
+from taskmill.domain.counting import Count
 from taskmill.usecases.rebuild import rebuild
 
 
 def _rebuild() -> int:
     bound = bootstrap.rebuilding()
-    return rebuild(
+    restored = rebuild(
         bound.shards,
         bound.sources,
         word=bootstrap.entropy().hex(),
@@ -17,6 +18,9 @@ def _rebuild() -> int:
         clock=bootstrap.clock,
         pause=bootstrap.pause,
     )
+    if restored:
+        bootstrap.counters().count(Count.RESTORED, restored)
+    return restored
 
 
 CHORE = Chore(name="rebuild", every=timedelta(seconds=1), do=_rebuild, is_slow=True)

@@ -63,6 +63,14 @@ examples:
 """
 
 
+_DOCTOR: Final = """\
+It looks at the tasks of the last hour and at those that are unfinished for longer, twice where
+something disagrees, as the scheduler does every minute. It asks the stores of the running local
+system, or those that TASKMILL_KAFKA_BROKERS, TASKMILL_REDIS_URL, TASKMILL_POSTGRES_DSN and
+TASKMILL_SHARDS name. Exit code 0: all agree; 1: something does not; 3: nothing could be compared.
+"""
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.exit(Exit.USAGE, f"{self.prog}: {message}. See `{self.prog} --help`.\n")
@@ -89,6 +97,7 @@ def parser() -> argparse.ArgumentParser:
         _stats,
         _logs,
         _migrate,
+        _doctor,
         _bench,
         _cost,
     ):
@@ -170,6 +179,11 @@ def _logs(words: "_Words") -> None:
 def _migrate(words: "_Words") -> None:
     one = _command(words, "migrate", "bring a ledger's schema up to date")
     one.add_argument("--dsn", required=True, help="the database, as the role that owns it")
+
+
+def _doctor(words: "_Words") -> None:
+    one = _command(words, "doctor", "compare the ledger with Redis, and change nothing", _DOCTOR)
+    one.add_argument("--json", action="store_true", help="print every finding as JSON, by kind")
 
 
 def _bench(words: "_Words") -> None:

@@ -106,6 +106,13 @@ def _migrate(asked: argparse.Namespace) -> Exit:
     return Exit.DONE
 
 
+def _doctor(asked: argparse.Namespace) -> Exit:
+    from taskmill_local.cli.ask import address
+    from taskmill_local.cli.doctor import examine
+
+    return examine(os.environ, address(), as_json=asked.json)
+
+
 def _bench(asked: argparse.Namespace) -> Exit:
     from bench.run import Options, main
 
@@ -144,6 +151,7 @@ _COMMANDS: Final[Mapping[str, Command]] = {
     "stats": _stats,
     "logs": _logs,
     "migrate": _migrate,
+    "doctor": _doctor,
     "cost": _cost,
     "bench": _bench,
     **dict.fromkeys(CONTROL, _control),

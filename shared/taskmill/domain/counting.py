@@ -7,6 +7,7 @@ from typing import Final, TypeAlias, get_args
 
 from taskmill.domain import topics
 from taskmill.domain.facts import Fact
+from taskmill.domain.reconciliation import Divergence
 
 
 class Count(StrEnum):
@@ -29,6 +30,8 @@ class Count(StrEnum):
     PUBLISH_FAILURES = "taskmill_publish_failures_total"
     FACTS = "taskmill_facts_recorded_total"
     QUARANTINED = "taskmill_quarantined_total"
+    RESTORED = "taskmill_records_restored_total"
+    RECONCILED = "taskmill_reconciled_total"
 
 
 class Span(StrEnum):
@@ -150,6 +153,14 @@ TABLE: Final[Mapping[Counted, Measure]] = {
         about="Records kept in quarantine, by the topic in which they stood",
         labels={"topic": _TOPICS},
         calls_for_help=True,
+    ),
+    Count.RESTORED: Measure(
+        about="Records that were made anew from the ledger after Redis forgot",
+        labels={},
+    ),
+    Count.RECONCILED: Measure(
+        about="Disagreements between ledger and Redis that were mended, by kind",
+        labels={"kind": frozenset(Divergence)},
     ),
     Span.WAIT: Measure(
         about="From a task's submission to its first start",

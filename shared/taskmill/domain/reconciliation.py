@@ -107,8 +107,17 @@ class Diverged:
     sight: Sighting | Absent
 
     @property
+    def sign(self) -> "Sign":
+        """What must be the same at the next look."""
+        token = self.sight.token if isinstance(self.sight, Sighting) else 0
+        return self.kind, self.standing, self.seen, token
+
+    @property
     def seen(self) -> Moment | None:
         return self.sight.moment if isinstance(self.sight, Sighting) else None
+
+
+Sign: TypeAlias = tuple[Divergence, Standing, Moment | None, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,11 +32,16 @@ class Reader:
         return f"taskmill-{self.name}"
 
 
+DISPATCHER = Reader("dispatcher", PENDING)
+RECORDER_PENDING = Reader("recorder-pending", PENDING)
+RECORDER_EVENTS = Reader("recorder-events", EVENTS)
+RECORDER_DLQ = Reader("recorder-dlq", DLQ)
+
+
+def worker_of(task_type: TaskType) -> Reader:
+    return Reader(f"worker-{task_type}", worker(task_type))
+
+
 def readers(types: Iterable[TaskType]) -> list[Reader]:
-    return [
-        Reader("dispatcher", PENDING),
-        Reader("recorder-pending", PENDING),
-        Reader("recorder-events", EVENTS),
-        Reader("recorder-dlq", DLQ),
-        *(Reader(f"worker-{name}", worker(name)) for name in types),
-    ]
+    own = map(worker_of, types)
+    return [DISPATCHER, RECORDER_PENDING, RECORDER_EVENTS, RECORDER_DLQ, *own]

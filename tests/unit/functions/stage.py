@@ -37,6 +37,8 @@ from taskmill.adapters.memory.parking import MemoryParking
 from taskmill.adapters.memory.quarantine import MemoryQuarantine
 from taskmill.adapters.memory.rebuild import MemoryColdShards
 from taskmill.adapters.memory.redrives import MemoryRedriveJobs
+from taskmill.adapters.memory.repairs import MemoryRepairs
+from taskmill.adapters.memory.standings import MemoryStandings
 from taskmill.bootstrap import (
     GatewayServices,
     PutBackServices,
@@ -55,6 +57,7 @@ from taskmill.domain.task import Millis, TaskId, TaskType
 from taskmill.ports import Crew
 from taskmill.usecases.find_task import Nowhere
 from taskmill.usecases.rebuild import Sources
+from taskmill.usecases.reconcile import Books, Reconciler
 from taskmill.usecases.record import record
 from taskmill.usecases.statistics import Board
 
@@ -176,6 +179,7 @@ class Stage:
             "loop_crew": lambda: self.crew,
             "errands": InlineErrands,
             "rebuilding": self._rebuilding,
+            "reconciler": self._reconciler,
             "scheduler": self._scheduler,
             "parking": lambda: MemoryParking(self.hot),
             "putting_back": lambda: PutBackServices(
@@ -213,6 +217,17 @@ class Stage:
             rows=self.ledger,
             find=lambda task_id: self.ledger.find(task_id) or Nowhere(),
         )
+
+    def _reconciler(self) -> Reconciler:
+        books = Books(
+            standings=MemoryStandings(lambda: self.ledger, self.clock),
+            control=MemoryControl(self.hot),
+            rows=self.ledger,
+            repairs=MemoryRepairs(self.hot),
+            readers=self.log,
+            bus=self.log,
+        )
+        return Reconciler(books=books, clock=self.clock)
 
     def _worker(self) -> WorkerServices:
         return WorkerServices(

@@ -1,0 +1,18 @@
+"""Compares the ledger with Redis, and mends what disagrees and does not pass."""
+
+from datetime import timedelta
+
+from functions.scheduler.chore import Chore
+from taskmill import bootstrap
+from taskmill.domain.counting import Count
+from taskmill.usecases.reconcile import reconcile
+
+
+def _reconcile() -> int:
+    mended = reconcile(bootstrap.reconciler())
+    for kind, number in mended.items():
+        bootstrap.counters().count(Count.RECONCILED, number, kind=kind)
+    return mended.total()
+
+
+CHORE = Chore(name="reconcile", every=timedelta(minutes=1), do=_reconcile, is_slow=True)

@@ -1,0 +1,66 @@
+"""How far tasks are, by the ledger in memory."""
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
+
+from taskmill.adapters.memory.ledger import MemoryLedger
+from taskmill.domain.projection import Row
+from taskmill.domain.reconciliation import Standing
+from taskmill.domain.retention import WINDOW_BEHIND, in_ms
+from taskmill.domain.task import Millis, TaskId
+from taskmill.ports import Clock
+
+
+class MemoryStandings:
+    def __init__(
+        self,
+        ledger: Callable[[], MemoryLedger],
+        clock: Clock,
+        *,
+        behind: timedelta = WINDOW_BEHIND,
+    ) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._behind = in_ms(behind)
+        self._until = 0
+        self._apart: set[TaskId] = set()
+
+    def advance(self) -> Iterator[Sequence[Standing]]:
+        after, self._until = self._until, max(self._until, self._clock() - self._behind)
+        passed = [row for row in self._rows() if after < _age(row) <= self._until]
+        self._apart |= {row.id for row in passed if not row.status.is_final}
+        yield [_standing(row) for row in passed]
+
+    def young(self, *, since_ms: Millis) -> Iterator[Sequence[Standing]]:
+        yield [_standing(row) for row in self._rows() if _age(row) > since_ms]
+
+    def unfinished(self, *, after: TaskId | None, most: int) -> Sequence[Standing]:
+        line = sorted(row.id for row in self._rows() if row.id in self._apart)
+        return self.of([one for one in line if after is None or one > after][:most])
+
+    def of(self, ids: Sequence[TaskId]) -> Sequence[Standing]:
+        return [_standing(row) for row in self._ledger().of(ids)]
+
+    def leave(self, ids: Sequence[TaskId]) -> None:
+        self._apart -= set(ids)
+
+    def _rows(self) -> list[Row]:
+        ledger = self._ledger()
+        ledger.ask()
+        return [row for row in ledger.rows.values() if row.body]
+
+
+def _age(row: Row) -> int:
+    return row.body.created_at_ms if row.body else 0
+
+
+def _standing(row: Row) -> Standing:
+    return Standing(
+        id=row.id,
+        type=row.type,
+        status=row.status,
+        generation=row.generation,
+        turn=row.turn,
+        due_at_ms=row.due_at_ms,
+        finished_at_ms=row.finished_at_ms,
+    )

@@ -1,0 +1,114 @@
+"""How far tasks are is told by age, by name and by being unfinished for long."""
+
+from datetime import timedelta
+
+import psycopg
+import pytest
+
+from taskmill.domain.retention import LATE, WINDOW_BEHIND, in_ms
+from taskmill.domain.task import Status
+from tests.builders import a_fresh_envelope, a_new_id, deferred, now_ms, succeeded
+from tests.contracts.ledgers import PostgresTables, batch_of
+
+AT_ONCE = timedelta(0)
+BEHIND = timedelta(milliseconds=-100)
+
+
+def ids(pages):
+    return {standing.id for page in pages for standing in page}
+
+
+def unfinished(standings):
+    return {standing.id for standing in standings.unfinished(after=None, most=100)}
+
+
+def test_a_standing_tells_how_far_a_task_is(ledger):
+    task = a_fresh_envelope()
+    fact = deferred(task)
+    ledger.ledger.record(batch_of(task, fact))
+    (told,) = ledger.standings().of([task.id, a_new_id()])
+    assert (told.id, told.type, told.status) == (task.id, task.type, Status.RETRYING)
+    assert (told.generation, told.turn, told.due_at_ms) == (task.generation, 1, fact.due_at_ms)
+    assert told.position == (task.generation, False, 2)
+
+
+def test_the_window_passes_each_task_once_and_notes_what_is_unfinished(ledger):
+    waiting, done = a_fresh_envelope(), a_fresh_envelope()
+    ledger.ledger.record(batch_of(waiting, done, succeeded(done)))
+    standings = ledger.standings(behind=BEHIND)
+    assert ids(standings.advance()) == {waiting.id, done.id}
+    assert ids(standings.advance()) == set()
+    assert unfinished(standings) == {waiting.id}
+
+
+def test_the_window_follows_at_its_distance(ledger):
+    ledger.ledger.record(batch_of(a_fresh_envelope()))
+    standings = ledger.standings()
+    assert ids(standings.advance()) == set()
+    assert unfinished(standings) == set()
+
+
+def test_what_is_unfinished_comes_in_the_order_of_its_ids(ledger):
+    tasks = sorted((a_fresh_envelope() for _ in range(5)), key=lambda task: task.id)
+    ledger.ledger.record(batch_of(*tasks))
+    standings = ledger.standings(behind=BEHIND)
+    list(standings.advance())
+    first = standings.unfinished(after=None, most=3)
+    rest = standings.unfinished(after=first[-1].id, most=3)
+    assert [one.id for one in [*first, *rest]] == [task.id for task in tasks]
+
+
+def test_who_leaves_is_not_unfinished_any_more(ledger):
+    stays, leaves = a_fresh_envelope(), a_fresh_envelope()
+    ledger.ledger.record(batch_of(stays, leaves))
+    standings = ledger.standings(behind=BEHIND)
+    list(standings.advance())
+    standings.leave([leaves.id])
+    assert unfinished(standings) == {stays.id}
+
+
+def test_the_young_are_told_by_their_age(ledger):
+    old, young = a_fresh_envelope(created_at_ms=now_ms() - 60_000), a_fresh_envelope()
+    ledger.ledger.record(batch_of(old, young))
+    assert ids(ledger.standings().young(since_ms=now_ms() - 30_000)) == {young.id}
+
+
+@pytest.fixture
+def tables(database):
+    owner, app = database
+    tables = PostgresTables(app, owner)
+    with psycopg.connect(owner, autocommit=True) as connection:
+        yield tables, connection
+    tables.close()
+
+
+def test_what_comes_late_is_noted_at_once(tables):
+    ledger, _ = tables
+    late = a_fresh_envelope(created_at_ms=now_ms() - in_ms(LATE) - 1)
+    ledger.ledger.record(batch_of(late, a_fresh_envelope()))
+    assert unfinished(ledger.standings()) == {late.id}
+
+
+def test_nobody_slips_between_the_late_ones_and_the_window():
+    assert LATE * 2 < WINDOW_BEHIND
+
+
+def test_a_window_that_stood_still_is_moved_on_in_steps(tables):
+    ledger, owner = tables
+    owner.execute("UPDATE windows SET until = now() - '20 minutes'::interval")
+    at_ms = now_ms() - 600_000
+    task = a_fresh_envelope(created_at_ms=at_ms)
+    ledger.ledger.record(batch_of(task))
+    assert ids(ledger.standings().advance()) == {task.id}
+
+
+def test_the_status_of_a_row_changes_where_it_stands(tables):
+    """An index on what changes would move each row to another page."""
+    ledger, owner = tables
+    tasks = [a_fresh_envelope() for _ in range(50)]
+    ledger.ledger.record(batch_of(*tasks))
+    pages = "SELECT id, (ctid::text::point)[0] FROM tasks ORDER BY id"
+    before = owner.execute(pages).fetchall()
+    for task in tasks:
+        ledger.ledger.record(batch_of(succeeded(task)))
+    assert owner.execute(pages).fetchall() == before
