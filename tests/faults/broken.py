@@ -1,0 +1,130 @@
+"""The system with one rule taken away: each variant has to be caught."""
+
+from dataclasses import replace
+
+from taskmill.adapters.memory.admission import MemoryAdmission, MemoryDueSet
+from taskmill.adapters.memory.leases import MemoryLeases
+from taskmill.adapters.memory.ledger import MemoryLedger
+from taskmill.domain.admission import Created
+from taskmill.domain.lease import Held, Refused, Settled, Stale
+from tests.faults.simulation import Parts
+
+
+class RemovesFirst(MemoryDueSet):
+    """Removes what it takes, and publishes then."""
+
+    def take(self, *, most):
+        taken = super().take(most=most)
+        self.clear([name for name, _ in taken])
+        return taken
+
+
+class OwesNothing(MemoryAdmission):
+    """Admits, and leaves the publication to who may be dead."""
+
+    def admit(self, envelopes):
+        verdicts = super().admit(envelopes)
+        self._hot.due.clear()
+        return verdicts
+
+
+class ForgetsKeys(MemoryAdmission):
+    """Makes a new task of every request, whatever came before under its key."""
+
+    def admit(self, envelopes):
+        return [self._create(one, self._next(one), token=0) for one in envelopes]
+
+    def _next(self, envelope):
+        known = self._hot.record(envelope.id)
+        return max(self._hot.clock(), known.generation + 1 if known else 0)
+
+    def _create(self, envelope, generation, *, token):
+        return Created(super()._create(envelope, generation, token=token).generation)
+
+
+class ComparesNoToken(MemoryLeases):
+    """Takes every end for the present holder's."""
+
+    def _settle(self, settlement):
+        answer = super()._settle(settlement)
+        record = self._hot.record(settlement.envelope.id)
+        if isinstance(answer, Stale) and record.generation == settlement.envelope.generation:
+            return self._end(settlement, record)
+        return answer
+
+
+class CommitsStaleEnds(MemoryLeases):
+    """Tells a stale holder that all is well, so that it reports its record as done."""
+
+    def settle(self, settlements):
+        answers = super().settle(settlements)
+        return [Settled(()) if isinstance(one, Stale) else one for one in answers]
+
+
+class RepeatsNoFacts(MemoryLeases):
+    """Refuses what is over without the facts that nobody may have published."""
+
+    def claim(self, claims):
+        answers = super().claim(claims)
+        return [Refused(()) if isinstance(one, Refused) else one for one in answers]
+
+
+class DropsItsOwn(MemoryLeases):
+    """Drops a record whose lease lives, although it is the one that holds it."""
+
+    def claim(self, claims):
+        answers = super().claim(claims)
+        return [Refused(()) if isinstance(one, Held) else one for one in answers]
+
+
+class ClaimsSuspectsTogether(MemoryLeases):
+    """Lets suspects run beside each other, so that one takes the others with it."""
+
+    def claim(self, claims):
+        return super().claim([replace(claim, alone=True) for claim in claims])
+
+
+class LetsEverybodyIn(MemoryLeases):
+    """Gives a turn that somebody holds to whoever asks."""
+
+    def _refusal(self, claim, record):
+        return None
+
+
+class TakesTheLastFact(MemoryLedger):
+    """Believes whatever it is told last."""
+
+    def record(self, batch):
+        for row in batch.rows:
+            known = self.rows.pop(row.id, None)
+            if known is not None and row.body is None:
+                self.rows[row.id] = known
+                super().record(type(batch)(rows=[row]))
+                state = {
+                    name: getattr(row, name)
+                    for name in ("status", "finished_at_ms", "result", "due_at_ms", "turn")
+                }
+                self.rows[row.id] = _with(self.rows[row.id], state)
+            else:
+                told = row if known is None else _with(row, {"body": row.body or known.body})
+                super().record(type(batch)(rows=[told]))
+        super().record(type(batch)(history=batch.history, applied=batch.applied))
+
+
+def _with(row, changes):
+    return type(row)(**{name: getattr(row, name) for name in row.__struct_fields__} | changes)
+
+
+VARIANTS = {
+    "remove, then publish": Parts(due=RemovesFirst),
+    "an admission that owes nothing": Parts(admission=OwesNothing),
+    "keys that are not remembered": Parts(admission=ForgetsKeys),
+    "no token compared": Parts(leases=ComparesNoToken),
+    "a stale settle commits its record": Parts(leases=CommitsStaleEnds),
+    "facts not repeated after a crash behind settle": Parts(leases=RepeatsNoFacts),
+    "the same source is dropped": Parts(leases=DropsItsOwn),
+    "suspects claimed together": Parts(leases=ClaimsSuspectsTogether),
+    "a lease that keeps nobody out": Parts(leases=LetsEverybodyIn),
+    "offset committed before the work": Parts(commits_first=True),
+    "a recorder without the rank": Parts(ledger=TakesTheLastFact),
+}
