@@ -55,10 +55,14 @@ EXAMPLES: list[str] = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 def a_worker(sentence: str) -> Any:
     """Return the worker of the example whose first line is this sentence."""
+    return the_example(sentence)["lambda_handler"]
+
+
+def the_example(sentence: str) -> dict[str, Any]:
     (source,) = [source for source in EXAMPLES if source.startswith(f'"""{sentence}"""')]
     module = ModuleType("example")
     exec(source, module.__dict__)  # noqa: S102 - it is our own README
-    return module.__dict__["lambda_handler"]
+    return module.__dict__
 
 
 def ends(worker: Any, monkeypatch: pytest.MonkeyPatch, *payloads: Any) -> list[Any]:
@@ -123,6 +127,12 @@ def test_the_example_of_an_async_worker_runs(monkeypatch):
     assert end == b'"HTTP/1.0 204 No Content"'
     (end,) = ends(waits, monkeypatch, b'{"host":"127.0.0.1","port":%d}' % server_port)
     assert end[0] == "failed"
+
+
+def test_the_example_of_tests_passes():
+    tests = the_example("Tests a worker that gives a busy line three tries.")
+    ran = [one() for name, one in tests.items() if name.startswith("test_")]
+    assert len(ran) == 2
 
 
 def _answer_once(server: socket.socket) -> None:

@@ -93,9 +93,13 @@ class MemoryLog:
     def commit(self, reader: Reader, offset: int) -> None:
         self._committed[reader] = offset
 
-    def records(self, topic: str) -> list[LogRecord]:
+    def position(self, reader: Reader) -> int:
+        """Return which record a reader wants next."""
+        return self._committed.get(reader, 0)
+
+    def records(self, topic: str, *, since: int = 0) -> list[LogRecord]:
         """Return what the log holds: only what was flushed."""
-        return list(self._log.get(topic, ()))
+        return self._log.get(topic, [])[since:]
 
     def tasks(self, topic: str) -> list[Envelope]:
         return [task for record in self.records(topic) for task in wire.open_tasks(record.value)]

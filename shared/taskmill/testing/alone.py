@@ -1,0 +1,100 @@
+"""Performs one task once, without a queue."""
+
+import asyncio
+import inspect
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Raw
+
+from taskmill.domain.lease import Position
+from taskmill.domain.naming import unkeyed_id
+from taskmill.domain.outcome import Attempt, Outcome, Succeeded, encode_result
+from taskmill.domain.retention import in_ms
+from taskmill.domain.task import Envelope, TaskType
+from taskmill.testing.clock import MovableClock
+from taskmill.testing.refusal import Refused
+from taskmill.usecases.shop import Running, Task
+from taskmill.worker import Worker
+
+P = TypeVar("P")
+
+
+def perform(  # noqa: PLR0913 - what a handler may look at, each by its name
+    worker: Worker[P],
+    payload: P | Any,
+    *,
+    attempt: int = 1,
+    cancelled: bool = False,
+    metadata: Mapping[str, str] | None = None,
+    clock: MovableClock | None = None,
+) -> Outcome:
+    """Perform one attempt and return its outcome; what the worker raises comes through.
+
+    The payload is JSON, or a value of the payload type: it is encoded and decoded as on its way
+    through the queue. A result that is no JSON is a ValueError, since it would be no success.
+
+    >>> from dataclasses import dataclass
+    >>> from taskmill.worker import serve
+    >>> @dataclass
+    ... class Greeting:
+    ...     name: str
+    >>> perform(serve(Greeting, lambda greeting: f"hello {greeting.name}"), {"name": "Ada"})
+    Succeeded(result='hello Ada')
+    """
+    raw = Raw(msgspec.json.encode(payload))
+    try:
+        decoded = worker.decode(raw)
+    except msgspec.ValidationError as error:
+        raise Refused(f"the payload does not fit: {error}") from error
+    envelope = _envelope(worker, raw, attempt, metadata or {}, clock or MovableClock())
+    task = _task(envelope, is_cancelled=cancelled)
+    answer = worker.perform(decoded, task) if worker.takes_task else worker.perform(decoded)
+    if inspect.iscoroutine(answer):
+        answer = asyncio.run(answer)
+    outcome = answer if isinstance(answer, Outcome) else Succeeded(answer)
+    if isinstance(outcome, Succeeded):
+        encode_result(outcome.result)
+    return outcome
+
+
+def _envelope(
+    worker: Worker[Any],
+    payload: Raw,
+    attempt: int,
+    metadata: Mapping[str, str],
+    clock: MovableClock,
+) -> Envelope:
+    return Envelope(
+        generation=clock(),
+        id=unkeyed_id(clock(), bytes(16)),
+        turn=attempt,
+        attempt=attempt,
+        submission="a test",
+        type=TaskType("alone"),
+        payload=payload,
+        fingerprint="",
+        created_at_ms=clock(),
+        max_attempts=worker.defaults.max_attempts,
+        timeout_seconds=worker.defaults.timeout_seconds,
+        retry=worker.defaults.retry,
+        metadata=metadata,
+    )
+
+
+def _task(envelope: Envelope, *, is_cancelled: bool) -> Task:
+    timeout = timedelta(seconds=envelope.timeout_seconds)
+    now = envelope.created_at_ms
+    return Task(
+        Running(
+            attempt=Attempt(envelope=envelope, token=1, losses=0, started_at_ms=now),
+            position=Position("alone", 0, 0),
+            timeout=timeout,
+            deadline_ms=now + in_ms(timeout),
+            ahead_ms=0,
+            untold=(),
+            cancel_requested=is_cancelled,
+        )
+    )

@@ -1,0 +1,202 @@
+"""A mill for tests: tasks of some workers live their whole life in it, in memory."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, assert_never
+
+import msgspec
+from msgspec import Raw
+
+from taskmill.adapters.catalogue import AssembledCatalogue
+from taskmill.domain.backoff import RetryPolicy
+from taskmill.domain.facts import Fact
+from taskmill.domain.naming import fingerprint
+from taskmill.domain.records import TaskView
+from taskmill.domain.submission import (
+    Accepted,
+    KeyReused,
+    NotConfirmed,
+    NotTaken,
+    Receipt,
+    ReplayOf,
+    Submission,
+    Unreadable,
+)
+from taskmill.domain.task import Status, TaskId, TaskType
+from taskmill.testing.clock import MovableClock
+from taskmill.testing.refusal import Refused
+from taskmill.testing.system import System
+from taskmill.worker import Worker
+
+LONGEST_LIFE = timedelta(days=365)
+
+
+class Mill:
+    """Holds workers by the type that each performs. Time stands still unless it is told to pass.
+
+    What is left to chance (ids, half of each back-off) follows from *seed*.
+    """
+
+    def __init__(
+        self,
+        workers: Mapping[str, Worker[Any]],
+        *,
+        clock: MovableClock | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.system = System(workers, clock=clock, seed=seed)
+        self.clock = self.system.clock
+        self._workers = dict(workers)
+        self._catalogue = _catalogue_of(workers)
+
+    def submit(  # noqa: PLR0913 - what a request may say, each by its name
+        self,
+        task_type: str,
+        payload: Any,
+        *,
+        key: str | None = None,
+        max_attempts: int | None = None,
+        timeout: timedelta | None = None,
+        retry: RetryPolicy | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> "Life":
+        """Submit a task as a client would; `run` or `pass_time` then let it live.
+
+        The payload is JSON, or a value of the worker's payload type.
+        """
+        if task_type not in self._workers:
+            raise Refused(f"no worker here takes {task_type!r}, only: {', '.join(self._workers)}")
+        plain = msgspec.to_builtins(payload)
+        misfit = self._catalogue.misfit(task_type, plain)
+        if misfit is not None:
+            raise Refused(f"the payload does not fit at {misfit.pointer or '/'}: {misfit.why}")
+        defaults = self._workers[task_type].defaults
+        given = {"max_attempts": max_attempts, "timeout": timeout, "metadata": metadata}
+        submission = Submission(
+            type=TaskType(task_type),
+            payload=Raw(msgspec.json.encode(plain)),
+            idempotency_key=key,
+            max_attempts=max_attempts or defaults.max_attempts,
+            timeout_seconds=timeout.total_seconds() if timeout else defaults.timeout_seconds,
+            retry=retry or defaults.retry,
+            metadata=metadata or {},
+            fingerprint=fingerprint({"type": task_type, "payload": plain, "retry": retry, **given}),
+        )
+        entropy = self.system.chance.randbytes(16)
+        envelope = submission.as_envelope(now=self.clock(), entropy=entropy)
+        (receipt,) = self.system.submit([envelope])
+        return Life(self.system, _id_of(receipt))
+
+    def run(self) -> None:
+        """Let everything happen that can happen now."""
+        self.system.run()
+
+    def pass_time(self, span: timedelta) -> None:
+        """Let time pass, and everything happen in it at its time: retries, snoozes, time-outs."""
+        self.system.pass_time(span)
+
+    def run_to_end(self) -> None:
+        """Let time pass until every task has come to its end."""
+        until = self.clock.now + LONGEST_LIFE
+        self.run()
+        while (due_ms := self.system.next_due_ms()) is not None:
+            self.clock.move_to(due_ms)
+            if self.clock.now > until:
+                raise RuntimeError("a task has not come to its end within a year")
+            self.run()
+
+
+class Life:
+    """A task as it is now."""
+
+    def __init__(self, system: System, task_id: TaskId) -> None:
+        self.id = task_id
+        self._system = system
+
+    def __repr__(self) -> str:
+        return f"<task {self.id}: {self.status}, attempt {self.attempt}>"
+
+    @property
+    def status(self) -> Status:
+        return self._view.status
+
+    @property
+    def attempt(self) -> int:
+        return self._view.attempt
+
+    @property
+    def losses(self) -> int:
+        return self._view.losses
+
+    @property
+    def result(self) -> Any:
+        """What the worker returned, as a client reads it; None until it succeeded."""
+        result = self._view.result
+        return None if result is None else msgspec.json.decode(result)
+
+    @property
+    def reason(self) -> str | None:
+        """Why it is dead or waits for its next attempt, such as `failed`, `timeout`, `snoozed`."""
+        told = self._view.ending or self._view.waiting
+        return told.reason if told else None
+
+    @property
+    def error(self) -> str | None:
+        """What was said of the last failure."""
+        told = self._view.ending or self._view.waiting
+        return told.error_message if told else None
+
+    @property
+    def next_attempt_at(self) -> datetime | None:
+        waiting = self._view.waiting
+        return datetime.fromtimestamp(waiting.due_at_ms / 1000, UTC) if waiting else None
+
+    @property
+    def facts(self) -> Sequence[Fact]:
+        """What happened to it so far, in order; each once, though the log may hold it twice."""
+        told: list[Fact] = []
+        for fact in self._system.log.facts():
+            if fact.id == self.id and fact not in told:
+                told.append(fact)
+        return told
+
+    def cancel(self) -> None:
+        """Cancel it, as a client would; a running task is told at its next heartbeat."""
+        self._system.cancel(self.id)
+
+    def redrive(self) -> None:
+        """Give it another life, as an operator would, when it is dead or cancelled."""
+        self._system.redrive(self.id)
+
+    @property
+    def _view(self) -> TaskView:
+        found = self._system.find(self.id)
+        if isinstance(found, TaskView):
+            return found
+        raise LookupError(f"task {self.id} cannot be found: {found}")
+
+
+def _catalogue_of(workers: Mapping[str, Worker[Any]]) -> AssembledCatalogue:
+    entries = [
+        {
+            "name": name,
+            "title": name,
+            "schema": msgspec.json.schema(worker.payload_type),
+            "defaults": worker.defaults,
+            "function_timeout_seconds": 900.0,
+        }
+        for name, worker in workers.items()
+    ]
+    return AssembledCatalogue(msgspec.json.encode(entries))
+
+
+def _id_of(receipt: Receipt) -> TaskId:
+    match receipt:
+        case Accepted(task=task) | ReplayOf(task=task):
+            return task.id
+        case KeyReused(task_id):
+            raise Refused(f"another request came before under this key: its task is {task_id}")
+        case NotTaken() | NotConfirmed() | Unreadable():
+            raise Refused("a store is told to be away")
+        case _:
+            assert_never(receipt)

@@ -1,0 +1,210 @@
+"""The whole queue in memory: every use case over stores of plain values, and no clock but ours.
+
+Nothing happens by itself. Each step is one invocation of one function, so that tests may put
+anything between two of them; a seed decides all that is left to chance.
+"""
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from typing import Any, Final, TypeVar
+
+from taskmill.adapters.memory.admission import MemoryAdmission, MemoryDueSet
+from taskmill.adapters.memory.control import MemoryControl
+from taskmill.adapters.memory.hot import MemoryHot, MemoryRecords
+from taskmill.adapters.memory.leases import MemoryLeases
+from taskmill.adapters.memory.ledger import MemoryLedger
+from taskmill.adapters.memory.log import MemoryLog
+from taskmill.adapters.memory.outbox import MemoryOutbox
+from taskmill.adapters.memory.parking import MemoryParking
+from taskmill.domain import topics
+from taskmill.domain.lease import Position
+from taskmill.domain.log import LogRecord
+from taskmill.domain.outcome import UnknownType
+from taskmill.domain.submission import Receipt
+from taskmill.domain.task import Envelope, TaskId, TaskType
+from taskmill.domain.topics import Reader
+from taskmill.ports import Admission, Bus, Control, DueSet, Leases, Ledger, Outbox, Parking, Records
+from taskmill.testing.clock import MovableClock
+from taskmill.testing.crew import PatientCrew
+from taskmill.usecases.arrivals import open_arrivals, open_sealed_arrivals
+from taskmill.usecases.cancel import Cancellation, cancel
+from taskmill.usecases.dispatch import dispatch
+from taskmill.usecases.execute import execute
+from taskmill.usecases.find_task import Finding, find_task
+from taskmill.usecases.park import park
+from taskmill.usecases.publish_due import publish_due
+from taskmill.usecases.record import record
+from taskmill.usecases.redrive import Redrive, Wish, redrive
+from taskmill.usecases.relay import relay
+from taskmill.usecases.shop import Perform, Shop
+from taskmill.usecases.submit import submit
+from taskmill.worker import Worker
+
+INVOCATION: Final = timedelta(minutes=15)
+MOST_ROUNDS: Final = 10_000
+"""Who needs more of them without any time passing goes round in a circle."""
+
+P = TypeVar("P")
+Dress = Callable[[str, Any], Any]
+"""Takes the name of a port and the port, and returns what stands in its place."""
+
+
+def as_it_is(_name: str, port: Any) -> Any:
+    return port
+
+
+class System:
+    def __init__(
+        self,
+        workers: Mapping[str, Worker[Any]],
+        *,
+        clock: MovableClock | None = None,
+        seed: int = 0,
+        dress: Dress = as_it_is,
+    ) -> None:
+        self.clock = clock or MovableClock()
+        self.chance = random.Random(seed)  # noqa: S311 - it is to be foreseen, not to be safe
+        self.hot = MemoryHot(self.clock)
+        self.hot.open()
+        self.log = MemoryLog(self.clock)
+        self.rows = MemoryLedger()
+        self.spill = MemoryOutbox()
+        self.crew = PatientCrew(self.clock)
+        self._workers = {TaskType(name): worker for name, worker in workers.items()}
+        self._bind(dress)
+        self.readers = topics.readers(self._workers)
+
+    def _bind(self, dress: Dress) -> None:
+        self.bus: Bus = dress("bus", self.log)
+        self.admission: Admission = dress("admission", MemoryAdmission(self.hot))
+        self.due: DueSet = dress("due", MemoryDueSet(self.hot))
+        self.leases: Leases = dress("leases", MemoryLeases(self.hot))
+        self.records: Records = dress("records", MemoryRecords(self.hot))
+        self.control: Control = dress("control", MemoryControl(self.hot))
+        self.parking: Parking = dress("parking", MemoryParking(self.hot))
+        self.ledger: Ledger = dress("ledger", self.rows)
+        self.outbox: Outbox = dress("outbox", self.spill)
+
+    def submit(self, envelopes: Sequence[Envelope]) -> list[Receipt]:
+        """Do what the gateway does with requests that it could read."""
+        return submit(
+            envelopes,
+            admission=self.admission,
+            bus=self.bus,
+            records=self.records,
+            ledger=lambda: self.rows,
+            outbox=lambda: self.outbox,
+            clock=self.clock,
+        )
+
+    def find(self, task_id: TaskId) -> Finding:
+        return find_task(
+            task_id,
+            records=self.records,
+            ledger=lambda: self.rows,
+            outbox=lambda: self.outbox,
+            log_ends=self.log,
+            pause=self.clock.move,
+        )
+
+    def cancel(self, task_id: TaskId) -> Cancellation:
+        return cancel(
+            task_id,
+            control=self.control,
+            admission=self.admission,
+            bus=self.bus,
+            clock=self.clock,
+            find=self.find,
+        )
+
+    def redrive(self, task_id: TaskId) -> Redrive:
+        (answer,) = redrive(
+            [Wish(task_id)],
+            control=self.control,
+            admission=self.admission,
+            bus=self.bus,
+            rows=lambda: self.rows,
+            find=self.find,
+        )
+        return answer
+
+    def step(self, reader: Reader) -> bool:
+        """Give a function what waits for it, and return whether its position moved on."""
+        begin = self.log.position(reader)
+        records = self.log.records(reader.topic, since=begin)
+        if not records:
+            return False
+        failed = self._handle(reader, records)
+        after = records[-1].position.offset + 1
+        reached = min((place.offset for place in failed), default=after)
+        self.log.commit(reader, reached)
+        return reached > begin
+
+    def tick(self) -> int:
+        """Do once what the scheduler does again and again; return how much was published."""
+        published = publish_due(self.due, self.bus) + relay(self.outbox, self.bus)
+        self.due.forget_expired(most=100)
+        return published
+
+    def run(self) -> None:
+        """Let everything happen that can happen without time passing."""
+        for _ in range(MOST_ROUNDS):
+            moved = [self.step(reader) for reader in self.readers]
+            if not (self.tick() or any(moved)):
+                return
+        raise RuntimeError(f"tasks come again for ever: {MOST_ROUNDS} rounds, and no time passes")
+
+    def pass_time(self, span: timedelta) -> None:
+        """Let time pass, and everything happen in it at its time."""
+        until = self.clock.now + span
+        self.run()
+        while (due_ms := self.next_due_ms()) is not None and due_ms <= until.timestamp() * 1000:
+            self.clock.move_to(due_ms)
+            self.run()
+        self.clock.move(until - self.clock.now)
+        self.run()
+
+    def next_due_ms(self) -> int | None:
+        """Return when the next thing is owed."""
+        return min((at for at, _ in self.hot.due.values()), default=None)
+
+    def _handle(self, reader: Reader, records: Sequence[LogRecord]) -> set[Position]:
+        task_type = topics.type_of(reader.topic)
+        if task_type is not None:
+            return self._work(self._workers[task_type], records)
+        if reader.name == "dispatcher":
+            return self._dispatch(records)
+        record(records, self.ledger)
+        return set()
+
+    def _dispatch(self, records: Sequence[LogRecord]) -> set[Position]:
+        arrivals = open_sealed_arrivals(records, self.bus)
+        known = [one for one in arrivals if one.envelope.deferred or self._knows(one.envelope.type)]
+        parkings = park([one for one in arrivals if one not in known], self.parking)
+        failed = dispatch(known, knows=self._knows, admission=self.admission, bus=self.bus)
+        over = [one.unsealed() for one in parkings.over]
+        buried = execute(over, lambda task: UnknownType(task.type), self._shop(100))
+        return failed | parkings.failed | buried
+
+    def _knows(self, task_type: TaskType) -> bool:
+        return task_type in self._workers
+
+    def _work(self, worker: Worker[Any], records: Sequence[LogRecord]) -> set[Position]:
+        arrivals = open_arrivals(records, self.bus)
+        run: Perform = worker.run_async if worker.is_async else worker.run
+        return execute(arrivals, self.crew.in_time(run), self._shop(worker.concurrency))
+
+    def _shop(self, concurrency: int) -> Shop:
+        end = self.clock.now + INVOCATION
+        return Shop(
+            leases=self.leases,
+            bus=self.bus,
+            crew=self.crew,
+            clock=self.clock,
+            chance=self.chance.random,
+            process="the only one",
+            concurrency=concurrency,
+            longest=INVOCATION,
+            remaining=lambda: end - self.clock.now,
+        )

@@ -1,0 +1,70 @@
+"""`perform` alone: one attempt, as in life, without a queue."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+import pytest
+
+from taskmill.testing import MovableClock, Refused, perform
+from taskmill.worker import Discard, Succeeded, Task, serve
+
+
+@dataclass(frozen=True)
+class Greeting:
+    name: str
+
+
+def test_a_plain_answer_is_a_success():
+    worker = serve(Greeting, lambda greeting: f"hello {greeting.name}")
+    assert perform(worker, {"name": "Ada"}) == Succeeded("hello Ada")
+    assert perform(worker, Greeting("Ada")) == Succeeded("hello Ada")
+
+
+def test_an_outcome_comes_as_it_is():
+    assert perform(serve(Greeting, lambda _: Discard("no")), {"name": ""}) == Discard("no")
+
+
+def test_what_is_raised_comes_through():
+    def broken(_greeting: Greeting) -> None:
+        raise OSError("the line is busy")
+
+    with pytest.raises(OSError, match="busy"):
+        perform(serve(Greeting, broken), {"name": "Ada"})
+
+
+def test_a_payload_that_does_not_fit_is_refused_before_it_is_performed():
+    worker = serve(Greeting, lambda _: pytest.fail("it was performed"))
+    with pytest.raises(Refused, match="name"):
+        perform(worker, {})
+
+
+def test_a_result_that_is_no_json_is_no_success():
+    with pytest.raises(ValueError, match="NaN"):
+        perform(serve(Greeting, lambda _: float("nan")), {"name": "Ada"})
+
+
+def test_the_handler_is_told_of_its_task():
+    clock = MovableClock()
+
+    def tell(_greeting: Greeting, task: Task) -> dict[str, object]:
+        left = (task.deadline - clock.now).total_seconds()
+        return {"attempt": task.attempt, "who": task.metadata["who"], "left": left}
+
+    worker = serve(Greeting, tell, timeout=timedelta(seconds=5))
+    told = perform(worker, {"name": "Ada"}, attempt=3, metadata={"who": "me"}, clock=clock)
+    assert told == Succeeded({"attempt": 3, "who": "me", "left": 5.0})
+
+
+def test_the_handler_can_be_told_that_nobody_waits_any_more():
+    def careful(_greeting: Greeting, task: Task) -> object:
+        return Discard("cancelled") if task.cancelled else "done"
+
+    assert perform(serve(Greeting, careful), {"name": "A"}, cancelled=True) == Discard("cancelled")
+    assert perform(serve(Greeting, careful), {"name": "A"}) == Succeeded("done")
+
+
+def test_an_async_handler_is_awaited():
+    async def greet(greeting: Greeting) -> str:
+        return f"hello {greeting.name}"
+
+    assert perform(serve(Greeting, greet), {"name": "Ada"}) == Succeeded("hello Ada")

@@ -1,0 +1,198 @@
+"""A worker's author lets tasks live in a mill: no servers, and time passes when told."""
+
+from datetime import timedelta
+
+import pytest
+from msgspec import Struct
+
+from taskmill.domain.facts import AttemptLost, TaskDeferred, TaskStarted, TaskSucceeded
+from taskmill.testing import Mill, MovableClock, Refused
+from taskmill.worker import Discard, Retry, RetryPolicy, Snooze, Succeeded, Task, serve
+
+SECOND = timedelta(seconds=1)
+MINUTE = timedelta(minutes=1)
+
+
+class Order(Struct):
+    number: int = 1
+
+
+def a_mill(perform, *, seed=0, clock=None, **how):
+    return Mill({"order": serve(Order, perform, **how)}, seed=seed, clock=clock)
+
+
+def failing(times, answer=None):
+    """Return a worker that fails so often, and then succeeds."""
+    seen = []
+
+    def perform(order: Order, task: Task) -> object:
+        seen.append(task.attempt)
+        if len(seen) > times:
+            return f"order {order.number}"
+        if answer is None:
+            raise OSError("the line is busy")
+        return answer
+
+    return perform, seen
+
+
+def test_a_task_lives_its_whole_life():
+    mill = a_mill(lambda order: {"shipped": order.number})
+    task = mill.submit("order", {"number": 7})
+    assert (task.status, task.result) == ("queued", None)
+    mill.run()
+    assert (task.status, task.result, task.attempt) == ("succeeded", {"shipped": 7}, 1)
+    assert [type(fact) for fact in task.facts] == [TaskSucceeded]
+
+
+def test_retries_come_at_their_time_and_are_counted():
+    perform, seen = failing(2)
+    mill = a_mill(perform, retry=RetryPolicy(first_seconds=60, factor=2))
+    task = mill.submit("order", {})
+    mill.run()
+    assert (task.status, task.reason, task.error) == ("retrying", "failed", "the line is busy")
+    assert 30 * SECOND <= task.next_attempt_at - mill.clock.now <= MINUTE
+    mill.pass_time(29 * SECOND)
+    assert seen == [1]
+    mill.pass_time(31 * SECOND)
+    assert seen == [1, 2]
+    mill.run_to_end()
+    assert (task.status, task.result, task.attempt) == ("succeeded", "order 1", 3)
+    assert [type(fact) for fact in task.facts] == [TaskDeferred, TaskDeferred, TaskSucceeded]
+
+
+def test_spent_attempts_make_it_dead_and_a_redrive_gives_it_another_life():
+    perform, seen = failing(3)
+    mill = a_mill(perform, max_attempts=3)
+    task = mill.submit("order", {})
+    mill.run_to_end()
+    assert (task.status, task.reason, seen) == ("dead", "failed", [1, 2, 3])
+    task.redrive()
+    mill.run_to_end()
+    assert (task.status, task.attempt) == ("succeeded", 1)
+
+
+def test_a_snooze_spends_no_attempt():
+    perform, seen = failing(2, Snooze(MINUTE, "closed"))
+    mill = a_mill(perform, max_attempts=1)
+    task = mill.submit("order", {})
+    mill.run()
+    assert (task.status, task.reason, task.next_attempt_at) == (
+        "retrying",
+        "snoozed",
+        mill.clock.now + MINUTE,
+    )
+    mill.run_to_end()
+    assert (task.status, seen) == ("succeeded", [1, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "reason"),
+    [
+        (Discard("never"), "dead", "discarded"),
+        (Retry("once more", delay=MINUTE), "retrying", "failed"),
+        (Succeeded(object()), "dead", "result_invalid"),
+    ],
+)
+def test_each_answer_leads_where_it_leads_in_life(answer, status, reason):
+    mill = a_mill(lambda _order: answer)
+    task = mill.submit("order", {})
+    mill.run()
+    assert (task.status, task.reason) == (status, reason)
+
+
+def test_an_attempt_that_takes_too_long_is_cut_off():
+    clock = MovableClock()
+
+    def perform(_order: Order) -> str:
+        clock.move(31 * SECOND)
+        return "too late"
+
+    mill = a_mill(perform, clock=clock, timeout=30 * SECOND, max_attempts=2)
+    task = mill.submit("order", {})
+    mill.run()
+    assert (task.status, task.reason, task.result) == ("retrying", "timeout", None)
+    mill.run_to_end()
+    assert (task.status, task.reason) == ("dead", "timeout")
+
+
+def test_an_attempt_that_takes_long_but_not_too_long_succeeds():
+    clock = MovableClock()
+
+    def perform(_order: Order, task: Task) -> float:
+        clock.move(29 * SECOND)
+        return (task.deadline - clock.now).total_seconds()
+
+    mill = a_mill(perform, clock=clock, timeout=30 * SECOND)
+    task = mill.submit("order", {})
+    mill.run()
+    assert (task.status, task.result) == ("succeeded", 1.0)
+    assert not [fact for fact in task.facts if isinstance(fact, AttemptLost | TaskStarted)]
+
+
+def test_an_async_worker_lives_in_it_too():
+    async def perform(order: Order) -> int:
+        return order.number + 1
+
+    mill = a_mill(perform)
+    task = mill.submit("order", Order(number=4))
+    mill.run()
+    assert task.result == 5
+
+
+def test_a_cancelled_task_is_not_performed():
+    perform, seen = failing(0)
+    mill = a_mill(perform)
+    task = mill.submit("order", {})
+    task.cancel()
+    mill.run_to_end()
+    assert (task.status, seen) == ("cancelled", [])
+
+
+def test_a_key_names_one_task():
+    mill = a_mill(lambda _order: None)
+    first, again = (mill.submit("order", {"number": 1}, key="k") for _ in range(2))
+    assert first.id == again.id
+    with pytest.raises(Refused, match="another request"):
+        mill.submit("order", {"number": 2}, key="k")
+
+
+def test_what_the_gateway_would_refuse_is_refused():
+    mill = a_mill(lambda _order: None)
+    with pytest.raises(Refused, match="/number"):
+        mill.submit("order", {"number": "many"})
+    with pytest.raises(Refused, match="only: order"):
+        mill.submit("mail", {})
+
+
+def test_the_same_seed_is_the_same_life():
+    def story(seed):
+        mill = a_mill(failing(3)[0], seed=seed, max_attempts=9)
+        task = mill.submit("order", {})
+        mill.run_to_end()
+        return task.id, [fact.at_ms for fact in task.facts]
+
+    assert story(1) == story(1)
+    assert story(1) != story(2)
+
+
+def test_a_task_that_comes_again_without_time_passing_is_noticed():
+    mill = a_mill(lambda _order: Snooze(timedelta()))
+    mill.submit("order", {})
+    with pytest.raises(RuntimeError, match="for ever"):
+        mill.run()
+
+
+def test_a_task_that_never_ends_is_noticed():
+    mill = a_mill(lambda _order: Snooze(timedelta(days=1)))
+    mill.submit("order", {})
+    with pytest.raises(RuntimeError, match="within a year"):
+        mill.run_to_end()
+
+
+def test_types_live_side_by_side():
+    one, two = serve(Order, lambda _order: "one"), serve(Order, lambda _order: "two")
+    mill = Mill({"one": one, "two": two})
+    tasks = [mill.submit(name, {}) for name in ("one", "two", "one")]
+    mill.run()
+    assert [task.result for task in tasks] == ["one", "two", "one"]

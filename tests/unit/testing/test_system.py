@@ -1,0 +1,107 @@
+"""The system in memory: each function alone, a fault between two, and nothing lost."""
+
+from datetime import timedelta
+
+from msgspec import Struct
+
+from taskmill.domain import topics
+from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.submission import Accepted
+from taskmill.domain.task import Status
+from taskmill.testing.system import System
+from taskmill.worker import serve
+from tests.builders import ECHO, a_request
+
+DISPATCHER = topics.readers([])[0]
+ECHO_WORKER = topics.readers([ECHO])[-1]
+
+
+class Anything(Struct):
+    say: str = ""
+
+
+def a_system(**how):
+    performed = []
+    worker = serve(Anything, lambda one: performed.append(one.say))
+    return System({"echo": worker}, **how), performed
+
+
+def request(system, **changes):
+    now = system.clock()
+    entropy = system.chance.randbytes(16).hex()
+    return a_request(entropy, created_at_ms=now, submission=entropy, **changes)
+
+
+def test_each_step_is_one_invocation():
+    system, performed = a_system()
+    (receipt,) = system.submit([request(system)])
+    assert isinstance(receipt, Accepted)
+    assert not system.step(ECHO_WORKER)
+    assert system.step(DISPATCHER)
+    assert performed == []
+    assert system.step(ECHO_WORKER)
+    assert performed == ["hello"]
+    system.run()
+    assert system.rows.rows[receipt.task.id].status is Status.SUCCEEDED
+
+
+def test_what_a_dead_gateway_left_unpublished_is_done_all_the_same():
+    system, performed = a_system()
+    (created,) = system.admission.admit([request(system)])
+    assert created.generation == system.clock()
+    system.run()
+    assert performed == []
+    system.pass_time(timedelta(seconds=6))
+    assert performed == ["hello"]
+
+
+def test_a_record_that_failed_comes_again():
+    system, performed = a_system()
+    system.submit([request(system)])
+    system.hot.restart()
+    system.step(DISPATCHER)
+    assert not system.step(ECHO_WORKER)
+    system.hot.open()
+    system.run()
+    assert performed == ["hello"]
+
+
+def test_a_type_that_nobody_takes_waits_and_dies():
+    system, _ = a_system()
+    (receipt,) = system.submit([request(system, type="nobody")])
+    system.run()
+    assert system.rows.rows[receipt.task.id].status is Status.QUEUED
+    system.pass_time(timedelta(minutes=11))
+    row = system.rows.rows[receipt.task.id]
+    assert (row.status, row.reason) == (Status.DEAD, "unknown_type")
+
+
+class AwayTwice:
+    """A bus whose flush fails twice."""
+
+    def __init__(self, bus):
+        self._bus = bus
+        self._left = 2
+
+    def __getattr__(self, name):
+        return getattr(self._bus, name)
+
+    def flush(self):
+        if self._left and self._bus._sent:  # noqa: SLF001 - it fails where something would be lost
+            self._left -= 1
+            self._bus._sent.clear()  # noqa: SLF001 - what a broken connection loses
+            raise StoreUnavailable("Kafka", "the connection broke")
+        self._bus.flush()
+
+
+def test_a_port_can_be_dressed():
+    system, performed = a_system(
+        dress=lambda name, port: AwayTwice(port) if name == "bus" else port
+    )
+    system.submit([request(system)])
+    assert [kept.is_published for kept in system.spill.kept] == [False]
+    try:
+        system.run()
+    except StoreUnavailable:
+        system.run()
+    assert performed == ["hello"]
