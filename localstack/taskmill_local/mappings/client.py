@@ -11,8 +11,8 @@ from taskmill_local.plan import MappingPlan
 # The largest message that the topics allow, with room for what surrounds it.
 _MESSAGE_BYTES = 2 * 1024 * 1024 + 64 * 1024
 
-# An idle topic costs four requests a second.
-FETCH_WAIT: Final = timedelta(milliseconds=250)
+# An idle topic costs two requests a second.
+FETCH_WAIT: Final = timedelta(milliseconds=500)
 """How long the broker may keep a request for records that has too few to answer."""
 
 _GATHERED_BYTES: Final = 16 * 1024

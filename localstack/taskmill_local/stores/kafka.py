@@ -47,6 +47,8 @@ _SETTINGS = {
     "broker.session.timeout.ms": 3000,
     "broker.heartbeat.interval.ms": 500,
     "group.initial.rebalance.delay.ms": 0,
+    # A controller with nothing to say says so twice a second, in its log and to all who follow it.
+    "metadata.max.idle.interval.ms": 10_000,
     "log.cleaner.dedupe.buffer.size": 16 * 2**20,
 }
 
