@@ -156,7 +156,7 @@ _PATIENCE_WITH_POSTGRES = timedelta(seconds=5)
 @cache
 @_rigged
 def gateway() -> GatewayServices:
-    from taskmill.adapters.counted import CountedBus
+    from taskmill.adapters.counted import CountedBus, CountedControl
     from taskmill.adapters.kafka.bus import KafkaBus
     from taskmill.adapters.kafka.ends import KafkaLogEnds
     from taskmill.adapters.redis.admission import RedisAdmission
@@ -172,7 +172,7 @@ def gateway() -> GatewayServices:
     )
     return GatewayServices(
         admission=RedisAdmission(session, shards=settings.shards, hold=settings.pace.hold),
-        control=RedisControl(session, shards=settings.shards),
+        control=CountedControl(RedisControl(session, shards=settings.shards), counters()),
         records=RedisRecords(session, shards=settings.shards),
         bus=CountedBus(
             KafkaBus(settings.kafka, patience=_PATIENCE_WITH_KAFKA, guard=broker),
@@ -477,7 +477,7 @@ class RedrivingServices:
 @_rigged
 def redriving() -> RedrivingServices:
     """Open what a redrive job needs; of its own, because it works beside the tick."""
-    from taskmill.adapters.counted import CountedBus
+    from taskmill.adapters.counted import CountedBus, CountedControl
     from taskmill.adapters.kafka.bus import KafkaBus
     from taskmill.adapters.postgres.connection import Database
     from taskmill.adapters.postgres.redrives import PostgresRedriveJobs
@@ -492,7 +492,7 @@ def redriving() -> RedrivingServices:
     rows = PostgresRows(database)
     return RedrivingServices(
         jobs=PostgresRedriveJobs(Database(settings.postgres)),  # held while the others are asked
-        control=RedisControl(session, shards=settings.shards),
+        control=CountedControl(RedisControl(session, shards=settings.shards), counters()),
         admission=RedisAdmission(session, shards=settings.shards),
         bus=CountedBus(KafkaBus(settings.kafka), counters()),
         rows=PostgresWholeRows(database),

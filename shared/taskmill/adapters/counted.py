@@ -16,6 +16,15 @@ from taskmill.domain.admission import (
     Replayed,
     Verdict,
 )
+from taskmill.domain.control import (
+    CancelAnswer,
+    CancelOrder,
+    Moved,
+    RedriveAnswer,
+    Redriven,
+    RedriveOrder,
+    Sight,
+)
 from taskmill.domain.counting import Count, Span, topic_label
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.facts import Fact, TaskCancelled, TaskDeferred, TaskDied, TaskSucceeded
@@ -37,9 +46,9 @@ from taskmill.domain.lease import (
     Suspect,
 )
 from taskmill.domain.projection import LedgerBatch
-from taskmill.domain.task import Envelope
+from taskmill.domain.task import Envelope, TaskId
 from taskmill.domain.wire import Sealed
-from taskmill.ports import Admission, Bus, Counters, DueSet, Leases, Ledger
+from taskmill.ports import Admission, Bus, Control, Counters, DueSet, Leases, Ledger
 
 VERDICTS: Final[Mapping[type[Verdict], str]] = {
     Created: "created",
@@ -60,6 +69,11 @@ SETTLEMENTS: Final[Mapping[type[SettleAnswer], str]] = {
     Settled: "settled",
     Stale: "stale",
     CancelFirst: "cancel",
+    Cold: "cold",
+}
+REDRIVES: Final[Mapping[type[RedriveAnswer], str]] = {
+    Redriven: "done",
+    Moved: "moved",
     Cold: "cold",
 }
 _ENDS: Final[Mapping[type[Fact], str]] = {
@@ -84,6 +98,29 @@ class CountedAdmission:
 
     def clear(self, published: Sequence[OwedKey]) -> Sequence[Cleared]:
         return self._admission.clear(published)
+
+
+class CountedControl:
+    def __init__(self, control: Control, counters: Counters) -> None:
+        self._control = control
+        self._counters = counters
+
+    def see(self, ids: Sequence[TaskId]) -> Sequence[Sight]:
+        return self._control.see(ids)
+
+    def cancel(self, orders: Sequence[CancelOrder]) -> Sequence[CancelAnswer]:
+        answers = self._control.cancel(orders)
+        for order, answer in zip(orders, answers, strict=True):
+            what = "end" if order.ending else "ask"
+            self._counters.count(Count.CANCEL_ORDERS, order=what, answer=answer)
+        return answers
+
+    def redrive(self, orders: Sequence[RedriveOrder]) -> Sequence[RedriveAnswer]:
+        answers = self._control.redrive(orders)
+        for order, answer in zip(orders, answers, strict=True):
+            word, type_ = REDRIVES[type(answer)], order.envelope.type
+            self._counters.count(Count.REDRIVEN, type=type_, answer=word)
+        return answers
 
 
 class CountedDueSet:

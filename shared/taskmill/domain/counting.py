@@ -24,6 +24,8 @@ class Count(StrEnum):
     TIMEOUTS = "taskmill_timeouts_total"
     SETTLEMENTS = "taskmill_settlements_total"
     DEAD = "taskmill_dead_total"
+    CANCEL_ORDERS = "taskmill_cancel_orders_total"
+    REDRIVEN = "taskmill_redriven_total"
     DUE = "taskmill_due_published_total"
     FORGOTTEN = "taskmill_records_forgotten_total"
     UNDECODABLE = "taskmill_undecodable_total"
@@ -80,9 +82,11 @@ TABLE: Final[Mapping[Counted, Measure]] = {
         about="Requests that the gateway turned away, by the type of the problem",
         labels={
             "reason": _one_of(
-                "already_finished bad_request forbidden idempotency_key_reused internal_error"
-                " invalid_payload invalid_request not_found not_supported_yet payload_too_large"
-                " request_too_large unauthorized unavailable unknown_type unsupported_media_type"
+                "already_finished another_job_lives bad_request forbidden"
+                " idempotency_key_reused internal_error invalid_payload invalid_request"
+                " not_found not_redrivable not_supported_yet payload_too_large"
+                " request_too_large unauthorized unavailable unknown_type"
+                " unsupported_media_type"
             )
         },
     ),
@@ -128,6 +132,14 @@ TABLE: Final[Mapping[Counted, Measure]] = {
             )
         },
         calls_for_help=True,
+    ),
+    Count.CANCEL_ORDERS: Measure(
+        about="Orders to cancel, by what was ordered and by what Redis answered",
+        labels={"order": _one_of("end ask"), "answer": _one_of("done moved cold")},
+    ),
+    Count.REDRIVEN: Measure(
+        about="Orders to redrive, one by one and by jobs, by what Redis answered",
+        labels=_TYPE | {"answer": _one_of("done moved cold")},
     ),
     Count.DUE: Measure(
         about="What the scheduler published: turns at their time, and what others still owed",

@@ -17,6 +17,7 @@ from taskmill.adapters.catalogue import AssembledCatalogue
 from taskmill.adapters.counted import (
     CountedAdmission,
     CountedBus,
+    CountedControl,
     CountedDueSet,
     CountedLeases,
     CountedLedger,
@@ -193,7 +194,7 @@ class Stage:
     def _gateway(self) -> GatewayServices:
         return GatewayServices(
             admission=MemoryAdmission(self.hot),
-            control=MemoryControl(self.hot),
+            control=CountedControl(MemoryControl(self.hot), self.counters),
             records=self.records,
             bus=CountedBus(self.log, self.counters),
             log_ends=self.log,
@@ -211,7 +212,7 @@ class Stage:
     def _redriving(self) -> RedrivingServices:
         return RedrivingServices(
             jobs=self.redrives,
-            control=MemoryControl(self.hot),
+            control=CountedControl(MemoryControl(self.hot), self.counters),
             admission=MemoryAdmission(self.hot),
             bus=self.log,
             rows=self.ledger,
@@ -221,7 +222,7 @@ class Stage:
     def _reconciler(self) -> Reconciler:
         books = Books(
             standings=MemoryStandings(lambda: self.ledger, self.clock),
-            control=MemoryControl(self.hot),
+            control=CountedControl(MemoryControl(self.hot), self.counters),
             rows=self.ledger,
             repairs=MemoryRepairs(self.hot),
             readers=self.log,

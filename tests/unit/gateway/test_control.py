@@ -4,6 +4,7 @@ import pytest
 
 from taskmill.adapters.memory.leases import MemoryLeases
 from taskmill.domain import topics
+from taskmill.domain.counting import Count
 from tests.builders import a_claim, a_death
 from tests.unit.functions.stage import Stage
 from tests.unit.gateway.calls import NOBODY, end, get, post, submit
@@ -29,6 +30,7 @@ def test_a_waiting_task_is_cancelled_and_stays_so(stage):
     assert told.body["finished_at"] == "2026-11-06T21:20:00.000Z"
     assert get(stage, path).body == told.body
     assert post(stage, f"{path}/cancel").body == told.body
+    assert stage.counters.total(Count.CANCEL_ORDERS, order="end", answer="done") == 1
 
 
 def test_a_running_task_is_asked_to_end(stage):
@@ -84,6 +86,7 @@ def test_a_dead_task_is_redriven_and_told_alike_twice(stage):
     assert first.headers["Location"] == f"/v1/tasks/{task['id']}"
     assert (second.status, second.body) == (202, first.body)
     assert get(stage, f"/v1/tasks/{task['id']}").body == first.body
+    assert stage.counters.total(Count.REDRIVEN, type="echo", answer="done") == 1
 
 
 def test_what_is_not_over_is_not_redriven(stage):
