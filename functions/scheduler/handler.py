@@ -12,6 +12,7 @@ from functions.scheduler.chores import (
     reconciling,
     redriving,
     relaying,
+    retaining,
 )
 from functions.scheduler.rota import Rota
 from taskmill import bootstrap
@@ -23,6 +24,7 @@ CHORES = (
     rebuilding.CHORE,
     reconciling.CHORE,
     relaying.CHORE,
+    retaining.CHORE,
     putting_back.CHORE,
     redriving.CHORE,
 )

@@ -26,6 +26,7 @@ from taskmill.domain.task import Millis, TaskId
 from taskmill.domain.topics import readers
 from taskmill.ports import (
     Admission,
+    Archive,
     Bus,
     Catalogue,
     ColdShards,
@@ -497,6 +498,23 @@ def redriving() -> RedrivingServices:
         bus=CountedBus(KafkaBus(settings.kafka), counters()),
         rows=PostgresWholeRows(database),
         find=lambda task_id: rows.find(task_id) or Nowhere(),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetainingServices:
+    archive: Archive
+    keeps: timedelta
+
+
+@cache
+def retaining() -> RetainingServices:
+    from taskmill.adapters.postgres.archive import PostgresArchive
+    from taskmill.adapters.postgres.connection import Database
+
+    settings = Settings.from_env(os.environ, needs=("postgres",))
+    return RetainingServices(
+        archive=PostgresArchive(Database(settings.postgres)), keeps=settings.keeps
     )
 
 

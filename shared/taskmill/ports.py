@@ -45,6 +45,7 @@ from taskmill.domain.reconciliation import RepairAnswer, RepairOrder, Standing
 from taskmill.domain.records import Reading, TaskView
 from taskmill.domain.redriving import Done, Item, JobState, NewJob, RedriveJob
 from taskmill.domain.restoration import HotView, Restoration
+from taskmill.domain.retention import Kept
 from taskmill.domain.statistics import Figures
 from taskmill.domain.task import Envelope, Millis, TaskId
 from taskmill.domain.topics import Reader
@@ -293,6 +294,14 @@ class Standings(Protocol):
     def of(self, ids: Sequence[TaskId]) -> Sequence[Standing]: ...
 
     def leave(self, ids: Sequence[TaskId]) -> None: ...
+
+
+class Archive(Protocol):
+    """What is kept for a time after its end."""
+
+    def forget(self, kind: Kept, *, older_than: timedelta, most: int) -> int: ...
+
+    def make_months(self, *, ahead: int) -> int: ...
 
 
 class Repairs(Protocol):

@@ -19,6 +19,7 @@ from taskmill.adapters.access import (
 from taskmill.domain.errors import SettingsInvalid
 from taskmill.domain.outbox import OUTBOX_CAP
 from taskmill.domain.pace import USUAL, Pace
+from taskmill.domain.retention import AT_LEAST_KEPT, LEDGER_DAYS
 
 _PREFIX = "TASKMILL_"
 _ADDRESSES = {"KAFKA": "KAFKA_BROKERS", "REDIS": "REDIS_URL", "POSTGRES": "POSTGRES_DSN"}
@@ -56,6 +57,9 @@ class Settings:
     outbox_cap: int
     """How many tasks may wait in the outbox while Kafka is away."""
 
+    keeps: timedelta
+    """How long the ledger keeps what has ended."""
+
     namespace: str
     """Where CloudWatch keeps what is counted: each deployment its own."""
 
@@ -79,6 +83,7 @@ class Settings:
             shards=reading.whole("SHARDS", "64"),
             waiting_places=reading.whole("WAITING_PLACES", "0"),
             outbox_cap=reading.whole("OUTBOX_CAP", str(OUTBOX_CAP)),
+            keeps=reading.keeps(),
             namespace=reading.text("NAMESPACE", "taskmill"),
             crash_at=reading.crash_at(),
             pace=reading.pace(),
@@ -180,12 +185,18 @@ class _Reading:
                 self.complaints.append(f"{_PREFIX}CRASH_AT {error}")
         return None
 
-    def whole(self, name: str, default: str) -> int:
+    def whole(self, name: str, default: str, *, least: int = 0) -> int:
         text = self._given(name) or default
         if not (text.isascii() and text.isdecimal()):
             self.complaints.append(f"{_PREFIX}{name} must be a whole number, not {text!r}")
             return 0
+        if int(text) < least:
+            self.complaints.append(f"{_PREFIX}{name} must be {least} at least, not {text}")
         return int(text)
+
+    def keeps(self) -> timedelta:
+        days = self.whole("RETENTION_DAYS", str(LEDGER_DAYS), least=AT_LEAST_KEPT.days)
+        return timedelta(days=days)
 
     def pace(self) -> Pace:
         """Read how fast the clockwork goes; what is not said goes as usual."""

@@ -8,6 +8,7 @@ from typing import Final, TypeAlias, get_args
 from taskmill.domain import topics
 from taskmill.domain.facts import Fact
 from taskmill.domain.reconciliation import Divergence
+from taskmill.domain.retention import Kept
 
 
 class Count(StrEnum):
@@ -34,6 +35,7 @@ class Count(StrEnum):
     QUARANTINED = "taskmill_quarantined_total"
     RESTORED = "taskmill_records_restored_total"
     RECONCILED = "taskmill_reconciled_total"
+    RETAINED = "taskmill_retention_removed_total"
 
 
 class Span(StrEnum):
@@ -173,6 +175,10 @@ TABLE: Final[Mapping[Counted, Measure]] = {
     Count.RECONCILED: Measure(
         about="Disagreements between ledger and Redis that were mended, by kind",
         labels={"kind": frozenset(Divergence)},
+    ),
+    Count.RETAINED: Measure(
+        about="Rows that were removed because they had been kept long enough; history by months",
+        labels={"kind": frozenset(Kept)},
     ),
     Span.WAIT: Measure(
         about="From a task's submission to its first start",

@@ -1,6 +1,7 @@
 """How long what is kept, and how long who may take."""
 
 from datetime import timedelta
+from enum import StrEnum
 
 KEY_WINDOW = timedelta(hours=72)
 """A key names its task for this long after submission, and never for less than its life."""
@@ -23,6 +24,22 @@ LATE = timedelta(minutes=1)
 WINDOW_BEHIND = timedelta(minutes=3)
 """The window over unfinished tasks follows at this distance: behind every late one, and behind
 nearly all that ends."""
+
+LEDGER_DAYS = 30
+"""How long the ledger keeps what has ended, unless a setting says otherwise."""
+
+AT_LEAST_KEPT = timedelta(days=4)
+"""Longer than a key's window: whoever repeats a request finds its task."""
+
+
+class Kept(StrEnum):
+    """What is kept for a time after its end."""
+
+    TASKS = "tasks"
+    HISTORY = "history"
+    QUARANTINE = "quarantine"
+    OUTBOX = "outbox"
+
 
 _MILLISECOND = timedelta(milliseconds=1)
 

@@ -23,6 +23,7 @@ from taskmill.adapters.counted import (
     CountedLedger,
 )
 from taskmill.adapters.memory.admission import MemoryAdmission, MemoryDueSet
+from taskmill.adapters.memory.archive import MemoryArchive
 from taskmill.adapters.memory.control import MemoryControl
 from taskmill.adapters.memory.counters import MemoryCounters
 from taskmill.adapters.memory.crew import InlineCrew
@@ -46,6 +47,7 @@ from taskmill.bootstrap import (
     RebuildingServices,
     RedrivingServices,
     RelayServices,
+    RetainingServices,
     SchedulerServices,
     WorkerServices,
 )
@@ -54,6 +56,7 @@ from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.lease import LEASE
 from taskmill.domain.log import LogRecord
 from taskmill.domain.records import Reading
+from taskmill.domain.retention import LEDGER_DAYS
 from taskmill.domain.task import Millis, TaskId, TaskType
 from taskmill.ports import Crew
 from taskmill.usecases.find_task import Nowhere
@@ -181,6 +184,7 @@ class Stage:
             "errands": InlineErrands,
             "rebuilding": self._rebuilding,
             "reconciler": self._reconciler,
+            "retaining": self._retaining,
             "scheduler": self._scheduler,
             "parking": lambda: MemoryParking(self.hot),
             "putting_back": lambda: PutBackServices(
@@ -218,6 +222,10 @@ class Stage:
             rows=self.ledger,
             find=lambda task_id: self.ledger.find(task_id) or Nowhere(),
         )
+
+    def _retaining(self) -> RetainingServices:
+        archive = MemoryArchive(lambda: self.ledger, self.outbox, self.clock)
+        return RetainingServices(archive=archive, keeps=timedelta(days=LEDGER_DAYS))
 
     def _reconciler(self) -> Reconciler:
         books = Books(

@@ -1,0 +1,48 @@
+"""What is kept for a time, in memory, where the history has no months."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TypeVar
+
+from taskmill.adapters.memory.ledger import MemoryLedger
+from taskmill.adapters.memory.outbox import MemoryOutbox
+from taskmill.domain.retention import AT_LEAST_KEPT, Kept, in_ms
+from taskmill.ports import Clock
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class MemoryArchive:
+    def __init__(
+        self, ledger: Callable[[], MemoryLedger], outbox: MemoryOutbox, clock: Clock
+    ) -> None:
+        self._ledger = ledger
+        self._outbox = outbox
+        self._clock = clock
+
+    def forget(self, kind: Kept, *, older_than: timedelta, most: int) -> int:
+        before = self._clock() - in_ms(max(older_than, AT_LEAST_KEPT))
+        ledger = self._ledger()
+        ledger.ask()
+        match kind:
+            case Kept.TASKS:
+                return _take(ledger.rows, lambda row: (row.finished_at_ms or before) < before, most)
+            case Kept.HISTORY:
+                return _take(ledger.history, lambda entry: entry.at_ms < before, most)
+            case Kept.QUARANTINE:
+                return _take(ledger.quarantined, lambda lost: lost.at_ms < before, most)
+            case Kept.OUTBOX:
+                sent = [one for one in self._outbox.kept if one.is_published][:most]
+                self._outbox.kept = [one for one in self._outbox.kept if one not in sent]
+                return len(sent)
+
+    def make_months(self, *, ahead: int) -> int:  # noqa: ARG002 - the port's word
+        return 0
+
+
+def _take(kept: dict[K, V], is_old: Callable[[V], bool], most: int) -> int:
+    old = [name for name, value in kept.items() if is_old(value)][:most]
+    for name in old:
+        del kept[name]
+    return len(old)

@@ -1,0 +1,28 @@
+"""What is kept for a time, in PostgreSQL."""
+
+from datetime import timedelta
+
+from taskmill.adapters.postgres import queries
+from taskmill.adapters.postgres.connection import Database
+from taskmill.domain.retention import Kept
+
+
+class PostgresArchive:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._forget = {
+            Kept.TASKS: queries.load("forget_tasks"),
+            Kept.HISTORY: queries.load("forget_history"),
+            Kept.QUARANTINE: queries.load("forget_quarantine"),
+            Kept.OUTBOX: queries.load("forget_outbox"),
+        }
+        self._make_months = queries.load("make_months")
+
+    def forget(self, kind: Kept, *, older_than: timedelta, most: int) -> int:
+        asked = {"seconds": older_than.total_seconds(), "most": most}
+        (row,) = self._database.fetch(self._forget[kind], asked)
+        return int(row["removed"])
+
+    def make_months(self, *, ahead: int) -> int:
+        (row,) = self._database.fetch(self._make_months, {"ahead": ahead})
+        return int(row["made"])
