@@ -260,10 +260,10 @@ def test_a_crash_at_no_known_point_is_refused():
 
 
 def test_the_ledger_keeps_what_ended_for_a_month_unless_it_is_told():
-    assert read({}).keeps == timedelta(days=30)
-    assert read({"TASKMILL_RETENTION_DAYS": "7"}).keeps == timedelta(days=7)
+    assert read(HERE).keeps == timedelta(days=30)
+    assert read(HERE | {"TASKMILL_RETENTION_DAYS": "7"}).keeps == timedelta(days=7)
 
 
 def test_a_retention_that_a_keys_window_outlives_is_refused():
-    told = complaints({"TASKMILL_RETENTION_DAYS": "3"})
+    told = complaints(HERE | {"TASKMILL_RETENTION_DAYS": "3"})
     assert "TASKMILL_RETENTION_DAYS must be 4 at least, not 3" in str(told)
