@@ -164,7 +164,7 @@ DEEP = [
         {"kills": 1, "flushes": 1, "redrives": 1, "world": DIES},
         {"kills": 1, "flushes": 1, "retries": 1, "world": TELLS},
         {"kills": 1, "flushes": 1, "duplicates": 1, "retries": 1},
-        {"kills": 1, "failovers": 1, "retries": 1, "world": TELLS},
+        {"failovers": 1, "retries": 1, "world": TELLS},
         {"kills": 1, "failovers": 1, "cancels": 1},
         {"failovers": 1, "redrives": 1, "world": DIES},
         {"flushes": 2, "kills": 1, "retries": 1},
