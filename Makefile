@@ -42,6 +42,11 @@ test: $(VENV)/.dev ## run every test
 models: $(VENV)/.dev ## explore the models of the protocol deeper than the tests do; TRACES=1 shows what breaks broken twins
 	@$(BIN)/python -m tests.models $(if $(TRACES),--traces)
 
+.PHONY: soak
+MINUTES ?= 30
+soak: $(VENV)/.dev ## mix every fault for MINUTES=30 under a seed that is printed; SEED=… repeats one
+	@$(BIN)/python -m tests.faults.soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+
 check: $(VENV)/.dev $(DEPLOY)/.ready ## run every static check
 	@$(BIN)/ruff format --check --quiet
 	@$(BIN)/ruff check --quiet
