@@ -396,6 +396,7 @@ class RebuildingServices:
 
 
 @cache
+@_rigged
 def rebuilding() -> RebuildingServices:
     from taskmill.adapters.kafka.ends import KafkaLogEnds
     from taskmill.adapters.postgres.connection import Database

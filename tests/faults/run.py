@@ -23,7 +23,7 @@ from taskmill.domain.task import TaskType
 from taskmill_local.settings import SHARDS
 from tests.builders import a_request
 from tests.faults.checker import check
-from tests.faults.history import Effect, History, Outcome, Standing, Submit, Told
+from tests.faults.history import Effect, History, Outcome, Redrive, Standing, Submit, Told
 from tests.waiting import eventually
 
 TYPE = "probe"
@@ -61,6 +61,7 @@ class Run:
     name: str = ""
     submits: list = field(default_factory=list)
     ids: dict = field(default_factory=dict)
+    redrives: list = field(default_factory=list)
     expected_dead: set = field(default_factory=set)
     began_ms: int = 0
     patience: float = 120
@@ -141,6 +142,21 @@ class Run:
         with ThreadPoolExecutor(callers) as pool:
             for sent in [pool.submit(send, number, one) for number, one in enumerate(batches)]:
                 sent.result()
+
+    def order(self, verb, task_id):
+        """Cancel or redrive a task, and again until there is an answer."""
+        deadline = time.monotonic() + self.patience
+        while True:
+            assert time.monotonic() < deadline, f"{verb} of {task_id} was never answered"
+            try:
+                answer = self.stack.client.post(f"/v1/tasks/{task_id}/{verb}", {})
+            except (OSError, HTTPException):
+                answer = None
+            if answer is not None and answer.status < 300:
+                break
+            time.sleep(0.05)
+        if verb == "redrive":
+            self.redrives.append(Redrive(id=task_id))
 
     def owe(self, numbers, *, each, apart=timedelta(milliseconds=50), first=timedelta()):
         """Admit tasks as a gateway does that dies before it publishes: some are due at a time."""
@@ -225,6 +241,7 @@ class Run:
         rows = self.rows()
         return History(
             submits=self.submits,
+            redrives=self.redrives,
             effects=[*self._owned(), *self._outside()],
             facts=[_told(row) for row in self.facts()],
             rows=rows,

@@ -48,8 +48,8 @@ def a_round(stack, chance, number):
     history = run.verify()
     after = max(0, last_end_ms(history) - nemesis.last_ms) / 1000
     losses = sum(row.losses for row in history.rows)
-    blows = len(nemesis.strikes)
-    return f"round {number}: {blows} blows, {losses} losses, the last end {after:.1f} s after"
+    blows = ", ".join(nemesis.strikes)
+    return f"round {number}: {losses} losses, the last end {after:.1f} s after the last of: {blows}"
 
 
 def restart(stack, chance):

@@ -62,6 +62,12 @@ class Stack:
         self.await_rebuild()
         return self
 
+    def forget_redis(self):
+        """Empty Redis: it is then cold until it is rebuilt."""
+        session = Session(self.ground.own_redis_url)
+        session.command("FLUSHALL")
+        session.close()
+
     def await_rebuild(self, within=60):
         """Wait until Redis answers for every shard: a new one is rebuilt from the ledger."""
         ids = [TaskId(f"00000000-0000-7000-8000-{shard:012x}") for shard in range(SHARDS)]

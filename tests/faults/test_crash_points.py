@@ -1,10 +1,12 @@
 """Whoever dies on whatever line between two stores: nothing is lost, and nothing lies."""
 
+import signal
+from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
 
-from taskmill.adapters.crash import POINTS
+from taskmill.adapters.crash import EXIT_CODE, POINTS
 from tests.faults.stack import WORKER
 from tests.waiting import eventually
 
@@ -16,10 +18,11 @@ FUNCTIONS = {
     "recorder": "Recorder",
     "scheduler": "Scheduler",
 }
+BUSY = [one for one in POINTS if one.split()[0] in FUNCTIONS and "script" not in one]
 
 
 @pytest.mark.parametrize("nth", [1, 10])
-@pytest.mark.parametrize("point", [one for one in POINTS if not one.startswith("scheduler")])
+@pytest.mark.parametrize("point", [one for one in BUSY if one.split()[0] != "scheduler"])
 def test_a_death_at_this_line_loses_nothing(stack, run, point, nth):
     order = stack.arm(FUNCTIONS[point.split()[0]], point, nth)
     run.submit_many([run.request(n) for n in range(TASKS)], batch=5, callers=2)
@@ -41,11 +44,65 @@ def test_a_handler_that_dies_with_its_process_runs_again(stack, run, figures):
 
 
 @pytest.mark.parametrize("nth", [1, 10])
-@pytest.mark.parametrize("point", [one for one in POINTS if one.startswith("scheduler")])
+@pytest.mark.parametrize("point", [one for one in POINTS if one.split()[0] == "scheduler"])
 def test_a_scheduler_that_dies_at_this_line_loses_nothing(stack, run, point, nth, scheduler):
     process = scheduler(f"{point}:{nth}")
     run.owe(range(TASKS), each=2, first=timedelta(seconds=2))
     eventually(lambda: process.poll() is not None, within=30, reason="the scheduler died")
-    assert process.returncode == 137
+    assert process.returncode == EXIT_CODE
     run.await_ends()
+    run.verify()
+
+
+@contextmanager
+def a_doomed_scheduler(stack, scheduler, order):
+    """Let the platform's scheduler stand still until one of the test's own has died."""
+    stack.signal(signal.SIGSTOP, "Scheduler")
+    try:
+        yield
+        process = scheduler(order)
+        eventually(lambda: process.poll() is not None, within=60, reason="the scheduler died")
+        assert process.returncode == EXIT_CODE
+    finally:
+        stack.signal(signal.SIGCONT, "Scheduler")
+
+
+def test_a_rebuild_that_dies_before_the_marker_is_followed_by_another(stack, run, scheduler):
+    requests = [run.request(n) for n in range(TASKS)]
+    run.submit_many(requests[: TASKS // 2])
+    run.await_ends()
+    with a_doomed_scheduler(stack, scheduler, "rebuild before the marker:1"):
+        stack.forget_redis()
+        run.submit_many(requests[TASKS // 2 :])
+    stack.await_rebuild()
+    run.await_ends()
+    run.verify()
+
+
+def test_a_relay_that_dies_before_the_mark_publishes_again(stack, run, scheduler):
+    with a_doomed_scheduler(stack, scheduler, "relay after publish before mark:1"):
+        stack.ground.end("Kafka", signal.SIGKILL)
+        run.submit_many([run.request(n) for n in range(TASKS)])
+        stack.ground.revive("Kafka")
+    run.await_ends()
+    run.verify()
+
+
+@pytest.mark.parametrize("verb", ["redrive", "cancel"])
+def test_a_gateway_that_dies_behind_its_script_is_asked_again(stack, run, verb):
+    """What is dead is redriven; what waits for its next attempt is cancelled."""
+    is_cancel = verb == "cancel"
+    fields = {"retry": {"first_seconds": 60}} if is_cancel else {"max_attempts": 1}
+    run.submit_many([run.request(n, fields=fields, ill="raise", ill_runs=1) for n in range(20)])
+    waits_for = "retrying" if is_cancel else "dead"
+    eventually(
+        lambda: {row.status for row in run.rows()} == {waits_for}, within=60, reason=waits_for
+    )
+    order = stack.arm("Gateway", f"gateway after the script of {verb}", 1)
+    for task_id in run.ids.values():
+        run.order(verb, task_id)
+    assert not order.exists(), "nobody took the order to crash"
+    run.await_ends()
+    wanted = "cancelled" if is_cancel else "succeeded"
+    eventually(lambda: {row.status for row in run.rows()} == {wanted}, within=60, reason=wanted)
     run.verify()

@@ -25,6 +25,8 @@ class Edge:
     port: str
     method: str
     moment: Moment
+    where: str = ""
+    """The one value of several ports that is meant, by who builds it."""
 
 
 POINTS: Mapping[str, Edge] = {
@@ -42,6 +44,10 @@ POINTS: Mapping[str, Edge] = {
     "scheduler after take": Edge("due", "take", Moment.AFTER),
     "scheduler after publish before clear": Edge("due", "clear", Moment.BEFORE),
     "scheduler after clear": Edge("due", "clear", Moment.AFTER),
+    "relay after publish before mark": Edge("bus", "flush", Moment.AFTER, "relaying"),
+    "rebuild before the marker": Edge("shards", "open", Moment.BEFORE, "rebuilding"),
+    "gateway after the script of redrive": Edge("control", "redrive", Moment.AFTER, "gateway"),
+    "gateway after the script of cancel": Edge("control", "cancel", Moment.AFTER, "gateway"),
 }
 """Every line to die on, by the function that it belongs to."""
 
@@ -74,6 +80,8 @@ def rigged(name: str, bound: P, at: CrashAt, end: Callable[[], None] = die) -> P
     The process ends when the edge is passed for the nth time.
     """
     port = at.edge.port
+    if at.edge.where not in {"", name}:
+        return bound
     if name == port:
         return cast("P", _Rigged(bound, at, end))
     if is_dataclass(bound) and not isinstance(bound, type) and hasattr(bound, port):

@@ -5,9 +5,17 @@ from dataclasses import dataclass
 import pytest
 
 from taskmill.adapters.crash import EXIT_CODE, POINTS, Edge, crash_at, die, rigged
-from taskmill.ports import Admission, Bus, DueSet, Leases, Ledger
+from taskmill.ports import Admission, Bus, ColdShards, Control, DueSet, Leases, Ledger
 
-PORTS = {"admission": Admission, "bus": Bus, "due": DueSet, "leases": Leases, "ledger": Ledger}
+PORTS = {
+    "admission": Admission,
+    "bus": Bus,
+    "control": Control,
+    "due": DueSet,
+    "leases": Leases,
+    "ledger": Ledger,
+    "shards": ColdShards,
+}
 
 
 class Ended(BaseException):
@@ -87,6 +95,15 @@ def test_a_port_among_others_is_rigged():
     assert services.bus is bus
     with pytest.raises(Ended):
         services.due.take(most=5)
+
+
+def test_a_bus_of_others_is_not_the_relay_s():
+    services, at = Services(Due(), Bus_()), crash_at("relay after publish before mark:1")
+    assert rigged("scheduler", services, at, end) is services
+    bus = rigged("relaying", services, at, end).bus
+    bus.send_work(["one"])
+    with pytest.raises(Ended):
+        bus.flush()
 
 
 def test_the_process_ends_as_if_it_had_been_killed(monkeypatch):
