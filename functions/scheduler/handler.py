@@ -42,6 +42,7 @@ def lambda_handler(_event: dict[str, Any], context: Any) -> dict[str, int]:
     rota = Rota(
         CHORES,
         errands=bootstrap.errands(),
+        counters=bootstrap.counters(),
         log=bootstrap.log("scheduler"),
         tick=bootstrap.scheduler().pace.tick,
         now=lambda: -left(),  # towards zero: the one clock here that never jumps

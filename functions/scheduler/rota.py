@@ -6,8 +6,9 @@ from concurrent.futures import Future, wait
 from datetime import timedelta
 
 from functions.scheduler.chore import Chore
+from taskmill.domain.counting import Count
 from taskmill.domain.errors import StoreUnavailable
-from taskmill.ports import Errands
+from taskmill.ports import Counters, Errands
 
 AT_LEAST_AFTER_A_FAILURE = timedelta(seconds=1)
 LONGEST_REST = timedelta(milliseconds=100)
@@ -23,11 +24,12 @@ class _Turn:
 
 
 class Rota:
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it needs of the world, each named
         self,
         chores: Sequence[Chore],
         *,
         errands: Errands,
+        counters: Counters,
         log: logging.Logger,
         now: Callable[[], timedelta],
         tick: timedelta,
@@ -35,6 +37,7 @@ class Rota:
         self.bug: Exception | None = None
         self._turns = [_Turn(chore, due_at=now()) for chore in chores]
         self._errands = errands
+        self._counters = counters
         self._log = log
         self._now = now
         self._tick = tick
@@ -78,12 +81,15 @@ class Rota:
         match ended.exception():
             case None:
                 turn.done += ended.result()
+                self._counters.count(Count.CHORES, ended.result(), chore=turn.chore.name)
             case StoreUnavailable() as error:
                 rest = max(rest, AT_LEAST_AFTER_A_FAILURE)
+                self._counters.count(Count.CHORE_FAILURES, chore=turn.chore.name)
                 fields = {"chore": turn.chore.name, "store": error.store, "why": error.why}
                 self._log.warning("chore failed", extra=fields)
             case Exception() as error:
                 rest = max(rest, AT_LEAST_AFTER_A_FAILURE)
+                self._counters.count(Count.CHORE_FAILURES, chore=turn.chore.name)
                 self.bug = self.bug or error
                 self._log.error("chore broke", extra={"chore": turn.chore.name}, exc_info=error)
             case exit_:

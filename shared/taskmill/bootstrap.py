@@ -21,6 +21,7 @@ from taskmill.adapters.api_keys import ApiKeys
 from taskmill.adapters.crash import rigged
 from taskmill.adapters.departure import Departure
 from taskmill.adapters.guard import QUICK, Guard
+from taskmill.domain.counting import Count
 from taskmill.domain.pace import USUAL, Pace
 from taskmill.domain.task import Millis, TaskId
 from taskmill.domain.topics import readers
@@ -103,6 +104,10 @@ def counters() -> Counters:
     )
 
 
+def _count_opening(store: str) -> None:
+    counters().count(Count.BREAKERS, store=store)
+
+
 @contextmanager
 def counting() -> Iterator[None]:
     """Tell at the end of an invocation what was counted in it: the process may then be frozen."""
@@ -157,7 +162,8 @@ _PATIENCE_WITH_POSTGRES = timedelta(seconds=5)
 @cache
 @_rigged
 def gateway() -> GatewayServices:
-    from taskmill.adapters.counted import CountedBus, CountedControl
+    from taskmill.adapters.counted.bus import CountedBus
+    from taskmill.adapters.counted.hot import CountedControl
     from taskmill.adapters.kafka.bus import KafkaBus
     from taskmill.adapters.kafka.ends import KafkaLogEnds
     from taskmill.adapters.redis.admission import RedisAdmission
@@ -167,9 +173,11 @@ def gateway() -> GatewayServices:
     from taskmill.adapters.redis.waiters import RedisWaiters
 
     settings = Settings.from_env(os.environ, needs=("kafka", "redis", "postgres"))
-    broker = Guard("Kafka", tolerance=timedelta())
+    broker = Guard("Kafka", tolerance=timedelta(), opened=_count_opening)
     session = Session(
-        settings.redis, patience=_PATIENCE_WITH_REDIS, guard=Guard("Redis", tolerance=QUICK)
+        settings.redis,
+        patience=_PATIENCE_WITH_REDIS,
+        guard=Guard("Redis", tolerance=QUICK, opened=_count_opening),
     )
     return GatewayServices(
         admission=RedisAdmission(session, shards=settings.shards, hold=settings.pace.hold),
@@ -204,7 +212,7 @@ def _ledger_at_the_door() -> Any:
     return Database(
         settings.postgres,
         patience=_PATIENCE_WITH_POSTGRES,
-        guard=Guard("PostgreSQL", tolerance=QUICK),
+        guard=Guard("PostgreSQL", tolerance=QUICK, opened=_count_opening),
     )
 
 
@@ -278,7 +286,8 @@ class WorkerServices:
 @cache
 @_rigged
 def worker() -> WorkerServices:
-    from taskmill.adapters.counted import CountedBus, CountedLeases
+    from taskmill.adapters.counted.bus import CountedBus
+    from taskmill.adapters.counted.leases import CountedLeases
     from taskmill.adapters.crew import ThreadCrew
     from taskmill.adapters.kafka.bus import KafkaBus
     from taskmill.adapters.redis.leases import RedisLeases
@@ -329,7 +338,7 @@ def shop(context: Any, *, concurrency: int, longest: timedelta, crew: Crew | Non
 @cache
 @_rigged
 def admission() -> Admission:
-    from taskmill.adapters.counted import CountedAdmission
+    from taskmill.adapters.counted.hot import CountedAdmission
     from taskmill.adapters.redis.admission import RedisAdmission
     from taskmill.adapters.redis.session import Session
 
@@ -343,17 +352,18 @@ def admission() -> Admission:
 @cache
 @_rigged
 def parking() -> Parking:
+    from taskmill.adapters.counted.hot import CountedParking
     from taskmill.adapters.redis.parking import RedisParking
     from taskmill.adapters.redis.session import Session
 
     settings = Settings.from_env(os.environ, needs=("redis",))
-    return RedisParking(Session(settings.redis), shards=settings.shards)
+    return CountedParking(RedisParking(Session(settings.redis), shards=settings.shards), counters())
 
 
 @cache
 @_rigged
 def ledger() -> Ledger:
-    from taskmill.adapters.counted import CountedLedger
+    from taskmill.adapters.counted.ledger import CountedLedger
     from taskmill.adapters.postgres.connection import Database
     from taskmill.adapters.postgres.ledger import PostgresLedger
 
@@ -371,7 +381,8 @@ class SchedulerServices:
 @cache
 @_rigged
 def scheduler() -> SchedulerServices:
-    from taskmill.adapters.counted import CountedBus, CountedDueSet
+    from taskmill.adapters.counted.bus import CountedBus
+    from taskmill.adapters.counted.hot import CountedDueSet
     from taskmill.adapters.kafka.bus import KafkaBus
     from taskmill.adapters.redis.admission import RedisDueSet
     from taskmill.adapters.redis.session import Session
@@ -430,14 +441,15 @@ class RelayServices:
 @_rigged
 def relaying() -> RelayServices:
     """Open what the relay needs; of its own, because it works beside the tick."""
-    from taskmill.adapters.counted import CountedBus
+    from taskmill.adapters.counted.bus import CountedBus
+    from taskmill.adapters.counted.ledger import CountedOutbox
     from taskmill.adapters.kafka.bus import KafkaBus
     from taskmill.adapters.postgres.connection import Database
     from taskmill.adapters.postgres.outbox import PostgresOutbox
 
     settings = Settings.from_env(os.environ, needs=("kafka", "postgres"))
     return RelayServices(
-        outbox=PostgresOutbox(Database(settings.postgres)),
+        outbox=CountedOutbox(PostgresOutbox(Database(settings.postgres)), counters()),
         bus=CountedBus(KafkaBus(settings.kafka), counters()),
     )
 
@@ -452,7 +464,7 @@ class PutBackServices:
 @_rigged
 def putting_back() -> PutBackServices:
     """Open what puts parcels back; of its own, because it works beside the relay."""
-    from taskmill.adapters.counted import CountedBus
+    from taskmill.adapters.counted.bus import CountedBus
     from taskmill.adapters.kafka.bus import KafkaBus
     from taskmill.adapters.postgres.connection import Database
     from taskmill.adapters.postgres.newer_parcels import PostgresNewerParcels
@@ -479,7 +491,8 @@ class RedrivingServices:
 @_rigged
 def redriving() -> RedrivingServices:
     """Open what a redrive job needs; of its own, because it works beside the tick."""
-    from taskmill.adapters.counted import CountedBus, CountedControl
+    from taskmill.adapters.counted.bus import CountedBus
+    from taskmill.adapters.counted.hot import CountedControl
     from taskmill.adapters.kafka.bus import KafkaBus
     from taskmill.adapters.postgres.connection import Database
     from taskmill.adapters.postgres.redrives import PostgresRedriveJobs

@@ -161,7 +161,9 @@ class LogReaders(Protocol):
 class Ledger(Protocol):
     """The durable projection of all facts; only the recorder writes it."""
 
-    def record(self, batch: LedgerBatch) -> None: ...
+    def record(self, batch: LedgerBatch) -> int:
+        """Write *batch* whole; return how many rows came late or twice, and changed nothing."""
+        ...
 
 
 class LedgerRows(Protocol):

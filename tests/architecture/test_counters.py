@@ -9,7 +9,9 @@ from typing import get_args
 import pytest
 
 from functions.gateway.counting import ANSWERS
-from taskmill.adapters.counted import CLAIMS, SETTLEMENTS, VERDICTS
+from functions.scheduler.handler import CHORES
+from taskmill.adapters.counted.hot import VERDICTS
+from taskmill.adapters.counted.leases import CLAIMS, SETTLEMENTS
 from taskmill.domain.admission import Verdict
 from taskmill.domain.counting import TABLE, Count, Counted, Span
 from taskmill.domain.lease import ClaimAnswer, SettleAnswer
@@ -61,6 +63,10 @@ def test_every_word_of_an_answer_is_in_the_table():
 
 def words(what: Counted, label: str) -> frozenset[str]:
     return TABLE[what].labels[label] or frozenset()
+
+
+def test_every_chore_has_its_word():
+    assert {chore.name for chore in CHORES} == words(Count.CHORES, "chore")
 
 
 def test_names_are_prometheus_names():

@@ -243,3 +243,12 @@ def test_losses_that_are_told_late_are_counted(ledger):
 def test_nothing_to_record_is_no_failure(ledger):
     ledger.ledger.record(LedgerBatch())
     assert ledger.table() == []
+
+
+def test_what_changes_nothing_is_told_apart(ledger):
+    one, two = an_envelope(id=a_new_id()), an_envelope(id=a_new_id())
+    assert ledger.ledger.record(batch_of(one, two)) == 0
+    assert ledger.ledger.record(batch_of(succeeded(one), started(two))) == 0
+    assert ledger.ledger.record(batch_of(one, succeeded(one), died(two))) == 1
+    assert ledger.ledger.record(batch_of(started(one), started(two))) == 2
+    assert ledger.ledger.record(batch_of()) == 0

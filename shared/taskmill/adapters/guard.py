@@ -29,10 +29,12 @@ class Guard:
         store: str,
         *,
         tolerance: timedelta = FOR_EVER,
+        opened: Callable[[str], None] = lambda _store: None,
         clock_ms: Callable[[], int] = _monotonic_ms,
     ) -> None:
         self._store = store
         self._tolerance = in_ms(tolerance)
+        self._opened = opened
         self._clock_ms = clock_ms
         self._breaker = Breaker()
 
@@ -49,8 +51,12 @@ class Guard:
 
     def failed(self, entered_ms: int) -> None:
         now = self._clock_ms()
-        is_quick = now - entered_ms < self._tolerance
-        self._breaker = self._breaker.succeeded() if is_quick else self._breaker.failed(now)
+        if now - entered_ms < self._tolerance:
+            self._breaker = self._breaker.succeeded()
+            return
+        if self._breaker.is_closed:
+            self._opened(self._store)
+        self._breaker = self._breaker.failed(now)
 
     def succeeded(self) -> None:
         self._breaker = self._breaker.succeeded()

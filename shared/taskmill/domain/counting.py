@@ -33,6 +33,12 @@ class Count(StrEnum):
     PUBLISH_FAILURES = "taskmill_publish_failures_total"
     FACTS = "taskmill_facts_recorded_total"
     QUARANTINED = "taskmill_quarantined_total"
+    LATE_ROWS = "taskmill_late_rows_total"
+    PARKED = "taskmill_parked_total"
+    OUTBOX = "taskmill_outbox_rows_total"
+    BREAKERS = "taskmill_breakers_opened_total"
+    CHORES = "taskmill_chores_done_total"
+    CHORE_FAILURES = "taskmill_chore_failures_total"
     RESTORED = "taskmill_records_restored_total"
     RECONCILED = "taskmill_reconciled_total"
     RETAINED = "taskmill_retention_removed_total"
@@ -67,6 +73,10 @@ def _one_of(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+CHORES: Final = _one_of(
+    "forget_expired forget_old publish_due"
+    " put_back_parcels rebuild reconcile redrive_many relay_outbox tell_counts"
+)
 _TYPE: Final[dict[str, frozenset[str] | None]] = {"type": DEPLOYED}
 _TOPICS: Final = frozenset({topics.PENDING, topics.EVENTS, topics.DLQ, topics.WORKER_PREFIX + "*"})
 
@@ -167,6 +177,30 @@ TABLE: Final[Mapping[Counted, Measure]] = {
         about="Records kept in quarantine, by the topic in which they stood",
         labels={"topic": _TOPICS},
         calls_for_help=True,
+    ),
+    Count.LATE_ROWS: Measure(
+        about="Tasks told to the ledger that were further in life there: what came late or twice",
+        labels={},
+    ),
+    Count.PARKED: Measure(
+        about="Tasks whose type no deployed worker takes, by what became of them",
+        labels={"answer": _one_of("parked over cold")},
+    ),
+    Count.OUTBOX: Measure(
+        about="Rows of the outbox that were relayed to the log, or parked as unpublishable",
+        labels={"answer": _one_of("relayed parked")},
+    ),
+    Count.BREAKERS: Measure(
+        about="How often a process stopped asking a store that did not answer",
+        labels={"store": _one_of("Kafka Redis PostgreSQL")},
+    ),
+    Count.CHORES: Measure(
+        about="What the scheduler's chores got done, each in units of its own",
+        labels={"chore": CHORES},
+    ),
+    Count.CHORE_FAILURES: Measure(
+        about="Chores that failed, and rest for a while",
+        labels={"chore": CHORES},
     ),
     Count.RESTORED: Measure(
         about="Records that were made anew from the ledger after Redis forgot",

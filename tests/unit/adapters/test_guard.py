@@ -80,3 +80,17 @@ def test_without_a_tolerance_nothing_shuts_it(clock):
     guard = Guard("Redis", clock_ms=clock)
     fail(guard, clock, takes_ms=100_000)
     assert not guard.is_shut()
+
+
+def test_it_tells_once_that_it_stops_asking(clock):
+    told = []
+    guard = Guard("Redis", tolerance=timedelta(), clock_ms=clock, opened=told.append)
+    fail(guard, clock, takes_ms=10)
+    clock.now += 60_000
+    fail(guard, clock, takes_ms=10)
+    assert told == ["Redis"]
+    clock.now += 60_000
+    with guard.watch():
+        pass
+    fail(guard, clock, takes_ms=10)
+    assert told == ["Redis", "Redis"]

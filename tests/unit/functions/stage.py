@@ -14,14 +14,10 @@ import pytest
 from taskmill import bootstrap
 from taskmill.adapters.api_keys import ApiKeys
 from taskmill.adapters.catalogue import AssembledCatalogue
-from taskmill.adapters.counted import (
-    CountedAdmission,
-    CountedBus,
-    CountedControl,
-    CountedDueSet,
-    CountedLeases,
-    CountedLedger,
-)
+from taskmill.adapters.counted.bus import CountedBus
+from taskmill.adapters.counted.hot import CountedAdmission, CountedControl, CountedDueSet
+from taskmill.adapters.counted.leases import CountedLeases
+from taskmill.adapters.counted.ledger import CountedLedger
 from taskmill.adapters.memory.admission import MemoryAdmission, MemoryDueSet
 from taskmill.adapters.memory.archive import MemoryArchive
 from taskmill.adapters.memory.control import MemoryControl

@@ -9,7 +9,9 @@ import pytest
 from functions.scheduler.chore import Chore
 from functions.scheduler.rota import Rota
 from taskmill.adapters.errands import ThreadErrands
+from taskmill.adapters.memory.counters import MemoryCounters
 from taskmill.adapters.memory.errands import InlineErrands
+from taskmill.domain.counting import Count
 from taskmill.domain.errors import StoreUnavailable
 from tests.waiting import eventually
 
@@ -22,9 +24,11 @@ class Day:
 
     def __init__(self, *chores, errands=None):
         self.now = timedelta(0)
+        self.counters = MemoryCounters()
         self.rota = Rota(
             chores,
             errands=errands or InlineErrands(),
+            counters=self.counters,
             log=LOG,
             now=lambda: self.now,
             tick=timedelta(milliseconds=50),
@@ -118,3 +122,11 @@ def test_an_errand_that_ended_is_started_again():
     first = errands.start("one", lambda: 1)
     eventually(first.done, within=60, reason="the errand ends")
     assert errands.start("one", lambda: 2).result(timeout=60) == 2
+
+
+def test_what_chores_do_and_how_often_they_fail_is_counted():
+    rebuilt = counted("rebuild", every=timedelta(milliseconds=250))
+    day = Day(rebuilt, failing(AWAY, every=SECOND))
+    day.lasts(SECOND)
+    assert day.counters.total(Count.CHORES, chore="rebuild") == 4
+    assert day.counters.total(Count.CHORE_FAILURES) == 1

@@ -36,14 +36,15 @@ class MemoryLedger:
         self.discarded: dict[Place, Discard] = {}
         self._applied: dict[tuple[str, int], Applied] = {}
 
-    def record(self, batch: LedgerBatch) -> None:
-        """Write *batch* whole, or nothing of it."""
+    def record(self, batch: LedgerBatch) -> int:
+        """Write *batch* whole, or nothing of it; return how many rows changed nothing."""
         self.ask()
         rows = dict(self.rows)
         for row in batch.rows:
             known = rows.get(row.id)
             rows[row.id] = row if known is None else merged(known, row)
             _check(rows[row.id])
+        late = sum(rows[row.id] == self.rows.get(row.id) for row in batch.rows)
         self.rows = rows
         for entry in batch.history:
             named = (entry.id, entry.generation, entry.turn, entry.kind, entry.subject, entry.at_ms)
@@ -53,6 +54,7 @@ class MemoryLedger:
             self.quarantined.setdefault(place, lost)
         for run in batch.applied:
             self._apply(run)
+        return late
 
     def _apply(self, run: Applied) -> None:
         place = (run.topic, run.partition)

@@ -27,21 +27,28 @@ class PostgresLedger:
         self._quarantine = queries.load("quarantine_record")
         self._apply = queries.load("apply_position")
 
-    def record(self, batch: LedgerBatch) -> None:
-        """Write *batch* whole, or nothing of it."""
+    def record(self, batch: LedgerBatch) -> int:
+        """Write *batch* whole, or nothing of it; return how many rows changed nothing."""
         try:
-            self._database.run(lambda connection: self._write_whole(connection, batch))
+            return self._database.run(lambda connection: self._write_whole(connection, batch))
         except (psycopg.DataError, psycopg.IntegrityError) as error:
             raise LedgerRefused(str(error)) from error
 
-    def _write_whole(self, connection: psycopg.Connection[Any], batch: LedgerBatch) -> None:
+    def _write_whole(self, connection: psycopg.Connection[Any], batch: LedgerBatch) -> int:
         with connection.pipeline():
-            self._write(connection, batch)
+            upserted = self._write(connection, batch)
+        return len(batch.rows) - upserted.rowcount if upserted else 0
 
-    def _write(self, connection: psycopg.Connection[Any], batch: LedgerBatch) -> None:
+    def _write(
+        self, connection: psycopg.Connection[Any], batch: LedgerBatch
+    ) -> psycopg.Cursor[Any] | None:
+        """Send all of it, and return the cursor that will know how many rows it changed."""
+        upserted = None
         if batch.rows:
             rows = sorted(batch.rows, key=attrgetter("id"))  # one order for all: no deadlock
-            connection.execute(self._upsert, {"rows": _text([_flat(row) for row in rows])})
+            upserted = connection.execute(
+                self._upsert, {"rows": _text([_flat(row) for row in rows])}
+            )
             if late := _late(rows):
                 connection.execute(self._set_apart, {"ids": late})
         if batch.history:
@@ -54,6 +61,7 @@ class PostgresLedger:
             connection.execute(self._quarantine, msgspec.structs.asdict(record))
         for run in batch.applied:
             connection.execute(self._apply, msgspec.structs.asdict(run))
+        return upserted
 
 
 def _late(rows: Sequence[Row]) -> list[TaskId]:

@@ -1,0 +1,58 @@
+"""What is sent to the log, counted and timed."""
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from taskmill.domain.counting import Count, Span, topic_label
+from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.facts import Fact
+from taskmill.domain.lease import (
+    Position,
+)
+from taskmill.domain.task import Envelope
+from taskmill.domain.wire import Sealed
+from taskmill.ports import (
+    Bus,
+    Counters,
+)
+
+
+class CountedBus:
+    def __init__(self, bus: Bus, counters: Counters) -> None:
+        self._bus = bus
+        self._counters = counters
+
+    def is_shut(self) -> bool:
+        return self._bus.is_shut()
+
+    def send_pending(self, envelopes: Sequence[Envelope | Sealed]) -> None:
+        self._bus.send_pending(envelopes)
+
+    def send_work(self, envelopes: Sequence[Envelope | Sealed]) -> None:
+        self._bus.send_work(envelopes)
+        for task_type, tasks in tally(envelope.type for envelope in envelopes):
+            self._counters.count(Count.DISPATCHED, tasks, type=task_type)
+
+    def send_facts(self, facts: Sequence[Fact]) -> None:
+        self._bus.send_facts(facts)
+
+    def send_parcel(self, topic: str, value: bytes) -> None:
+        self._bus.send_parcel(topic, value)
+
+    def send_undecodable(self, value: bytes | None, at: Position, reason: str) -> None:
+        self._bus.send_undecodable(value, at, reason)
+        self._counters.count(Count.UNDECODABLE, topic=topic_label(at.topic))
+
+    def flush(self) -> None:
+        began = time.monotonic()
+        try:
+            self._bus.flush()
+        except StoreUnavailable:
+            self._counters.count(Count.PUBLISH_FAILURES)
+            raise
+        self._counters.time(Span.PUBLISH, time.monotonic() - began)
+
+
+def tally(words: Iterable[str]) -> Iterable[tuple[str, int]]:
+    return Counter(words).items()

@@ -1,0 +1,123 @@
+"""What is admitted, due, parked and ordered in the hot state, counted."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from taskmill.domain.admission import (
+    AdmittedBefore,
+    Cleared,
+    Cold,
+    Conflict,
+    Created,
+    Owed,
+    OwedKey,
+    Replayed,
+    Verdict,
+)
+from taskmill.domain.control import (
+    CancelAnswer,
+    CancelOrder,
+    Moved,
+    RedriveAnswer,
+    Redriven,
+    RedriveOrder,
+    Sight,
+)
+from taskmill.domain.counting import Count
+from taskmill.domain.parking import Parked
+from taskmill.domain.task import Envelope, TaskId
+from taskmill.domain.wire import Sealed
+from taskmill.ports import (
+    Admission,
+    Control,
+    Counters,
+    DueSet,
+    Parking,
+)
+
+VERDICTS: Final[Mapping[type[Verdict], str]] = {
+    Created: "created",
+    AdmittedBefore: "known",
+    Replayed: "replayed",
+    Conflict: "conflict",
+    Cold: "cold",
+}
+
+
+REDRIVES: Final[Mapping[type[RedriveAnswer], str]] = {
+    Redriven: "done",
+    Moved: "moved",
+    Cold: "cold",
+}
+
+
+class CountedAdmission:
+    """Counts what the dispatcher admits; the gateway counts what it answered."""
+
+    def __init__(self, admission: Admission, counters: Counters) -> None:
+        self._admission = admission
+        self._counters = counters
+
+    def admit(self, envelopes: Sequence[Envelope]) -> Sequence[Verdict]:
+        verdicts = self._admission.admit(envelopes)
+        for verdict in verdicts:
+            self._counters.count(Count.DEFERRED, answer=VERDICTS[type(verdict)])
+        return verdicts
+
+    def clear(self, published: Sequence[OwedKey]) -> Sequence[Cleared]:
+        return self._admission.clear(published)
+
+
+class CountedDueSet:
+    def __init__(self, due: DueSet, counters: Counters) -> None:
+        self._due = due
+        self._counters = counters
+
+    def take(self, *, most: int) -> Sequence[tuple[OwedKey, Owed]]:
+        taken = self._due.take(most=most)
+        for name, _ in taken:
+            self._counters.count(Count.DUE, kind=name.kind)
+        return taken
+
+    def clear(self, published: Sequence[OwedKey]) -> Sequence[Cleared]:
+        return self._due.clear(published)
+
+    def forget_expired(self, *, most: int) -> int:
+        forgotten = self._due.forget_expired(most=most)
+        self._counters.count(Count.FORGOTTEN, forgotten)
+        return forgotten
+
+
+class CountedControl:
+    def __init__(self, control: Control, counters: Counters) -> None:
+        self._control = control
+        self._counters = counters
+
+    def see(self, ids: Sequence[TaskId]) -> Sequence[Sight]:
+        return self._control.see(ids)
+
+    def cancel(self, orders: Sequence[CancelOrder]) -> Sequence[CancelAnswer]:
+        answers = self._control.cancel(orders)
+        for order, answer in zip(orders, answers, strict=True):
+            what = "end" if order.ending else "ask"
+            self._counters.count(Count.CANCEL_ORDERS, order=what, answer=answer)
+        return answers
+
+    def redrive(self, orders: Sequence[RedriveOrder]) -> Sequence[RedriveAnswer]:
+        answers = self._control.redrive(orders)
+        for order, answer in zip(orders, answers, strict=True):
+            word, type_ = REDRIVES[type(answer)], order.envelope.type
+            self._counters.count(Count.REDRIVEN, type=type_, answer=word)
+        return answers
+
+
+class CountedParking:
+    def __init__(self, parking: Parking, counters: Counters) -> None:
+        self._parking = parking
+        self._counters = counters
+
+    def park(self, waiting: Sequence[Sealed]) -> Sequence[Parked]:
+        answers = self._parking.park(waiting)
+        for answer in answers:
+            self._counters.count(Count.PARKED, answer=answer)
+        return answers

@@ -1,0 +1,72 @@
+"""What reaches the ledger and leaves the outbox, counted."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from taskmill import ports
+from taskmill.adapters.counted.bus import tally
+from taskmill.domain.counting import Count, topic_label
+from taskmill.domain.outbox import Unsent
+from taskmill.domain.projection import LedgerBatch
+from taskmill.domain.task import Envelope, TaskId
+from taskmill.ports import (
+    Counters,
+    Ledger,
+    Outbox,
+)
+
+
+class CountedLedger:
+    def __init__(self, ledger: Ledger, counters: Counters) -> None:
+        self._ledger = ledger
+        self._counters = counters
+
+    def record(self, batch: LedgerBatch) -> int:
+        late = self._ledger.record(batch)
+        self._counters.count(Count.LATE_ROWS, late)
+        for kind, facts in tally(fact.kind for fact in batch.history):
+            self._counters.count(Count.FACTS, facts, kind=kind)
+        for topic, records in tally(topic_label(one.topic) for one in batch.quarantined):
+            self._counters.count(Count.QUARANTINED, records, topic=topic)
+        return late
+
+
+class CountedOutbox:
+    def __init__(self, outbox: Outbox, counters: Counters) -> None:
+        self._outbox = outbox
+        self._counters = counters
+
+    def has_room(self, count: int) -> bool:
+        return self._outbox.has_room(count)
+
+    def add(self, envelopes: Sequence[Envelope]) -> None:
+        self._outbox.add(envelopes)
+
+    def find(self, task_id: TaskId) -> Envelope | None:
+        return self._outbox.find(task_id)
+
+    def unsent(self, *, after: int, most: int) -> Sequence[Unsent]:
+        return self._outbox.unsent(after=after, most=most)
+
+    @contextmanager
+    def held(self, *, most: int) -> Iterator[ports.Held]:
+        with self._outbox.held(most=most) as held:
+            yield CountedHeld(held, self._counters)
+
+
+class CountedHeld:
+    def __init__(self, held: ports.Held, counters: Counters) -> None:
+        self._held = held
+        self._counters = counters
+
+    @property
+    def rows(self) -> Sequence[Unsent]:
+        return self._held.rows
+
+    def mark_published(self, rows: Sequence[Unsent]) -> None:
+        self._held.mark_published(rows)
+        self._counters.count(Count.OUTBOX, len(rows), answer="relayed")
+
+    def park(self, row: Unsent, reason: str) -> None:
+        self._held.park(row, reason)
+        self._counters.count(Count.OUTBOX, answer="parked")

@@ -1,0 +1,82 @@
+"""What passes through a counted port is done by the port, and counted by its answer."""
+
+from datetime import timedelta
+
+import pytest
+
+from taskmill.adapters.counted.bus import CountedBus
+from taskmill.adapters.counted.hot import CountedDueSet, CountedParking
+from taskmill.adapters.counted.ledger import CountedLedger, CountedOutbox
+from taskmill.adapters.memory.counters import MemoryCounters
+from taskmill.adapters.memory.parking import MemoryParking
+from taskmill.domain import wire
+from taskmill.domain.counting import Count, Span
+from taskmill.domain.errors import StoreUnavailable
+from taskmill.usecases.publish_due import publish_due
+from taskmill.usecases.relay import relay
+from tests.builders import a_position, an_envelope, started, succeeded
+from tests.contracts.ledgers import batch_of
+from tests.unit.usecases.stage import World
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+@pytest.fixture
+def counters():
+    return MemoryCounters({"echo"})
+
+
+def test_a_task_that_nobody_takes_is_counted(world, counters):
+    world.admitted()
+    parking = CountedParking(MemoryParking(world.hot), counters)
+    (record,) = world.log.records("tasks.pending")
+    parking.park(wire.open_sealed(record.value))
+    world.hot.restart()
+    parking.park(wire.open_sealed(record.value))
+    assert counters.total(Count.PARKED, answer="parked") == 1
+    assert counters.total(Count.PARKED, answer="cold") == 1
+
+
+def test_rows_of_the_outbox_count_when_they_are_relayed_or_parked(world, counters):
+    outbox = CountedOutbox(world.outbox, counters)
+    outbox.add([an_envelope()])
+    world.outbox.put(b"no envelope", (an_envelope().id, "other", 1))
+    relay(outbox, world.log)
+    assert counters.total(Count.OUTBOX, answer="relayed") == 1
+    assert counters.total(Count.OUTBOX, answer="parked") == 1
+
+
+def test_what_was_due_counts_by_its_kind(world, counters):
+    world.admission.admit([world.request("a")])
+    world.wait(timedelta(seconds=6))
+    due = CountedDueSet(world.due, counters)
+    publish_due(due, CountedBus(world.log, counters))
+    assert counters.total(Count.DUE, kind="submission") == 1
+    world.wait(timedelta(hours=80))
+    assert due.forget_expired(most=10) == counters.total(Count.FORGOTTEN) == 0
+
+
+def test_a_publication_is_timed_and_a_failed_one_counted(world, counters):
+    bus = CountedBus(world.log, counters)
+    bus.send_work([an_envelope()])
+    bus.flush()
+    world.log.is_away = True
+    bus.send_undecodable(b"?", a_position(), "no task")
+    with pytest.raises(StoreUnavailable):
+        bus.flush()
+    assert len(counters.times(Span.PUBLISH)) == counters.total(Count.PUBLISH_FAILURES) == 1
+    assert counters.total(Count.DISPATCHED, type="echo") == 1
+    assert counters.total(Count.UNDECODABLE, topic="tasks.worker.*") == 1
+
+
+def test_what_comes_late_or_twice_to_the_ledger_is_counted(world, counters):
+    ledger = CountedLedger(world.ledger, counters)
+    task = an_envelope()
+    ledger.record(batch_of(task, succeeded(task)))
+    assert counters.total(Count.LATE_ROWS) == 0
+    ledger.record(batch_of(task, succeeded(task)))
+    ledger.record(batch_of(started(task)))
+    assert counters.total(Count.LATE_ROWS) == 2
