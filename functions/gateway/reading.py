@@ -43,7 +43,10 @@ def _span(text: str | None) -> timedelta | Problem:
 
 
 def _find_ended(task_id: TaskId, span: timedelta) -> Finding:
-    """Look until the task has ended or the time is over; only a part of us may wait so."""
+    """Look until the task has ended or the time is over; only a part of us may wait so.
+
+    What was accepted without Redis cannot be told for some seconds: who waits, waits for that too.
+    """
     found = find(task_id)
     if not span or not _is_awaited(found):
         return found
@@ -58,7 +61,15 @@ def _find_ended(task_id: TaskId, span: timedelta) -> Finding:
 
 
 def _is_awaited(found: Finding) -> bool:
-    return isinstance(found, TaskView) and not found.status.is_final
+    match found:
+        case TaskView(status=status):
+            return not status.is_final
+        case Unsure(is_away=is_away):
+            return not is_away
+        case Nowhere():
+            return False
+        case _:
+            assert_never(found)
 
 
 def find(task_id: TaskId) -> Finding:

@@ -24,6 +24,8 @@ class Unsure:
     """It cannot be known now; *why* is for people."""
 
     why: str
+    is_away: bool = False
+    """A store does not answer: it is not a matter of a moment."""
 
 
 Finding: TypeAlias = TaskView | Nowhere | Unsure
@@ -59,7 +61,7 @@ def find_task(  # noqa: PLR0913 - every place where a task may stand, each named
             return Unsure("its record cannot be read now, and the ledger does not know it yet")
         return _silence(task_id, ledger(), log_ends, pause)
     except StoreUnavailable as error:
-        return Unsure(f"{error.store} cannot be reached")
+        return Unsure(f"{error.store} cannot be reached", is_away=True)
 
 
 def _read(task_id: TaskId, records: Records) -> Reading:

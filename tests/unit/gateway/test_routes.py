@@ -6,8 +6,11 @@ from base64 import b64encode
 
 import pytest
 
+from functions.dispatcher.handler import lambda_handler as dispatcher
+from functions.workers.echo.handler import lambda_handler as echo
 from taskmill import bootstrap
 from taskmill.domain import topics
+from taskmill.domain.task import TaskType
 from tests.unit.functions.stage import NOW, Stage, an_http_event
 from tests.unit.gateway.calls import JSON, NOBODY, answer_to, batch, call, end, get, submit
 
@@ -409,6 +412,35 @@ def test_a_wait_without_a_free_place_is_answered_at_once(stage):
     stage.places.free = 0
     read = get(stage, f"/v1/tasks/{task['id']}", wait="25")
     assert (read.body["status"], stage.clock()) == ("queued", NOW)
+
+
+def test_a_wait_outlasts_a_redis_that_is_rebuilt(stage):
+    stage.hot.forget()
+    task = submit(stage).body
+
+    def go_on():
+        stage.hot.open()
+        stage.run(dispatcher, topics.PENDING)
+        stage.run(echo, topics.worker(TaskType("echo")))
+
+    stage.clock.on_pause = go_on
+    read = get(stage, f"/v1/tasks/{task['id']}", wait="25")
+    assert (read.status, read.body["status"]) == (200, "succeeded")
+
+
+def test_a_wait_that_saw_nothing_says_so_at_its_end(stage):
+    stage.hot.forget()
+    task = submit(stage).body
+    read = get(stage, f"/v1/tasks/{task['id']}", wait="5")
+    assert (read.status, stage.clock() - NOW >= 5_000) == (503, True)
+
+
+def test_nobody_waits_for_a_store_that_is_away(stage):
+    stage.hot.forget()
+    task = submit(stage).body
+    stage.ledger.is_away = True
+    read = get(stage, f"/v1/tasks/{task['id']}", wait="25")
+    assert (read.status, stage.clock()) == (503, NOW)
 
 
 def test_nobody_waits_for_an_ended_task(stage):

@@ -119,4 +119,4 @@ def test_without_redis_and_the_log_a_task_in_the_outbox_is_not_denied(world):
 def test_nobody_is_denied_a_task_while_the_outbox_cannot_be_read(world):
     world.record()
     world.outbox.is_away = True
-    assert find(world, a_new_id()) == Unsure("PostgreSQL cannot be reached")
+    assert find(world, a_new_id()) == Unsure("PostgreSQL cannot be reached", is_away=True)
