@@ -12,6 +12,7 @@ from taskmill import bootstrap
 from taskmill.adapters.kafka.event import failures, records_of
 from taskmill.domain.backoff import DEFAULT_RETRY, RetryPolicy
 from taskmill.domain.catalogue import TypeDefaults
+from taskmill.domain.counting import Count
 from taskmill.domain.outcome import Discard, End, Misfit, Outcome, Raised, Retry, Snooze, Succeeded
 from taskmill.ports import Crew
 from taskmill.usecases.arrivals import open_arrivals
@@ -84,14 +85,14 @@ class Worker(Generic[P]):
     def run(self, task: Task) -> End:
         """Perform one task; whatever the worker does, it ends in a value."""
         try:
-            return _end_of(self._call(task))
+            return _end_of(self._call(task), task)
         except BaseException as error:  # noqa: BLE001 - a worker's bug stops no queue
             return self._end_by(error)
 
     async def run_async(self, task: Task) -> End:
         """Perform one task on the event loop, as `run` does in a thread."""
         try:
-            return _end_of(await self._call(task))
+            return _end_of(await self._call(task), task)
         except BaseException as error:  # noqa: BLE001 - a worker's bug stops no queue
             return self._end_by(error)
 
@@ -113,7 +114,9 @@ class _DoesNotFit(Exception):
     """The payload is not what the worker expects."""
 
 
-def _end_of(answer: Any) -> End:
+def _end_of(answer: Any, task: Task) -> End:
+    if isinstance(answer, Retry) and answer.may_have_worked:
+        bootstrap.counters().count(Count.IN_DOUBT, type=task.type)
     if isinstance(answer, Outcome):
         return answer
     if inspect.iscoroutine(answer):

@@ -45,7 +45,7 @@ def conclude(attempt: Attempt, end: End, *, now: Millis, chance: float) -> TurnE
             return TaskCancelled(**_common(attempt, now))
         case Snooze(delay):
             return _deferred(attempt, now, _failure_of(end), delay, attempt.envelope.attempt)
-        case Retry(_, delay):
+        case Retry(delay=delay):
             wait = _usual_wait(attempt, chance) if delay is None else delay
             return _failed(attempt, now, _failure_of(end), wait)
         case Raised(is_hopeless=False) | TimedOut():
@@ -75,7 +75,7 @@ def _failure_of(
     end: Retry | Snooze | Discard | Raised | TimedOut | Misfit | Poisoned | UnknownType,
 ) -> _Failure:
     match end:
-        case Retry(reason):
+        case Retry(reason=reason):
             return _Failure("failed", "Retry", reason)
         case Snooze(_, reason):
             return _Failure("snoozed", "Snooze", reason)

@@ -24,6 +24,7 @@ class Count(StrEnum):
     ATTEMPTS = "taskmill_attempts_total"
     TIMEOUTS = "taskmill_timeouts_total"
     SETTLEMENTS = "taskmill_settlements_total"
+    IN_DOUBT = "taskmill_possible_duplicates_total"
     DEAD = "taskmill_dead_total"
     CANCEL_ORDERS = "taskmill_cancel_orders_total"
     REDRIVEN = "taskmill_redriven_total"
@@ -133,6 +134,10 @@ TABLE: Final[Mapping[Counted, Measure]] = {
     Count.SETTLEMENTS: Measure(
         about="Ends that a worker brought to Redis, by the answer",
         labels={"answer": _one_of("settled stale cancel cold")},
+    ),
+    Count.IN_DOUBT: Measure(
+        about="Attempts tried again although their effect may be there: possible duplicates",
+        labels=_TYPE,
     ),
     Count.DEAD: Measure(
         about="Tasks that became dead letters, by reason",

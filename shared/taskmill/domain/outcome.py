@@ -28,11 +28,14 @@ class Retry:
 
     reason: str
     delay: timedelta | None = None
+    may_have_worked: bool = False
+    """Whether the effect may be there all the same, so that the next try may double it."""
 
     def __post_init__(self) -> None:
         _must_be("Retry's reason", self.reason, str)
         if self.delay is not None:
             _must_be("Retry's delay", self.delay, timedelta)
+        _must_be("Retry's may_have_worked", self.may_have_worked, bool)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,9 @@ from functions.workers.echo.handler import lambda_handler as echo
 from taskmill.domain import topics
 from taskmill.domain.counting import Count, Span
 from taskmill.domain.lease import Position
+from taskmill.domain.task import TaskType
+from taskmill.worker import Retry, serve
+from tests.builders import an_envelope
 from tests.unit.functions.stage import Stage, an_http_event
 
 
@@ -81,3 +84,15 @@ def test_undecodable_bytes_are_counted_when_sent_away_and_when_kept(stage):
     stage.log.flush()
     stage.run(recorder, topics.DLQ)
     assert stage.counters.total(Count.QUARANTINED, topic="tasks.worker.*") == 1
+
+
+@pytest.mark.parametrize(("in_doubt", "counted"), [(True, 1), (False, 0)])
+def test_a_try_whose_effect_may_be_there_is_counted_as_a_possible_duplicate(
+    stage, in_doubt, counted
+):
+    unsure = serve(dict[str, str], lambda _: Retry("cut off", may_have_worked=in_doubt))
+    stage.log.send_work([an_envelope(type=TaskType("echo"))])
+    stage.log.flush()
+    assert stage.run(unsure, "tasks.worker.echo") == {"batchItemFailures": []}
+    assert stage.counters.total(Count.IN_DOUBT, type="echo") == counted
+    assert stage.counters.total(Count.ATTEMPTS, type="echo", end="retried") == 1
