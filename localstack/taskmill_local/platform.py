@@ -157,7 +157,7 @@ class Platform:
             python_path=(root, root / "shared"),
             extra_environment={**EVERYWHERE, **self.settings.pace},
             concurrency_cap=caps,
-            crashes=self.settings.home / "crashes",
+            orders=self.settings.home / "orders",
             sift=self._meter.take,
         )
 

@@ -23,6 +23,7 @@ from taskmill.adapters.departure import Departure
 from taskmill.adapters.guard import QUICK, Guard
 from taskmill.domain.counting import Count
 from taskmill.domain.pace import USUAL, Pace
+from taskmill.domain.retention import in_ms
 from taskmill.domain.task import Millis, TaskId
 from taskmill.domain.topics import readers
 from taskmill.ports import (
@@ -63,7 +64,13 @@ _VALUES_BETWEEN_COLLECTIONS = 10_000
 
 
 def clock() -> Millis:
-    return Millis(time.time_ns() // 1_000_000)
+    return Millis(time.time_ns() // 1_000_000 + _ahead_ms())
+
+
+@cache
+def _ahead_ms() -> int:
+    """Tell how wrong a test wants this clock to be."""
+    return in_ms(Settings.from_env(os.environ, needs=()).clock_ahead)
 
 
 def entropy() -> bytes:

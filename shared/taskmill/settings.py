@@ -1,6 +1,7 @@
 """The environment, and the secrets that it names, read once; complaints all at once."""
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
@@ -23,6 +24,7 @@ from taskmill.domain.retention import AT_LEAST_KEPT, LEDGER_DAYS
 
 _PREFIX = "TASKMILL_"
 _ADDRESSES = {"KAFKA": "KAFKA_BROKERS", "REDIS": "REDIS_URL", "POSTGRES": "POSTGRES_DSN"}
+_WHOLE = re.compile(r"-?[0-9]{1,12}")
 _SCHEMES = {"KAFKA": "", "REDIS": "rediss://", "POSTGRES": "postgresql://"}
 
 W = TypeVar("W", bound=Way)
@@ -66,6 +68,9 @@ class Settings:
     crash_at: crash.CrashAt | None = None
     """Where this process ends itself, for tests on the local platform."""
 
+    clock_ahead: timedelta = timedelta()
+    """How far this process's clock is wrong, for tests on the local platform."""
+
     @classmethod
     def from_env(
         cls, env: Mapping[str, str], *, needs: tuple[str, ...], vault: Vault | None = None
@@ -86,6 +91,7 @@ class Settings:
             keeps=reading.keeps(),
             namespace=reading.text("NAMESPACE", "taskmill"),
             crash_at=reading.crash_at(),
+            clock_ahead=reading.clock_ahead(),
             pace=reading.pace(),
         )
         if reading.complaints:
@@ -173,17 +179,31 @@ class _Reading:
         return self._given(name) or default
 
     def crash_at(self) -> crash.CrashAt | None:
-        text = self._given("CRASH_AT")
-        if text and (_is_deployed(self._env) or self._away):
-            self.complaints.append(
-                f"{_PREFIX}CRASH_AT is for tests of the local runtime only: take it away"
-            )
-        elif text:
+        if text := self._for_tests("CRASH_AT"):
             try:
                 return crash.crash_at(text)
             except ValueError as error:
                 self.complaints.append(f"{_PREFIX}CRASH_AT {error}")
         return None
+
+    def clock_ahead(self) -> timedelta:
+        text = self._for_tests("CLOCK_AHEAD_MS") or "0"
+        if _WHOLE.fullmatch(text):
+            return timedelta(milliseconds=int(text))
+        self.complaints.append(
+            f"{_PREFIX}CLOCK_AHEAD_MS must be a whole number, below zero for behind, not {text!r}"
+        )
+        return timedelta()
+
+    def _for_tests(self, name: str) -> str:
+        """Return what only tests of the local runtime may set."""
+        text = self._given(name)
+        if text and (_is_deployed(self._env) or self._away):
+            self.complaints.append(
+                f"{_PREFIX}{name} is for tests of the local runtime only: take it away"
+            )
+            return ""
+        return text
 
     def whole(self, name: str, default: str, *, least: int = 0) -> int:
         text = self._given(name) or default

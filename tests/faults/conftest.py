@@ -1,11 +1,15 @@
 """What the fault tests share: one system, and their figures."""
 
 import asyncio
+import signal
 
 import pytest
 
+from taskmill.domain import topics
 from tests.acceptance.system import a_folder, log_tails, remove
+from tests.faults.batches import submitted
 from tests.faults.figures import Figures
+from tests.faults.log import ends
 from tests.faults.run import Run
 from tests.faults.stack import Stack
 
@@ -42,14 +46,23 @@ def scheduler(stack):
     """Start schedulers of the test's own, which end with it."""
     started = []
 
-    def start(crash_at=""):
-        started.append(stack.spawn_scheduler(crash_at=crash_at))
+    def start(crash_at="", **variables):
+        started.append(stack.spawn_scheduler(crash_at=crash_at, **variables))
         return started[-1]
 
     yield start
     for process in started:
         process.kill()
         process.wait()
+
+
+@pytest.fixture
+def parcel(stack, run):
+    """Give a function that submits tasks, and keeps them from the system's own workers."""
+    stack.signal(signal.SIGSTOP, "Dispatcher")
+    begins = ends(stack, topics.PENDING)
+    yield lambda requests: submitted(stack, run, requests, begins)
+    stack.signal(signal.SIGCONT, "Dispatcher")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -50,3 +50,14 @@ def append_all(stack, told):
 
 def append(stack, topic, value):
     append_all(stack, [(topic, value)])
+
+
+def append_everywhere(stack, topic, value):
+    """Write a record to each partition of a topic; return how many."""
+    brokers = stack.ground.settings["TASKMILL_KAFKA_BROKERS"]
+    producer = Producer({"bootstrap.servers": brokers, "acks": "all"})
+    partitions = ends(stack, topic)
+    for number in partitions:
+        producer.produce(topic, value=value, partition=number)
+    assert producer.flush(30) == 0
+    return len(partitions)

@@ -84,19 +84,19 @@ class Run:
             **(fields or {}),
         }
 
-    def submit(self, requests):
+    def submit(self, requests, client=None):
         """Submit a batch, and again under the same keys until each task is taken."""
         waiting = list(requests)
         deadline = time.monotonic() + self.patience
         while waiting:
             assert time.monotonic() < deadline, f"{len(waiting)} requests were never taken"
-            taken = self._try(waiting)
+            taken = self._try(waiting, client or self.stack.client)
             waiting = [one for one in waiting if one["idempotency_key"] not in taken]
 
-    def _try(self, requests):
+    def _try(self, requests, client):
         invoked = now_ms()
         try:
-            answer = self.stack.client.post("/v1/tasks/batch", {"tasks": requests})
+            answer = client.post("/v1/tasks/batch", {"tasks": requests})
             results = answer.body["results"] if answer.status == 200 else None
         except (OSError, HTTPException):
             results = None
@@ -158,13 +158,16 @@ class Run:
         if verb == "redrive":
             self.redrives.append(Redrive(id=task_id))
 
-    def owe(self, numbers, *, each, apart=timedelta(milliseconds=50), first=timedelta()):
-        """Admit tasks as a gateway does that dies before it publishes: some are due at a time."""
-        numbers = list(numbers)
+    def owe(self, numbers, *, each, apart=timedelta(milliseconds=50), first=timedelta(), **changes):
+        """Admit tasks as a gateway does that dies before it publishes: some are due at a time.
+
+        Return when each is due, by its label.
+        """
+        numbers, due = list(numbers), {}
         session = Session(self.stack.ground.own_redis_url)
         try:
             for at in range(0, len(numbers), each):
-                asked = [self._envelope(number) for number in numbers[at : at + each]]
+                asked = [self._envelope(number, changes) for number in numbers[at : at + each]]
                 hold = first + apart * (at // each)
                 verdicts = RedisAdmission(session, shards=SHARDS, hold=hold).admit(asked)
                 assert all(isinstance(verdict, Created) for verdict in verdicts)
@@ -172,18 +175,20 @@ class Run:
                     label = one.metadata["label"]
                     self.ids[label] = one.id
                     self.submits.append(Submit(label=label, body=label, key=label, id=one.id))
+                    due[label] = now_ms() + hold / timedelta(milliseconds=1)
         finally:
             session.close()
+        return due
 
-    def _envelope(self, number):
+    def _envelope(self, number, changes):
         label = self.label(number)
-        return a_request(
-            label,
-            id=keyed_id("default", TaskType(TYPE), label),
-            type=TaskType(TYPE),
-            payload=Raw(json.dumps({"name": label}).encode()),
-            metadata={"run": self.name, "label": label},
-        )
+        usual = {
+            "id": keyed_id("default", TaskType(TYPE), label),
+            "type": TaskType(TYPE),
+            "payload": Raw(json.dumps({"name": label}).encode()),
+            "metadata": {"run": self.name, "label": label},
+        }
+        return a_request(label, **usual | changes)
 
     def await_ends(self, within=120):
         """Wait until the ledger knows each task, and its end."""
@@ -208,8 +213,10 @@ class Run:
         return "\n".join(told)
 
     def _has_ended(self):
-        ((still_open,),) = self.stack.ask(_OPEN, self.name)
-        return not still_open and len(self.rows()) >= len(self.ids)
+        if len(self.rows()) < len(self.ids):
+            return False
+        ((still_open,),) = self.stack.ask(_OPEN, self.name)  # behind: what comes late is open
+        return not still_open
 
     def rows(self):
         return [

@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[2]
 PARTS = ("functions", "infra", "localstack", "shared")
 PROBE = Path(__file__).with_name("probe")
 SCHEDULER = Path(__file__).with_name("a_scheduler.py")
+A_WORKER = Path(__file__).with_name("a_worker.py")
 PACE = {
     "TASKMILL_LEASE_MS": "4000",
     "TASKMILL_HEARTBEAT_MS": "1000",
@@ -42,19 +43,53 @@ GRANT SELECT, INSERT ON receipts TO taskmill_app
 """
 
 
-class Stack:
+class Running:
+    """The processes of a system, which has a client."""
+
+    def functions(self):
+        return self.client.platform()["functions"]
+
+    def pids(self, *names):
+        told = self.functions()
+        return [pid for name in names or told for pid in told[name]["pids"]]
+
+    def signal(self, number, *names):
+        """Signal every process of these functions; return how many there were."""
+        pids = self.pids(*names)
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+        return len(pids)
+
+
+class Version(Running):
+    """Another version of the code, which shares the stores with the one that runs."""
+
+    def __init__(self, folder, settings):
+        self.project = folder / "project"
+        self._system = System(folder, TASKMILL_ROOT=str(self.project), **PACE, **settings)
+
+    def start(self):
+        self.client = self._system.start().client
+        return self
+
+    def stop(self):
+        self._system.stop()
+
+
+class Stack(Running):
     def __init__(self, folder, runner):
         self.folder = folder
         self.effects = folder / "effects" / "all.jsonl"
         self.ground = Ground(folder / "ground", runner)
-        self._project = folder / "project"
+        self.project = folder / "project"
         self._system = None
 
     def start(self):
         self.ground.start()
         self.effects.parent.mkdir()
-        self._copy_project()
-        settings = {"TASKMILL_ROOT": str(self._project)} | PACE | self.ground.settings
+        self.copy_project(self.project)
+        settings = {"TASKMILL_ROOT": str(self.project)} | PACE | self.ground.settings
         self._system = System(self.folder, **settings).start()
         self.client = self._system.client
         with psycopg.connect(self.ground.own_dsn) as connection:
@@ -80,65 +115,79 @@ class Stack:
             self._system.stop()
         self.ground.stop()
 
-    def _copy_project(self):
-        """Do what the README says of a new type, in a copy."""
+    def another_version(self):
+        return Version(self.folder / "another", self.ground.settings)
+
+    def copy_project(self, project, types=("probe",)):
+        """Do what the README says of new types, in a copy: all of them are probes."""
         for part in PARTS:
             ignored = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(ROOT / part, self._project / part, ignore=ignored)
-        folder = self._project / "functions/workers/probe"
+            shutil.copytree(ROOT / part, project / part, ignore=ignored)
+        for name in types:
+            self._add_type(project / "functions/workers" / name)
+        subprocess.run([sys.executable, "infra/assemble.py"], cwd=project, check=True)
+
+    def _add_type(self, folder):
         shutil.copytree(PROBE, folder)
+        handler = folder / "handler.py"
+        handler.write_text(handler.read_text().replace("workers.probe", f"workers.{folder.name}"))
         told = (folder.with_name("echo") / "function.yaml").read_text()
-        told = told.replace("echo", "probe").replace("Echo", "Probe")
+        told = told.replace("echo", folder.name).replace("Echo", folder.name.capitalize())
         mark = "      Variables:\n"
         assert told.count(mark) == 1
         own = {"PROBE_EFFECTS": self.effects, "PROBE_DSN": self.ground.dsn("taskmill_app")}
         lines = "".join(f"        {name}: {value}\n" for name, value in own.items())
         (folder / "function.yaml").write_text(told.replace(mark, mark + lines))
-        subprocess.run([sys.executable, "infra/assemble.py"], cwd=self._project, check=True)
 
     # What runs, and how it dies
 
-    def functions(self):
-        return self.client.platform()["functions"]
-
-    def pids(self, *names):
-        told = self.functions()
-        return [pid for name in names or told for pid in told[name]["pids"]]
-
-    def signal(self, number, *names):
-        """Signal every process of these functions; return how many there were."""
-        pids = self.pids(*names)
-        for pid in pids:
-            with suppress(ProcessLookupError):
-                os.kill(pid, number)
-        return len(pids)
-
     def arm(self, function, point, nth):
         """Let the next process of *function* end itself there, and make it the next one."""
-        order = self.folder / "home" / "crashes" / function
+        return self.order(function, TASKMILL_CRASH_AT=f"{point}:{nth}")
+
+    def order(self, function, **variables):
+        """Tell variables to the next process of *function*, and make it the next one."""
+        order = self.folder / "home" / "orders" / function
         order.parent.mkdir(exist_ok=True)
         waiting = order.with_suffix(".waiting")
-        waiting.write_text(f"{point}:{nth}")
+        waiting.write_text("".join(f"{name}={value}\n" for name, value in variables.items()))
         waiting.rename(order)
         self.signal(signal.SIGKILL, function)
         return order
 
-    def spawn_scheduler(self, seconds=60, crash_at=""):
+    def spawn_scheduler(self, seconds=60, crash_at="", **variables):
         """Start a scheduler of the test's own beside the platform's."""
-        path = (self._project, self._project / "shared")
+        with self._own_log("scheduler") as log:
+            return subprocess.Popen(
+                [sys.executable, "-P", str(SCHEDULER), str(seconds)],
+                env=self._own_environment(TASKMILL_CRASH_AT=crash_at, **variables),
+                stdout=log,
+                stderr=log,
+            )
+
+    def spawn_worker(self, seconds, kind="probe", **variables):
+        """Start a worker of the test's own, which reads one event and writes its answer."""
+        return subprocess.Popen(
+            [sys.executable, "-P", str(A_WORKER), kind, str(seconds)],
+            env=self._own_environment(PROBE_EFFECTS=self.effects, **variables),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+
+    def _own_log(self, name):
+        return (self.folder / "home" / "logs" / f"own-{name}.log").open("ab")
+
+    def _own_environment(self, **more):
+        path = (self.project, self.project / "shared")
         told = {
             "PATH": os.environ["PATH"],
             "PYTHONPATH": os.pathsep.join(map(str, path)),
             "TASKMILL_SHARDS": str(SHARDS),
-            "TASKMILL_CRASH_AT": crash_at,
         }
-        with (self.folder / "home" / "logs" / "own-scheduler.log").open("ab") as log:
-            return subprocess.Popen(
-                [sys.executable, "-P", str(SCHEDULER), str(seconds)],
-                env=told | PACE | self.ground.settings,
-                stdout=log,
-                stderr=log,
-            )
+        more = {name: str(value) for name, value in more.items()}
+        return told | more | PACE | self.ground.settings
 
     def log(self, function):
         log = self.folder / "home" / "logs" / f"{function}.log"

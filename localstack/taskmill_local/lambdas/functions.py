@@ -26,7 +26,7 @@ class Functions:
         concurrency_cap: int | Mapping[str, int],
         client: RuntimeClient | None = None,
         init_limit: timedelta = _INIT_LIMIT,
-        crashes: Path | None = None,
+        orders: Path | None = None,
         sift: Sift = keep,
     ) -> None:
         logs.mkdir(parents=True, exist_ok=True)
@@ -38,7 +38,7 @@ class Functions:
                     python_path=tuple(python_path),
                     extra_environment=extra_environment,
                     init_limit=init_limit,
-                    crashes=crashes,
+                    orders=orders,
                 ),
                 FunctionLog(logs / f"{name}.log", sift=sift),
                 limit=_limit(plan, concurrency_cap),

@@ -70,8 +70,8 @@ class Launch:
     python_path: Sequence[Path]
     extra_environment: Mapping[str, str]
     init_limit: timedelta
-    crashes: Path | None = None
-    """Where tests leave, by function, the line on which its next process is to end."""
+    orders: Path | None = None
+    """Where tests leave, by function, variables for its next process: `NAME=value` in each line."""
 
     @property
     def command(self) -> tuple[str, ...]:
@@ -100,17 +100,18 @@ class Launch:
             output.hand_over()
         return Child(process)
 
-    def _crash(self) -> dict[str, str]:
-        """Take the order to crash: it is for one process, and the next one lives."""
-        if self.crashes is None:
+    def _ordered(self) -> dict[str, str]:
+        """Take what a test ordered: it is for one process, and the next one is like any other."""
+        if self.orders is None:
             return {}
-        order = self.crashes / self.plan.name
+        order = self.orders / self.plan.name
         try:
-            point = order.read_text()
+            lines = order.read_text().splitlines()
             order.unlink()
         except FileNotFoundError:
             return {}
-        return {"TASKMILL_CRASH_AT": point.strip()}
+        told = (line.partition("=") for line in lines)
+        return {name: value for name, _, value in told}
 
     def variables(self, *, api: str, number: int) -> dict[str, str]:
         today = datetime.now(UTC).strftime("%Y/%m/%d")
@@ -123,7 +124,7 @@ class Launch:
             "AWS_DEFAULT_REGION": _REGION,
             **self.extra_environment,
             **self.plan.environment,
-            **self._crash(),
+            **self._ordered(),
             "PYTHONPATH": os.pathsep.join(map(str, (self.plan.code, *self.python_path))),
             "_HANDLER": self.plan.handler,
             "LAMBDA_TASK_ROOT": str(self.plan.code),

@@ -16,6 +16,7 @@ from taskmill.worker import Task, serve
 _KEEP = "INSERT INTO receipts (label, generation) VALUES (%s, %s) ON CONFLICT DO NOTHING"
 _EFFECTS = Path(os.environ.get("PROBE_EFFECTS", os.devnull))
 _one_at_a_time = Lock()
+_ballast: list[bytes] = []
 _connections: list[psycopg.Connection[Any]] = []
 
 
@@ -76,8 +77,15 @@ def _fall_ill(how: str) -> None:
             time.sleep(600)
         case "linger":
             time.sleep(5)
+        case "spin":
+            while True:
+                pass
+        case "balloon":
+            _ballast.extend(bytes(5 * 10**7) for _ in iter(int, 1))
         case _:
             raise ValueError(how)
 
 
-lambda_handler = serve(Probe, perform, concurrency=50)
+_CONCURRENCY = int(os.environ.get("PROBE_CONCURRENCY", "50"))
+
+lambda_handler = serve(Probe, perform, concurrency=_CONCURRENCY)

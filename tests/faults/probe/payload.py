@@ -9,7 +9,7 @@ class Probe(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknow
     name: str
     sleep_seconds: float = 0.0
     ill: str = ""
-    """raise, exit, kill, hang, or linger before its work: how it behaves until it is healed."""
+    """raise, exit, kill, hang, spin, balloon, or linger before its work: until it is healed."""
 
     ill_runs: int = 1_000_000
     """How many of its runs are ill; after these it is healed."""

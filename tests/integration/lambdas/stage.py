@@ -73,7 +73,7 @@ async def staged(  # noqa: PLR0913 - what the platform is told, each named
     init_limit: timedelta = 10 * SECOND,
     extra_environment: Mapping[str, str] | None = None,
     sift: Sift = keep,
-    crashes: Path | None = None,
+    orders: Path | None = None,
 ) -> AsyncIterator[Stage]:
     functions = Functions(
         {plan.name: plan for plan in plans},
@@ -84,7 +84,7 @@ async def staged(  # noqa: PLR0913 - what the platform is told, each named
         client=client,
         init_limit=init_limit,
         sift=sift,
-        crashes=crashes,
+        orders=orders,
     )
     before = set(psutil.Process().children())
     try:

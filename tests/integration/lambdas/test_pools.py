@@ -352,10 +352,10 @@ def test_nothing_is_done_while_nothing_is_asked(tmp_path):
     asyncio.run(run())
 
 
-def test_an_order_to_crash_is_for_the_next_process_of_its_function_alone(client, tmp_path):
+def test_an_order_is_for_the_next_process_of_its_function_alone(client, tmp_path):
     async def run():
-        (tmp_path / "describe").write_text("worker after claim:1\n")
-        async with staged(a_plan("describe"), logs=tmp_path, client=client, crashes=tmp_path) as s:
+        (tmp_path / "describe").write_text("TASKMILL_CRASH_AT=worker after claim:1\n")
+        async with staged(a_plan("describe"), logs=tmp_path, client=client, orders=tmp_path) as s:
             first = await s.result("describe")
             os.kill(first["pid"], signal.SIGKILL)
             await eventually_async(

@@ -150,15 +150,16 @@ def test_a_process_that_ends_in_mid_invocation_is_told_and_replaced(
     asyncio.run(run())
 
 
-def test_a_function_that_takes_too_long_is_killed_and_replaced(client, tmp_path):
+@pytest.mark.parametrize("function", ["hang", "block_in_c"])
+def test_a_function_that_takes_too_long_is_killed_and_replaced(client, tmp_path, function):
     async def run():
-        plan = a_plan("hang", timeout=SECOND / 2)
+        plan = a_plan(function, timeout=SECOND / 2)
         async with staged(plan, logs=tmp_path, client=client) as stage:
-            failure, error_type, message = await stage.failure("hang")
+            failure, error_type, message = await stage.failure(function)
             assert (failure, error_type) == (Failure.TIMEOUT, "Sandbox.Timedout")
             assert message.endswith("Task timed out after 0.50 seconds")
-            assert stage.snapshot("hang").environments == 0
-            assert (await stage.failure("hang"))[0] == Failure.TIMEOUT
+            assert stage.snapshot(function).environments == 0
+            assert (await stage.failure(function))[0] == Failure.TIMEOUT
 
     asyncio.run(run())
 

@@ -254,6 +254,15 @@ def test_a_crash_is_for_tests_on_this_machine_only():
     assert only_here in complaints(away)
 
 
+def test_a_wrong_clock_is_for_tests_on_this_machine_only():
+    told = HERE | {"TASKMILL_CLOCK_AHEAD_MS": "-600000"}
+    assert read(HERE).clock_ahead == timedelta()
+    assert read(told).clock_ahead == -timedelta(minutes=10)
+    only_here = "TASKMILL_CLOCK_AHEAD_MS is for tests of the local runtime only: take it away"
+    assert only_here in complaints(told | {"LAMBDA_TASK_ROOT": "/var/task"})
+    assert "not '1 h'" in complaints(HERE | {"TASKMILL_CLOCK_AHEAD_MS": "1 h"})[0]
+
+
 def test_a_crash_at_no_known_point_is_refused():
     (said,) = complaints(HERE | {"TASKMILL_CRASH_AT": "nowhere:1"})
     assert said.startswith("TASKMILL_CRASH_AT knows no point 'nowhere', only: gateway")

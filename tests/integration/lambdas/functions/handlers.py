@@ -4,6 +4,7 @@ import http.client
 import logging
 import multiprocessing
 import os
+import re
 import signal
 import sys
 import threading
@@ -55,6 +56,10 @@ def fail(event, context):
 
 def hang(event, context):
     time.sleep(60)
+
+
+def block_in_c(event, context):
+    re.match(r"(a+)+$", "a" * 60 + "b")  # for ages, and it never lets go of the interpreter
 
 
 def leave(event, context):

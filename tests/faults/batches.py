@@ -1,0 +1,47 @@
+"""Gives batches to workers of a test's own, beside those of the system."""
+
+import json
+from base64 import b64encode
+
+from taskmill.domain import topics, wire
+from tests.faults.log import values_since
+
+LONG_ENOUGH = 60
+_FIRST = 10**9
+"""Behind every record that the system's own workers see."""
+
+
+def submitted(stack, run, requests, begins):
+    """Submit tasks, and return their envelopes as they stand in the log."""
+    requests = list(requests)
+    run.submit(requests)
+    told = values_since(stack, topics.PENDING, begins)
+    mine = {task.id: task for value in told for task in wire.open_tasks(value)}
+    return [mine[run.ids[one["idempotency_key"]]] for one in requests]
+
+
+def event_of(tasks):
+    topic = topics.worker(tasks[0].type)
+    records = [
+        {
+            "topic": topic,
+            "partition": 0,
+            "offset": _FIRST + at,
+            "timestamp": 0,
+            "timestampType": "CREATE_TIME",
+            "value": b64encode(next(wire.parcels_of_tasks([task]))).decode(),
+            "headers": [],
+        }
+        for at, task in enumerate(tasks)
+    ]
+    return {"eventSource": "aws:kafka", "records": {f"{topic}-0": records}}
+
+
+def work(stack, tasks, seconds, **variables):
+    """Let a process run a batch; return the places in it that are to come again."""
+    process = stack.spawn_worker(seconds, tasks[0].type, **variables)
+    said, _ = process.communicate(json.dumps(event_of(tasks)), timeout=LONG_ENOUGH)
+    assert process.returncode == 0
+    (answer,) = (line for line in said.splitlines() if line.startswith("answer "))
+    told = json.loads(answer.removeprefix("answer "))["batchItemFailures"]
+    return {one["itemIdentifier"]["offset"] - _FIRST for one in told}

@@ -1,0 +1,64 @@
+"""Honest clocks are not assumed: one process of each function goes by another time (P31)."""
+
+import signal
+from datetime import timedelta
+
+import pytest
+
+from tests.faults.history import Backoff
+from tests.faults.run import now_ms
+from tests.faults.stack import WORKER
+
+TASKS = 300
+FUNCTIONS = ("Gateway", "Dispatcher", WORKER, "Recorder")
+OFF = [timedelta(minutes=10), -timedelta(minutes=10), timedelta(hours=1), -timedelta(hours=1)]
+FIRST = 2.0
+PATIENCE_MS = 15_000
+_BORN_AT_ANOTHER_TIME = """
+SELECT count(*) FROM tasks WHERE metadata @> jsonb_build_object('run', %s::text)
+AND abs(extract(EPOCH FROM created_at - now())) > 300
+"""
+
+
+@pytest.fixture
+def off_by(stack, scheduler):
+    """Let one process of each function, and the only scheduler, be off for a test."""
+    orders = []
+
+    def be_off(off):
+        told = {"TASKMILL_CLOCK_AHEAD_MS": off // timedelta(milliseconds=1)}
+        orders.extend(stack.order(name, **told) for name in FUNCTIONS)
+        stack.signal(signal.SIGSTOP, "Scheduler")
+        scheduler(**told)
+
+    yield be_off
+    assert not [order for order in orders if order.exists()], "nobody's clock was off"
+    stack.signal(signal.SIGCONT, "Scheduler")
+    stack.signal(signal.SIGKILL, *FUNCTIONS)
+
+
+@pytest.mark.parametrize("off", OFF, ids=lambda off: f"{off.total_seconds() / 60:+.0f} min")
+def test_a_process_whose_clock_is_off_starts_nothing_early_or_late(
+    stack, run, off_by, figures, off
+):
+    off_by(off)
+    retry = {"retry": {"first_seconds": FIRST, "factor": 1}}
+    requests = [run.request(n, fields=retry, ill="raise", ill_runs=n % 3) for n in range(TASKS)]
+    run.submit_many(requests, batch=5, callers=4, seconds=6)
+    submitted = now_ms()
+    run.await_ends()
+    history = run.verify(
+        backoff=Backoff(first_ms=int(FIRST * 1000), factor=1, cap_ms=300_000),
+        faults_end_ms=submitted,
+        bound_ms=PATIENCE_MS,
+    )
+    waits = [fact.due_at_ms - fact.at_ms for fact in history.facts if fact.kind == "TaskDeferred"]
+    ((elsewhen,),) = stack.ask(_BORN_AT_ANOTHER_TIME, run.name)
+    figures.tell(
+        "P31",
+        f"clocks off by {off.total_seconds() / 60:+.0f} min: {TASKS} tasks, {elsewhen} of them "
+        f"born then, {len(waits)} waits of {min(waits) / 1000:.1f} to {max(waits) / 1000:.1f} s",
+    )
+    assert elsewhen > 0
+    assert max(waits) <= FIRST * 1000
+    assert {row.status for row in history.rows} == {"succeeded"}

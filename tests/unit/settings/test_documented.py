@@ -1,0 +1,157 @@
+"""Each variable that the README documents has an effect, and no other has one."""
+
+import ast
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from taskmill.domain.errors import SettingsInvalid
+from taskmill.domain.pace import Pace
+from taskmill.settings import Settings
+from taskmill_local.settings import Settings as LocalSettings
+from tests.unit.settings.vault import Cupboard
+
+ROOT = Path(__file__).parents[3]
+README = (ROOT / "README.md").read_text()
+LOCAL = {"TASKMILL_PORT": "9999", "TASKMILL_HOME": "elsewhere"}
+"""What the README tells those who start a system of their own."""
+
+ADDRESSES = ("TASKMILL_KAFKA_BROKERS", "TASKMILL_REDIS_URL", "TASKMILL_POSTGRES_DSN")
+HERE = dict(
+    zip(
+        ADDRESSES,
+        ("127.0.0.1:9092", "redis://127.0.0.1:6379/0", "postgresql://app@127.0.0.1/taskmill"),
+        strict=True,
+    )
+)
+ELSEWHERE = {
+    "TASKMILL_KAFKA_BROKERS": "127.0.0.1:9093",
+    "TASKMILL_REDIS_URL": "redis://127.0.0.1:6380/0",
+    "TASKMILL_POSTGRES_DSN": "postgresql://app@127.0.0.1/other",
+}
+VALUES = {
+    **ELSEWHERE,
+    **{f"{name}_PARAMETER": name for name in ADDRESSES},
+    "TASKMILL_KAFKA_SECRET": "login",
+    "TASKMILL_REDIS_SECRET": "login",
+    "TASKMILL_POSTGRES_SECRET": "login",
+    "TASKMILL_KAFKA_SECURITY": "SSL",
+    "TASKMILL_REDIS_CACHE": "a cache",
+    "TASKMILL_KAFKA_CA_FILE": __file__,
+    "TASKMILL_REDIS_CA_FILE": __file__,
+    "TASKMILL_POSTGRES_CA_FILE": __file__,
+    "TASKMILL_API_KEYS_SECRET": "keys",
+    "TASKMILL_SHARDS": "7",
+    "TASKMILL_WAITING_PLACES": "7",
+    "TASKMILL_OUTBOX_CAP": "7",
+    "TASKMILL_RETENTION_DAYS": "7",
+    "TASKMILL_LEASE_MS": "7000",
+    "TASKMILL_HEARTBEAT_MS": "700",
+    "TASKMILL_SETTLE_MS": "7",
+    "TASKMILL_MARGIN_MS": "7",
+    "TASKMILL_HOLD_MS": "7",
+    "TASKMILL_TICK_MS": "7",
+    "TASKMILL_NAMESPACE": "another",
+    "TASKMILL_CRASH_AT": "worker after claim:1",
+    "TASKMILL_CLOCK_AHEAD_MS": "-7",
+    "TASKMILL_OPEN": "1",
+}
+CUPBOARD = Cupboard(
+    secrets={"login": '{"username":"me","password":"s3cret"}', "keys": "{}"},
+    parameters=ELSEWHERE | {name: ELSEWHERE[name] for name in ADDRESSES},
+)
+
+
+def documented():
+    """Return every variable that the README names, and each that it says how to derive."""
+    named = set(re.findall(r"\bTASKMILL_[A-Z_]+\b", README))
+    return sorted((named | {f"{name}_PARAMETER" for name in ADDRESSES}) - set(LOCAL))
+
+
+class Noting(dict):
+    """An environment that remembers what it was asked for."""
+
+    def __init__(self, told):
+        super().__init__(told)
+        self.asked = set()
+
+    def get(self, name, default=None):
+        self.asked.add(name)
+        return super().get(name, default)
+
+
+def effect(env):
+    """Return all that a function makes of its environment."""
+    needs = ("kafka", "redis", "postgres", "api_keys")
+    try:
+        settings = Settings.from_env(env, needs=needs, vault=CUPBOARD.as_vault())
+    except SettingsInvalid as refused:
+        return str(refused)
+    stores = [getattr(settings, name).value for name in needs[:3]]
+    keys = settings.read_api_keys and settings.read_api_keys()
+    rest = [
+        getattr(settings, one.name)
+        for one in fields(Settings)
+        if one.name not in {*needs, "read_api_keys"}
+    ]
+    return [*stores, keys, *rest]
+
+
+@pytest.mark.parametrize("name", documented())
+def test_each_documented_variable_has_an_effect(name):
+    opens = {} if name in {"TASKMILL_OPEN", "TASKMILL_API_KEYS_SECRET"} else {"TASKMILL_OPEN": "1"}
+    base = {one: told for one, told in HERE.items() if f"{one}_PARAMETER" != name} | opens
+    assert effect(base | {name: VALUES[name]}) != effect(base)
+
+
+@pytest.mark.parametrize("name", LOCAL)
+def test_each_documented_variable_of_a_system_of_ones_own_has_an_effect(name):
+    assert LocalSettings.from_environment(LOCAL, folder=ROOT) != LocalSettings.from_environment(
+        {**LOCAL, name: ""}, folder=ROOT
+    )
+
+
+def test_no_other_variable_has_an_effect():
+    asked = set()
+    for env in (HERE, {}):
+        noting = Noting(env)
+        effect(noting)
+        asked |= {name for name in noting.asked if name.startswith("TASKMILL_")}
+    assert asked >= set(documented())
+    others = asked - set(documented())
+    assert [name for name in others if effect(HERE | {name: "x"}) != effect(HERE)] == []
+
+
+def test_what_is_read_is_used():
+    """The composition root hands on each setting, and the clockwork goes by each of its spans."""
+    root = used_of("settings", ["shared/taskmill/bootstrap.py"])
+    calls = used_of("from_env()", ["shared/taskmill/bootstrap.py"])
+    assert root | calls == {one.name for one in fields(Settings)}
+    layer = [
+        path.relative_to(ROOT)
+        for folder in ("shared", "functions")
+        for path in (ROOT / folder).rglob("*.py")
+        if path.name != "settings.py"
+    ]
+    assert used_of("pace", layer) >= {one.name for one in fields(Pace)}
+
+
+def used_of(owner, paths):
+    """Return the attributes that are read of what is called *owner*, in these files."""
+    nodes = (node for path in paths for node in ast.walk(ast.parse((ROOT / path).read_text())))
+    return {
+        node.attr
+        for node in nodes
+        if isinstance(node, ast.Attribute) and _name(node.value) == owner
+    }
+
+
+def _name(node):
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case ast.Call(func=called):
+            return f"{_name(called)}()"
+    return None
