@@ -146,6 +146,19 @@ def test_a_stale_settlement_changes_nothing(hot):
     assert hot.records().read([task.id]) == before
 
 
+def test_a_late_answer_of_a_worker_that_lost_the_task_is_ignored(hot):
+    leases, task = hot.leases(lease=timedelta()), a_fresh_envelope()
+    loser = claimed(leases, task)
+    winner = a_success(task, claimed(leases, task, process="p2", alone=True).token)
+    late = a_death(task, loser.token)
+    assert leases.settle([late]) == [Stale()]
+    assert leases.settle([winner]) == [Settled(winner.facts)]
+    before = hot.records().read([task.id])
+    assert leases.settle([late]) == [Stale()]
+    assert hot.records().read([task.id]) == before
+    assert before[0].status is Status.SUCCEEDED
+
+
 def test_a_young_task_without_a_record_is_adopted(hot):
     leases, task = hot.leases(), a_fresh_envelope()
     settlement = a_success(task, 7)

@@ -1,54 +1,56 @@
 """One poison task cannot stop others (P13)."""
 
+from uuid import uuid4
+
 from taskmill.domain import topics
-from taskmill.domain.task import TaskType
 from tests.faults.log import append
-from tests.faults.run import Run, last_end_ms, now_ms
+from tests.faults.run import Run, now_ms, starts
 from tests.waiting import eventually
 
 GOOD = 1_000
-ILL = {"raise": "failed", "exit": "poison", "kill": "poison", "hang": "timeout"}
-BYTES = b"\x00\xff never a task"
-TOPIC = topics.worker(TaskType("probe"))
-BOUND_SECONDS = 60
-"""The promise says 30, and holds for one killer. Two in turn are six deaths, each of which costs a
-lease and what the mapping's back-off adds to it."""
+MORE_SECONDS = 30
+RETRY = {"first_seconds": 0.2, "factor": 1, "cap_seconds": 0.2}
+ENDS = {"raise": "failed", "exit": "poison", "kill": "poison", "hang": "timeout"}
 
 
-def test_one_poison_task_cannot_stop_others(stack, run, figures):
-    clean = Run(stack)
-    clean_seconds = seconds_for(clean, [clean.request(n) for n in range(GOOD)])
-    once = {"max_attempts": 1, "timeout_seconds": 1}
-    bad = [run.request(f"{ill}", fields=once, ill=ill) for ill in ILL]
-    good = [run.request(n) for n in range(GOOD)]
-    run.expected_dead |= {run.label(ill) for ill in ILL}
-    append(stack, TOPIC, BYTES)
-    run.submit_many([*good[: GOOD // 2], *bad, *good[GOOD // 2 :]], batch=100, callers=2)
-    run.await_ends(within=120)
-    history = run.verify()
-    rows = {row.label: row for row in history.rows}
-    healthy = [rows[one["idempotency_key"]] for one in good]
-    seconds = (max(row.finished_at_ms for row in healthy) - run.began_ms) / 1000
-    all_seconds = (last_end_ms(history) - run.began_ms) / 1000
+def test_one_poison_task_of_every_kind_stops_no_good_one(stack, run, figures):
+    """Each is in a parcel of its own: of two in one the second dies only behind the first."""
+    clean = seconds_for(Run(stack), ())
+    fields = {"max_attempts": 2, "timeout_seconds": 1, "retry": RETRY}
+    bad = [run.request(GOOD + at, fields=fields, ill=ill) for at, ill in enumerate(ENDS)]
+    run.expected_dead.update(one["idempotency_key"] for one in bad)
+    garbage = b"never a task " + uuid4().hex.encode()
+    append(stack, topics.PENDING, garbage)
+    mixed = seconds_for(run, bad)
+    run.verify()
+    ends = {row.label: row for row in run.rows() if row.label in run.expected_dead}
+    reasons = [ends[one["idempotency_key"]].reason for one in bad]
     figures.tell(
         "P13",
-        f"{GOOD:,} good tasks: {clean_seconds:.1f} s alone, {seconds:.1f} s beside 5 bad ones, "
-        f"which were dead after {all_seconds:.1f} s",
+        f"{GOOD:,} good tasks took {clean:.1f} s alone and {mixed:.1f} s beside five bad ones, "
+        f"which ended as {', '.join(reasons)} and in quarantine",
     )
-    assert {row.status for row in healthy} == {"succeeded"}
-    assert {ill: rows[run.label(ill)].reason for ill in ILL} == ILL
-    assert {ill: rows[run.label(ill)].losses for ill in ("exit", "kill")} == {"exit": 3, "kill": 3}
-    eventually(lambda: kept(stack), within=30, reason="the bytes are in quarantine")
-    assert seconds <= clean_seconds + BOUND_SECONDS
+    assert reasons == list(ENDS.values())
+    assert {ends[run.label(GOOD + at)].losses for at in (1, 2)} == {3}
+    assert starts(stack, {run.label(GOOD + 1)}) == {run.label(GOOD + 1): 3}
+    assert mixed <= clean + MORE_SECONDS
+    eventually(
+        lambda: stack.ask("SELECT count(*) FROM quarantine WHERE value = %s", garbage) == [(1,)],
+        within=60,
+        reason="what was never a task is kept as it was",
+    )
 
 
-def seconds_for(run, requests):
-    run.began_ms = now_ms()
-    run.submit_many(requests, batch=100, callers=2)
+def seconds_for(run, bad):
+    """Submit the good tasks with bad ones among them; return when the last good one has ended."""
+    tasks = [run.request(n, sleep_seconds=0.01) for n in range(GOOD)]
+    good = {one["idempotency_key"] for one in tasks}
+    among = GOOD // (len(bad) + 1)
+    for at, one in enumerate(bad):
+        tasks.insert((at + 1) * among, one)
+    began_ms = now_ms()
+    run.submit_many(tasks)
     run.await_ends()
-    return (last_end_ms(run.history()) - run.began_ms) / 1000
-
-
-def kept(stack):
-    found = stack.ask("SELECT value FROM quarantine WHERE topic = %s", TOPIC)
-    return [bytes(value) for (value,) in found] == [BYTES]
+    rows = [row for row in run.rows() if row.label in good]
+    assert {row.status for row in rows} == {"succeeded"}
+    return (max(row.finished_at_ms for row in rows) - began_ms) / 1000

@@ -426,7 +426,16 @@ def test_a_long_error_is_clipped(stage):
 
 @pytest.mark.parametrize(
     "value",
-    [float("nan"), {"a": [float("-inf")]}, object(), {1, object()}, "x" * 65_535, "\ud800", "\x00"],
+    [
+        float("nan"),
+        {"a": [float("-inf")]},
+        object(),
+        {1, object()},
+        "x" * 65_535,
+        "y" * 10_000_000,
+        "\ud800",
+        "\x00",
+    ],
     ids=lambda value: repr(value)[:12],
 )
 def test_a_result_that_cannot_be_kept_ends_the_task(stage, value):

@@ -1,0 +1,38 @@
+"""What a worker may do to its process, and what becomes of its task and of the others."""
+
+from tests.faults.batches import LONG_ENOUGH, work
+from tests.faults.run import starts
+
+
+def test_a_task_that_takes_all_memory_is_killed_and_poison_in_the_end(stack, run):
+    end = the_end_among_others(run, ill="balloon", timeout_seconds=30)
+    assert (end.status, end.reason, end.losses, end.attempt) == ("dead", "poison", 3, 1)
+    assert starts(stack, {end.label}) == {end.label: 3}
+
+
+def test_a_task_that_never_ends_is_cut_off_and_dead_in_the_end(stack, run):
+    end = the_end_among_others(run, ill="spin", timeout_seconds=1.5)
+    assert (end.status, end.reason, end.losses, end.attempt) == ("dead", "timeout", 0, 2)
+    assert starts(stack, {end.label}) == {end.label: 2}
+
+
+def the_end_among_others(run, *, ill, timeout_seconds):
+    """Return how an ill task ends; those who came with it must be unharmed."""
+    retry = {"first_seconds": 0.2, "factor": 1}
+    fields = {"max_attempts": 2, "timeout_seconds": timeout_seconds, "retry": retry}
+    run.expected_dead.add(run.label(0))
+    run.submit([run.request(0, fields=fields, ill=ill), *(run.request(n) for n in range(1, 50))])
+    run.await_ends()
+    run.verify()
+    ends = {row.label: row for row in run.rows()}
+    end = ends.pop(run.label(0))
+    assert {row.status for row in ends.values()} == {"succeeded"}
+    return end
+
+
+def test_a_worker_that_can_write_no_file_does_its_work(stack, run, parcel):
+    """A full disk, as /tmp is when an earlier invocation has filled it."""
+    tasks = parcel(run.request(n, fields={"type": "echo", "payload": {"say": n}}) for n in range(9))
+    assert work(stack, tasks, LONG_ENOUGH, A_FULL_DISK=1) == set()
+    records = stack.records([task.id for task in tasks])
+    assert {str(record.status) for record in records} == {"succeeded"}

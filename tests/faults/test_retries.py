@@ -1,0 +1,44 @@
+"""What fails together does not come back together (P11)."""
+
+from collections import Counter
+
+from tests.faults.history import Backoff
+from tests.faults.run import starts
+
+HERD = 1_000
+FIRST = 2.0
+SHARE = 0.25
+STEP_MS = 100
+
+
+def test_a_herd_that_fails_together_spreads_and_backs_off(stack, run, figures):
+    fields = {"retry": {"first_seconds": FIRST, "factor": 2, "cap_seconds": 60}}
+    run.submit_many(
+        (run.request(n, fields=fields, ill="raise", ill_runs=2) for n in range(HERD)), batch=500
+    )
+    run.await_ends()
+    history = run.verify(backoff=Backoff(first_ms=int(FIRST * 1000), factor=2, cap_ms=60_000))
+    begun, waits = {}, {1: [], 2: []}
+    for line in stack.left(set(run.ids)):
+        if line["kind"] == "start":
+            begun.setdefault(line["label"], []).append(line["at_ms"])
+    for fact in history.facts:
+        if fact.kind == "TaskDeferred":
+            waits[fact.attempt].append(fact.due_at_ms - fact.at_ms)
+    seconds = peak(times[1] for times in begun.values())
+    spread = {attempt: peak(told) for attempt, told in waits.items()}
+    figures.tell(
+        "P11",
+        f"{HERD:,} fail together: at most {seconds:.0%} of them start again within {STEP_MS} ms; "
+        f"of their waits at most {spread[1]:.0%} fall together, {spread[2]:.0%} the second time",
+    )
+    assert set(starts(stack, set(run.ids)).values()) == {3}
+    assert seconds <= SHARE
+    assert max(spread.values()) <= SHARE, "whatever else spreads them, chance does"
+    assert sum(waits[2]) > 1.5 * sum(waits[1])
+
+
+def peak(moments):
+    """Return the largest share of the herd that falls into one step of time."""
+    steps = Counter(moment // STEP_MS for moment in moments)
+    return max(steps.values()) / HERD

@@ -1,0 +1,91 @@
+"""While two versions run side by side nothing is lost (P25)."""
+
+import shutil
+import signal
+from collections import Counter
+
+import pytest
+
+from taskmill.domain import topics, wire
+from tests.faults.log import ends, values_since
+from tests.faults.nemesis import Nemesis, kill
+from tests.faults.run import a_seed
+from tests.faults.stack import WORKER
+
+OLD_TASKS, NEW_TASKS = 600, 60
+NEW = "novel"
+CATALOGUE = "shared/taskmill/catalogue.json"
+SAYS = '"pid": os.getpid(),'
+
+
+@pytest.fixture
+def newer(stack):
+    """Start the next version beside the one that runs: it has one more type."""
+    version = stack.another_version()
+    stack.copy_project(version.project, ("probe", NEW))
+    for name in ("probe", NEW):
+        handler = version.project / "functions/workers" / name / "handler.py"
+        told = handler.read_text()
+        assert told.count(SAYS) == 1
+        handler.write_text(told.replace(SAYS, f'{SAYS} "version": "newer",'))
+    catalogue = stack.project / CATALOGUE
+    before = catalogue.read_text()
+    try:
+        yield version.start()
+    finally:
+        catalogue.write_text(before)
+        stack.signal(signal.SIGTERM, "Dispatcher")
+        version.stop()
+
+
+def test_a_rolling_deploy_loses_nothing(stack, run, newer, figures):
+    seed = a_seed()
+    begins = ends(stack, topics.PENDING)
+    ended = [kill(one, name, number=signal.SIGTERM) for one in (stack, newer) for name in ROLLED]
+    known = [run.request(n, sleep_seconds=0.02) for n in range(OLD_TASKS)]
+    novel = [run.request(n, fields={"type": NEW}) for n in range(OLD_TASKS, OLD_TASKS + NEW_TASKS)]
+    with Nemesis(ended, seed=seed, between=(0.3, 0.8)).at_work() as nemesis:
+        for at in range(0, NEW_TASKS, 5):
+            run.submit(novel[at : at + 5], newer.client)
+        run.submit_many(known, batch=20, callers=2, seconds=8)
+    finish_rollout(stack, newer)
+    run.await_ends()
+    history = run.verify()
+    waited = parked(stack, begins, run)
+    versions = Counter(
+        line.get("version", "older")
+        for line in stack.left(set(run.ids))
+        if line["kind"] == "effect"
+    )
+    figures.tell(
+        "P25",
+        f"{len(run.ids)} tasks through two versions at once, {len(nemesis.strikes)} SIGTERM: "
+        f"{versions['older']} ran in the older and {versions['newer']} in the newer, {waited} of "
+        f"a type that only the newer knows waited, 0 lost (seed {seed})",
+    )
+    assert {(row.status, row.losses) for row in history.rows} == {("succeeded", 0)}
+    assert waited > 0
+    assert min(versions["older"], versions["newer"]) > 0
+
+
+ROLLED = ("Dispatcher", WORKER)
+
+
+def finish_rollout(stack, newer):
+    """Bring the older dispatcher what makes it the newer one."""
+    shutil.copy(newer.project / CATALOGUE, stack.project / CATALOGUE)
+    stack.signal(signal.SIGTERM, "Dispatcher")
+
+
+def parked(stack, begins, run):
+    """Return how many of the run's tasks waited for a version that takes them."""
+    told = (task for value in values_since(stack, topics.PENDING, begins) for task in opened(value))
+    mine = set(run.ids.values())
+    return len({task.id for task in told if task.parked_until_ms and task.id in mine})
+
+
+def opened(value):
+    try:
+        return wire.open_tasks(value)
+    except wire.Undecodable:
+        return ()
