@@ -105,6 +105,10 @@ class InMemory:
     def become_another_server(self):
         self.store.restart()
 
+    def forget_lifetimes(self):
+        """Lose what says how long records are kept, and nothing else."""
+        self.store.lifetimes.clear()
+
     def open(self):
         self.store.open()
 
@@ -153,6 +157,11 @@ class InValkey:
         """Let the markers name a server that is not this one, as they do after a restart."""
         for shard in range(SHARDS):
             self.session.command("SET", ShardKeys(shard, SHARDS).marker, "another server")
+
+    def forget_lifetimes(self):
+        """Lose what says how long records are kept, and nothing else."""
+        for shard in range(SHARDS):
+            self.session.command("DEL", ShardKeys(shard, SHARDS).lifetimes)
 
     def open(self):
         open_shards(self.session, SHARDS)

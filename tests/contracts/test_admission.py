@@ -12,12 +12,14 @@ from taskmill.domain.admission import (
     OwedKind,
     Replayed,
 )
+from taskmill.domain.lease import Refused
 from taskmill.usecases.submit import owed_submission
 from tests.builders import a_claim, a_request, a_success, now_ms
 from tests.contracts.hot import admitted, finished
 from tests.waiting import eventually
 
 SOON = timedelta(milliseconds=50)
+NOW = timedelta(0)
 
 
 def test_a_new_task_gets_the_moment_as_its_generation(hot):
@@ -70,9 +72,9 @@ def test_a_finished_task_is_replayed_within_the_window(hot):
 
 
 def test_after_the_window_the_key_names_the_next_generation(hot):
-    admission = hot.admission(window=SOON)
+    admission = hot.admission()
     task = admitted(admission, a_request("k", submission="first"))
-    finished(hot, task)
+    finished(hot, task, window=SOON, grace=NOW)
     verdicts = []
 
     def is_created():
@@ -83,8 +85,35 @@ def test_after_the_window_the_key_names_the_next_generation(hot):
     assert verdicts[-1].generation > task.generation
 
 
+def test_a_key_names_its_task_for_a_while_after_its_end_however_late_that_was(hot):
+    task = admitted(hot.admission(), a_request("k", submission="first"))
+    hot.admission().clear([owed_submission(task)])
+    finished(hot, task, window=NOW)
+    repeated = a_request("k", submission="second")
+    assert hot.admission(window=NOW).admit([repeated]) == [Replayed(task.generation, None)]
+    assert hot.due().forget_expired(most=10) == 0
+
+
+def test_an_end_that_was_not_told_is_told_although_the_key_was_asked_for_again(hot):
+    task = admitted(hot.admission(), a_request("k", submission="first"))
+    (lease,) = hot.leases().claim([a_claim(task)])
+    end = a_success(task, lease.token)
+    hot.leases(window=NOW).settle([end])
+    hot.admission(window=NOW).admit([a_request("k", submission="second", fingerprint="f2")])
+    assert hot.leases().claim([a_claim(task)]) == [Refused(end.facts)]
+
+
+def test_a_key_whose_lifetime_nobody_noted_is_kept_for_its_window(hot):
+    task = admitted(hot.admission(), a_request("k", submission="first"))
+    finished(hot, task)
+    hot.forget_lifetimes()
+    again = a_request("k", submission="second")
+    assert isinstance(hot.admission().admit([again])[0], Replayed)
+    assert isinstance(hot.admission(window=NOW).admit([again])[0], Created)
+
+
 def test_a_key_names_its_task_for_as_long_as_it_lives(hot):
-    admission = hot.admission(window=timedelta())
+    admission = hot.admission(window=NOW)
     task = admitted(admission, a_request("k", submission="first"))
     assert admission.admit([a_request("k", submission="second")]) == [
         Replayed(task.generation, Owed(task=task))
@@ -94,32 +123,31 @@ def test_a_key_names_its_task_for_as_long_as_it_lives(hot):
 def test_the_next_generation_is_larger_even_when_the_clock_went_back(hot):
     ahead = now_ms() + 60_000
     task = a_request("k", generation=ahead, submitted=now_ms() - 1, submission="first")
-    finished(hot, task)
-    admission = hot.admission(window=timedelta())
-    assert admission.admit([a_request("k", submission="second")]) == [Created(ahead + 1)]
+    finished(hot, task, window=NOW, grace=NOW)
+    assert hot.admission().admit([a_request("k", submission="second")]) == [Created(ahead + 1)]
 
 
 def test_the_next_generation_keeps_the_token(hot):
-    admission = hot.admission(window=timedelta())
+    admission = hot.admission()
     task = admitted(admission, a_request("k", submission="first"))
     high = now_ms() * 1000 + 10**12  # as a server whose clock runs ahead would have given it
-    hot.leases().settle([a_success(task, high)])
+    hot.leases(window=NOW, grace=NOW).settle([a_success(task, high)])
     following = admitted(admission, a_request("k", submission="second"))
     (claimed,) = hot.leases().claim([a_claim(following)])
     assert claimed.token == high + 1
 
 
 def test_what_is_cleared_is_owed_no_more(hot):
-    due = hot.due(hold=timedelta())
+    due = hot.due(hold=NOW)
     task = admitted(due, a_request())
     assert due.clear([owed_submission(task)]) == [Cleared.DONE]
     assert due.take(most=10) == []
 
 
 def test_clearing_for_another_generation_says_so(hot):
-    admission = hot.admission(window=timedelta())
+    admission = hot.admission()
     first = admitted(admission, a_request("k", submission="first"))
-    finished(hot, first)
+    finished(hot, first, window=NOW, grace=NOW)
     admitted(admission, a_request("k", submission="second"))
     assert admission.clear([owed_submission(first)]) == [Cleared.OTHER_GENERATION]
 
@@ -130,9 +158,9 @@ def test_clearing_for_a_record_that_is_gone_says_so(hot):
 
 
 def test_clearing_an_old_turn_leaves_the_next_one_owed(hot):
-    due = hot.due(hold=timedelta(), window=timedelta())
+    due = hot.due(hold=NOW)
     first = admitted(due, a_request("k", submission="first"))
-    finished(hot, first)
+    finished(hot, first, window=NOW, grace=NOW)
     second = admitted(due, a_request("k", submission="second"))
     due.clear([owed_submission(first)])
     assert due.take(most=10) == [(owed_submission(second), Owed(task=second))]

@@ -209,18 +209,33 @@ def test_an_order_about_a_task_that_is_gone_changes_nothing(hot):
 def test_a_keyed_task_that_was_cancelled_keeps_its_key_for_the_window(hot):
     request = a_request("k1")
     task = admitted(hot.admission(), request)
-    cancel(hot, task)
+    hot.control(grace=timedelta()).cancel([a_cancellation(seen(hot, task), task)])
     again = replace(request, submission="s2")
     assert hot.admission().admit([again]) == [Replayed(task.generation, Owed(task=task))]
-    hour_later = hot.admission(window=timedelta())
-    (verdict,) = hour_later.admit([again])
+    assert hot.due().forget_expired(most=10) == 0
+
+
+def test_a_keyed_task_that_was_cancelled_late_keeps_its_key_for_a_while(hot):
+    request = a_request("k1")
+    task = admitted(hot.admission(), request)
+    hot.control(window=timedelta()).cancel([a_cancellation(seen(hot, task), task)])
+    again = replace(request, submission="s2")
+    assert hot.admission().admit([again]) == [Replayed(task.generation, Owed(task=task))]
+    assert hot.due().forget_expired(most=10) == 0
+
+
+def test_a_key_whose_task_was_cancelled_is_free_when_its_time_is_over(hot):
+    task = admitted(hot.admission(), a_request("k1"))
+    order = a_cancellation(seen(hot, task), task)
+    hot.control(window=timedelta(), grace=timedelta()).cancel([order])
+    (verdict,) = hot.admission().admit([replace(task, generation=0, submission="s2")])
     assert isinstance(verdict, Created)
 
 
 def test_the_record_of_a_keyed_task_that_was_cancelled_ends_with_its_window(hot):
     task = admitted(hot.admission(), a_request("k1"))
     order = a_cancellation(seen(hot, task), task)
-    hot.control(window=timedelta()).cancel([order])
+    hot.control(window=timedelta(), grace=timedelta()).cancel([order])
     assert hot.due().forget_expired(most=10) == 1
     assert hot.control().see([task.id]) == [Absent()]
 

@@ -54,9 +54,9 @@ def test_no_more_is_taken_than_asked(hot):
 
 
 def test_a_keyed_record_is_forgotten_after_its_window(hot):
-    due = hot.due(window=SOON)
+    due = hot.due()
     task = admitted(due, a_request("k"))
-    finished(hot, task, window=SOON)
+    finished(hot, task, window=SOON, grace=NOW)
     eventually(lambda: due.forget_expired(most=10) == 1, within=10, reason="the window is over")
     assert hot.records().read([task.id]) == [Absent()]
     assert due.forget_expired(most=10) == 0
@@ -70,16 +70,16 @@ def test_a_keyed_record_stays_within_its_window(hot):
 
 
 def test_a_key_that_is_used_again_lives_again(hot):
-    due = hot.due(window=NOW)
+    due = hot.due()
     task = admitted(due, a_request("k", submission="first"))
-    finished(hot, task, window=NOW)
+    finished(hot, task, window=NOW, grace=NOW)
     admitted(due, a_request("k", submission="second"))
     assert due.forget_expired(most=10) == 0
 
 
 def test_a_turn_that_is_claimed_for_a_newer_generation_lives_again(hot):
     task = admitted(hot.admission(), a_request("k"))
-    finished(hot, task, window=NOW)
+    finished(hot, task, window=NOW, grace=NOW)
     newer = a_request("k", generation=task.generation + 1)
     (claimed,) = hot.leases().claim([a_claim(newer)])
     assert hot.due().forget_expired(most=10) == 0

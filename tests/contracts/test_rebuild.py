@@ -211,9 +211,17 @@ def test_a_key_still_names_its_task(emptied):
     assert [type(one) for one in admission.admit([again, other])] == [Replayed, Conflict]
 
 
-def test_a_key_is_free_again_when_its_window_is_over(emptied):
+def test_a_key_names_its_task_for_a_while_however_late_it_is_restored(emptied):
     task = a_request("k1", generation=now_ms())
     rebuilt(emptied, told(task, succeeded(task)), window=AT_ONCE)
+    assert emptied.due().forget_expired(most=10) == 0
+    (verdict,) = emptied.admission().admit([replace(task, generation=0, submission="another")])
+    assert isinstance(verdict, Replayed)
+
+
+def test_a_key_is_free_again_when_its_window_is_over(emptied):
+    task = a_request("k1", generation=now_ms())
+    rebuilt(emptied, told(task, succeeded(task)), window=AT_ONCE, grace=AT_ONCE)
     assert emptied.due().forget_expired(most=10) == 1
     (verdict,) = emptied.admission().admit([replace(task, generation=0, submission="another")])
     assert isinstance(verdict, Created)

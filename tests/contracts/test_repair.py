@@ -60,6 +60,14 @@ def test_a_record_behind_a_closed_ledger_is_closed(hot):
     assert hot.repairs().repair([order]) == [RepairAnswer.MOVED]
 
 
+@pytest.mark.parametrize(("grace", "forgotten"), [(AT_ONCE, 1), (timedelta(minutes=1), 0)])
+def test_a_key_names_its_closed_task_for_a_while(hot, grace, forgotten):
+    task = admitted(hot.admission(), a_request("k1"))
+    order = an_order(moment(hot, task), task, succeeded(task))
+    assert repaired(hot, order, window=AT_ONCE, grace=grace) is RepairAnswer.DONE
+    assert hot.due().forget_expired(most=10) == forgotten
+
+
 def test_of_two_ends_the_ledgers_is_right(hot):
     task = admitted(hot.admission(), a_request())
     token = claimed(hot.leases(), task).token

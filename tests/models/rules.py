@@ -21,7 +21,8 @@ class Rules(NamedTuple):
     # Admission
     admit_knows_its_own: bool = True
     """A submission that was admitted before is told so, and is no duplicate of itself."""
-
+    an_end_holds_its_key: bool = True
+    """A key is free again only when the record of a worker who did not tell the end came again."""
     a_replay_publishes: bool = True
     """A replay publishes what the first request still owes before it answers."""
     what_is_owed_goes_whole: bool = True

@@ -85,7 +85,7 @@ class Shard(NamedTuple):
     old: int = -1
     """The largest generation that is too old to be adopted."""
     past: int = -1
-    """The largest generation whose key's window is over."""
+    """The largest generation whose lifetime is over, so that its key is free."""
 
     @property
     def is_cold(self) -> bool:

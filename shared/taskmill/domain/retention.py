@@ -6,6 +6,10 @@ from enum import StrEnum
 KEY_WINDOW = timedelta(hours=72)
 """A key names its task for this long after submission, and never for less than its life."""
 
+KEY_GRACE = timedelta(minutes=20)
+"""A key names its task for at least this long after its end: longer than an invocation may last, so
+that the record of a worker who died before it told the end comes again and finds it."""
+
 UNKEYED_RECORD = timedelta(hours=2)
 """The record of a finished task without a key; then the ledger answers."""
 

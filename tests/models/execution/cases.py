@@ -57,6 +57,8 @@ EXECUTION = [
     _run(kills=3, redrives=1),
     _run(duplicates=1, expiries=1),
     _run(redrives=1, expiries=1, world=DIES),
+    _run(reuses=1, kills=1),
+    _run(reuses=1, cancels=1),
     _run(reuses=1, flushes=1),
     # Redis forgets
     _run(flushes=1, kills=1, world=TELLS),
@@ -76,9 +78,6 @@ EXECUTION = [
 ]
 
 RESIDUE = [
-    # The worker that ended a task dies before it told, and the key is used again before its record
-    # comes again: the ledger never hears of that end.
-    _run("", STUCK, kills=1, reuses=1),
     # A worker paused beyond a lease while Redis is rebuilt: only the reconciler ends it well,
     # and the task may run twice.
     _run("", STUCK, flushes=1, pauses=1),
@@ -86,6 +85,7 @@ RESIDUE = [
 ]
 
 TWINS = [
+    _run("an_end_holds_its_key", STUCK, kills=1, reuses=1),
     _run("same_record_waits", STUCK, kills=1),
     _run("drops_are_remembered", STUCK, kills=2, rebalances=1, duplicates=1),
     _run("refusals_tell_what_is_owed", STUCK, kills=1),
@@ -171,6 +171,7 @@ DEEP = [
         {"flushes": 1, "failovers": 1, "retries": 1},
         {"kills": 1, "redrives": 1, "repeats": 1, "world": DIES},
         {"kills": 1, "redrives": 1, "expiries": 1, "world": DIES},
+        {"kills": 1, "reuses": 1, "flushes": 1},
     )
 ]
 

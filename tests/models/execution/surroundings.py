@@ -97,9 +97,11 @@ def repeat_steps(state: State, rules: Rules) -> Iterator[Step[State]]:
 
 
 def reuse_steps(state: State, rules: Rules) -> Iterator[Step[State]]:
-    """Let the key be used again, after its window and the end of its task."""
+    """Let the key be used again, after its window, and a while after the end of its task."""
     record = state.shard.record
     if not state.left.reuses or state.shard.is_cold or record is None or not record.is_final:
+        return
+    if rules.an_end_holds_its_key and not set(record.last) <= state.log:
         return
     past = state.shard._replace(past=record.generation)
     reply = admit(past, rules, submission=9, body=record.body)

@@ -42,7 +42,8 @@ class MemoryAdmission:
             return self._create(envelope, now, token=0)
         if record.submission == envelope.submission:
             return AdmittedBefore(record.generation)
-        if record.status.is_final and now >= record.submitted + self._window:
+        expires = self._hot.lifetimes.get(envelope.id, record.submitted + self._window)
+        if record.status.is_final and now >= expires:
             return self._create(envelope, max(now, record.generation + 1), token=record.token)
         owed = self._owed(envelope.id, record)
         if record.fingerprint == envelope.fingerprint:

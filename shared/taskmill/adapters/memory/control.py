@@ -20,17 +20,23 @@ from taskmill.domain.control import (
 )
 from taskmill.domain.lease import Ending
 from taskmill.domain.records import TaskView
-from taskmill.domain.retention import HOLD, KEY_WINDOW, UNKEYED_RECORD, in_ms
+from taskmill.domain.retention import HOLD, KEY_GRACE, KEY_WINDOW, UNKEYED_RECORD, in_ms
 from taskmill.domain.task import Status, TaskId
 
 
 class MemoryControl:
     def __init__(
-        self, hot: MemoryHot, *, window: timedelta = KEY_WINDOW, hold: timedelta = HOLD
+        self,
+        hot: MemoryHot,
+        *,
+        window: timedelta = KEY_WINDOW,
+        grace: timedelta = KEY_GRACE,
+        hold: timedelta = HOLD,
     ) -> None:
         self._hot = hot
         self._views = MemoryRecords(hot)
         self._window = in_ms(window)
+        self._grace = in_ms(grace)
         self._hold = in_ms(hold)
 
     def see(self, ids: Sequence[TaskId]) -> Sequence[Sight]:
@@ -78,7 +84,8 @@ class MemoryControl:
         record.holding, record.dropped = None, set()
         now = self._hot.clock()
         if record.is_keyed:
-            self._hot.lifetimes[order.id] = max(now, record.submitted + self._window)
+            expires = max(now + self._grace, record.submitted + self._window)
+            self._hot.lifetimes[order.id] = expires
         else:
             record.ends_at_ms = now + in_ms(UNKEYED_RECORD)
 

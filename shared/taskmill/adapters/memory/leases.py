@@ -25,7 +25,7 @@ from taskmill.domain.lease import (
     Stale,
     Suspect,
 )
-from taskmill.domain.retention import ADOPTION_AGE, KEY_WINDOW, UNKEYED_RECORD, in_ms
+from taskmill.domain.retention import ADOPTION_AGE, KEY_GRACE, KEY_WINDOW, UNKEYED_RECORD, in_ms
 from taskmill.domain.task import Millis, Status
 
 
@@ -36,11 +36,13 @@ class MemoryLeases:
         *,
         lease: timedelta = LEASE,
         window: timedelta = KEY_WINDOW,
+        grace: timedelta = KEY_GRACE,
         adoption_age: timedelta = ADOPTION_AGE,
     ) -> None:
         self._hot = hot
         self._lease = in_ms(lease)
         self._window = in_ms(window)
+        self._grace = in_ms(grace)
         self._adoption_age = in_ms(adoption_age)
 
     def claim(self, claims: Sequence[Claim]) -> Sequence[ClaimAnswer]:
@@ -180,7 +182,8 @@ class MemoryLeases:
         now = self._hot.clock()
         record.ending, record.result = settlement.ending, settlement.result
         if record.is_keyed:
-            self._hot.lifetimes[settlement.envelope.id] = max(now, record.submitted + self._window)
+            expires = max(now + self._grace, record.submitted + self._window)
+            self._hot.lifetimes[settlement.envelope.id] = expires
         else:
             record.ends_at_ms = now + in_ms(UNKEYED_RECORD)
         return Settled(settlement.facts)

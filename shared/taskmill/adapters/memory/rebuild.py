@@ -6,7 +6,7 @@ from datetime import timedelta
 from taskmill.adapters.memory.hot import Holding, MemoryHot, Record, record_of
 from taskmill.domain.lease import LEASE
 from taskmill.domain.restoration import HotView, Restoration
-from taskmill.domain.retention import KEY_WINDOW, REBUILD_WORD, UNKEYED_RECORD, in_ms
+from taskmill.domain.retention import KEY_GRACE, KEY_WINDOW, REBUILD_WORD, UNKEYED_RECORD, in_ms
 from taskmill.domain.task import Status, TaskId
 
 _SHARDS = frozenset({0})
@@ -19,11 +19,13 @@ class MemoryColdShards:
         *,
         lease: timedelta = LEASE,
         window: timedelta = KEY_WINDOW,
+        grace: timedelta = KEY_GRACE,
         word_stays: timedelta = REBUILD_WORD,
     ) -> None:
         self._hot = hot
         self._lease = in_ms(lease)
         self._window = window
+        self._grace = grace
         self._word_stays = in_ms(word_stays)
 
     def shard_of(self, _task_id: TaskId) -> int:
@@ -68,7 +70,7 @@ class MemoryColdShards:
         row, known = view.row, self._hot.record(view.envelope.id)
         is_further = known is None or _is_further(view, known)
         if known is None or is_further:
-            record = written(self._hot, view, window=self._window)
+            record = written(self._hot, view, window=self._window, grace=self._grace)
         else:
             record = known
         if known is not None:
@@ -91,7 +93,7 @@ class MemoryColdShards:
             self._hot.due.setdefault(view.name, (view.waiting.due_at_ms, view.owed))
 
 
-def written(hot: MemoryHot, view: HotView, *, window: timedelta) -> Record:
+def written(hot: MemoryHot, view: HotView, *, window: timedelta, grace: timedelta) -> Record:
     """Make the record that *view* stands for, in place of what was there."""
     row, task = view.row, view.envelope
     hot.remove(task.id)
@@ -101,7 +103,8 @@ def written(hot: MemoryHot, view: HotView, *, window: timedelta) -> Record:
     record.waiting, record.ending = view.waiting, view.ending
     record.result = None if row.result is None else bytes(row.result)
     if record.status.is_final and record.is_keyed:
-        hot.lifetimes[task.id] = max(hot.clock(), record.submitted + in_ms(window))
+        expires = max(hot.clock() + in_ms(grace), record.submitted + in_ms(window))
+        hot.lifetimes[task.id] = expires
     elif record.status.is_final:
         record.ends_at_ms = hot.clock() + in_ms(UNKEYED_RECORD)
     return record

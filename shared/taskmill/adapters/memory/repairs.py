@@ -8,16 +8,22 @@ from taskmill.adapters.memory.rebuild import written
 from taskmill.domain.control import Moment
 from taskmill.domain.lease import LEASE
 from taskmill.domain.reconciliation import RepairAnswer, RepairOrder
-from taskmill.domain.retention import KEY_WINDOW, in_ms
+from taskmill.domain.retention import KEY_GRACE, KEY_WINDOW, in_ms
 
 
 class MemoryRepairs:
     def __init__(
-        self, hot: MemoryHot, *, lease: timedelta = LEASE, window: timedelta = KEY_WINDOW
+        self,
+        hot: MemoryHot,
+        *,
+        lease: timedelta = LEASE,
+        window: timedelta = KEY_WINDOW,
+        grace: timedelta = KEY_GRACE,
     ) -> None:
         self._hot = hot
         self._lease = in_ms(lease)
         self._window = window
+        self._grace = grace
 
     def repair(self, orders: Sequence[RepairOrder]) -> Sequence[RepairAnswer]:
         return [self._repair(order) for order in orders]
@@ -28,7 +34,7 @@ class MemoryRepairs:
         known = self._hot.record(order.view.envelope.id)
         if _moment_of(known) != order.seen:
             return RepairAnswer.MOVED
-        record = written(self._hot, order.view, window=self._window)
+        record = written(self._hot, order.view, window=self._window, grace=self._grace)
         if known is not None:
             record.token = max(record.token, known.token)
             if known.generation == record.generation:

@@ -21,7 +21,7 @@ from taskmill.domain.control import (
     Sighting,
 )
 from taskmill.domain.records import Absent
-from taskmill.domain.retention import HOLD, KEY_WINDOW, UNKEYED_RECORD, in_ms
+from taskmill.domain.retention import HOLD, KEY_GRACE, KEY_WINDOW, UNKEYED_RECORD, in_ms
 from taskmill.domain.task import TaskId, about
 
 
@@ -32,11 +32,13 @@ class RedisControl:
         *,
         shards: int,
         window: timedelta = KEY_WINDOW,
+        grace: timedelta = KEY_GRACE,
         hold: timedelta = HOLD,
     ) -> None:
         self._session = session
         self._shards = shards
         self._window = in_ms(window)
+        self._grace = in_ms(grace)
         self._hold = in_ms(hold)
         self._sight = scripts.load("sight_record")
         self._cancel = scripts.load("cancel_task")
@@ -65,6 +67,7 @@ class RedisControl:
             wire.encode(Owed(facts=order.facts)),
             self._hold,
             self._window,
+            self._grace,
             in_ms(UNKEYED_RECORD),
         ]
 

@@ -28,24 +28,26 @@ from taskmill.domain.lease import (
     Stale,
     Suspect,
 )
-from taskmill.domain.retention import ADOPTION_AGE, KEY_WINDOW, UNKEYED_RECORD, in_ms
+from taskmill.domain.retention import ADOPTION_AGE, KEY_GRACE, KEY_WINDOW, UNKEYED_RECORD, in_ms
 from taskmill.domain.task import Envelope, Millis, TaskId, about
 
 
 class RedisLeases:
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each span of time is a word of its own
         self,
         session: Session,
         *,
         shards: int,
         lease: timedelta = LEASE,
         window: timedelta = KEY_WINDOW,
+        grace: timedelta = KEY_GRACE,
         adoption_age: timedelta = ADOPTION_AGE,
     ) -> None:
         self._session = session
         self._shards = shards
         self._lease = in_ms(lease)
         self._window = in_ms(window)
+        self._grace = in_ms(grace)
         self._adoption_age = in_ms(adoption_age)
         self._claim = scripts.load("claim_turn")
         self._extend = scripts.load("extend_lease")
@@ -104,6 +106,7 @@ class RedisLeases:
             envelope.attempt,
             *_next_turn(settlement),
             self._window,
+            self._grace,
             in_ms(UNKEYED_RECORD),
             self._adoption_age,
             *_description(envelope),

@@ -10,26 +10,28 @@ from taskmill.domain import wire
 from taskmill.domain.lease import LEASE
 from taskmill.domain.naming import shard_of
 from taskmill.domain.restoration import HotView, Restoration
-from taskmill.domain.retention import KEY_WINDOW, REBUILD_WORD, UNKEYED_RECORD, in_ms
+from taskmill.domain.retention import KEY_GRACE, KEY_WINDOW, REBUILD_WORD, UNKEYED_RECORD, in_ms
 from taskmill.domain.task import TaskId, about
 
 _IDS_AT_A_TIME = 1000
 
 
 class RedisColdShards:
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each span of time is a word of its own
         self,
         session: Session,
         *,
         shards: int,
         lease: timedelta = LEASE,
         window: timedelta = KEY_WINDOW,
+        grace: timedelta = KEY_GRACE,
         word_stays: timedelta = REBUILD_WORD,
     ) -> None:
         self._session = session
         self._shards = shards
         self._lease = in_ms(lease)
         self._window = in_ms(window)
+        self._grace = in_ms(grace)
         self._word_stays = in_ms(word_stays)
         self._ask = scripts.load("ask_shard")
         self._begin = scripts.load("begin_rebuild")
@@ -99,6 +101,7 @@ class RedisColdShards:
             "" if view.waiting is None else wire.encode(view.owed),
             self._lease,
             self._window,
+            self._grace,
             in_ms(UNKEYED_RECORD),
             *fields_of(view),
         ]

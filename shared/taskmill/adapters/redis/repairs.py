@@ -10,7 +10,7 @@ from taskmill.adapters.redis.session import Call, Session
 from taskmill.domain import wire
 from taskmill.domain.lease import LEASE
 from taskmill.domain.reconciliation import RepairAnswer, RepairOrder
-from taskmill.domain.retention import KEY_WINDOW, UNKEYED_RECORD, in_ms
+from taskmill.domain.retention import KEY_GRACE, KEY_WINDOW, UNKEYED_RECORD, in_ms
 
 
 class RedisRepairs:
@@ -21,11 +21,13 @@ class RedisRepairs:
         shards: int,
         lease: timedelta = LEASE,
         window: timedelta = KEY_WINDOW,
+        grace: timedelta = KEY_GRACE,
     ) -> None:
         self._session = session
         self._shards = shards
         self._lease = in_ms(lease)
         self._window = in_ms(window)
+        self._grace = in_ms(grace)
         self._repair = scripts.load("repair_record")
 
     def repair(self, orders: Sequence[RepairOrder]) -> Sequence[RepairAnswer]:
@@ -50,6 +52,7 @@ class RedisRepairs:
             wire.encode(order.view.owed),
             self._lease,
             self._window,
+            self._grace,
             in_ms(UNKEYED_RECORD),
             *fields_of(order.view),
         ]

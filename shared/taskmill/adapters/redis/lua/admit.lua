@@ -14,7 +14,7 @@
   ARGV[5]   "1" when the id comes from a key, else ""
   ARGV[6]   what readers want to know (JSON)
   ARGV[7]   the envelope behind its generation (JSON without its head)
-  ARGV[8]   how long a key is kept after submission (ms)
+  ARGV[8]   how long a key is kept after submission (ms), when its lifetime is not noted
   ARGV[9]   how long the author has for publishing (ms)
 
   Returns {verdict, generation, what the winner still owes or ""}
@@ -43,7 +43,9 @@ if generation then
   if record[2] == ARGV[3] then
     return {"BEFORE", generation, owed}
   end
-  if not is_final(record[5]) or now < tonumber(record[4]) + tonumber(ARGV[8]) then
+  local expires = tonumber(redis.call("ZSCORE", KEYS[5], ARGV[2])
+    or tonumber(record[4]) + tonumber(ARGV[8]))
+  if not is_final(record[5]) or now < expires then
     if record[3] == ARGV[4] then
       return {"REPLAYED", generation, owed}
     end

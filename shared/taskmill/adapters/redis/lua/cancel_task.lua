@@ -17,7 +17,8 @@
   ARGV[8]   bytes of the due entry that owes them
   ARGV[9]   how long the author has for publishing (ms)
   ARGV[10]  how long a key is kept after submission (ms)
-  ARGV[11]  how long the record of an unkeyed task is kept after its end (ms)
+  ARGV[11]  how long a key is kept at least after the end of its task (ms)
+  ARGV[12]  how long the record of an unkeyed task is kept after its end (ms)
 
   Returns
     COLD   the shard forgot, or may have; nothing was changed
@@ -47,9 +48,10 @@ redis.call("HDEL", KEYS[4], turn .. "|turn")
 redis.call("HDEL", KEYS[2], "dropped", "lease_until", "lease_limit", "source", "process")
 redis.call("HSET", KEYS[2], "status", "cancelled", "last", ARGV[7], "ending", ARGV[6])
 if record[6] == "1" then
-  local expires = math.max(now, tonumber(record[5]) + tonumber(ARGV[10]))
+  local expires = math.max(
+    now + tonumber(ARGV[11]), tonumber(record[5]) + tonumber(ARGV[10]))
   redis.call("ZADD", KEYS[5], expires, ARGV[2])
 else
-  redis.call("PEXPIRE", KEYS[2], ARGV[11])
+  redis.call("PEXPIRE", KEYS[2], ARGV[12])
 end
 return "DONE"

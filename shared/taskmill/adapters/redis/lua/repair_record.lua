@@ -22,7 +22,8 @@
   ARGV[13]  bytes of the turn's due entry
   ARGV[14]  length of a lease (ms)
   ARGV[15]  how long a key is kept after submission (ms)
-  ARGV[16]  how long the record of an unkeyed task is kept after its end (ms)
+  ARGV[16]  how long a key is kept at least after the end of its task (ms)
+  ARGV[17]  how long the record of an unkeyed task is kept after its end (ms)
   Behind them: the fields of the record, each followed by its value
 
   Returns
@@ -50,7 +51,7 @@ if seen[1] == ARGV[6] then
 end
 redis.call("DEL", KEYS[2])
 redis.call("ZREM", KEYS[5], ARGV[2])
-redis.call("HSET", KEYS[2], unpack(ARGV, 17))
+redis.call("HSET", KEYS[2], unpack(ARGV, 18))
 redis.call("HSET", KEYS[2],
   "generation", ARGV[6], "turn", ARGV[7], "status", ARGV[8],
   "token", token, "losses", string.format("%.0f", losses))
@@ -58,9 +59,11 @@ redis.call("HSET", KEYS[2],
 if ARGV[8] == "succeeded" or ARGV[8] == "dead" or ARGV[8] == "cancelled" then
   local record = redis.call("HMGET", KEYS[2], "submitted", "keyed")
   if record[2] == "1" then
-    redis.call("ZADD", KEYS[5], math.max(now, tonumber(record[1]) + tonumber(ARGV[15])), ARGV[2])
+    local expires = math.max(
+      now + tonumber(ARGV[16]), tonumber(record[1]) + tonumber(ARGV[15]))
+    redis.call("ZADD", KEYS[5], expires, ARGV[2])
   else
-    redis.call("PEXPIRE", KEYS[2], ARGV[16])
+    redis.call("PEXPIRE", KEYS[2], ARGV[17])
   end
   return "DONE"
 end

@@ -22,7 +22,8 @@
   ARGV[11]  bytes of the turn's due entry, or ""
   ARGV[12]  length of a lease (ms)
   ARGV[13]  how long a key is kept after submission (ms)
-  ARGV[14]  how long the record of an unkeyed task is kept after its end (ms)
+  ARGV[14]  how long a key is kept at least after the end of its task (ms)
+  ARGV[15]  how long the record of an unkeyed task is kept after its end (ms)
   Behind them: the fields of the record, each followed by its value
 
   Returns
@@ -63,7 +64,7 @@ end
 if is_further then
   redis.call("DEL", KEYS[3])
   redis.call("ZREM", KEYS[6], ARGV[3])
-  redis.call("HSET", KEYS[3], unpack(ARGV, 15))
+  redis.call("HSET", KEYS[3], unpack(ARGV, 16))
   redis.call("HSET", KEYS[3], "generation", ARGV[4], "turn", ARGV[5], "status", ARGV[6])
   known = redis.call("HMGET", KEYS[3], "generation", "turn", "status", "token", "losses",
     "submitted", "keyed")
@@ -84,9 +85,10 @@ if not is_final(known[3]) then
     redis.call("HSETNX", KEYS[5], member, ARGV[11])
   end
 elseif is_further and known[7] == "1" then
-  redis.call("ZADD", KEYS[6],
-    math.max(now, tonumber(known[6]) + tonumber(ARGV[13])), ARGV[3])
+  local expires = math.max(
+    now + tonumber(ARGV[14]), tonumber(known[6]) + tonumber(ARGV[13]))
+  redis.call("ZADD", KEYS[6], expires, ARGV[3])
 elseif is_further then
-  redis.call("PEXPIRE", KEYS[3], ARGV[14])
+  redis.call("PEXPIRE", KEYS[3], ARGV[15])
 end
 return answer

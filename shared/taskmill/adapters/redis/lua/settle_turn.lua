@@ -21,13 +21,14 @@
   ARGV[12]  bytes of the next turn's due entry, or ""
   ARGV[13]  why the next turn waits (JSON), or ""
   ARGV[14]  how long a key is kept after submission (ms)
-  ARGV[15]  how long the record of an unkeyed task is kept after its end (ms)
-  ARGV[16]  age up to which a generation without a record is adopted (ms)
-  ARGV[17]  submission
-  ARGV[18]  generation of the submission
-  ARGV[19]  fingerprint of the request
-  ARGV[20]  "1" when the id comes from a key, else ""
-  ARGV[21]  what readers want to know (JSON)
+  ARGV[15]  how long a key is kept at least after the end of its task (ms)
+  ARGV[16]  how long the record of an unkeyed task is kept after its end (ms)
+  ARGV[17]  age up to which a generation without a record is adopted (ms)
+  ARGV[18]  submission
+  ARGV[19]  generation of the submission
+  ARGV[20]  fingerprint of the request
+  ARGV[21]  "1" when the id comes from a key, else ""
+  ARGV[22]  what readers want to know (JSON)
 
   Returns {answer, facts}
     COLD     the shard forgot, or may have; nothing was changed
@@ -59,14 +60,14 @@ if record[1] then
   if record[9] == "1" and ARGV[6] ~= "succeeded" and ARGV[6] ~= "cancelled" then
     return {"CANCEL", ""}
   end
-elseif tonumber(ARGV[3]) + tonumber(ARGV[16]) < now then
+elseif tonumber(ARGV[3]) + tonumber(ARGV[17]) < now then
   return {"STALE", ""}
 else
   redis.call("HSET", KEYS[2],
-    "generation", ARGV[3], "submitted", ARGV[18], "submission", ARGV[17],
-    "fingerprint", ARGV[19], "keyed", ARGV[20], "about", ARGV[21],
+    "generation", ARGV[3], "submitted", ARGV[19], "submission", ARGV[18],
+    "fingerprint", ARGV[20], "keyed", ARGV[21], "about", ARGV[22],
     "turn", ARGV[4], "attempt", ARGV[10], "losses", "0")
-  record[7], record[8] = ARGV[18], ARGV[20]
+  record[7], record[8] = ARGV[19], ARGV[21]
 end
 
 redis.call("HDEL", KEYS[2], "dropped", "lease_until", "lease_limit", "source", "process", "untold")
@@ -82,9 +83,10 @@ if ARGV[11] ~= "" then
 end
 redis.call("HSET", KEYS[2], "ending", ARGV[8], "result", ARGV[9])
 if record[8] == "1" then
-  local expires = math.max(now, tonumber(record[7]) + tonumber(ARGV[14]))
+  local expires = math.max(
+    now + tonumber(ARGV[15]), tonumber(record[7]) + tonumber(ARGV[14]))
   redis.call("ZADD", KEYS[5], expires, ARGV[2])
 else
-  redis.call("PEXPIRE", KEYS[2], ARGV[15])
+  redis.call("PEXPIRE", KEYS[2], ARGV[16])
 end
 return {"SETTLED", ARGV[7]}
