@@ -1,5 +1,6 @@
 """How far tasks are is told by age, by name and by being unfinished for long."""
 
+import time
 from datetime import timedelta
 
 import psycopg
@@ -86,6 +87,15 @@ def test_what_comes_late_is_noted_at_once(tables):
     ledger, _ = tables
     late = a_fresh_envelope(created_at_ms=now_ms() - in_ms(LATE) - 1)
     ledger.ledger.record(batch_of(late, a_fresh_envelope()))
+    assert unfinished(ledger.standings()) == {late.id}
+
+
+def test_what_comes_late_is_noted_by_a_recorder_whose_clock_is_behind(tables, monkeypatch):
+    ledger, _ = tables
+    hour, honest = 3600, time.time
+    late = a_fresh_envelope(created_at_ms=now_ms() - in_ms(LATE) - 1)
+    monkeypatch.setattr(time, "time", lambda: honest() - hour)
+    ledger.ledger.record(batch_of(late))
     assert unfinished(ledger.standings()) == {late.id}
 
 

@@ -1,6 +1,5 @@
 """The ledger, as the recorder writes it: one transaction for a batch, safe to repeat."""
 
-import time
 from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
@@ -13,7 +12,6 @@ from taskmill.adapters.postgres.connection import Database
 from taskmill.domain.errors import LedgerRefused
 from taskmill.domain.projection import LedgerBatch, Row, begun_anew, failing
 from taskmill.domain.retention import LATE, in_ms
-from taskmill.domain.task import TaskId
 
 
 class PostgresLedger:
@@ -49,8 +47,8 @@ class PostgresLedger:
             upserted = connection.execute(
                 self._upsert, {"rows": _text([_flat(row) for row in rows])}
             )
-            if late := _late(rows):
-                connection.execute(self._set_apart, {"ids": late})
+            if told := [row for row in rows if row.body]:
+                connection.execute(self._set_apart, _ages(told))
         if batch.history:
             connection.execute(self._append, {"history": _text(batch.history)})
         if may_be_dead := failing(batch):
@@ -64,10 +62,13 @@ class PostgresLedger:
         return upserted
 
 
-def _late(rows: Sequence[Row]) -> list[TaskId]:
-    """Name those whose age the window over unfinished tasks may have passed already."""
-    latest = time.time() * 1000 - in_ms(LATE)
-    return [row.id for row in rows if row.body and row.body.created_at_ms < latest]
+def _ages(rows: Sequence[Row]) -> dict[str, Any]:
+    """Say since when tasks are there: who is late, only the clock of the window can tell."""
+    return {
+        "ids": [row.id for row in rows],
+        "created_ms": [row.body.created_at_ms for row in rows if row.body],
+        "late_ms": in_ms(LATE),
+    }
 
 
 def _flat(row: Row) -> dict[str, Any]:
