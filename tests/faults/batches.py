@@ -2,22 +2,25 @@
 
 import json
 from base64 import b64encode
+from datetime import timedelta
 
 from taskmill.domain import topics, wire
-from tests.faults.log import values_since
+from tests.faults.log import append
 
 LONG_ENOUGH = 60
 _FIRST = 10**9
 """Behind every record that the system's own workers see."""
 
 
-def submitted(stack, run, requests, begins):
-    """Submit tasks, and return their envelopes as they stand in the log."""
-    requests = list(requests)
-    run.submit(requests)
-    told = values_since(stack, topics.PENDING, begins)
-    mine = {task.id: task for value in told for task in wire.open_tasks(value)}
-    return [mine[run.ids[one["idempotency_key"]]] for one in requests]
+def admitted(run, number, **how):
+    """Return tasks that only this test knows, as long as it takes."""
+    return run.admit(range(number), hold=timedelta(minutes=10), **how)
+
+
+def publish(stack, tasks):
+    """Let the system's own functions see them after all."""
+    for value in wire.parcels_of_tasks(tasks):
+        append(stack, topics.PENDING, value)
 
 
 def event_of(tasks):

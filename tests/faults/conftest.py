@@ -1,15 +1,11 @@
 """What the fault tests share: one system, and their figures."""
 
 import asyncio
-import signal
 
 import pytest
 
-from taskmill.domain import topics
 from tests.acceptance.system import a_folder, log_tails, remove
-from tests.faults.batches import submitted
 from tests.faults.figures import Figures
-from tests.faults.log import ends
 from tests.faults.run import Run
 from tests.faults.stack import Stack
 
@@ -54,15 +50,6 @@ def scheduler(stack):
     for process in started:
         process.kill()
         process.wait()
-
-
-@pytest.fixture
-def parcel(stack, run):
-    """Give a function that submits tasks, and keeps them from the system's own workers."""
-    stack.signal(signal.SIGSTOP, "Dispatcher")
-    begins = ends(stack, topics.PENDING)
-    yield lambda requests: submitted(stack, run, requests, begins)
-    stack.signal(signal.SIGCONT, "Dispatcher")
 
 
 @pytest.hookimpl(wrapper=True)

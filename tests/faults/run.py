@@ -13,6 +13,7 @@ from threading import Lock
 from uuid import uuid4
 
 from msgspec import Raw
+from msgspec.structs import replace
 
 from taskmill.adapters.redis.admission import RedisAdmission
 from taskmill.adapters.redis.session import Session
@@ -164,31 +165,39 @@ class Run:
         Return when each is due, by its label.
         """
         numbers, due = list(numbers), {}
-        session = Session(self.stack.ground.own_redis_url)
-        try:
-            for at in range(0, len(numbers), each):
-                asked = [self._envelope(number, changes) for number in numbers[at : at + each]]
-                hold = first + apart * (at // each)
-                verdicts = RedisAdmission(session, shards=SHARDS, hold=hold).admit(asked)
-                assert all(isinstance(verdict, Created) for verdict in verdicts)
-                for one in asked:
-                    label = one.metadata["label"]
-                    self.ids[label] = one.id
-                    self.submits.append(Submit(label=label, body=label, key=label, id=one.id))
-                    due[label] = now_ms() + hold / timedelta(milliseconds=1)
-        finally:
-            session.close()
+        for at in range(0, len(numbers), each):
+            hold = first + apart * (at // each)
+            for task in self.admit(numbers[at : at + each], hold=hold, fields=changes):
+                due[task.metadata["label"]] = now_ms() + hold / timedelta(milliseconds=1)
         return due
 
-    def _envelope(self, number, changes):
+    def admit(self, numbers, *, hold, fields=None, **payload):
+        """Admit tasks, which nobody publishes before *hold* is over."""
+        asked = [self._envelope(number, payload, fields or {}) for number in numbers]
+        session = Session(self.stack.ground.own_redis_url)
+        try:
+            verdicts = RedisAdmission(session, shards=SHARDS, hold=hold).admit(asked)
+        finally:
+            session.close()
+        assert all(isinstance(verdict, Created) for verdict in verdicts)
+        for one in asked:
+            label = one.metadata["label"]
+            self.ids[label] = one.id
+            self.submits.append(Submit(label=label, body=label, key=label, id=one.id))
+        return [
+            replace(one, generation=verdict.generation)
+            for one, verdict in zip(asked, verdicts, strict=True)
+        ]
+
+    def _envelope(self, number, payload, fields):
         label = self.label(number)
         usual = {
             "id": keyed_id("default", TaskType(TYPE), label),
             "type": TaskType(TYPE),
-            "payload": Raw(json.dumps({"name": label}).encode()),
+            "payload": Raw(json.dumps({"name": label, **payload}).encode()),
             "metadata": {"run": self.name, "label": label},
         }
-        return a_request(label, **usual | changes)
+        return a_request(label, **usual | fields)
 
     def await_ends(self, within=120):
         """Wait until the ledger knows each task, and its end."""

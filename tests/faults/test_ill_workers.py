@@ -1,6 +1,9 @@
 """What a worker may do to its process, and what becomes of its task and of the others."""
 
-from tests.faults.batches import LONG_ENOUGH, work
+from msgspec import Raw
+
+from taskmill.domain.task import TaskType
+from tests.faults.batches import LONG_ENOUGH, admitted, publish, work
 from tests.faults.run import starts
 
 
@@ -30,9 +33,13 @@ def the_end_among_others(run, *, ill, timeout_seconds):
     return end
 
 
-def test_a_worker_that_can_write_no_file_does_its_work(stack, run, parcel):
+def test_a_worker_that_can_write_no_file_does_its_work(stack, run):
     """A full disk, as /tmp is when an earlier invocation has filled it."""
-    tasks = parcel(run.request(n, fields={"type": "echo", "payload": {"say": n}}) for n in range(9))
+    fields = {"type": TaskType("echo"), "payload": Raw(b'{"say":"hello"}')}
+    tasks = admitted(run, 9, fields=fields)
     assert work(stack, tasks, LONG_ENOUGH, A_FULL_DISK=1) == set()
     records = stack.records([task.id for task in tasks])
     assert {str(record.status) for record in records} == {"succeeded"}
+    publish(stack, tasks)
+    run.await_ends()
+    run.verify()

@@ -118,10 +118,12 @@ def test_a_task_that_kills_its_worker_every_time_is_dead_lettered(stack, run):
 
 
 def test_a_task_cancelled_before_its_start_stays_cancelled_past_the_recovery_time(stack, run):
-    stack.signal(signal.SIGSTOP, "Dispatcher")
+    run.submit([run.request(8)])
+    run.await_ends()  # so that there is a dispatcher, which is the one that the next parcel meets
+    assert stack.signal(signal.SIGSTOP, "Dispatcher") > 0
     try:
         run.submit([run.request(n) for n in range(5)])
-        cancelled = dict(run.ids)
+        cancelled = {run.label(n): run.ids[run.label(n)] for n in range(5)}
         for task in cancelled.values():
             assert stack.client.post(f"/v1/tasks/{task}/cancel", {}).body["status"] == "cancelled"
     finally:
@@ -130,7 +132,7 @@ def test_a_task_cancelled_before_its_start_stays_cancelled_past_the_recovery_tim
     ends = ended(run)
     run.verify()
     assert {ends[label].status for label in cancelled} == {"cancelled"}
-    assert runs(stack, run) == {run.label(9): 1}
+    assert runs(stack, run) == {run.label(8): 1, run.label(9): 1}
     seen = {stack.client.task(task)["status"] for task in cancelled.values()}
     assert seen == {"cancelled"}
 

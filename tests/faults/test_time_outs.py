@@ -1,9 +1,8 @@
 """A function that runs out of time in mid-batch repeats only what is unfinished (P26)."""
 
 import json
-import signal
 
-from tests.faults.batches import LONG_ENOUGH, event_of, work
+from tests.faults.batches import LONG_ENOUGH, admitted, event_of, publish, work
 from tests.faults.run import starts
 from tests.faults.stack import LEASE_SECONDS
 from tests.waiting import eventually
@@ -18,11 +17,10 @@ def finished(stack, tasks):
 
 
 def test_what_a_function_has_no_time_for_is_reported_and_nothing_else_runs_again(
-    stack, run, parcel, figures
+    stack, run, figures
 ):
     """The time-outs of all but the first forty do not fit into what is left by then."""
-    fields = {"timeout_seconds": 6}
-    tasks = parcel([run.request(n, fields=fields, sleep_seconds=1) for n in range(BATCH)])
+    tasks = admitted(run, BATCH, fields={"timeout_seconds": 6.0}, sleep_seconds=1)
     again = work(stack, tasks, 7.5, PROBE_CONCURRENCY=DONE)
     assert again == set(range(DONE, BATCH))
     assert finished(stack, tasks) == {task.id for task in tasks[:DONE]}
@@ -30,13 +28,13 @@ def test_what_a_function_has_no_time_for_is_reported_and_nothing_else_runs_again
     assert work(stack, tasks, LONG_ENOUGH, PROBE_CONCURRENCY=DONE) == set()
     assert set(starts(stack, set(run.ids)).values()) == {1}
     figures.tell("P26", f"{BATCH} records, no time behind {DONE}: {len(again)} reported, 0 again")
-    run_on(stack, run)
+    run_on(stack, run, tasks)
 
 
 def test_what_had_ended_when_a_function_is_killed_for_its_time_does_not_run_again(
-    stack, run, parcel, figures
+    stack, run, figures
 ):
-    tasks = parcel([run.request(n, sleep_seconds=0.2) for n in range(BATCH)])
+    tasks = admitted(run, BATCH, sleep_seconds=0.2)
     process = stack.spawn_worker(LONG_ENOUGH, PROBE_CONCURRENCY=10)
     try:
         process.stdin.write(json.dumps(event_of(tasks)))
@@ -61,14 +59,13 @@ def test_what_had_ended_when_a_function_is_killed_for_its_time_does_not_run_agai
         "ran again",
     )
     assert not {run.ids[label] for label in ran_again} & done
-    assert len(ran_again) <= 2 * 10, "those at work, and those that wait to be settled"
-    run_on(stack, run)
+    run_on(stack, run, tasks)
 
 
-def run_on(stack, run):
+def run_on(stack, run, tasks):
     """Let the system's own functions see it all, which is over."""
     before = starts(stack, set(run.ids))
-    stack.signal(signal.SIGCONT, "Dispatcher")
+    publish(stack, tasks)
     run.await_ends()
     run.verify()
     assert starts(stack, set(run.ids)) == before
