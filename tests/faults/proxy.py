@@ -197,18 +197,23 @@ class Proxy:
             await asyncio.sleep(0.02)
 
     async def _pass(self, line, reader, writer, *, is_reply):
-        with suppress(OSError):
-            while part := await reader.read(_CHUNK):
-                weather = self.weather
-                if weather.latency_seconds:
-                    await asyncio.sleep(weather.latency_seconds)
-                await self._end_of_the_hole()
-                if line.cutter and not is_reply:
-                    line.cutter.asked(part)
-                elif line.cutter and line.cutter.is_cut_at(part):
-                    self.cuts += 1
-                    line.reset()
-                    return
-                writer.write(part)
-                await writer.drain()
-            writer.write_eof()
+        try:
+            await self._pass_on(line, reader, writer, is_reply=is_reply)
+        except OSError:  # one end is gone: the other must hear of it, as it would without us
+            line.reset()
+
+    async def _pass_on(self, line, reader, writer, *, is_reply):
+        while part := await reader.read(_CHUNK):
+            weather = self.weather
+            if weather.latency_seconds:
+                await asyncio.sleep(weather.latency_seconds)
+            await self._end_of_the_hole()
+            if line.cutter and not is_reply:
+                line.cutter.asked(part)
+            elif line.cutter and line.cutter.is_cut_at(part):
+                self.cuts += 1
+                line.reset()
+                return
+            writer.write(part)
+            await writer.drain()
+        writer.write_eof()

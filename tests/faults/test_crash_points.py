@@ -57,14 +57,11 @@ def test_a_scheduler_that_dies_at_this_line_loses_nothing(stack, run, point, nth
 @contextmanager
 def a_doomed_scheduler(stack, scheduler, order):
     """Let the platform's scheduler stand still until one of the test's own has died."""
-    stack.signal(signal.SIGSTOP, "Scheduler")
-    try:
+    with stack.standing_still("Scheduler"):
         yield
         process = scheduler(order)
         eventually(lambda: process.poll() is not None, within=60, reason="the scheduler died")
         assert process.returncode == EXIT_CODE
-    finally:
-        stack.signal(signal.SIGCONT, "Scheduler")
 
 
 def test_a_rebuild_that_dies_before_the_marker_is_followed_by_another(stack, run, scheduler):

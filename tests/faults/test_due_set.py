@@ -1,6 +1,5 @@
 """What is due is handed over, whoever dies while handing it over (P6)."""
 
-import signal
 import time
 from datetime import timedelta
 
@@ -29,13 +28,12 @@ def test_a_due_task_is_handed_over_and_seldom_twice(stack, run, scheduler, figur
         living[at] = scheduler(ORDERS[next(order) % len(ORDERS)])
         return "a scheduler killed"
 
-    stack.signal(signal.SIGSTOP, "Scheduler")
-    try:
-        with Nemesis([strike], seed=run.name, between=(0.6, 1.2)).at_work() as nemesis:
-            run.owe(range(TASKS), each=TASKS // 20, apart=timedelta(seconds=SECONDS / 20))
-            time.sleep(SECONDS)  # for so long it strikes
-    finally:
-        stack.signal(signal.SIGCONT, "Scheduler")
+    with (
+        stack.standing_still("Scheduler"),
+        Nemesis([strike], seed=run.name, between=(0.6, 1.2)).at_work() as nemesis,
+    ):
+        run.owe(range(TASKS), each=TASKS // 20, apart=timedelta(seconds=SECONDS / 20))
+        time.sleep(SECONDS)  # for so long it strikes
     run.await_ends()
     run.verify()
     told = published(stack, before, run.name)

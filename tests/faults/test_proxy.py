@@ -9,6 +9,7 @@ from threading import Thread
 import pytest
 
 from tests.faults.proxy import Frames, NthReply, ProduceReplies, Proxy
+from tests.waiting import eventually
 
 
 class Echo(socketserver.BaseRequestHandler):
@@ -20,20 +21,30 @@ class Echo(socketserver.BaseRequestHandler):
 class Server(socketserver.ThreadingTCPServer):
     allow_reuse_address = True
     daemon_threads = True
+    ended = 0
+
+    def shutdown_request(self, request):
+        super().shutdown_request(request)
+        self.ended += 1
 
     def handle_error(self, request, client_address):
         """Say nothing: lines are cut here on purpose."""
 
 
 @pytest.fixture
-def proxy():
+def served():
     with Server(("127.0.0.1", 0), Echo) as server:
         thread = Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
-        with Proxy(server.server_address[1]) as proxy:
-            yield proxy
+        yield server
         server.shutdown()
         thread.join()
+
+
+@pytest.fixture
+def proxy(served):
+    with Proxy(served.server_address[1]) as proxy:
+        yield proxy
 
 
 @pytest.fixture
@@ -75,6 +86,13 @@ def test_a_reset_is_seen_as_one(proxy, line):
     assert proxy.reset() == 1
     with pytest.raises(ConnectionResetError):
         ask(line)
+
+
+def test_a_client_that_dies_is_gone_for_the_server_too(proxy, line, served):
+    ask(line)
+    line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    line.close()  # with a reset, as a killed process does that had something left to read
+    eventually(lambda: served.ended, within=10, reason="the server has heard of it")
 
 
 def connect(proxy):

@@ -10,6 +10,7 @@ from tests.faults.proxy import ProduceReplies
 from tests.faults.run import a_seed, starts
 
 SHARE = 0.05
+LONGEST_VISIT_SECONDS = 8
 GROUP = "taskmill-worker-probe"
 TASKS = 5_000
 TOPIC = "tasks.worker.probe"
@@ -48,6 +49,7 @@ class Intruder:
             "group.id": GROUP,
             "enable.auto.commit": False,
             "session.timeout.ms": 6_000,
+            "partition.assignment.strategy": "cooperative-sticky",  # as the mappings do
         }
         self._is_over = Event()
         self._thread = Thread(target=self._work)
@@ -64,25 +66,27 @@ class Intruder:
     def _work(self):
         while not self._is_over.is_set():
             consumer = Consumer(self._settings)
-            consumer.subscribe([TOPIC])
-            until = time.monotonic() + 1
-            while time.monotonic() < until:
+            given = []
+            consumer.subscribe([TOPIC], on_assign=lambda _, places, to=given: to.extend(places))
+            until = time.monotonic() + LONGEST_VISIT_SECONDS
+            while not given and time.monotonic() < until:
                 consumer.poll(0.1)  # what it reads it never commits
+            consumer.poll(0.5)
             consumer.close()
-            self.visits += 1
-            self._is_over.wait(1)
+            self.visits += bool(given)
+            self._is_over.wait(2)
 
 
 def test_rebalances_and_redeliveries_cause_no_second_effect(stack, run, figures):
     slow = 3.0  # longer than a partition that goes waits for its batch: these come again
     requests = [
-        run.request(n, sleep_seconds=slow if n % 250 == 0 else 0.005, keeps=True)
+        run.request(n, sleep_seconds=slow if n % 40 == 0 else 0.005, keeps=True)
         for n in range(TASKS)
     ]
     before = redeliveries(stack)
     with Intruder(stack.ground.settings["TASKMILL_KAFKA_BROKERS"]) as intruder:
         run.submit_many(requests, batch=25, callers=2, seconds=20)
-        run.await_ends()
+    run.await_ends()
     run.verify()
     came_again = redeliveries(stack) - before
     begun = starts(stack, set(run.ids))
@@ -93,6 +97,8 @@ def test_rebalances_and_redeliveries_cause_no_second_effect(stack, run, figures)
         f"again: {sum(begun.values()) - TASKS} second runs, {kept:,} effects",
     )
     assert kept == TASKS
+    assert stack.counted("taskmill_claims_total", answer="claimed") >= TASKS
+    assert intruder.visits > 0
     assert came_again > 0
 
 
