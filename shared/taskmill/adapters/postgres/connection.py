@@ -3,6 +3,7 @@
 import os
 import random
 import re
+import select
 import socket
 import ssl
 import time
@@ -97,7 +98,9 @@ class Database:
             self._drop()
 
     def _connected(self) -> Connection:
-        if self._connection is None or self._connection.closed:
+        if self._connection is not None and _is_hung_up(self._connection):
+            self._drop()
+        if self._connection is None:
             self._connection = self._access.open(_connect, _is_refusal)
         return self._connection
 
@@ -105,6 +108,18 @@ class Database:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+def _is_hung_up(connection: Connection) -> bool:
+    """Tell whether the server ended an idle connection: it says nothing else unasked.
+
+    A server that was restarted meanwhile, or a proxy that closes what is idle, costs nobody a call.
+    """
+    if connection.closed:
+        return True
+    waiting = select.poll()
+    waiting.register(connection.fileno(), select.POLLIN)
+    return bool(waiting.poll(0))
 
 
 _AWAY = (
