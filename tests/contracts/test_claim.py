@@ -166,7 +166,7 @@ def test_another_record_that_was_never_dropped_may_take_over(hot):
 def test_without_the_word_a_take_over_is_suspect_and_changes_nothing(hot):
     leases, task = hot.leases(lease=SHORT), a_fresh_envelope()
     first = claimed(leases, task)
-    assert lapsed(leases, a_claim(task, process="p2")) == Suspect()
+    assert lapsed(leases, a_claim(task, process="p2")) == Suspect(1)
     assert leases.extend([a_lease(task, first.token)]) == [Beat.HELD]
 
 
@@ -177,7 +177,7 @@ def test_a_turn_behind_a_loss_is_suspect_too(hot):
     settlement = next_turn(task, second.token, due_at_ms=now_ms())
     leases.settle([settlement])
     following = settlement.next.owed.task
-    assert leases.claim([a_claim(following, process="p3")]) == [Suspect()]
+    assert leases.claim([a_claim(following, process="p3")]) == [Suspect(1)]
     assert claimed(leases, following, process="p3", alone=True).losses == 1
 
 
@@ -185,7 +185,7 @@ def test_a_dropped_record_is_remembered_after_the_lease_has_lapsed(hot):
     leases, task = hot.leases(lease=LIVELY), a_fresh_envelope()
     first = claimed(leases, task, source=OURS)
     assert leases.claim([a_claim(task, source=OTHERS, process="p2")]) == [Refused(())]
-    assert lapsed(leases, a_claim(task, source=OURS, process="p3")) == Suspect()
+    assert lapsed(leases, a_claim(task, source=OURS, process="p3")) == Suspect(1)
     again = a_claim(task, source=OTHERS, process="p2", alone=True)
     assert leases.claim([again]) == [Refused(())]
     assert _lost(claimed(leases, task, source=OURS, process="p3", alone=True)) == [first.token]

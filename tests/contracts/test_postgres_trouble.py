@@ -55,6 +55,11 @@ def complain(connection, code):
     connection.execute(text.format(sql.Literal(code)))
 
 
+def test_a_transaction_whose_client_vanished_is_ended_by_the_server(opened):
+    (setting,) = opened().fetch(b"SHOW idle_in_transaction_session_timeout", {})
+    assert list(setting.values()) == ["30s"]
+
+
 @pytest.mark.parametrize("code", LOST_RACES.values(), ids=LOST_RACES)
 def test_work_that_lost_a_race_is_done_again(opened, code):
     tries = []

@@ -160,7 +160,7 @@ def test_no_later_lease_has_a_smaller_token_than_the_ledger_knows(emptied):
 def test_a_task_with_a_loss_is_a_suspect_again(emptied):
     task = a_fresh_envelope()
     rebuilt(emptied, told(task, started(task, losses=2)), lease=AT_ONCE)
-    assert emptied.leases().claim([a_claim(task)]) == [Suspect()]
+    assert emptied.leases().claim([a_claim(task)]) == [Suspect(2)]
 
 
 def test_a_retrying_task_is_owed_its_next_turn_at_its_time(emptied):

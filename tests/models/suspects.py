@@ -5,6 +5,7 @@ what can start, keep suspects waiting until nothing else runs, and settle. The p
 """
 
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import NamedTuple
 
 from tests.models.checker import Step
@@ -22,7 +23,8 @@ _TASK = Envelope(1)
 class State(NamedTuple):
     shards: tuple[Shard, ...]
     waiting: tuple[int, ...] = ()
-    suspects: tuple[int, ...] = ()
+    suspects: tuple[tuple[int, int], ...] = ()
+    """Losses and task: those with the fewest go first."""
     running: frozenset[int] = frozenset()
     is_alive: bool = False
     is_committed: bool = False
@@ -58,7 +60,7 @@ class Suspects(NamedTuple):
             yield self._run(state, task)
         if not state.waiting and not state.running and state.suspects:
             rest = state._replace(suspects=state.suspects[1:])
-            yield self._claim(rest, state.suspects[:1], alone=True)
+            yield self._claim(rest, (state.suspects[0][1],), alone=True)
         elif not (state.waiting or state.running):
             yield Step("the batch is committed", state._replace(is_committed=True))
 
@@ -88,7 +90,8 @@ class Suspects(NamedTuple):
 
     def _begun(self, state: State, task: int, reply: Reply) -> State:
         if reply.answer == "SUSPECT":
-            return state._replace(suspects=(*state.suspects, task))
+            suspects = sorted((*state.suspects, (reply.losses, task)), key=itemgetter(0))
+            return state._replace(suspects=tuple(suspects))
         if reply.answer != "CLAIMED":
             return state
         if reply.losses >= LOSSES_BEFORE_POISON:

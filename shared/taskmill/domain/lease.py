@@ -80,6 +80,8 @@ class Claimed:
 class Suspect:
     """The platform died under this task before: claim it alone, when nothing else runs."""
 
+    losses: int
+
 
 @dataclass(frozen=True, slots=True)
 class Held:

@@ -1,6 +1,7 @@
 """Claims what can start, and nothing else."""
 
 import logging
+from bisect import insort
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -30,11 +31,15 @@ _log = logging.getLogger("taskmill.claim")
 
 @dataclass(slots=True)
 class Entrance:
-    """The line of arrivals in front of a run, and the suspects who wait to be alone."""
+    """The line of arrivals in front of a run, and the suspects who wait to be alone.
+
+    Who has the fewest losses goes first: then a task that kills takes the time of those who were
+    only beside it once, not with each of its deaths.
+    """
 
     shop: Shop
     waiting: deque[Arrival]
-    suspects: deque[Arrival] = field(default_factory=deque)
+    suspects: list[tuple[Suspect, Arrival]] = field(default_factory=list)
     failed: set[Position] = field(default_factory=set)
     has_begun: bool = False
 
@@ -49,7 +54,8 @@ class Entrance:
         if startable:
             begun = self._ask(startable, alone=False)
         elif is_idle and self.suspects:
-            begun = self._ask(self._startable(self.suspects, 1), alone=True)
+            _, arrival = self.suspects.pop(0)
+            begun = self._ask(self._startable(deque([arrival]), 1), alone=True)
         self.has_begun = self.has_begun or bool(begun)
         return begun
 
@@ -102,7 +108,7 @@ class Entrance:
             case Claimed():
                 return self._running(arrival, timeout, answer, asked_at_ms)
             case Suspect():
-                self.suspects.append(arrival)
+                insort(self.suspects, (answer, arrival), key=_losses)
             case Held() | Cold():
                 self.failed.add(arrival.source.position)
             case Refused(facts):
@@ -131,3 +137,7 @@ class Entrance:
             untold=claimed.untold,
             cancel_requested=claimed.cancel_requested,
         )
+
+
+def _losses(suspect: tuple[Suspect, Arrival]) -> int:
+    return suspect[0].losses

@@ -45,7 +45,7 @@ def claim_turn(  # noqa: C901, PLR0912, PLR0913 - one step, in the order of the 
             if record.source != -1 and not is_same_process:
                 losses += 1
         if losses and not alone and rules.suspects_are_claimed_alone:
-            return Reply("SUSPECT", shard)
+            return Reply("SUSPECT", shard, losses=losses)
         new = record._replace(turn=turn, losses=losses, dropped=dropped)
 
     clock = shard.clock + 1

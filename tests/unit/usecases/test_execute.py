@@ -256,6 +256,14 @@ def test_suspects_are_performed_alone_and_last(world):
     assert list(alone) == [(3, False)] * 3 + [(1, True)] * 2
 
 
+def test_the_suspect_with_the_fewest_losses_is_performed_first(world):
+    killer, beside = world.admitted(None, None)
+    die_with(world, killer, times=2)
+    die_with(world, beside)
+    world.work()
+    assert world.performed == [beside.id, killer.id]
+
+
 def test_a_take_over_tells_of_the_loss_before_the_end(world):
     (task,) = world.admitted()
     die_with(world, task)

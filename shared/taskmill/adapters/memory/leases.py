@@ -70,15 +70,16 @@ class MemoryLeases:
             return Refused(record.last)
         if turn > record.turn:
             if record.losses and not claim.alone:
-                return Suspect()
+                return Suspect(record.losses)
             record.dropped, record.untold, record.holding = set(), (), None
             return self._begin(claim, record)
         refusal = self._refusal(claim, record)
         if refusal is not None:
             return refusal
         is_loss = _takes_over(claim, record.holding)
-        if (record.losses or is_loss) and not claim.alone:
-            return Suspect()
+        losses = record.losses + is_loss
+        if losses and not claim.alone:
+            return Suspect(losses)
         if is_loss:
             record.losses += 1
             record.untold += (self._loss(record),)

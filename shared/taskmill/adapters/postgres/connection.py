@@ -23,6 +23,8 @@ from taskmill.domain.errors import StoreUnavailable
 STORE = "PostgreSQL"
 SECONDS_TO_CONNECT = 3
 STATEMENT_TIMEOUT = "10s"
+IDLE_TRANSACTION_TIMEOUT = "30s"
+"""Who vanished without a word keeps its locks no longer; the longest of us waits for Kafka."""
 LONGEST_TRANSACTION = timedelta(seconds=60)
 """A server that hangs never ends a statement by itself: then its connection is cut here."""
 RETRIES_OF_A_LOST_RACE = 3
@@ -156,7 +158,11 @@ def _connect(access: PostgresAccess) -> psycopg.Connection[DictRow]:
         autocommit=True,
         row_factory=dict_row,
         connect_timeout=SECONDS_TO_CONNECT,
-        options=f"-c statement_timeout={STATEMENT_TIMEOUT} -c timezone=UTC",
+        options=(
+            f"-c statement_timeout={STATEMENT_TIMEOUT} "
+            f"-c idle_in_transaction_session_timeout={IDLE_TRANSACTION_TIMEOUT} "
+            "-c timezone=UTC"
+        ),
         **_proofs(access),
     )
 

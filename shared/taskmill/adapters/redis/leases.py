@@ -148,8 +148,8 @@ def _claim_answer(answer: Any) -> ClaimAnswer:
                 untold=tuple(_loss(words) for words in untold.split()),
                 cancel_requested=wish == b"1",
             )
-        case [b"SUSPECT"]:
-            return Suspect()
+        case [b"SUSPECT", losses]:
+            return Suspect(int(losses))
         case [b"HELD"]:
             return Held()
         case [b"REFUSED", facts]:

@@ -26,7 +26,7 @@
     COLD                                  the shard forgot, or may have; nothing was changed
     CLAIMED, token, losses, started, untold losses, "1" when its cancel was requested
                                           the lease; a loss: token|losses|started|at in ms
-    SUSPECT                               a loss hangs on it: claim it alone; nothing was changed
+    SUSPECT, losses                       losses hang on it: claim it alone; nothing was changed
     HELD                                  a living lease of the same record, or of nobody known
     REFUSED, facts                        another record's, or over: publish these facts, drop it
     FORGOTTEN                             no record, and too old to be adopted
@@ -80,7 +80,7 @@ if known == generation then
     end
   end
   if losses > 0 and ARGV[10] ~= "1" then
-    return {"SUSPECT"}
+    return {"SUSPECT", tostring(losses)}
   end
 else
   record[13] = false
