@@ -31,6 +31,7 @@ def execute(arrivals: Sequence[Arrival], perform: Perform, shop: Shop) -> set[Po
         run.collect()
         run.keep_leases()
         run.exit.settle(is_idle=not run.running)
+        run.exit.tell(is_over=not run.goes_on)
     shop.bus.flush()
     return run.entrance.failed | run.exit.failed
 

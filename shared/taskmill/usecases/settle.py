@@ -7,6 +7,7 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
+from taskmill.domain import wire
 from taskmill.domain.admission import Cold, Owed
 from taskmill.domain.conclusion import TurnEnd, conclude
 from taskmill.domain.errors import StoreUnavailable
@@ -45,6 +46,10 @@ class Exit:
 
     shop: Shop
     ended: list[tuple[Running, Settlement]] = field(default_factory=list)
+    facts: list[Fact] = field(default_factory=list)
+    """What stands and is not sent yet."""
+
+    facts_since_ms: int = 0
     failed: set[Position] = field(default_factory=set)
     settled_at_ms: int = 0
     is_refused: bool = False
@@ -68,7 +73,21 @@ class Exit:
         self.settled_at_ms = now
         self.is_refused = False
         ended, self.ended = self.ended, []
-        self.shop.bus.send_facts(self._settled_together(ended))
+        if not self.facts:
+            self.facts_since_ms = now
+        self.facts += self._settled_together(ended)
+
+    def tell(self, *, is_over: bool) -> None:
+        """Send facts by the parcel, when the first of them has waited a while, or at the end.
+
+        Nothing is lost with a process that dies before: the records keep what was settled, and the
+        batch comes again.
+        """
+        waited = self.shop.clock() - self.facts_since_ms
+        is_due = is_over or waited >= in_ms(self.shop.pace.settle)
+        if self.facts and (is_due or len(self.facts) >= wire.PARCEL_MEMBERS):
+            facts, self.facts = self.facts, []
+            self.shop.bus.send_facts(facts)
 
     def _settled_together(self, ended: Sequence[tuple[Running, Settlement]]) -> list[Fact]:
         """Return the facts that stand; who was cancelled meanwhile is settled anew at once."""

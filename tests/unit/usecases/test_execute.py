@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from taskmill.domain import topics
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.facts import (
     AttemptLost,
@@ -24,6 +25,7 @@ from tests.builders import a_claim, a_position, a_source
 from tests.unit.usecases.stage import Away, HangingCrew, PatientCrew, World
 
 SECOND = timedelta(seconds=1)
+HANGS = object()
 
 
 @pytest.fixture
@@ -213,6 +215,41 @@ def test_at_its_first_beat_an_attempt_is_told_to_have_started(world):
     world.admitted(timeout_seconds=9.0, max_attempts=1)
     world.work(crew=HangingCrew(world))
     assert kinds(world.log.facts()) == [TaskStarted, TaskDied]
+
+
+def test_ends_are_told_by_the_parcel(world):
+    world.admitted(*[None] * 250)
+    world.work()
+    assert len(world.log.facts()) == 250
+    assert len(world.log.records(topics.EVENTS)) == 3
+
+
+class LastHangs(PatientCrew):
+    """Performs all but the last of two."""
+
+    def start(self, call):
+        return super().start(call if not self._world.performed else lambda: HANGS)
+
+    def ended(self, *, within):
+        ends = [end for end in super().ended(within=within) if end.end is not HANGS]
+        if not ends:
+            self._world.wait(within)
+        return ends
+
+
+def test_an_end_is_told_while_others_still_run(world):
+    world.admitted(None, None, timeout_seconds=30.0, max_attempts=1)
+    began, told_after = world.now, []
+
+    def look():
+        world.log.flush()
+        if not told_after and world.log.facts():
+            told_after.append(world.now - began)
+
+    world.on_wait.append(look)
+    world.work(crew=LastHangs(world))
+    assert kinds(world.log.facts())[0] is TaskSucceeded
+    assert told_after[0] <= 1000
 
 
 def test_a_short_attempt_is_told_once(world):
