@@ -18,6 +18,7 @@ from taskmill.domain.facts import (
     TaskSucceeded,
 )
 from taskmill.domain.lease import Claim, Ending, Lease, Position, Settlement, Source
+from taskmill.domain.log import LogRecord
 from taskmill.domain.naming import keyed_id, unkeyed_id
 from taskmill.domain.outcome import Attempt
 from taskmill.domain.task import Envelope, Millis, Status, TaskId, TaskType
@@ -67,6 +68,12 @@ def a_request(key=None, **changes):
 
 def a_position(offset=0, *, topic="tasks.worker.echo", partition=0):
     return Position(topic, partition, offset)
+
+
+def a_log_record(value, at=None, **headers):
+    """Return a record of the log as a function gets it."""
+    octets = {name: told.encode() for name, told in headers.items()}
+    return LogRecord(position=at or a_position(), at_ms=NOW, value=value, headers=octets)
 
 
 def a_source(offset=0, index=0):

@@ -16,6 +16,7 @@ from taskmill import bootstrap
 from taskmill.domain.quarantine import AfterRecord, Discard, Place, QuarantinedRecord
 
 SHOWN_BYTES = 1_024
+SHOWN_HEADERS = 10
 _KNOWN = {"discarded", "limit", "cursor"}
 _NAME = re.compile(r"([A-Za-z0-9._-]{1,249}):([0-9]{1,9}):([0-9]{1,18}):([0-9]{1,9})")
 
@@ -84,6 +85,10 @@ def _shown(record: QuarantinedRecord) -> dict[str, Any]:
         "reason": record.reason,
         "size": len(record.value),
         "value_base64": b64encode(record.value[:SHOWN_BYTES]).decode(),
+        "headers_base64": {
+            name: b64encode(octets[:SHOWN_BYTES]).decode()
+            for name, octets in list(record.headers.items())[:SHOWN_HEADERS]
+        },
     }
     if record.discarded is not None:
         shown["discarded_at"] = moment(record.discarded.at_ms)

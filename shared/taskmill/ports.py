@@ -23,12 +23,11 @@ from taskmill.domain.lease import (
     Claim,
     ClaimAnswer,
     Lease,
-    Position,
     SettleAnswer,
     Settlement,
 )
 from taskmill.domain.listing import DeadPage, History, Page, TaskFilter
-from taskmill.domain.log import Reach
+from taskmill.domain.log import LogRecord, Reach
 from taskmill.domain.outbox import Unsent
 from taskmill.domain.outcome import End
 from taskmill.domain.parking import Parked
@@ -139,7 +138,7 @@ class Bus(Protocol):
 
     def send_parcel(self, topic: str, value: bytes) -> None: ...
 
-    def send_undecodable(self, value: bytes | None, at: Position, reason: str) -> None: ...
+    def send_undecodable(self, record: LogRecord, reason: str) -> None: ...
 
     def flush(self) -> None: ...
 

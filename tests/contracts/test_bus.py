@@ -2,6 +2,7 @@
 
 import base64
 import gc
+import json
 import time
 from datetime import timedelta
 
@@ -19,11 +20,12 @@ from taskmill.adapters.kafka.producer import Producer
 from taskmill.adapters.memory.log import MemoryLog
 from taskmill.domain import topics, wire
 from taskmill.domain.errors import StoreUnavailable, Unpublishable
-from taskmill.domain.log import is_dead_letter
+from taskmill.domain.log import LARGEST_KEPT, is_dead_letter
 from taskmill_local.stores.ports import free_ports
 from tests.builders import (
     ECHO,
     a_fresh_envelope,
+    a_log_record,
     a_position,
     died,
     now_ms,
@@ -143,14 +145,15 @@ def test_a_death_stands_beside_what_was_never_a_task_and_is_told_from_it(log):
     (copy,) = log.records(topics.DLQ)
     assert is_dead_letter(copy)
     assert wire.open_facts(copy.value) == (died(task),)
-    log.bus.send_undecodable(b"x", a_position(), "no parcel")
+    log.bus.send_undecodable(a_log_record(b"x"), "no parcel")
     log.bus.flush()
     assert [is_dead_letter(record) for record in log.records(topics.DLQ)] == [True, False]
 
 
 @pytest.mark.parametrize("value", [b"\x00\xff not a parcel", b"", None])
 def test_what_cannot_be_read_is_kept_with_its_place_and_the_reason(log, value):
-    log.bus.send_undecodable(value, a_position(7, partition=3), "not a ☃")
+    there = a_log_record(value, a_position(7, partition=3), kind="dead_letter")
+    log.bus.send_undecodable(there, "not a ☃")
     log.bus.flush()
     (record,) = log.records(topics.DLQ)
     assert record.value == (value or b"")
@@ -159,7 +162,21 @@ def test_what_cannot_be_read_is_kept_with_its_place_and_the_reason(log, value):
         "topic": b"tasks.worker.echo",
         "partition": b"3",
         "offset": b"7",
+        "headers": b'{"kind":"ZGVhZF9sZXR0ZXI="}',
     }
+    assert not is_dead_letter(record)
+
+
+def test_of_what_is_too_large_as_much_is_kept_as_there_is_room_for(log):
+    headers = {f"{'h' * 250} {number}": "x" * 8_000 for number in range(20)}
+    there = a_log_record(b"x" * 3_000_000, **headers)
+    log.bus.send_undecodable(there, "no parcel")
+    log.bus.flush()
+    (record,) = log.records(topics.DLQ)
+    assert len(record.value) == LARGEST_KEPT
+    kept = b"no parcel; the first 2000000 of its 3000000 bytes are kept"
+    assert record.headers["reason"] == kept
+    assert len(json.loads(record.headers["headers"])) == 2
 
 
 def test_many_go_in_few_parcels(log):

@@ -18,6 +18,8 @@ from tests.builders import (
 )
 from tests.contracts.ledgers import batch_of
 
+HEADERS = {"\0 odd ☃": b"\x00\xff", "": b""}
+
 
 def kinds(ledger, task, most=100):
     entries = ledger.rows.history_of(task.id, most=most).entries
@@ -77,6 +79,7 @@ def a_record(offset, *, at_ms=NOW, topic="tasks.pending"):
         member=0,
         reason="no parcel",
         value=b"\x00\xff",
+        headers=HEADERS,
         at_ms=Millis(at_ms),
     )
 
@@ -94,7 +97,8 @@ def test_the_quarantine_is_walked_from_the_latest_on(ledger):
     rest = ledger.kept.page(is_discarded=False, after=first.next, limit=3)
     assert [place.offset for place in places(rest)] == [1, 0]
     assert rest.next is None
-    assert (first.records[0].reason, first.records[0].value) == ("no parcel", b"\x00\xff")
+    latest = first.records[0]
+    assert (latest.reason, latest.value, latest.headers) == ("no parcel", b"\x00\xff", HEADERS)
 
 
 def test_a_discarded_record_is_kept_with_who_and_when_first(ledger):

@@ -15,7 +15,7 @@ from taskmill.domain.errors import NEWER_VERSION, StoreUnavailable
 from taskmill.domain.quarantine import PUT_BACK
 from taskmill.usecases.put_back import put_back
 from taskmill.usecases.record import record
-from tests.builders import a_position, now_ms
+from tests.builders import a_log_record, a_position, now_ms
 
 SECOND = b'{"v":2,"tasks":[{"shape":"unknown"}]}'
 THIRD = b'{"v":3}'
@@ -61,7 +61,8 @@ def kept(request):
 def fill(ledger):
     log = MemoryLog(now_ms)
     for offset, value in enumerate([SECOND, THIRD, b"\x00 never a parcel"]):
-        log.send_undecodable(value, a_position(offset, topic=topics.PENDING), NEWER_VERSION)
+        at = a_position(offset, topic=topics.PENDING)
+        log.send_undecodable(a_log_record(value, at), NEWER_VERSION)
         log.send_parcel(topics.EVENTS, value)
     log.flush()
     record(log.records(topics.DLQ), ledger)

@@ -1,7 +1,9 @@
 """A record as the log gives it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+
+import msgspec
 
 from taskmill.domain.lease import Position
 from taskmill.domain.task import Millis
@@ -20,6 +22,41 @@ class LogRecord:
 
 def is_dead_letter(record: LogRecord) -> bool:
     return record.headers.get("kind") == DEAD_LETTER["kind"]
+
+
+LARGEST_KEPT = 2_000_000
+"""What is cut off of a record that is no task: with its headers it must fit into `tasks.dlq`."""
+
+HEADERS_KEPT = 32_000
+
+
+def exiled(record: LogRecord, reason: str) -> tuple[bytes, Mapping[str, bytes]]:
+    """Return value and headers of the copy on `tasks.dlq` of what was never a task."""
+    value = record.value or b""
+    if len(value) > LARGEST_KEPT:
+        reason = f"{reason}; the first {LARGEST_KEPT} of its {len(value)} bytes are kept"
+    headers = {
+        "reason": reason.encode(),
+        "topic": record.position.topic.encode(),
+        "partition": str(record.position.partition).encode(),
+        "offset": str(record.position.offset).encode(),
+    }
+    if record.headers:
+        headers["headers"] = msgspec.json.encode(kept_headers(record.headers))
+    return value[:LARGEST_KEPT], headers
+
+
+def kept_headers(headers: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return the headers that are kept of a record: as many as there is room for."""
+    return dict(_fitting(headers))
+
+
+def _fitting(headers: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
+    room = HEADERS_KEPT
+    for name, octets in headers.items():
+        room -= len(msgspec.json.encode({name: octets}))
+        if room >= 0:
+            yield name, octets
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,6 +96,7 @@ class Quarantined(Struct, frozen=True, kw_only=True):
     """The index in the parcel; a record that is no parcel is its member 0."""
     reason: str
     value: bytes
+    headers: Mapping[str, bytes] = {}
     at_ms: Millis
     version: int | None = None
     """The version of a parcel that only a newer version of this code reads."""

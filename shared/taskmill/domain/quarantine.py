@@ -1,6 +1,6 @@
 """The records of the log that were never a task, as people look at them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from taskmill.domain.task import Millis
@@ -28,6 +28,7 @@ class QuarantinedRecord:
     at_ms: Millis
     reason: str
     value: bytes
+    headers: Mapping[str, bytes]
     discarded: Discard | None
 
 

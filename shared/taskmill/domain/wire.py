@@ -11,13 +11,13 @@ from msgspec.structs import replace
 from taskmill.domain.admission import Owed
 from taskmill.domain.errors import NewerVersion, Undecodable
 from taskmill.domain.facts import Fact
+from taskmill.domain.log import LARGEST_KEPT
 from taskmill.domain.task import About, Envelope, TaskType
 
 VERSION = 1
 PARCEL_MEMBERS = 100
 PARCEL_BYTES = 900_000
 """A record may have 2 MiB; what is larger than this alone travels alone."""
-
 
 _NO_TASKS = "the record holds facts, not tasks"
 
@@ -137,6 +137,8 @@ def _open(
 ) -> tuple[M, ...]:
     if not value:
         raise Undecodable("the record has no value")
+    if len(value) > LARGEST_KEPT:
+        raise Undecodable(f"the record has {len(value)} bytes, and no parcel is so large")
     try:
         value.decode()  # nobody else looks into the raw payloads before the ledger must hold them
         parcel = decode(value)

@@ -57,7 +57,7 @@ def _members(
         try:
             members = open_value(record.value)
         except Undecodable as error:
-            bus.send_undecodable(record.value, record.position, str(error))
+            bus.send_undecodable(record, str(error))
             continue
         for index, member in enumerate(members):
             yield member, Source(record.position, index)

@@ -1,19 +1,24 @@
 """Folds a batch of the log into the ledger."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
 from taskmill.domain import wire
 from taskmill.domain.errors import LedgerRefused, Undecodable
 from taskmill.domain.lease import Position
-from taskmill.domain.log import LogRecord, is_dead_letter
+from taskmill.domain.log import LogRecord, is_dead_letter, kept_headers
 from taskmill.domain.outcome import ERROR_TEXT_LIMIT, clip
 from taskmill.domain.projection import Applied, LedgerBatch, Quarantined, Story, Told, runs_of
 from taskmill.domain.task import Millis
 from taskmill.domain.topics import DLQ, EVENTS
 from taskmill.ports import Ledger
+
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
+_PARTITIONS = range(2**31)
+_OFFSETS = range(2**63)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,20 +102,31 @@ def _told(record: LogRecord) -> Sequence[Told]:
 
 def _from_dlq(record: LogRecord) -> Quarantined:
     """Name a record by where it stood first; without its headers, by where it stands."""
-    headers = record.headers
-    try:
-        return Quarantined(
-            topic=headers["topic"].decode(),
-            partition=int(headers["partition"]),
-            offset=int(headers["offset"]),
-            member=0,
-            reason=clip(headers["reason"].decode("utf-8", "replace"), ERROR_TEXT_LIMIT),
-            value=record.value or b"",
-            at_ms=record.at_ms,
-            version=wire.newer_version(record.value or b""),
-        )
-    except (KeyError, ValueError):
+    origin = _origin_of(record.headers)
+    if origin is None:
         return _quarantined(record, "the record names no source")
+    reason = record.headers["reason"].decode("utf-8", "replace")
+    first = replace(record, position=origin, headers=_first_headers(record.headers))
+    return _quarantined(first, reason)
+
+
+def _first_headers(headers: Mapping[str, bytes]) -> Mapping[str, bytes]:
+    """Return the headers that a record had where it stood first."""
+    try:
+        return msgspec.json.decode(headers.get("headers", b"{}"), type=dict[str, bytes])
+    except msgspec.DecodeError:
+        return headers
+
+
+def _origin_of(headers: Mapping[str, bytes]) -> Position | None:
+    """Return the place that *headers* name, when there can be such a place."""
+    try:
+        topic, partition, offset = headers["topic"], headers["partition"], headers["offset"]
+        origin = Position(topic.decode("ascii"), int(partition), int(offset))
+    except (KeyError, ValueError):
+        return None
+    is_place = _TOPIC.fullmatch(origin.topic) and origin.partition in _PARTITIONS
+    return origin if is_place and origin.offset in _OFFSETS and "reason" in headers else None
 
 
 def _quarantined(record: LogRecord, reason: str) -> Quarantined:
@@ -121,6 +137,7 @@ def _quarantined(record: LogRecord, reason: str) -> Quarantined:
         member=0,
         reason=clip(reason, ERROR_TEXT_LIMIT),
         value=record.value or b"",
+        headers=kept_headers(record.headers),
         at_ms=record.at_ms,
         version=wire.newer_version(record.value or b""),
     )

@@ -14,7 +14,7 @@ from taskmill.domain.counting import Count, Span
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.usecases.publish_due import publish_due
 from taskmill.usecases.relay import relay
-from tests.builders import a_position, an_envelope, started, succeeded
+from tests.builders import a_log_record, an_envelope, started, succeeded
 from tests.contracts.ledgers import batch_of
 from tests.unit.usecases.stage import World
 
@@ -64,7 +64,7 @@ def test_a_publication_is_timed_and_a_failed_one_counted(world, counters):
     bus.send_work([an_envelope()])
     bus.flush()
     world.log.is_away = True
-    bus.send_undecodable(b"?", a_position(), "no task")
+    bus.send_undecodable(a_log_record(b"?"), "no task")
     with pytest.raises(StoreUnavailable):
         bus.flush()
     assert len(counters.times(Span.PUBLISH)) == counters.total(Count.PUBLISH_FAILURES) == 1

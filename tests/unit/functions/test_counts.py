@@ -13,7 +13,7 @@ from taskmill.domain.counting import Count, Span
 from taskmill.domain.lease import Position
 from taskmill.domain.task import TaskType
 from taskmill.worker import Retry, serve
-from tests.builders import an_envelope
+from tests.builders import a_log_record, an_envelope
 from tests.unit.functions.stage import Stage, an_http_event
 
 
@@ -80,7 +80,7 @@ def test_a_second_copy_is_counted_as_refused(stage):
 
 def test_undecodable_bytes_are_counted_when_sent_away_and_when_kept(stage):
     at = Position("tasks.worker.echo", 0, 7)
-    stage.log.send_undecodable(b"?", at, "no task")
+    stage.log.send_undecodable(a_log_record(b"?", at), "no task")
     stage.log.flush()
     stage.run(recorder, topics.DLQ)
     assert stage.counters.total(Count.QUARANTINED, topic="tasks.worker.*") == 1

@@ -11,7 +11,7 @@ from taskmill.adapters.memory.leases import MemoryLeases
 from taskmill.domain import topics
 from taskmill.domain.lease import Position
 from taskmill.usecases.record import record
-from tests.builders import a_claim, a_death
+from tests.builders import a_claim, a_death, a_log_record
 from tests.contracts.hot import next_turn
 from tests.unit.functions.stage import Stage
 from tests.unit.gateway.calls import NOBODY, call, end, get, post, submit
@@ -114,7 +114,8 @@ def test_a_history_that_the_ledger_has_not_heard_of_is_not_told_as_none(stage):
 
 
 def quarantined(stage, value=b"\x00\xff"):
-    stage.log.send_undecodable(value, Position("tasks.pending", 0, 7), "no parcel")
+    at = Position("tasks.pending", 0, 7)
+    stage.log.send_undecodable(a_log_record(value, at, who="else"), "no parcel")
     stage.log.flush()
     record(stage.log.records(topics.DLQ), stage.ledger)
 
@@ -133,6 +134,7 @@ def test_the_quarantine_shows_the_bytes_and_where_they_stood(stage):
                 "reason": "no parcel",
                 "size": 2,
                 "value_base64": b64encode(b"\x00\xff").decode(),
+                "headers_base64": {"who": b64encode(b"else").decode()},
             }
         ],
         "next_cursor": None,
@@ -173,7 +175,8 @@ def test_a_list_of_the_quarantine_is_asked_for_in_known_words(stage, asked, kind
 
 def test_the_quarantine_is_walked(stage):
     for offset in (7, 8):
-        stage.log.send_undecodable(b"x", Position("tasks.pending", 0, offset), "no parcel")
+        at = Position("tasks.pending", 0, offset)
+        stage.log.send_undecodable(a_log_record(b"x", at), "no parcel")
     stage.log.flush()
     record(stage.log.records(topics.DLQ), stage.ledger)
     page = get(stage, "/v1/quarantine", limit="1").body

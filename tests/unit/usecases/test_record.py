@@ -8,7 +8,7 @@ from taskmill.domain.lease import Position
 from taskmill.domain.log import LogRecord
 from taskmill.domain.task import Status
 from taskmill.usecases.record import record
-from tests.builders import NOW, a_position, an_envelope, died
+from tests.builders import NOW, a_log_record, a_position, an_envelope, died
 from tests.unit.usecases.stage import World
 
 
@@ -58,16 +58,12 @@ def test_what_is_no_parcel_goes_into_quarantine_and_the_rest_goes_on(world):
 
 
 def test_a_dead_letter_is_kept_under_its_first_place(world):
-    world.log.send_undecodable(b"\0", a_position(7), "no parcel")
+    world.log.send_undecodable(a_log_record(b"\0", a_position(7), who="else"), "no parcel")
     world.log.flush()
     world.record(topics.DLQ)
     (kept,) = world.ledger.quarantined.values()
-    assert (kept.topic, kept.offset, kept.reason, kept.value) == (
-        "tasks.worker.echo",
-        7,
-        "no parcel",
-        b"\0",
-    )
+    assert (kept.topic, kept.offset, kept.reason) == ("tasks.worker.echo", 7, "no parcel")
+    assert (kept.value, kept.headers) == (b"\0", {"who": b"else"})
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,7 @@ from collections.abc import Iterable, Sequence
 from taskmill.domain.counting import Count, Span, topic_label
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.facts import Fact
-from taskmill.domain.lease import (
-    Position,
-)
+from taskmill.domain.log import LogRecord
 from taskmill.domain.task import Envelope
 from taskmill.domain.wire import Sealed
 from taskmill.ports import (
@@ -40,9 +38,9 @@ class CountedBus:
     def send_parcel(self, topic: str, value: bytes) -> None:
         self._bus.send_parcel(topic, value)
 
-    def send_undecodable(self, value: bytes | None, at: Position, reason: str) -> None:
-        self._bus.send_undecodable(value, at, reason)
-        self._counters.count(Count.UNDECODABLE, topic=topic_label(at.topic))
+    def send_undecodable(self, record: LogRecord, reason: str) -> None:
+        self._bus.send_undecodable(record, reason)
+        self._counters.count(Count.UNDECODABLE, topic=topic_label(record.position.topic))
 
     def flush(self) -> None:
         began = time.monotonic()

@@ -15,8 +15,7 @@ from taskmill.adapters.kafka.protocol import Header
 from taskmill.domain import topics, wire
 from taskmill.domain.errors import StoreUnavailable, Unpublishable
 from taskmill.domain.facts import Fact, TaskDied
-from taskmill.domain.lease import Position
-from taskmill.domain.log import DEAD_LETTER
+from taskmill.domain.log import DEAD_LETTER, LogRecord, exiled
 from taskmill.domain.task import Envelope
 from taskmill.domain.wire import Sealed
 
@@ -53,20 +52,14 @@ class KafkaBus:
     def send_facts(self, facts: Sequence[Fact]) -> None:
         self._send(topics.EVENTS, wire.parcels_of_facts(facts))
         dead = [fact for fact in facts if isinstance(fact, TaskDied)]
-        headers = [(name, octets) for name, octets in DEAD_LETTER.items()]
-        self._send(topics.DLQ, wire.parcels_of_facts(dead), headers)
+        self._send(topics.DLQ, wire.parcels_of_facts(dead), list(DEAD_LETTER.items()))
 
     def send_parcel(self, topic: str, value: bytes) -> None:
         self._send(topic, [value])
 
-    def send_undecodable(self, value: bytes | None, at: Position, reason: str) -> None:
-        headers = [
-            ("reason", reason.encode()),
-            ("topic", at.topic.encode()),
-            ("partition", str(at.partition).encode()),
-            ("offset", str(at.offset).encode()),
-        ]
-        self._send(topics.DLQ, [value or b""], headers)
+    def send_undecodable(self, record: LogRecord, reason: str) -> None:
+        value, headers = exiled(record, reason)
+        self._send(topics.DLQ, [value], list(headers.items()))
 
     def is_shut(self) -> bool:
         return self._guard.is_shut()

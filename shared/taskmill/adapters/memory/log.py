@@ -8,7 +8,7 @@ from taskmill.domain import topics, wire
 from taskmill.domain.errors import StoreUnavailable, Unpublishable
 from taskmill.domain.facts import Fact, TaskDied
 from taskmill.domain.lease import Position
-from taskmill.domain.log import DEAD_LETTER, LogRecord, Reach
+from taskmill.domain.log import DEAD_LETTER, LogRecord, Reach, exiled
 from taskmill.domain.task import Envelope, Millis
 from taskmill.domain.topics import Reader
 from taskmill.domain.wire import Sealed
@@ -48,14 +48,9 @@ class MemoryLog:
     def send_parcel(self, topic: str, value: bytes) -> None:
         self._send(topic, [value])
 
-    def send_undecodable(self, value: bytes | None, at: Position, reason: str) -> None:
-        headers = {
-            "reason": reason.encode(),
-            "topic": at.topic.encode(),
-            "partition": str(at.partition).encode(),
-            "offset": str(at.offset).encode(),
-        }
-        self._send(topics.DLQ, [value or b""], headers)
+    def send_undecodable(self, record: LogRecord, reason: str) -> None:
+        value, headers = exiled(record, reason)
+        self._send(topics.DLQ, [value], headers)
 
     def _send(
         self, topic: str, values: Iterable[bytes], headers: Mapping[str, bytes] | None = None

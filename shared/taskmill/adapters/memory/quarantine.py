@@ -50,5 +50,6 @@ def _record(one: Quarantined, discarded: dict[Place, Discard]) -> QuarantinedRec
         at_ms=one.at_ms,
         reason=one.reason,
         value=one.value,
+        headers=one.headers,
         discarded=discarded.get(place),
     )

@@ -56,7 +56,8 @@ class PostgresLedger:
         if may_live_again := begun_anew(batch):
             connection.execute(self._leave, {"ids": may_live_again})
         for record in batch.quarantined:
-            connection.execute(self._quarantine, msgspec.structs.asdict(record))
+            columns = msgspec.structs.asdict(record) | {"headers": _text(record.headers)}
+            connection.execute(self._quarantine, columns)
         for run in batch.applied:
             connection.execute(self._apply, msgspec.structs.asdict(run))
         return upserted

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from taskmill.adapters.postgres import queries
 from taskmill.adapters.postgres.connection import Database
 from taskmill.domain.quarantine import (
@@ -58,5 +60,6 @@ def _record(row: Mapping[str, Any]) -> QuarantinedRecord:
         at_ms=Millis(row["at_ms"]),
         reason=row["reason"],
         value=row["value"],
+        headers=msgspec.json.decode(row["headers"], type=dict[str, bytes]),
         discarded=None if at_ms is None else Discard(at_ms=at_ms, by=row["discarded_by"]),
     )

@@ -15,6 +15,7 @@ RETURNING
     known.member,
     known.reason,
     known.value,
+    known.headers::text AS headers,
     round(extract(EPOCH FROM known.at) * 1000)::bigint AS at_ms,
     round(extract(EPOCH FROM known.discarded_at) * 1000)::bigint AS discarded_at_ms,
     known.discarded_by;

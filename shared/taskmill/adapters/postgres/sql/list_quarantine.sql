@@ -6,6 +6,7 @@ SELECT
     member,
     reason,
     value,
+    headers::text AS headers,
     round(extract(EPOCH FROM at) * 1000)::bigint AS at_ms,
     round(extract(EPOCH FROM discarded_at) * 1000)::bigint AS discarded_at_ms,
     discarded_by
