@@ -10,12 +10,22 @@ from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 from functions.gateway.answering import PROBLEM_JSON, Answer, as_text, tell
 from functions.gateway.counting import count_refusal
 from functions.gateway.keys import refusal
+from functions.gateway.loops import loop
 from functions.gateway.problem import Problem
-from functions.gateway.routes import control, health, quarantine, redrives, stats, tasks, types
+from functions.gateway.routes import (
+    control,
+    endpoints,
+    health,
+    quarantine,
+    redrives,
+    stats,
+    tasks,
+    types,
+)
 from taskmill import bootstrap
 
 app = APIGatewayHttpResolver()
-for subject in (tasks, control, quarantine, redrives, types, stats, health):
+for subject in (tasks, control, quarantine, redrives, endpoints, types, stats, health):
     app.include_router(subject.router)
 _log = logging.getLogger("taskmill.gateway")
 
@@ -24,7 +34,8 @@ _log = logging.getLogger("taskmill.gateway")
 def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     bootstrap.log("gateway")
     request_id = event["requestContext"]["requestId"]
-    refused = refusal(APIGatewayProxyEventV2(event), bootstrap.api_keys())
+    request = APIGatewayProxyEventV2(event)
+    refused = refusal(request, bootstrap.api_keys()) or loop(request)
     answer = app.resolve(event, context) if refused is None else _turn_away(refused)
     return answer | {"headers": (answer.get("headers") or {}) | {"X-Request-Id": request_id}}
 
@@ -46,9 +57,12 @@ def our_fault(error: Exception) -> Answer:
 def _turn_away(refused: Problem) -> dict[str, Any]:
     """Answer before any route is looked for: who has no key learns nothing about routes."""
     count_refusal(refused)
+    headers = {"Content-Type": PROBLEM_JSON}
+    if refused.status is HTTPStatus.UNAUTHORIZED:
+        headers["WWW-Authenticate"] = "Bearer"
     return {
         "statusCode": int(refused.status),
-        "headers": {"Content-Type": PROBLEM_JSON, "WWW-Authenticate": "Bearer"},
+        "headers": headers,
         "body": as_text(refused.as_json()),
         "isBase64Encoded": False,
     }

@@ -92,9 +92,10 @@ def _standing(load: Load, prices: Prices, shape: Shape) -> Iterator[Line]:
     yield Line(
         what="the rest",
         usd=shape.zones * _HOURS * prices.endpoint_hour
+        + _HOURS * prices.nat_hour
         + shape.secrets * prices.secret_month
         + alarms * prices.alarm_month,
-        why=f"an endpoint in {shape.zones} zones, {shape.secrets} secrets, {alarms} alarms",
+        why=f"way out, endpoint in {shape.zones} zones, {shape.secrets} secrets, {alarms} alarms",
     )
 
 

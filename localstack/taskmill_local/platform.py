@@ -24,7 +24,7 @@ from taskmill_local.metrics.page import metrics_page
 from taskmill_local.plan import Plan, fitted
 from taskmill_local.preparation import prepare, raise_file_limit
 from taskmill_local.rules import Rules
-from taskmill_local.settings import EVERYWHERE, GATEWAY, SHARDS, TEMPLATE, Settings
+from taskmill_local.settings import GATEWAY, SHARDS, TEMPLATE, Settings
 from taskmill_local.stores.start import Addresses, Report, Stores
 from taskmill_local.template.read import read_plan
 from taskmill_local.view import View, store_views
@@ -155,7 +155,7 @@ class Platform:
             plan.functions,
             logs=self.settings.home / "logs",
             python_path=(root, root / "shared"),
-            extra_environment={**EVERYWHERE, **self.settings.pace},
+            extra_environment=self.settings.for_functions,
             concurrency_cap=caps,
             orders=self.settings.home / "orders",
             sift=self._meter.take,

@@ -25,6 +25,7 @@ class Prices:
     ledger_io: float = 0.20 / _MILLION
     proxy_unit_hour: float = 0.015
     endpoint_hour: float = 0.01  # (r) an interface endpoint in one zone
+    nat_hour: float = 0.045  # (r) the way out of webhooks; what passes costs 0.045 a GB besides
     secret_month: float = 0.40  # (r)
     alarm_month: float = 0.10  # (r)
     metric_month: float = 0.30  # (r) of one's own, for each set of labels
@@ -68,7 +69,7 @@ class Shape:
     alarms_else: int = 4
     metrics: int = 40  # sets of labels that are usually seen, and for each type besides
     metrics_each_type: int = 15
-    secrets: int = 3
+    secrets: int = 4
     schedulers_alive: float = 125 / 60
     ticks_per_second: float = 10.0
     commands_per_tick_and_shard: int = 2

@@ -47,6 +47,9 @@ class Settings:
     durable: bool = True
     """Off only for tests: PostgreSQL then survives a crash of itself, not of the machine."""
 
+    reaches_loopback: bool = False
+    """Whether webhooks may call receivers on this machine."""
+
     pace: Mapping[str, str] = field(default_factory=dict)
     """How long leases, beats and ticks are: the functions check what they are told."""
 
@@ -60,6 +63,7 @@ class Settings:
         port = whole("TASKMILL_PORT", DEFAULT_PORT, 0, _HIGHEST_PORT)
         concurrency = whole("TASKMILL_CONCURRENCY", _CONCURRENCY_OF_OTHERS, 1, _MOST_ENVIRONMENTS)
         durable = whole("TASKMILL_DURABLE", 1, 0, 1)
+        reaches_loopback = whole("TASKMILL_WEBHOOK_LOOPBACK", 0, 0, 1)
         external = External.from_environment(environment)
         complaints += _foreign(external)
         if complaints:
@@ -73,8 +77,20 @@ class Settings:
             external=external,
             concurrency=concurrency,
             durable=bool(durable),
+            reaches_loopback=bool(reaches_loopback),
             pace={name: value for name, value in environment.items() if _PACE.fullmatch(name)},
         )
+
+    @property
+    def webhook_secrets(self) -> Path:
+        return self.home / "webhook_secrets.json"
+
+    @property
+    def for_functions(self) -> dict[str, str]:
+        """What every function is told beside what the template says."""
+        loopback = {"TASKMILL_WEBHOOK_LOOPBACK": "1"} if self.reaches_loopback else {}
+        file = {"TASKMILL_WEBHOOK_SECRET_FILE": str(self.webhook_secrets.absolute())}
+        return {**EVERYWHERE, **self.pace, **file, **loopback}
 
     def caps(self, functions: Mapping[str, FunctionPlan]) -> dict[str, int]:
         """Return how many environments each function may have here."""

@@ -36,6 +36,7 @@ from taskmill.ports import (
     Counters,
     Crew,
     DueSet,
+    Endpoints,
     Errands,
     Leases,
     Ledger,
@@ -260,6 +261,37 @@ def outbox() -> Outbox:
 
 
 @cache
+def endpoints() -> Endpoints:
+    """Open what is known of receivers; apart, because only webhooks ask for it."""
+    from taskmill.adapters.redis.endpoints import RedisEndpoints
+    from taskmill.adapters.redis.session import Session
+
+    settings = Settings.from_env(os.environ, needs=("redis",))
+    guard = Guard("Redis", tolerance=QUICK, opened=_count_opening)
+    return RedisEndpoints(Session(settings.redis, patience=_PATIENCE_WITH_REDIS, guard=guard))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookServices:
+    endpoints: Endpoints
+    read_secrets: Callable[[], str]
+    ca_file: str
+    reaches_loopback: bool
+
+
+@cache
+def webhooks() -> WebhookServices:
+    """Open what calling others needs; whether it runs at home, the stores' places tell."""
+    settings = Settings.from_env(os.environ, needs=("kafka", "redis", "webhooks"))
+    return WebhookServices(
+        endpoints=endpoints(),
+        read_secrets=settings.read_webhook_secrets,
+        ca_file=settings.webhook_ca_file,
+        reaches_loopback=settings.reaches_loopback,
+    )
+
+
+@cache
 def statistics() -> Board:
     """Open what statistics need; apart, because hardly a request asks for them."""
     from taskmill.adapters.kafka.readers import KafkaReaders
@@ -279,7 +311,8 @@ def statistics() -> Board:
 def catalogue() -> Catalogue:
     from taskmill.adapters.catalogue import AssembledCatalogue
 
-    return AssembledCatalogue()
+    settings = Settings.from_env(os.environ, needs=())
+    return AssembledCatalogue(reaches_loopback=settings.reaches_loopback)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

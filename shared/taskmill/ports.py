@@ -17,6 +17,7 @@ from taskmill.domain.control import (
     Sight,
 )
 from taskmill.domain.counting import Count, Span
+from taskmill.domain.endpoints import DisabledEndpoint
 from taskmill.domain.facts import Fact
 from taskmill.domain.lease import (
     Beat,
@@ -319,6 +320,22 @@ class Catalogue(Protocol):
     def entry(self, name: str) -> TypeEntry | None: ...
 
     def misfit(self, name: str, payload: object) -> PayloadMisfit | None: ...
+
+
+class Endpoints(Protocol):
+    """The receivers of webhooks that said that they are gone: nobody calls them again."""
+
+    def disable(self, url: str, *, at_ms: Millis) -> None: ...
+
+    def is_disabled(self, url: str) -> bool: ...
+
+    def enable(self, url: str) -> bool:
+        """Let it be called again; return whether it was disabled."""
+        ...
+
+    def disabled(self, *, most: int) -> Sequence[DisabledEndpoint]:
+        """Return those that were disabled last."""
+        ...
 
 
 class Waiters(Protocol):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from typing import Protocol, Self, TypeVar
 
 from taskmill.adapters import crash, secrets
@@ -65,6 +66,13 @@ class Settings:
     namespace: str
     """Where CloudWatch keeps what is counted: each deployment its own."""
 
+    read_webhook_secrets: Callable[[], str] = str
+    """Gives what webhooks are signed with, by name."""
+
+    webhook_ca_file: str = ""
+    reaches_loopback: bool = False
+    """Whether webhooks may call this machine: on a machine of one's own only."""
+
     crash_at: crash.CrashAt | None = None
     """Where this process ends itself, for tests on the local platform."""
 
@@ -77,7 +85,8 @@ class Settings:
     ) -> Self:
         """Read the settings, or name everything that is missing or wrong.
 
-        What is not among the *needs* ("kafka", "redis", "postgres", "api_keys") is not read.
+        What is not among the *needs* ("kafka", "redis", "postgres", "api_keys",
+        "webhooks") is not read.
         """
         reading = _Reading(env, needs, vault or Vault())
         settings = cls(
@@ -90,6 +99,9 @@ class Settings:
             outbox_cap=reading.whole("OUTBOX_CAP", str(OUTBOX_CAP)),
             keeps=reading.keeps(),
             namespace=reading.text("NAMESPACE", "taskmill"),
+            read_webhook_secrets=reading.webhook_secrets(),
+            webhook_ca_file=reading.file("WEBHOOK_CA_FILE"),
+            reaches_loopback=reading.reaches_loopback(),
             crash_at=reading.crash_at(),
             clock_ahead=reading.clock_ahead(),
             pace=reading.pace(),
@@ -174,6 +186,36 @@ class _Reading:
                 "leads elsewhere: take it away, and name API keys"
             )
         return None
+
+    def webhook_secrets(self) -> Callable[[], str]:
+        if "webhooks" not in self._needs:
+            return str
+        if file := self._given("WEBHOOK_SECRET_FILE"):
+            if self._is_at_home("WEBHOOK_SECRET_FILE"):
+                return partial(_text_of, Path(file))
+        elif self._given("WEBHOOK_SECRET"):
+            return partial(self._named, "WEBHOOK_SECRET", self._vault.secret, fresh=True)
+        else:
+            self.complaints.append(
+                f"{_PREFIX}WEBHOOK_SECRET is missing: it names what webhooks are signed with"
+            )
+        return str
+
+    def reaches_loopback(self) -> bool:
+        return self._given("WEBHOOK_LOOPBACK") == "1" and self._is_at_home("WEBHOOK_LOOPBACK")
+
+    def _is_at_home(self, name: str) -> bool:
+        """Complain about a setting of the local runtime in a stage that is deployed."""
+        is_away = _is_deployed(self._env) or bool(self._away)
+        if is_away:
+            self.complaints.append(f"{_PREFIX}{name} is for the local runtime only: take it away")
+        return not is_away
+
+    def file(self, name: str) -> str:
+        path = self._given(name)
+        if path and not Path(path).is_file():
+            self.complaints.append(f"{_PREFIX}{name} is {path!r}, where no file is")
+        return path
 
     def text(self, name: str, default: str) -> str:
         return self._given(name) or default
@@ -275,6 +317,11 @@ class _Reading:
 
     def _given(self, name: str) -> str:
         return self._env.get(_PREFIX + name, "")
+
+
+def _text_of(file: Path) -> str:
+    """Read a file that may come later, and need not be there."""
+    return file.read_text() if file.is_file() else ""
 
 
 def _fields(text: str, store: str) -> dict[str, str]:

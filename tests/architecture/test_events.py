@@ -132,7 +132,8 @@ def http_list_shows_what_fits_its_filter(stage: Stage, event: dict[str, Any]) ->
 @recorded("http_types")
 def http_types_names_what_is_deployed(stage: Stage, event: dict[str, Any]) -> None:
     status, told = ask(stage, event)
-    assert (status, [one["name"] for one in told["types"]]) == (200, ["echo"])
+    assert status == 200
+    assert "echo" in [one["name"] for one in told["types"]]
 
 
 @recorded("http_stats")

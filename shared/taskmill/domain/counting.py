@@ -43,6 +43,7 @@ class Count(StrEnum):
     RESTORED = "taskmill_records_restored_total"
     RECONCILED = "taskmill_reconciled_total"
     RETAINED = "taskmill_retention_removed_total"
+    WEBHOOKS = "taskmill_webhooks_total"
 
 
 class Span(StrEnum):
@@ -218,6 +219,14 @@ TABLE: Final[Mapping[Counted, Measure]] = {
     Count.RETAINED: Measure(
         about="Rows that were removed because they had been kept long enough; history by months",
         labels={"kind": frozenset(Kept)},
+    ),
+    Count.WEBHOOKS: Measure(
+        about="Webhooks that were to be sent, by what became of it",
+        labels={
+            "answer": _one_of(
+                "delivered redirected refused gone busy unreachable walled unsigned disabled"
+            )
+        },
     ),
     Span.WAIT: Measure(
         about="From a task's submission to its first start",

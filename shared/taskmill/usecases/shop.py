@@ -108,6 +108,11 @@ class Task:
         return f"{self.id}-{self._envelope.submitted or self.generation}"
 
     @property
+    def started_at(self) -> datetime:
+        """When this attempt began, by the one clock that all processes share."""
+        return datetime.fromtimestamp(self._running.attempt.started_at_ms / 1000, UTC)
+
+    @property
     def deadline(self) -> datetime:
         """When this attempt is cut off."""
         return datetime.fromtimestamp(self._running.deadline_ms / 1000, UTC)

@@ -23,6 +23,7 @@ from taskmill.adapters.memory.archive import MemoryArchive
 from taskmill.adapters.memory.control import MemoryControl
 from taskmill.adapters.memory.counters import MemoryCounters
 from taskmill.adapters.memory.crew import InlineCrew
+from taskmill.adapters.memory.endpoints import MemoryEndpoints
 from taskmill.adapters.memory.errands import InlineErrands
 from taskmill.adapters.memory.figures import MemoryFigures
 from taskmill.adapters.memory.hot import MemoryHot, MemoryRecords
@@ -123,6 +124,7 @@ class Records(MemoryRecords):
 class Stage:
     clock: Clock = field(default_factory=Clock)
     ledger: MemoryLedger = field(default_factory=MemoryLedger)
+    endpoints: Any = field(default_factory=MemoryEndpoints)
     outbox: MemoryOutbox = field(default_factory=MemoryOutbox)
     places: Places = field(default_factory=Places)
     crew: Crew = field(default_factory=InlineCrew)
@@ -177,6 +179,7 @@ class Stage:
             "counters": lambda: self.counters,
             "worker": self._worker,
             "loop_crew": lambda: self.crew,
+            "endpoints": lambda: self.endpoints,
             "errands": InlineErrands,
             "rebuilding": self._rebuilding,
             "reconciler": self._reconciler,

@@ -94,7 +94,7 @@ def test_a_moment_always_has_milliseconds_and_its_zone():
 
 
 def test_a_type_shows_its_schema_its_defaults_and_its_limits():
-    (echo,) = AssembledCatalogue().entries()
+    echo = AssembledCatalogue().entry("echo")
     assert msgspec.json.decode(msgspec.json.encode(type_as_json(echo))) == {
         "name": "echo",
         "title": echo.title,

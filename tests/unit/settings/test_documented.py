@@ -25,7 +25,7 @@ HERE = dict(
         ("127.0.0.1:9092", "redis://127.0.0.1:6379/0", "postgresql://app@127.0.0.1/taskmill"),
         strict=True,
     )
-)
+) | {"TASKMILL_WEBHOOK_SECRET": "hooks"}
 ELSEWHERE = {
     "TASKMILL_KAFKA_BROKERS": "127.0.0.1:9093",
     "TASKMILL_REDIS_URL": "redis://127.0.0.1:6380/0",
@@ -43,6 +43,10 @@ VALUES = {
     "TASKMILL_REDIS_CA_FILE": __file__,
     "TASKMILL_POSTGRES_CA_FILE": __file__,
     "TASKMILL_API_KEYS_SECRET": "keys",
+    "TASKMILL_WEBHOOK_SECRET": "login",
+    "TASKMILL_WEBHOOK_SECRET_FILE": __file__,
+    "TASKMILL_WEBHOOK_CA_FILE": __file__,
+    "TASKMILL_WEBHOOK_LOOPBACK": "1",
     "TASKMILL_SHARDS": "7",
     "TASKMILL_WAITING_PLACES": "7",
     "TASKMILL_OUTBOX_CAP": "7",
@@ -59,7 +63,7 @@ VALUES = {
     "TASKMILL_OPEN": "1",
 }
 CUPBOARD = Cupboard(
-    secrets={"login": '{"username":"me","password":"s3cret"}', "keys": "{}"},
+    secrets={"login": '{"username":"me","password":"s3cret"}', "keys": "{}", "hooks": "{}"},
     parameters=ELSEWHERE | {name: ELSEWHERE[name] for name in ADDRESSES},
 )
 
@@ -84,19 +88,20 @@ class Noting(dict):
 
 def effect(env):
     """Return all that a function makes of its environment."""
-    needs = ("kafka", "redis", "postgres", "api_keys")
+    needs = ("kafka", "redis", "postgres", "api_keys", "webhooks")
     try:
         settings = Settings.from_env(env, needs=needs, vault=CUPBOARD.as_vault())
     except SettingsInvalid as refused:
         return str(refused)
     stores = [getattr(settings, name).value for name in needs[:3]]
     keys = settings.read_api_keys and settings.read_api_keys()
+    hooks = settings.read_webhook_secrets()
     rest = [
         getattr(settings, one.name)
         for one in fields(Settings)
-        if one.name not in {*needs, "read_api_keys"}
+        if one.name not in {*needs, "read_api_keys", "read_webhook_secrets"}
     ]
-    return [*stores, keys, *rest]
+    return [*stores, keys, hooks, *rest]
 
 
 @pytest.mark.parametrize("name", documented())

@@ -6,6 +6,7 @@ from taskmill.domain.naming import shard_of
 from taskmill.domain.task import TaskId
 
 WAITING_PLACES = "tm:{gateway}:waiting"
+DISABLED_ENDPOINTS = "tm:{webhooks}:disabled"
 EVERY_RECORD = "tm:*:task:*"
 """A pattern; it also finds records of another number of shards."""
 

@@ -1,0 +1,52 @@
+"""Shows the receivers of webhooks that are disabled, and lets one be called again."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from functions.gateway import strict_json
+from functions.gateway.answering import Told
+from functions.gateway.listing import read_limit
+from functions.gateway.presenter import moment
+from functions.gateway.problem import Problem, bad_request, missing, unprocessable
+from taskmill import bootstrap
+from taskmill.domain.endpoints import DisabledEndpoint
+from taskmill.domain.wall import Walled, target_of
+
+
+class _Request(Struct, forbid_unknown_fields=True):
+    url: str
+
+
+def list_disabled(given: Mapping[str, str]) -> Told | Problem:
+    for name in given:
+        if name != "limit":
+            return unprocessable("invalid_request", f"there is no parameter {name!r}", name)
+    limit = read_limit(given.get("limit"))
+    if isinstance(limit, Problem):
+        return limit
+    disabled = bootstrap.endpoints().disabled(most=limit)
+    return Told(HTTPStatus.OK, {"endpoints": [_shown(one) for one in disabled]})
+
+
+def enable_endpoint(body: bytes) -> Told | Problem:
+    try:
+        request = msgspec.convert(strict_json.read(body), _Request)
+    except strict_json.NotJson as error:
+        return bad_request(str(error))
+    except msgspec.ValidationError as error:
+        return unprocessable("invalid_request", str(error))
+    # What leads to this machine was called only where that is allowed; its name is no danger.
+    target = target_of(request.url, reaches_loopback=True)
+    if isinstance(target, Walled):
+        return unprocessable("invalid_request", target.why, "/url")
+    if not bootstrap.endpoints().enable(target.endpoint):
+        return missing(f"{target.endpoint} is not disabled")
+    return Told(HTTPStatus.OK, {"url": target.endpoint, "enabled": True})
+
+
+def _shown(endpoint: DisabledEndpoint) -> dict[str, Any]:
+    return {"url": endpoint.url, "disabled_at": moment(endpoint.at_ms)}

@@ -1,0 +1,121 @@
+"""Reads the answer to a webhook: its head strictly, of its body what is there and fits."""
+
+import re
+from asyncio import IncompleteReadError, LimitOverrunError, StreamReader
+from contextlib import suppress
+from dataclasses import dataclass
+from email.message import Message
+from http.client import HTTPException, parse_headers
+from io import BytesIO
+from typing import Final
+
+HEAD_LIMIT: Final = 32_768
+BODY_LIMIT: Final = 65_536
+
+_STATUS = re.compile(rb"HTTP/1\.[01] ([1-5][0-9]{2})(?: .*)?")
+_LENGTH = re.compile(r"[0-9]{1,18}", re.ASCII)
+_CHUNK = re.compile(rb"([0-9a-fA-F]{1,8})[ \t]*(?:;[^\r\n]*)?\r\n")
+_MOST_INTERIM: Final = 5
+_FINAL: Final = 200
+_BODILESS: Final = (204, 304)
+
+
+class NotHttp(Exception):
+    """What came is no answer of HTTP/1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    status: int
+    headers: Message
+
+    def one(self, name: str) -> str:
+        return str(self.headers.get(name, "")).strip()
+
+
+class Body:
+    """Grows while it comes, so that what has come is kept whatever happens then."""
+
+    def __init__(self) -> None:
+        self.octets = bytearray()
+        self.is_cut = True
+
+    @property
+    def room(self) -> int:
+        return BODY_LIMIT - len(self.octets)
+
+
+async def read_head(reader: StreamReader) -> Head:
+    """Return the final answer's head; interim ones are passed by."""
+    for _ in range(_MOST_INTERIM):
+        head = _head(await _block(reader))
+        if head.status >= _FINAL:
+            return head
+    raise NotHttp("it sent one interim answer after the other")
+
+
+async def _block(reader: StreamReader) -> bytes:
+    try:
+        return await reader.readuntil(b"\r\n\r\n")
+    except LimitOverrunError as error:
+        raise NotHttp(f"its headers have more than {HEAD_LIMIT} bytes") from error
+    except IncompleteReadError as error:
+        raise NotHttp("it closed the connection before it answered") from error
+
+
+def _head(block: bytes) -> Head:
+    line, _, rest = block.partition(b"\r\n")
+    status = _STATUS.fullmatch(line)
+    if status is None:
+        raise NotHttp("it does not speak HTTP/1.1")
+    try:
+        return Head(int(status[1]), parse_headers(BytesIO(rest)))
+    except HTTPException as error:
+        raise NotHttp("it sends headers that cannot be read") from error
+
+
+async def read_body(reader: StreamReader, head: Head, body: Body) -> None:
+    """Fill *body*; where it breaks off or grows too large, it stays as it is, and cut."""
+    with suppress(IncompleteReadError, LimitOverrunError, NotHttp):
+        if head.status in _BODILESS:
+            body.is_cut = False
+        elif "chunked" in head.one("transfer-encoding").lower():
+            await _chunks(reader, body)
+        elif _LENGTH.fullmatch(length := head.one("content-length")):
+            body.is_cut = not await _exactly(reader, int(length), body)
+        else:
+            await _to_the_end(reader, body)
+
+
+async def _chunks(reader: StreamReader, body: Body) -> None:
+    while True:
+        size = _CHUNK.fullmatch(await reader.readuntil(b"\r\n"))
+        if size is None:
+            raise NotHttp("it sends a chunk without a size")
+        if int(size[1], 16) == 0:
+            body.is_cut = False
+            return
+        if not await _exactly(reader, int(size[1], 16), body):
+            return
+        await reader.readexactly(2)
+
+
+async def _exactly(reader: StreamReader, count: int, body: Body) -> bool:
+    """Read so many bytes, as they come; tell whether all of them fitted."""
+    left = count
+    while left and body.room:
+        octets = await reader.read(min(left, body.room))
+        if not octets:
+            return False
+        body.octets += octets
+        left -= len(octets)
+    return not left
+
+
+async def _to_the_end(reader: StreamReader, body: Body) -> None:
+    while body.room:
+        octets = await reader.read(body.room)
+        if not octets:
+            body.is_cut = False
+            return
+        body.octets += octets

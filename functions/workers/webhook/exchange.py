@@ -1,0 +1,121 @@
+"""Carries one request to a target and its answer back, through the wall and within deadlines."""
+
+import asyncio
+import socket
+import ssl
+from asyncio import StreamReader, StreamWriter
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from functions.workers.webhook.answer import HEAD_LIMIT, Body, Head, read_body, read_head
+from taskmill.domain.wall import Target, Walled, vetted
+
+SECONDS_TO_CONNECT: Final = 5.0
+"""To find the host, to reach it, and to agree on its certificate, all together."""
+
+_MOST_ADDRESSES: Final = 4
+
+Resolve: TypeAlias = Callable[[str], Awaitable[Sequence[str]]]
+Dial: TypeAlias = Callable[
+    [str, int, ssl.SSLContext | None, str | None], Awaitable[tuple[StreamReader, StreamWriter]]
+]
+
+
+async def resolve(host: str) -> Sequence[str]:
+    """Ask the system for a host's addresses."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+
+
+async def dial(
+    address: str, port: int, context: ssl.SSLContext | None, name: str | None
+) -> tuple[StreamReader, StreamWriter]:
+    """Connect to an address, which is looked up nowhere; the certificate must be for *name*."""
+    return await asyncio.open_connection(
+        address, port, ssl=context, server_hostname=name, limit=HEAD_LIMIT
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ways:
+    """How the world is reached; nothing here reads proxies from the environment."""
+
+    context: ssl.SSLContext
+    resolve: Resolve = resolve
+    dial: Dial = dial
+    seconds_to_connect: float = SECONDS_TO_CONNECT
+
+
+class Unreached(Exception):
+    """The target could not be spoken to; another time it may."""
+
+
+async def exchange(
+    target: Target, request: bytes, ways: Ways, *, seconds: float
+) -> tuple[Head, Body] | Walled:
+    """Send *request* and return the answer; a body that is late or breaks off is cut."""
+    until = asyncio.get_running_loop().time() + seconds
+    connection = await _connect(target, ways, seconds=min(seconds, ways.seconds_to_connect))
+    if isinstance(connection, Walled):
+        return connection
+    reader, writer = connection
+    body = Body()
+    try:
+        async with asyncio.timeout_at(until):
+            head = await _ask(request, reader, writer)
+        # A receiver that has answered is not asked again because the rest of it was slow.
+        with suppress(OSError):
+            async with asyncio.timeout_at(until):
+                await read_body(reader, head, body)
+    finally:
+        writer.transport.abort()
+    return head, body
+
+
+async def _ask(request: bytes, reader: StreamReader, writer: StreamWriter) -> Head:
+    with suppress(ConnectionError):  # it may have answered before it had read everything
+        writer.write(request)
+        await writer.drain()
+    return await read_head(reader)
+
+
+async def _connect(
+    target: Target, ways: Ways, *, seconds: float
+) -> tuple[StreamReader, StreamWriter] | Walled:
+    try:
+        async with asyncio.timeout(seconds):
+            addresses = vetted(target, await _addresses(target, ways))
+            if isinstance(addresses, Walled):
+                return addresses
+            return await _reach(target, addresses, ways)
+    except TimeoutError as error:
+        raise Unreached(f"{target.host} could not be reached within {seconds:g} s") from error
+
+
+async def _addresses(target: Target, ways: Ways) -> Sequence[str]:
+    """Look the host up anew for every try."""
+    try:
+        found = await ways.resolve(target.host)
+    except (OSError, UnicodeError) as error:
+        raise Unreached(f"{target.host} cannot be found") from error
+    if not found:
+        raise Unreached(f"{target.host} has no address")
+    return found
+
+
+async def _reach(
+    target: Target, addresses: Sequence[str], ways: Ways
+) -> tuple[StreamReader, StreamWriter]:
+    """Connect to the first address that lets us; each was vetted, and has its share of the time."""
+    context, name = (ways.context, target.host) if target.is_secure else (None, None)
+    tried = addresses[:_MOST_ADDRESSES]
+    errors: list[OSError] = []
+    for address in tried:
+        try:
+            async with asyncio.timeout(ways.seconds_to_connect / len(tried)):
+                return await ways.dial(address, target.port, context, name)
+        except OSError as error:
+            errors.append(error)
+    raise errors[-1]

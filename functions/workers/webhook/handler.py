@@ -1,0 +1,140 @@
+"""Calls an HTTPS endpoint with a signed request, and reaches nothing that is not public."""
+
+import asyncio
+import logging
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache
+
+from functions.workers.webhook.answer import NotHttp
+from functions.workers.webhook.exchange import Unreached, Ways, exchange
+from functions.workers.webhook.keyring import Keyring, Unsigned
+from functions.workers.webhook.payload import Webhook
+from functions.workers.webhook.request import body_of, request_to
+from functions.workers.webhook.signature import signed
+from functions.workers.webhook.verdict import Judged, judged
+from taskmill import bootstrap
+from taskmill.adapters import tls
+from taskmill.domain.counting import Count
+from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.task import Millis
+from taskmill.domain.wall import Target, Walled, target_of
+from taskmill.ports import Counters, Endpoints
+from taskmill.worker import Discard, Outcome, Retry, RetryPolicy, Task, serve
+
+_SHARE_OF_TIME = 0.9
+"""Of an attempt's time: the rest is for telling how it ended."""
+
+_log = logging.getLogger("taskmill.webhook")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """What sending webhooks needs of the world."""
+
+    keyring: Keyring
+    endpoints: Endpoints
+    counters: Counters
+    ways: Ways
+    reaches_loopback: bool = False
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+
+async def perform(webhook: Webhook, task: Task) -> Outcome:
+    return await send(webhook, task, desk())
+
+
+async def send(webhook: Webhook, task: Task, desk: Desk) -> Outcome:
+    told = await _judged(webhook, task, desk)
+    desk.counters.count(Count.WEBHOOKS, answer=told.word)
+    return told.outcome
+
+
+async def _judged(webhook: Webhook, task: Task, desk: Desk) -> Judged:
+    target = target_of(webhook.url, reaches_loopback=desk.reaches_loopback)
+    if isinstance(target, Walled):
+        return Judged(Discard(target.why), "walled")
+    secrets = await asyncio.to_thread(desk.keyring.secrets_for, webhook.secret, target.host)
+    if isinstance(secrets, Unsigned):
+        return Judged(Discard(secrets.why), "unsigned")
+    if await asyncio.to_thread(_is_disabled, desk.endpoints, target):
+        why = f"{target.endpoint} is disabled, since it answered 410: enable it to call it again"
+        return Judged(Discard(why), "disabled")
+    body = body_of(webhook)
+    signature = signed(
+        secrets,
+        message_id=task.idempotency_token,
+        at_seconds=int(task.started_at.timestamp()),
+        body=body.octets,
+    )
+    request = request_to(target, webhook, body, signature)
+    return await _answered(target, request, task, desk)
+
+
+async def _answered(target: Target, request: bytes, task: Task, desk: Desk) -> Judged:
+    seconds = (task.deadline - desk.now()).total_seconds() * _SHARE_OF_TIME
+    try:
+        answer = await exchange(target, request, desk.ways, seconds=seconds)
+    except Unreached as error:
+        return Judged(Retry(str(error)), "unreachable")
+    except NotHttp as error:
+        return Judged(Retry(f"{target.host} cannot be understood: {error}"), "unreachable")
+    except TimeoutError:
+        return Judged(Retry(f"{target.host} did not answer within {seconds:.3g} s"), "unreachable")
+    except OSError as error:
+        why = tls.why(error, setting="TASKMILL_WEBHOOK_CA_FILE")
+        return Judged(Retry(f"{target.host} cannot be spoken to: {why}"), "unreachable")
+    if isinstance(answer, Walled):
+        return Judged(Discard(answer.why), "walled")
+    told = judged(target, *answer, now=desk.now())
+    if told.word == "gone":
+        at_ms = Millis(int(task.started_at.timestamp() * 1000))
+        await asyncio.to_thread(_disable, desk.endpoints, target, at_ms)
+    return told
+
+
+def _is_disabled(endpoints: Endpoints, target: Target) -> bool:
+    try:
+        return endpoints.is_disabled(target.endpoint)
+    except StoreUnavailable:
+        return False  # it says so again
+
+
+def _disable(endpoints: Endpoints, target: Target, at_ms: Millis) -> None:
+    try:
+        endpoints.disable(target.endpoint, at_ms=at_ms)
+    except StoreUnavailable as error:
+        _log.warning("an endpoint that is gone stays enabled", extra={"why": str(error)})
+
+
+def context_with(ca_file: str) -> ssl.SSLContext:
+    """Trust whom the system trusts and, where a file says so, an authority of one's own."""
+    context = ssl.create_default_context()
+    if ca_file:
+        context.load_verify_locations(ca_file)
+    return context
+
+
+@cache
+def desk() -> Desk:
+    services = bootstrap.webhooks()
+    return Desk(
+        keyring=Keyring(services.read_secrets),
+        endpoints=services.endpoints,
+        counters=bootstrap.counters(),
+        ways=Ways(context=context_with(services.ca_file)),
+        reaches_loopback=services.reaches_loopback,
+    )
+
+
+lambda_handler = serve(
+    Webhook,
+    perform,
+    max_attempts=10,
+    timeout=timedelta(seconds=30),
+    retry=RetryPolicy(first_seconds=5, factor=3, cap_seconds=3_600),
+    concurrency=100,
+)
+bootstrap.at_init(desk)

@@ -1,0 +1,99 @@
+"""The signing secrets of the endpoints: for one host each, two at a time while one is rotated."""
+
+import logging
+import time
+from base64 import b64decode
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta, Struct
+
+from taskmill.domain.errors import SettingsInvalid
+
+SECONDS_TO_NOTICE: Final = 60
+"""After this time at most a changed secret counts; one that is new, at once."""
+
+_SECONDS_BETWEEN_QUESTIONS: Final = 1
+_PREFIX: Final = "whsec_"
+_SHORTEST, _LONGEST = 24, 64  # bytes; the standard's
+_log = logging.getLogger("taskmill.webhook")
+
+
+class _Entry(Struct, forbid_unknown_fields=True):
+    host: str
+    secrets: Annotated[list[str], Meta(min_length=1, max_length=2)]
+
+
+@dataclass(frozen=True, slots=True)
+class Unsigned:
+    """Nothing here signs the call; the sentence says why."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Signer:
+    host: str
+    secrets: tuple[bytes, ...]
+
+
+class Keyring:
+    """Secrets by the names that *read* tells: {"name": {"host": …, "secrets": ["whsec_…"]}}."""
+
+    def __init__(self, read: Callable[[], str], now: Callable[[], float] = time.monotonic) -> None:
+        self._read = read
+        self._now = now
+        self._signers = read_signers(read())
+        self._read_at = now()
+
+    def secrets_for(self, name: str, host: str) -> Sequence[bytes] | Unsigned:
+        """Return what signs calls of *host*; what is meant for another host signs nothing there."""
+        signer = self._current(name).get(name)
+        if signer is None:
+            return Unsigned(f"there is no signing secret named {name}")
+        if signer.host != host:
+            return Unsigned(f"the signing secret {name} is for another host than {host}")
+        return signer.secrets
+
+    def _current(self, name: str) -> Mapping[str, _Signer]:
+        wait = SECONDS_TO_NOTICE if name in self._signers else _SECONDS_BETWEEN_QUESTIONS
+        if self._now() >= self._read_at + wait:
+            self._read_at = self._now()
+            try:
+                self._signers = read_signers(self._read())
+            except SettingsInvalid as error:
+                _log.warning("the signing secrets cannot be read anew", extra={"why": str(error)})
+        return self._signers
+
+
+def read_signers(text: str) -> Mapping[str, _Signer]:
+    """Return the secrets by their names. Complaints never repeat a value."""
+    try:
+        entries = msgspec.json.decode(text or "{}", type=dict[str, _Entry])
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        # Without the cause: its words may hold a part of a secret.
+        raise SettingsInvalid(
+            "the secret of TASKMILL_WEBHOOK_SECRET must hold "
+            '{"name": {"host": "<host>", "secrets": ["whsec_…"]}, …}, one or two secrets each'
+        ) from None
+    signers = {name: _signer(entry) for name, entry in entries.items()}
+    wrong = [name for name, signer in signers.items() if signer is None]
+    if wrong:
+        raise SettingsInvalid(
+            f"the secret of TASKMILL_WEBHOOK_SECRET holds, under {', '.join(wrong)}, what is not "
+            f"{_PREFIX} and {_SHORTEST} to {_LONGEST} bytes in base64"
+        )
+    return {name: signer for name, signer in signers.items() if signer is not None}
+
+
+def _signer(entry: _Entry) -> _Signer | None:
+    try:
+        secrets = tuple(
+            b64decode(secret.removeprefix(_PREFIX), validate=True) for secret in entry.secrets
+        )
+    except ValueError:
+        return None
+    is_right = all(_SHORTEST <= len(secret) <= _LONGEST for secret in secrets)
+    return _Signer(host=entry.host.lower(), secrets=secrets) if is_right else None

@@ -1,0 +1,43 @@
+"""Puts a webhook into the bytes of an HTTP request."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import msgspec
+from msgspec import UnsetType
+
+from functions.workers.webhook.payload import Webhook
+from taskmill.domain.wall import DEPTH_HEADER, Target
+
+_ALWAYS_WITH_BODY = {"POST", "PUT", "PATCH"}
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    octets: bytes
+    media: str | None
+
+
+def body_of(webhook: Webhook) -> Body:
+    """Return a text as it is, and every other value as the JSON that it came as."""
+    if isinstance(webhook.body, UnsetType):
+        return Body(b"", None)
+    raw = bytes(webhook.body)
+    if raw.startswith(b'"'):
+        text = msgspec.json.decode(raw, type=str)
+        return Body(text.encode(), "text/plain; charset=utf-8")
+    return Body(raw, "application/json")
+
+
+def request_to(target: Target, webhook: Webhook, body: Body, signature: Mapping[str, str]) -> bytes:
+    told = {"accept": "*/*", "user-agent": "taskmill"}
+    if body.media is not None:
+        told["content-type"] = body.media
+    told |= {name.lower(): value for name, value in webhook.headers.items()}
+    told |= {"host": target.place, "connection": "close", "accept-encoding": "identity"}
+    told |= {DEPTH_HEADER: "1", **signature}
+    if body.octets or webhook.method in _ALWAYS_WITH_BODY:
+        told["content-length"] = str(len(body.octets))
+    lines = [f"{webhook.method} {target.path} HTTP/1.1"]
+    lines += [f"{name}: {value}" for name, value in told.items()]
+    return "\r\n".join([*lines, "", ""]).encode("ascii") + body.octets

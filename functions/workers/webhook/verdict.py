@@ -1,0 +1,95 @@
+"""What an answer means for the task: by its status, and by when it asks us to come again."""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+
+from functions.workers.webhook.answer import Body, Head
+from taskmill.domain.outcome import RESULT_LIMIT
+from taskmill.domain.wall import Target
+from taskmill.worker import Discard, Outcome, Retry, Succeeded
+
+SOONEST: Final = timedelta(seconds=1)
+LATEST: Final = timedelta(hours=1)
+
+_ROOM_FOR_THE_REST: Final = 2_560
+_QUOTED: Final = 300
+_TRIED_AGAIN: Final = (
+    HTTPStatus.REQUEST_TIMEOUT,
+    HTTPStatus.TOO_EARLY,
+    HTTPStatus.TOO_MANY_REQUESTS,
+)
+_MOVED_FOR_GOOD: Final = (HTTPStatus.MOVED_PERMANENTLY, HTTPStatus.PERMANENT_REDIRECT)
+_SECONDS = re.compile(r"[0-9]+", re.ASCII)
+_MOST_DIGITS: Final = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    outcome: Outcome
+    word: str
+    """As it is counted."""
+
+
+def judged(target: Target, head: Head, body: Body, *, now: datetime) -> Judged:
+    status = head.status
+    text = _text_of(body)
+    said = f"{target.host} answered {status}" + (f": {text[:_QUOTED]}" if text else "")
+    if 200 <= status < 300:  # noqa: PLR2004 - HTTP's own
+        return Judged(Succeeded(_result(target, head, body, text)), "delivered")
+    if status == HTTPStatus.GONE:
+        return Judged(Discard(f"{said} and is not called again; it is disabled"), "gone")
+    if status >= 500 or status in _TRIED_AGAIN:  # noqa: PLR2004 - HTTP's own
+        return Judged(Retry(said, wanted_wait(head.one("retry-after"), now)), "busy")
+    if status < 400:  # noqa: PLR2004 - HTTP's own
+        return Judged(_redirected(target, status), "redirected")
+    return Judged(Discard(said), "refused")
+
+
+def _redirected(target: Target, status: int) -> Outcome:
+    why = f"{target.host} answered {status}, and redirects are not followed"
+    if status in _MOVED_FOR_GOOD:
+        return Discard(f"{why}: send to where it moved")
+    return Retry(why)
+
+
+def wanted_wait(text: str, now: datetime) -> timedelta | None:
+    """Read Retry-After, seconds or a date, and keep it within bounds."""
+    if _SECONDS.fullmatch(text):
+        wait = timedelta(seconds=int(text)) if len(text) <= _MOST_DIGITS else LATEST
+    else:
+        try:
+            date = parsedate_to_datetime(text)
+        except (ValueError, OverflowError):
+            return None
+        wait = (date if date.tzinfo else date.replace(tzinfo=UTC)) - now
+    return min(max(wait, SOONEST), LATEST)
+
+
+def _result(target: Target, head: Head, body: Body, text: str) -> dict[str, Any]:
+    kept = _fitting(text)
+    return {
+        "host": target.host,
+        "status": head.status,
+        "content_type": head.one("content-type")[:255].replace("\0", ""),
+        "body": kept,
+        "is_cut": body.is_cut or kept != text,
+    }
+
+
+def _text_of(body: Body) -> str:
+    """Return what a result can hold: text, and no NUL."""
+    return body.octets.decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def _fitting(text: str) -> str:
+    """Cut what has too many bytes as JSON."""
+    room = RESULT_LIMIT - _ROOM_FOR_THE_REST
+    while (size := len(msgspec.json.encode(text))) > room:
+        text = text[: len(text) * room // size]
+    return text

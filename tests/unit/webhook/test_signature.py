@@ -1,0 +1,55 @@
+"""What we sign is what receivers who go by Standard Webhooks take."""
+
+from base64 import b64encode
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from functions.workers.webhook.signature import signed
+
+standardwebhooks = pytest.importorskip("standardwebhooks")
+
+SECRETS = (b"1" * 24, b"2" * 64)
+
+
+def receiver(secret):
+    return standardwebhooks.Webhook(f"whsec_{b64encode(secret).decode()}")
+
+
+def now():
+    return int(datetime.now(UTC).timestamp())
+
+
+@given(st.dictionaries(st.text(st.characters(codec="utf-8")), st.integers()))
+def test_receivers_with_either_secret_take_it(payload):
+    import json  # noqa: PLC0415 - only here
+
+    body = json.dumps(payload).encode()
+    headers = signed(SECRETS, message_id="0193-17", at_seconds=now(), body=body)
+    for secret in SECRETS:
+        assert receiver(secret).verify(body, dict(headers)) == payload
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"webhook-id": "0193-18"},
+        {"webhook-timestamp": str(now() + 1)},
+        {"webhook-timestamp": str(now() - 1_000)},
+        {"webhook-signature": "v1,AAAA"},
+    ],
+)
+def test_receivers_notice_every_change(change):
+    headers = signed(SECRETS, message_id="0193-17", at_seconds=now(), body=b"{}")
+    with pytest.raises(standardwebhooks.WebhookVerificationError):
+        receiver(SECRETS[0]).verify(b"{}", dict(headers) | change)
+
+
+def test_receivers_notice_another_body_and_another_secret():
+    headers = dict(signed(SECRETS, message_id="0193-17", at_seconds=now(), body=b"{}"))
+    with pytest.raises(standardwebhooks.WebhookVerificationError):
+        receiver(SECRETS[0]).verify(b"[]", headers)
+    with pytest.raises(standardwebhooks.WebhookVerificationError):
+        receiver(b"3" * 32).verify(b"{}", headers)
