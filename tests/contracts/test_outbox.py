@@ -84,6 +84,14 @@ def test_there_is_room_up_to_the_cap(make_outbox):
     assert [make_outbox().has_room(1), make_outbox().has_room(2)] == [True, False]
 
 
+def test_near_the_cap_it_is_seen_at_once_what_others_added(make_outbox):
+    one, another = make_outbox(), make_outbox()
+    one.add([a_fresh_envelope() for _ in range(4)])
+    assert one.has_room(1)
+    another.add([a_fresh_envelope()])
+    assert not one.has_room(1)
+
+
 def test_what_is_published_makes_room_and_is_not_found_any_more(outbox, make_outbox):
     task = a_fresh_envelope()
     outbox.add([task])

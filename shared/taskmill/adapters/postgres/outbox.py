@@ -34,8 +34,14 @@ class PostgresOutbox:
         self._hold = queries.load("hold_unsent")
 
     def has_room(self, count: int) -> bool:
+        """Say whether so many more may be added.
+
+        A count holds for a moment while less than half is full; then each process counts anew,
+        since others fill it too.
+        """
         now = time.monotonic()
-        if now - self._counted_at > _SECONDS_THAT_A_COUNT_HOLDS:
+        is_old = now - self._counted_at > _SECONDS_THAT_A_COUNT_HOLDS
+        if is_old or self._unsent + count > self._cap // 2:
             asked = {"most": self._cap}
             ((counted),) = self._database.fetch(self._count, asked, within=_AT_THE_DOOR)
             self._unsent, self._counted_at = counted["unsent"], now
