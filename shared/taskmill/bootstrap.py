@@ -573,12 +573,22 @@ def retaining() -> RetainingServices:
 
 
 @cache
+@_rigged
+def reconciling() -> Books:
+    return _books(Settings.from_env(os.environ, needs=("kafka", "redis", "postgres")))
+
+
+@cache
 def reconciler() -> Reconciler:
-    return make_reconciler(Settings.from_env(os.environ, needs=("kafka", "redis", "postgres")))
+    return Reconciler(books=reconciling(), clock=clock)
 
 
 def make_reconciler(settings: Settings) -> Reconciler:
     """Open what the ledger and Redis are compared with."""
+    return Reconciler(books=_books(settings), clock=clock)
+
+
+def _books(settings: Settings) -> Books:
     from taskmill.adapters.kafka.bus import KafkaBus
     from taskmill.adapters.kafka.readers import KafkaReaders
     from taskmill.adapters.postgres.connection import Database
@@ -589,7 +599,7 @@ def make_reconciler(settings: Settings) -> Reconciler:
     from taskmill.adapters.redis.session import Session
 
     session, database = Session(settings.redis), Database(settings.postgres)
-    books = Books(
+    return Books(
         standings=PostgresStandings(database),
         control=RedisControl(session, shards=settings.shards),
         rows=PostgresWholeRows(database),
@@ -597,7 +607,6 @@ def make_reconciler(settings: Settings) -> Reconciler:
         readers=KafkaReaders(settings.kafka),
         bus=KafkaBus(settings.kafka),
     )
-    return Reconciler(books=books, clock=clock)
 
 
 @cache

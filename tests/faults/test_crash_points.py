@@ -18,6 +18,13 @@ FUNCTIONS = {
     "recorder": "Recorder",
     "scheduler": "Scheduler",
 }
+_SET_APART = """
+INSERT INTO unfinished (task_id)
+SELECT id FROM tasks WHERE id = ANY(%s::uuid[])
+ON CONFLICT DO NOTHING RETURNING task_id
+"""
+"""Let the reconciler look at them, though they are young."""
+
 BUSY = [one for one in POINTS if one.split()[0] in FUNCTIONS and "script" not in one]
 
 
@@ -102,4 +109,12 @@ def test_a_gateway_that_dies_behind_its_script_is_asked_again(stack, run, verb):
     run.await_ends()
     wanted = "cancelled" if is_cancel else "succeeded"
     eventually(lambda: {row.status for row in run.rows()} == {wanted}, within=60, reason=wanted)
+    run.verify()
+
+
+def test_a_reconciler_that_dies_behind_its_select_harms_nobody(stack, run, scheduler):
+    run.submit_many([run.request(n) for n in range(TASKS)])
+    run.await_ends()
+    with a_doomed_scheduler(stack, scheduler, "reconciler after select:1"):
+        stack.ask(_SET_APART, list(run.ids.values()))
     run.verify()

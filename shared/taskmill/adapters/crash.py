@@ -48,6 +48,8 @@ POINTS: Mapping[str, Edge] = {
     "rebuild before the marker": Edge("shards", "open", Moment.BEFORE, "rebuilding"),
     "gateway after the script of redrive": Edge("control", "redrive", Moment.AFTER, "gateway"),
     "gateway after the script of cancel": Edge("control", "cancel", Moment.AFTER, "gateway"),
+    "redrive job after the script": Edge("control", "redrive", Moment.AFTER, "redriving"),
+    "reconciler after select": Edge("control", "see", Moment.BEFORE, "reconciling"),
 }
 """Every line to die on, by the function that it belongs to."""
 
