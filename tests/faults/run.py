@@ -91,13 +91,14 @@ class Run:
         deadline = time.monotonic() + self.patience
         while waiting:
             assert time.monotonic() < deadline, f"{len(waiting)} requests were never taken"
-            taken = self._try(waiting, client or self.stack.client)
+            taken = self.offer(waiting, client)
             waiting = [one for one in waiting if one["idempotency_key"] not in taken]
 
-    def _try(self, requests, client):
+    def offer(self, requests, client=None):
+        """Submit a batch once; return the labels of what was taken."""
         invoked = now_ms()
         try:
-            answer = client.post("/v1/tasks/batch", {"tasks": requests})
+            answer = (client or self.stack.client).post("/v1/tasks/batch", {"tasks": requests})
             results = answer.body["results"] if answer.status == 200 else None
         except (OSError, HTTPException):
             results = None
@@ -117,7 +118,39 @@ class Run:
             time.sleep(0.05)  # a careful caller does not hammer at a door that is closed
         return {one.label for one in taken}
 
-    def _submit(self, request, outcome, result, span):
+    def ask(self, request):
+        """Submit one request once; return the answer, None when there was none."""
+        invoked = now_ms()
+        try:
+            answer = self.stack.client.post("/v1/tasks", request)
+        except (OSError, HTTPException):
+            answer = None
+        span = {"invoked_ms": invoked, "returned_ms": now_ms()}
+        status = answer.status if answer else 503
+        result = {"status": status, "task": answer.body if answer else None}
+        told = self._submit(
+            request,
+            _outcome(result),
+            result if answer else None,
+            span,
+            has_retry_after=bool(answer and "retry-after" in answer.headers),
+        )
+        with self._lock:
+            self.submits.append(told)
+            if told.outcome is Outcome.OK:
+                self.ids[told.label] = told.id
+        return answer
+
+    def insist(self, request):
+        """Submit one request until it is answered for good, and return that answer."""
+        deadline = time.monotonic() + self.patience
+        while (answer := self.ask(request)) is None or answer.status in {429, 503}:
+            assert time.monotonic() < deadline, f"{request} was never answered"
+            time.sleep(0.05)
+        return answer
+
+    def _submit(self, request, outcome, result, span, *, has_retry_after=True):
+        """Note what came of a request; each result of a batch has no Retry-After of its own."""
         label = request["idempotency_key"]
         return Submit(
             label=label,
@@ -126,7 +159,7 @@ class Run:
             outcome=outcome,
             id=result["task"]["id"] if outcome is Outcome.OK else None,
             http=result["status"] if result else None,
-            has_retry_after=True,  # each result of a batch has none of its own
+            has_retry_after=has_retry_after,
             **span,
         )
 

@@ -35,6 +35,9 @@ PACE = {
 """A lease of 4 s and a tick of 50 ms: what a deployment waits for, in less time."""
 
 LEASE_SECONDS = 4.0
+OUTBOX_CAP = 1_000
+"""So few tasks may wait for Kafka that a test can bring more."""
+
 WORKER = "ProbeWorker"
 _RECEIPTS = """
 CREATE TABLE receipts (
@@ -75,6 +78,15 @@ class Version(Running):
 
     def stop(self):
         self._system.stop()
+
+
+def _let_know(folder, **variables):
+    """Tell a function of a copied project more than the others know."""
+    place, mark = folder / "function.yaml", "      Variables:\n"
+    told = place.read_text()
+    assert told.count(mark) == 1
+    lines = "".join(f"        {name}: '{value}'\n" for name, value in variables.items())
+    place.write_text(told.replace(mark, mark + lines))
 
 
 class Stack(Running):
@@ -125,6 +137,7 @@ class Stack(Running):
             shutil.copytree(ROOT / part, project / part, ignore=ignored)
         for name in types:
             self._add_type(project / "functions/workers" / name)
+        _let_know(project / "functions/gateway", TASKMILL_OUTBOX_CAP=OUTBOX_CAP)
         subprocess.run([sys.executable, "infra/assemble.py"], cwd=project, check=True)
 
     def _add_type(self, folder):
@@ -133,11 +146,8 @@ class Stack(Running):
         handler.write_text(handler.read_text().replace("workers.probe", f"workers.{folder.name}"))
         told = (folder.with_name("echo") / "function.yaml").read_text()
         told = told.replace("echo", folder.name).replace("Echo", folder.name.capitalize())
-        mark = "      Variables:\n"
-        assert told.count(mark) == 1
-        own = {"PROBE_EFFECTS": self.effects, "PROBE_DSN": self.ground.dsn("taskmill_app")}
-        lines = "".join(f"        {name}: {value}\n" for name, value in own.items())
-        (folder / "function.yaml").write_text(told.replace(mark, mark + lines))
+        (folder / "function.yaml").write_text(told)
+        _let_know(folder, PROBE_EFFECTS=self.effects, PROBE_DSN=self.ground.dsn("taskmill_app"))
 
     # What runs, and how it dies
 

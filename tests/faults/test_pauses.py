@@ -42,6 +42,30 @@ def test_a_paused_worker_cannot_overwrite_its_successor(stack, run, figures):
     assert overtaken == IN_FLIGHT
 
 
+def test_a_worker_that_slept_through_a_rebuild_cannot_overwrite_its_successor(stack, run, figures):
+    stale = stales(stack)
+    begins = ends(stack, TOPIC)
+    run.submit([run.request(n, ill="linger", ill_runs=1, keeps=True) for n in range(IN_FLIGHT)])
+    eventually(lambda: len(begun(stack, run)) == IN_FLIGHT, within=30, reason="all are in flight")
+    paused = {line["pid"] for line in stack.left(set(run.ids))}
+    with stopped(paused):
+        stack.forget_redis()
+        stack.await_rebuild()
+        eventually(lambda: has_lapsed(stack, run), within=30, reason="their leases have lapsed")
+        for value in values_since(stack, TOPIC, begins):
+            append(stack, TOPIC, value)
+        run.await_ends()
+    eventually(
+        lambda: stales(stack) - stale >= IN_FLIGHT, within=60, reason="each stale end is logged"
+    )
+    run.verify(kills=1, in_flight=IN_FLIGHT)
+    figures.tell(
+        "P10",
+        f"{IN_FLIGHT} paused while Redis was emptied and rebuilt: {stales(stack) - stale} stale "
+        f"ends, 0 accepted",
+    )
+
+
 def begun(stack, run):
     return starts(stack, set(run.ids))
 

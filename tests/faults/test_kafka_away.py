@@ -1,0 +1,55 @@
+"""Kafka is away: intake goes on up to a stated cap (P18)."""
+
+import signal
+import time
+
+from tests.faults.history import Outcome, Sample
+from tests.faults.run import now_ms
+from tests.faults.stack import OUTBOX_CAP
+from tests.waiting import eventually
+
+RATE = 50
+SECONDS_AWAY = 12
+DRAIN_SECONDS = 30
+BATCH = 100
+
+
+def test_while_kafka_is_away_intake_goes_on_up_to_the_cap(stack, run, figures):
+    taken = RATE * SECONDS_AWAY
+    assert taken < OUTBOX_CAP
+    stack.ground.end("Kafka", signal.SIGKILL)
+    try:
+        run.submit_many([run.request(n) for n in range(taken)], batch=5, seconds=SECONDS_AWAY)
+        assert {one.outcome for one in run.submits} == {Outcome.OK}
+        beyond = fill_up(run, first=taken)
+        kept = unsent(stack)
+    finally:
+        stack.ground.revive("Kafka")
+    began, back_ms = time.monotonic(), now_ms()
+    eventually(lambda: unsent(stack) == 0, within=60, reason="the outbox is empty")
+    drained = time.monotonic() - began
+    run.await_ends()
+    cap = Sample(name="outbox", value=kept, cap=OUTBOX_CAP)
+    run.verify(faults_end_ms=back_ms, bound_ms=DRAIN_SECONDS * 1000, samples=[cap])
+    figures.tell(
+        "P18",
+        f"{taken} tasks in {SECONDS_AWAY} s: 202 each; 503 with {kept:,} waiting of "
+        f"{OUTBOX_CAP:,}; drained {drained:.1f} s after",
+    )
+    assert drained <= DRAIN_SECONDS
+    assert beyond.status == 503
+    assert int(beyond.headers["retry-after"]) >= 1
+
+
+def fill_up(run, *, first):
+    """Bring batches until one is refused as a whole, then one task more; return its answer."""
+    for number in range(first, first + 2 * OUTBOX_CAP, BATCH):
+        if not run.offer([run.request(n) for n in range(number, number + BATCH)]):
+            return run.ask(run.request("beyond"))
+    raise AssertionError("the outbox is never full")
+
+
+def unsent(stack):
+    query = "SELECT count(*) FROM outbox WHERE published_at IS NULL AND parked_reason IS NULL"
+    ((count,),) = stack.ask(query)
+    return count

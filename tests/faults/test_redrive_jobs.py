@@ -1,0 +1,130 @@
+"""A redrive job is paced, watches itself, can be stopped, and cannot loop (P14)."""
+
+import signal
+import time
+from collections import Counter
+from datetime import UTC, datetime
+
+from taskmill.adapters.crash import EXIT_CODE
+from tests.faults.history import Redrive
+from tests.waiting import eventually
+
+DEAD = 300
+SOUND_FIRST = 60
+"""These died first, go first and are well: so what fails never was a third of what ended."""
+
+RATE = 60
+
+
+def test_a_redrive_job_pauses_itself_when_more_than_a_third_fails_again(stack, run, figures):
+    since = now()
+    they_die(stack, run, lambda number: number % 5 < 2)
+    job = a_job(stack, since)
+    assert a_job(stack, since)["id"] == job["id"], "the same request is the same job"
+    paused = until(stack, job, "paused")
+    assert "failed again" in paused["why"]
+    assert paused["redriven"] < DEAD
+    halted = stack.client.post(f"/v1/redrives/{job['id']}/resume", {}).body
+    assert halted["state"] == "running"
+    until(stack, job, "paused", behind=paused["redriven"])
+    stopped = stack.client.post(f"/v1/redrives/{job['id']}/stop", {}).body
+    run.await_ends()
+    once_each(run, redriven(stack, run))
+    figures.tell(
+        "P14",
+        f"{DEAD} dead, 40 % fail again: paused itself after {paused['redriven']}, and once more "
+        f"after {stopped['redriven']}",
+    )
+
+
+def test_a_redrive_job_outlives_its_scheduler_and_redrives_each_once(
+    stack, run, figures, scheduler
+):
+    since = now()
+    they_die(stack, run, lambda number: number >= SOUND_FIRST and number % 8 < 3)
+    stack.signal(signal.SIGSTOP, "Scheduler")
+    try:
+        doomed = scheduler("redrive job after the script:6")
+        job = a_job(stack, since)
+        began = time.monotonic()
+        eventually(lambda: doomed.poll() is not None, within=60, reason="the scheduler died")
+        assert doomed.returncode == EXIT_CODE
+        in_the_middle = shown(stack, job)["redriven"]
+        assert 0 < in_the_middle < DEAD
+    finally:
+        stack.signal(signal.SIGCONT, "Scheduler")
+    done = until(stack, job, "done")
+    seconds = time.monotonic() - began
+    run.await_ends()
+    lives = redriven(stack, run)
+    once_each(run, lives)
+    failed = DEAD - sum(row.status == "succeeded" for row in run.rows())
+    figures.tell(
+        "P14",
+        f"{DEAD} dead, {failed} fail again, the scheduler killed at {in_the_middle}: all redriven "
+        f"once, {DEAD / seconds:.0f} a second of {RATE} asked for",
+    )
+    assert set(lives.values()) == {1}
+    assert (done["redriven"], done["left"], done["skipped"]) == (DEAD, 0, 0)
+    assert (done["succeeded"], done["failed"]) == (DEAD - failed, failed)
+    assert DEAD / seconds <= RATE
+
+
+def they_die(stack, run, is_ill_again):
+    """Let all of them die once; some will die again in their next life."""
+    once = {"max_attempts": 1}
+    requests = [
+        run.request(n, fields=once, ill="raise", ill_runs=2 if is_ill_again(n) else 1)
+        for n in range(DEAD)
+    ]
+    run.expected_dead |= {run.label(n) for n in range(DEAD)}
+    run.submit(requests[:SOUND_FIRST])
+    run.await_ends()
+    run.submit(requests[SOUND_FIRST:])
+    run.await_ends()
+    eventually(lambda: in_letters(stack, run) == DEAD, within=30, reason="all are listed as dead")
+
+
+def in_letters(stack, run):
+    query = "SELECT count(*) FROM dead_letters WHERE task_id = ANY(%s::uuid[])"
+    ((count,),) = stack.ask(query, list(run.ids.values()))
+    return count
+
+
+def a_job(stack, since):
+    wanted = {"type": "probe", "dead_after": since, "rate_per_second": RATE}
+    answer = stack.client.post("/v1/redrives", wanted)
+    assert answer.status == 202, answer
+    return answer.body
+
+
+def shown(stack, job):
+    return stack.client.get(f"/v1/redrives/{job['id']}").body
+
+
+def until(stack, job, state, behind=0):
+    def is_so():
+        now = shown(stack, job)
+        return now["state"] == state and now["redriven"] > behind
+
+    eventually(is_so, within=60, reason=f"the job is {state}")
+    return shown(stack, job)
+
+
+def redriven(stack, run):
+    """Return how often each task lives again."""
+    query = """
+        SELECT task_id::text, count(DISTINCT generation) - 1 FROM facts
+        WHERE task_id = ANY(%s::uuid[]) GROUP BY task_id
+    """
+    return Counter(dict(stack.ask(query, list(run.ids.values()))))
+
+
+def once_each(run, lives):
+    assert max(lives.values()) == 1
+    run.redrives += [Redrive(id=task_id) for task_id, more in lives.items() if more]
+    run.verify()
+
+
+def now():
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

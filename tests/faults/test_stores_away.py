@@ -1,0 +1,161 @@
+"""Each store away, and each two of them: who goes on, who waits, and all is well soon after."""
+
+import random
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import pytest
+
+from tests.faults.run import Run, a_seed, now_ms, starts
+from tests.waiting import eventually
+
+SECONDS_AWAY = 5
+BOUND_SECONDS = 20
+LONGEST_CALL_MS = 12_000
+LOAD = 200
+STORES = ("Kafka", "Valkey", "PostgreSQL")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """What everybody does while these stores are away."""
+
+    away: tuple
+    takes: bool = True
+    is_deferred: bool = False
+    runs: bool = False
+    ended: int = 200
+    """How a read of a task that has ended is answered."""
+
+    waiting: int = 200
+    """How a read of one that waits for its next attempt is answered."""
+
+    lists: int = 200
+
+
+CELLS = [
+    Cell(away=("Valkey",), is_deferred=True, waiting=503),
+    Cell(away=("Kafka",)),
+    Cell(away=("PostgreSQL",), runs=True, lists=503),
+    Cell(away=("Valkey", "Kafka"), is_deferred=True, waiting=503),
+    Cell(away=("Kafka", "PostgreSQL"), takes=False, lists=503),
+    Cell(away=("Valkey", "PostgreSQL"), is_deferred=True, ended=503, waiting=503, lists=503),
+]
+
+
+@pytest.mark.parametrize("cell", CELLS, ids=lambda cell: " and ".join(cell.away))
+def test_what_is_away_stops_only_those_who_need_it(stack, run, figures, cell):
+    ended, waiting = a_task_that_ended(run), a_task_that_waits(run)
+    for name in cell.away:
+        stack.ground.end(name, signal.SIGKILL)
+    try:
+        meanwhile = [a_request(run, number) for number in range(SECONDS_AWAY * 4)]
+        for request in meanwhile:
+            holds_at_the_door(run.ask(request), cell)
+            time.sleep(0.2)  # a load over a span of time: nothing is waited for
+        reads = {task: stack.client.get(f"/v1/tasks/{task}").status for task in (ended, waiting)}
+        assert reads == {ended: cell.ended, waiting: cell.waiting}
+        assert stack.client.get("/v1/tasks").status == cell.lists
+        labels = {request["idempotency_key"] for request in meanwhile}
+        if cell.runs:
+            eventually(lambda: len(effects(stack, labels)) == len(labels), within=20, reason="ran")
+        else:
+            assert starts(stack, labels) == {}
+    finally:
+        for name in cell.away:
+            stack.ground.revive(name)
+    back_ms = now_ms()
+    seconds = seconds_until_normal(stack)
+    run.submit(request for request in meanwhile if request["idempotency_key"] not in run.ids)
+    run.await_ends()
+    stack.await_rebuild()
+    bounds = {"bound_ms": BOUND_SECONDS * 1000, "longest_call_ms": LONGEST_CALL_MS}
+    run.verify(faults_end_ms=back_ms, **bounds)
+    figures.tell("stores away", f"{' and '.join(cell.away)}: normal again after {seconds:.1f} s")
+
+
+def test_all_stores_restarted_in_any_order_come_up_without_help(stack, run, figures):
+    seed = a_seed()
+    chance = random.Random(seed)
+    told = []
+    with ThreadPoolExecutor(1) as others:
+        for begin in (0, LOAD):
+            requests = [a_request(run, number) for number in range(begin, begin + LOAD)]
+            load = others.submit(run.submit_many, requests, batch=5, callers=2, seconds=5)
+            eventually(lambda: len(run.ids) > begin, within=60, reason="load has begun")  # noqa: B023 - it is asked at once
+            order = restart_all(stack, chance)
+            told.append(f"{', '.join(order)}: {seconds_until_normal(stack):.1f} s")
+            load.result()
+    back_ms = now_ms()
+    run.await_ends()
+    stack.await_rebuild()
+    run.verify(faults_end_ms=back_ms, bound_ms=BOUND_SECONDS * 1000)
+    figures.tell("stores away", f"all restarted, up in the order {'; '.join(told)} (seed {seed})")
+
+
+def restart_all(stack, chance):
+    """Stop all stores in any order and any way; return the order in which they came up again."""
+    for name in chance.sample(STORES, 3):
+        stack.ground.end(name, chance.choice([signal.SIGTERM, signal.SIGKILL]))
+    order = chance.sample(STORES, 3)
+    for name in order:
+        stack.ground.revive(name)
+    return order
+
+
+def a_request(run, number):
+    """Let every fifth task fail once: its next attempt is due at a time."""
+    return run.request(number, **({"ill": "raise", "ill_runs": 1} if number % 5 == 0 else {}))
+
+
+def a_task_that_ended(run):
+    request = run.request("ended")
+    run.submit([request])
+    run.await_ends()
+    return run.ids[request["idempotency_key"]]
+
+
+def a_task_that_waits(run):
+    later = {"retry": {"first_seconds": 20}}
+    request = run.request("waiting", fields=later, ill="raise", ill_runs=1)
+    run.submit([request])
+    task_id = run.ids[request["idempotency_key"]]
+    eventually(
+        lambda: [row.status for row in run.rows() if row.id == task_id] == ["retrying"],
+        within=30,
+        reason="it failed once",
+    )
+    return task_id
+
+
+def holds_at_the_door(answer, cell):
+    if cell.takes:
+        assert answer.status == 202, answer
+        assert answer.body.get("dedupe") == ("deferred" if cell.is_deferred else None)
+    else:
+        assert answer.status == 503, answer
+        assert int(answer.headers["retry-after"]) >= 1
+
+
+def effects(stack, labels):
+    return {line["label"] for line in stack.left(labels) if line["kind"] == "effect"}
+
+
+def seconds_until_normal(stack):
+    """Wait until a task is taken with its key compared, runs, and is told and listed as ended."""
+    began = time.monotonic()
+    later = Run(stack)
+    numbers = iter(range(1_000_000))
+
+    def is_taken():
+        answer = later.ask(later.request(next(numbers)))
+        return answer is not None and answer.status == 202 and "dedupe" not in answer.body
+
+    eventually(is_taken, within=60, reason="tasks are taken as usual")
+    later.await_ends(within=60)
+    assert stack.client.get("/v1/tasks").status == 200
+    seconds = time.monotonic() - began
+    assert seconds <= BOUND_SECONDS, f"it took {seconds:.1f} s until all was normal"
+    return seconds
