@@ -60,7 +60,8 @@ def test_losing_all_of_redis_loses_no_task(stack, run, figures, harm):
     figures.tell(
         "P15",
         f"{TASKS:,} mixed tasks, all told twice, Redis {harm.__name__.replace('_', ' ')}: shards "
-        f"open after {opened:.1f} s, all ended after {ended:.1f} s, {again} ran again (seed {seed})",
+        f"open after {opened:.1f} s, all ended after {ended:.1f} s, "
+        f"{again} ran again (seed {seed})",
     )
     assert again == 0, f"seed {seed}"
 
