@@ -22,6 +22,7 @@ from taskmill_local.metrics.exposition import CONTENT_TYPE
 from taskmill_local.metrics.meter import Meter
 from taskmill_local.metrics.page import metrics_page
 from taskmill_local.plan import Plan, fitted
+from taskmill_local.postbox import Postbox
 from taskmill_local.preparation import prepare, raise_file_limit
 from taskmill_local.rules import Rules
 from taskmill_local.settings import GATEWAY, SHARDS, TEMPLATE, Settings
@@ -31,6 +32,8 @@ from taskmill_local.view import View, store_views
 
 PAGE: Final = "/platform"
 METRICS: Final = "/metrics"
+MAIL: Final = "/mail"
+_MAIL_FROM: Final = "taskmill <taskmill@local.example>"
 _NOWHERE: Final = Addresses(
     kafka_brokers="-", redis_url="-", postgres_owner_dsn="-", postgres_app_dsn="-"
 )
@@ -58,11 +61,14 @@ class Platform:
         self._front: Front | None = None
         self._view: View | None = None
         self._meter = Meter()
+        self._postbox = Postbox()
+        self._mail_server = ""
 
     async def start(self) -> str:
         """Start everything and return the address that takes tasks."""
         raise_file_limit()
         self._log_to_file()
+        self._mail_server = await self._postbox.start()
         try:
             view = self._view = await self._start()
         except BaseExceptionGroup as failures:
@@ -79,6 +85,7 @@ class Platform:
             await self._mappings.stop(_BATCH_GRACE)
         if self._functions is not None:
             await self._functions.stop(_FUNCTION_GRACE)
+        await self._postbox.stop()
         if self._view is not None:
             await aside(self._view.close)
         await self._stores.stop(_STORE_GRACE)
@@ -144,6 +151,9 @@ class Platform:
             "PostgresDsn": addresses.postgres_app_dsn,
             "Shards": str(SHARDS),
             "WaitingPlaces": str(places),
+            "MailFrom": _MAIL_FROM,
+            "SmtpServer": self._mail_server,
+            "SmtpSecurity": "PLAINTEXT",
         }
         read = partial(read_plan, root / TEMPLATE, root=root, parameters=parameters)
         return await aside(read)
@@ -182,7 +192,9 @@ class Platform:
 
     async def _open_front(self, plan: Plan, functions: Functions) -> str:
         self._front = Front(
-            plan.routes, functions.invoke, extra={PAGE: self._page, METRICS: self._metrics}
+            plan.routes,
+            functions.invoke,
+            extra={PAGE: self._page, METRICS: self._metrics, MAIL: self._postbox.page},
         )
         return f"http://127.0.0.1:{await self._front.start(self.settings.port)}"
 

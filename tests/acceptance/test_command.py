@@ -34,7 +34,7 @@ def test_the_demo_ends_well_and_leaves_nothing(folder):
 
     assert told.returncode == 0, told.stderr
     ends = [(task["status"], task.get("reason")) for task in json.loads(told.stdout)["tasks"]]
-    assert ends == [("succeeded", None)] * 7 + [
+    assert ends == [("succeeded", None)] * 8 + [
         ("dead", "discarded"),
         ("dead", "failed"),
     ]
@@ -48,6 +48,9 @@ def test_a_demo_without_a_terminal_tells_each_change_on_a_line(folder):
     assert told.returncode == 0, told.stderr
     assert "sleeps one second: queued\n" in told.stdout
     assert "sleeps one second: succeeded\n" in told.stdout
+    assert (
+        "“Your order is on its way”, from taskmill@local.example to ada@example.com" in told.stdout
+    )
     assert "\x1b" not in told.stdout
 
 
@@ -291,7 +294,7 @@ def test_a_submitted_task_is_awaited_and_listed(stack):
         (("status", UNKNOWN), 1, "not_found"),
         (("list", "--status", "lost"), 2, "there is no status 'lost'"),
         (("status",), 0, "tasks.pending to Dispatcher"),
-        (("types",), 0, "echo  Returns its payload"),
+        (("types",), 0, "Returns its payload"),
         (("logs", "gateway"), 0, "START RequestId"),
         (("logs", "nobody"), 1, "There is no log 'nobody'"),
     ],

@@ -185,7 +185,7 @@ def test_bad_bytes_on_any_topic_stop_nobody_and_are_kept(stack, client):
 
 def test_the_service_tells_its_types_and_that_it_is_ready(client):
     types = client.get("/v1/types").body["types"]
-    assert [entry["name"] for entry in types] == ["echo"]
+    assert {"echo", "email"} <= {entry["name"] for entry in types}
     assert client.get("/healthz").body == {"status": "ok"}
     assert client.get("/readyz").body == {"status": "ready"}
 
@@ -230,3 +230,22 @@ def test_statistics_tell_what_waits_and_what_was_done(client):
     told = client.get("/v1/stats").body
     assert told["last_minute"]["submitted"] >= 1
     assert set(told["lag"]) >= {"dispatcher", "recorder-events", "worker-echo"}
+
+
+def test_a_mail_is_sent_once_and_says_what_it_was_told(client):
+    text = "Grüße\n.\nund mehr"
+    payload = {"to": ["Ada <ada@example.com>"], "bcc": ["bob@example.com"], "subject": "Für Ada"}
+    task = client.submit(payload | {"text": text}, type="email")
+    told = client.task(task["id"], wait=20)
+    assert (told["status"], told["attempt"]) == ("succeeded", 1), told
+    mails = client.get("/mail").body["mails"]
+    (mail,) = [one for one in mails if one["message_id"] == told["result"]["message_id"]]
+    assert (mail["to"], mail["subject"]) == (["ada@example.com", "bob@example.com"], "Für Ada")
+    assert mail["message_id"].startswith(f"<{task['id']}-")
+    assert "bob" not in mail["content"]
+
+
+def test_a_mail_with_a_second_header_in_it_is_refused_at_the_door(client):
+    payload = {"to": ["a@b.de"], "subject": "x\r\nBcc: all@example.com", "text": "x"}
+    answer = client.post("/v1/tasks", {"type": "email", "payload": payload})
+    assert (answer.status, answer.body["field"]) == (422, "/payload/subject")

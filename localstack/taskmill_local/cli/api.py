@@ -59,6 +59,10 @@ class Api:
     def platform(self) -> Answer:
         return self.ask("GET", "/platform")
 
+    def mail(self) -> Answer:
+        """Ask for the mails that arrived in the platform's postbox."""
+        return self.ask("GET", "/mail")
+
     def ask(self, method: str, target: str, body: str | Json | None = None) -> Answer:
         text = body if isinstance(body, str | None) else json.dumps(body)
         was_open = self._connection is not None

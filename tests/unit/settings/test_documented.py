@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from functions.workers.email.settings import MailSettings
 from taskmill.domain.errors import SettingsInvalid
 from taskmill.domain.pace import Pace
 from taskmill.settings import Settings
@@ -62,6 +63,20 @@ VALUES = {
     "TASKMILL_CLOCK_AHEAD_MS": "-7",
     "TASKMILL_OPEN": "1",
 }
+MAIL = {
+    "TASKMILL_MAIL_FROM": "shop@example.com",
+    "TASKMILL_SMTP_SERVER": "mail.example.com:587",
+}
+OF_MAIL = {
+    "TASKMILL_MAIL_FROM": "orders@example.com",
+    "TASKMILL_SMTP_SERVER": "mail.example.com:465",
+    "TASKMILL_SMTP_SECURITY": "TLS",
+    "TASKMILL_SMTP_SECRET": "login",
+    "TASKMILL_SMTP_CA_FILE": __file__,
+    "TASKMILL_SES_IDENTITY": "example.com",
+}
+"""What the README tells who wants mails sent; the worker of the type email reads them."""
+
 CUPBOARD = Cupboard(
     secrets={"login": '{"username":"me","password":"s3cret"}', "keys": "{}", "hooks": "{}"},
     parameters=ELSEWHERE | {name: ELSEWHERE[name] for name in ADDRESSES},
@@ -71,7 +86,7 @@ CUPBOARD = Cupboard(
 def documented():
     """Return every variable that the README names, and each that it says how to derive."""
     named = set(re.findall(r"\bTASKMILL_[A-Z_]+\b", README))
-    return sorted((named | {f"{name}_PARAMETER" for name in ADDRESSES}) - set(LOCAL))
+    return sorted((named | {f"{name}_PARAMETER" for name in ADDRESSES}) - {*LOCAL, *OF_MAIL})
 
 
 class Noting(dict):
@@ -116,6 +131,20 @@ def test_each_documented_variable_of_a_system_of_ones_own_has_an_effect(name):
     assert LocalSettings.from_environment(LOCAL, folder=ROOT) != LocalSettings.from_environment(
         {**LOCAL, name: ""}, folder=ROOT
     )
+
+
+@pytest.mark.parametrize("name", OF_MAIL)
+def test_each_documented_variable_of_mail_has_an_effect(name):
+    assert name in README
+    assert effect_on_mail(MAIL | {name: OF_MAIL[name]}) != effect_on_mail(MAIL)
+
+
+def effect_on_mail(env):
+    try:
+        settings = MailSettings.from_env(env, read_secret=CUPBOARD.as_vault().secret)
+    except SettingsInvalid as refused:
+        return str(refused)
+    return settings.sender, settings.smtp and settings.smtp.value
 
 
 def test_no_other_variable_has_an_effect():

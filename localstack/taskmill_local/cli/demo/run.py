@@ -18,6 +18,7 @@ from rich.text import Text
 
 from taskmill_local.cli.api import Api, Json
 from taskmill_local.cli.console import OurConsole
+from taskmill_local.cli.demo.arrivals import mail_arrived
 from taskmill_local.cli.demo.show import show_on
 from taskmill_local.cli.demo.story import Role, StoryBroken, has_right_end, submit_all
 from taskmill_local.cli.exits import Exit
@@ -83,6 +84,7 @@ def _play_through(console: Console, url: str) -> list[Role]:
                 _look(api, roles, deadline)
                 show.update(roles)
         _check_ends(roles)
+        console.print(f"\n{mail_arrived(api, roles)}")
         _wait_for_ledger(api, roles, deadline)
     finally:
         api.close()

@@ -17,6 +17,7 @@ class Act:
 
     title: str
     payload: Mapping[str, Any]
+    type: str = "echo"
     status: str = "succeeded"
     reason: str | None = None
     key: str | None = None
@@ -25,7 +26,7 @@ class Act:
     @property
     def submission(self) -> Json:
         key = {} if self.key is None else {"idempotency_key": self.key}
-        about = {"type": "echo", "payload": self.payload, "max_attempts": self.max_attempts}
+        about = {"type": self.type, "payload": self.payload, "max_attempts": self.max_attempts}
         return about | key
 
 
@@ -34,7 +35,17 @@ BATCH: Final = tuple(
     Act(title=f"batch, {number} of 3", payload={"say": number}) for number in (1, 2, 3)
 )
 KEYED: Final = Act(title="key used twice", payload={"say": "once"}, key=_KEY)
+MAIL: Final = Act(
+    title="sends a mail",
+    type="email",
+    payload={
+        "to": ["Ada Lovelace <ada@example.com>"],
+        "subject": "Your order is on its way",
+        "text": "Hello Ada,\n\nit left our mill today.\n",
+    },
+)
 REST: Final = (
+    MAIL,
     Act(title="sleeps one second", payload={"sleep_seconds": 1}),
     Act(
         title="succeeds when tried again",

@@ -1,0 +1,46 @@
+"""Sends a mail by SMTP or SES; a repetition carries the same Message-ID."""
+
+import os
+from datetime import UTC, datetime, timedelta
+from functools import cache
+
+from functions.workers.email.message import Unsendable, compose, domain_of
+from functions.workers.email.payload import Email
+from functions.workers.email.ses import Ses
+from functions.workers.email.settings import MailSettings
+from functions.workers.email.smtp import Smtp
+from functions.workers.email.transport import Transport
+from taskmill.bootstrap import at_init
+from taskmill.worker import Discard, Outcome, RetryPolicy, Task, serve
+
+
+@cache
+def settings() -> MailSettings:
+    return MailSettings.from_env(os.environ)
+
+
+@cache
+def transport() -> Transport:
+    smtp = settings().smtp
+    return Ses() if smtp is None else Smtp(smtp, hello=domain_of(settings().sender))
+
+
+def perform(email: Email, task: Task) -> Outcome:
+    sender = settings().sender
+    if not sender:
+        return Discard(
+            "this deployment sends no mail: give it MailFrom, and SmtpServer or SesIdentity"
+        )
+    mail = compose(email, sender=sender, reference=task.idempotency_token, now=datetime.now(UTC))
+    return transport().send(mail)
+
+
+at_init(settings)
+lambda_handler = serve(
+    Email,
+    perform,
+    max_attempts=8,
+    timeout=timedelta(seconds=90),  # each answer of a slow server has its own limit before
+    retry=RetryPolicy(first_seconds=10, factor=3, cap_seconds=3600),
+    discard=(Unsendable,),
+)

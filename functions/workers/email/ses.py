@@ -1,0 +1,68 @@
+"""Sends a mail by Amazon SES: a role opens it, and no password.
+
+boto3 is imported on the first mail: who sends by SMTP never pays for it.
+"""
+# ruff: noqa: PLC0415 - see above
+
+from functools import cached_property
+from typing import Any, Final
+
+from functions.workers.email.message import Mail
+from taskmill.worker import Discard, Outcome, Retry, Succeeded
+
+SECONDS_TO_CONNECT: Final = 5
+SECONDS_TO_ANSWER: Final = 20
+
+_HOPELESS: Final = frozenset(
+    {
+        "BadRequestException",
+        "MailFromDomainNotVerified",
+        "MailFromDomainNotVerifiedException",
+        "MessageRejected",
+        "NotFoundException",
+    }
+)
+_SERVER_ERROR: Final = 500
+
+
+class Ses:
+    """It writes a Message-ID of its own over ours, and tells it."""
+
+    def send(self, mail: Mail) -> Outcome:
+        from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError
+        from botocore.exceptions import EndpointConnectionError as Unreachable
+
+        try:
+            answer = self._client.send_email(
+                FromEmailAddress=mail.sender,
+                Destination={"ToAddresses": list(mail.recipients)},
+                Content={"Raw": {"Data": mail.content}},
+            )
+        except ClientError as error:
+            return _refused(error.response)
+        except (ConnectTimeoutError, Unreachable) as error:
+            return Retry(f"SES cannot be reached: {error}")
+        except BotoCoreError as error:
+            return Retry(f"SES may have taken the mail: {error}", may_have_worked=True)
+        return Succeeded({"message_id": mail.message_id, "ses_message_id": answer["MessageId"]})
+
+    @cached_property
+    def _client(self) -> Any:
+        import boto3
+        from botocore.config import Config
+
+        patience = Config(
+            connect_timeout=SECONDS_TO_CONNECT,
+            read_timeout=SECONDS_TO_ANSWER,
+            retries={"total_max_attempts": 1},  # tries are the queue's
+        )
+        return boto3.client("sesv2", config=patience)
+
+
+def _refused(response: Any) -> Outcome:
+    code, words = response["Error"]["Code"], response["Error"].get("Message", "")
+    if code in _HOPELESS:
+        return Discard(f"SES refused the mail: {code}: {words}")
+    status = response["ResponseMetadata"]["HTTPStatusCode"]
+    reason = f"SES did not take the mail: {code}: {words}"
+    return Retry(reason, may_have_worked=status >= _SERVER_ERROR)

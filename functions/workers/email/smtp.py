@@ -1,0 +1,153 @@
+"""Sends a mail by SMTP, and knows at which step it may have arrived although nobody said so."""
+
+import smtplib
+import ssl
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final
+
+from functions.workers.email.access import STARTTLS, TLS, SmtpAccess
+from functions.workers.email.message import Mail
+from taskmill.adapters import tls
+from taskmill.adapters.access import Access
+from taskmill.worker import Discard, Outcome, Retry, Succeeded
+
+SECONDS_TO_CONNECT: Final = 5
+SECONDS_FOR_AN_ANSWER: Final = 10
+SECONDS_TO_TAKE_A_MAIL: Final = 30
+SECONDS_TO_PART: Final = 1
+
+_GO_ON: Final = 354
+_PERMANENT: Final = 5
+_DONE: Final = 2
+
+
+class Smtp:
+    """A conversation for each mail: a server that hangs holds nobody but this one."""
+
+    def __init__(self, access: Access[SmtpAccess], *, hello: str) -> None:
+        self._access = access
+        self._hello = hello
+
+    def send(self, mail: Mail) -> Outcome:
+        try:
+            connection = self._access.open(self._connect, _is_refusal)
+        except OSError as error:  # of which those of smtplib are
+            return Retry(f"the mail server does not let us in: {_why(error)}")
+        try:
+            return _converse(connection, mail)
+        except OSError as error:
+            return Retry(f"the mail server left before the mail was sent: {_why(error)}")
+        finally:
+            _take_leave(connection)
+
+    def _connect(self, access: SmtpAccess) -> smtplib.SMTP:
+        connection = self._reach(access)
+        try:
+            _wait(connection, SECONDS_FOR_AN_ANSWER)
+            if access.security == STARTTLS:
+                connection.starttls(context=_context(access))
+            connection.ehlo_or_helo_if_needed()
+            if access.credentials.are_whole:
+                connection.login(access.credentials.username, access.credentials.password)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _reach(self, access: SmtpAccess) -> smtplib.SMTP:
+        if access.security == TLS:
+            return smtplib.SMTP_SSL(
+                access.host,
+                access.port,
+                local_hostname=self._hello,
+                timeout=SECONDS_TO_CONNECT,
+                context=_context(access),
+            )
+        return smtplib.SMTP(
+            access.host, access.port, local_hostname=self._hello, timeout=SECONDS_TO_CONNECT
+        )
+
+
+def _take_leave(connection: smtplib.SMTP) -> None:
+    """Say goodbye, as servers like it; what was decided stands whatever is answered."""
+    with suppress(OSError):
+        _wait(connection, SECONDS_TO_PART)
+        connection.quit()
+    connection.close()
+
+
+def _wait(connection: smtplib.SMTP, seconds: float) -> None:
+    """Wait no longer for each answer from here on."""
+    if connection.sock is not None:  # closed already when the server left
+        connection.sock.settimeout(seconds)
+
+
+def _context(access: SmtpAccess) -> ssl.SSLContext:
+    return ssl.create_default_context(cafile=access.ca_file or None)
+
+
+def _converse(connection: smtplib.SMTP, mail: Mail) -> Outcome:
+    size = f" SIZE={len(mail.content)}" if connection.has_extn("size") else ""
+    code, words = connection.docmd("MAIL", f"FROM:<{mail.sender}>{size}")
+    if code // 100 != _DONE:
+        return _refused(f"the sender {mail.sender}", code, words)
+    refused = {one: answer for one in mail.recipients if (answer := _offer(connection, one))}
+    if not_now := [answer for answer in refused.values() if isinstance(answer, Retry)]:
+        return not_now[0]  # nobody got it, so that nobody gets it twice
+    if len(refused) == len(mail.recipients):
+        return Discard(_reasons(list(refused.values())))
+    told = {one: answer.reason for one, answer in refused.items()}
+    return _hand_over(connection, mail, told)
+
+
+def _offer(connection: smtplib.SMTP, recipient: str) -> Retry | Discard | None:
+    code, words = connection.docmd("RCPT", f"TO:<{recipient}>")
+    return None if code // 100 == _DONE else _refused(f"the recipient {recipient}", code, words)
+
+
+def _hand_over(connection: smtplib.SMTP, mail: Mail, refused: dict[str, str]) -> Outcome:
+    code, words = connection.docmd("DATA")
+    if code != _GO_ON:
+        return _refused("the mail", code, words)
+    try:
+        _wait(connection, SECONDS_TO_TAKE_A_MAIL)
+        connection.send(stuffed(mail.content))
+        code, words = connection.getreply()
+    except OSError as error:
+        return Retry(
+            f"the mail server may have taken the mail, and did not say so: {_why(error)}",
+            may_have_worked=True,
+        )
+    if code // 100 != _DONE:
+        return _refused("the mail", code, words)
+    return Succeeded({"message_id": mail.message_id, "refused": refused})
+
+
+def stuffed(content: bytes) -> bytes:
+    """Return *content* so that no line of it ends the mail, and behind it the line that does."""
+    ended = content if content.endswith(b"\r\n") else content + b"\r\n"
+    return ended.replace(b"\r\n.", b"\r\n..") + b".\r\n"
+
+
+def _refused(what: str, code: int, words: bytes) -> Retry | Discard:
+    reason = f"the mail server refused {what}: {code} {_text(words)}"
+    return Discard(reason) if code // 100 == _PERMANENT else Retry(reason)
+
+
+def _text(words: bytes | str) -> str:
+    return words if isinstance(words, str) else words.decode("utf-8", "replace")
+
+
+def _reasons(answers: Sequence[Retry | Discard]) -> str:
+    return "; ".join(answer.reason for answer in answers)
+
+
+def _is_refusal(error: Exception) -> bool:
+    return isinstance(error, smtplib.SMTPAuthenticationError)
+
+
+def _why(error: OSError) -> str:
+    if isinstance(error, smtplib.SMTPResponseException):
+        return f"{error.smtp_code} {_text(error.smtp_error)}"
+    return tls.why(error, setting="TASKMILL_SMTP_CA_FILE")

@@ -1,0 +1,10 @@
+"""What a way to send mail answers, whichever it is."""
+
+from typing import Protocol
+
+from functions.workers.email.message import Mail
+from taskmill.worker import Outcome
+
+
+class Transport(Protocol):
+    def send(self, mail: Mail) -> Outcome: ...

@@ -1,0 +1,19 @@
+"""What the demo's tasks did in the world: looked for where it should have arrived."""
+
+from collections.abc import Sequence
+
+from taskmill_local.cli.api import Api
+from taskmill_local.cli.demo.story import MAIL, Role, StoryBroken
+
+
+def mail_arrived(api: Api, roles: Sequence[Role]) -> str:
+    """Return a sentence about the mail in the platform's postbox, which its task sent."""
+    (role,) = (role for role in roles if role.act is MAIL)
+    message_id = role.task["result"]["message_id"]
+    for mail in api.mail().body["mails"]:
+        if mail["message_id"] == message_id:
+            return (
+                f"A mail lies in the local postbox: “{mail['subject']}”, "
+                f"from {mail['from']} to {', '.join(mail['to'])}"
+            )
+    raise StoryBroken(f"The mail {message_id} was sent and did not arrive in the postbox.")

@@ -1,0 +1,55 @@
+"""The local platform's postbox takes every mail, tells the latest, and outlives whoever leaves."""
+
+import asyncio
+import json
+import smtplib
+import socket
+from functools import partial
+
+from taskmill_local.postbox import Postbox
+
+MAIL = b"Subject: hello\r\nMessage-ID: <%d@x>\r\n\r\n.. one dot\r\n"
+
+
+async def with_postbox(use):
+    """Use a postbox in a thread; return what its page tells then."""
+    postbox = Postbox()
+    host, _, port = (await postbox.start()).partition(":")
+    try:
+        await asyncio.to_thread(use, host, int(port))
+        status, _, body = await postbox.page()
+    finally:
+        await postbox.stop()
+    assert status == 200
+    return json.loads(body)["mails"]
+
+
+def send(count, host, port):
+    with smtplib.SMTP(host, port, local_hostname="here") as server:
+        for number in range(count):
+            server.sendmail("a@x", ["b@x", "c@x"], MAIL % number)
+
+
+def test_a_mail_is_kept_as_it_was_sent():
+    (mail,) = asyncio.run(with_postbox(partial(send, 1)))
+    assert (mail["from"], mail["to"], mail["subject"]) == ("a@x", ["b@x", "c@x"], "hello")
+    assert mail["message_id"] == "<0@x>"
+    assert mail["content"].encode() == MAIL % 0
+
+
+def test_the_last_hundred_are_kept():
+    told = asyncio.run(with_postbox(partial(send, 130)))
+    assert [mail["message_id"] for mail in told] == [f"<{n}@x>" for n in range(30, 130)]
+
+
+def test_who_leaves_or_talks_nonsense_harms_nobody():
+    def use(host, port):
+        for words in (b"", b"MAIL", b"\xff\r\n", b"DATA\r\n", b"x" * 200_000, HALF):
+            with socket.create_connection((host, port)) as client:
+                client.sendall(words)
+        send(1, host, port)
+
+    assert len(asyncio.run(with_postbox(use))) == 1
+
+
+HALF = b"MAIL FROM:<a@x>\r\nRCPT TO:<b@x>\r\nDATA\r\nSubject: half\r\n"

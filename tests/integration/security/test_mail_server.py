@@ -1,0 +1,222 @@
+"""A mail reaches a real server whole, or its task learns what to do; a stranger learns nothing."""
+
+from datetime import UTC, datetime
+from email import message_from_bytes
+from email.policy import default
+
+import msgspec
+import pytest
+
+from functions.workers.email import smtp
+from functions.workers.email.access import SmtpAccess
+from functions.workers.email.message import compose
+from functions.workers.email.payload import Email
+from functions.workers.email.settings import MailSettings
+from functions.workers.email.smtp import Smtp
+from taskmill.adapters.access import Access
+from taskmill.worker import Discard, Retry, Succeeded
+from tests.integration.security.smtp_server import HANGS_UP, SAYS_NOTHING, mail_server
+
+PAYLOAD = {
+    "to": ["Ada Lovelace <ada@example.com>"],
+    "cc": ["Überwältigend <ue@example.com>"],
+    "bcc": ["secret@example.com"],
+    "subject": "Your order",
+    "text": "Hello\n.\nthis is behind a dot",
+}
+EVERYBODY = ["ada@example.com", "ue@example.com", "secret@example.com"]
+
+
+def a_mail(**changes):
+    email = msgspec.convert(PAYLOAD | changes, Email)
+    return compose(email, sender="Shop <shop@example.com>", reference="t-1", now=datetime.now(UTC))
+
+
+def by_smtp(server, **ways):
+    access = SmtpAccess(server=f"localhost:{server.port}", **{"security": "PLAINTEXT"} | ways)
+    return Smtp(Access(access), hello="example.com")
+
+
+def send(server, **changes):
+    return by_smtp(server).send(a_mail(**changes))
+
+
+def test_a_mail_arrives_whole_and_names_nobody_of_bcc():
+    with mail_server() as server:
+        assert send(server) == Succeeded({"message_id": "<t-1@example.com>", "refused": {}})
+    assert server.said("MAIL")[0].startswith("MAIL FROM:<shop@example.com> SIZE=")
+    assert server.said("RCPT") == [f"RCPT TO:<{one}>" for one in EVERYBODY]
+    assert b"secret" not in server.content
+    read = message_from_bytes(server.content, policy=default)
+    assert read["Message-ID"] == "<t-1@example.com>"
+    assert str(read["Cc"].addresses[0].display_name) == "Überwältigend"
+    assert read.get_content() == "Hello\r\n.\r\nthis is behind a dot\r\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [".", ".\n.", "a\nb", "a\r\nb", "a\rb", "\n.\r\n.\n", "..", "\r\n.\r\nQUIT\r\n", "x" * 5000],
+    ids=repr,
+)
+def test_no_body_ends_the_mail_and_lines_end_in_crlf_only(text):
+    with mail_server() as server:
+        assert isinstance(send(server, text=text), Succeeded)
+    assert len(server.said("QUIT")) == 1
+    assert server.raw[0].replace(b"\r\n", b"").count(b"\n") == 0
+    assert server.raw[0].replace(b"\r\n", b"").count(b"\r") == 0
+    whole = "\r\n".join(text.splitlines()) + "\r\n"
+    assert message_from_bytes(server.content, policy=default).get_content() == whole
+
+
+STEPS = ["MAIL", "RCPT", "DATA", "the mail"]
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_what_a_server_refuses_for_now_is_tried_again(step):
+    with mail_server({step: b"451 come back later"}) as server:
+        answer = send(server)
+    assert isinstance(answer, Retry)
+    assert "451 come back later" in answer.reason
+    assert not answer.may_have_worked
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_what_a_server_refuses_for_good_is_not_tried_again(step):
+    with mail_server({step: b"550 never"}) as server:
+        answer = send(server)
+    assert isinstance(answer, Discard)
+    assert "550 never" in answer.reason
+
+
+@pytest.mark.parametrize("word", [HANGS_UP, SAYS_NOTHING])
+def test_a_mail_that_is_not_acknowledged_may_have_arrived(word, monkeypatch):
+    monkeypatch.setattr(smtp, "SECONDS_TO_TAKE_A_MAIL", 0.3)
+    with mail_server({"the mail": word}) as server:
+        answer = send(server)
+    assert isinstance(answer, Retry)
+    assert answer.may_have_worked
+
+
+@pytest.mark.parametrize("word", [HANGS_UP, SAYS_NOTHING])
+@pytest.mark.parametrize("step", ["EHLO", "MAIL", "RCPT", "DATA"])
+def test_a_server_that_leaves_earlier_cannot_have_taken_it(step, word, monkeypatch):
+    monkeypatch.setattr(smtp, "SECONDS_FOR_AN_ANSWER", 0.3)
+    with mail_server({step: word, "HELO": word}) as server:
+        answer = send(server)
+    assert isinstance(answer, Retry)
+    assert not answer.may_have_worked
+    assert server.raw == []
+
+
+@pytest.mark.parametrize("greeting", [b"554 not for you", b"421 too busy", b"hello?"])
+def test_a_server_that_lets_nobody_in_says_nothing_about_the_mail(greeting):
+    with mail_server({"greeting": greeting}) as server:
+        assert isinstance(send(server), Retry)
+
+
+def test_no_server_at_all_is_tried_again():
+    with mail_server() as server:
+        pass
+    answer = send(server)
+    assert isinstance(answer, Retry)
+    assert "does not let us in" in answer.reason
+
+
+def test_a_name_that_nobody_knows_is_tried_again():
+    access = SmtpAccess(server="mail.invalid:25", security="STARTTLS")
+    assert isinstance(Smtp(Access(access), hello="example.com").send(a_mail()), Retry)
+
+
+def test_who_is_refused_for_good_does_not_hold_back_the_others():
+    with mail_server({"RCPT TO:<ue@example.com>": b"550 unknown"}) as server:
+        answer = send(server)
+    assert isinstance(answer, Succeeded)
+    assert list(answer.result["refused"]) == ["ue@example.com"]
+    assert len(server.raw) == 1
+
+
+def test_while_somebody_is_refused_for_now_nobody_gets_it():
+    with mail_server({"RCPT TO:<ue@example.com>": b"450 greylisted"}) as server:
+        assert isinstance(send(server), Retry)
+    assert server.raw == []
+
+
+def test_a_repetition_carries_the_same_message_id():
+    with mail_server({"the mail": HANGS_UP}) as server:
+        for _ in range(2):
+            send(server)
+    first, second = (message_from_bytes(raw)["Message-ID"] for raw in server.raw)
+    assert first == second == "<t-1@example.com>"
+
+
+@pytest.mark.parametrize("security", ["STARTTLS", "TLS"])
+def test_the_mail_and_the_login_go_over_tls_only(security, authority):
+    ways = {"context": authority.context("good"), "is_wrapped": security == "TLS"}
+    settings = {
+        "TASKMILL_MAIL_FROM": "shop@example.com",
+        "TASKMILL_SMTP_SECURITY": security,
+        "TASKMILL_SMTP_CA_FILE": str(authority.file),
+        "TASKMILL_SMTP_SECRET": "login",
+    }
+    with mail_server(passwords=frozenset({"shop:right"}), **ways) as server:
+        env = settings | {"TASKMILL_SMTP_SERVER": f"localhost:{server.port}"}
+        told = MailSettings.from_env(env, read_secret=secret_with("right"))
+        assert isinstance(Smtp(told.smtp, hello="example.com").send(a_mail()), Succeeded)
+    open_lines = [line for line in server.lines if line not in server.secured]
+    assert {line.partition(" ")[0].upper() for line in open_lines} <= {"EHLO", "STARTTLS"}
+    assert server.said("AUTH")
+    assert set(server.said("AUTH")) <= set(server.secured)
+
+
+def secret_with(*passwords):
+    """Return what gives a password after the other, as a secret that was rotated."""
+    left = list(passwords)
+
+    def read(name, *, fresh=False):
+        password = left.pop(0) if len(left) > 1 else left[0]
+        return msgspec.json.encode({"username": "shop", "password": password}).decode()
+
+    return read
+
+
+@pytest.mark.parametrize(
+    ("passwords", "kind"), [(("old", "new"), Succeeded), (("old", "old"), Retry)]
+)
+def test_a_rotated_login_is_read_anew_without_a_restart(passwords, kind):
+    with mail_server(passwords=frozenset({"shop:new"})) as server:
+        env = {
+            "TASKMILL_MAIL_FROM": "shop@example.com",
+            "TASKMILL_SMTP_SERVER": f"127.0.0.1:{server.port}",
+            "TASKMILL_SMTP_SECURITY": "PLAINTEXT",
+            "TASKMILL_SMTP_SECRET": "login",
+        }
+        told = MailSettings.from_env(env, read_secret=secret_with(*passwords))
+        answer = Smtp(told.smtp, hello="example.com").send(a_mail())
+    assert isinstance(answer, kind)
+    assert "old" not in str(answer)
+
+
+@pytest.mark.parametrize("security", ["STARTTLS", "TLS"])
+@pytest.mark.parametrize(
+    ("show", "sentence"),
+    [
+        ("expired", "its certificate has expired"),
+        ("other_name", "its certificate is for another name"),
+        ("unknown", "TASKMILL_SMTP_CA_FILE names one"),
+    ],
+)
+def test_another_server_is_told_nothing(show, sentence, security, authority):
+    ways = {"context": authority.context(show), "is_wrapped": security == "TLS"}
+    with mail_server(**ways) as server:
+        answer = by_smtp(server, security=security, ca_file=str(authority.file)).send(a_mail())
+    assert isinstance(answer, Retry)
+    assert sentence in answer.reason
+    assert not server.said("MAIL")
+
+
+def test_a_server_without_starttls_is_told_nothing():
+    with mail_server() as server:
+        answer = by_smtp(server, security="STARTTLS").send(a_mail())
+    assert isinstance(answer, Retry)
+    assert "STARTTLS" in answer.reason
+    assert not server.said("MAIL")
