@@ -7,7 +7,8 @@ from taskmill.adapters.memory.leases import MemoryLeases
 from taskmill.adapters.memory.ledger import MemoryLedger
 from taskmill.domain.admission import Created
 from taskmill.domain.lease import Held, Refused, Settled, Stale
-from tests.faults.simulation import Parts
+from taskmill.testing.system import System
+from tests.faults.mortals import Parts
 
 
 class RemovesFirst(MemoryDueSet):
@@ -111,20 +112,29 @@ class TakesTheLastFact(MemoryLedger):
         super().record(type(batch)(history=batch.history, applied=batch.applied))
 
 
+class CommitsFirst(System):
+    """Moves its offset on before the work is done."""
+
+    def _handle(self, reader, records):
+        self.log.commit(reader, records[-1].position.offset + 1)
+        super()._handle(reader, records)
+        return set()
+
+
 def _with(row, changes):
     return type(row)(**{name: getattr(row, name) for name in row.__struct_fields__} | changes)
 
 
 VARIANTS = {
-    "remove, then publish": Parts(due=RemovesFirst),
-    "an admission that owes nothing": Parts(admission=OwesNothing),
-    "keys that are not remembered": Parts(admission=ForgetsKeys),
-    "no token compared": Parts(leases=ComparesNoToken),
-    "a stale settle commits its record": Parts(leases=CommitsStaleEnds),
-    "facts not repeated after a crash behind settle": Parts(leases=RepeatsNoFacts),
-    "the same source is dropped": Parts(leases=DropsItsOwn),
-    "suspects claimed together": Parts(leases=ClaimsSuspectsTogether),
-    "a lease that keeps nobody out": Parts(leases=LetsEverybodyIn),
-    "offset committed before the work": Parts(commits_first=True),
-    "a recorder without the rank": Parts(ledger=TakesTheLastFact),
+    "remove, then publish": Parts({"due": RemovesFirst}),
+    "an admission that owes nothing": Parts({"admission": OwesNothing}),
+    "keys that are not remembered": Parts({"admission": ForgetsKeys}),
+    "no token compared": Parts({"leases": ComparesNoToken}),
+    "a stale settle commits its record": Parts({"leases": CommitsStaleEnds}),
+    "facts not repeated after a crash behind settle": Parts({"leases": RepeatsNoFacts}),
+    "the same source is dropped": Parts({"leases": DropsItsOwn}),
+    "suspects claimed together": Parts({"leases": ClaimsSuspectsTogether}),
+    "a lease that keeps nobody out": Parts({"leases": LetsEverybodyIn}),
+    "offset committed before the work": Parts(system=CommitsFirst),
+    "a recorder without the rank": Parts({"ledger": TakesTheLastFact}),
 }

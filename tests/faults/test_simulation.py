@@ -22,7 +22,7 @@ def test_the_system_under_chance_breaks_no_promise(figures):
         simulation = Simulation(seed)
         history = simulation.run()
         assert [str(one) for one in check(history)] == [], f"seed {seed}"
-        kills += simulation.kills
+        kills += simulation.mortals.kills
         losses += sum(row.losses for row in history.rows)
     figures.tell("simulation", f"{SEEDS} seeds, {kills:,} deaths, {losses} losses: clean")
 

@@ -36,6 +36,7 @@ DISPATCHER = Reader("dispatcher", PENDING)
 RECORDER_PENDING = Reader("recorder-pending", PENDING)
 RECORDER_EVENTS = Reader("recorder-events", EVENTS)
 RECORDER_DLQ = Reader("recorder-dlq", DLQ)
+RECORDERS = (RECORDER_PENDING, RECORDER_EVENTS, RECORDER_DLQ)
 
 
 def worker_of(task_type: TaskType) -> Reader:
@@ -44,4 +45,4 @@ def worker_of(task_type: TaskType) -> Reader:
 
 def readers(types: Iterable[TaskType]) -> list[Reader]:
     own = map(worker_of, types)
-    return [DISPATCHER, RECORDER_PENDING, RECORDER_EVENTS, RECORDER_DLQ, *own]
+    return [DISPATCHER, *RECORDERS, *own]

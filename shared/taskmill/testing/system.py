@@ -7,6 +7,7 @@ anything between two of them; a seed decides all that is left to chance.
 import random
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
+from itertools import count
 from typing import Any, Final, TypeVar
 
 from taskmill.adapters.memory.admission import MemoryAdmission, MemoryDueSet
@@ -17,14 +18,27 @@ from taskmill.adapters.memory.ledger import MemoryLedger
 from taskmill.adapters.memory.log import MemoryLog
 from taskmill.adapters.memory.outbox import MemoryOutbox
 from taskmill.adapters.memory.parking import MemoryParking
+from taskmill.adapters.memory.rebuild import MemoryColdShards
 from taskmill.domain import topics
-from taskmill.domain.lease import Position
+from taskmill.domain.lease import LEASE, Position
 from taskmill.domain.log import LogRecord
 from taskmill.domain.outcome import UnknownType
 from taskmill.domain.submission import Receipt
 from taskmill.domain.task import Envelope, TaskId, TaskType
 from taskmill.domain.topics import Reader
-from taskmill.ports import Admission, Bus, Control, DueSet, Leases, Ledger, Outbox, Parking, Records
+from taskmill.ports import (
+    Admission,
+    Bus,
+    ColdShards,
+    Control,
+    DueSet,
+    Leases,
+    Ledger,
+    Outbox,
+    Parking,
+    Pause,
+    Records,
+)
 from taskmill.testing.clock import MovableClock
 from taskmill.testing.crew import PatientCrew
 from taskmill.usecases.arrivals import open_arrivals, open_sealed_arrivals
@@ -34,6 +48,7 @@ from taskmill.usecases.execute import execute
 from taskmill.usecases.find_task import Finding, find_task
 from taskmill.usecases.park import park
 from taskmill.usecases.publish_due import publish_due
+from taskmill.usecases.rebuild import Sources, rebuild
 from taskmill.usecases.record import record
 from taskmill.usecases.redrive import Redrive, Wish, redrive
 from taskmill.usecases.relay import relay
@@ -70,7 +85,7 @@ class System:
         self.log = MemoryLog(self.clock)
         self.rows = MemoryLedger()
         self.spill = MemoryOutbox()
-        self.crew = PatientCrew(self.clock)
+        self._processes = count(1)
         self._workers = {TaskType(name): worker for name, worker in workers.items()}
         self._bind(dress)
         self.readers = topics.readers(self._workers)
@@ -83,6 +98,7 @@ class System:
         self.records: Records = dress("records", MemoryRecords(self.hot))
         self.control: Control = dress("control", MemoryControl(self.hot))
         self.parking: Parking = dress("parking", MemoryParking(self.hot))
+        self.shards: ColdShards = dress("shards", MemoryColdShards(self.hot))
         self.ledger: Ledger = dress("ledger", self.rows)
         self.outbox: Outbox = dress("outbox", self.spill)
 
@@ -129,16 +145,16 @@ class System:
         )
         return answer
 
-    def step(self, reader: Reader) -> bool:
+    def step(self, reader: Reader, *, most: int | None = None) -> bool:
         """Give a function what waits for it, and return whether its position moved on."""
         begin = self.log.position(reader)
-        records = self.log.records(reader.topic, since=begin)
+        records = self.log.records(reader.topic, since=begin)[:most]
         if not records:
             return False
         failed = self._handle(reader, records)
         after = records[-1].position.offset + 1
         reached = min((place.offset for place in failed), default=after)
-        self.log.commit(reader, reached)
+        self.log.commit(reader, max(reached, self.log.position(reader)))
         return reached > begin
 
     def tick(self) -> int:
@@ -146,6 +162,17 @@ class System:
         published = publish_due(self.due, self.bus) + relay(self.outbox, self.bus)
         self.due.forget_expired(most=100)
         return published
+
+    def rebuild(self, *, pause: Pause | None = None) -> int:
+        """Fill a hot state that forgot and vouch for it, as the scheduler does."""
+        return rebuild(
+            self.shards,
+            Sources(ledger=self.rows, log_ends=self.log, outbox=self.outbox),
+            word=f"rebuild {next(self._processes)}",
+            grace=LEASE,
+            clock=self.clock,
+            pause=pause or self._write_meanwhile,
+        )
 
     def run(self) -> None:
         """Let everything happen that can happen without time passing."""
@@ -169,6 +196,12 @@ class System:
         """Return when the next thing is owed."""
         return min((at for at, _ in self.hot.due.values()), default=None)
 
+    def _write_meanwhile(self, span: timedelta) -> None:
+        """Let time pass in which only the recorders go on."""
+        self.clock.move(span)
+        for reader in topics.RECORDERS:
+            self.step(reader)
+
     def _handle(self, reader: Reader, records: Sequence[LogRecord]) -> set[Position]:
         task_type = topics.type_of(reader.topic)
         if task_type is not None:
@@ -184,7 +217,8 @@ class System:
         parkings = park([one for one in arrivals if one not in known], self.parking)
         failed = dispatch(known, knows=self._knows, admission=self.admission, bus=self.bus)
         over = [one.unsealed() for one in parkings.over]
-        buried = execute(over, lambda task: UnknownType(task.type), self._shop(100))
+        shop = self._shop(100, PatientCrew(self.clock))
+        buried = execute(over, lambda task: UnknownType(task.type), shop)
         return failed | parkings.failed | buried
 
     def _knows(self, task_type: TaskType) -> bool:
@@ -193,17 +227,19 @@ class System:
     def _work(self, worker: Worker[Any], records: Sequence[LogRecord]) -> set[Position]:
         arrivals = open_arrivals(records, self.bus)
         run: Perform = worker.run_async if worker.is_async else worker.run
-        return execute(arrivals, self.crew.in_time(run), self._shop(worker.concurrency))
+        crew = PatientCrew(self.clock)
+        return execute(arrivals, crew.in_time(run), self._shop(worker.concurrency, crew))
 
-    def _shop(self, concurrency: int) -> Shop:
+    def _shop(self, concurrency: int, crew: PatientCrew) -> Shop:
+        """Start a process: nothing is left of the one before, which may have died."""
         end = self.clock.now + INVOCATION
         return Shop(
             leases=self.leases,
             bus=self.bus,
-            crew=self.crew,
+            crew=crew,
             clock=self.clock,
             chance=self.chance.random,
-            process="the only one",
+            process=f"process {next(self._processes)}",
             concurrency=concurrency,
             longest=INVOCATION,
             remaining=lambda: end - self.clock.now,

@@ -66,6 +66,25 @@ def test_a_record_that_failed_comes_again():
     assert performed == ["hello"]
 
 
+def test_a_function_may_be_given_less_than_what_waits():
+    system, _ = a_system()
+    system.submit([request(system)])
+    system.submit([request(system)])
+    assert system.step(DISPATCHER, most=1)
+    assert system.log.position(DISPATCHER) == 1
+
+
+def test_a_hot_state_that_forgot_is_filled_from_the_ledger():
+    system, performed = a_system()
+    (receipt,) = system.submit([request(system)])
+    system.hot.forget()
+    assert system.rebuild() == 1
+    system.run()
+    system.pass_time(timedelta(minutes=1))
+    assert performed == ["hello"]
+    assert system.find(receipt.task.id).status is Status.SUCCEEDED
+
+
 def test_a_type_that_nobody_takes_waits_and_dies():
     system, _ = a_system()
     (receipt,) = system.submit([request(system, type="nobody")])

@@ -1,0 +1,249 @@
+"""The system in memory, each of whose processes may die, and the history that it leaves."""
+
+import copy
+import json
+from dataclasses import dataclass, field, replace
+
+from msgspec import Raw, Struct
+
+from taskmill.adapters.crash import POINTS, CrashAt, rigged
+from taskmill.domain import topics, wire
+from taskmill.domain.naming import keyed_id
+from taskmill.domain.records import TaskView
+from taskmill.domain.submission import Accepted, KeyReused, ReplayOf
+from taskmill.domain.task import TaskType
+from taskmill.testing.system import System
+from taskmill.usecases.redrive import Again, NotOver
+from taskmill.worker import serve
+from tests.builders import a_request
+from tests.faults.history import Effect, History, Outcome, Redrive, Standing, Submit, Told
+
+TYPE = TaskType("probe")
+WORK = topics.worker_of(TYPE)
+IN_FLIGHT = 3
+PATIENCE_SECONDS = 600.0
+"""No handler here is so slow: nobody is cut off."""
+
+
+class Killed(BaseException):
+    """The process died on this line."""
+
+
+class Anything(Struct):
+    """Handlers read the metadata alone."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What the system is made of; a broken variant has another class for a port, or a system."""
+
+    ports: dict = field(default_factory=dict)
+    system: type[System] = System
+
+
+@dataclass
+class Process:
+    ports: dict
+    labels: frozenset = frozenset()
+    is_dead: bool = False
+
+    def die(self):
+        self.is_dead = True
+        raise Killed
+
+
+class Outlet:
+    """A port as the process has it that is at work; the dead touch nothing more."""
+
+    def __init__(self, name, port, mortals):
+        self._name = name
+        self._port = port
+        self._mortals = mortals
+
+    def __getattr__(self, verb):
+        process = self._mortals.present
+        if process is None:
+            return getattr(self._port, verb)
+        if process.is_dead:
+            raise Killed
+        return getattr(process.ports[self._name], verb)
+
+
+class Mortals:
+    """A handler is *perform(task)*; whoever is told to die does it at an edge of a port."""
+
+    def __init__(self, perform, *, seed=0, parts=None):
+        self.kills = 0
+        self.submits = []
+        self.redrives = []
+        self.effects = []
+        self.parts = parts or Parts()
+        self._alive = []
+        self._bound = {}
+        worker = serve(Anything, lambda _, task: perform(task), concurrency=IN_FLIGHT)
+        self.system = self.parts.system({TYPE: worker}, seed=seed, dress=self._dress)
+        self.hot, self.log, self.clock = self.system.hot, self.system.log, self.system.clock
+
+    def _dress(self, name, port):
+        # The very same object, since the system keeps it, too.
+        port.__class__ = self.parts.ports.get(name, port.__class__)
+        self._bound[name] = port
+        return Outlet(name, port, self)
+
+    # Processes
+
+    @property
+    def present(self):
+        """The process that is at work; those below it stand still meanwhile."""
+        return self._alive[-1] if self._alive else None
+
+    def live(self, work, *, death=None, labels=()):
+        """Let a process do some work; return None when it died on the way."""
+        process = Process(dict(self._bound), frozenset(labels))
+        process.ports["bus"] = _producer(self.log)
+        if death is not None:
+            for name, port in process.ports.items():
+                process.ports[name] = rigged(name, port, death, process.die)
+        self._alive.append(process)
+        try:
+            return work()
+        except Killed:
+            self.kills += 1
+            return None
+        finally:
+            self._alive.pop()
+
+    def labels(self, reader, most):
+        """Tell whose tasks a reader would be given next."""
+        records = self.log.records(reader.topic, since=self.log.position(reader))[:most]
+        return {task.metadata["label"] for one in records for task in wire.open_tasks(one.value)}
+
+    # What clients do
+
+    def submit(self, label, *, key=None, body=None, entropy="", death=None):
+        """Ask once, and return what became of it."""
+        named = {"id": keyed_id("default", TYPE, key)} if key else {}
+        request = a_request(
+            key,
+            **named,
+            type=TYPE,
+            submission=f"{label} {entropy}",
+            fingerprint=body or label,
+            created_at_ms=self.clock(),
+            timeout_seconds=PATIENCE_SECONDS,
+            payload=Raw(b"{}"),
+            metadata={"label": label},
+        )
+        answer = self.live(lambda: self.system.submit([request]), death=death)
+        outcome, task_id = _told_to_client(answer)
+        self.submits.append(
+            Submit(label=label, body=body or label, key=key, id=task_id, outcome=outcome)
+        )
+        return self.submits[-1]
+
+    def cancel(self, task_id, *, death=None):
+        return self.live(lambda: self.system.cancel(task_id), death=death)
+
+    def redrive(self, task_id, *, death=None):
+        answer = self.live(lambda: self.system.redrive(task_id), death=death)
+        outcome = Outcome.OK if isinstance(answer, Again) else Outcome.UNKNOWN
+        if isinstance(answer, NotOver):
+            outcome = Outcome.FAIL
+        self.redrives.append(Redrive(id=task_id, outcome=outcome))
+        return answer
+
+    def repeat(self, chance):
+        """Publish an envelope once more, as a slow scheduler does."""
+        tasks = self.log.tasks(WORK.topic)
+        if tasks:
+            bus = _producer(self.log)
+            bus.send_work([chance.choice(tasks)])
+            bus.flush()
+
+    # What handlers do
+
+    def take_effect(self, task):
+        self.effects.append(
+            Effect(
+                label=task.metadata["label"],
+                generation=task.generation,
+                is_owned=False,
+                token=task.idempotency_token,
+            )
+        )
+
+    # What is left
+
+    def is_quiet(self):
+        return not self.hot.due and not any(
+            self.log.records(one.topic, since=self.log.position(one)) for one in self.system.readers
+        )
+
+    def history(self, **more):
+        rows = list(self.system.rows.rows.values())
+        views = self.system.records.read([row.id for row in rows])
+        known = [view for view in views if isinstance(view, TaskView)]
+        return History(
+            submits=self.submits,
+            redrives=self.redrives,
+            effects=self.effects,
+            facts=[_told(entry) for entry in self.system.rows.history.values()],
+            rows=[_standing(row) for row in rows],
+            records={view.id: (view.generation, str(view.status)) for view in known},
+            kills=self.kills,
+            **more,
+        )
+
+
+def deaths(function):
+    """Return the deaths that this function may die, wherever its ports are bound."""
+    told = [edge for name, edge in POINTS.items() if name.startswith(function)]
+    return [CrashAt(replace(edge, where=""), 1) for edge in told]
+
+
+def _producer(log):
+    """Return another process's bus on this log: what it has not flushed dies with it."""
+    bus = copy.copy(log)
+    bus._sent = []  # noqa: SLF001 - a process of its own has a buffer of its own
+    return bus
+
+
+def _told_to_client(answer):
+    match answer:
+        case [Accepted(task=task) | ReplayOf(task=task)]:
+            return Outcome.OK, task.id
+        case [KeyReused()]:
+            return Outcome.FAIL, None
+        case _:
+            return Outcome.UNKNOWN, None
+
+
+def _standing(row):
+    return Standing(
+        id=row.id,
+        label=row.body.metadata["label"] if row.body else row.id,
+        status=str(row.status),
+        generation=row.generation,
+        turn=row.turn,
+        attempt=row.attempt,
+        losses=row.losses,
+        max_attempts=row.body.max_attempts if row.body else 0,
+        reason=row.reason,
+        finished_at_ms=row.finished_at_ms,
+    )
+
+
+def _told(entry):
+    body = json.loads(bytes(entry.body))
+    return Told(
+        id=entry.id,
+        kind=entry.kind,
+        generation=entry.generation,
+        turn=entry.turn,
+        at_ms=entry.at_ms,
+        **{
+            name: body[name]
+            for name in ("token", "attempt", "losses", "started_at_ms", "due_at_ms", "reason")
+            if name in body
+        },
+    )
