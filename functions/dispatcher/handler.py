@@ -3,8 +3,8 @@
 from datetime import timedelta
 from typing import Any
 
-from taskmill import bootstrap
 from taskmill.adapters.kafka.event import failures, records_of
+from taskmill.bootstrap import dispatcher, process, worker
 from taskmill.domain.lease import Position
 from taskmill.domain.outcome import UnknownType
 from taskmill.domain.task import TaskType
@@ -14,14 +14,14 @@ from taskmill.usecases.execute import execute
 from taskmill.usecases.park import park
 
 
-@bootstrap.counting()
+@process.counting()
 def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    bootstrap.log("dispatcher")
-    bus = bootstrap.worker().bus
+    process.log("dispatcher")
+    bus = worker.services().bus
     arrivals = open_sealed_arrivals(records_of(event), bus)
     wanted = [one for one in arrivals if _has_a_way(one)]
-    parkings = park([one for one in arrivals if not _has_a_way(one)], bootstrap.parking())
-    failed = dispatch(wanted, knows=_knows, admission=bootstrap.admission(), bus=bus)
+    parkings = park([one for one in arrivals if not _has_a_way(one)], dispatcher.parking())
+    failed = dispatch(wanted, knows=_knows, admission=dispatcher.admission(), bus=bus)
     failed |= parkings.failed | _bury(parkings.over, context)
     return failures(failed)
 
@@ -32,14 +32,14 @@ def _has_a_way(arrival: SealedArrival) -> bool:
 
 
 def _knows(task_type: TaskType) -> bool:
-    return bootstrap.catalogue().entry(task_type) is not None
+    return process.catalogue().entry(task_type) is not None
 
 
 def _bury(arrivals: list[SealedArrival], context: Any) -> set[Position]:
     """End tasks that no deployed worker takes, as their worker would have ended them."""
-    shop = bootstrap.shop(context, concurrency=100, longest=timedelta(seconds=5))
+    shop = worker.shop(context, concurrency=100, longest=timedelta(seconds=5))
     unsealed = [one.unsealed() for one in arrivals]
     return execute(unsealed, lambda task: UnknownType(task.type), shop)
 
 
-bootstrap.at_init(bootstrap.worker)
+process.at_init(worker.services)

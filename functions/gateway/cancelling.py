@@ -7,7 +7,7 @@ from functions.gateway.answering import Told
 from functions.gateway.presenter import task_as_json
 from functions.gateway.problem import Problem, conflict
 from functions.gateway.reading import find, id_of, untold
-from taskmill import bootstrap
+from taskmill.bootstrap import gateway, process
 from taskmill.usecases.cancel import AlreadyFinished, Asked, Cancelled, cancel
 from taskmill.usecases.find_task import Nowhere, Unsure
 
@@ -16,13 +16,13 @@ def cancel_one(given_id: str) -> Told | Problem:
     task_id = id_of(given_id)
     if isinstance(task_id, Problem):
         return task_id
-    services = bootstrap.gateway()
+    services = gateway.services()
     answer = cancel(
         task_id,
         control=services.control,
         admission=services.admission,
         bus=services.bus,
-        clock=bootstrap.clock,
+        clock=process.clock,
         find=find,
     )
     match answer:

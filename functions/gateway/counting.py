@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from functions.gateway.problem import Problem
-from taskmill import bootstrap
+from taskmill.bootstrap import process
 from taskmill.domain.counting import Count
 from taskmill.domain.submission import (
     Accepted,
@@ -28,7 +28,7 @@ ANSWERS: Final[Mapping[type[Receipt], str]] = {
 
 
 def count_receipts(submissions: Sequence[Submission], receipts: Sequence[Receipt]) -> None:
-    counters = bootstrap.counters()
+    counters = process.counters()
     for submission, receipt in zip(submissions, receipts, strict=True):
         counters.count(Count.SUBMISSIONS, type=submission.type, answer=_answer(receipt))
 
@@ -40,4 +40,4 @@ def _answer(receipt: Receipt) -> str:
 
 
 def count_refusal(problem: Problem) -> None:
-    bootstrap.counters().count(Count.REFUSALS, reason=problem.type)
+    process.counters().count(Count.REFUSALS, reason=problem.type)

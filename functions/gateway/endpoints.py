@@ -12,7 +12,7 @@ from functions.gateway.answering import Told
 from functions.gateway.listing import read_limit
 from functions.gateway.presenter import moment
 from functions.gateway.problem import Problem, bad_request, missing, unprocessable
-from taskmill import bootstrap
+from taskmill.bootstrap import webhooks
 from taskmill.domain.endpoints import DisabledEndpoint
 from taskmill.domain.wall import Walled, target_of
 
@@ -28,7 +28,7 @@ def list_disabled(given: Mapping[str, str]) -> Told | Problem:
     limit = read_limit(given.get("limit"))
     if isinstance(limit, Problem):
         return limit
-    disabled = bootstrap.endpoints().disabled(most=limit)
+    disabled = webhooks.endpoints().disabled(most=limit)
     return Told(HTTPStatus.OK, {"endpoints": [_shown(one) for one in disabled]})
 
 
@@ -43,7 +43,7 @@ def enable_endpoint(body: bytes) -> Told | Problem:
     target = target_of(request.url, reaches_loopback=True)
     if isinstance(target, Walled):
         return unprocessable("invalid_request", target.why, "/url")
-    if not bootstrap.endpoints().enable(target.endpoint):
+    if not webhooks.endpoints().enable(target.endpoint):
         return missing(f"{target.endpoint} is not disabled")
     return Told(HTTPStatus.OK, {"url": target.endpoint, "enabled": True})
 

@@ -22,7 +22,7 @@ from functions.gateway.routes import (
     tasks,
     types,
 )
-from taskmill import bootstrap
+from taskmill.bootstrap import gateway, process
 
 app = APIGatewayHttpResolver()
 for subject in (tasks, control, quarantine, redrives, endpoints, types, stats, health):
@@ -30,12 +30,12 @@ for subject in (tasks, control, quarantine, redrives, endpoints, types, stats, h
 _log = logging.getLogger("taskmill.gateway")
 
 
-@bootstrap.counting()
+@process.counting()
 def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    bootstrap.log("gateway")
+    process.log("gateway")
     request_id = event["requestContext"]["requestId"]
     request = APIGatewayProxyEventV2(event)
-    refused = refusal(request, bootstrap.api_keys()) or loop(request)
+    refused = refusal(request, gateway.api_keys()) or loop(request)
     answer = app.resolve(event, context) if refused is None else _turn_away(refused)
     return answer | {"headers": (answer.get("headers") or {}) | {"X-Request-Id": request_id}}
 
@@ -68,5 +68,5 @@ def _turn_away(refused: Problem) -> dict[str, Any]:
     }
 
 
-bootstrap.at_init(bootstrap.api_keys)
-bootstrap.at_init(bootstrap.gateway)
+process.at_init(gateway.api_keys)
+process.at_init(gateway.services)

@@ -11,7 +11,7 @@ from functions.gateway.answering import Told
 from functions.gateway.presenter import moment
 from functions.gateway.problem import Problem, unavailable
 from functions.gateway.reading import find, id_of, untold
-from taskmill import bootstrap
+from taskmill.bootstrap import gateway
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.listing import History
 from taskmill.domain.projection import HistoryEntry
@@ -30,7 +30,7 @@ def read_history(given_id: str) -> Told | Problem:
     if isinstance(task_id, Problem):
         return task_id
     try:
-        history = bootstrap.ledger_rows().history_of(task_id, most=LONGEST_HISTORY)
+        history = gateway.ledger_rows().history_of(task_id, most=LONGEST_HISTORY)
     except StoreUnavailable as error:
         return unavailable(f"the history comes from the ledger: {error.store} is away", 2)
     if history.entries:

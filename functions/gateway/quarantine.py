@@ -12,7 +12,7 @@ from functions.gateway.listing import read_limit
 from functions.gateway.pages import Line, fitting
 from functions.gateway.presenter import moment
 from functions.gateway.problem import Problem, bad_request, missing, unprocessable
-from taskmill import bootstrap
+from taskmill.bootstrap import gateway, process
 from taskmill.domain.quarantine import AfterRecord, Discard, Place, QuarantinedRecord
 
 SHOWN_BYTES = 1_024
@@ -33,7 +33,7 @@ def read_quarantine(given: Mapping[str, str]) -> Told | Problem:
     if isinstance(after, Problem):
         return after
     is_discarded = given.get("discarded") == "true"
-    page = bootstrap.quarantine().page(is_discarded=is_discarded, after=after, limit=limit)
+    page = gateway.quarantine().page(is_discarded=is_discarded, after=after, limit=limit)
     lines = [Line(_shown(one), Mark(one.at_ms, _name(one.place))) for one in page.records]
     behind = Mark(page.next.at_ms, _name(page.next.place)) if page.next else None
     told, mark = fitting(lines, behind=behind)
@@ -44,8 +44,8 @@ def read_quarantine(given: Mapping[str, str]) -> Told | Problem:
 def discard_record(name: str, by: str) -> Told | Problem:
     place = _place(name)
     if place is not None:
-        discard = Discard(at_ms=bootstrap.clock(), by=by)
-        record = bootstrap.quarantine().discard(place, discard)
+        discard = Discard(at_ms=process.clock(), by=by)
+        record = gateway.quarantine().discard(place, discard)
         if record is not None:
             return Told(HTTPStatus.OK, _shown(record))
     return missing(f"there is no record {name} in quarantine")

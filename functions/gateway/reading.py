@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import assert_never
 
 from functions.gateway.problem import Problem, not_found, unavailable, unprocessable
-from taskmill import bootstrap
+from taskmill.bootstrap import gateway, process
 from taskmill.domain.records import TaskView
 from taskmill.domain.retention import in_ms
 from taskmill.domain.task import TaskId
@@ -50,11 +50,11 @@ def _find_ended(task_id: TaskId, span: timedelta) -> Finding:
     found = find(task_id)
     if not span or not _is_awaited(found):
         return found
-    with bootstrap.gateway().waiters.place() as has_place:
-        end_ms = bootstrap.clock() + in_ms(span)
+    with gateway.services().waiters.place() as has_place:
+        end_ms = process.clock() + in_ms(span)
         rest = _FIRST_LOOK
-        while has_place and _is_awaited(found) and bootstrap.clock() < end_ms:
-            bootstrap.pause(rest)
+        while has_place and _is_awaited(found) and process.clock() < end_ms:
+            process.pause(rest)
             rest = min(rest * 1.5, _RAREST_LOOK)
             found = find(task_id)
     return found
@@ -73,14 +73,14 @@ def _is_awaited(found: Finding) -> bool:
 
 
 def find(task_id: TaskId) -> Finding:
-    services = bootstrap.gateway()
+    services = gateway.services()
     return find_task(
         task_id,
         records=services.records,
-        ledger=bootstrap.ledger_rows,
-        outbox=bootstrap.outbox,
+        ledger=gateway.ledger_rows,
+        outbox=gateway.outbox,
         log_ends=services.log_ends,
-        pause=bootstrap.pause,
+        pause=process.pause,
     )
 
 

@@ -13,7 +13,7 @@ from functions.gateway.listing import read_limit, read_moment
 from functions.gateway.presenter import moment
 from functions.gateway.problem import Problem, bad_request, conflict, missing, unprocessable
 from functions.gateway.reading import id_of
-from taskmill import bootstrap
+from taskmill.bootstrap import gateway, process
 from taskmill.domain.naming import fingerprint, unkeyed_id
 from taskmill.domain.redriving import JobState, NewJob, RedriveJob, Wanted
 from taskmill.domain.task import DEFAULT_TENANT, TaskType
@@ -43,16 +43,16 @@ def make_job(body: bytes) -> Told | Problem:
     wanted = _wanted(request)
     if isinstance(wanted, Problem):
         return wanted
-    now = bootstrap.clock()
+    now = process.clock()
     job = NewJob(
-        id=unkeyed_id(now, bootstrap.entropy()),
+        id=unkeyed_id(now, process.entropy()),
         tenant=DEFAULT_TENANT,
         fingerprint=fingerprint(msgspec.structs.asdict(request)),
         wanted=wanted,
         rate_per_second=request.rate_per_second,
         at_ms=now,
     )
-    return _accepted(bootstrap.redrive_jobs().make(job))
+    return _accepted(gateway.redrive_jobs().make(job))
 
 
 def list_jobs(given: Mapping[str, str]) -> Told | Problem:
@@ -62,7 +62,7 @@ def list_jobs(given: Mapping[str, str]) -> Told | Problem:
     limit = read_limit(given.get("limit"))
     if isinstance(limit, Problem):
         return limit
-    jobs = bootstrap.redrive_jobs().latest(DEFAULT_TENANT, limit=limit)
+    jobs = gateway.redrive_jobs().latest(DEFAULT_TENANT, limit=limit)
     return Told(HTTPStatus.OK, {"redrives": [_shown(job) for job in jobs]})
 
 
@@ -77,7 +77,7 @@ def stop_job(name: str) -> Told | Problem:
         return job
     if job.state is JobState.DONE:
         return conflict("already_finished", "the job has done all that it was to do")
-    bootstrap.redrive_jobs().stop(job.id)
+    gateway.redrive_jobs().stop(job.id)
     return read_job(name)
 
 
@@ -87,7 +87,7 @@ def resume_job(name: str) -> Told | Problem:
         return job
     if job.state is JobState.DONE:
         return conflict("already_finished", "the job has done all that it was to do")
-    bootstrap.redrive_jobs().resume(job.id)
+    gateway.redrive_jobs().resume(job.id)
     job = _find(name)
     if not isinstance(job, Problem) and job.state is not JobState.RUNNING:
         return conflict("another_job_lives", "the same request has another job, which lives")
@@ -96,7 +96,7 @@ def resume_job(name: str) -> Told | Problem:
 
 def _find(name: str) -> RedriveJob | Problem:
     job_id = id_of(name)
-    job = None if isinstance(job_id, Problem) else bootstrap.redrive_jobs().find(job_id)
+    job = None if isinstance(job_id, Problem) else gateway.redrive_jobs().find(job_id)
     return missing(f"there is no redrive job {name}") if job is None else job
 
 

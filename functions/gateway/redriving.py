@@ -7,7 +7,7 @@ from functions.gateway.answering import Told
 from functions.gateway.presenter import task_as_json
 from functions.gateway.problem import Problem, conflict
 from functions.gateway.reading import find, id_of, untold
-from taskmill import bootstrap
+from taskmill.bootstrap import gateway
 from taskmill.usecases.find_task import Nowhere, Unsure
 from taskmill.usecases.redrive import Again, NotOver, Wish, redrive
 
@@ -16,13 +16,13 @@ def redrive_one(given_id: str) -> Told | Problem:
     task_id = id_of(given_id)
     if isinstance(task_id, Problem):
         return task_id
-    services = bootstrap.gateway()
+    services = gateway.services()
     (answer,) = redrive(
         [Wish(task_id)],
         control=services.control,
         admission=services.admission,
         bus=services.bus,
-        rows=bootstrap.whole_rows,
+        rows=gateway.whole_rows,
         find=find,
     )
     match answer:

@@ -10,7 +10,7 @@ from functions.gateway.counting import count_receipts, count_refusal
 from functions.gateway.presenter import task_as_json
 from functions.gateway.problem import Problem, bad_request, too_large, unavailable, unprocessable
 from functions.gateway.submission import BATCH_BYTES, BATCH_TASKS, read_submission
-from taskmill import bootstrap
+from taskmill.bootstrap import gateway, process
 from taskmill.domain.submission import (
     Accepted,
     KeyReused,
@@ -28,7 +28,7 @@ def submit_one(body: bytes, header_key: str | None) -> Told | Problem:
     given = _read(body)
     if isinstance(given, Problem):
         return given
-    submission = read_submission(given, header_key, bootstrap.gateway().catalogue)
+    submission = read_submission(given, header_key, gateway.services().catalogue)
     if isinstance(submission, Problem):
         return submission
     return _tell(_submit([submission])[0])
@@ -45,7 +45,7 @@ def submit_batch(body: bytes) -> Told | Problem:
     if not isinstance(tasks, list) or not 1 <= len(tasks) <= BATCH_TASKS:
         detail = f'a batch is {{"tasks": [ … 1 to {BATCH_TASKS:,} tasks … ]}} and nothing else'
         return unprocessable("invalid_request", detail, "/tasks")
-    catalogue = bootstrap.gateway().catalogue
+    catalogue = gateway.services().catalogue
     return _tell_batch([read_submission(one, None, catalogue) for one in tasks])
 
 
@@ -57,16 +57,16 @@ def _read(body: bytes) -> Any:
 
 
 def _submit(submissions: Sequence[Submission]) -> list[Receipt]:
-    services = bootstrap.gateway()
-    now = bootstrap.clock()
+    services = gateway.services()
+    now = process.clock()
     receipts = submit(
-        [one.as_envelope(now=now, entropy=bootstrap.entropy()) for one in submissions],
+        [one.as_envelope(now=now, entropy=process.entropy()) for one in submissions],
         admission=services.admission,
         bus=services.bus,
         records=services.records,
-        ledger=bootstrap.ledger_rows,
-        outbox=bootstrap.outbox,
-        clock=bootstrap.clock,
+        ledger=gateway.ledger_rows,
+        outbox=gateway.outbox,
+        clock=process.clock,
     )
     count_receipts(submissions, receipts)
     return receipts

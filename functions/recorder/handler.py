@@ -2,16 +2,16 @@
 
 from typing import Any
 
-from taskmill import bootstrap
 from taskmill.adapters.kafka.event import failures, records_of
+from taskmill.bootstrap import process, recorder
 from taskmill.usecases.record import record
 
 
-@bootstrap.counting()
+@process.counting()
 def lambda_handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
-    bootstrap.log("recorder")
-    record(records_of(event), bootstrap.ledger())
+    process.log("recorder")
+    record(records_of(event), recorder.ledger())
     return failures(())
 
 
-bootstrap.at_init(bootstrap.ledger)
+process.at_init(recorder.ledger)

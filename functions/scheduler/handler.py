@@ -15,7 +15,7 @@ from functions.scheduler.chores import (
     retaining,
 )
 from functions.scheduler.rota import Rota
-from taskmill import bootstrap
+from taskmill.bootstrap import process, scheduler
 
 CHORES = (
     publishing.CHORE,
@@ -32,7 +32,7 @@ LAST_WORK_BEFORE_THE_END = timedelta(seconds=5)
 TIME_TO_ANSWER = timedelta(seconds=1)
 
 
-@bootstrap.counting()
+@process.counting()
 def lambda_handler(_event: dict[str, Any], context: Any) -> dict[str, int]:
     """Return how much each chore did. A bug in one ends the run as failed, when it is over."""
 
@@ -41,18 +41,18 @@ def lambda_handler(_event: dict[str, Any], context: Any) -> dict[str, int]:
 
     rota = Rota(
         CHORES,
-        errands=bootstrap.errands(),
-        counters=bootstrap.counters(),
-        log=bootstrap.log("scheduler"),
-        tick=bootstrap.scheduler().pace.tick,
+        errands=scheduler.errands(),
+        counters=process.counters(),
+        log=process.log("scheduler"),
+        tick=scheduler.services().pace.tick,
         now=lambda: -left(),  # towards zero: the one clock here that never jumps
     )
     while left() > LAST_WORK_BEFORE_THE_END:
-        bootstrap.pause(rota.work())
+        process.pause(rota.work())
     rota.finish(within=left() - TIME_TO_ANSWER)
     if rota.bug is not None:
         raise rota.bug
     return rota.done
 
 
-bootstrap.at_init(bootstrap.scheduler)
+process.at_init(scheduler.services)

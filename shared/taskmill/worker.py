@@ -8,8 +8,8 @@ from typing import Any, Generic, TypeVar, overload
 
 import msgspec
 
-from taskmill import bootstrap
 from taskmill.adapters.kafka.event import failures, records_of
+from taskmill.bootstrap import process, worker
 from taskmill.domain.backoff import DEFAULT_RETRY, RetryPolicy
 from taskmill.domain.catalogue import TypeDefaults
 from taskmill.domain.counting import Count
@@ -51,16 +51,16 @@ class Worker(Generic[P]):
     hopeless: tuple[type[BaseException], ...]
 
     def __call__(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
-        bootstrap.log("worker")
-        departure = bootstrap.departure()
+        process.log("worker")
+        departure = worker.departure()
         with departure.at_work():
-            shop = bootstrap.shop(
+            shop = worker.shop(
                 context,
                 concurrency=self.concurrency,
                 longest=LONGEST_TIMEOUT,
-                crew=bootstrap.loop_crew() if self.is_async else None,
+                crew=worker.loop_crew() if self.is_async else None,
             )
-            with bootstrap.counting():
+            with process.counting():
                 answer = self._work(event, shop)
             if departure.is_wanted or self._leaves_a_stray(shop.crew):
                 departure.leave(context.aws_request_id, answer)
@@ -78,7 +78,7 @@ class Worker(Generic[P]):
         """Tell whether a call goes on that was cut off: frozen, it would wake in a later batch."""
         strays = crew.strays(within=TIME_TO_LET_GO)
         if strays:
-            log = bootstrap.log("worker")
+            log = process.log("worker")
             log.warning("the process ends: calls go on after their time", extra={"calls": strays})
         return bool(strays)
 
@@ -116,7 +116,7 @@ class _DoesNotFit(Exception):
 
 def _end_of(answer: Any, task: Task) -> End:
     if isinstance(answer, Retry) and answer.may_have_worked:
-        bootstrap.counters().count(Count.IN_DOUBT, type=task.type)
+        process.counters().count(Count.IN_DOUBT, type=task.type)
     if isinstance(answer, Outcome):
         return answer
     if inspect.iscoroutine(answer):
@@ -185,7 +185,7 @@ def serve(  # noqa: PLR0913 - what an author may say of a type, each by its name
     ...     name: str
     >>> lambda_handler = serve(Greeting, lambda greeting: f"hello {greeting.name}")
     """
-    worker = Worker(
+    handler = Worker(
         payload_type=payload_type,
         perform=perform,
         takes_task=_takes_task(perform),
@@ -198,11 +198,11 @@ def serve(  # noqa: PLR0913 - what an author may say of a type, each by its name
         concurrency=concurrency,
         hopeless=discard,
     )
-    bootstrap.at_init(bootstrap.worker)
-    bootstrap.at_init(bootstrap.departure().listen)
-    if worker.is_async:
-        bootstrap.at_init(bootstrap.loop_crew)
-    return worker
+    process.at_init(worker.services)
+    process.at_init(worker.departure().listen)
+    if handler.is_async:
+        process.at_init(worker.loop_crew)
+    return handler
 
 
 def _within_bounds(defaults: TypeDefaults) -> TypeDefaults:

@@ -4,7 +4,7 @@ from http import HTTPStatus
 
 from functions.gateway.answering import Answer, Told, new_router, tell
 from functions.gateway.problem import unavailable
-from taskmill import bootstrap
+from taskmill.bootstrap import gateway
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.task import TaskId
 
@@ -19,11 +19,11 @@ def get_health() -> Answer:
 
 @router.get("/readyz")
 def get_readiness() -> Answer:
-    services = bootstrap.gateway()
+    services = gateway.services()
     try:
         services.records.read([_NOBODY])
         services.log_ends.ends()
-        bootstrap.ledger_rows().applied()
+        gateway.ledger_rows().applied()
     except StoreUnavailable as error:
         return tell(unavailable(f"{error.store} cannot be reached", 2))
     return tell(Told(HTTPStatus.OK, {"status": "ready"}))

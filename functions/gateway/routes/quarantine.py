@@ -4,7 +4,7 @@ from functions.gateway.answering import Answer, new_router, tell
 from functions.gateway.keys import caller
 from functions.gateway.problem import unavailable
 from functions.gateway.quarantine import discard_record, read_quarantine
-from taskmill import bootstrap
+from taskmill.bootstrap import gateway
 from taskmill.domain.errors import StoreUnavailable
 
 router = new_router()
@@ -21,7 +21,7 @@ def get_quarantine() -> Answer:
 @router.post("/v1/quarantine/<name>/discard")
 def post_discard(name: str) -> Answer:
     try:
-        return tell(discard_record(name, caller(router.current_event, bootstrap.api_keys())))
+        return tell(discard_record(name, caller(router.current_event, gateway.api_keys())))
     except StoreUnavailable as error:
         return _away(error)
 

@@ -13,7 +13,7 @@ from functions.gateway.presenter import task_as_json
 from functions.gateway.problem import Problem, unavailable, unprocessable
 from functions.gateway.reading import read_task
 from functions.gateway.submitting import submit_batch, submit_one
-from taskmill import bootstrap
+from taskmill.bootstrap import gateway
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.listing import TaskFilter
 from taskmill.domain.records import TaskView
@@ -57,7 +57,7 @@ def get_task(task_id: str) -> Answer:
 
 def _with_payload(task: TaskView) -> Told | Problem:
     try:
-        payload = bootstrap.ledger_rows().payload(task.id)
+        payload = gateway.ledger_rows().payload(task.id)
     except StoreUnavailable:
         payload = None
     if payload is None:
@@ -83,7 +83,7 @@ def get_tasks() -> Answer:
 
 
 def _page(wanted: TaskFilter, asked: Mapping[str, str]) -> dict[str, Any]:
-    rows = bootstrap.ledger_rows()
+    rows = gateway.ledger_rows()
     if wanted.status is Status.DEAD:
         return dead_as_json(rows.dead(wanted), asked)
     return page_as_json(rows.page(wanted), asked)

@@ -3,11 +3,11 @@
 from datetime import timedelta
 
 from functions.scheduler.chore import Chore
-from taskmill import bootstrap
+from taskmill.bootstrap import process
 
 
 def _tell() -> int:
-    bootstrap.counters().flush()
+    process.counters().flush()
     return 0
 
 

@@ -3,13 +3,13 @@
 from datetime import timedelta
 
 from functions.scheduler.chore import Chore
-from taskmill import bootstrap
+from taskmill.bootstrap import scheduler
 
 MOST_PER_SHARD = 100
 
 
 def _forget() -> int:
-    return bootstrap.scheduler().due.forget_expired(most=MOST_PER_SHARD)
+    return scheduler.services().due.forget_expired(most=MOST_PER_SHARD)
 
 
 CHORE = Chore(name="forget_expired", every=timedelta(milliseconds=100), do=_forget)

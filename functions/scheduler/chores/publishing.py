@@ -1,12 +1,12 @@
 """Publishes what is owed and due: the tick of the whole queue."""
 
 from functions.scheduler.chore import Chore
-from taskmill import bootstrap
+from taskmill.bootstrap import scheduler
 from taskmill.usecases.publish_due import publish_due
 
 
 def _publish() -> int:
-    services = bootstrap.scheduler()
+    services = scheduler.services()
     return publish_due(services.due, services.bus)
 
 

@@ -3,12 +3,12 @@
 from datetime import timedelta
 
 from functions.scheduler.chore import Chore
-from taskmill import bootstrap
+from taskmill.bootstrap import chores
 from taskmill.usecases.put_back import put_back
 
 
 def _put_back() -> int:
-    bound = bootstrap.putting_back()
+    bound = chores.putting_back()
     return put_back(bound.newer_parcels, bound.bus)
 
 

@@ -3,23 +3,23 @@
 from datetime import timedelta
 
 from functions.scheduler.chore import Chore
-from taskmill import bootstrap
+from taskmill.bootstrap import chores, process
 from taskmill.domain.counting import Count
 from taskmill.usecases.rebuild import rebuild
 
 
 def _rebuild() -> int:
-    bound = bootstrap.rebuilding()
+    bound = chores.rebuilding()
     restored = rebuild(
         bound.shards,
         bound.sources,
-        word=bootstrap.entropy().hex(),
+        word=process.entropy().hex(),
         grace=bound.grace,
-        clock=bootstrap.clock,
-        pause=bootstrap.pause,
+        clock=process.clock,
+        pause=process.pause,
     )
     if restored:
-        bootstrap.counters().count(Count.RESTORED, restored)
+        process.counters().count(Count.RESTORED, restored)
     return restored
 
 

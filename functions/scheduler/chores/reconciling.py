@@ -3,15 +3,15 @@
 from datetime import timedelta
 
 from functions.scheduler.chore import Chore
-from taskmill import bootstrap
+from taskmill.bootstrap import chores, process
 from taskmill.domain.counting import Count
 from taskmill.usecases.reconcile import reconcile
 
 
 def _reconcile() -> int:
-    mended = reconcile(bootstrap.reconciler())
+    mended = reconcile(chores.reconciler())
     for kind, number in mended.items():
-        bootstrap.counters().count(Count.RECONCILED, number, kind=kind)
+        process.counters().count(Count.RECONCILED, number, kind=kind)
     return mended.total()
 
 

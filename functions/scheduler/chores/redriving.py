@@ -3,13 +3,13 @@
 from datetime import timedelta
 
 from functions.scheduler.chore import Chore
-from taskmill import bootstrap
+from taskmill.bootstrap import chores
 from taskmill.usecases.redrive import redrive
 from taskmill.usecases.redrive_many import redrive_many
 
 
 def _redrive() -> int:
-    bound = bootstrap.redriving()
+    bound = chores.redriving()
     return redrive_many(
         bound.jobs,
         lambda wishes: redrive(

@@ -3,12 +3,12 @@
 from datetime import timedelta
 
 from functions.scheduler.chore import Chore
-from taskmill import bootstrap
+from taskmill.bootstrap import chores
 from taskmill.usecases.relay import relay
 
 
 def _relay() -> int:
-    bound = bootstrap.relaying()
+    bound = chores.relaying()
     return relay(bound.outbox, bound.bus)
 
 

@@ -3,16 +3,16 @@
 from datetime import timedelta
 
 from functions.scheduler.chore import Chore
-from taskmill import bootstrap
+from taskmill.bootstrap import chores, process
 from taskmill.domain.counting import Count
 from taskmill.usecases.forget_old import forget_old
 
 
 def _forget() -> int:
-    bound = bootstrap.retaining()
+    bound = chores.retaining()
     removed = forget_old(bound.archive, keeps=bound.keeps)
     for kind, number in removed.items():
-        bootstrap.counters().count(Count.RETAINED, number, kind=kind)
+        process.counters().count(Count.RETAINED, number, kind=kind)
     return removed.total()
 
 

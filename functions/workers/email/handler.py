@@ -10,7 +10,7 @@ from functions.workers.email.ses import Ses
 from functions.workers.email.settings import MailSettings
 from functions.workers.email.smtp import Smtp
 from functions.workers.email.transport import Transport
-from taskmill.bootstrap import at_init
+from taskmill.bootstrap import process
 from taskmill.worker import Discard, Outcome, RetryPolicy, Task, serve
 
 
@@ -35,7 +35,7 @@ def perform(email: Email, task: Task) -> Outcome:
     return transport().send(mail)
 
 
-at_init(settings)
+process.at_init(settings)
 lambda_handler = serve(
     Email,
     perform,

@@ -15,8 +15,8 @@ from functions.workers.webhook.payload import Webhook
 from functions.workers.webhook.request import body_of, request_to
 from functions.workers.webhook.signature import signed
 from functions.workers.webhook.verdict import Judged, judged
-from taskmill import bootstrap
 from taskmill.adapters import tls
+from taskmill.bootstrap import process, webhooks
 from taskmill.domain.counting import Count
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.task import Millis
@@ -119,11 +119,11 @@ def context_with(ca_file: str) -> ssl.SSLContext:
 
 @cache
 def desk() -> Desk:
-    services = bootstrap.webhooks()
+    services = webhooks.services()
     return Desk(
         keyring=Keyring(services.read_secrets),
         endpoints=services.endpoints,
-        counters=bootstrap.counters(),
+        counters=process.counters(),
         ways=Ways(context=context_with(services.ca_file)),
         reaches_loopback=services.reaches_loopback,
     )
@@ -137,4 +137,4 @@ lambda_handler = serve(
     retry=RetryPolicy(first_seconds=5, factor=3, cap_seconds=3_600),
     concurrency=100,
 )
-bootstrap.at_init(desk)
+process.at_init(desk)

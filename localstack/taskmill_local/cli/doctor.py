@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final
 
-from taskmill import bootstrap
+from taskmill.bootstrap import chores, process
 from taskmill.domain.errors import SettingsInvalid, StoreUnavailable
 from taskmill.domain.reconciliation import ABOUT, Diverged, Divergence
 from taskmill.domain.retention import in_ms
@@ -53,9 +53,9 @@ def _addressed(environment: Mapping[str, str], url: str) -> Mapping[str, str]:
 
 
 def _look_twice(settings: Settings) -> Sequence[Diverged]:
-    reconciler = bootstrap.make_reconciler(settings)
+    reconciler = chores.make_reconciler(settings)
     standings = reconciler.books.standings
-    since_ms = Millis(bootstrap.clock() - in_ms(_YOUNG))
+    since_ms = Millis(process.clock() - in_ms(_YOUNG))
     reconciler.look(standings.young(since_ms=since_ms))
     if not reconciler.suspected:
         return []

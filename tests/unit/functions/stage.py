@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from taskmill import bootstrap
 from taskmill.adapters.api_keys import ApiKeys
 from taskmill.adapters.catalogue import AssembledCatalogue
 from taskmill.adapters.counted.bus import CountedBus
@@ -39,15 +38,25 @@ from taskmill.adapters.memory.redrives import MemoryRedriveJobs
 from taskmill.adapters.memory.repairs import MemoryRepairs
 from taskmill.adapters.memory.standings import MemoryStandings
 from taskmill.bootstrap import (
-    GatewayServices,
+    chores,
+    dispatcher,
+    gateway,
+    process,
+    recorder,
+    scheduler,
+    webhooks,
+    worker,
+)
+from taskmill.bootstrap.chores import (
     PutBackServices,
     RebuildingServices,
     RedrivingServices,
     RelayServices,
     RetainingServices,
-    SchedulerServices,
-    WorkerServices,
 )
+from taskmill.bootstrap.gateway import GatewayServices
+from taskmill.bootstrap.scheduler import SchedulerServices
+from taskmill.bootstrap.worker import WorkerServices
 from taskmill.domain import topics
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.lease import LEASE
@@ -160,41 +169,56 @@ class Stage:
         )
 
     def bind(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        bound: dict[str, Any] = {
+        for module, bound in {
+            process: self._process(),
+            gateway: self._gateway(),
+            worker: {"services": self._worker, "loop_crew": lambda: self.crew},
+            dispatcher: {
+                "admission": lambda: CountedAdmission(MemoryAdmission(self.hot), self.counters),
+                "parking": lambda: MemoryParking(self.hot),
+            },
+            recorder: {"ledger": lambda: CountedLedger(self.ledger, self.counters)},
+            scheduler: {"services": self._scheduler, "errands": InlineErrands},
+            chores: self._chores(),
+            webhooks: {"endpoints": lambda: self.endpoints},
+        }.items():
+            for name, service in bound.items():
+                monkeypatch.setattr(module, name, service)
+
+    def _process(self) -> dict[str, Any]:
+        return {
             "clock": self.clock,
             "entropy": lambda: self.entropy.randbytes(16),
             "pause": self.clock.pause,
             "log": lambda _service: logging.getLogger("taskmill"),
-            "gateway": self._gateway,
+            "counters": lambda: self.counters,
+        }
+
+    def _gateway(self) -> dict[str, Any]:
+        return {
+            "services": self._gateway_services,
             "api_keys": lambda: self.api_keys,
             "ledger_rows": lambda: self.ledger,
             "whole_rows": lambda: self.ledger,
             "redrive_jobs": lambda: self.redrives,
-            "redriving": self._redriving,
             "outbox": lambda: self.outbox,
             "statistics": lambda: self.board,
             "quarantine": lambda: MemoryQuarantine(lambda: self.ledger),
-            "ledger": lambda: CountedLedger(self.ledger, self.counters),
-            "admission": lambda: CountedAdmission(MemoryAdmission(self.hot), self.counters),
-            "counters": lambda: self.counters,
-            "worker": self._worker,
-            "loop_crew": lambda: self.crew,
-            "endpoints": lambda: self.endpoints,
-            "errands": InlineErrands,
+        }
+
+    def _chores(self) -> dict[str, Any]:
+        return {
             "rebuilding": self._rebuilding,
             "reconciler": self._reconciler,
+            "redriving": self._redriving,
             "retaining": self._retaining,
-            "scheduler": self._scheduler,
-            "parking": lambda: MemoryParking(self.hot),
             "putting_back": lambda: PutBackServices(
                 newer_parcels=MemoryNewerParcels(lambda: self.ledger, self.clock), bus=self.log
             ),
             "relaying": lambda: RelayServices(outbox=self.outbox, bus=self.log),
         }
-        for name, service in bound.items():
-            monkeypatch.setattr(bootstrap, name, service)
 
-    def _gateway(self) -> GatewayServices:
+    def _gateway_services(self) -> GatewayServices:
         return GatewayServices(
             admission=MemoryAdmission(self.hot),
             control=CountedControl(MemoryControl(self.hot), self.counters),

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from functions.dispatcher.handler import lambda_handler as dispatcher
-from taskmill import bootstrap
+from taskmill.bootstrap import process
 from taskmill.domain import topics, wire
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.facts import TaskDied
@@ -49,7 +49,7 @@ def wait_until_it_is_put_in_line_again(stage):
 
 def deploy(monkeypatch, name):
     """Let a worker take tasks of a type, as a rolling deployment does."""
-    monkeypatch.setattr(bootstrap, "catalogue", lambda: Knows(name))
+    monkeypatch.setattr(process, "catalogue", lambda: Knows(name))
 
 
 class Knows:

@@ -8,7 +8,7 @@ import pytest
 
 from functions.dispatcher.handler import lambda_handler as dispatcher
 from functions.workers.echo.handler import lambda_handler as echo
-from taskmill import bootstrap
+from taskmill.bootstrap import gateway
 from taskmill.domain import topics
 from taskmill.domain.task import TaskType
 from tests.unit.functions.stage import NOW, Stage, an_http_event
@@ -607,7 +607,7 @@ def test_an_error_of_ours_is_told_without_its_trace_and_logged_with_it(stage, mo
     def breaks():
         raise RuntimeError("secret of the house")
 
-    monkeypatch.setattr(bootstrap, "gateway", breaks)
+    monkeypatch.setattr(gateway, "services", breaks)
     event = an_http_event("GET", "/v1/types")
     with caplog.at_level(logging.ERROR, logger="taskmill"):
         answer = answer_to(stage, event)

@@ -13,10 +13,10 @@ import msgspec
 import pytest
 from msgspec import Raw, Struct
 
-from taskmill import bootstrap
 from taskmill.adapters.crew import ThreadCrew
 from taskmill.adapters.departure import Departure
 from taskmill.adapters.loop_crew import LoopCrew
+from taskmill.bootstrap import worker
 from taskmill.domain import topics
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.facts import TaskDied, TaskSucceeded
@@ -357,7 +357,7 @@ def test_async_tasks_meet_on_one_event_loop(looped):
 
 def test_an_async_task_that_takes_too_long_is_cancelled_and_harms_no_other(looped, monkeypatch):
     left: list[object] = []
-    monkeypatch.setattr(bootstrap, "departure", lambda: Leaving(left))
+    monkeypatch.setattr(worker, "departure", lambda: Leaving(left))
     ends_of_cancelled: list[str] = []
 
     async def perform(letter: Letter) -> str:
@@ -392,7 +392,7 @@ class Leaving(Departure):
 
 def test_a_process_with_a_call_that_goes_on_ends_behind_its_answer(threaded, monkeypatch):
     left: list[object] = []
-    monkeypatch.setattr(bootstrap, "departure", lambda: Leaving(left))
+    monkeypatch.setattr(worker, "departure", lambda: Leaving(left))
     is_over = threading.Event()
     slow = serve(Letter, lambda _letter: is_over.wait(timeout=60))
     try:
@@ -405,7 +405,7 @@ def test_a_process_with_a_call_that_goes_on_ends_behind_its_answer(threaded, mon
 def test_who_is_told_to_end_finishes_what_runs_and_begins_nothing(stage, monkeypatch):
     left: list[object] = []
     leaving = Leaving(left)
-    monkeypatch.setattr(bootstrap, "departure", lambda: leaving)
+    monkeypatch.setattr(worker, "departure", lambda: leaving)
 
     def perform(_letter: Letter) -> str:
         leaving.is_wanted = True

@@ -1,0 +1,196 @@
+"""What the chores work with that run beside the tick, each of its own."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cache
+
+from taskmill.bootstrap import process
+from taskmill.domain.task import TaskId
+from taskmill.ports import (
+    Admission,
+    Archive,
+    Bus,
+    ColdShards,
+    Control,
+    NewerParcels,
+    Outbox,
+    RedriveJobs,
+    WholeRows,
+)
+from taskmill.settings import Settings
+from taskmill.usecases.find_task import Finding, Nowhere
+from taskmill.usecases.rebuild import Sources
+from taskmill.usecases.reconcile import Books, Reconciler
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RebuildingServices:
+    shards: ColdShards
+    sources: Sources
+    grace: timedelta
+    """In which every living process has published what Redis decided before it forgot."""
+
+
+@cache
+@process.rigged("rebuilding")
+def rebuilding() -> RebuildingServices:
+    from taskmill.adapters.kafka.ends import KafkaLogEnds
+    from taskmill.adapters.postgres.connection import Database
+    from taskmill.adapters.postgres.outbox import PostgresOutbox
+    from taskmill.adapters.postgres.whole import PostgresWholeRows
+    from taskmill.adapters.redis.rebuild import RedisColdShards
+    from taskmill.adapters.redis.session import Session
+
+    settings = Settings.from_env(os.environ, needs=("kafka", "redis", "postgres"))
+    database = Database(settings.postgres)
+    return RebuildingServices(
+        shards=RedisColdShards(
+            Session(settings.redis), shards=settings.shards, lease=settings.pace.lease
+        ),
+        sources=Sources(
+            ledger=PostgresWholeRows(database),
+            log_ends=KafkaLogEnds(settings.kafka),
+            outbox=PostgresOutbox(database),
+        ),
+        grace=settings.pace.lease,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelayServices:
+    outbox: Outbox
+    bus: Bus
+
+
+@cache
+@process.rigged("relaying")
+def relaying() -> RelayServices:
+    """Open what the relay needs; of its own, because it works beside the tick."""
+    from taskmill.adapters.counted.bus import CountedBus
+    from taskmill.adapters.counted.ledger import CountedOutbox
+    from taskmill.adapters.kafka.bus import KafkaBus
+    from taskmill.adapters.postgres.connection import Database
+    from taskmill.adapters.postgres.outbox import PostgresOutbox
+
+    settings = Settings.from_env(os.environ, needs=("kafka", "postgres"))
+    return RelayServices(
+        outbox=CountedOutbox(PostgresOutbox(Database(settings.postgres)), process.counters()),
+        bus=CountedBus(KafkaBus(settings.kafka), process.counters()),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutBackServices:
+    newer_parcels: NewerParcels
+    bus: Bus
+
+
+@cache
+@process.rigged("putting_back")
+def putting_back() -> PutBackServices:
+    """Open what puts parcels back; of its own, because it works beside the relay."""
+    from taskmill.adapters.counted.bus import CountedBus
+    from taskmill.adapters.kafka.bus import KafkaBus
+    from taskmill.adapters.postgres.connection import Database
+    from taskmill.adapters.postgres.newer_parcels import PostgresNewerParcels
+
+    settings = Settings.from_env(os.environ, needs=("kafka", "postgres"))
+    return PutBackServices(
+        newer_parcels=PostgresNewerParcels(Database(settings.postgres)),
+        bus=CountedBus(KafkaBus(settings.kafka), process.counters()),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedrivingServices:
+    jobs: RedriveJobs
+    control: Control
+    admission: Admission
+    bus: Bus
+    rows: WholeRows
+    find: Callable[[TaskId], Finding]
+    """Tells what the ledger has of a task; a job waits for no other word."""
+
+
+@cache
+@process.rigged("redriving")
+def redriving() -> RedrivingServices:
+    """Open what a redrive job needs; of its own, because it works beside the tick."""
+    from taskmill.adapters.counted.bus import CountedBus
+    from taskmill.adapters.counted.hot import CountedControl
+    from taskmill.adapters.kafka.bus import KafkaBus
+    from taskmill.adapters.postgres.connection import Database
+    from taskmill.adapters.postgres.redrives import PostgresRedriveJobs
+    from taskmill.adapters.postgres.rows import PostgresRows
+    from taskmill.adapters.postgres.whole import PostgresWholeRows
+    from taskmill.adapters.redis.admission import RedisAdmission
+    from taskmill.adapters.redis.control import RedisControl
+    from taskmill.adapters.redis.session import Session
+
+    settings = Settings.from_env(os.environ, needs=("kafka", "redis", "postgres"))
+    session, database = Session(settings.redis), Database(settings.postgres)
+    rows = PostgresRows(database)
+    return RedrivingServices(
+        jobs=PostgresRedriveJobs(Database(settings.postgres)),  # held while the others are asked
+        control=CountedControl(RedisControl(session, shards=settings.shards), process.counters()),
+        admission=RedisAdmission(session, shards=settings.shards),
+        bus=CountedBus(KafkaBus(settings.kafka), process.counters()),
+        rows=PostgresWholeRows(database),
+        find=lambda task_id: rows.find(task_id) or Nowhere(),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetainingServices:
+    archive: Archive
+    keeps: timedelta
+
+
+@cache
+def retaining() -> RetainingServices:
+    from taskmill.adapters.postgres.archive import PostgresArchive
+    from taskmill.adapters.postgres.connection import Database
+
+    settings = Settings.from_env(os.environ, needs=("postgres",))
+    return RetainingServices(
+        archive=PostgresArchive(Database(settings.postgres)), keeps=settings.keeps
+    )
+
+
+@cache
+@process.rigged("reconciling")
+def reconciling() -> Books:
+    return _books(Settings.from_env(os.environ, needs=("kafka", "redis", "postgres")))
+
+
+@cache
+def reconciler() -> Reconciler:
+    return Reconciler(books=reconciling(), clock=process.clock)
+
+
+def make_reconciler(settings: Settings) -> Reconciler:
+    """Open what the ledger and Redis are compared with."""
+    return Reconciler(books=_books(settings), clock=process.clock)
+
+
+def _books(settings: Settings) -> Books:
+    from taskmill.adapters.kafka.bus import KafkaBus
+    from taskmill.adapters.kafka.readers import KafkaReaders
+    from taskmill.adapters.postgres.connection import Database
+    from taskmill.adapters.postgres.standings import PostgresStandings
+    from taskmill.adapters.postgres.whole import PostgresWholeRows
+    from taskmill.adapters.redis.control import RedisControl
+    from taskmill.adapters.redis.repairs import RedisRepairs
+    from taskmill.adapters.redis.session import Session
+
+    session, database = Session(settings.redis), Database(settings.postgres)
+    return Books(
+        standings=PostgresStandings(database),
+        control=RedisControl(session, shards=settings.shards),
+        rows=PostgresWholeRows(database),
+        repairs=RedisRepairs(session, shards=settings.shards),
+        readers=KafkaReaders(settings.kafka),
+        bus=KafkaBus(settings.kafka),
+    )

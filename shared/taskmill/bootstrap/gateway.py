@@ -1,0 +1,153 @@
+"""What the gateway works with."""
+
+import os
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cache
+from typing import Any
+
+from taskmill.adapters.api_keys import ApiKeys
+from taskmill.adapters.guard import QUICK, Guard
+from taskmill.bootstrap import process
+from taskmill.domain.topics import readers
+from taskmill.ports import (
+    Admission,
+    Bus,
+    Catalogue,
+    Control,
+    LedgerRows,
+    LogEnds,
+    Outbox,
+    Quarantine,
+    Records,
+    RedriveJobs,
+    Waiters,
+    WholeRows,
+)
+from taskmill.settings import Settings
+from taskmill.usecases.statistics import Board
+
+_PATIENCE_WITH_REDIS = timedelta(seconds=1)
+_PATIENCE_WITH_KAFKA = timedelta(seconds=2)
+_PATIENCE_WITH_POSTGRES = timedelta(seconds=5)
+"""What a request may lose to a store that is away, once: its guard then keeps others from it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewayServices:
+    admission: Admission
+    control: Control
+    records: Records
+    bus: Bus
+    log_ends: LogEnds
+    catalogue: Catalogue
+    waiters: Waiters
+
+
+@cache
+@process.rigged("gateway")
+def services() -> GatewayServices:
+    from taskmill.adapters.counted.bus import CountedBus
+    from taskmill.adapters.counted.hot import CountedControl
+    from taskmill.adapters.kafka.bus import KafkaBus
+    from taskmill.adapters.kafka.ends import KafkaLogEnds
+    from taskmill.adapters.redis.admission import RedisAdmission
+    from taskmill.adapters.redis.control import RedisControl
+    from taskmill.adapters.redis.records import RedisRecords
+    from taskmill.adapters.redis.session import Session
+    from taskmill.adapters.redis.waiters import RedisWaiters
+
+    settings = Settings.from_env(os.environ, needs=("kafka", "redis", "postgres"))
+    broker = Guard("Kafka", tolerance=timedelta(), opened=process.count_opening)
+    session = Session(
+        settings.redis,
+        patience=_PATIENCE_WITH_REDIS,
+        guard=Guard("Redis", tolerance=QUICK, opened=process.count_opening),
+    )
+    return GatewayServices(
+        admission=RedisAdmission(session, shards=settings.shards, hold=settings.pace.hold),
+        control=CountedControl(RedisControl(session, shards=settings.shards), process.counters()),
+        records=RedisRecords(session, shards=settings.shards),
+        bus=CountedBus(
+            KafkaBus(settings.kafka, patience=_PATIENCE_WITH_KAFKA, guard=broker),
+            process.counters(),
+        ),
+        log_ends=KafkaLogEnds(settings.kafka, patience=_PATIENCE_WITH_KAFKA, guard=broker),
+        catalogue=process.catalogue(),
+        waiters=RedisWaiters(
+            session, places=settings.waiting_places, new_word=lambda: process.entropy().hex()
+        ),
+    )
+
+
+@cache
+def api_keys() -> ApiKeys | None:
+    """Return the keys that open the gateway; None lets everybody in, on a machine of one's own."""
+    needs = ("kafka", "redis", "postgres", "api_keys")  # whether it is, the stores' places tell
+    read = Settings.from_env(os.environ, needs=needs).read_api_keys
+    return None if read is None else ApiKeys(read)
+
+
+@cache
+def _ledger_at_the_door() -> Any:
+    """Open PostgreSQL for the gateway; apart, because most requests never need it."""
+    from taskmill.adapters.postgres.connection import Database
+
+    settings = Settings.from_env(os.environ, needs=("postgres",))
+    return Database(
+        settings.postgres,
+        patience=_PATIENCE_WITH_POSTGRES,
+        guard=Guard("PostgreSQL", tolerance=QUICK, opened=process.count_opening),
+    )
+
+
+@cache
+def ledger_rows() -> LedgerRows:
+    from taskmill.adapters.postgres.rows import PostgresRows
+
+    return PostgresRows(_ledger_at_the_door())
+
+
+@cache
+def whole_rows() -> WholeRows:
+    from taskmill.adapters.postgres.whole import PostgresWholeRows
+
+    return PostgresWholeRows(_ledger_at_the_door())
+
+
+@cache
+def quarantine() -> Quarantine:
+    from taskmill.adapters.postgres.quarantine import PostgresQuarantine
+
+    return PostgresQuarantine(_ledger_at_the_door())
+
+
+@cache
+def redrive_jobs() -> RedriveJobs:
+    from taskmill.adapters.postgres.redrives import PostgresRedriveJobs
+
+    return PostgresRedriveJobs(_ledger_at_the_door())
+
+
+@cache
+def outbox() -> Outbox:
+    from taskmill.adapters.postgres.outbox import PostgresOutbox
+
+    settings = Settings.from_env(os.environ, needs=())
+    return PostgresOutbox(_ledger_at_the_door(), cap=settings.outbox_cap)
+
+
+@cache
+def statistics() -> Board:
+    """Open what statistics need; apart, because hardly a request asks for them."""
+    from taskmill.adapters.kafka.readers import KafkaReaders
+    from taskmill.adapters.postgres.figures import PostgresFigures
+
+    settings = Settings.from_env(os.environ, needs=("kafka",))
+    types = [entry.name for entry in process.catalogue().entries()]
+    return Board(
+        PostgresFigures(_ledger_at_the_door()),
+        KafkaReaders(settings.kafka),
+        readers=readers(types),
+        clock=process.clock,
+    )

@@ -1,0 +1,45 @@
+"""What calls to the endpoints of others need, and what the gateway tells of these."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cache
+
+from taskmill.adapters.guard import QUICK, Guard
+from taskmill.bootstrap import process
+from taskmill.ports import Endpoints
+from taskmill.settings import Settings
+
+_PATIENCE_WITH_REDIS = timedelta(seconds=1)
+
+
+@cache
+def endpoints() -> Endpoints:
+    """Open what is known of receivers; apart, because only webhooks ask for it."""
+    from taskmill.adapters.redis.endpoints import RedisEndpoints
+    from taskmill.adapters.redis.session import Session
+
+    settings = Settings.from_env(os.environ, needs=("redis",))
+    guard = Guard("Redis", tolerance=QUICK, opened=process.count_opening)
+    return RedisEndpoints(Session(settings.redis, patience=_PATIENCE_WITH_REDIS, guard=guard))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookServices:
+    endpoints: Endpoints
+    read_secrets: Callable[[], str]
+    ca_file: str
+    reaches_loopback: bool
+
+
+@cache
+def services() -> WebhookServices:
+    """Open what calling others needs; whether it runs at home, the stores' places tell."""
+    settings = Settings.from_env(os.environ, needs=("kafka", "redis", "webhooks"))
+    return WebhookServices(
+        endpoints=endpoints(),
+        read_secrets=settings.read_webhook_secrets,
+        ca_file=settings.webhook_ca_file,
+        reaches_loopback=settings.reaches_loopback,
+    )
