@@ -34,6 +34,11 @@ def parked(hot, task, **spans):
     return answer
 
 
+def what_is_owed(hot, task):
+    (sight,) = hot.control().see([task.id])
+    return sight.owed
+
+
 def taken(hot):
     found = []
     eventually(lambda: found.extend(hot.due().take(most=10)) or found, within=10, reason="due")
@@ -86,6 +91,17 @@ def test_what_is_cleared_does_not_take_the_next_waiting_away(hot):
     ((again, _),) = taken(hot)
     assert again.kind is OwedKind.PARKED
     assert again != first[0][0]
+
+
+def test_who_looks_at_a_task_sees_that_it_is_parked_until_its_entry_is_cleared(hot):
+    task = in_line(hot)
+    parked(hot, task, patience=LONG, again_after=SOON)
+    for _ in range(2):
+        ((name, owed),) = taken(hot)
+        assert what_is_owed(hot, task) == {OwedKind.PARKED: owed}
+        hot.due().clear([name])
+        assert what_is_owed(hot, task) == {}
+        parked(hot, task, patience=LONG, again_after=SOON)
 
 
 @pytest.mark.parametrize("what", ["finished", "running", "another turn", "another generation"])

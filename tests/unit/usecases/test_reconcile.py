@@ -7,10 +7,12 @@ from msgspec.structs import replace
 
 from taskmill.adapters.memory.control import MemoryControl
 from taskmill.adapters.memory.hot import record_of
+from taskmill.adapters.memory.parking import MemoryParking
 from taskmill.adapters.memory.repairs import MemoryRepairs
 from taskmill.adapters.memory.standings import MemoryStandings
-from taskmill.domain import topics
+from taskmill.domain import topics, wire
 from taskmill.domain.outcome import Retry, Succeeded
+from taskmill.domain.parking import Parked
 from taskmill.domain.projection import row_of
 from taskmill.domain.reconciliation import ABOUT, Divergence
 from taskmill.domain.retention import in_ms
@@ -144,6 +146,15 @@ def test_what_is_owed_or_due_later_is_left_alone(world):
     for name, (_, what) in list(world.hot.due.items()):
         world.hot.due[name] = (world.now + 10**9, what)
     assert Divergence.NOWHERE_IN_LINE not in world.reconcile(looks=1)
+
+
+def test_what_is_parked_for_a_worker_is_left_alone(world):
+    (task,) = world.admitted()
+    world.record()
+    world.commit()
+    parking = MemoryParking(world.hot, patience=timedelta(hours=1), again_after=timedelta(hours=1))
+    assert parking.park([wire.seal(wire.encode(task))]) == [Parked.PARKED]
+    assert world.reconcile(looks=5) == {}
 
 
 def test_a_lost_record_of_an_old_task_is_made_anew_and_put_in_line(world):

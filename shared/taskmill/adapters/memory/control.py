@@ -114,4 +114,5 @@ def _moment(record: Record) -> Moment:
 
 
 def _name(task_id: TaskId, record: Record, kind: OwedKind) -> OwedKey:
-    return OwedKey(id=task_id, generation=record.generation, turn=record.turn, kind=kind)
+    slot = record.parked if kind is OwedKind.PARKED else 0
+    return OwedKey(id=task_id, generation=record.generation, turn=record.turn, kind=kind, slot=slot)

@@ -48,6 +48,8 @@ class Record:
     cancel_requested: bool = False
     result: bytes | None = None
     ends_at_ms: int | None = None
+    parked: int = 0
+    """The slot of the latest entry that lets it wait for a worker."""
 
 
 class MemoryHot:

@@ -58,4 +58,6 @@ class MemoryParking:
             slot=slot,
         )
         self._hot.due[name] = (slot * self._again_after, owed)
+        if record is not None and record.generation == envelope.generation:
+            record.parked = slot
         return Parked.PARKED

@@ -104,11 +104,12 @@ def _sight(task_id: TaskId, answer: Any) -> Sight:
         return Cold()
     if not answer:
         return Absent()
-    *view, turn, token, submitted, last, submission, next_turn, facts = answer
+    *view, turn, token, submitted, last, submission, next_turn, facts, parked = answer
     owed = {
         OwedKind.SUBMISSION: submission,
         OwedKind.TURN: next_turn,
         OwedKind.FACTS: facts,
+        OwedKind.PARKED: parked,
     }
     return Sighting(
         task=view_of(task_id, view),

@@ -18,7 +18,7 @@
   Returns
     COLD    the shard forgot, or may have; nothing was changed
     OVER    it waited long enough, or its life went on elsewhere; nothing was changed
-    PARKED  it is owed, and its entry says until when it waits
+    PARKED  it is owed, its entry says until when it waits, and its record which entry that is
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then
   return "COLD"
@@ -48,4 +48,7 @@ local member = table.concat(
 redis.call("ZADD", KEYS[3], string.format("%.0f", slot * tonumber(ARGV[7])), member)
 redis.call("HSET", KEYS[4], member,
   '{"task":{"parked_until_ms":' .. string.format("%.0f", latest) .. "," .. ARGV[8] .. "}")
+if known == generation then
+  redis.call("HSET", KEYS[2], "parked", string.format("%.0f", slot))
+end
 return "PARKED"

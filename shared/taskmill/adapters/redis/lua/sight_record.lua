@@ -10,7 +10,7 @@
 
   Returns {"COLD"} when the shard forgot, or may have; {} without a record; else
   {about, status, generation, attempt, losses, started, ending, result, waiting,
-  cancel requested, turn, token, submitted, last facts, owed submission, owed turn, owed facts},
+  cancel requested, turn, token, submitted, last facts, owed submission, owed turn, owed facts, parked},
   each or ""
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then
@@ -19,14 +19,15 @@ end
 local record = redis.call(
   "HMGET", KEYS[2], "about", "status", "generation", "attempt", "losses", "started_at", "ending",
   "result", "waiting", "cancel_requested", "turn", "token", "submitted", "last")
+local slot = redis.call("HGET", KEYS[2], "parked") or ""
 if not record[1] then
   return {}
 end
 local turn = ARGV[2] .. "|" .. record[3] .. "|" .. record[11]
-for _, kind in ipairs({"submission", "turn", "facts"}) do
+for _, kind in ipairs({"submission", "turn", "facts", "parked|" .. slot}) do
   record[#record + 1] = redis.call("HGET", KEYS[3], turn .. "|" .. kind)
 end
-for index = 1, 17 do
+for index = 1, 18 do
   record[index] = record[index] or ""
 end
 return record
