@@ -24,6 +24,7 @@ _LOOKUP_SECONDS = 2.0
 _REFRESH_SECONDS = 1.0  # a few fetches
 _FAREWELL_SECONDS = 0.5
 _CLOSE_SECONDS = 1.0
+_DOUBT_SECONDS = 5.0
 
 
 class Inbox(Protocol):
@@ -67,12 +68,9 @@ class Feed:
         self._look_at = 0.0
         self._stale_until: dict[int, float] = {}
         self._bounds: dict[int, tuple[int, int]] = {}
-        self._consumer = Consumer(
-            consumer_settings(plan, brokers=brokers),
-            logger=silent_logger(),
-            error_cb=self._on_error,
-            on_commit=self._on_commit,
-        )
+        self._doubt_at = self._loop.time() + _DOUBT_SECONDS
+        self._plan = plan
+        self._consumer = self._new_consumer()
         # A daemon: a broker that never answers must not keep the platform from ending.
         self._thread = threading.Thread(target=self._run, name=f"mapping-{plan.name}", daemon=True)
 
@@ -92,10 +90,10 @@ class Feed:
         self._wishes.append(partial(self._commit, offsets))
 
     def pause(self, partition: int) -> None:
-        self._wishes.append(partial(self._consumer.pause, self._places({partition: 0})))
+        self._wishes.append(lambda: self._consumer.pause(self._places({partition: 0})))
 
     def resume(self, partition: int) -> None:
-        self._wishes.append(partial(self._consumer.resume, self._places({partition: 0})))
+        self._wishes.append(lambda: self._consumer.resume(self._places({partition: 0})))
 
     def bounds(self, partition: int) -> tuple[int, int] | None:
         """Return the first and the next offset of a partition, as a recent fetch told them."""
@@ -103,12 +101,7 @@ class Feed:
 
     def _run(self) -> None:
         try:
-            self._consumer.subscribe(
-                [self._topic],
-                on_assign=self._on_assign,
-                on_revoke=self._on_revoke,
-                on_lost=self._on_lost,
-            )
+            self._subscribe()
             while not self._closing.is_set():
                 try:
                     self._read()
@@ -119,6 +112,22 @@ class Feed:
             self._leave()
         finally:
             self._tell(self._ended.set)
+
+    def _new_consumer(self) -> Consumer:
+        return Consumer(
+            consumer_settings(self._plan, brokers=self._brokers),
+            logger=silent_logger(),
+            error_cb=self._on_error,
+            on_commit=self._on_commit,
+        )
+
+    def _subscribe(self) -> None:
+        self._consumer.subscribe(
+            [self._topic],
+            on_assign=self._on_assign,
+            on_revoke=self._on_revoke,
+            on_lost=self._on_lost,
+        )
 
     def _read(self) -> None:
         # Waiting for one and then draining wakes at once; waiting for many would wait for all.
@@ -145,7 +154,13 @@ class Feed:
             self._look()
 
     def _look(self) -> None:
-        for place in self._consumer.assignment():
+        places = self._consumer.assignment()
+        if places:
+            self._doubt_at = self._loop.time() + _DOUBT_SECONDS
+        elif self._loop.time() >= self._doubt_at:
+            self._doubt()
+            self._doubt_at = self._loop.time() + _DOUBT_SECONDS
+        for place in places:
             if self._loop.time() < self._stale_until.get(place.partition, 0.0):
                 continue
             fetched = self._consumer.get_watermark_offsets(place, cached=True)
@@ -153,6 +168,28 @@ class Feed:
             newest = max(fetched, known, key=itemgetter(1))  # the end only grows
             if newest[1] >= 0:  # below zero, nothing was fetched yet
                 self._bounds[place.partition] = newest
+
+    def _doubt(self) -> None:
+        """Go on with a new client if it finds a broker where the present one finds none.
+
+        A lone broker that was frozen is not in the list of brokers that it gives away when it
+        wakes. A client that reads this forgets the broker, and may never ask anybody again:
+        https://github.com/confluentinc/librdkafka/issues/5301.
+        """
+        if self._finds_a_broker(self._consumer):
+            return
+        other = self._new_consumer()
+        if self._finds_a_broker(other):
+            self._consumer, other = other, self._consumer
+            self._subscribe()
+        # One that waits for a commit's answer, and has nobody to give it, does so for ever.
+        threading.Thread(target=other.close, name="mapping-leftover", daemon=True).start()
+
+    def _finds_a_broker(self, consumer: Consumer) -> bool:
+        try:
+            return bool(consumer.list_topics(self._topic, timeout=_LOOKUP_SECONDS).brokers)
+        except KafkaException:
+            return False
 
     def _commit(self, offsets: Mapping[int, int]) -> None:
         try:
@@ -188,7 +225,7 @@ class Feed:
                 self._stale_until[place.partition] = self._loop.time() + _REFRESH_SECONDS
 
     def _on_revoke(self, consumer: Consumer, places: list[TopicPartition]) -> None:
-        if self._closing.is_set():
+        if self._closing.is_set() or consumer is not self._consumer:
             return  # the farewell has committed, and the loop may be gone
         partitions = [place.partition for place in places]
         self._taken_away.update(partitions)
@@ -197,11 +234,14 @@ class Feed:
             # Twice the patience: the loop may be busy, but a stopped one must not hold us for ever.
             offsets = release.result(timeout=2 * self._patience_seconds + 1)
             if offsets:
-                consumer.commit(offsets=self._places(offsets), asynchronous=False)
+                # The client gives the partitions up when it has the answer, as long as it takes.
+                consumer.commit(offsets=self._places(offsets), asynchronous=True)
         except (FutureTimeoutError, KafkaException):
             pass  # whoever gets them starts from the last commit: at least once
 
-    def _on_lost(self, _consumer: Consumer, places: list[TopicPartition]) -> None:
+    def _on_lost(self, consumer: Consumer, places: list[TopicPartition]) -> None:
+        if consumer is not self._consumer:
+            return
         partitions = [place.partition for place in places]
         self._taken_away.update(partitions)
         self._tell(self._inbox.lost, partitions)

@@ -1,18 +1,30 @@
 """A broker that is away at the start, dies and comes back."""
 
 import asyncio
+import os
 import signal
 import time
 from datetime import timedelta
 
+from taskmill_local.mappings import feed
+from taskmill_local.mappings.mappings import Mappings
 from taskmill_local.stores import kafka
 from taskmill_local.stores.java import find_java
 from taskmill_local.stores.ports import free_ports
 from taskmill_local.stores.server import Server
-from tests.integration.mappings.stage import PARTITIONS, SOON, Function, Topic, lag, mapped
+from tests.integration.mappings.stage import DONE, PARTITIONS, SOON, Function, Topic, lag, mapped
 from tests.waiting import eventually_async
 
 GRACE = timedelta(seconds=10)
+MANY, RECORDS = 14, 300
+LONGER_THAN_A_SESSION = 13.0
+
+
+async def freeze(server: Server) -> None:
+    pid = int((server.folder.parent / "kafka.pid").read_text().split()[0])
+    os.kill(pid, signal.SIGSTOP)
+    await asyncio.sleep(LONGER_THAN_A_SESSION)
+    os.kill(pid, signal.SIGCONT)
 
 
 def test_a_mapping_outlives_its_broker(home, monkeypatch, capfd):
@@ -52,6 +64,63 @@ def test_a_mapping_outlives_its_broker(home, monkeypatch, capfd):
         f"Kafka at {brokers} cannot be reached; the mappings go on by themselves when it is back."
     ]
     assert capfd.readouterr() == ("", "")
+
+
+def test_all_mappings_go_on_after_a_broker_that_was_frozen(home):
+    """A broker that just woke up tells its clients for a while that there are no brokers."""
+
+    async def work(_event):
+        await asyncio.sleep(0.02)
+        return DONE
+
+    def are_done(mappings):
+        seen = mappings.snapshot().values()
+        return all(len(one.lag) == PARTITIONS and not any(one.lag.values()) for one in seen)
+
+    async def scenario():
+        server = Server("Kafka", home)
+        brokers = await kafka.start_kafka(server, find_java())
+        topics = [await asyncio.to_thread(Topic.create, brokers) for _ in range(MANY)]
+        plans = [topic.plan(name=topic.name, batch_size=1) for topic in topics]
+        function = Function(work)
+        mappings = Mappings(plans, brokers=brokers, invoke=function)
+        for topic in topics:
+            await asyncio.to_thread(topic.fill, [b"x"] * RECORDS)
+        await mappings.start()
+        await eventually_async(
+            lambda: len(function.done) > RECORDS, within=SOON, reason="all are at work"
+        )
+        await freeze(server)
+        await eventually_async(
+            lambda: are_done(mappings), within=2 * SOON, reason="each goes on by itself"
+        )
+        await mappings.stop(GRACE)
+        await server.stop(GRACE)
+
+    asyncio.run(scenario())
+
+
+def test_a_client_that_knows_no_broker_is_exchanged(topic, monkeypatch):
+    """As those that were told that there are no brokers, of which some never ask again."""
+    settings, [nobody] = feed.consumer_settings, free_ports(1)
+    addresses = iter([f"127.0.0.1:{nobody}"])
+    monkeypatch.setattr(
+        feed,
+        "consumer_settings",
+        lambda plan, *, brokers: settings(plan, brokers=next(addresses, brokers)),
+    )
+    topic.fill([b"x"] * 10)
+    function = Function()
+
+    async def scenario():
+        async with mapped(topic.plan(), function, brokers=topic.brokers) as mappings:
+            await eventually_async(
+                lambda: lag(mappings) == 0, within=2 * SOON, reason="another client goes on"
+            )
+
+    asyncio.run(scenario())
+    assert function.seen == [(0, offset) for offset in range(10)]
+    assert topic.committed() == 10
 
 
 def test_a_stop_does_not_wait_for_a_broker_that_is_gone(home):
