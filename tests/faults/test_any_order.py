@@ -1,0 +1,198 @@
+"""Whatever Hypothesis lets happen in whatever order, nothing that was promised breaks."""
+
+import random
+from collections import Counter
+from datetime import timedelta
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
+
+from taskmill.domain import topics
+from taskmill.domain.outcome import Discard, Retry, Succeeded
+from taskmill.domain.task import Status
+from tests.faults.broken import VARIANTS
+from tests.faults.checker import check
+from tests.faults.mortals import WORK, Mortals, deaths
+
+NAMES = st.sampled_from(["first", "second", "third"])
+MOST = st.integers(1, 4)
+READERS = st.sampled_from(
+    [topics.DISPATCHER, WORK, topics.RECORDER_PENDING, topics.RECORDER_EVENTS]
+)
+SPANS = st.sampled_from([10, 300, 2_500, 7_000, 60_000])
+MOST_LOSSES = 2
+MOST_ROUNDS = 300
+
+
+def may_die(function):
+    """Let a process of this function live, as a rule, or die at one of its edges."""
+    return st.one_of(st.none(), st.none(), st.sampled_from(deaths(function)))
+
+
+AT_THE_GATEWAY, AT_THE_SCHEDULER = may_die("gateway"), may_die("scheduler")
+OF_A_READER = {
+    "dispatcher": may_die("dispatcher"),
+    "worker-probe": may_die("worker"),
+    "recorder-pending": may_die("recorder"),
+    "recorder-events": may_die("recorder"),
+}
+
+
+class AnyOrder(RuleBasedStateMachine):
+    """What is called hopeless dies of itself; what is called shaky fails at first."""
+
+    parts = None
+
+    def __init__(self):
+        super().__init__()
+        self.mortals = Mortals(self.perform, parts=self.parts)
+        self.system = self.mortals.system
+        self.harm = Counter()
+        self.requests = 0
+
+    def perform(self, task):
+        self.mortals.take_effect(task)
+        label = task.metadata["label"]
+        if label.startswith("hopeless"):
+            return Discard("it cannot be done")
+        if label.startswith("shaky") and task.attempt == 1:
+            return Retry("not today", timedelta(seconds=1))
+        return Succeeded("done")
+
+    # What clients do
+
+    @rule(name=NAMES, death=AT_THE_GATEWAY)
+    def submit_under_a_key(self, name, death):
+        self.ask(name, key=name, death=death)
+
+    @rule(name=NAMES, death=AT_THE_GATEWAY)
+    def submit_another_body_under_a_key(self, name, death):
+        self.ask(f"other {name}", key=name, death=death)
+
+    @rule(kind=st.sampled_from(["plain", "shaky", "hopeless"]), death=AT_THE_GATEWAY)
+    def submit_without_a_key(self, kind, death):
+        self.ask(f"{kind} {self.requests}", death=death)
+
+    @precondition(lambda self: self.ids)
+    @rule(data=st.data(), death=AT_THE_GATEWAY)
+    def cancel(self, data, death):
+        self.mortals.cancel(data.draw(st.sampled_from(self.ids)), death=death)
+
+    @precondition(lambda self: self.over)
+    @rule(data=st.data(), death=AT_THE_GATEWAY)
+    def redrive(self, data, death):
+        self.mortals.redrive(data.draw(st.sampled_from(self.over)), death=death)
+
+    # What goes on
+
+    @rule(data=st.data(), reader=READERS, most=MOST)
+    def step(self, data, reader, most):
+        death = data.draw(OF_A_READER[reader.name])
+        if reader == WORK:
+            labels = self.mortals.labels(WORK, most)
+            is_spared = any(self.harm[label] >= MOST_LOSSES for label in labels)
+            death = None if is_spared else death
+            self.harm.update(labels if death else ())
+        self.mortals.live(lambda: self.system.step(reader, most=most), death=death)
+
+    @rule()
+    def go_on(self):
+        """Let each function have its turn: most of what matters lies behind some of them."""
+        for reader in self.system.readers:
+            self.mortals.live(lambda reader=reader: self.system.step(reader))
+
+    @rule(death=AT_THE_SCHEDULER)
+    def tick(self, death):
+        self.mortals.live(self.system.tick, death=death)
+
+    @rule(milliseconds=SPANS)
+    def time_passes(self, milliseconds):
+        self.mortals.clock.move(timedelta(milliseconds=milliseconds))
+
+    @rule(seed=st.integers(0, 9))
+    def a_record_comes_twice(self, seed):
+        self.mortals.repeat(random.Random(seed))
+
+    @rule()
+    def redis_forgets(self):
+        self.mortals.hot.forget()
+
+    @rule()
+    def redis_starts_again(self):
+        self.mortals.hot.restart()
+
+    @precondition(lambda self: not self.mortals.hot.is_open)
+    @rule(death=may_die("rebuild"))
+    def rebuild(self, death):
+        self.mortals.live(lambda: self.system.rebuild(pause=self.write_meanwhile), death=death)
+
+    # What has to hold
+
+    def teardown(self):
+        """Let everything come to rest, and judge what happened."""
+        for _ in range(MOST_ROUNDS):
+            self.time_passes(1_500)
+            self.mortals.live(lambda: self.system.rebuild(pause=self.write_meanwhile))
+            self.mortals.live(self.system.tick)
+            self.go_on()
+            if self.mortals.is_quiet():
+                break
+        hopeless = {one.label for one in self.mortals.submits if one.label.startswith("hopeless")}
+        history = self.mortals.history(expected_dead=frozenset(hopeless))
+        assert [str(one) for one in check(history)] == []
+
+    # How
+
+    @property
+    def ids(self):
+        return sorted({one.id for one in self.mortals.submits if one.id})
+
+    @property
+    def over(self):
+        rows = self.system.rows.rows.values()
+        return sorted(row.id for row in rows if row.status in {Status.DEAD, Status.CANCELLED})
+
+    def ask(self, label, *, death, key=None):
+        self.requests += 1
+        self.mortals.submit(label, key=key, entropy=self.requests, death=death)
+
+    def write_meanwhile(self, span):
+        self.mortals.clock.move(span)
+        for reader in topics.RECORDERS:
+            self.mortals.live(lambda reader=reader: self.system.step(reader))
+
+
+@pytest.fixture(autouse=True)
+def _quiet(caplog):
+    """Keep the complaints of stale workers out of the report: there are thousands."""
+    caplog.set_level("CRITICAL", logger="taskmill")
+
+
+IN_CI = settings(
+    max_examples=150,
+    stateful_step_count=40,
+    derandomize=True,  # so that whatever fails, fails again
+    database=None,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def test_no_order_of_events_breaks_a_promise():
+    run_state_machine_as_test(AnyOrder, settings=IN_CI)
+
+
+@pytest.mark.parametrize(
+    "variant",
+    [
+        "remove, then publish",
+        "offset committed before the work",
+    ],
+)
+def test_a_system_without_this_rule_is_caught_in_some_order(variant):
+    broken = type("Broken", (AnyOrder,), {"parts": VARIANTS[variant]})
+    at_once = settings(IN_CI, phases=[Phase.generate], report_multiple_bugs=False)
+    with pytest.raises(AssertionError, match=r"\['[IP]\d"):
+        run_state_machine_as_test(broken, settings=at_once)
