@@ -32,8 +32,8 @@ async def prepare(settings: Settings, addresses: Addresses) -> None:
         steps.create_task(aside(make_topics, addresses.kafka_brokers, topics))
         migrations = settings.root / "infra" / "postgres" / "migrations"
         steps.create_task(aside(bring_up_to_date, addresses.postgres_owner_dsn, migrations))
-        is_ours = settings.external.redis_url is None
-        steps.create_task(aside(open_or_leave, addresses.redis_url, is_ours=is_ours))
+        sealed_by = addresses.redis_sealed_by
+        steps.create_task(aside(open_or_leave, addresses.redis_url, sealed_by=sealed_by))
 
 
 def make_topics(brokers: str, topics: Mapping[str, TopicPlan]) -> None:
@@ -85,16 +85,17 @@ def bring_up_to_date(owner_dsn: str, migrations: Path) -> list[str]:
         ) from error
 
 
-def open_or_leave(url: str, *, is_ours: bool) -> None:
-    """Open the shards of the server that we started on its own append-only file.
+def open_or_leave(url: str, *, sealed_by: str | None) -> None:
+    """Open what was open when we stopped the server, if it has all that it had then.
 
-    Those of a foreign one are rebuilt by the scheduler, which trusts nothing that it may have lost.
+    The shards of a foreign one, or of one that died or lost the end of its file, are rebuilt by
+    the scheduler, which trusts nothing that may have been lost.
     """
     session = Session(url)
     try:
         session.run_id()
-        if is_ours:
-            open_shards(session, SHARDS)
+        if sealed_by is not None:
+            open_shards(session, SHARDS, since=sealed_by)
     except StoreUnavailable as error:
         raise StoreFailed(
             f"Redis does not answer: {_clause(error.why)}. Is TASKMILL_REDIS_URL right?"

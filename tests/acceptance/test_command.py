@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from taskmill_local.stores.start import Stores
+from tests.acceptance.ledger import ends
 from tests.acceptance.system import (
     COMMAND,
     DEADLINE,
@@ -136,16 +137,44 @@ def test_tasks_outlive_the_system(folder, number):
     eventually(lambda: not processes_of(folder), within=DEADLINE, reason="everything dies with it")
     system.start()
 
-    def statuses():
-        return {system.client.task(task["id"])["status"] for task in (done, *begun)}
+    def have_ended():
+        told = [system.client.get(f"/v1/tasks/{task['id']}") for task in (done, *begun)]
+        return all(one.status == 200 and one.body["status"] == "succeeded" for one in told)
 
-    eventually(lambda: statuses() == {"succeeded"}, within=DEADLINE, reason="no task is lost")
+    eventually(have_ended, within=DEADLINE, reason="no task is lost")
     eventually(
         lambda: len(system.client.get("/v1/tasks?status=succeeded").body["tasks"]) == 7,
         within=DEADLINE,
         reason="the ledger knows them all",
     )
     assert system.snapshot["home"] == before["home"]
+    system.stop()
+
+
+def test_a_redis_that_lost_the_end_of_its_file_is_rebuilt(folder):
+    system = System(folder).start()
+    told = [system.client.submit({"say": n}, idempotency_key=f"k{n}") for n in range(5)]
+    for one in told:
+        assert system.client.task(one["id"], wait=25)["status"] == "succeeded"
+    eventually(
+        lambda: len(system.client.get("/v1/tasks?status=succeeded").body["tasks"]) == 5,
+        within=DEADLINE,
+        reason="the ledger knows them all",
+    )
+    system.stop()
+    (file,) = folder.glob("home/stores/valkey/appendonlydir/*.incr.aof")
+    os.truncate(file, file.stat().st_size - 1_024)
+    system.start()
+    again = [system.client.submit({"say": n}, idempotency_key=f"k{n}") for n in range(5)]
+    assert [(one["id"], one["replayed"]) for one in again] == [(one["id"], True) for one in told]
+    new = system.client.submit({"say": "new"})
+
+    def has_ended():
+        answer = system.client.get(f"/v1/tasks/{new['id']}")
+        return answer.status == 200 and answer.body["status"] == "succeeded"
+
+    eventually(has_ended, within=DEADLINE, reason="Redis is rebuilt")
+    assert ends(system, [one["id"] for one in told]) == [("succeeded", 5, 5)]
     system.stop()
 
 

@@ -93,6 +93,10 @@ class Server:
         self._pid_file.unlink(missing_ok=True)
 
     @property
+    def ended_well(self) -> bool:
+        return self._process is not None and self._process.returncode == 0
+
+    @property
     def lacked_its_port(self) -> bool:
         """Whether another program took the port between our look and the server's."""
         if not self.log.exists():

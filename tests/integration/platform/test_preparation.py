@@ -1,4 +1,4 @@
-"""Started stores are made ready for tasks, and a foreign Redis is not trusted blindly."""
+"""Started stores are made ready for tasks; a Redis that may have lost something is not trusted."""
 
 import asyncio
 import shutil
@@ -34,27 +34,35 @@ async def a_valkey():
         shutil.rmtree(home)
 
 
-def markers_after(url, *, is_ours):
+def markers_after(url, *, sealed_by):
     session = Session(url)
-    preparation.open_or_leave(url, is_ours=is_ours)
-    found = {session.command("GET", key) for key in MARKERS}
+    session.command("SET", MARKERS[0], "the last run")
+    preparation.open_or_leave(url, sealed_by=sealed_by)
+    found = [session.command("GET", key) for key in MARKERS]
     run_id = session.run_id().encode()
     session.close()
-    return {"open" if marker == run_id else marker for marker in found}
+    return [marker == run_id for marker in found]
 
 
-@pytest.mark.parametrize(("is_ours", "markers"), [(True, {"open"}), (False, {None})])
-def test_only_the_shards_of_our_own_server_are_opened_without_a_rebuild(is_ours, markers):
+FIRST_ONLY = [True] + [False] * (SHARDS - 1)
+
+
+@pytest.mark.parametrize(
+    ("sealed_by", "are_open"),
+    [("", [True] * SHARDS), ("the last run", FIRST_ONLY), (None, [False] * SHARDS)],
+    ids=["new", "stopped", "not known"],
+)
+def test_only_what_was_open_and_lost_nothing_is_open_without_a_rebuild(sealed_by, are_open):
     async def scenario():
         async with a_valkey() as url:
-            return await asyncio.to_thread(markers_after, url, is_ours=is_ours)
+            return await asyncio.to_thread(markers_after, url, sealed_by=sealed_by)
 
-    assert asyncio.run(scenario()) == markers
+    assert asyncio.run(scenario()) == are_open
 
 
 def test_a_redis_that_does_not_answer_is_a_sentence():
     with pytest.raises(StoreFailed, match=r"Redis does not answer.*TASKMILL_REDIS_URL"):
-        preparation.open_or_leave("redis://127.0.0.1:1/0", is_ours=False)
+        preparation.open_or_leave("redis://127.0.0.1:1/0", sealed_by=None)
 
 
 def test_a_database_that_is_not_there_is_a_sentence():

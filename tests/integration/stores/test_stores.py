@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -131,6 +132,53 @@ def test_the_data_outlives_a_stop_and_the_death_of_every_server(home):
     asyncio.run(run(write_first))
     assert "ended unexpectedly (signal SIGKILL)" in asyncio.run(run(write_second_and_die))
     assert asyncio.run(run(read_both)) == (["first", "second"],) * 3
+
+
+def cut_off_the_end(home):
+    (file,) = home.glob("stores/valkey/appendonlydir/*.incr.aof")
+    os.truncate(file, file.stat().st_size - 1_024)
+
+
+def lose_it(home):
+    shutil.rmtree(home / "stores/valkey")
+
+
+def kill_it(home):
+    """Start once more, and end without a stop."""
+
+    async def start_and_kill():
+        stores = Stores(home, durable=False)
+        try:
+            await stores.start(nothing_told)
+            pid = (home / "stores/valkey.pid").read_text().split()[0]
+            os.kill(int(pid), signal.SIGKILL)
+            await eventually_async(stores.exited, within=20, reason="no death was noticed")
+        finally:
+            await stores.stop()
+
+    asyncio.run(start_and_kill())
+
+
+@pytest.mark.parametrize(
+    ("harm", "is_sealed"),
+    [(lambda _: None, True), (cut_off_the_end, False), (lose_it, False), (kill_it, False)],
+    ids=["stopped", "cut off", "lost", "killed"],
+)
+def test_a_redis_is_trusted_when_it_was_stopped_and_is_as_it_was(home, harm, is_sealed):
+    async def run():
+        stores = Stores(home, durable=False)
+        try:
+            at = await stores.start(nothing_told)
+            with Redis.from_url(at.redis_url) as redis:
+                redis.set("much", b"x" * 2_048)
+                return at.redis_sealed_by, redis.info("server")["run_id"]
+        finally:
+            await stores.stop()
+
+    of_a_new_one, first = asyncio.run(run())
+    harm(home)
+    sealed_by, _ = asyncio.run(run())
+    assert (of_a_new_one, sealed_by) == ("", first if is_sealed else None)
 
 
 def test_the_servers_die_with_a_killed_platform_and_the_next_one_finds_the_data(home):

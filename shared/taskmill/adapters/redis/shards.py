@@ -4,12 +4,14 @@ from taskmill.adapters.redis.keys import ShardKeys
 from taskmill.adapters.redis.session import Session
 
 
-def open_shards(session: Session, shards: int) -> None:
-    """Mark every shard as alive under the server's present run id.
+def open_shards(session: Session, shards: int, *, since: str = "") -> None:
+    """Mark every shard as alive under the server's present run id; or those alive *since* a run.
 
     Only who knows that the server lost nothing may say so: the local platform, of the server that
-    it started on its own append-only file.
+    it started on what it had stopped.
     """
     run_id = session.run_id()
     for shard in range(shards):
-        session.command("SET", ShardKeys(shard, shards).marker, run_id)
+        marker = ShardKeys(shard, shards).marker
+        if not since or session.command("GET", marker) == since.encode():
+            session.command("SET", marker, run_id)
