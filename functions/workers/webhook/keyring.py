@@ -5,6 +5,7 @@ import time
 from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import Annotated, Final
 
 import msgspec
@@ -45,8 +46,10 @@ class Keyring:
     def __init__(self, read: Callable[[], str], now: Callable[[], float] = time.monotonic) -> None:
         self._read = read
         self._now = now
+        self._lock = Lock()
         self._signers = read_signers(read())
-        self._read_at = now()
+        self._read_again = now() + SECONDS_TO_NOTICE
+        self._ask_for_strangers = now()
 
     def secrets_for(self, name: str, host: str) -> Sequence[bytes] | Unsigned:
         """Return what signs calls of *host*; what is meant for another host signs nothing there."""
@@ -58,14 +61,21 @@ class Keyring:
         return signer.secrets
 
     def _current(self, name: str) -> Mapping[str, _Signer]:
-        wait = SECONDS_TO_NOTICE if name in self._signers else _SECONDS_BETWEEN_QUESTIONS
-        if self._now() >= self._read_at + wait:
-            self._read_at = self._now()
-            try:
-                self._signers = read_signers(self._read())
-            except SettingsInvalid as error:
-                _log.warning("the signing secrets cannot be read anew", extra={"why": str(error)})
-        return self._signers
+        with self._lock:  # who asks for a new name while it is read must not be told that it is not
+            now = self._now()
+            if name not in self._signers and now >= self._ask_for_strangers:
+                self._ask_for_strangers = now + _SECONDS_BETWEEN_QUESTIONS
+                self._read_anew(now)
+            elif now >= self._read_again:
+                self._read_anew(now)
+            return self._signers
+
+    def _read_anew(self, now: float) -> None:
+        self._read_again = now + SECONDS_TO_NOTICE
+        try:
+            self._signers = read_signers(self._read())
+        except SettingsInvalid as error:
+            _log.warning("the signing secrets cannot be read anew", extra={"why": str(error)})
 
 
 def read_signers(text: str) -> Mapping[str, _Signer]:
