@@ -26,6 +26,7 @@ RULES: Final[tuple[Rule, ...]] = (
     functions.functions_name_their_limits,
     functions.time_outs_fit_their_triggers,
     functions.functions_stay_in_the_network,
+    functions.only_workers_go_out,
     functions.logs_end,
     functions.the_api_is_not_open,
     functions.secrets_are_not_in_the_open,

@@ -13,6 +13,7 @@ from infra.rules.template import (
     is_worker,
     literals,
     target,
+    text_of,
 )
 
 _LONGEST_BEHIND_KAFKA = 840  # a mapping refuses functions with a longer time-out
@@ -22,6 +23,7 @@ _EXPECTED: Mapping[str, Any] = {"Runtime": "python3.13", "Architectures": ["arm6
 _SAYS_SECRET = re.compile(r"PASSWORD|TOKEN|SECRET|API_KEY")
 _PATHS_OF_SECRETS = ("MasterUserPassword", "Passwords", "AuthToken")
 _EMPTY = "{}"
+_OUTWARD = "Outward"
 
 
 def functions_name_their_limits(template: Template) -> Iterator[str]:
@@ -53,6 +55,13 @@ def functions_stay_in_the_network(template: Template) -> Iterator[str]:
         vpc = function.get("VpcConfig") or {}
         if _is_ours(function) and not (vpc.get("SubnetIds") and vpc.get("SecurityGroupIds")):
             yield f"{name} is not in the network of the stores"
+
+
+def only_workers_go_out(template: Template) -> Iterator[str]:
+    for name, function in template.of(FUNCTION):
+        subnets = text_of((function.get("VpcConfig") or {}).get("SubnetIds"))
+        if _OUTWARD in subnets and not is_worker(function):
+            yield f"{name} has a way out of the network, and no business there"
 
 
 def logs_end(template: Template) -> Iterator[str]:

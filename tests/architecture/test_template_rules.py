@@ -172,6 +172,11 @@ CONTROLS = [
         "Recorder is not in the network",
     ),
     (
+        functions.only_workers_go_out,
+        put("Gateway", "VpcConfig.SubnetIds", {"Fn::GetAtt": "Network.Outputs.OutwardSubnetIds"}),
+        "Gateway has a way out of the network",
+    ),
+    (
         functions.logs_end,
         put("RecorderLog", "RetentionInDays", None),
         "RecorderLog is kept for ever",
