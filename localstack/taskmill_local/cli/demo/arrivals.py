@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from taskmill_local.cli.api import Api
-from taskmill_local.cli.demo.story import MAIL, Role, StoryBroken
+from taskmill_local.cli.demo.hook import Receiver
+from taskmill_local.cli.demo.story import MAIL, WEBHOOK, Role, StoryBroken
 
 
 def mail_arrived(api: Api, roles: Sequence[Role]) -> str:
@@ -17,3 +18,12 @@ def mail_arrived(api: Api, roles: Sequence[Role]) -> str:
                 f"from {mail['from']} to {', '.join(mail['to'])}"
             )
     raise StoryBroken(f"The mail {message_id} was sent and did not arrive in the postbox.")
+
+
+def webhook_arrived(receiver: Receiver, roles: Sequence[Role]) -> str:
+    """Return a sentence about the webhook that the demo's own receiver believed."""
+    (role,) = (role for role in roles if role.act.type == WEBHOOK)
+    for message_id in receiver.believed:
+        if message_id.startswith(role.id):
+            return f"A webhook arrived at {receiver.url}, and its signature is right"
+    raise StoryBroken(f"The webhook {role.id} was sent and did not arrive at {receiver.url}.")

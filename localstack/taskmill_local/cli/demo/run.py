@@ -18,9 +18,16 @@ from rich.text import Text
 
 from taskmill_local.cli.api import Api, Json
 from taskmill_local.cli.console import OurConsole
-from taskmill_local.cli.demo.arrivals import mail_arrived
+from taskmill_local.cli.demo.arrivals import mail_arrived, webhook_arrived
+from taskmill_local.cli.demo.hook import SECRET_NAME, Receiver, receiving
 from taskmill_local.cli.demo.show import show_on
-from taskmill_local.cli.demo.story import Role, StoryBroken, has_right_end, submit_all
+from taskmill_local.cli.demo.story import (
+    Role,
+    StoryBroken,
+    has_right_end,
+    submit_all,
+    webhook_to,
+)
 from taskmill_local.cli.exits import Exit
 from taskmill_local.cli.hold import Interrupted, hold
 from taskmill_local.cli.text import command
@@ -39,15 +46,20 @@ failed told why instead of getting lost."""
 def demo(*, as_json: bool) -> Exit:
     console = OurConsole(to_stderr=as_json)
     began = time.monotonic()
-    with _home_for_a_while() as home:
+    with _home_for_a_while() as home, receiving() as receiver:
         # Its own port, home and stores, whatever is set: it may run beside an `up`.
         settings = replace(
-            Settings.from_environment(), home=home, port=0, external=External(), durable=True
+            Settings.from_environment(),
+            home=home,
+            port=0,
+            external=External(),
+            durable=True,
+            reaches_loopback=True,
         )
         platform = Platform(settings, report=lambda *told: _report(console, *told))
         console.print("Starting a system of its own: Kafka, Valkey, PostgreSQL and the functions …")
         try:
-            roles = asyncio.run(hold(platform, lambda url: _play(console, url)))
+            roles = asyncio.run(hold(platform, lambda url: _play(console, url, platform, receiver)))
         except Interrupted:
             console.print("interrupted; nothing is left behind")
             return Exit.INTERRUPTED
@@ -65,26 +77,27 @@ def _next() -> str:
     return f"Next, keep a system running:  {command()} up"
 
 
-async def _play(console: Console, url: str) -> list[Role]:
+async def _play(console: Console, url: str, platform: Platform, receiver: Receiver) -> list[Role]:
+    platform.settings.webhook_secrets.write_text(receiver.secrets)
     # One thread, as one person with one connection would: the show must not be the load.
-    return await asyncio.to_thread(_play_through, console, url)
+    return await asyncio.to_thread(_play_through, console, url, receiver)
 
 
-def _play_through(console: Console, url: str) -> list[Role]:
+def _play_through(console: Console, url: str, receiver: Receiver) -> list[Role]:
     api = Api(url)
     roles: list[Role] = []
     deadline = time.monotonic() + _PATIENCE_SECONDS
     console.print(f"Submitting tasks to {url} …\n")
     try:
         with show_on(console) as show:
-            for role in submit_all(api):
+            for role in submit_all(api, webhook_to(receiver.url, SECRET_NAME)):
                 roles.append(role)
                 show.update(roles)
             while not all(role.has_ended for role in roles):
                 _look(api, roles, deadline)
                 show.update(roles)
         _check_ends(roles)
-        console.print(f"\n{mail_arrived(api, roles)}")
+        console.print(f"\n{mail_arrived(api, roles)}\n{webhook_arrived(receiver, roles)}")
         _wait_for_ledger(api, roles, deadline)
     finally:
         api.close()

@@ -8,6 +8,7 @@ from typing import Any, Final
 from taskmill_local.cli.api import Answer, Api, Json, problem_sentence
 from taskmill_local.cli.text import FINAL
 
+WEBHOOK: Final = "webhook"
 _KEY: Final = "order-17"
 
 
@@ -95,14 +96,19 @@ def has_right_end(act: Act, task: Json) -> bool:
     return task["status"] == act.status and task.get("reason") == act.reason
 
 
-def submit_all(api: Api) -> Iterator[Role]:
+def webhook_to(url: str, secret: str) -> Act:
+    payload = {"url": url, "secret": secret, "body": {"order": 17, "is": "on its way"}}
+    return Act(title="calls a webhook", type=WEBHOOK, payload=payload)
+
+
+def submit_all(api: Api, webhook: Act) -> Iterator[Role]:
     """Submit act after act; each role comes as soon as its task was taken."""
     yield _submitted(api, SINGLE)
     yield from _submitted_together(api, BATCH)
     first = _submitted(api, KEYED)
     yield first
     _check_replay(api, first)
-    for act in REST:
+    for act in (webhook, *REST):
         yield _submitted(api, act)
 
 
