@@ -8,6 +8,8 @@ from enum import StrEnum
 class Outcome(StrEnum):
     OK = "ok"
     FAIL = "fail"
+    DEFERRED = "deferred"
+    """Taken, but another body may have come before under the key."""
     UNKNOWN = "unknown"
     """No answer, or one that says that it may have happened."""
 

@@ -13,6 +13,7 @@ from tests.faults.history import Effect, History, Outcome, Read, Submit, Told
 EARLY_MS = 50
 FINAL = {"succeeded", "dead", "cancelled"}
 ENDS = {"TaskSucceeded", "TaskDied", "TaskCancelled"}
+ACKNOWLEDGED = {Outcome.OK, Outcome.DEFERRED}
 SETTLES = {*ENDS, "TaskDeferred"}
 BEHIND = {
     ("running", "queued"),
@@ -30,7 +31,7 @@ Finding: TypeAlias = Iterator[tuple[str, str]]
 def no_loss(case: Case) -> Finding:
     quiet, bound = case.history.faults_end_ms, case.history.bound_ms
     for submit in case.history.submits:
-        if submit.outcome is not Outcome.OK or submit.id is None:
+        if submit.outcome not in ACKNOWLEDGED or submit.id is None:
             continue
         row = case.rows.get(submit.id)
         if row is None:
@@ -218,7 +219,7 @@ def blame(case: Case) -> Finding:
 
 
 def conservation(case: Case) -> Finding:
-    taken = {one.id for one in case.history.submits if one.outcome is Outcome.OK and one.id}
+    taken = {one.id for one in case.history.submits if one.outcome in ACKNOWLEDGED and one.id}
     counted = Counter(row.status for row in case.history.rows if row.id in taken)
     if sum(counted.values()) != len(taken):
         yield "all", f"{len(taken)} were taken, and the states hold {dict(counted)}"

@@ -211,7 +211,7 @@ def _producer(log):
 def _told_to_client(answer):
     match answer:
         case [Accepted(task=task, is_deferred=True)] if task.about.idempotency_key:
-            return Outcome.UNKNOWN, task.id  # another body may have come before under the key
+            return Outcome.DEFERRED, task.id
         case [Accepted(task=task) | ReplayOf(task=task)]:
             return Outcome.OK, task.id
         case [KeyReused()]:

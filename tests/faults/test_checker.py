@@ -131,6 +131,10 @@ BROKEN = {
         "I1 no loss",
         lambda h: row(h, status="running", finished_at_ms=None),
     ),
+    "a task that was taken as deferred never ends": (
+        "I1 no loss",
+        lambda h: row(submit(h, outcome=Outcome.DEFERRED), status="running", finished_at_ms=None),
+    ),
     "a task ends long after the faults": ("I1 no loss", lambda h: row(h, finished_at_ms=99_000)),
     "nobody asked for a task": (
         "I2 no phantom",
