@@ -4,12 +4,11 @@ from base64 import b64encode
 from datetime import UTC, datetime
 
 import pytest
+import standardwebhooks
 from hypothesis import given
 from hypothesis import strategies as st
 
 from functions.workers.webhook.signature import signed
-
-standardwebhooks = pytest.importorskip("standardwebhooks")
 
 SECRETS = (b"1" * 24, b"2" * 64)
 
