@@ -4,6 +4,7 @@ import base64
 import gc
 import json
 import time
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -262,6 +263,24 @@ def test_a_batch_whose_answer_was_lost_stands_once(brokers):
     found = [record.value for record in log.records(topics.EVENTS)]
     assert sorted(found, key=int) == [b"%d" % number for number in range(20)]
     cluster.close()
+    log.close()
+
+
+def test_a_producer_that_was_fenced_says_so_and_is_followed_by_another(brokers):
+    log, until = InKafka(brokers), time.monotonic() + 60
+    log.bus.send_pending([a_fresh_envelope() for _ in range(700)])  # to every partition
+    log.bus.flush()
+    own = log.bus._producer  # noqa: SLF001 - whom the broker is to take for an older one of itself
+    heir = Producer(Cluster(KafkaAccess(brokers=brokers), until=until), until=until)
+    heir._author = replace(own._author, epoch=own._author.epoch + 1)  # noqa: SLF001 - the same
+    heir.send(topics.PENDING, [b"%d" % n for n in range(6)], until=until)
+    heir.flush()
+    heir._cluster.close()  # noqa: SLF001 - the same
+    log.bus.send_pending([a_fresh_envelope()])
+    with pytest.raises(StoreUnavailable, match="error 47"):
+        log.bus.flush()
+    log.bus.send_pending([a_fresh_envelope()])
+    log.bus.flush()
     log.close()
 
 

@@ -1,6 +1,7 @@
 """What goes wrong in PostgreSQL is done again, or said; nothing of it is taken for done."""
 
 import time
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from threading import Barrier, Thread
 
@@ -15,6 +16,7 @@ from taskmill.adapters.postgres.outbox import PostgresOutbox
 from taskmill.domain.errors import StoreUnavailable
 from tests.builders import a_fresh_envelope
 from tests.contracts.ledgers import batch_of
+from tests.faults.proxy import Proxy
 
 LOST_RACES = {"serialization failure": "40001", "deadlock": "40P01"}
 AWAY = {
@@ -118,6 +120,53 @@ def test_a_server_in_trouble_is_said_to_be_away_and_is_asked_again(opened, code)
     with pytest.raises(StoreUnavailable, match="PostgreSQL cannot be reached"):
         database.run(lambda connection: complain(connection, code))
     assert database.fetch(b"SELECT 1 AS one", {}) == [{"one": 1}]
+
+
+class AnswersToCommit:
+    """Cuts the line at the first answer behind a COMMIT: it stands, and nobody is told."""
+
+    def __init__(self):
+        self._has_committed = False
+
+    def __call__(self):
+        return self
+
+    def asked(self, part):
+        self._has_committed = self._has_committed or b"COMMIT" in part
+
+    def is_cut_at(self, _part):
+        return self._has_committed
+
+
+@contextmanager
+def a_lost_answer(dsn):
+    """Give a database whose next answer to a COMMIT is lost."""
+    port = int(dsn.rpartition("/")[0].rpartition(":")[2])
+    with Proxy(upstream=port) as proxy:
+        proxy.weather.cuts = AnswersToCommit()
+        with closing(Database(dsn.replace(f":{port}/", f":{proxy.port}/"))) as database:
+            yield database
+        assert proxy.cuts == 1
+
+
+def test_a_task_in_the_outbox_stands_once_though_the_answer_to_its_commit_was_lost(opened, dsns):
+    task = a_fresh_envelope()
+    with a_lost_answer(dsns[1]) as cut_off, pytest.raises(StoreUnavailable):
+        PostgresOutbox(cut_off).add([task])
+    outbox = PostgresOutbox(opened())
+    assert len(outbox.unsent(after=0, most=10)) == 1
+    outbox.add([task])
+    assert len(outbox.unsent(after=0, most=10)) == 1
+
+
+def test_facts_are_told_once_though_the_answer_to_their_commit_was_lost(opened, dsns):
+    batch = batch_of(a_fresh_envelope())
+    with a_lost_answer(dsns[1]) as cut_off, pytest.raises(StoreUnavailable):
+        PostgresLedger(cut_off).record(batch)
+    database = opened()
+    PostgresLedger(database).record(batch)
+    counts = b"SELECT (SELECT count(*) FROM tasks) AS rows, (SELECT count(*) FROM facts) AS facts"
+    assert database.fetch(counts, {}) == [{"rows": 1, "facts": 1}]
 
 
 def test_a_read_only_server_acknowledges_nothing_and_is_left_for_the_one_that_is_not(opened, dsns):

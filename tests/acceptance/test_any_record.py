@@ -1,0 +1,45 @@
+"""Whatever people write to any topic, the system goes on, and nothing waits behind it."""
+
+from confluent_kafka import Producer
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.records import SHAPES, TOPICS, headers, values
+from tests.waiting import eventually
+
+PATIENCE = 25
+SOME = settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+lines = st.tuples(st.sampled_from(TOPICS), st.none() | st.binary(max_size=9), values, headers)
+
+
+def write(client, told):
+    brokers = client.platform()["stores"]["Kafka"]["address"]
+    largest = {"message.max.bytes": 2_000_000}
+    producer = Producer({"bootstrap.servers": brokers, "acks": "all"} | largest)
+    for topic, key, value, named in told:
+        producer.produce(topic, value, key, headers=list(named.items()))
+    assert producer.flush(PATIENCE) == 0
+
+
+def test_what_people_send_by_mistake_stops_nobody(client):
+    write(client, [(topic, None, value, {}) for topic in TOPICS for value in SHAPES])
+    goes_on(client)
+
+
+@SOME
+@given(st.lists(lines, min_size=5, max_size=20))
+def test_any_records_on_any_topics_stop_nobody(client, told):
+    write(client, told)
+    goes_on(client)
+
+
+def goes_on(client):
+    task = client.task(client.submit({"say": "still"})["id"], wait=PATIENCE)
+    assert task["status"] == "succeeded"
+    eventually(
+        lambda: client.platform()["lag"] == 0, within=60, reason="nothing waits behind what is odd"
+    )
