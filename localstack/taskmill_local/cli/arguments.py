@@ -23,7 +23,7 @@ exit codes:
      or was not found                            130  interrupted with Ctrl-C
 
 environment:
-  TASKMILL_URL    where submit, status, list, types and stats ask (default http://127.0.0.1:$TASKMILL_PORT)
+  TASKMILL_URL    where commands ask (default http://127.0.0.1:$TASKMILL_PORT)
   TASKMILL_PORT   where `up` listens (default 8080; 0 takes any free port)
   TASKMILL_HOME   where `up` keeps its data and logs (default .taskmill in the project)
   TASKMILL_CONCURRENCY   processes of a function at most (default 2; the gateway has 8)
