@@ -8,7 +8,7 @@ from taskmill.domain.statistics import Depth, Figures
 from taskmill.domain.task import Status
 
 MOST: Final = 50_000
-"""So many tasks are looked at, young ones and as many old ones: that takes a third of a second."""
+"""No more tasks are looked at than so many young ones and as many old ones, however many wait."""
 
 
 class PostgresFigures:
