@@ -108,6 +108,14 @@ def test_many_slow_answers_are_not_waited_for_one_by_one():
         assert time.monotonic() - began < 20
 
 
+def test_a_connection_that_the_server_ended_meanwhile_costs_nobody_a_call(valkey):
+    with a_session(valkey) as session, a_session(valkey) as another:
+        before = session.command("CLIENT", "ID")
+        assert another.command("CLIENT", "KILL", "ID", before) == 1
+        after = session.command("CLIENT", "ID")
+        assert after != before
+
+
 def test_a_server_that_became_a_replica_is_left_at_once():
     refusal = b"-READONLY You can't write against a read only replica.\r\n"
     with a_server(EVALSHA=refusal) as (script, url), a_session(url) as session:

@@ -43,8 +43,8 @@ _NAMELESS = b"nameless"
 class Session:
     """Calls scripts; the run id in each call is the one of the connection that carries it.
 
-    redis-py reconnects behind its caller's back. Here a lost connection is an error of the call,
-    so that a restarted server is never taken for the one that was asked before.
+    redis-py reconnects behind its caller's back. Here a connection that is lost in a call is an
+    error of the call, so that a restarted server is never taken for the one that was asked before.
     """
 
     def __init__(
@@ -99,6 +99,8 @@ class Session:
     @contextmanager
     def _connected(self) -> Iterator[ConnectionInterface]:
         try:
+            if self._connection is not None and _is_hung_up(self._connection):
+                self._drop()
             if self._connection is None:
                 self._connection = self._access.open(self._connect, _is_refusal)
             yield self._connection
@@ -161,6 +163,17 @@ def _pool(access: RedisAccess, patience: float) -> ConnectionPool:
         protocol=2,
         **options,
     ).connection_pool
+
+
+def _is_hung_up(connection: ConnectionInterface) -> bool:
+    """Tell whether the server ended an idle connection: it says nothing else unasked.
+
+    A server that was restarted meanwhile costs nobody a call; the next connection asks who it is.
+    """
+    try:
+        return connection.can_read(0)
+    except (RedisError, OSError):
+        return True
 
 
 def _is_refusal(error: Exception) -> bool:
