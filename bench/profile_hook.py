@@ -1,12 +1,12 @@
 """Profiles a function's process; a profiled project carries it as `sitecustomize`.
 
 Python runs a module of that name at its start, so that neither the function nor the platform
-knows of the profile. On SIGTERM the figures of every thread are written and the process ends.
+knows of the profile. Once a file says that it is over, the figures of every thread are written and
+the process ends; signals belong to the function.
 """
 
 import os
 import pstats
-import signal
 import threading
 import time
 from cProfile import Profile
@@ -14,6 +14,8 @@ from pathlib import Path
 
 _FUNCTION = os.environ.get("AWS_LAMBDA_FUNCTION_NAME", "")
 _WANTED = Path(__file__).with_name("profile_wanted")
+_OVER = _WANTED.with_name("profile_over")
+_GLANCE_SECONDS = 0.1
 _profiles: list[Profile] = []
 
 
@@ -39,17 +41,9 @@ def _watch_every_thread() -> None:
     threading.Thread.run = run_watched  # type: ignore[method-assign,assignment]  # cProfile takes no other hook
 
 
-def _write_on_sigterm() -> None:
-    # The main thread sits in C, where no handler of Python runs: the byte wakes another thread.
-    reading, writing = os.pipe()
-    os.set_blocking(writing, False)
-    signal.signal(signal.SIGTERM, lambda *_: None)
-    signal.set_wakeup_fd(writing)
-    threading.Thread(target=_write, args=(reading,), daemon=True).start()
-
-
-def _write(reading: int) -> None:
-    os.read(reading, 1)
+def _write_when_over() -> None:
+    while not _OVER.exists():
+        time.sleep(_GLANCE_SECONDS)
     whole: pstats.Stats | None = None
     for profile in _profiles:
         profile.snapshot_stats()
@@ -61,6 +55,6 @@ def _write(reading: int) -> None:
 
 
 if _WANTED.exists() and _WANTED.read_text() == _FUNCTION:
-    _write_on_sigterm()
+    threading.Thread(target=_write_when_over, daemon=True).start()
     _watch_every_thread()
     _begin()

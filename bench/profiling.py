@@ -3,10 +3,8 @@
 import io
 import os
 import pstats
-import signal
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +20,7 @@ FUNCTIONS: Final[Mapping[str, str]] = {
     "recorder": "Recorder",
 }
 _LINES: Final = 30
-_DEADLINE_SECONDS: Final = 10
+_DEADLINE_SECONDS: Final = 30
 _GLANCE_SECONDS: Final = 0.05
 
 
@@ -40,11 +38,11 @@ def profile(root: Path, word: str, *, quick: bool) -> str:
 def _collect(system: System, function: str) -> list[str]:
     """Ask each process for its figures; it ends with them."""
     files = []
-    for pid in system.pids_of(function):
+    pids = system.pids_of(function)
+    (system.folder / "profile_over").touch()
+    for pid in pids:
         file = system.folder / f"{function}.{pid}.profile"
         files.append(str(file))
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGTERM)
         deadline = time.monotonic() + _DEADLINE_SECONDS
         while not file.exists() or _is_alive(pid):
             if time.monotonic() > deadline:
