@@ -12,7 +12,7 @@ from taskmill.domain.backoff import Factor, RetryPolicy, Seconds
 from taskmill.domain.catalogue import TypeEntry
 from taskmill.domain.naming import fingerprint
 from taskmill.domain.submission import Submission
-from taskmill.ports import Catalogue
+from taskmill.ports.catalogue import Catalogue
 
 PAYLOAD_BYTES = 262_144
 METADATA_BYTES = 1_024

@@ -8,7 +8,8 @@ from datetime import timedelta
 from functions.scheduler.chore import Chore
 from taskmill.domain.counting import Count
 from taskmill.domain.errors import StoreUnavailable
-from taskmill.ports import Counters, Errands
+from taskmill.ports.counters import Counters
+from taskmill.ports.crew import Errands
 
 AT_LEAST_AFTER_A_FAILURE = timedelta(seconds=1)
 LONGEST_REST = timedelta(milliseconds=100)

@@ -14,7 +14,7 @@ from taskmill.domain.backoff import DEFAULT_RETRY, RetryPolicy
 from taskmill.domain.catalogue import TypeDefaults
 from taskmill.domain.counting import Count
 from taskmill.domain.outcome import Discard, End, Misfit, Outcome, Raised, Retry, Snooze, Succeeded
-from taskmill.ports import Crew
+from taskmill.ports.crew import Crew
 from taskmill.usecases.arrivals import open_arrivals
 from taskmill.usecases.execute import execute
 from taskmill.usecases.shop import Shop, Task

@@ -15,6 +15,7 @@ from taskmill.adapters.counted.leases import CLAIMS, SETTLEMENTS
 from taskmill.domain.admission import Verdict
 from taskmill.domain.counting import TABLE, Count, Counted, Span
 from taskmill.domain.lease import ClaimAnswer, SettleAnswer
+from taskmill.domain.reconciliation import Divergence
 from taskmill.domain.submission import Receipt
 
 ROOT = Path(__file__).parents[2]
@@ -59,6 +60,10 @@ def test_every_word_of_an_answer_is_in_the_table():
     assert set(CLAIMS.values()) <= words(Count.CLAIMS, "answer")
     assert set(SETTLEMENTS.values()) <= words(Count.SETTLEMENTS, "answer")
     assert set(ANSWERS.values()) <= words(Count.SUBMISSIONS, "answer")
+
+
+def test_every_disagreement_has_its_word():
+    assert set(Divergence) == words(Count.RECONCILED, "kind")
 
 
 def words(what: Counted, label: str) -> frozenset[str]:

@@ -21,7 +21,8 @@ from taskmill.domain.counting import Count
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.task import Millis
 from taskmill.domain.wall import Target, Walled, target_of
-from taskmill.ports import Counters, Endpoints
+from taskmill.ports.counters import Counters
+from taskmill.ports.endpoints import Endpoints
 from taskmill.worker import Discard, Outcome, Retry, RetryPolicy, Task, serve
 
 _SHARE_OF_TIME = 0.9

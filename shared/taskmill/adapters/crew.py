@@ -9,7 +9,7 @@ from threading import Condition, Thread
 from typing import TypeAlias
 
 from taskmill.domain.outcome import End
-from taskmill.ports import Ended, Performed
+from taskmill.ports.crew import Ended, Performed
 
 _Call: TypeAlias = tuple[int, Callable[[], Performed]]
 

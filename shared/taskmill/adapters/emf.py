@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 import msgspec
 
 from taskmill.domain.counting import TABLE, Count, Counted, Span, bounded
-from taskmill.ports import Clock
+from taskmill.ports.clock import Clock
 
 MOST_VALUES: Final = 100
 """So many values of one metric CloudWatch takes in a line."""

@@ -9,7 +9,7 @@ from queue import SimpleQueue
 from threading import Condition, Thread
 
 from taskmill.adapters.crew import gathered
-from taskmill.ports import Ended, Performed
+from taskmill.ports.crew import Ended, Performed
 
 
 class LoopCrew:

@@ -8,17 +8,14 @@ from functools import cache
 
 from taskmill.bootstrap import process
 from taskmill.domain.task import TaskId
-from taskmill.ports import (
-    Admission,
-    Archive,
-    Bus,
-    ColdShards,
-    Control,
-    NewerParcels,
-    Outbox,
-    RedriveJobs,
-    WholeRows,
-)
+from taskmill.ports.admission import Admission
+from taskmill.ports.bus import Bus
+from taskmill.ports.control import Control
+from taskmill.ports.outbox import Outbox
+from taskmill.ports.quarantine import NewerParcels
+from taskmill.ports.rebuilding import ColdShards, WholeRows
+from taskmill.ports.redriving import RedriveJobs
+from taskmill.ports.retention import Archive
 from taskmill.settings import Settings
 from taskmill.usecases.find_task import Finding, Nowhere
 from taskmill.usecases.rebuild import Sources

@@ -4,7 +4,7 @@ import os
 from functools import cache
 
 from taskmill.bootstrap import process
-from taskmill.ports import Admission, Parking
+from taskmill.ports.admission import Admission, Parking
 from taskmill.settings import Settings
 
 

@@ -10,20 +10,17 @@ from taskmill.adapters.api_keys import ApiKeys
 from taskmill.adapters.guard import QUICK, Guard
 from taskmill.bootstrap import process
 from taskmill.domain.topics import readers
-from taskmill.ports import (
-    Admission,
-    Bus,
-    Catalogue,
-    Control,
-    LedgerRows,
-    LogEnds,
-    Outbox,
-    Quarantine,
-    Records,
-    RedriveJobs,
-    Waiters,
-    WholeRows,
-)
+from taskmill.ports.admission import Admission
+from taskmill.ports.bus import Bus
+from taskmill.ports.catalogue import Catalogue
+from taskmill.ports.control import Control
+from taskmill.ports.ledger import LedgerRows
+from taskmill.ports.log import LogEnds
+from taskmill.ports.outbox import Outbox
+from taskmill.ports.quarantine import Quarantine
+from taskmill.ports.rebuilding import WholeRows
+from taskmill.ports.records import Records, Waiters
+from taskmill.ports.redriving import RedriveJobs
 from taskmill.settings import Settings
 from taskmill.usecases.statistics import Board
 

@@ -14,7 +14,8 @@ from taskmill.adapters import crash
 from taskmill.domain.counting import Count
 from taskmill.domain.retention import in_ms
 from taskmill.domain.task import Millis
-from taskmill.ports import Catalogue, Counters
+from taskmill.ports.catalogue import Catalogue
+from taskmill.ports.counters import Counters
 from taskmill.settings import Settings
 
 P = TypeVar("P")

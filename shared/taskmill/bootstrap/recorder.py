@@ -4,7 +4,7 @@ import os
 from functools import cache
 
 from taskmill.bootstrap import process
-from taskmill.ports import Ledger
+from taskmill.ports.recording import Ledger
 from taskmill.settings import Settings
 
 

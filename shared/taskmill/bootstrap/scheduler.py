@@ -6,7 +6,9 @@ from functools import cache
 
 from taskmill.bootstrap import process
 from taskmill.domain.pace import USUAL, Pace
-from taskmill.ports import Bus, DueSet, Errands
+from taskmill.ports.bus import Bus
+from taskmill.ports.crew import Errands
+from taskmill.ports.due import DueSet
 from taskmill.settings import Settings
 
 

@@ -8,7 +8,7 @@ from functools import cache
 
 from taskmill.adapters.guard import QUICK, Guard
 from taskmill.bootstrap import process
-from taskmill.ports import Endpoints
+from taskmill.ports.endpoints import Endpoints
 from taskmill.settings import Settings
 
 _PATIENCE_WITH_REDIS = timedelta(seconds=1)

@@ -10,7 +10,9 @@ from typing import Any
 from taskmill.adapters.departure import Departure
 from taskmill.bootstrap import process
 from taskmill.domain.pace import USUAL, Pace
-from taskmill.ports import Bus, Crew, Leases
+from taskmill.ports.bus import Bus
+from taskmill.ports.crew import Crew
+from taskmill.ports.leases import Leases
 from taskmill.settings import Settings
 from taskmill.usecases.shop import Shop
 

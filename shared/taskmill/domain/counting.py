@@ -7,7 +7,6 @@ from typing import Final, TypeAlias, get_args
 
 from taskmill.domain import topics
 from taskmill.domain.facts import Fact
-from taskmill.domain.reconciliation import Divergence
 from taskmill.domain.retention import Kept
 
 
@@ -214,7 +213,7 @@ TABLE: Final[Mapping[Counted, Measure]] = {
     ),
     Count.RECONCILED: Measure(
         about="Disagreements between ledger and Redis that were mended, by kind",
-        labels={"kind": frozenset(Divergence)},
+        labels={"kind": _one_of("ledger_behind record_behind record_missing nowhere_in_line")},
     ),
     Count.RETAINED: Measure(
         about="Rows that were removed because they had been kept long enough; history by months",

@@ -6,7 +6,7 @@ from datetime import timedelta
 from itertools import count
 
 from taskmill.domain.outcome import End
-from taskmill.ports import Ended, Performed
+from taskmill.ports.crew import Ended, Performed
 from taskmill.testing.clock import MovableClock
 from taskmill.usecases.shop import Perform, Task
 

@@ -26,19 +26,16 @@ from taskmill.domain.outcome import UnknownType
 from taskmill.domain.submission import Receipt
 from taskmill.domain.task import Envelope, TaskId, TaskType
 from taskmill.domain.topics import Reader
-from taskmill.ports import (
-    Admission,
-    Bus,
-    ColdShards,
-    Control,
-    DueSet,
-    Leases,
-    Ledger,
-    Outbox,
-    Parking,
-    Pause,
-    Records,
-)
+from taskmill.ports.admission import Admission, Parking
+from taskmill.ports.bus import Bus
+from taskmill.ports.clock import Pause
+from taskmill.ports.control import Control
+from taskmill.ports.due import DueSet
+from taskmill.ports.leases import Leases
+from taskmill.ports.outbox import Outbox
+from taskmill.ports.rebuilding import ColdShards
+from taskmill.ports.recording import Ledger
+from taskmill.ports.records import Records
 from taskmill.testing.clock import MovableClock
 from taskmill.testing.crew import PatientCrew
 from taskmill.usecases.arrivals import open_arrivals, open_sealed_arrivals

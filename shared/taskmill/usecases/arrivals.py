@@ -10,7 +10,7 @@ from taskmill.domain.lease import Source
 from taskmill.domain.log import LogRecord
 from taskmill.domain.task import Envelope
 from taskmill.domain.wire import Sealed
-from taskmill.ports import Bus
+from taskmill.ports.bus import Bus
 
 M = TypeVar("M")
 

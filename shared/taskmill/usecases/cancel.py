@@ -12,7 +12,10 @@ from taskmill.domain.facts import CancelRequested, Fact, TaskCancelled
 from taskmill.domain.lease import Ending
 from taskmill.domain.records import Absent, TaskView
 from taskmill.domain.task import Status, TaskId
-from taskmill.ports import Admission, Bus, Clock, Control
+from taskmill.ports.admission import Admission
+from taskmill.ports.bus import Bus
+from taskmill.ports.clock import Clock
+from taskmill.ports.control import Control
 from taskmill.usecases.find_task import Finding, Nowhere, Unsure
 
 

@@ -20,7 +20,8 @@ from taskmill.domain.facts import Fact, SubmissionDropped, TaskAdmitted
 from taskmill.domain.lease import Position
 from taskmill.domain.task import Envelope, TaskType
 from taskmill.domain.wire import Sealed
-from taskmill.ports import Admission, Bus
+from taskmill.ports.admission import Admission
+from taskmill.ports.bus import Bus
 from taskmill.usecases.arrivals import SealedArrival
 from taskmill.usecases.submit import owed_submission, unpublished
 

@@ -9,7 +9,10 @@ from taskmill.domain.admission import Cold
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.records import Reading, TaskView
 from taskmill.domain.task import TaskId
-from taskmill.ports import LedgerRows, LogEnds, Outbox, Records
+from taskmill.ports.ledger import LedgerRows
+from taskmill.ports.log import LogEnds
+from taskmill.ports.outbox import Outbox
+from taskmill.ports.records import Records
 
 Pause: TypeAlias = Callable[[timedelta], None]
 

@@ -4,7 +4,7 @@ from collections import Counter
 from datetime import timedelta
 
 from taskmill.domain.retention import Kept
-from taskmill.ports import Archive
+from taskmill.ports.retention import Archive
 
 _AT_A_TIME = 2_000
 _MOST_TIMES = 50

@@ -7,7 +7,7 @@ from typing import assert_never
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.lease import Position
 from taskmill.domain.parking import Parked
-from taskmill.ports import Parking
+from taskmill.ports.admission import Parking
 from taskmill.usecases.arrivals import SealedArrival
 
 

@@ -6,7 +6,8 @@ from collections.abc import Set as AbstractSet
 from taskmill.domain.admission import Owed, OwedKey, OwedKind
 from taskmill.domain.task import Envelope
 from taskmill.domain.wire import Sealed
-from taskmill.ports import Bus, DueSet
+from taskmill.ports.bus import Bus
+from taskmill.ports.due import DueSet
 
 MOST_PER_SHARD = 500
 

@@ -1,7 +1,8 @@
 """Puts parcels that a newer version wrote back into their topics, once this code reads them."""
 
 from taskmill.domain import wire
-from taskmill.ports import Bus, NewerParcels
+from taskmill.ports.bus import Bus
+from taskmill.ports.quarantine import NewerParcels
 
 AT_A_TIME = 50
 

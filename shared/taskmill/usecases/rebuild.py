@@ -13,7 +13,10 @@ from taskmill.domain.projection import Row, row_of
 from taskmill.domain.restoration import Restoration, hot_view
 from taskmill.domain.retention import in_ms
 from taskmill.domain.task import Envelope
-from taskmill.ports import Clock, ColdShards, LogEnds, Outbox, Pause, WholeRows
+from taskmill.ports.clock import Clock, Pause
+from taskmill.ports.log import LogEnds
+from taskmill.ports.outbox import Outbox
+from taskmill.ports.rebuilding import ColdShards, WholeRows
 
 _log = logging.getLogger("taskmill.rebuild")
 _STEP = timedelta(milliseconds=250)

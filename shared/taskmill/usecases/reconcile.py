@@ -24,7 +24,12 @@ from taskmill.domain.restoration import HotView, hot_view
 from taskmill.domain.retention import UNKEYED_RECORD, in_ms
 from taskmill.domain.task import Millis, TaskId
 from taskmill.domain.topics import Reader
-from taskmill.ports import Bus, Clock, Control, LogReaders, Repairs, Standings, WholeRows
+from taskmill.ports.bus import Bus
+from taskmill.ports.clock import Clock
+from taskmill.ports.control import Control
+from taskmill.ports.log import LogReaders
+from taskmill.ports.rebuilding import WholeRows
+from taskmill.ports.reconciliation import Repairs, Standings
 
 _log = logging.getLogger("taskmill.reconcile")
 

@@ -14,7 +14,7 @@ from taskmill.domain.outcome import ERROR_TEXT_LIMIT, clip
 from taskmill.domain.projection import Applied, LedgerBatch, Quarantined, Story, Told, runs_of
 from taskmill.domain.task import Millis
 from taskmill.domain.topics import DLQ, EVENTS
-from taskmill.ports import Ledger
+from taskmill.ports.recording import Ledger
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 _PARTITIONS = range(2**31)

@@ -16,7 +16,10 @@ from taskmill.domain.records import Absent, TaskView
 from taskmill.domain.restoration import envelope_of
 from taskmill.domain.submission import view_of
 from taskmill.domain.task import Envelope, Status, TaskId
-from taskmill.ports import Admission, Bus, Control, WholeRows
+from taskmill.ports.admission import Admission
+from taskmill.ports.bus import Bus
+from taskmill.ports.control import Control
+from taskmill.ports.rebuilding import WholeRows
 from taskmill.usecases.find_task import Finding, Nowhere, Unsure
 
 

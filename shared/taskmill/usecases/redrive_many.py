@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias, assert_never
 
 from taskmill.domain.redriving import Done, Finish, Go, Item, JobState, Pause, Wait, next_step
-from taskmill.ports import HeldJob, RedriveJobs
+from taskmill.ports.redriving import HeldJob, RedriveJobs
 from taskmill.usecases.find_task import Nowhere, Unsure
 from taskmill.usecases.redrive import Again, NotOver, Redrive, Wish
 

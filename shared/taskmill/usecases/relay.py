@@ -8,7 +8,8 @@ from taskmill.domain.errors import Undecodable, Unpublishable
 from taskmill.domain.outbox import Unsent
 from taskmill.domain.outcome import ERROR_TEXT_LIMIT, clip
 from taskmill.domain.wire import Sealed
-from taskmill.ports import Bus, Held, Outbox
+from taskmill.ports.bus import Bus
+from taskmill.ports.outbox import Held, Outbox
 
 ROWS_AT_A_TIME = 500
 ROUNDS = 20

@@ -12,7 +12,10 @@ from taskmill.domain.lease import Lease, Loss, Position
 from taskmill.domain.outcome import Attempt
 from taskmill.domain.pace import USUAL, Pace
 from taskmill.domain.task import Envelope, TaskId, TaskType
-from taskmill.ports import Bus, Chance, Clock, Crew, Leases, Performed
+from taskmill.ports.bus import Bus
+from taskmill.ports.clock import Chance, Clock
+from taskmill.ports.crew import Crew, Performed
+from taskmill.ports.leases import Leases
 
 _log = logging.getLogger("taskmill.task")
 

@@ -7,7 +7,9 @@ from typing import Final
 from taskmill.domain.retention import in_ms
 from taskmill.domain.statistics import Statistics
 from taskmill.domain.topics import Reader
-from taskmill.ports import Clock, LedgerFigures, LogReaders
+from taskmill.ports.clock import Clock
+from taskmill.ports.figures import LedgerFigures
+from taskmill.ports.log import LogReaders
 
 KEPT: Final = timedelta(seconds=3)
 

@@ -35,7 +35,12 @@ from taskmill.domain.submission import (
     view_of,
 )
 from taskmill.domain.task import Envelope, TaskId
-from taskmill.ports import Admission, Bus, Clock, LedgerRows, Outbox, Records
+from taskmill.ports.admission import Admission
+from taskmill.ports.bus import Bus
+from taskmill.ports.clock import Clock
+from taskmill.ports.ledger import LedgerRows
+from taskmill.ports.outbox import Outbox
+from taskmill.ports.records import Records
 
 LATEST_TO_SPILL = timedelta(seconds=3)
 """After admission: with what the outbox itself may take, this is less than a lease, in which a

@@ -5,7 +5,13 @@ from dataclasses import dataclass
 import pytest
 
 from taskmill.adapters.crash import EXIT_CODE, POINTS, Edge, crash_at, die, rigged
-from taskmill.ports import Admission, Bus, ColdShards, Control, DueSet, Leases, Ledger
+from taskmill.ports.admission import Admission
+from taskmill.ports.bus import Bus
+from taskmill.ports.control import Control
+from taskmill.ports.due import DueSet
+from taskmill.ports.leases import Leases
+from taskmill.ports.rebuilding import ColdShards
+from taskmill.ports.recording import Ledger
 
 PORTS = {
     "admission": Admission,

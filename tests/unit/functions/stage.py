@@ -64,7 +64,7 @@ from taskmill.domain.log import LogRecord
 from taskmill.domain.records import Reading
 from taskmill.domain.retention import LEDGER_DAYS
 from taskmill.domain.task import Millis, TaskId, TaskType
-from taskmill.ports import Crew
+from taskmill.ports.crew import Crew
 from taskmill.usecases.find_task import Nowhere
 from taskmill.usecases.rebuild import Sources
 from taskmill.usecases.reconcile import Books, Reconciler

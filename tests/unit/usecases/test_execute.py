@@ -20,7 +20,7 @@ from taskmill.domain.lease import LEASE
 from taskmill.domain.outcome import Discard, Raised, Retry, Snooze, Succeeded
 from taskmill.domain.records import Absent
 from taskmill.domain.task import Status
-from taskmill.ports import Ended
+from taskmill.ports.crew import Ended
 from tests.builders import a_claim, a_position, a_source
 from tests.unit.usecases.stage import Away, HangingCrew, PatientCrew, World
 

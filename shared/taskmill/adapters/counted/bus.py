@@ -10,10 +10,8 @@ from taskmill.domain.facts import Fact
 from taskmill.domain.log import LogRecord
 from taskmill.domain.task import Envelope
 from taskmill.domain.wire import Sealed
-from taskmill.ports import (
-    Bus,
-    Counters,
-)
+from taskmill.ports.bus import Bus
+from taskmill.ports.counters import Counters
 
 
 class CountedBus:

@@ -27,13 +27,10 @@ from taskmill.domain.counting import Count
 from taskmill.domain.parking import Parked
 from taskmill.domain.task import Envelope, TaskId
 from taskmill.domain.wire import Sealed
-from taskmill.ports import (
-    Admission,
-    Control,
-    Counters,
-    DueSet,
-    Parking,
-)
+from taskmill.ports.admission import Admission, Parking
+from taskmill.ports.control import Control
+from taskmill.ports.counters import Counters
+from taskmill.ports.due import DueSet
 
 VERDICTS: Final[Mapping[type[Verdict], str]] = {
     Created: "created",

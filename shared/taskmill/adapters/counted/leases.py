@@ -25,10 +25,8 @@ from taskmill.domain.lease import (
     Suspect,
 )
 from taskmill.domain.task import Envelope
-from taskmill.ports import (
-    Counters,
-    Leases,
-)
+from taskmill.ports.counters import Counters
+from taskmill.ports.leases import Leases
 
 CLAIMS: Final[Mapping[type[ClaimAnswer], str]] = {
     Claimed: "claimed",

@@ -3,17 +3,14 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from taskmill import ports
 from taskmill.adapters.counted.bus import tally
 from taskmill.domain.counting import Count, topic_label
 from taskmill.domain.outbox import Unsent
 from taskmill.domain.projection import LedgerBatch
 from taskmill.domain.task import Envelope, TaskId
-from taskmill.ports import (
-    Counters,
-    Ledger,
-    Outbox,
-)
+from taskmill.ports.counters import Counters
+from taskmill.ports.outbox import Held, Outbox
+from taskmill.ports.recording import Ledger
 
 
 class CountedLedger:
@@ -49,13 +46,13 @@ class CountedOutbox:
         return self._outbox.unsent(after=after, most=most)
 
     @contextmanager
-    def held(self, *, most: int) -> Iterator[ports.Held]:
+    def held(self, *, most: int) -> Iterator[Held]:
         with self._outbox.held(most=most) as held:
             yield CountedHeld(held, self._counters)
 
 
 class CountedHeld:
-    def __init__(self, held: ports.Held, counters: Counters) -> None:
+    def __init__(self, held: Held, counters: Counters) -> None:
         self._held = held
         self._counters = counters
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 from taskmill.adapters.memory.ledger import MemoryLedger
 from taskmill.adapters.memory.outbox import MemoryOutbox
 from taskmill.domain.retention import AT_LEAST_KEPT, Kept, in_ms
-from taskmill.ports import Clock
+from taskmill.ports.clock import Clock
 
 K = TypeVar("K")
 V = TypeVar("V")

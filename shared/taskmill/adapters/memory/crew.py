@@ -5,7 +5,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from datetime import timedelta
 from itertools import count
 
-from taskmill.ports import Ended, Performed
+from taskmill.ports.crew import Ended, Performed
 
 
 class InlineCrew:

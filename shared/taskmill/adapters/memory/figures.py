@@ -5,7 +5,7 @@ from collections import Counter
 from taskmill.adapters.memory.ledger import MemoryLedger
 from taskmill.domain.statistics import Depth, Figures
 from taskmill.domain.task import Millis
-from taskmill.ports import Clock
+from taskmill.ports.clock import Clock
 
 _MINUTE_MS = 60_000
 

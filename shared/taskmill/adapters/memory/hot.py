@@ -10,7 +10,7 @@ from taskmill.domain.facts import Fact
 from taskmill.domain.lease import Ending, Loss, Waiting
 from taskmill.domain.records import Absent, Reading, TaskView
 from taskmill.domain.task import About, Envelope, Millis, Status, TaskId, about
-from taskmill.ports import Clock
+from taskmill.ports.clock import Clock
 
 
 @dataclass(slots=True, kw_only=True)

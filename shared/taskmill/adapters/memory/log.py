@@ -12,7 +12,7 @@ from taskmill.domain.log import DEAD_LETTER, LogRecord, Reach, exiled
 from taskmill.domain.task import Envelope, Millis
 from taskmill.domain.topics import Reader
 from taskmill.domain.wire import Sealed
-from taskmill.ports import Clock
+from taskmill.ports.clock import Clock
 
 STORE = "Kafka"
 LARGEST_RECORD = 2 * 1024 * 1024

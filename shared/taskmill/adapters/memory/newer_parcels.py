@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from taskmill.adapters.memory.ledger import MemoryLedger
 from taskmill.domain.quarantine import PUT_BACK, Discard, KeptParcel, Place
-from taskmill.ports import Clock
+from taskmill.ports.clock import Clock
 
 
 class MemoryNewerParcels:

@@ -18,7 +18,7 @@ from taskmill.domain.redriving import (
     paced_at,
 )
 from taskmill.domain.task import Millis, Status, TaskId
-from taskmill.ports import Clock
+from taskmill.ports.clock import Clock
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from taskmill.domain.projection import Row
 from taskmill.domain.reconciliation import Standing
 from taskmill.domain.retention import WINDOW_BEHIND, in_ms
 from taskmill.domain.task import Millis, TaskId
-from taskmill.ports import Clock
+from taskmill.ports.clock import Clock
 
 
 class MemoryStandings:

@@ -1,0 +1,1 @@
+"""What the core needs of the world, in its own words: a module for each subject."""

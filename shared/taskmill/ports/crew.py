@@ -1,0 +1,42 @@
+"""Those who do work: side by side, or beside their caller."""
+
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Protocol, TypeAlias
+
+from taskmill.domain.outcome import End
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    ticket: int
+    end: End
+
+
+Performed: TypeAlias = End | Coroutine[Any, Any, End]
+"""What a call comes to: its end, or what must be awaited for it."""
+
+
+class Crew(Protocol):
+    """Those who perform side by side; a ticket is never given twice.
+
+    A call that is abandoned need not report its end.
+    """
+
+    def start(self, call: Callable[[], Performed]) -> int: ...
+
+    def ended(self, *, within: timedelta) -> Sequence[Ended]: ...
+
+    def abandon(self, ticket: int) -> None: ...
+
+    def strays(self, *, within: timedelta) -> int:
+        """Return how many abandoned calls still run; wait for them, but no longer than *within*."""
+        ...
+
+
+class Errands(Protocol):
+    """What is done beside the caller; an errand under way is not started twice."""
+
+    def start(self, name: str, errand: Callable[[], int]) -> Future[int]: ...
