@@ -23,7 +23,7 @@ def _begin() -> None:
     """Watch the calling thread."""
     profile = Profile(time.thread_time)  # what waits costs nothing
     # Else the statistics would end the calls that still run, by the clock of another thread.
-    profile.create_stats = profile.snapshot_stats  # type: ignore[method-assign]  # as said above
+    profile.create_stats = profile.snapshot_stats  # type: ignore[method-assign]  # Profile has no other seam
     _profiles.append(profile)
     try:
         profile.enable()

@@ -28,7 +28,6 @@ async def spawn(  # noqa: PLR0913 - the interface of a process start, by keyword
     stdout: int | IO[Any] = DEVNULL,
     stderr: int | IO[Any] = DEVNULL,
     user: str | None = None,
-    death_signal: int = signal.SIGKILL,
     with_watcher: bool = not _ON_LINUX,
 ) -> Process:
     """Start a program in a session of its own, so that Ctrl-C in the terminal is ours alone.
@@ -42,9 +41,9 @@ async def spawn(  # noqa: PLR0913 - the interface of a process start, by keyword
     if with_watcher:
         lifeline = _lifeline()
         options["pass_fds"] = (lifeline,)
-        argv = (*_watcher_command(lifeline, death_signal), *argv)
+        argv = (*_watcher_command(lifeline), *argv)
     else:
-        options["preexec_fn"] = die_with_parent(death_signal)
+        options["preexec_fn"] = die_with_parent(signal.SIGKILL)
     return await asyncio.create_subprocess_exec(
         *argv,
         env=env,
@@ -92,35 +91,35 @@ def _lifeline() -> int:
     return read_end
 
 
-def _watcher_command(lifeline: int, death_signal: int) -> tuple[str, ...]:
+def _watcher_command(lifeline: int) -> tuple[str, ...]:
     # By path, isolated and without site-packages: it starts fast and whatever `env` says.
-    return (sys.executable, "-I", "-S", __file__, str(lifeline), str(int(death_signal)), "--")
+    return (sys.executable, "-I", "-S", __file__, str(lifeline), "--")
 
 
-def _watch(lifeline: int, death_signal: int, child: int) -> None:
+def _watch(lifeline: int, child: int) -> None:
     while os.getppid() == child:
         ready, _, _ = select.select([lifeline], [], [], _GLANCE_SECONDS)
         if ready and os.getppid() == child:
-            os.kill(child, death_signal)
+            os.kill(child, signal.SIGKILL)
             return
 
 
-def _become_watcher(lifeline: int, death_signal: int, child: int) -> NoReturn:
+def _become_watcher(lifeline: int, child: int) -> NoReturn:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
     nowhere = os.open(os.devnull, os.O_RDWR)
     for standard in range(3):  # a watcher must not keep the child's pipes open
         os.dup2(nowhere, standard)
-    _watch(lifeline, death_signal, child)
+    _watch(lifeline, child)
     os._exit(0)
 
 
 def _main(arguments: Sequence[str]) -> NoReturn:
     """Become the program, with a watcher as its child: pid, signals and exit code stay its own."""
-    lifeline, death_signal, argv = int(arguments[0]), int(arguments[1]), list(arguments[3:])
+    lifeline, argv = int(arguments[0]), list(arguments[2:])
     program = os.getpid()
     if os.fork() == 0:
-        _become_watcher(lifeline, death_signal, program)
+        _become_watcher(lifeline, program)
     os.close(lifeline)
     try:
         os.execvp(argv[0], argv)  # noqa: S606 - the very purpose: no shell, the caller's program

@@ -75,3 +75,13 @@ def test_no_more_is_looked_at_than_allowed_and_that_is_said(ledger, age_ms):
     assert [(one.status, one.tasks) for one in figures.depths] == [("queued", 3)]
     assert not figures.is_complete
     assert ledger.figures(most=6).figures().is_complete
+
+
+@pytest.mark.parametrize(("age_ms", "is_complete"), [(0, False), (3_600_000, True)])
+def test_what_ended_is_looked_at_only_while_it_is_young(ledger, age_ms, is_complete):
+    created = now_ms() - age_ms
+    tasks = [a_task(created_at_ms=created, generation=created) for _ in range(5)]
+    ledger.ledger.record(batch_of(*tasks, *map(succeeded, tasks)))
+    ledger.standings().leave([task.id for task in tasks])
+    assert depths(ledger) == {}
+    assert ledger.figures(most=5).figures().is_complete is is_complete

@@ -64,12 +64,10 @@ class Run:
     ids: dict = field(default_factory=dict)
     redrives: list = field(default_factory=list)
     expected_dead: set = field(default_factory=set)
-    began_ms: int = 0
     patience: float = 120
 
     def __post_init__(self):
         self.name = f"run{next(_runs)}-{uuid4().hex[:8]}"
-        self.began_ms = now_ms()
         self._lock = Lock()
 
     def label(self, number):

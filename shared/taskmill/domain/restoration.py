@@ -42,8 +42,8 @@ def hot_view(row: Row, body: Body) -> HotView:
     return HotView(
         row=row,
         envelope=envelope_of(row, body),
-        waiting=_waiting(row),
-        ending=_ending(row),
+        waiting=waiting_of(row),
+        ending=ending_of(row),
     )
 
 
@@ -70,7 +70,7 @@ def envelope_of(row: Row, body: Body) -> Envelope:
     )
 
 
-def _waiting(row: Row) -> Waiting | None:
+def waiting_of(row: Row) -> Waiting | None:
     if row.status is not Status.RETRYING or row.due_at_ms is None:
         return None
     return Waiting(
@@ -81,7 +81,7 @@ def _waiting(row: Row) -> Waiting | None:
     )
 
 
-def _ending(row: Row) -> Ending | None:
+def ending_of(row: Row) -> Ending | None:
     if row.finished_at_ms is None:
         return None
     return Ending(

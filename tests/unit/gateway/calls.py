@@ -6,8 +6,10 @@ from typing import Any
 
 from functions.gateway.handler import lambda_handler
 from functions.workers.echo.handler import lambda_handler as echo
+from taskmill.adapters.memory.leases import MemoryLeases
 from taskmill.domain import topics
 from taskmill.domain.task import TaskType
+from tests.builders import a_claim, a_death
 from tests.unit.functions.stage import an_http_event
 
 JSON = {"Content-Type": "application/json"}
@@ -69,3 +71,18 @@ def end(stage, task_id):
     stage.log.send_work(tasks[:1])
     stage.log.flush()
     stage.run(echo, topics.worker(TaskType("echo")))
+
+
+def die(stage):
+    """Submit a task that its worker discards, and let the ledger hear of it."""
+    task = submit(stage).body
+    (envelope,) = [one for one in stage.log.tasks(topics.PENDING) if one.id == task["id"]]
+    leases = MemoryLeases(stage.hot)
+    (claimed,) = leases.claim([a_claim(envelope)])
+    settlement = a_death(envelope, claimed.token)
+    leases.settle([settlement])
+    stage.log.send_facts(settlement.facts)
+    stage.log.flush()
+    stage.catch_up()
+    stage.clock.now += 1_000
+    return task

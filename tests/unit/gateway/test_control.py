@@ -5,9 +5,9 @@ import pytest
 from taskmill.adapters.memory.leases import MemoryLeases
 from taskmill.domain import topics
 from taskmill.domain.counting import Count
-from tests.builders import a_claim, a_death
+from tests.builders import a_claim
 from tests.unit.functions.stage import Stage
-from tests.unit.gateway.calls import NOBODY, end, get, post, submit
+from tests.unit.gateway.calls import NOBODY, die, end, get, post, submit
 
 
 @pytest.fixture
@@ -62,23 +62,8 @@ def test_nothing_is_cancelled_while_redis_cannot_say(stage):
     assert post(stage, f"/v1/tasks/{task['id']}/cancel").kind == (503, "unavailable", None)
 
 
-def died(stage):
-    """Submit a task that its worker discards, and let the ledger hear of it."""
-    task = submit(stage).body
-    (envelope,) = [one for one in stage.log.tasks(topics.PENDING) if one.id == task["id"]]
-    leases = MemoryLeases(stage.hot)
-    (claimed,) = leases.claim([a_claim(envelope)])
-    settlement = a_death(envelope, claimed.token)
-    leases.settle([settlement])
-    stage.log.send_facts(settlement.facts)
-    stage.log.flush()
-    stage.catch_up()
-    stage.clock.now += 1_000
-    return task
-
-
 def test_a_dead_task_is_redriven_and_told_alike_twice(stage):
-    task = died(stage)
+    task = die(stage)
     path = f"/v1/tasks/{task['id']}/redrive"
     first, second = post(stage, path), post(stage, path)
     assert (first.status, first.body["status"]) == (202, "queued")
@@ -102,7 +87,7 @@ def test_nobody_is_not_redriven(stage, name):
 
 
 def test_nothing_is_redriven_while_redis_or_the_ledger_cannot_say(stage):
-    task = died(stage)
+    task = die(stage)
     path = f"/v1/tasks/{task['id']}/redrive"
     stage.ledger.is_away = True
     assert post(stage, path).kind == (503, "unavailable", None)

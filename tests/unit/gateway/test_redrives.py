@@ -3,11 +3,8 @@
 import pytest
 
 from functions.scheduler.chores import redriving
-from taskmill.adapters.memory.leases import MemoryLeases
-from taskmill.domain import topics
-from tests.builders import a_claim, a_death
 from tests.unit.functions.stage import Stage
-from tests.unit.gateway.calls import NOBODY, call, get, post, submit
+from tests.unit.gateway.calls import NOBODY, call, die, get, post
 
 
 @pytest.fixture
@@ -17,22 +14,8 @@ def stage(monkeypatch):
     return stage
 
 
-def died(stage):
-    task = submit(stage).body
-    (envelope,) = [one for one in stage.log.tasks(topics.PENDING) if one.id == task["id"]]
-    leases = MemoryLeases(stage.hot)
-    (claimed,) = leases.claim([a_claim(envelope)])
-    settlement = a_death(envelope, claimed.token)
-    leases.settle([settlement])
-    stage.log.send_facts(settlement.facts)
-    stage.log.flush()
-    stage.catch_up()
-    stage.clock.now += 1_000
-    return task
-
-
 def test_a_job_is_made_once_and_watched(stage):
-    died(stage)
+    die(stage)
     made = post(stage, "/v1/redrives", {"reason": "failed", "rate_per_second": 5})
     assert made.status == 202
     assert made.headers["Location"] == f"/v1/redrives/{made.body['id']}"
@@ -59,7 +42,7 @@ def test_a_job_is_made_once_and_watched(stage):
 
 
 def test_the_scheduler_works_it_off(stage):
-    task = died(stage)
+    task = die(stage)
     made = post(stage, "/v1/redrives", {}).body
     stage.clock.now += 1_000
     assert redriving.CHORE.do() == 1
@@ -69,7 +52,7 @@ def test_the_scheduler_works_it_off(stage):
 
 
 def test_a_job_is_stopped_and_taken_up_again(stage):
-    died(stage)
+    die(stage)
     path = f"/v1/redrives/{post(stage, '/v1/redrives', {}).body['id']}"
     stopped = post(stage, f"{path}/stop")
     assert (stopped.status, stopped.body["state"]) == (200, "stopped")
@@ -81,7 +64,7 @@ def test_a_job_is_stopped_and_taken_up_again(stage):
 
 
 def test_a_stopped_job_is_not_taken_up_beside_its_successor(stage):
-    died(stage)
+    die(stage)
     path = f"/v1/redrives/{post(stage, '/v1/redrives', {}).body['id']}"
     post(stage, f"{path}/stop")
     post(stage, "/v1/redrives", {})

@@ -1,8 +1,11 @@
 """Sums over the ledger in memory."""
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 
 from taskmill.adapters.memory.ledger import MemoryLedger
+from taskmill.domain.projection import Row
+from taskmill.domain.retention import WINDOW_BEHIND, in_ms
 from taskmill.domain.statistics import Depth, Figures
 from taskmill.domain.task import Millis
 from taskmill.ports.clock import Clock
@@ -18,27 +21,39 @@ class MemoryFigures:
 
     def figures(self) -> Figures:
         self._ledger.ask()
-        rows = [row for row in self._ledger.rows.values() if not row.status.is_final]
-        seen = rows[: self._most]
         since = self._clock() - _MINUTE_MS
         recent = Counter(one.kind for one in self._ledger.history.values() if one.at_ms > since)
+        young, noted = self._young(), self._noted()
+        seen = [*young[: self._most], *noted[: self._most]]
         return Figures(
-            depths=[
-                Depth(
-                    type=name,
-                    status=status,
-                    tasks=tasks,
-                    eldest_ms=Millis(
-                        min(
-                            row.generation
-                            for row in seen
-                            if (row.type, row.status) == (name, status)
-                        )
-                    ),
-                )
-                for (name, status), tasks in Counter((row.type, row.status) for row in seen).items()
-            ],
-            is_complete=len(self._ledger.rows) < self._most,
+            depths=_depths([row for row in seen if not row.status.is_final]),
+            is_complete=max(len(young), len(noted)) < self._most,
             facts_of_last_minute=dict(recent),
             as_of_ms=self._ledger.as_of_ms(),
         )
+
+    def _young(self) -> list[Row]:
+        """Return what the window has not passed yet, the youngest first: what ended is among it."""
+        young = [row for row in self._ledger.rows.values() if not self._is_passed(row)]
+        return sorted(young, key=_created_at, reverse=True)
+
+    def _noted(self) -> list[Row]:
+        passed = filter(self._is_passed, self._ledger.rows.values())
+        return [row for row in passed if not row.status.is_final]
+
+    def _is_passed(self, row: Row) -> bool:
+        return _created_at(row) <= self._clock() - in_ms(WINDOW_BEHIND)
+
+
+def _depths(waiting: Sequence[Row]) -> Sequence[Depth]:
+    alike = defaultdict(list)
+    for row in waiting:
+        alike[row.type, row.status].append(row.generation)
+    return [
+        Depth(type=name, status=status, tasks=len(since), eldest_ms=Millis(min(since)))
+        for (name, status), since in alike.items()
+    ]
+
+
+def _created_at(row: Row) -> int:
+    return row.body.created_at_ms if row.body else 0

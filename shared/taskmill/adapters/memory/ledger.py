@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from taskmill.domain.errors import LedgerRefused, StoreUnavailable
-from taskmill.domain.lease import Ending, Waiting
 from taskmill.domain.listing import After, DeadLetter, DeadPage, History, Page, TaskFilter
 from taskmill.domain.projection import (
     Applied,
@@ -20,6 +19,7 @@ from taskmill.domain.projection import (
 )
 from taskmill.domain.quarantine import Discard, Place
 from taskmill.domain.records import TaskView
+from taskmill.domain.restoration import ending_of, waiting_of
 from taskmill.domain.task import About, Millis, Status, TaskId
 
 STORE = "PostgreSQL"
@@ -223,30 +223,8 @@ def _view(row: Row, body: Body) -> TaskView:
         attempt=row.attempt,
         losses=row.losses,
         started_at_ms=row.started_at_ms,
-        ending=_ending(row),
+        ending=ending_of(row),
         result=row.result,
-        waiting=_waiting(row),
+        waiting=waiting_of(row),
         cancel_requested=row.cancel_requested,
-    )
-
-
-def _waiting(row: Row) -> Waiting | None:
-    if row.due_at_ms is None or row.reason is None:
-        return None
-    return Waiting(
-        due_at_ms=row.due_at_ms,
-        reason=row.reason,
-        error_class=row.error_class,
-        error_message=row.error_message,
-    )
-
-
-def _ending(row: Row) -> Ending | None:
-    if row.finished_at_ms is None:
-        return None
-    return Ending(
-        finished_at_ms=row.finished_at_ms,
-        reason=row.reason,
-        error_class=row.error_class,
-        error_message=row.error_message,
     )

@@ -23,12 +23,11 @@ class PostgresWholeRows:
         database: Database,
         *,
         window: timedelta = KEY_WINDOW,
-        record_stays: timedelta = UNKEYED_RECORD,
     ) -> None:
         self._database = database
         self._spans = {
             "window_seconds": window.total_seconds(),
-            "record_seconds": record_stays.total_seconds(),
+            "record_seconds": UNKEYED_RECORD.total_seconds(),
         }
         self._young = queries.load("list_young_tasks")
         self._old = queries.load("list_old_tasks")
