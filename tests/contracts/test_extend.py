@@ -93,6 +93,7 @@ def test_who_lost_a_cancelled_task_has_lost(hot):
 
 def test_a_lease_lapses_when_no_beat_comes(hot):
     leases, task = hot.leases(lease=timedelta(milliseconds=50)), a_fresh_envelope()
-    claimed(leases, task)
+    token = claimed(leases, task).token
     other = a_claim(task, process="p2", alone=True)
     eventually(lambda: leases.claim([other]) != [Held()], within=10, reason="it lapses")
+    assert leases.extend([a_lease(task, token)]) == [Beat.LOST]

@@ -332,10 +332,18 @@ class Run:
         """Check every invariant; return the history for figures."""
         self.stack.come_to_rest()
         history = self.history(**about)
-        complaints = check(history)
-        told = "\n".join(map(str, complaints[:20]))
-        assert not complaints, f"{len(complaints)} complaints about {self.name}:\n{told}"
+        assert _told_of(check(history)) == []
         return history
+
+    def complaints(self, **about):
+        """Say of each invariant what broke it, in sentences; of many, the first twenty."""
+        self.stack.come_to_rest()
+        return _told_of(check(self.history(**about)))
+
+
+def _told_of(complaints):
+    more = len(complaints) - 20
+    return [*map(str, complaints[:20]), *([f"and {more} more"] if more > 0 else [])]
 
 
 def _outcome(result):

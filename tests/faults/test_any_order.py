@@ -181,6 +181,7 @@ IN_CI = settings(
 
 
 def test_no_order_of_events_breaks_a_promise():
+    """Each order is judged at its end, in `teardown`."""
     run_state_machine_as_test(AnyOrder, settings=IN_CI)
 
 

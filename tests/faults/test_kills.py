@@ -30,6 +30,7 @@ def test_a_202_survives_the_death_of_any_function_process(stack, run, figures):
         in_flight=IN_FLIGHT,
     )
     after = max(0, last_end_ms(history) - nemesis.last_ms) / 1000
+    assert after <= BOUND_MS / 1000
     figures.tell(
         "P1",
         f"{TASKS:,} tasks, {len(nemesis.strikes)} kills, the last end {after:.1f} s after the last "

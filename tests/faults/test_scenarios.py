@@ -44,7 +44,7 @@ def test_a_stop_signal_while_a_handler_runs_still_records_the_result(stack, run)
     eventually(lambda: len(runs(stack, run)) == 20, within=30, reason="all of them run")
     assert stack.signal(signal.SIGTERM, WORKER) > 0
     ends = ended(run).values()
-    run.verify()
+    assert run.complaints() == []
     assert {(row.status, row.attempt, row.losses) for row in ends} == {("succeeded", 1, 0)}
     assert set(runs(stack, run).values()) == {1}
 
@@ -64,7 +64,7 @@ def test_what_waits_for_its_next_attempt_runs_though_everything_is_stopped(stack
     for pid in set(stopped) - set(functions["Scheduler"]["pids"][-1:]):
         os.kill(pid, number)
     ends = ended(run).values()
-    run.verify()
+    assert run.complaints() == []
     assert {(row.status, row.attempt) for row in ends} == {("succeeded", 2)}
     assert set(runs(stack, run).values()) == {2}
 
@@ -77,7 +77,7 @@ def test_a_request_that_was_stored_and_not_published_runs_once_when_it_is_repeat
     again = stack.client.post("/v1/tasks", request)
     assert (again.status, again.body["id"]) == (200, run.ids[run.label(1)])
     run.await_ends()
-    run.verify()
+    assert run.complaints() == []
     assert runs(stack, run) == {run.label(1): 1}
 
 
@@ -92,7 +92,7 @@ def test_what_is_rejected_after_its_acceptance_is_over(stack, run, reason, chang
     run.owe([1], each=1, **changes)
     run.expected_dead.add(run.label(1))
     ends = ended(run)
-    run.verify()
+    assert run.complaints() == []
     assert [(row.status, row.reason) for row in ends.values()] == [("dead", reason)]
     assert stack.client.task(run.ids[run.label(1)])["status"] == "dead"
 
@@ -100,7 +100,7 @@ def test_what_is_rejected_after_its_acceptance_is_over(stack, run, reason, chang
 def test_a_task_longer_than_a_lease_on_a_healthy_worker_runs_once(stack, run):
     run.submit([run.request(n, sleep_seconds=LONGER_THAN_A_LEASE) for n in range(10)])
     ends = ended(run).values()
-    run.verify()
+    assert run.complaints() == []
     assert {(row.status, row.losses) for row in ends} == {("succeeded", 0)}
     assert set(runs(stack, run).values()) == {1}
 
@@ -109,7 +109,7 @@ def test_a_task_that_kills_its_worker_every_time_is_dead_lettered(stack, run):
     run.submit([run.request(0, ill="kill")])
     run.expected_dead.add(run.label(0))
     (end,) = ended(run).values()
-    run.verify()
+    assert run.complaints() == []
     assert (end.status, end.reason, end.losses) == ("dead", "poison", 3)
     assert runs(stack, run) == {run.label(0): 3}
     page = stack.client.get(f"/v1/tasks?status=dead&metadata.run={run.name}").body
@@ -130,7 +130,7 @@ def test_a_task_cancelled_before_its_start_stays_cancelled_past_the_recovery_tim
         stack.signal(signal.SIGCONT, "Dispatcher")
     run.submit([run.request(9, sleep_seconds=LONGER_THAN_A_LEASE)])
     ends = ended(run)
-    run.verify()
+    assert run.complaints() == []
     assert {ends[label].status for label in cancelled} == {"cancelled"}
     assert runs(stack, run) == {run.label(8): 1, run.label(9): 1}
     seen = {stack.client.task(task)["status"] for task in cancelled.values()}
@@ -152,7 +152,7 @@ def test_of_two_schedulers_at_once_one_dies_and_nothing_is_twice_or_late(
         run.await_ends()
     finally:
         stack.signal(signal.SIGCONT, "Scheduler")
-    run.verify()
+    assert run.complaints() == []
     begun = {
         line["label"]: line["at_ms"] for line in stack.left(set(run.ids)) if line["kind"] == "start"
     }
@@ -172,7 +172,7 @@ def test_corrupt_records_at_the_head_of_every_line_keep_nobody_from_running(stac
     written = sum(append_everywhere(stack, line, corrupt) for line in lines)
     run.submit([run.request(n) for n in range(50)])
     ends = ended(run).values()
-    run.verify()
+    assert run.complaints() == []
     assert {row.status for row in ends} == {"succeeded"}
     eventually(
         lambda: (
@@ -191,7 +191,7 @@ def test_a_retry_limit_of_a_tasks_own_is_honoured(stack, run):
     )
     run.expected_dead.update(run.ids)
     ends = ended(run)
-    run.verify()
+    assert run.complaints() == []
     assert runs(stack, run) == {run.label(n): most for n, most in limits.items()}
     assert {(row.status, row.reason) for row in ends.values()} == {("dead", "failed")}
 

@@ -72,7 +72,7 @@ def test_what_is_away_stops_only_those_who_need_it(stack, run, figures, cell):
     run.await_ends()
     stack.await_rebuild()
     bounds = {"bound_ms": BOUND_SECONDS * 1000, "longest_call_ms": LONGEST_CALL_MS}
-    run.verify(faults_end_ms=back_ms, **bounds)
+    assert run.complaints(faults_end_ms=back_ms, **bounds) == []
     figures.tell("stores away", f"{' and '.join(cell.away)}: normal again after {seconds:.1f} s")
     assert seconds <= BOUND_SECONDS
 
@@ -90,7 +90,7 @@ def test_all_stores_restarted_in_any_order_come_up_without_help(stack, run, figu
             told.append(f"{', '.join(order)}: {seconds_until_normal(stack):.1f} s")
             load.result()
     run.await_ends()
-    run.verify()
+    assert run.complaints() == []
     figures.tell("stores away", f"all restarted, up in the order {'; '.join(told)} (seed {seed})")
 
 

@@ -128,6 +128,7 @@ def test_starting_ahead_a_function_that_cannot_start_comes_to_an_end(tmp_path):
         plan = a_plan("broken", handler="broken_import.handler")
         async with staged(plan, logs=tmp_path) as stage:
             await asyncio.wait_for(stage.functions.start({"broken": 2}), WITHIN)
+            assert not stage.snapshot("broken").pids
 
     asyncio.run(run())
 

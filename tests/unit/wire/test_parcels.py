@@ -1,7 +1,5 @@
 """Parcels: what is packed comes out again, and what is no parcel is undecodable."""
 
-import contextlib
-
 import msgspec
 import pytest
 from hypothesis import given
@@ -114,11 +112,18 @@ def test_facts_are_no_tasks_and_tasks_are_no_facts():
         wire.open_facts(tasks)
 
 
+def told(open_, value):
+    """Return what a parcel holds, or why it is none: to raise anything else would be a mistake."""
+    try:
+        return open_(value)
+    except Undecodable as error:
+        return str(error)
+
+
 @given(st.binary())
 def test_any_bytes_are_a_parcel_or_undecodable(value):
-    for open_ in (wire.open_tasks, wire.open_facts):
-        with contextlib.suppress(Undecodable):
-            open_(value)
+    assert told(wire.open_tasks, value)
+    assert told(wire.open_facts, value)
 
 
 (WHOLE,) = wire.parcels_of_facts(FACTS)
@@ -126,8 +131,7 @@ def test_any_bytes_are_a_parcel_or_undecodable(value):
 
 @given(st.integers(0, len(WHOLE) - 1), st.integers(1, 4), st.binary(max_size=4))
 def test_a_parcel_with_a_wound_is_a_parcel_or_undecodable(at, length, patch):
-    with contextlib.suppress(Undecodable):
-        wire.open_facts(WHOLE[:at] + patch + WHOLE[at + length :])
+    assert told(wire.open_facts, WHOLE[:at] + patch + WHOLE[at + length :])
 
 
 @pytest.mark.parametrize("task_id", ["", "x", "zzzzzzzz", a_new_id() + "\n", a_new_id().upper()])
