@@ -132,6 +132,7 @@ class PostgresTables:
 
     def __init__(self, dsn, owner_dsn=None):
         self._owner_dsn = owner_dsn
+        self.dsn = dsn
         self._database = Database(dsn)
         self.ledger = PostgresLedger(self._database)
         self.rows = PostgresRows(self._database)

@@ -1,16 +1,29 @@
 """What ledger and hot state are compared by, and mended with."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from taskmill.domain.reconciliation import RepairAnswer, RepairOrder, Standing
 from taskmill.domain.task import Millis, TaskId
 
 
+class Step(Protocol):
+    """What the window passes next. It counts at the end; nobody else takes it meanwhile."""
+
+    def pages(self) -> Iterable[Sequence[Standing]]: ...
+
+    def note(self, ids: Sequence[TaskId]) -> None:
+        """Let these be looked at again, whoever does it: they stand with the unfinished ones."""
+        ...
+
+
 class Standings(Protocol):
     """How far tasks are, by the ledger; what is unfinished for long stands apart."""
 
-    def advance(self) -> Iterable[Sequence[Standing]]: ...
+    def next_step(self) -> AbstractContextManager[Step | None]:
+        """Hold the next step of the window over the age of tasks, if it is anybody's now."""
+        ...
 
     def young(self, *, since_ms: Millis) -> Iterable[Sequence[Standing]]: ...
 

@@ -2,7 +2,8 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import groupby
@@ -40,6 +41,7 @@ MOST_LOOKED_AT = 10_000
 MOST_MENDED = 500
 MOST_SUSPECTED = 5_000
 _AT_A_TIME = 500
+_MOST_STEPS = 600
 _STAYS_UNFINISHED = UNKEYED_RECORD + timedelta(hours=1)
 """How long after its end a task stays among the unfinished ones: a rebuild may need it."""
 
@@ -88,10 +90,11 @@ class Reconciler:
         reach = _Reach(self.books.readers)
         confirmed: list[Diverged] = []
         looked_at: set[TaskId] = set()
-        for page in self._pages(list(seen), young):
-            fresh = [standing for standing in page if standing.id not in looked_at]
-            looked_at.update(standing.id for standing in fresh)
-            confirmed += self._compare(fresh, seen, reach)
+        with closing(self._pages(list(seen), young)) as pages:  # whatever fails, nothing stays held
+            for page in pages:
+                fresh = [standing for standing in page if standing.id not in looked_at]
+                looked_at.update(standing.id for standing in fresh)
+                confirmed += self._compare(fresh, seen, reach)
         return confirmed
 
     def mend(self, diverged: Sequence[Diverged]) -> Counter[Divergence]:
@@ -110,7 +113,7 @@ class Reconciler:
 
     def _pages(
         self, suspects: Sequence[TaskId], young: Iterable[Sequence[Standing]]
-    ) -> Iterable[Sequence[Standing]]:
+    ) -> Generator[Sequence[Standing], None, None]:
         for start in range(0, len(suspects), _AT_A_TIME):
             yield self.books.standings.of(suspects[start : start + _AT_A_TIME])
         yield from young
@@ -253,10 +256,26 @@ _MENDS: Mapping[Divergence, Callable[[Books, Sequence[Diverged]], int]] = {
 }
 
 
+def _passed(reconciler: Reconciler) -> Iterator[Sequence[Standing]]:
+    """Give what the window passes.
+
+    It moves when all of a step was looked at and what is suspected was noted, so that another one
+    finds it when this one dies.
+    """
+    for _ in range(_MOST_STEPS):
+        with reconciler.books.standings.next_step() as step:
+            if step is None:
+                return
+            for page in step.pages():
+                yield page
+                step.note([one.id for one in page if one.id in reconciler.suspected])
+
+
 def reconcile(reconciler: Reconciler) -> Counter[Divergence]:
     """Look once more, and mend what did not pass."""
-    confirmed = reconciler.look(reconciler.books.standings.advance())
-    reconciler.books.standings.leave(reconciler.ended)
+    confirmed = reconciler.look(_passed(reconciler))
+    settled = [one for one in reconciler.ended if one not in reconciler.suspected]
+    reconciler.books.standings.leave(settled)
     mended = reconciler.mend(confirmed)
     for one in confirmed[:MOST_MENDED]:
         fields = {

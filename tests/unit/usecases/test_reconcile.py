@@ -103,6 +103,32 @@ def test_a_record_behind_the_ledger_is_raised(world):
     assert world.status(task) is Status.DEAD
 
 
+def test_what_a_scheduler_had_before_it_when_it_died_is_found_by_another(world, monkeypatch):
+    (task,) = world.admitted()
+    world.log.send_facts([died(task, token=1)])
+    world.log.flush()
+    world.record()
+    with monkeypatch.context() as patch:
+        patch.setattr(MemoryControl, "see", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            world.reconcile(looks=1)
+    assert world.reconcile() == {Divergence.RECORD_BEHIND: 1}
+    assert world.status(task) is Status.DEAD
+
+
+def test_what_a_scheduler_suspected_when_it_died_is_found_by_another(world):
+    """The ledger says that it is over, so that it does not stand with the unfinished ones."""
+    (task,) = world.admitted()
+    world.log.send_facts([died(task, token=1)])
+    world.log.flush()
+    world.record()
+    assert world.reconcile(looks=1) == {}
+    assert list(world.reconciler.suspected) == [task.id]
+    world.reconciler = Reconciler(books=world.reconciler.books, clock=world.clock)
+    assert world.reconcile() == {Divergence.RECORD_BEHIND: 1}
+    assert world.status(task) is Status.DEAD
+
+
 def test_a_task_that_stands_in_no_line_is_put_there(world):
     (task,) = world.admitted()
     world.record()

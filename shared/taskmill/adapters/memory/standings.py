@@ -1,6 +1,7 @@
 """How far tasks are, by the ledger in memory."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 
 from taskmill.adapters.memory.ledger import MemoryLedger
@@ -9,6 +10,7 @@ from taskmill.domain.reconciliation import Standing
 from taskmill.domain.retention import WINDOW_BEHIND, in_ms
 from taskmill.domain.task import Millis, TaskId
 from taskmill.ports.clock import Clock
+from taskmill.ports.reconciliation import Step
 
 
 class MemoryStandings:
@@ -25,11 +27,17 @@ class MemoryStandings:
         self._until = 0
         self._apart: set[TaskId] = set()
 
-    def advance(self) -> Iterator[Sequence[Standing]]:
-        after, self._until = self._until, max(self._until, self._clock() - self._behind)
-        passed = [row for row in self._rows() if after < _age(row) <= self._until]
-        self._apart |= {row.id for row in passed if not row.status.is_final}
-        yield [_standing(row) for row in passed]
+    @contextmanager
+    def next_step(self) -> Iterator[Step | None]:
+        until = self._clock() - self._behind
+        if until <= self._until:
+            yield None
+            return
+        passed = [row for row in self._rows() if self._until < _age(row) <= until]
+        step = _HeldStep([_standing(row) for row in passed])
+        yield step
+        self._until = until
+        self._apart |= {row.id for row in passed if not row.status.is_final} | step.noted
 
     def young(self, *, since_ms: Millis) -> Iterator[Sequence[Standing]]:
         yield [_standing(row) for row in self._rows() if _age(row) > since_ms]
@@ -48,6 +56,18 @@ class MemoryStandings:
         ledger = self._ledger()
         ledger.ask()
         return [row for row in ledger.rows.values() if row.body]
+
+
+class _HeldStep:
+    def __init__(self, passed: Sequence[Standing]) -> None:
+        self._passed = passed
+        self.noted: set[TaskId] = set()
+
+    def pages(self) -> Iterator[Sequence[Standing]]:
+        yield self._passed
+
+    def note(self, ids: Sequence[TaskId]) -> None:
+        self.noted.update(ids)
 
 
 def _age(row: Row) -> int:

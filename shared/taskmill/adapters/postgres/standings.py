@@ -1,17 +1,18 @@
 """How far tasks are, by the ledger, and which of them are unfinished."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from taskmill.adapters.postgres import queries
-from taskmill.adapters.postgres.connection import Database
+from taskmill.adapters.postgres.connection import Connection, Database
 from taskmill.domain.reconciliation import Standing
 from taskmill.domain.retention import WINDOW_BEHIND
 from taskmill.domain.task import Millis, Status, TaskId, TaskType
+from taskmill.ports.reconciliation import Step
 
-_STEP = timedelta(minutes=1)
-_MOST_STEPS = 100
+_STEP = timedelta(seconds=10)
 _ROWS_AT_A_TIME = 500
 
 
@@ -22,19 +23,24 @@ class PostgresStandings:
             "behind_seconds": behind.total_seconds(),
             "step_seconds": _STEP.total_seconds(),
         }
-        self._advance = queries.load("advance_window")
+        self._hold = queries.load("hold_window")
+        self._move = queries.load("move_window")
+        self._note = queries.load("note_suspects")
         self._list = queries.load("list_standings")
         self._unfinished = queries.load("list_unfinished")
         self._find = queries.load("find_standings")
         self._leave = queries.load("leave_unfinished")
 
-    def advance(self) -> Iterator[Sequence[Standing]]:
-        """Move the window over the age of tasks on, and give what it passes."""
-        for _ in range(_MOST_STEPS):
-            moved = self._database.fetch(self._advance, self._spans)
-            if not moved:
+    @contextmanager
+    def next_step(self) -> Iterator[Step | None]:
+        """Hold the next step until all of it was looked at: a death on the way leaves it there."""
+        with self._database.transaction() as connection:
+            bounds = connection.execute(self._hold, self._spans).fetchone()
+            if bounds is None:
+                yield None
                 return
-            yield from self._aged(moved[0])
+            yield _HeldStep(connection, bounds, pages=self._list, note=self._note)
+            connection.execute(self._move, bounds)
 
     def young(self, *, since_ms: Millis) -> Iterator[Sequence[Standing]]:
         yield from self._aged({"after": _moment(since_ms), "until": "infinity"})
@@ -51,13 +57,34 @@ class PostgresStandings:
             connection.execute(self._leave, {"ids": list(ids)})
 
     def _aged(self, bounds: Mapping[str, Any]) -> Iterator[Sequence[Standing]]:
-        with (
-            self._database.transaction() as connection,
-            connection.cursor(name="standings") as cursor,
-        ):
-            cursor.execute(self._list, bounds)
-            while rows := cursor.fetchmany(_ROWS_AT_A_TIME):
-                yield [_standing(row) for row in rows]
+        with self._database.transaction() as connection:
+            yield from _pages(connection, self._list, bounds)
+
+
+class _HeldStep:
+    def __init__(
+        self, connection: Connection, bounds: Mapping[str, Any], *, pages: bytes, note: bytes
+    ) -> None:
+        self._connection = connection
+        self._bounds = bounds
+        self._pages = pages
+        self._note = note
+
+    def pages(self) -> Iterator[Sequence[Standing]]:
+        yield from _pages(self._connection, self._pages, self._bounds)
+
+    def note(self, ids: Sequence[TaskId]) -> None:
+        if ids:
+            self._connection.execute(self._note, {"ids": list(ids)})
+
+
+def _pages(
+    connection: Connection, statement: bytes, bounds: Mapping[str, Any]
+) -> Iterator[Sequence[Standing]]:
+    with connection.cursor(name="standings") as cursor:
+        cursor.execute(statement, bounds)
+        while rows := cursor.fetchmany(_ROWS_AT_A_TIME):
+            yield [_standing(row) for row in rows]
 
 
 def _moment(at_ms: Millis) -> str:

@@ -1,0 +1,15 @@
+-- Move the window over the age of tasks on by the step that is held, and note what it finds
+-- unfinished.
+WITH moved AS (
+    UPDATE windows SET until = %(until)s
+    WHERE windows.name = 'unfinished'
+)
+
+INSERT INTO unfinished (task_id)
+SELECT tasks.id
+FROM tasks
+WHERE
+    tasks.created_at > %(after)s
+    AND tasks.created_at <= %(until)s
+    AND tasks.finished_at IS NULL
+ON CONFLICT DO NOTHING;
