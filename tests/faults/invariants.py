@@ -80,7 +80,16 @@ def monotonic(case: Case) -> Finding:
         row = case.rows.get(task_id)
         if row is not None and (row.generation, row.status) != (max(generations), status):
             yield task_id, f"its history leads to {status}, and its row says {row.status}"
+        yield from ((task_id, what) for what in _settled_again(generations))
     yield from _seen_going_back(case)
+
+
+def _settled_again(generations: dict[int, list[Told]]) -> Iterator[str]:
+    for facts in generations.values():
+        settled = {(fact.turn, fact.kind, fact.token) for fact in facts if fact.kind in SETTLES}
+        for turn, ends in Counter(turn for turn, _, _ in settled).items():
+            if ends > 1:
+                yield f"turn {turn} was settled {ends} times"
 
 
 def _seen_going_back(case: Case) -> Finding:

@@ -164,6 +164,10 @@ BROKEN = {
         "I4 monotonic",
         lambda h: row(h, status="dead"),
     ),
+    "a turn is settled again": (
+        "I4 monotonic",
+        lambda h: fact(h, "TaskSucceeded", turn=1),
+    ),
     "a reader sees a status go back": (
         "I4 monotonic",
         lambda h: more(h, "reads", Read(reader="r", id="t0", status="running", attempt=2)),

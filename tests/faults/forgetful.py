@@ -1,0 +1,126 @@
+"""The system without a rule that chance seldom asks for: each variant needs a story of its own."""
+
+from dataclasses import replace
+
+from msgspec.structs import replace as with_fields
+
+from taskmill.adapters.memory.admission import MemoryAdmission, MemoryDueSet
+from taskmill.adapters.memory.leases import MemoryLeases
+from taskmill.adapters.memory.rebuild import MemoryColdShards
+from taskmill.domain.admission import Replayed
+from taskmill.domain.lease import LEASE, Refused, Suspect
+from taskmill.testing.system import System
+from taskmill.usecases.rebuild import Sources, rebuild
+from tests.faults.mortals import Parts
+
+
+class HoldsNothing(MemoryDueSet):
+    """Gives what is due to everybody who asks, until somebody has cleared it."""
+
+    def take(self, *, most):
+        before = dict(self._hot.due)
+        taken = super().take(most=most)
+        self._hot.due.update(before)
+        return taken
+
+
+class CountsTokensFromOne(MemoryLeases):
+    """Gives the next number of what the record knows, which may have forgotten it."""
+
+    def _begin(self, claim, record):
+        before = record.token
+        claimed = super()._begin(claim, record)
+        record.token = before + 1
+        return replace(claimed, token=record.token)
+
+
+class RestoresNoTokens(MemoryColdShards):
+    def restore(self, word, tasks):
+        return super().restore(word, [_without_tokens(view) for view in tasks])
+
+
+def _without_tokens(view):
+    return replace(view, row=with_fields(view.row, largest_token=0, token=0))
+
+
+class OrdersByAttempt(MemoryLeases):
+    """Takes a turn for over when its attempt is: a snoozed one has spent none."""
+
+    def _claim_known(self, claim, record):
+        if record.status.is_final or claim.envelope.attempt < record.attempt:
+            return Refused(record.last)
+        return self._begin(claim, record)
+
+
+class RestoresAsDue(MemoryColdShards):
+    """Puts everything unfinished in line at once: whoever still works at it is not waited for."""
+
+    def _wait_in_line(self, view, record):
+        super()._wait_in_line(view, record)
+        record.holding = None
+        self._hot.due[view.name] = (self._hot.clock(), view.owed)
+
+
+class WaitsForNoLedger(System):
+    """Rebuilds from what the ledger happens to know."""
+
+    def rebuild(self, *, pause=None):
+        return rebuild(
+            self.shards,
+            Sources(ledger=self.rows, log_ends=_NoEnds(), outbox=self.outbox),
+            word=f"rebuild {next(self._processes)}",
+            grace=LEASE,
+            clock=self.clock,
+            pause=pause or self._write_meanwhile,
+        )
+
+
+class _NoEnds:
+    def ends(self):
+        return {}
+
+
+class ReplaysSilently(MemoryAdmission):
+    """Tells a repeated request of the first one, and not what that one still owes."""
+
+    def _admit(self, envelope):
+        verdict = super()._admit(envelope)
+        return replace(verdict, owed=None) if isinstance(verdict, Replayed) else verdict
+
+
+class CountsSnoozes(MemoryLeases):
+    """Spends an attempt on a turn that was only put off."""
+
+    def settle(self, settlements):
+        return super().settle([_with_an_attempt_spent(one) for one in settlements])
+
+
+def _with_an_attempt_spent(settlement):
+    following = settlement.next
+    if following is None or following.waiting.reason != "snoozed":
+        return settlement
+    task = following.owed.task
+    owed = with_fields(following.owed, task=with_fields(task, attempt=task.attempt + 1))
+    return replace(settlement, next=replace(following, owed=owed))
+
+
+class BlamesEverybody(MemoryLeases):
+    """Charges each suspect of a batch with the losses of the others."""
+
+    def claim(self, claims):
+        answers = super().claim(claims)
+        pairs = zip(claims, answers, strict=True)
+        suspects = [claim.envelope.id for claim, one in pairs if isinstance(one, Suspect)]
+        for task_id in suspects:
+            self._hot.records[task_id].losses += len(suspects) - 1
+        return answers
+
+
+UNHELD = Parts({"due": HoldsNothing})
+TOKENS_FROM_ONE = Parts({"leases": CountsTokensFromOne, "shards": RestoresNoTokens})
+BY_ATTEMPT = Parts({"leases": OrdersByAttempt})
+AS_DUE = Parts({"shards": RestoresAsDue})
+HASTY = Parts(system=WaitsForNoLedger)
+SILENT = Parts({"admission": ReplaysSilently})
+SNOOZES_SPEND = Parts({"leases": CountsSnoozes})
+BLAMING = Parts({"leases": BlamesEverybody})

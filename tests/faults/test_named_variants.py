@@ -1,0 +1,214 @@
+"""Ways to break a queue that chance seldom takes: a story leads to each, where it is caught."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from taskmill.domain import topics
+from taskmill.domain.lease import LEASE
+from taskmill.domain.outcome import Retry, Snooze, Succeeded
+from tests.faults import forgetful
+from tests.faults.checker import check
+from tests.faults.history import Sample
+from tests.faults.mortals import WORK, Mortals, deaths
+
+SECOND = timedelta(seconds=1)
+
+
+class Story:
+    """One system, the tasks that it is given, and what a handler does besides succeeding."""
+
+    def __init__(self, parts, *, perform=None):
+        self.mortals = Mortals(self._perform, parts=parts)
+        self.system = self.mortals.system
+        self.runs = 0
+        self._first = perform or (lambda _: None)
+
+    def _perform(self, task):
+        self.runs += 1
+        outcome = self._first(task) or Succeeded("done")
+        if isinstance(outcome, Succeeded):
+            self.mortals.take_effect(task)
+        return outcome
+
+    def submit(self, *labels, death=None):
+        """Ask for tasks; who is asked for again is a repeated request."""
+        for label in labels:
+            again = len(self.mortals.submits)
+            self.mortals.submit(label, key=label, entropy=again, death=death)
+
+    def live(self, work, **how):
+        return self.mortals.live(work, **how)
+
+    def pass_on(self):
+        """Let everybody but workers go on."""
+        self.live(self.system.tick)
+        for reader in (topics.DISPATCHER, *topics.RECORDERS):
+            self.live(lambda reader=reader: self.system.step(reader))
+
+    def work(self, **how):
+        return self.live(lambda: self.system.step(WORK), **how)
+
+    def redis_forgets(self, *, pause=None):
+        self.mortals.hot.forget()
+        self.live(lambda: self.system.rebuild(pause=pause))
+
+    def go_on(self, *, rounds):
+        for _ in range(rounds):
+            self.mortals.clock.move(1.5 * SECOND)
+            self.pass_on()
+            self.work()
+
+    def come_to_rest(self):
+        self.go_on(rounds=40)
+        return self.mortals.history(in_flight=1)
+
+
+def two_schedulers_at_once(parts):
+    story = Story(parts)
+    story.submit("a", death=deaths("gateway after admit")[0])
+    story.mortals.clock.move(10 * SECOND)
+    first = story.system.due.take(most=10)
+    second = story.system.due.take(most=10)
+    told = [Sample(name="takers of an entry", value=len([*first, *second]), cap=1)]
+    return replace(story.mortals.history(), samples=told)
+
+
+def a_retry_behind_a_flush(parts):
+    story = Story(parts, perform=lambda task: Retry("busy") if task.attempt <= 3 else None)
+    story.submit("a")
+    story.go_on(rounds=5)
+    story.redis_forgets()
+    return story.come_to_rest()
+
+
+def a_copy_of_a_snoozed_turn(parts):
+    story = Story(parts, perform=lambda _: Snooze(20 * SECOND) if story.runs == 1 else None)
+    story.submit("a")
+    story.pass_on()
+    (sent,) = story.mortals.log.tasks(WORK.topic)
+    story.work()
+    story.pass_on()
+    story.mortals.log.send_work([sent])
+    story.mortals.log.flush()
+    return story.come_to_rest()
+
+
+def a_flush_under_a_worker(parts):
+    def perform(_):
+        if story.runs == 1:
+            story.pass_on()
+            story.redis_forgets()
+            story.pass_on()
+            story.work()
+
+    story = Story(parts, perform=perform)
+    story.submit("a")
+    story.pass_on()
+    story.work()
+    return story.come_to_rest()
+
+
+def a_flush_while_the_ledger_is_behind(parts):
+    story = Story(parts)
+    story.submit("a")
+    story.pass_on()
+    (sent,) = story.mortals.log.tasks(WORK.topic)
+    story.work()
+    waited = []
+
+    def only_later_the_ledger(span):
+        waited.append(span)
+        story.mortals.clock.move(span)
+        if sum(waited, timedelta()) > 2 * LEASE:
+            story.pass_on()
+
+    story.redis_forgets(pause=only_later_the_ledger)
+    story.mortals.log.send_work([sent])
+    story.mortals.log.flush()
+    story.mortals.clock.move(2 * LEASE)
+    story.work()
+    return story.come_to_rest()
+
+
+def a_replay_behind_a_death(parts):
+    story = Story(parts)
+    story.submit("a", death=deaths("gateway after admit")[0])
+    story.submit("a")
+    story.redis_forgets()
+    return story.come_to_rest()
+
+
+def some_snoozes(parts):
+    story = Story(parts, perform=lambda _: Snooze(SECOND) if story.runs <= 2 else None)
+    story.submit("a")
+    return story.come_to_rest()
+
+
+def a_poison_among_others(parts):
+    def perform(task):
+        if task.metadata["label"] == "poison":
+            story.mortals.present.die()
+
+    story = Story(parts, perform=perform)
+    story.submit("a", "b", "poison", "c", "d")
+    return replace(story.come_to_rest(), expected_dead=frozenset({"poison"}), in_flight=0)
+
+
+STORIES = {
+    "publish-then-remove without a hold": (
+        two_schedulers_at_once,
+        forgetful.UNHELD,
+        "I16 bounded",
+    ),
+    "tokens that start again at 1 after a flush": (
+        a_retry_behind_a_flush,
+        forgetful.TOKENS_FROM_ONE,
+        "I6 fencing",
+    ),
+    "attempt used as the order instead of turn": (
+        a_copy_of_a_snoozed_turn,
+        forgetful.BY_ATTEMPT,
+        "I4 monotonic",
+    ),
+    "running restored as due at once": (
+        a_flush_under_a_worker,
+        forgetful.AS_DUE,
+        "I5 effect once",
+    ),
+    "rebuild without waiting for the ledger": (
+        a_flush_while_the_ledger_is_behind,
+        forgetful.HASTY,
+        "I5 effect once",
+    ),
+    "replay that never republishes": (
+        a_replay_behind_a_death,
+        forgetful.SILENT,
+        "I1 no loss",
+    ),
+    "snoozes counted as attempts": (some_snoozes, forgetful.SNOOZES_SPEND, "I10 attempts"),
+    "losses blamed on batch-mates": (
+        a_poison_among_others,
+        forgetful.BLAMING,
+        "P1 blame",
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def _quiet(caplog):
+    """Keep complaints of stale workers and rebuilds out of the report."""
+    caplog.set_level("CRITICAL", logger="taskmill")
+
+
+@pytest.mark.parametrize("story", sorted({told for told, _, _ in STORIES.values()}, key=str))
+def test_the_system_as_it_is_comes_well_through_this_story(story):
+    assert [str(one) for one in check(story(None))] == []
+
+
+@pytest.mark.parametrize(("story", "parts", "invariant"), STORIES.values(), ids=STORIES)
+def test_a_system_of_this_kind_is_caught_in_its_story(story, parts, invariant, figures):
+    found = {complaint.invariant for complaint in check(story(parts))}
+    figures.tell("negative controls", f"{story.__name__}: {', '.join(sorted(found))}")
+    assert invariant in found
