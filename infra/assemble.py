@@ -1,4 +1,4 @@
-"""Assembles template.yaml and the catalogue of types from infra/base.yaml and the folders."""
+"""Assembles template.yaml, the catalogue of types and the API's description from the folders."""
 
 import sys
 from importlib import import_module
@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[1]
 NOTICE = "# Assembled by `make template`; edit infra/base.yaml or a function.yaml instead.\n"
 TEMPLATE = ROOT / "template.yaml"
 CATALOGUE = ROOT / "shared/taskmill/catalogue.json"
+DESCRIPTION = ROOT / "functions/gateway/openapi.json"
 
 
 class _Plain(yaml.SafeLoader):
@@ -36,11 +37,10 @@ def template() -> str:
     return "\n".join([NOTICE + base, *(indent(part.read_text(), "  ") for part in parts)])
 
 
-def catalogue() -> str:
+def catalogue() -> list[dict[str, Any]]:
     """Return what the workers' handlers say of their types, as the gateway answers from it."""
     folders = sorted(path.parent for path in (ROOT / "functions/workers").glob("*/handler.py"))
-    entries = [_entry(folder) for folder in folders]
-    return msgspec.json.format(msgspec.json.encode(entries), indent=2).decode() + "\n"
+    return [_entry(folder) for folder in folders]
 
 
 def _entry(folder: Path) -> dict[str, Any]:
@@ -66,7 +66,12 @@ def _function_timeout(folder: Path) -> float:
 
 def main() -> int:
     sys.path[:0] = [str(ROOT), str(ROOT / "shared")]
-    wanted = {TEMPLATE: template(), CATALOGUE: catalogue()}
+    types = catalogue()
+    wanted = {
+        TEMPLATE: template(),
+        CATALOGUE: msgspec.json.format(msgspec.json.encode(types), indent=2).decode() + "\n",
+        DESCRIPTION: import_module("infra.openapi.document").document(types),
+    }
     stale = [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]
     if "--check" in sys.argv:
         for path in stale:

@@ -17,7 +17,9 @@ from taskmill.domain.endpoints import DisabledEndpoint
 from taskmill.domain.wall import Walled, target_of
 
 
-class _Request(Struct, forbid_unknown_fields=True):
+class EnableRequest(Struct, forbid_unknown_fields=True):
+    """The URL of a receiver; what stands behind its path does not count."""
+
     url: str
 
 
@@ -34,7 +36,7 @@ def list_disabled(given: Mapping[str, str]) -> Told | Problem:
 
 def enable_endpoint(body: bytes) -> Told | Problem:
     try:
-        request = msgspec.convert(strict_json.read(body), _Request)
+        request = msgspec.convert(strict_json.read(body), EnableRequest)
     except strict_json.NotJson as error:
         return bad_request(str(error))
     except msgspec.ValidationError as error:

@@ -14,6 +14,7 @@ from functions.gateway.loops import loop
 from functions.gateway.problem import Problem
 from functions.gateway.routes import (
     control,
+    description,
     endpoints,
     health,
     quarantine,
@@ -25,7 +26,17 @@ from functions.gateway.routes import (
 from taskmill.bootstrap import gateway, process
 
 app = APIGatewayHttpResolver()
-for subject in (tasks, control, quarantine, redrives, endpoints, types, stats, health):
+for subject in (
+    tasks,
+    control,
+    quarantine,
+    redrives,
+    endpoints,
+    types,
+    stats,
+    health,
+    description,
+):
     app.include_router(subject.router)
 _log = logging.getLogger("taskmill.gateway")
 

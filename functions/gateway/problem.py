@@ -2,11 +2,40 @@
 
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import Literal, TypeAlias
 
 from taskmill.domain.outcome import clip
 
 LONGEST_TEXT = 1_000
 """A text may quote what the client sent; an answer must stay small whatever that was."""
+
+ProblemType: TypeAlias = Literal[
+    "already_finished",
+    "another_job_lives",
+    "bad_request",
+    "forbidden",
+    "idempotency_key_reused",
+    "internal_error",
+    "invalid_payload",
+    "invalid_request",
+    "not_found",
+    "not_redrivable",
+    "not_supported_yet",
+    "payload_too_large",
+    "request_too_large",
+    "unauthorized",
+    "unavailable",
+    "unknown_type",
+    "unsupported_media_type",
+]
+"""Every refusal there is: `description/problems.py` says what each means, and what to do."""
+
+
+# Here and not from HTTPStatus: Python's phrases differ between its versions.
+_TITLES = {
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "Content Too Large",
+    HTTPStatus.UNPROCESSABLE_ENTITY: "Unprocessable Content",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +43,7 @@ class Problem:
     """What is wrong, where (a JSON pointer), and what to do."""
 
     status: HTTPStatus
-    type: str
+    type: ProblemType
     detail: str
     field: str | None = None
     retry_after_seconds: int | None = None
@@ -22,7 +51,7 @@ class Problem:
     def as_json(self) -> dict[str, object]:
         told: dict[str, object] = {
             "type": self.type,
-            "title": self.status.phrase,
+            "title": _TITLES.get(self.status, self.status.phrase),
             "status": int(self.status),
             "detail": clip(self.detail, LONGEST_TEXT),
         }
@@ -35,11 +64,11 @@ def bad_request(detail: str) -> Problem:
     return Problem(HTTPStatus.BAD_REQUEST, "bad_request", detail)
 
 
-def unprocessable(kind: str, detail: str, field: str | None = None) -> Problem:
+def unprocessable(kind: ProblemType, detail: str, field: str | None = None) -> Problem:
     return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, kind, detail, field)
 
 
-def too_large(kind: str, detail: str, field: str | None = None) -> Problem:
+def too_large(kind: ProblemType, detail: str, field: str | None = None) -> Problem:
     return Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, kind, detail, field)
 
 
@@ -52,7 +81,7 @@ def unavailable(detail: str, retry_after_seconds: int) -> Problem:
     )
 
 
-def conflict(kind: str, detail: str) -> Problem:
+def conflict(kind: ProblemType, detail: str) -> Problem:
     return Problem(HTTPStatus.CONFLICT, kind, detail)
 
 

@@ -22,7 +22,9 @@ MOST_TASKS = 100_000
 _Word = Annotated[str, Meta(min_length=1, max_length=255)]
 
 
-class _Request(Struct, forbid_unknown_fields=True, kw_only=True):
+class RedriveRequest(Struct, forbid_unknown_fields=True, kw_only=True):
+    """Which of the dead are to be brought back, and how fast."""
+
     type: _Word | None = None
     reason: _Word | None = None
     error_class: _Word | None = None
@@ -35,7 +37,7 @@ class _Request(Struct, forbid_unknown_fields=True, kw_only=True):
 def make_job(body: bytes) -> Told | Problem:
     try:
         given = strict_json.read(body)
-        request = msgspec.convert(given, _Request)
+        request = msgspec.convert(given, RedriveRequest)
     except strict_json.NotJson as error:
         return bad_request(str(error))
     except msgspec.ValidationError as error:
@@ -100,7 +102,7 @@ def _find(name: str) -> RedriveJob | Problem:
     return missing(f"there is no redrive job {name}") if job is None else job
 
 
-def _wanted(request: _Request) -> Wanted | Problem:
+def _wanted(request: RedriveRequest) -> Wanted | Problem:
     after = read_moment("dead_after", request.dead_after)
     before = read_moment("dead_before", request.dead_before)
     for name, at_ms in (("dead_after", after), ("dead_before", before)):

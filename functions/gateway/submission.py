@@ -36,20 +36,44 @@ NOT_YET = (
 _PRINTABLE = re.compile(r"[\x20-\x7e]+")
 
 
-class _Retry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RetryRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The first wait grows by the factor with each attempt, up to the cap."""
+
     first_seconds: Seconds | UnsetType = UNSET
     factor: Factor | UnsetType = UNSET
     cap_seconds: Seconds | UnsetType = UNSET
 
 
-class _Request(Struct, frozen=True, kw_only=True):
-    type: Annotated[str, Meta(min_length=1, max_length=128)]
+IdempotencyKey = Annotated[
+    str,
+    Meta(
+        description="Names the request: repeated under its key, it is the same task.",
+        extra_json_schema={"minLength": 1, "maxLength": LONGEST_KEY, "pattern": "^[ -~]+$"},
+    ),
+]
+
+
+class TaskRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A task; what is left out is as its type says."""
+
+    type: Annotated[str, Meta(min_length=1, max_length=128, description="A deployed type.")]
     payload: Any = msgspec.field(default_factory=dict)
-    idempotency_key: str | UnsetType = UNSET
-    max_attempts: Annotated[int, Meta(ge=1, le=100)] | UnsetType = UNSET
-    timeout_seconds: Annotated[float, Meta(ge=0.1, le=800)] | UnsetType = UNSET
-    retry: _Retry = _Retry()
-    metadata: dict[str, str] = {}
+    idempotency_key: IdempotencyKey | UnsetType = UNSET
+    max_attempts: (
+        Annotated[int, Meta(ge=1, le=100, description="Calls of the worker in all.")] | UnsetType
+    ) = UNSET
+    timeout_seconds: (
+        Annotated[float, Meta(ge=0.1, le=800, description="After that an attempt is cut off.")]
+        | UnsetType
+    ) = UNSET
+    retry: RetryRequest = RetryRequest()
+    metadata: Annotated[
+        dict[str, str],
+        Meta(
+            description=f"Stored, searchable, returned; {METADATA_BYTES} bytes in all.",
+            extra_json_schema={"maxProperties": METADATA_ENTRIES},
+        ),
+    ] = {}
 
 
 def read_submission(
@@ -74,7 +98,7 @@ def read_submission(
     return problem or _submission(given, request, entry, payload, key)
 
 
-def _request(given: Any) -> _Request | Problem:
+def _request(given: Any) -> TaskRequest | Problem:
     if not isinstance(given, dict):
         return unprocessable("invalid_request", "a task is a JSON object", "")
     for name in NOT_YET:
@@ -83,7 +107,7 @@ def _request(given: Any) -> _Request | Problem:
                 "not_supported_yet", f"{name} is not supported yet: leave it out", f"/{name}"
             )
     for name in given:
-        if name not in _Request.__struct_fields__:
+        if name not in TaskRequest.__struct_fields__:
             detail = f"there is no field {name!r}"
             return unprocessable(
                 "invalid_request", detail, f"/{name.replace('~', '~0').replace('/', '~1')}"
@@ -91,7 +115,7 @@ def _request(given: Any) -> _Request | Problem:
     if "type" not in given:
         return unprocessable("invalid_request", "type is missing: name a deployed type", "/type")
     try:
-        return msgspec.convert(given, _Request)
+        return msgspec.convert(given, TaskRequest)
     except msgspec.ValidationError as error:
         return _misfit(str(error))
 
@@ -113,7 +137,7 @@ def _unknown_type(name: str, catalogue: Catalogue) -> Problem:
     return unprocessable("unknown_type", detail, "/type")
 
 
-def _key(request: _Request, header_key: str | None) -> str | Problem | None:
+def _key(request: TaskRequest, header_key: str | None) -> str | Problem | None:
     given = [key for key in (request.idempotency_key, header_key) if isinstance(key, str)]
     if len(set(given)) > 1:
         detail = "the header Idempotency-Key and the field idempotency_key differ"
@@ -141,7 +165,7 @@ def _size(text: str) -> int:
     return len(msgspec.json.encode(text)) - 2
 
 
-def _timeout_problem(request: _Request, entry: TypeEntry) -> Problem | None:
+def _timeout_problem(request: TaskRequest, entry: TypeEntry) -> Problem | None:
     wanted = request.timeout_seconds
     if isinstance(wanted, float) and wanted > entry.function_timeout_seconds:
         detail = (
@@ -152,7 +176,7 @@ def _timeout_problem(request: _Request, entry: TypeEntry) -> Problem | None:
     return None
 
 
-def _payload_problem(request: _Request, payload: Raw, catalogue: Catalogue) -> Problem | None:
+def _payload_problem(request: TaskRequest, payload: Raw, catalogue: Catalogue) -> Problem | None:
     size = len(bytes(payload))
     if size > PAYLOAD_BYTES:
         detail = f"the payload has {size} bytes; the limit is {PAYLOAD_BYTES}"
@@ -164,7 +188,7 @@ def _payload_problem(request: _Request, payload: Raw, catalogue: Catalogue) -> P
 
 
 def _submission(
-    given: Mapping[str, Any], request: _Request, entry: TypeEntry, payload: Raw, key: str | None
+    given: Mapping[str, Any], request: TaskRequest, entry: TypeEntry, payload: Raw, key: str | None
 ) -> Submission:
     attempts, timeout = request.max_attempts, request.timeout_seconds
     return Submission(
@@ -179,7 +203,7 @@ def _submission(
     )
 
 
-def _policy(wanted: _Retry, usual: RetryPolicy) -> RetryPolicy:
+def _policy(wanted: RetryRequest, usual: RetryPolicy) -> RetryPolicy:
     first, factor, cap = wanted.first_seconds, wanted.factor, wanted.cap_seconds
     return RetryPolicy(
         first_seconds=usual.first_seconds if first is UNSET else first,

@@ -11,6 +11,7 @@ from taskmill.domain import topics
 from taskmill.domain.task import TaskType
 from tests.builders import a_claim, a_death
 from tests.unit.functions.stage import an_http_event
+from tests.unit.gateway import described
 
 JSON = {"Content-Type": "application/json"}
 PROBLEM = "application/problem+json"
@@ -38,7 +39,15 @@ def answer_to(stage, event):
     if told["statusCode"] in {429, 503}:
         assert told["headers"]["Retry-After"].isdecimal()
         assert int(told["headers"]["Retry-After"]) >= 1
+    hold_to_description(event, told)
     return Answer(told["statusCode"], told["headers"], json.loads(told["body"]))
+
+
+def hold_to_description(event, told):
+    asked = event["requestContext"]["http"]
+    described.check(
+        asked["method"], asked["path"], told["statusCode"], told["headers"], told["body"]
+    )
 
 
 def call(stage, method, path, **request):

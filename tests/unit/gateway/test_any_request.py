@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from functions.gateway.handler import lambda_handler
 from taskmill.domain import topics
 from tests.unit.functions.stage import Stage, an_http_event
+from tests.unit.gateway.calls import hold_to_description
 
 MOST_BYTES = 6_000_000
 NAMES = ["type", "status", "limit", "cursor", "wait", "include", "created_after", "metadata.k"]
@@ -42,6 +43,7 @@ def answer_to(stage, event):
     told = lambda_handler(event, stage.context())
     body = json.loads(told["body"])
     assert "Traceback" not in told["body"]
+    hold_to_description(event, told)
     assert len(json.dumps(told)) < MOST_BYTES
     assert told["headers"]["X-Request-Id"] == event["requestContext"]["requestId"]
     if told["statusCode"] >= 400:

@@ -10,6 +10,7 @@ from functions.gateway.handler import lambda_handler
 from taskmill.adapters.api_keys import ApiKeys
 from taskmill.domain import topics
 from tests.unit.functions.stage import Stage, an_http_event
+from tests.unit.gateway.calls import hold_to_description
 
 KEY = "k-4f1d"
 BEARER = {"Authorization": f"Bearer {KEY}"}
@@ -24,7 +25,10 @@ def stage(monkeypatch):
 
 
 def ask(stage, path="/v1/types", *, method="GET", **request):
-    return lambda_handler(an_http_event(method, path, **request), stage.context())
+    event = an_http_event(method, path, **request)
+    told = lambda_handler(event, stage.context())
+    hold_to_description(event, told)
+    return told
 
 
 @pytest.mark.parametrize(

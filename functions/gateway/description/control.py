@@ -1,0 +1,80 @@
+"""Describes how a task is cancelled and redriven."""
+
+from http import HTTPStatus
+from typing import Any, Final
+
+from functions.gateway.description.answers import Task
+from functions.gateway.description.examples import DEAD_ID, QUEUED
+from functions.gateway.description.operation import Answer, Example, Operation
+from functions.gateway.description.parameters import TASK_ID
+
+WAITING_ID: Final = "019f4a6b-3e4f-7051-8c6d-7e8f9a0b1c2d"
+RUNNING_ID: Final = "019f4a6b-4f50-7162-9d7e-8f9a0b1c2d3e"
+
+_CANCELLED: Final[dict[str, Any]] = QUEUED | {
+    "id": WAITING_ID,
+    "status": "cancelled",
+    "attempt": 2,
+    "payload_size": 19,
+    "started_at": "2026-11-06T21:20:00.140Z",
+    "wait_ms": 17,
+    "finished_at": "2026-11-06T21:20:10.000Z",
+    "duration_ms": 9860,
+}
+_ASKED_TO_END: Final[dict[str, Any]] = QUEUED | {
+    "id": RUNNING_ID,
+    "status": "running",
+    "payload_size": 19,
+    "started_at": "2026-11-06T21:20:00.140Z",
+    "wait_ms": 17,
+    "cancel_requested": True,
+}
+_NEXT_LIFE: Final[dict[str, Any]] = QUEUED | {"id": DEAD_ID, "payload_size": 19}
+
+CANCEL: Final = Operation(
+    route="POST /v1/tasks/{task_id}/cancel",
+    name="cancelTask",
+    summary="Cancel a task",
+    details="At once while it waits; while it runs its worker is asked, and may finish. The second"
+    " time the answer is the same.",
+    parameters=[TASK_ID],
+    answers={
+        HTTPStatus.OK: Answer(what="It waited, and is over.", body=Task),
+        HTTPStatus.ACCEPTED: Answer(
+            what="It runs, and is asked to end.", body=Task, has_location=True
+        ),
+    },
+    problems=["not_found", "already_finished", "unavailable"],
+    examples=[
+        Example(
+            name="a task that waits",
+            status=HTTPStatus.OK,
+            given={"task_id": WAITING_ID},
+            answer=_CANCELLED,
+        ),
+        Example(
+            name="a task that runs",
+            status=HTTPStatus.ACCEPTED,
+            given={"task_id": RUNNING_ID},
+            answer=_ASKED_TO_END,
+        ),
+    ],
+)
+REDRIVE: Final = Operation(
+    route="POST /v1/tasks/{task_id}/redrive",
+    name="redriveTask",
+    summary="Give a dead or cancelled task its next generation",
+    details="Repeated while that lives, it is the same generation.",
+    parameters=[TASK_ID],
+    answers={HTTPStatus.ACCEPTED: Answer(what="It lives again.", body=Task, has_location=True)},
+    problems=["not_found", "not_redrivable", "unavailable"],
+    examples=[
+        Example(
+            name="a dead task",
+            status=HTTPStatus.ACCEPTED,
+            given={"task_id": DEAD_ID},
+            answer=_NEXT_LIFE,
+        )
+    ],
+)
+OPERATIONS: Final = (CANCEL, REDRIVE)

@@ -1,0 +1,27 @@
+"""Every route of the gateway; a test compares it with what is deployed and what is answered."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from functions.gateway.description import (
+    control,
+    endpoints,
+    history,
+    quarantine,
+    reading,
+    redrives,
+    service,
+    submitting,
+)
+from functions.gateway.description.operation import Operation
+
+OPERATIONS: Final[Sequence[Operation]] = (
+    *submitting.OPERATIONS,
+    *reading.OPERATIONS,
+    *history.OPERATIONS,
+    *control.OPERATIONS,
+    *redrives.OPERATIONS,
+    *quarantine.OPERATIONS,
+    *endpoints.OPERATIONS,
+    *service.OPERATIONS,
+)

@@ -1,0 +1,108 @@
+"""Describes how the history of a task is told."""
+
+from datetime import datetime
+from http import HTTPStatus
+from typing import Annotated, Final, Literal
+from uuid import UUID
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from functions.gateway.description.answers import AsOf, Count, TaskError
+from functions.gateway.description.examples import DEAD_ID
+from functions.gateway.description.operation import Answer, Example, Operation
+from functions.gateway.description.parameters import TASK_ID
+from functions.gateway.history import LONGEST_HISTORY
+
+
+class Fact(Struct, kw_only=True):
+    """What happened, in the past tense."""
+
+    kind: str
+    generation: Count
+    turn: Count
+    at: datetime
+    attempt: Count | UnsetType = UNSET
+    losses: Count | UnsetType = UNSET
+    started_at: datetime | UnsetType | None = UNSET
+    next_attempt: Count | UnsetType = UNSET
+    next_attempt_at: datetime | UnsetType = UNSET
+    reason: str | UnsetType = UNSET
+    error: TaskError | UnsetType = UNSET
+    submission: str | UnsetType = UNSET
+    verdict: str | UnsetType = UNSET
+
+
+class Attempt(Struct, kw_only=True):
+    """A try, folded from the facts of its start and its end."""
+
+    generation: Count
+    turn: Count
+    attempt: Count
+    started_at: datetime
+    ended_at: datetime | UnsetType = UNSET
+    outcome: Literal["succeeded", "deferred", "died", "cancelled", "lost"] | UnsetType = UNSET
+    reason: str | UnsetType = UNSET
+    error: TaskError | UnsetType = UNSET
+
+
+class History(Struct):
+    """Facts and attempts of a task, in order."""
+
+    id: UUID
+    facts: Annotated[list[Fact], Meta(max_length=LONGEST_HISTORY)]
+    attempts: list[Attempt]
+    as_of: AsOf
+
+
+HISTORY: Final = Operation(
+    route="GET /v1/tasks/{task_id}/history",
+    name="readHistory",
+    summary="Read what happened to a task",
+    details=f"The latest {LONGEST_HISTORY} facts in order, and the attempts that they make up.",
+    parameters=[TASK_ID],
+    answers={HTTPStatus.OK: Answer(what="Facts and attempts.", body=History)},
+    problems=["not_found", "unavailable"],
+    examples=[
+        Example(
+            name="a task that died",
+            status=HTTPStatus.OK,
+            given={"task_id": DEAD_ID},
+            answer={
+                "id": DEAD_ID,
+                "facts": [
+                    {
+                        "kind": "submitted",
+                        "generation": 1794000000123,
+                        "turn": 1,
+                        "at": "2026-11-06T21:20:00.123Z",
+                    },
+                    {
+                        "kind": "died",
+                        "generation": 1794000000123,
+                        "turn": 1,
+                        "at": "2026-11-06T21:20:00.141Z",
+                        "attempt": 1,
+                        "losses": 0,
+                        "started_at": "2026-11-06T21:20:00.140Z",
+                        "reason": "discarded",
+                        "error": {"class": "Discard", "message": "never"},
+                    },
+                ],
+                "attempts": [
+                    {
+                        "generation": 1794000000123,
+                        "turn": 1,
+                        "attempt": 1,
+                        "started_at": "2026-11-06T21:20:00.140Z",
+                        "ended_at": "2026-11-06T21:20:00.141Z",
+                        "outcome": "died",
+                        "reason": "discarded",
+                        "error": {"class": "Discard", "message": "never"},
+                    }
+                ],
+                "as_of": "2026-11-06T21:20:01.000Z",
+            },
+        )
+    ],
+)
+OPERATIONS: Final = (HISTORY,)

@@ -1,0 +1,90 @@
+"""Describes the quarantine."""
+
+from datetime import datetime
+from http import HTTPStatus
+from typing import Any, Final, Literal
+
+from msgspec import UNSET, Struct, UnsetType
+
+from functions.gateway.description.answers import Count, NextCursor
+from functions.gateway.description.operation import Answer, Example, Operation, Parameter
+from functions.gateway.description.parameters import CURSOR, LIMIT, asked
+from taskmill.domain.topics import PENDING
+
+RECORD: Final = f"{PENDING}:0:17:0"
+
+
+class QuarantinedRecord(Struct, kw_only=True):
+    """A record of the log that was never a task: where it stood, and how its bytes begin."""
+
+    id: str
+    topic: str
+    partition: Count
+    offset: Count
+    at: datetime
+    reason: str
+    size: Count
+    value_base64: str
+    headers_base64: dict[str, str]
+    discarded_at: datetime | UnsetType = UNSET
+    discarded_by: str | UnsetType = UNSET
+
+
+class QuarantinePage(Struct):
+    """The latest first."""
+
+    records: list[QuarantinedRecord]
+    next_cursor: NextCursor
+
+
+_RECORD: Final[dict[str, Any]] = {
+    "id": RECORD,
+    "topic": PENDING,
+    "partition": 0,
+    "offset": 17,
+    "at": "2026-11-06T21:20:00.000Z",
+    "reason": "not valid JSON",
+    "size": 4,
+    "value_base64": "/25vdA==",
+    "headers_base64": {},
+}
+
+LIST: Final = Operation(
+    route="GET /v1/quarantine",
+    name="listQuarantine",
+    summary="List what was never a task",
+    parameters=[
+        asked("discarded", Literal["true", "false"], "Those that were dealt with, or the others."),
+        LIMIT,
+        CURSOR,
+    ],
+    answers={HTTPStatus.OK: Answer(what="A page.", body=QuarantinePage)},
+    problems=["bad_request", "invalid_request", "unavailable"],
+    examples=[
+        Example(
+            name="what nobody dealt with",
+            status=HTTPStatus.OK,
+            given={"discarded": "false"},
+            answer={"records": [_RECORD], "next_cursor": None},
+        )
+    ],
+)
+DISCARD: Final = Operation(
+    route="POST /v1/quarantine/{name}/discard",
+    name="discardRecord",
+    summary="Take note that a record was dealt with",
+    details="It is kept, and tells by whose key.",
+    parameters=[Parameter(name="name", place="path", type=str, what="The id of a record.")],
+    answers={HTTPStatus.OK: Answer(what="The record.", body=QuarantinedRecord)},
+    problems=["not_found", "unavailable"],
+    examples=[
+        Example(
+            name="a record",
+            status=HTTPStatus.OK,
+            given={"name": RECORD},
+            answer=_RECORD
+            | {"discarded_at": "2026-11-06T21:30:00.000Z", "discarded_by": "anybody"},
+        )
+    ],
+)
+OPERATIONS: Final = (LIST, DISCARD)

@@ -1,0 +1,114 @@
+"""Describes how tasks are shown."""
+
+from datetime import datetime
+from http import HTTPStatus
+from typing import Annotated, Final, Literal
+
+from msgspec import Meta, Struct
+
+from functions.gateway.description.answers import (
+    AsOf,
+    ListedTask,
+    NextCursor,
+    ReadTask,
+)
+from functions.gateway.description.examples import DEAD, ID, SUCCEEDED
+from functions.gateway.description.operation import Answer, Example, Operation
+from functions.gateway.description.parameters import CURSOR, LIMIT, TASK_ID, asked
+from functions.gateway.reading import LONGEST_WAIT_SECONDS
+from taskmill.domain.task import Status
+
+
+class TaskPage(Struct):
+    """Tasks of the ledger, which is told a moment later than what happens."""
+
+    tasks: list[ListedTask]
+    next_cursor: NextCursor
+    as_of: AsOf
+
+
+LIST: Final = Operation(
+    route="GET /v1/tasks",
+    name="listTasks",
+    summary="List tasks, the newest first",
+    details="With `status=dead`, the latest death first.",
+    parameters=[
+        asked("type", str, "Only of this type."),
+        asked("status", Status, "Only in this status."),
+        asked(
+            "metadata",
+            dict[Annotated[str, Meta(pattern=r"^metadata\.")], str],
+            "Only with this entry: `metadata.<name>=<value>`.",
+        ),
+        asked("created_after", datetime, "Only later ones."),
+        asked("created_before", datetime, "Only earlier ones."),
+        asked("reason", str, "Only the dead with this reason."),
+        asked("error_class", str, "Only the dead with an error of this class."),
+        asked("dead_after", datetime, "Only those that died later."),
+        asked("dead_before", datetime, "Only those that died earlier."),
+        LIMIT,
+        CURSOR,
+    ],
+    answers={HTTPStatus.OK: Answer(what="A page.", body=TaskPage)},
+    problems=["bad_request", "invalid_request", "unavailable"],
+    examples=[
+        Example(
+            name="what succeeded",
+            status=HTTPStatus.OK,
+            given={"status": "succeeded", "type": "echo"},
+            answer={
+                "tasks": [SUCCEEDED],
+                "next_cursor": None,
+                "as_of": "2026-11-06T21:20:01.000Z",
+            },
+        ),
+        Example(
+            name="what was discarded",
+            status=HTTPStatus.OK,
+            given={"status": "dead", "reason": "discarded"},
+            answer={
+                "tasks": [
+                    DEAD
+                    | {
+                        "first_failed_at": "2026-11-06T21:20:00.141Z",
+                        "last_failed_at": "2026-11-06T21:20:00.141Z",
+                    }
+                ],
+                "next_cursor": None,
+                "as_of": "2026-11-06T21:20:01.000Z",
+            },
+        ),
+    ],
+)
+READ: Final = Operation(
+    route="GET /v1/tasks/{task_id}",
+    name="readTask",
+    summary="Read a task, at once or when it has ended",
+    parameters=[
+        TASK_ID,
+        asked(
+            "wait",
+            Annotated[float, Meta(ge=0, le=LONGEST_WAIT_SECONDS)],
+            "Hold the answer until the task has ended, at most so many seconds; three digits"
+            " behind the point at most.",
+        ),
+        asked("include", Literal["payload"], "Tell the payload too."),
+    ],
+    answers={HTTPStatus.OK: Answer(what="The task.", body=ReadTask)},
+    problems=["invalid_request", "not_found", "unavailable"],
+    examples=[
+        Example(
+            name="wait for its end",
+            status=HTTPStatus.OK,
+            given={"task_id": ID, "wait": "20"},
+            answer=SUCCEEDED,
+        ),
+        Example(
+            name="with its payload",
+            status=HTTPStatus.OK,
+            given={"task_id": ID, "include": "payload"},
+            answer=SUCCEEDED | {"payload": {"say": "hello"}},
+        ),
+    ],
+)
+OPERATIONS: Final = (LIST, READ)

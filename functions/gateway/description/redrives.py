@@ -1,0 +1,133 @@
+"""Describes redrive jobs."""
+
+from datetime import datetime
+from http import HTTPStatus
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from functions.gateway.description.answers import Count
+from functions.gateway.description.operation import Answer, Example, Operation, Parameter
+from functions.gateway.description.parameters import LIMIT
+from functions.gateway.redrives import RedriveRequest
+from taskmill.domain.redriving import JobState
+
+JOB_ID: Final = "019f4a6b-5061-7273-8e8f-9a0b1c2d3e4f"
+SINCE: Final = "2026-11-06T21:00:00.000Z"
+
+
+class RedriveJob(Struct, kw_only=True):
+    """Brings the dead back that were dead when it was made, slowly."""
+
+    id: UUID
+    state: JobState
+    why: Annotated[str, Meta(description="Why it paused.")] | UnsetType = UNSET
+    type: str | UnsetType = UNSET
+    reason: str | UnsetType = UNSET
+    error_class: str | UnsetType = UNSET
+    dead_after: datetime | UnsetType = UNSET
+    dead_before: datetime | UnsetType = UNSET
+    rate_per_second: float
+    limit: Annotated[int, Meta(ge=1)]
+    total: Count
+    left: Count
+    redriven: Count
+    skipped: Annotated[Count, Meta(description="Not dead any more when their turn came.")]
+    succeeded: Count
+    failed: Count
+    cancelled: Count
+    created_at: datetime
+    changed_at: datetime
+
+
+class RedriveJobs(Struct):
+    """The latest first."""
+
+    redrives: list[RedriveJob]
+
+
+_RUNNING: Final[dict[str, Any]] = {
+    "id": JOB_ID,
+    "state": "running",
+    "reason": "discarded",
+    "dead_after": SINCE,
+    "rate_per_second": 0.1,
+    "limit": 100_000,
+    "total": 1,
+    "left": 1,
+    "redriven": 0,
+    "skipped": 0,
+    "succeeded": 0,
+    "failed": 0,
+    "cancelled": 0,
+    "created_at": "2026-11-06T21:30:00.000Z",
+    "changed_at": "2026-11-06T21:30:00.000Z",
+}
+_STOPPED: Final = _RUNNING | {"state": "stopped"}
+_NAME: Final = Parameter(name="name", place="path", type=str, what="The id of a redrive job.")
+_THAT_ONE: Final = {"name": JOB_ID}
+
+MAKE: Final = Operation(
+    route="POST /v1/redrives",
+    name="makeRedriveJob",
+    summary="Bring many of the dead back",
+    details="Ten go first; when more than a third of those that ended failed again, the job pauses"
+    " and says why. The same request while its job lives is that job.",
+    takes=RedriveRequest,
+    answers={HTTPStatus.ACCEPTED: Answer(what="The job.", body=RedriveJob, has_location=True)},
+    problems=["bad_request", "unsupported_media_type", "invalid_request", "unavailable"],
+    examples=[
+        Example(
+            name="what was discarded lately",
+            status=HTTPStatus.ACCEPTED,
+            body={"reason": "discarded", "dead_after": SINCE, "rate_per_second": 0.1},
+            answer=_RUNNING,
+        )
+    ],
+)
+LIST: Final = Operation(
+    route="GET /v1/redrives",
+    name="listRedriveJobs",
+    summary="List redrive jobs",
+    parameters=[LIMIT],
+    answers={HTTPStatus.OK: Answer(what="Jobs.", body=RedriveJobs)},
+    problems=["invalid_request", "unavailable"],
+    examples=[
+        Example(
+            name="the latest",
+            status=HTTPStatus.OK,
+            given={"limit": "1"},
+            answer={"redrives": [_RUNNING]},
+        )
+    ],
+)
+READ: Final = Operation(
+    route="GET /v1/redrives/{name}",
+    name="readRedriveJob",
+    summary="See how far a redrive job is",
+    parameters=[_NAME],
+    answers={HTTPStatus.OK: Answer(what="The job.", body=RedriveJob)},
+    problems=["not_found", "unavailable"],
+    examples=[Example(name="a job", status=HTTPStatus.OK, given=_THAT_ONE, answer=_RUNNING)],
+)
+STOP: Final = Operation(
+    route="POST /v1/redrives/{name}/stop",
+    name="stopRedriveJob",
+    summary="Stop a redrive job",
+    details="What was redriven stays so.",
+    parameters=[_NAME],
+    answers={HTTPStatus.OK: Answer(what="The job.", body=RedriveJob)},
+    problems=["not_found", "already_finished", "unavailable"],
+    examples=[Example(name="a job", status=HTTPStatus.OK, given=_THAT_ONE, answer=_STOPPED)],
+)
+RESUME: Final = Operation(
+    route="POST /v1/redrives/{name}/resume",
+    name="resumeRedriveJob",
+    summary="Take up a redrive job that paused or was stopped",
+    parameters=[_NAME],
+    answers={HTTPStatus.ACCEPTED: Answer(what="The job.", body=RedriveJob, has_location=True)},
+    problems=["not_found", "already_finished", "another_job_lives", "unavailable"],
+    examples=[Example(name="a job", status=HTTPStatus.ACCEPTED, given=_THAT_ONE, answer=_RUNNING)],
+)
+OPERATIONS: Final = (MAKE, LIST, READ, STOP, RESUME)

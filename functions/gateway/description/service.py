@@ -1,0 +1,131 @@
+"""Describes what the service tells of itself."""
+
+from http import HTTPStatus
+from typing import Annotated, Any, Final, Literal
+
+from msgspec import Meta, Struct
+
+from functions.gateway.description.answers import AsOf, Count
+from functions.gateway.description.operation import Answer, Example, Operation
+from taskmill.domain.catalogue import TypeDefaults
+from taskmill.domain.task import Status
+
+
+class TypeLimits(Struct):
+    """What no task of the type may exceed."""
+
+    timeout_seconds: float
+
+
+class Type(Struct):
+    """A deployed type: what its payload is like, and what a task has that does not say."""
+
+    name: str
+    title: str
+    schema: Annotated[dict[str, Any], Meta(description="JSON Schema of the payload.")]
+    defaults: TypeDefaults
+    limits: TypeLimits
+
+
+class Types(Struct):
+    """Every deployed type."""
+
+    types: list[Type]
+
+
+class TypeFigures(Struct):
+    """How many tasks of a type are in which status, and since when one waits."""
+
+    depth: dict[Status, Count]
+    oldest_wait_seconds: float | None
+
+
+class LastMinute(Struct):
+    """How much happened in the minute before `as_of`."""
+
+    submitted: Count
+    succeeded: Count
+    retried: Count
+    died: Count
+    cancelled: Count
+    lost: Count
+
+
+class Statistics(Struct):
+    """How much waits, for how long, where, and how fast it is done."""
+
+    as_of: AsOf
+    types: dict[str, TypeFigures]
+    in_flight: Count
+    is_complete: Annotated[bool, Meta(description="False: there is at least so much.")]
+    last_minute: LastMinute
+    lag: Annotated[
+        dict[str, Count], Meta(description="Records of the log that a function has yet to read.")
+    ]
+
+
+class Health(Struct):
+    """The process is well."""
+
+    status: Literal["ok"]
+
+
+class Readiness(Struct):
+    """Every store that the API needs is there."""
+
+    status: Literal["ready"]
+
+
+_STATISTICS: Final = {
+    "as_of": "2026-11-06T21:20:00.000Z",
+    "types": {"echo": {"depth": {"queued": 3}, "oldest_wait_seconds": 0.25}},
+    "in_flight": 0,
+    "is_complete": True,
+    "last_minute": {
+        "submitted": 7,
+        "succeeded": 4,
+        "retried": 0,
+        "died": 0,
+        "cancelled": 0,
+        "lost": 0,
+    },
+    "lag": {"dispatcher": 0, "worker-echo": 3},
+}
+
+TYPES: Final = Operation(
+    route="GET /v1/types",
+    name="listTypes",
+    summary="List the deployed types",
+    answers={HTTPStatus.OK: Answer(what="Types.", body=Types)},
+)
+STATISTICS: Final = Operation(
+    route="GET /v1/stats",
+    name="readStatistics",
+    summary="See how much waits, and how fast it is done",
+    answers={HTTPStatus.OK: Answer(what="Statistics, some seconds old.", body=Statistics)},
+    problems=["unavailable"],
+    examples=[Example(name="a small queue", status=HTTPStatus.OK, answer=_STATISTICS)],
+)
+HEALTH: Final = Operation(
+    route="GET /healthz",
+    name="readHealth",
+    summary="Ask whether the process is well",
+    answers={HTTPStatus.OK: Answer(what="It is.", body=Health)},
+    examples=[Example(name="well", status=HTTPStatus.OK, answer={"status": "ok"})],
+    is_open=True,
+)
+READINESS: Final = Operation(
+    route="GET /readyz",
+    name="readReadiness",
+    summary="Ask whether every store is there",
+    answers={HTTPStatus.OK: Answer(what="They are.", body=Readiness)},
+    problems=["unavailable"],
+    examples=[Example(name="ready", status=HTTPStatus.OK, answer={"status": "ready"})],
+)
+DESCRIPTION: Final = Operation(
+    route="GET /openapi.json",
+    name="readDescription",
+    summary="Read this description",
+    answers={HTTPStatus.OK: Answer(what="OpenAPI 3.1.", body=dict[str, Any])},
+)
+OPERATIONS: Final = (TYPES, STATISTICS, HEALTH, READINESS, DESCRIPTION)

@@ -1,0 +1,199 @@
+"""Writes what the API tells of itself, OpenAPI 3.1, from the types that read its requests."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from functions.gateway.answering import PROBLEM_JSON
+from functions.gateway.description.every import OPERATIONS
+from functions.gateway.description.operation import Example, Operation, Parameter
+from functions.gateway.description.problems import ANYWHERE, PROBLEMS
+from functions.gateway.problem import ProblemType
+from infra.openapi.schemas import Schemas, one_of, problems, requests
+
+JSON = "application/json"
+_ABOUT = """\
+A task is submitted, and comes to an end that can be explained.
+
+Bodies are JSON in UTF-8 that everyone reads alike: no key twice, no NaN, at most 32 levels.
+Fields that are not described are refused. Answers may gain fields: leave alone what you do not
+know. Times are RFC 3339 with a zone.
+
+A refusal is `application/problem+json`; its `type` is a stable word, and is described with what
+to do next. Repeat a 503 after `Retry-After` seconds.
+
+What never reaches this API is answered in front of it, as `{"message": …}`: 404 for a route that
+is not here, 413 for a body beyond what the platform carries, 500 and 503 of its own.
+"""
+
+
+def document(types: Sequence[Mapping[str, Any]]) -> str:
+    """Return the description of an API that takes tasks of these types of the catalogue."""
+    schemas = Schemas()
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in OPERATIONS:
+        paths.setdefault(operation.path, {})[operation.method] = _operation(operation, schemas)
+    named = schemas.named | problems() | requests(schemas.named["TaskRequest"], types)
+    told = {
+        "openapi": "3.1.0",
+        "info": {"title": "taskmill", "version": "1", "description": _ABOUT},
+        "servers": [{"url": "/", "description": "Where this description comes from."}],
+        "security": [{"bearer": []}, {"header": []}],
+        "paths": paths,
+        "components": {
+            "schemas": dict(sorted(named.items())),
+            "responses": {
+                name: _refusal_in_full(refusal.status, [name], {})
+                for name, refusal in PROBLEMS.items()
+            },
+            "headers": _HEADERS,
+            "securitySchemes": {
+                "bearer": {"type": "http", "scheme": "bearer"},
+                "header": {"type": "apiKey", "in": "header", "name": "X-Api-Key"},
+            },
+        },
+    }
+    return json.dumps(told, indent=2, ensure_ascii=False) + "\n"
+
+
+_HEADERS = {
+    "Location": {
+        "description": "Where to read it.",
+        "required": True,
+        "schema": {"type": "string"},
+    },
+    "Retry-After": {
+        "description": "Seconds, spread a little.",
+        "required": True,
+        "schema": {"type": "integer", "minimum": 1},
+    },
+    "WWW-Authenticate": {
+        "description": "How to send a key.",
+        "required": True,
+        "schema": {"const": "Bearer"},
+    },
+    "X-Request-Id": {
+        "description": "Names the request in our logs.",
+        "required": True,
+        "schema": {"type": "string"},
+    },
+}
+
+
+def _operation(operation: Operation, schemas: Schemas) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "operationId": operation.name,
+        "summary": operation.summary,
+        "tags": [_tag(operation)],
+    }
+    if operation.details:
+        told["description"] = operation.details
+    if operation.is_open:
+        told["security"] = []
+    if operation.parameters:
+        told["parameters"] = [_parameter(one, operation, schemas) for one in operation.parameters]
+    if operation.takes is not None:
+        told["requestBody"] = _body(operation, schemas)
+    told["responses"] = _answers(operation, schemas) | _refusals(operation)
+    return told
+
+
+def _tag(operation: Operation) -> str:
+    _, version, *rest = operation.path.split("/")
+    return rest[0] if version == "v1" else "service"
+
+
+def _parameter(parameter: Parameter, operation: Operation, schemas: Schemas) -> dict[str, Any]:
+    given = {
+        _key(example): {"value": example.given[parameter.name]}
+        for example in operation.examples
+        if parameter.name in example.given
+    }
+    return {
+        "name": parameter.name,
+        "in": parameter.place,
+        "description": parameter.what,
+        **({"required": True} if parameter.place == "path" else {}),
+        "schema": schemas.of(parameter.type),
+        **({"examples": given} if given else {}),
+    }
+
+
+def _body(operation: Operation, schemas: Schemas) -> dict[str, Any]:
+    given = {
+        _key(example): {"summary": example.name, "value": example.body}
+        for example in operation.examples
+    }
+    content = {"schema": schemas.of(operation.takes), "examples": given}
+    return {"required": True, "content": {JSON: content}}
+
+
+def _answers(operation: Operation, schemas: Schemas) -> dict[str, Any]:
+    return {
+        str(int(status)): {
+            "description": answer.what,
+            "headers": _headers("X-Request-Id", *(["Location"] if answer.has_location else [])),
+            "content": {
+                JSON: {"schema": schemas.of(answer.body), **_shown(operation.examples, status)}
+            },
+        }
+        for status, answer in operation.answers.items()
+    }
+
+
+def _refusals(operation: Operation) -> dict[str, Any]:
+    by_status: dict[HTTPStatus, list[ProblemType]] = {}
+    for problem in refusals_of(operation):
+        by_status.setdefault(PROBLEMS[problem].status, []).append(problem)
+    return {
+        str(int(status)): _refusal(status, problems, _shown(operation.examples, status))
+        for status, problems in sorted(by_status.items())
+    }
+
+
+def _refusal(
+    status: HTTPStatus, problems: Sequence[ProblemType], shown: Mapping[str, Any]
+) -> dict[str, Any]:
+    if len(problems) == 1 and not shown:
+        return {"$ref": f"#/components/responses/{problems[0]}"}
+    return _refusal_in_full(status, problems, shown)
+
+
+def _refusal_in_full(
+    status: HTTPStatus, problems: Sequence[ProblemType], shown: Mapping[str, Any]
+) -> dict[str, Any]:
+    schema = one_of(f"Problem.{problem}" for problem in problems)
+    return {
+        "description": " ".join(PROBLEMS[problem].meaning for problem in problems),
+        "headers": _headers("X-Request-Id", *_EXTRA_HEADERS.get(status, ())),
+        "content": {PROBLEM_JSON: {"schema": schema, **shown}},
+    }
+
+
+def refusals_of(operation: Operation) -> list[ProblemType]:
+    anywhere = [one for one in ANYWHERE if not (operation.is_open and one == "unauthorized")]
+    return [*operation.problems, *anywhere]
+
+
+_EXTRA_HEADERS = {
+    HTTPStatus.UNAUTHORIZED: ("WWW-Authenticate",),
+    HTTPStatus.SERVICE_UNAVAILABLE: ("Retry-After",),
+}
+
+
+def _headers(*names: str) -> dict[str, Any]:
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+
+
+def _shown(examples: Iterable[Example], status: HTTPStatus) -> dict[str, Any]:
+    shown = {
+        _key(one): {"summary": one.name, "value": one.answer}
+        for one in examples
+        if one.status is status
+    }
+    return {"examples": shown} if shown else {}
+
+
+def _key(example: Example) -> str:
+    return example.name.replace(",", "").replace(" ", "-")

@@ -1,0 +1,91 @@
+"""Turns the types of requests, answers and payloads into the schemas of the description."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from functions.gateway.description.problems import PROBLEMS
+
+_SCHEMAS = "#/components/schemas/"
+
+
+class Schemas:
+    """Turns types into schemas, and keeps those that have a name."""
+
+    def __init__(self) -> None:
+        self.named: dict[str, Any] = {}
+
+    def of(self, kind: Any) -> dict[str, Any]:
+        template = f"{_SCHEMAS}{{name}}"
+        (schema,), named = msgspec.json.schema_components([kind], ref_template=template)
+        for name, one in named.items():
+            if self.named.setdefault(name, one) != one:
+                raise ValueError(f"two types of the API are called {name}: rename one")
+        return schema
+
+
+def one_of(names: Iterable[str]) -> dict[str, Any]:
+    """Choose by `type`, the word behind the last point of each name."""
+    ways = {name.partition(".")[2]: f"{_SCHEMAS}{name}" for name in names}
+    if len(ways) == 1:
+        return {"$ref": next(iter(ways.values()))}
+    return {
+        "oneOf": [{"$ref": way} for way in ways.values()],
+        "discriminator": {"propertyName": "type", "mapping": ways},
+    }
+
+
+def problems() -> dict[str, Any]:
+    return {
+        f"Problem.{name}": {
+            "title": name,
+            "description": f"{refusal.meaning}\n\nWhat to do: {refusal.next_step}",
+            "allOf": [{"$ref": f"{_SCHEMAS}Problem"}],
+            "properties": {"type": {"const": name}, "status": {"const": int(refusal.status)}},
+        }
+        for name, refusal in PROBLEMS.items()
+    }
+
+
+def requests(general: Mapping[str, Any], types: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what a request for a task of each type is like, and their payloads."""
+    told: dict[str, Any] = {}
+    for entry in types:
+        payload = _payload(entry)
+        told |= payload
+        told[f"TaskRequest.{entry['name']}"] = _request(general, entry, payload)
+    names = [f"TaskRequest.{entry['name']}" for entry in types]
+    return told | {"TaskRequest": {"description": general["description"], **one_of(names)}}
+
+
+def _request(
+    general: Mapping[str, Any], entry: Mapping[str, Any], payload: Mapping[str, Any]
+) -> dict[str, Any]:
+    name, defaults = f"Payload.{entry['name']}", msgspec.to_builtins(entry["defaults"])
+    fields = json.loads(json.dumps(general["properties"]))
+    fields["type"] = {"const": entry["name"]}
+    fields["payload"] = {"$ref": f"{_SCHEMAS}{name}"}
+    fields["timeout_seconds"]["maximum"] = entry["function_timeout_seconds"]
+    for field in ("max_attempts", "timeout_seconds", "retry"):
+        fields[field] |= {"default": defaults[field]}
+    must = ["type", *(["payload"] if payload[name].get("required") else [])]
+    return {**general, "title": entry["name"], "description": entry["title"]} | {
+        "properties": fields,
+        "required": must,
+    }
+
+
+def _payload(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of a type's payload, and what it refers to, under names of its own."""
+    root = f"Payload.{entry['name']}"
+    text = json.dumps({"schema": entry["schema"], "defs": entry["schema"].get("$defs", {})})
+    main = entry["schema"].get("$ref", "").removeprefix("#/$defs/")
+    for name in entry["schema"].get("$defs", {}):
+        own = root if name == main else f"{root}.{name}"
+        text = text.replace(f'"#/$defs/{name}"', f'"{_SCHEMAS}{own}"')
+    read = json.loads(text)
+    told = {f"{root}.{name}": one for name, one in read["defs"].items() if name != main}
+    whole = {word: value for word, value in read["schema"].items() if word != "$defs"}
+    return told | {root: read["defs"][main] if main else whole}

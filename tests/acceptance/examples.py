@@ -1,0 +1,190 @@
+"""Sends the examples of the API's description to a running system, in their order."""
+
+import json
+import re
+from base64 import b64encode
+from datetime import UTC, datetime
+from urllib.parse import quote, urlencode
+from uuid import uuid4
+
+from confluent_kafka import Producer
+
+from functions.gateway.description.control import RUNNING_ID, WAITING_ID
+from functions.gateway.description.endpoints import URL
+from functions.gateway.description.examples import DEAD_ID, ID, KEY
+from functions.gateway.description.quarantine import RECORD
+from functions.gateway.description.redrives import JOB_ID, SINCE
+from taskmill.adapters.redis.endpoints import RedisEndpoints
+from taskmill.adapters.redis.session import Session
+from taskmill.domain.topics import PENDING
+from tests.unit.gateway import described
+from tests.waiting import eventually
+
+PATIENCE = 60
+NO_TASK = b"\xffnot"
+_WORDS = {
+    "<id>": re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
+    "<moment>": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"),
+}
+# Their keys are names of types, statuses or readers: as many as there are.
+_MAPS = {"types", "depth", "lag"}
+
+
+def all_examples():
+    """Return the route, the name and the status of every example, in the document's order."""
+    return [
+        (route, name, int(status))
+        for route, operation in described.operations().items()
+        for status, response in operation["responses"].items()
+        for content in response.get("content", {}).values()
+        for name in content.get("examples", ())
+    ]
+
+
+class Play:
+    """Puts real names in place of those in examples, and theirs again in place of real ones."""
+
+    def __init__(self, client):
+        self._client = client
+        since = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        self._cast = {KEY: f"key {uuid4()}", SINCE: since}
+
+    def prepare(self):
+        client = self._client
+        metadata = {"order": "17"}
+        tasks = {
+            ID: client.submit({"say": "hello"}, metadata=metadata),
+            DEAD_ID: client.submit({"discard": "never"}, metadata=metadata),
+            WAITING_ID: client.submit(
+                {"retry": "not now"}, metadata=metadata, retry={"first_seconds": 600}
+            ),
+        }
+        self._cast |= {name: task["id"] for name, task in tasks.items()}
+        for name in (ID, DEAD_ID):
+            self._await_listed(self._cast[name])
+        self._await_status(self._cast[WAITING_ID], "retrying")
+        self._cast[RECORD] = self._a_record()
+        stores = client.platform()["stores"]
+        RedisEndpoints(Session(stores["Valkey"]["address"])).disable(URL, at_ms=1)
+
+    def send(self, route, name, operation):
+        """Send an example, and return its answer."""
+        if name == "a-task-that-runs":
+            task = self._client.submit({"sleep_seconds": 9}, metadata={"order": "17"})
+            self._cast[RUNNING_ID] = task["id"]
+            self._await_status(task["id"], "running")
+        method, path = route.split(" ")
+        path, query, headers = self._placed(path, operation.get("parameters", ()), name)
+        body = operation.get("requestBody", {"content": {}})["content"]
+        given = [one["examples"][name]["value"] for one in body.values()]
+        text = self._real(json.dumps(given[0])).encode() if given else None
+        told = self._client.ask(method, path + query, text, **headers)
+        self._follow(route, told)
+        return told
+
+    def answer_as_in_the_document(self, told):
+        text = told.text
+        for name, real in self._cast.items():
+            text = text.replace(real, name)
+        return json.loads(text)
+
+    def close(self):
+        """Leave no job behind that would bring the dead of other tests back."""
+        if JOB_ID in self._cast:
+            self._client.post(f"/v1/redrives/{self._cast[JOB_ID]}/stop", None)
+
+    def _placed(self, path, parameters, name):
+        query, headers = {}, {}
+        for one in parameters:
+            if name not in one.get("examples", ()):
+                continue
+            value = self._real(one["examples"][name]["value"])
+            match one["in"]:
+                case "path":
+                    path = path.replace(f"{{{one['name']}}}", quote(value, safe=":"))
+                case "query":
+                    query[one["name"]] = value
+                case "header":
+                    headers[one["name"]] = value
+        return path, f"?{urlencode(query)}" if query else "", headers
+
+    def _real(self, text):
+        for name, real in self._cast.items():
+            text = text.replace(name, real)
+        return text
+
+    def _follow(self, route, told):
+        """Wait until what was done may be seen by the next example."""
+        if route == "POST /v1/tasks" and told.status == 202:
+            self._client.task(told.body["id"], wait=20)
+        if route.endswith("/redrive"):
+            self._await_death_again(told.body["id"])
+        if route == "POST /v1/redrives":
+            self._cast[JOB_ID] = told.body["id"]
+
+    def _await_status(self, task_id, status):
+        eventually(
+            lambda: self._client.task(task_id)["status"] == status,
+            within=PATIENCE,
+            reason=f"{task_id} is {status}",
+        )
+
+    def _await_listed(self, task_id):
+        status = self._client.task(task_id, wait=20)["status"]
+        self._await_in(f"/v1/tasks?status={status}", lambda task: task["id"] == task_id)
+
+    def _await_death_again(self, task_id):
+        def is_listed_again(task):
+            now = self._client.task(task_id)
+            return task["id"] == task_id and task["generation"] == now["generation"]
+
+        self._await_in("/v1/tasks?status=dead", is_listed_again)
+
+    def _await_in(self, path, is_found):
+        eventually(
+            lambda: any(map(is_found, self._client.get(path).body["tasks"])),
+            within=PATIENCE,
+            reason=f"a task in {path}",
+        )
+
+    def _a_record(self):
+        stores = self._client.platform()["stores"]
+        producer = Producer({"bootstrap.servers": stores["Kafka"]["address"]})
+        producer.produce(PENDING, NO_TASK)
+        assert producer.flush(PATIENCE) == 0
+        value = b64encode(NO_TASK).decode()
+
+        def found():
+            records = self._client.get("/v1/quarantine").body["records"]
+            return [one["id"] for one in records if one["value_base64"] == value]
+
+        eventually(found, within=PATIENCE, reason="a record in quarantine")
+        return found()[0]
+
+
+def alike(shown, told):
+    """Tell whether *told* is what is shown, but for ids, times, numbers and what may be null."""
+    if shown is None or told is None:
+        return True
+    if isinstance(shown, dict) and isinstance(told, dict):
+        return set(shown) == set(told) and all(_alike_at(one, shown, told) for one in shown)
+    if isinstance(shown, list) and isinstance(told, list):
+        return all(any(alike(one, other) for other in told) for one in shown)
+    if isinstance(shown, str) and isinstance(told, str):
+        return _plain(shown) == _plain(told)
+    if isinstance(shown, bool) or isinstance(told, bool):
+        return shown is told
+    return isinstance(shown, int | float) and isinstance(told, int | float)
+
+
+def _alike_at(name, shown, told):
+    if name in _MAPS:
+        one_of = shown[name].values()
+        return all(any(alike(one, other) for one in one_of) for other in told[name].values())
+    return name == "next_cursor" or alike(shown[name], told[name])
+
+
+def _plain(text):
+    for word, pattern in _WORDS.items():
+        text = pattern.sub(word, text)
+    return text

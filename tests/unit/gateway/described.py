@@ -1,0 +1,100 @@
+"""Holds answers of the gateway to what the API's description says of their route."""
+
+import json
+import re
+from copy import deepcopy
+from functools import cache
+from pathlib import Path
+
+import jsonschema_rs
+
+GATEWAY = Path(__file__).parents[3] / "functions/gateway"
+DOCUMENT = json.loads((GATEWAY / "openapi.json").read_text())
+ROUTES = re.compile(r'@router\.(\w+)\("([^"]+)"\)')
+METHODS = ("get", "post", "put", "patch", "delete")
+# What the door answers before any route is looked for, and where there is none.
+BEFORE_ANY_ROUTE = {401, 403, 404}
+
+
+def operations():
+    """Return every operation of the description by its route."""
+    return {
+        f"{method.upper()} {path}": told[method]
+        for path, told in DOCUMENT["paths"].items()
+        for method in METHODS
+        if method in told
+    }
+
+
+def answered():
+    """Return the routes that the code answers, each with the module that does."""
+    return {
+        f"{method.upper()} {path.replace('<', '{').replace('>', '}')}": module.stem
+        for module in (GATEWAY / "routes").glob("*.py")
+        for method, path in ROUTES.findall(module.read_text())
+    }
+
+
+def check(method, path, status, headers, text):
+    """Fail where an answer is not as it is described, or says more than that."""
+    route = route_of(method, path)
+    if route is None:
+        assert status in BEFORE_ANY_ROUTE
+        return
+    told = response(route, status)
+    assert told is not None, f"{route} does not say that it may answer {status}"
+    media = headers["Content-Type"]
+    assert media in told["content"], f"{route} does not say that {status} is {media}"
+    wanted = {name for name, one in told["headers"].items() if resolved(one).get("required")}
+    assert wanted <= set(headers), f"{route} {status} has not the headers {wanted}"
+    complaints = [
+        f"{'/'.join(map(str, error.instance_path))}: {error.message}"
+        for error in validator(route, status, media).iter_errors(json.loads(text))
+    ]
+    assert complaints == [], f"{route} {status}"
+
+
+def route_of(method, path):
+    routes = [route for route in operations() if is_of(route, method, path)]
+    return min(routes, key=lambda route: route.count("{"), default=None)
+
+
+def is_of(route, method, path):
+    known, pattern = route.split(" ")
+    regex = re.sub(r"\\{[^}]*\\}", "[^/]+", re.escape(pattern))
+    return known == method and re.fullmatch(regex, path) is not None
+
+
+def response(route, status):
+    told = operations()[route]["responses"].get(str(status))
+    return told and resolved(told)
+
+
+def resolved(told):
+    """Follow a reference, where there is one."""
+    if "$ref" not in told:
+        return told
+    found = DOCUMENT
+    for step in told["$ref"].removeprefix("#/").split("/"):
+        found = found[step]
+    return found
+
+
+@cache
+def validator(route, status, media):
+    schema = response(route, status)["content"][media]["schema"]
+    whole = {"components": closed(DOCUMENT["components"]), "allOf": [closed(schema)]}
+    return jsonschema_rs.Draft202012Validator(whole, validate_formats=True)
+
+
+def closed(schema):
+    """Return *schema* with no room for what is not described."""
+    if isinstance(schema, list):
+        return [closed(one) for one in schema]
+    if not isinstance(schema, dict):
+        return deepcopy(schema)
+    told = {name: closed(one) for name, one in schema.items()}
+    is_whole = told.get("type") == "object" and "allOf" not in told
+    if is_whole and isinstance(told.get("properties"), dict):
+        told.setdefault("additionalProperties", False)
+    return told

@@ -1,0 +1,117 @@
+"""The description of the API is that of the code: no route, refusal or schema more or less."""
+
+import json
+from http import HTTPStatus
+from pathlib import Path
+from typing import get_args
+
+import jsonschema_rs
+import pytest
+import yaml
+
+from functions.gateway.description.every import OPERATIONS
+from functions.gateway.description.problems import PROBLEMS
+from functions.gateway.problem import ProblemType
+from infra.openapi.document import document
+from tests.unit.functions.stage import Stage
+from tests.unit.gateway import described
+from tests.unit.gateway.calls import get
+
+ROOT = Path(__file__).parents[3]
+GATEWAY = ROOT / "functions/gateway"
+CATALOGUE = json.loads((ROOT / "shared/taskmill/catalogue.json").read_text())
+JSON_MEDIA = "application/json"
+# Their answers are as long as the deployment is large: `test_routes.py` asks for them.
+WITHOUT_EXAMPLE = {"GET /v1/types", "GET /openapi.json"}
+
+
+@pytest.fixture
+def stage(monkeypatch):
+    stage = Stage()
+    stage.bind(monkeypatch)
+    return stage
+
+
+def deployed():
+    text = (GATEWAY / "function.yaml").read_text().replace("!", "")
+    events = yaml.safe_load(text)["Gateway"]["Properties"]["Events"].values()
+    return {f"{one['Properties']['Method']} {one['Properties']['Path']}" for one in events}
+
+
+def test_every_route_is_described_answered_and_deployed_and_no_other():
+    assert set(described.operations()) == set(described.answered()) == deployed()
+
+
+def test_every_refusal_is_described_with_what_to_do_next():
+    assert set(get_args(ProblemType)) == set(PROBLEMS)
+    for name, refusal in PROBLEMS.items():
+        told = described.DOCUMENT["components"]["schemas"][f"Problem.{name}"]["description"]
+        assert told.endswith(f"What to do: {refusal.next_step}")
+
+
+def test_the_description_is_what_the_types_say_and_is_served_as_it_is(stage):
+    text = (GATEWAY / "openapi.json").read_text()
+    assert document(CATALOGUE) == text
+    assert get(stage, "/openapi.json").body == json.loads(text)
+
+
+def test_a_type_that_is_added_is_described_with_all_that_its_payload_refers_to():
+    schema = {
+        "$ref": "#/$defs/Order",
+        "$defs": {
+            "Order": {
+                "type": "object",
+                "required": ["lines"],
+                "properties": {"lines": {"type": "array", "items": {"$ref": "#/$defs/Line"}}},
+            },
+            "Line": {"type": "object", "properties": {"next": {"$ref": "#/$defs/Line"}}},
+        },
+    }
+    told = json.loads(document([*CATALOGUE, CATALOGUE[0] | {"name": "order", "schema": schema}]))
+    schemas = told["components"]["schemas"]
+    assert "order" in schemas["TaskRequest"]["discriminator"]["mapping"]
+    assert schemas["TaskRequest.order"]["properties"]["type"] == {"const": "order"}
+    assert schemas["TaskRequest.order"]["required"] == ["type", "payload"]
+    line = "#/components/schemas/Payload.order.Line"
+    assert schemas["Payload.order"]["properties"]["lines"]["items"] == {"$ref": line}
+    assert schemas["Payload.order.Line"]["properties"]["next"] == {"$ref": line}
+
+
+def nodes(told):
+    yield told
+    inner = told.values() if isinstance(told, dict) else told if isinstance(told, list) else ()
+    for one in inner:
+        yield from nodes(one)
+
+
+def test_every_reference_leads_somewhere_and_every_schema_is_one():
+    for node in nodes(described.DOCUMENT):
+        if isinstance(node, dict) and isinstance(node.get("$ref"), str):
+            described.resolved(node)
+    for name, schema in described.DOCUMENT["components"]["schemas"].items():
+        assert jsonschema_rs.meta.is_valid(schema), name
+
+
+def test_every_answer_that_is_no_refusal_has_an_example():
+    bare = {
+        one.route
+        for one in OPERATIONS
+        if {example.status for example in one.examples} < set(one.answers)
+    }
+    assert bare == WITHOUT_EXAMPLE
+
+
+@pytest.mark.parametrize(
+    ("operation", "example"),
+    [(one, example) for one in OPERATIONS for example in one.examples],
+    ids=lambda value: value.name,
+)
+def test_an_example_is_as_it_is_described(operation, example):
+    media = (
+        "application/json"
+        if example.status < HTTPStatus.BAD_REQUEST
+        else "application/problem+json"
+    )
+    fits = described.validator(operation.route, example.status, media)
+    assert list(fits.iter_errors(example.answer)) == []
+    assert set(example.given) <= {one.name for one in operation.parameters}
