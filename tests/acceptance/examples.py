@@ -21,7 +21,7 @@ from tests.unit.gateway import described
 from tests.waiting import eventually
 
 PATIENCE = 60
-NO_TASK = b"\xffnot"
+NO_TASK = b"no task"
 _WORDS = {
     "<id>": re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
     "<moment>": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"),

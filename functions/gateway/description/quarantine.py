@@ -43,9 +43,9 @@ _RECORD: Final[dict[str, Any]] = {
     "partition": 0,
     "offset": 17,
     "at": "2026-11-06T21:20:00.000Z",
-    "reason": "not valid JSON",
-    "size": 4,
-    "value_base64": "/25vdA==",
+    "reason": "the record is not a parcel: JSON is malformed: invalid character (byte 4)",
+    "size": 7,
+    "value_base64": "bm8gdGFzaw==",
     "headers_base64": {},
 }
 

@@ -11,18 +11,16 @@ import jsonschema_rs
 GATEWAY = Path(__file__).parents[3] / "functions/gateway"
 DOCUMENT = json.loads((GATEWAY / "openapi.json").read_text())
 ROUTES = re.compile(r'@router\.(\w+)\("([^"]+)"\)')
-METHODS = ("get", "post", "put", "patch", "delete")
 # What the door answers before any route is looked for, and where there is none.
 BEFORE_ANY_ROUTE = {401, 403, 404}
 
 
 def operations():
-    """Return every operation of the description by its route."""
+    """Return every operation of the description by its route, in its order."""
     return {
-        f"{method.upper()} {path}": told[method]
+        f"{method.upper()} {path}": operation
         for path, told in DOCUMENT["paths"].items()
-        for method in METHODS
-        if method in told
+        for method, operation in told.items()
     }
 
 
