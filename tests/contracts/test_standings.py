@@ -101,6 +101,18 @@ def test_who_leaves_is_not_unfinished_any_more(ledger):
     assert unfinished(standings) == {stays.id}
 
 
+def test_who_has_facts_and_no_submission_is_named_when_it_is_old(ledger):
+    hour = timedelta(hours=1)
+    old, known = (a_fresh_envelope(generation=now_ms() - in_ms(hour) - 1) for _ in range(2))
+    facts = [succeeded(old), deferred(known), succeeded(a_fresh_envelope())]
+    ledger.ledger.record(batch_of(*facts, known))
+    standings = ledger.standings()
+    assert standings.unsubmitted(age=hour, most=10) == [old.id]
+    assert standings.unsubmitted(age=hour, most=0) == []
+    ledger.ledger.record(batch_of(old))
+    assert standings.unsubmitted(age=hour, most=10) == []
+
+
 def test_the_young_are_told_by_their_age(ledger):
     old, young = a_fresh_envelope(created_at_ms=now_ms() - 60_000), a_fresh_envelope()
     ledger.ledger.record(batch_of(old, young))

@@ -2,6 +2,8 @@
 
 from uuid import uuid4
 
+import pytest
+
 from taskmill.domain import topics
 from tests.faults.log import append
 from tests.faults.run import Run, now_ms, starts
@@ -13,9 +15,28 @@ RETRY = {"first_seconds": 0.2, "factor": 1, "cap_seconds": 0.2}
 ENDS = {"raise": "failed", "exit": "poison", "kill": "poison", "hang": "timeout"}
 
 
-def test_one_poison_task_of_every_kind_stops_no_good_one(stack, run, figures):
-    """Each is in a parcel of its own: of two in one the second dies only behind the first."""
-    clean = seconds_for(Run(stack), ())
+@pytest.fixture(scope="module")
+def clean(stack):
+    """Tell how long the good tasks take alone."""
+    return seconds_for(Run(stack), ())
+
+
+def test_two_killers_in_one_parcel_stop_no_good_one(stack, run, clean, figures):
+    """Their deaths come one after the other, and what is behind them in the line waits for all."""
+    bad = [run.request(GOOD + at, ill=ill) for at, ill in enumerate(("exit", "kill"))]
+    run.expected_dead.update(one["idempotency_key"] for one in bad)
+    mixed = seconds_for(run, bad, are_together=True)
+    assert run.complaints() == []
+    ends = [(row.reason, row.losses) for row in run.rows() if row.label in run.expected_dead]
+    figures.tell(
+        "P13", f"the same beside two killers in one parcel: {mixed:.1f} s, {clean:.1f} s alone"
+    )
+    assert ends == [("poison", 3)] * 2
+    assert mixed <= clean + len(bad) * MORE_SECONDS
+
+
+def test_one_poison_task_of_every_kind_stops_no_good_one(stack, run, clean, figures):
+    """Each is in a parcel of its own."""
     fields = {"max_attempts": 2, "timeout_seconds": 1, "retry": RETRY}
     bad = [run.request(GOOD + at, fields=fields, ill=ill) for at, ill in enumerate(ENDS)]
     run.expected_dead.update(one["idempotency_key"] for one in bad)
@@ -41,13 +62,13 @@ def test_one_poison_task_of_every_kind_stops_no_good_one(stack, run, figures):
     )
 
 
-def seconds_for(run, bad):
+def seconds_for(run, bad, *, are_together=False):
     """Submit the good tasks with bad ones among them; return when the last good one has ended."""
     tasks = [run.request(n, sleep_seconds=0.01) for n in range(GOOD)]
     good = {one["idempotency_key"] for one in tasks}
     among = GOOD // (len(bad) + 1)
     for at, one in enumerate(bad):
-        tasks.insert((at + 1) * among, one)
+        tasks.insert(among if are_together else (at + 1) * among, one)
     began_ms = now_ms()
     run.submit_many(tasks)
     run.await_ends()

@@ -1,17 +1,24 @@
-"""Compares the ledger with Redis, and mends what disagrees and does not pass."""
+"""Compares the ledger with the log and with Redis, and mends what does not pass."""
 
 from datetime import timedelta
 
 from functions.scheduler.chore import Chore
 from taskmill.bootstrap import chores, process
-from taskmill.domain.counting import Count
-from taskmill.usecases.reconcile import reconcile
+from taskmill.domain.counting import Count, topic_label
+from taskmill.usecases.reconcile import reconcile, unsubmitted
+from taskmill.usecases.step_over import step_over
 
 
 def _reconcile() -> int:
-    mended = reconcile(chores.reconciler())
+    """Begin with what needs no Redis: a rebuild waits for the ledger."""
+    reconciler, counters = chores.reconciler(), process.counters()
+    books = reconciler.books
+    for gap in step_over(books.readers, books.rows, books.ledger):
+        counters.count(Count.GAPS, topic=topic_label(gap.topic))
+    counters.count(Count.UNSUBMITTED, len(unsubmitted(books.standings)))
+    mended = reconcile(reconciler)
     for kind, number in mended.items():
-        process.counters().count(Count.RECONCILED, number, kind=kind)
+        counters.count(Count.RECONCILED, number, kind=kind)
     return mended.total()
 
 

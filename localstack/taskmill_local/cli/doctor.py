@@ -1,10 +1,11 @@
-"""Compares the ledger with Redis and tells what disagrees; it changes nothing."""
+"""Compares the ledger with the log and Redis, and tells what disagrees; it changes nothing."""
 
 import json
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Any, Final
 
@@ -14,7 +15,8 @@ from taskmill.domain.reconciliation import ABOUT, Diverged, Divergence
 from taskmill.domain.retention import in_ms
 from taskmill.domain.task import Millis
 from taskmill.settings import Settings
-from taskmill.usecases.reconcile import PATIENCE
+from taskmill.usecases.reconcile import PATIENCE, Books, Reconciler, unsubmitted
+from taskmill.usecases.step_over import gaps_of
 from taskmill_local.cli.api import Api
 from taskmill_local.cli.exits import Exit
 from taskmill_local.errors import PlatformError
@@ -29,18 +31,30 @@ _STORES: Final = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Complaint:
+    kind: str
+    about: str
+    remedy: str
+    members: Sequence[Mapping[str, Any]]
+    examples: Sequence[str]
+
+
 def examine(environment: Mapping[str, str], url: str, *, as_json: bool) -> Exit:
     """Look twice, as the reconciler does, and tell what did not pass meanwhile."""
     try:
         settings = Settings.from_env(
             _addressed(environment, url), needs=("kafka", "redis", "postgres")
         )
-        found = _look_twice(settings)
+        reconciler = chores.make_reconciler(settings)
+        complaints = [*_looked_twice(reconciler), *_never_seen(reconciler.books)]
     except (SettingsInvalid, StoreUnavailable) as error:
         raise PlatformError(f"Nothing can be compared: {error}.") from error
-    told = {kind: [_told(one) for one in members] for kind, members in _by_kind(found).items()}
-    sys.stdout.write(f"{json.dumps(told) if as_json else _as_text(told)}\n")
-    return Exit.OTHERWISE if found else Exit.DONE
+    if as_json:
+        sys.stdout.write(f"{json.dumps({one.kind: one.members for one in complaints})}\n")
+    else:
+        sys.stdout.write(f"{_as_text(complaints)}\n")
+    return Exit.OTHERWISE if complaints else Exit.DONE
 
 
 def _addressed(environment: Mapping[str, str], url: str) -> Mapping[str, str]:
@@ -52,8 +66,42 @@ def _addressed(environment: Mapping[str, str], url: str) -> Mapping[str, str]:
     return {**environment, **found, "TASKMILL_SHARDS": str(SHARDS)}
 
 
-def _look_twice(settings: Settings) -> Sequence[Diverged]:
-    reconciler = chores.make_reconciler(settings)
+def _never_seen(books: Books) -> Iterator[_Complaint]:
+    """Tell what the log lost before the ledger had read it."""
+    if gaps := gaps_of(books.readers, books.rows):
+        yield _Complaint(
+            kind="log_gaps",
+            about=f"{len(gaps)} partitions lost records before the ledger had read them",
+            remedy="the scheduler would let the ledger go on behind them",
+            members=[asdict(gap) for gap in gaps],
+            examples=[
+                f"{one.topic}/{one.partition} from {one.first} to {one.next}" for one in gaps
+            ],
+        )
+    if lost := unsubmitted(books.standings):
+        yield _Complaint(
+            kind="unsubmitted",
+            about=f"{len(lost)} tasks with facts and, for an hour, without a submission",
+            remedy="nobody can mend that; the quarantine may have what became of them",
+            members=[{"id": task_id} for task_id in lost],
+            examples=lost,
+        )
+
+
+def _looked_twice(reconciler: Reconciler) -> Iterator[_Complaint]:
+    for kind, members in _by_kind(_look_twice(reconciler)).items():
+        meaning, remedy = ABOUT[kind]
+        told = [_told(one) for one in members]
+        yield _Complaint(
+            kind=kind,
+            about=f"{len(members)} tasks, {meaning}",
+            remedy=f"the scheduler would {remedy}",
+            members=told,
+            examples=[_example(one) for one in told],
+        )
+
+
+def _look_twice(reconciler: Reconciler) -> Sequence[Diverged]:
     standings = reconciler.books.standings
     since_ms = Millis(process.clock() - in_ms(_YOUNG))
     reconciler.look(standings.young(since_ms=since_ms))
@@ -91,15 +139,13 @@ def _told(one: Diverged) -> dict[str, Any]:
     }
 
 
-def _as_text(told: Mapping[Divergence, Sequence[Mapping[str, Any]]]) -> str:
-    if not told:
+def _as_text(complaints: Sequence[_Complaint]) -> str:
+    if not complaints:
         return "The ledger and Redis agree on every task that was looked at."
     lines: list[str] = []
-    for kind, members in told.items():
-        meaning, remedy = ABOUT[kind]
-        lines.append(f"{kind}: {len(members)} tasks, {meaning}")
-        lines.append(f"  the scheduler would {remedy}")
-        lines += [f"  e.g. {_example(one)}" for one in members[:_EXAMPLES]]
+    for one in complaints:
+        lines += [f"{one.kind}: {one.about}", f"  {one.remedy}"]
+        lines += [f"  e.g. {example}" for example in one.examples[:_EXAMPLES]]
     return "\n".join(lines)
 
 

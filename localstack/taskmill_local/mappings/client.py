@@ -15,6 +15,9 @@ _MESSAGE_BYTES = 2 * 1024 * 1024 + 64 * 1024
 FETCH_WAIT: Final = timedelta(milliseconds=500)
 """How long the broker may keep a request for records that has too few to answer."""
 
+_FORBIDDEN: Final = frozenset(
+    {KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED}
+)
 _GATHERED_BYTES: Final = 16 * 1024
 
 
@@ -69,6 +72,11 @@ def sentence_for(error: KafkaError, *, topic: str, brokers: str) -> str | None:
         )
     if code == KafkaError.UNKNOWN_TOPIC_OR_PART:
         return f"Topic {topic} does not exist; its mapping goes on by itself once it is created."
+    if code in _FORBIDDEN:
+        return (
+            f"Kafka does not let the mapping of topic {topic} read it; "
+            "it goes on by itself once it may."
+        )
     if error.fatal():
         return f"The mapping of topic {topic} cannot go on: {error.str()}. Restart the platform."
     return None

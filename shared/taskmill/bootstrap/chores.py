@@ -176,6 +176,7 @@ def _books(settings: Settings) -> Books:
     from taskmill.adapters.kafka.bus import KafkaBus
     from taskmill.adapters.kafka.readers import KafkaReaders
     from taskmill.adapters.postgres.connection import Database
+    from taskmill.adapters.postgres.ledger import PostgresLedger
     from taskmill.adapters.postgres.standings import PostgresStandings
     from taskmill.adapters.postgres.whole import PostgresWholeRows
     from taskmill.adapters.redis.control import RedisControl
@@ -184,6 +185,7 @@ def _books(settings: Settings) -> Books:
 
     session, database = Session(settings.redis), Database(settings.postgres)
     return Books(
+        ledger=PostgresLedger(database),
         standings=PostgresStandings(database),
         control=RedisControl(session, shards=settings.shards),
         rows=PostgresWholeRows(database),

@@ -41,6 +41,8 @@ class Count(StrEnum):
     CHORE_FAILURES = "taskmill_chore_failures_total"
     RESTORED = "taskmill_records_restored_total"
     RECONCILED = "taskmill_reconciled_total"
+    GAPS = "taskmill_log_gaps_total"
+    UNSUBMITTED = "taskmill_unsubmitted_total"
     RETAINED = "taskmill_retention_removed_total"
     WEBHOOKS = "taskmill_webhooks_total"
 
@@ -214,6 +216,16 @@ TABLE: Final[Mapping[Counted, Measure]] = {
     Count.RECONCILED: Measure(
         about="Disagreements between ledger and Redis that were mended, by kind",
         labels={"kind": _one_of("ledger_behind record_behind record_missing nowhere_in_line")},
+    ),
+    Count.GAPS: Measure(
+        about="Partitions in which the log lost records before the ledger had read them",
+        labels={"topic": _TOPICS},
+        calls_for_help=True,
+    ),
+    Count.UNSUBMITTED: Measure(
+        about="Tasks with facts and, an hour later, no submission; each is counted every minute",
+        labels={},
+        calls_for_help=True,
     ),
     Count.RETAINED: Measure(
         about="Rows that were removed because they had been kept long enough; history by months",

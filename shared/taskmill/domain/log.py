@@ -69,6 +69,22 @@ class Reach:
     """The next record that the reader wants; None when it has not said so yet."""
 
     @property
+    def place(self) -> int:
+        """The next record that the reader can be given; what retention took away, nobody is."""
+        return min(max(self.begin, self.committed or 0), self.end)
+
+    @property
     def lag(self) -> int:
-        """Return how many records wait; what retention took away waits for nobody."""
-        return max(self.end - max(self.begin, self.committed or 0), 0)
+        """Return how many records wait."""
+        return self.end - self.place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """Records of a partition that the ledger never saw, or saw behind others that it never did."""
+
+    topic: str
+    partition: int
+    first: int
+    next: int
+    """Where the ledger goes on."""

@@ -29,6 +29,9 @@ WINDOW_BEHIND = timedelta(minutes=3)
 """The window over unfinished tasks follows at this distance: behind every late one, and behind
 nearly all that ends."""
 
+SUBMISSION_IS_LOST = timedelta(hours=1)
+"""Facts whose submission has not come for this long will hardly see it."""
+
 LEDGER_DAYS = 30
 """How long the ledger keeps what has ended, unless a setting says otherwise."""
 

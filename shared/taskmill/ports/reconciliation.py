@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
+from datetime import timedelta
 from typing import Protocol
 
 from taskmill.domain.reconciliation import RepairAnswer, RepairOrder, Standing
@@ -28,6 +29,10 @@ class Standings(Protocol):
     def young(self, *, since_ms: Millis) -> Iterable[Sequence[Standing]]: ...
 
     def unfinished(self, *, after: TaskId | None, most: int) -> Sequence[Standing]: ...
+
+    def unsubmitted(self, *, age: timedelta, most: int) -> Sequence[TaskId]:
+        """Name those that only facts tell of, though they were submitted so long ago."""
+        ...
 
     def of(self, ids: Sequence[TaskId]) -> Sequence[Standing]: ...
 

@@ -22,7 +22,7 @@ from taskmill.domain.reconciliation import (
 )
 from taskmill.domain.records import Absent
 from taskmill.domain.restoration import HotView, hot_view
-from taskmill.domain.retention import UNKEYED_RECORD, in_ms
+from taskmill.domain.retention import SUBMISSION_IS_LOST, UNKEYED_RECORD, in_ms
 from taskmill.domain.task import Millis, TaskId
 from taskmill.domain.topics import Reader
 from taskmill.ports.bus import Bus
@@ -31,6 +31,7 @@ from taskmill.ports.control import Control
 from taskmill.ports.log import LogReaders
 from taskmill.ports.rebuilding import WholeRows
 from taskmill.ports.reconciliation import Repairs, Standings
+from taskmill.ports.recording import Ledger
 
 _log = logging.getLogger("taskmill.reconcile")
 
@@ -40,6 +41,7 @@ PATIENCE = timedelta(seconds=10)
 MOST_LOOKED_AT = 10_000
 MOST_MENDED = 500
 MOST_SUSPECTED = 5_000
+MOST_UNSUBMITTED = 100
 _AT_A_TIME = 500
 _MOST_STEPS = 600
 _STAYS_UNFINISHED = UNKEYED_RECORD + timedelta(hours=1)
@@ -50,6 +52,7 @@ _STAYS_UNFINISHED = UNKEYED_RECORD + timedelta(hours=1)
 class Books:
     """What is compared, and what mends it."""
 
+    ledger: Ledger
     standings: Standings
     control: Control
     rows: WholeRows
@@ -205,7 +208,7 @@ class _Reach:
         if reader not in self._known:
             told = self._readers.reach([reader])
             self._known[reader] = {
-                partition: (one.end, one.end - one.lag) for (_, partition), one in told.items()
+                partition: (one.end, one.place) for (_, partition), one in told.items()
             }
         return self._known[reader]
 
@@ -254,6 +257,16 @@ _MENDS: Mapping[Divergence, Callable[[Books, Sequence[Diverged]], int]] = {
     Divergence.RECORD_MISSING: _raise_records,
     Divergence.NOWHERE_IN_LINE: _put_in_line,
 }
+
+
+def unsubmitted(standings: Standings) -> Sequence[TaskId]:
+    """Name tasks of which there are facts and, an hour later, no submission; a hundred at most."""
+    found = standings.unsubmitted(age=SUBMISSION_IS_LOST, most=MOST_UNSUBMITTED)
+    if found:
+        _log.error(
+            "facts without a submission", extra={"tasks": len(found), "task_ids": found[:10]}
+        )
+    return found
 
 
 def _passed(reconciler: Reconciler) -> Iterator[Sequence[Standing]]:

@@ -7,6 +7,9 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient
+
 from taskmill_local.mappings.limits import Limits
 from tests.integration.mappings.stage import (
     BROKEN,
@@ -244,6 +247,49 @@ def test_a_platform_that_crashes_leaves_its_share_to_the_other(topic):
     assert sorted(asyncio.run(scenario())) == [
         (at, offset) for at in range(6) for offset in range(5)
     ]
+
+
+def lose(topic, before):
+    """Let retention take away what stands before a place in the first partition."""
+    admin = AdminClient({"bootstrap.servers": topic.brokers, "log_level": 0})
+    for gone in admin.delete_records([TopicPartition(topic.name, 0, before)]).values():
+        gone.result(timeout=SOON)
+
+
+def test_a_mapping_whose_records_are_gone_goes_on_with_the_first_that_is_there(topic):
+    topic.fill([b"x"] * 10)
+    deliver(topic, count=10)
+    topic.fill([b"x"] * 10)
+    lose(topic, before=15)
+    assert deliver(topic, count=5).seen == [(0, offset) for offset in range(15, 20)]
+    assert topic.committed() == 20
+
+
+def test_a_mapping_under_which_records_go_goes_on_behind_them(topic):
+    """It holds as many as it may, and has not read the others yet."""
+    release = asyncio.Event()
+
+    async def hold(_event):
+        await release.wait()
+        return DONE
+
+    async def scenario():
+        topic.fill([b"x" * 1000] * 9_000)
+        function = Function(hold)
+        narrow = Limits(buffer_records=100)
+        async with mapped(topic.plan(), function, brokers=topic.brokers, limits=narrow) as mappings:
+            await eventually_async(lambda: function.events, within=SOON, reason="it has begun")
+            await asyncio.to_thread(lose, topic, 8_990)
+            release.set()
+            await eventually_async(
+                lambda: (0, 8_999) in function.done, within=SOON, reason="the last one is done"
+            )
+            await eventually_async(lambda: lag(mappings) == 0, within=SOON, reason="no lag is left")
+        return function
+
+    seen = asyncio.run(scenario()).seen
+    assert seen[-10:] == [(0, offset) for offset in range(8_990, 9_000)]
+    assert len(seen) < 9_000
 
 
 def fill_all(topic, count):

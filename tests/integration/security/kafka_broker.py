@@ -1,4 +1,4 @@
-"""A real broker with a TLS listener and one that asks for SCRAM besides."""
+"""A real broker with a TLS listener and one that asks for SCRAM besides; some may be barred."""
 
 from pathlib import Path
 
@@ -33,6 +33,9 @@ org.apache.kafka.common.security.scram.ScramLoginModule required;
 offsets.topic.replication.factor=1
 transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+allow.everyone.if.no.acl.found=true
+super.users=User:ANONYMOUS
 """
 
 

@@ -252,6 +252,7 @@ class Stage:
 
     def _reconciler(self) -> Reconciler:
         books = Books(
+            ledger=self.ledger,
             standings=MemoryStandings(lambda: self.ledger, self.clock),
             control=CountedControl(MemoryControl(self.hot), self.counters),
             rows=self.ledger,

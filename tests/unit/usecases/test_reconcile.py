@@ -36,6 +36,7 @@ class Office(World):
 
     def a_reconciler(self):
         books = Books(
+            ledger=self.ledger,
             standings=MemoryStandings(lambda: self.ledger, self.clock, behind=AT_LAST),
             control=MemoryControl(self.hot),
             rows=self.ledger,

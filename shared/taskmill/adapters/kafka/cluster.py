@@ -81,6 +81,8 @@ class Cluster:
             self.close()
             answer = self.anyone(until=until).ask(Api.METADATA, wish, until=until)
         layout = layout_of(answer)
+        if topic in layout.forbidden:
+            raise KafkaFailure(f"we may not use the topic {topic}")
         self._brokers = layout.brokers
         self._leaders |= layout.leaders
 

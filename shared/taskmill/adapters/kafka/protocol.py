@@ -42,6 +42,7 @@ _NO_EPOCH = -1
 _MAGIC = 2
 _ALL_REPLICAS = -1
 _ALL_BUT_LENGTH_BYTES = 12
+_FORBIDDEN = 29
 _LAST_SEQUENCE = 2**31 - 1
 
 
@@ -100,6 +101,8 @@ class Layout:
 
     brokers: Mapping[int, tuple[str, int]]
     leaders: Mapping[str, Sequence[int]]
+    forbidden: Sequence[str] = ()
+    """Topics that we may not even look at."""
 
 
 def metadata_request(topics: Iterable[str]) -> bytes:
@@ -117,13 +120,16 @@ def layout_of(answer: Reader) -> Layout:
     answer.text()
     answer.take("i")
     leaders = {}
+    forbidden = []
     for _ in answer.count():
         error, topic = answer.number("h"), answer.text()
         answer.take("b")
         partitions = dict(_partition(answer) for _ in answer.count())
         if not error:
             leaders[topic] = [partitions[index] for index in sorted(partitions)]
-    return Layout(brokers, leaders)
+        elif error == _FORBIDDEN:
+            forbidden.append(topic)
+    return Layout(brokers, leaders, forbidden)
 
 
 def _partition(answer: Reader) -> tuple[int, int]:

@@ -46,6 +46,12 @@ class MemoryStandings:
         line = sorted(row.id for row in self._rows() if row.id in self._apart)
         return self.of([one for one in line if after is None or one > after][:most])
 
+    def unsubmitted(self, *, age: timedelta, most: int) -> Sequence[TaskId]:
+        self._ledger().ask()
+        latest = self._clock() - in_ms(age)
+        rows = self._ledger().rows.values()
+        return sorted(row.id for row in rows if not row.body and row.generation < latest)[:most]
+
     def of(self, ids: Sequence[TaskId]) -> Sequence[Standing]:
         return [_standing(row) for row in self._ledger().of(ids)]
 

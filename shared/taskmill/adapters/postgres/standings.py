@@ -8,7 +8,7 @@ from typing import Any
 from taskmill.adapters.postgres import queries
 from taskmill.adapters.postgres.connection import Connection, Database
 from taskmill.domain.reconciliation import Standing
-from taskmill.domain.retention import WINDOW_BEHIND
+from taskmill.domain.retention import WINDOW_BEHIND, in_ms
 from taskmill.domain.task import Millis, Status, TaskId, TaskType
 from taskmill.ports.reconciliation import Step
 
@@ -28,6 +28,7 @@ class PostgresStandings:
         self._note = queries.load("note_suspects")
         self._list = queries.load("list_standings")
         self._unfinished = queries.load("list_unfinished")
+        self._unsubmitted = queries.load("list_unsubmitted")
         self._find = queries.load("find_standings")
         self._leave = queries.load("leave_unfinished")
 
@@ -48,6 +49,10 @@ class PostgresStandings:
     def unfinished(self, *, after: TaskId | None, most: int) -> Sequence[Standing]:
         rows = self._database.fetch(self._unfinished, {"after": after, "most": most})
         return [_standing(row) for row in rows]
+
+    def unsubmitted(self, *, age: timedelta, most: int) -> Sequence[TaskId]:
+        asked = {"age_ms": in_ms(age), "most": most}
+        return [TaskId(row["id"]) for row in self._database.fetch(self._unsubmitted, asked)]
 
     def of(self, ids: Sequence[TaskId]) -> Sequence[Standing]:
         return [_standing(row) for row in self._database.fetch(self._find, {"ids": list(ids)})]

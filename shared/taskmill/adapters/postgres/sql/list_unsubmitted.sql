@@ -1,0 +1,8 @@
+-- Name the tasks that only facts tell of, though their generation began so long ago.
+SELECT tasks.id::text AS id
+FROM tasks
+WHERE
+    tasks.submission IS NULL
+    AND tasks.generation < extract(EPOCH FROM now()) * 1000 - %(age_ms)s
+ORDER BY tasks.id
+LIMIT %(most)s;

@@ -1,0 +1,86 @@
+"""Recorders that die on their way through one transaction; run as a program, which may fork."""
+
+import json
+import os
+import sys
+
+import psycopg
+
+from taskmill.adapters.postgres.connection import Database
+from taskmill.adapters.postgres.ledger import PostgresLedger
+from taskmill.domain.projection import Applied, LedgerBatch, Quarantined, Story
+from tests.builders import an_envelope, deferred, died, started, succeeded
+
+EXIT_CODE = 137
+TASKS = [f"01a1b2c3-0000-7000-8000-{number:012x}" for number in range(4)]
+
+
+def the_batch():
+    """Return what needs every statement of a recording: an old task, ends, a death, a redrive."""
+    queued, running, done, dead = (an_envelope(id=one, generation=9) for one in TASKS)
+    again = an_envelope(id=TASKS[3], generation=10, submitted=9)
+    told = [queued, running, started(running), done, deferred(done), succeeded(done), dead, again]
+    story = Story()
+    story.tell([*told, died(dead), died(again)])
+    return LedgerBatch(
+        rows=list(story.rows.values()),
+        history=list(story.history.values()),
+        quarantined=[
+            Quarantined(
+                topic="tasks.pending",
+                partition=0,
+                offset=4,
+                member=0,
+                reason="no parcel",
+                value=b"?",
+                at_ms=1,
+            )
+        ],
+        applied=[
+            Applied(topic=topic, partition=0, first=0, next=5, as_of_ms=1)
+            for topic in ("tasks.pending", "tasks.events")
+        ],
+    )
+
+
+def die_behind(statement):
+    """Let the server have executed so many statements, and not one more, when the process ends."""
+    execute, so_far = psycopg.Connection.execute, 0
+
+    def counted(connection, *given, **named):
+        nonlocal so_far
+        if so_far == statement:
+            with connection.pipeline():
+                pass  # its end waits for the answers to what was sent
+            os._exit(EXIT_CODE)
+        so_far += 1
+        return execute(connection, *given, **named)
+
+    psycopg.Connection.execute = counted
+
+
+def die_before_the_commit():
+    leave = psycopg.Pipeline.__exit__
+
+    def left(pipeline, *how):
+        leave(pipeline, *how)
+        os._exit(EXIT_CODE)
+
+    psycopg.Pipeline.__exit__ = left
+
+
+def exit_code_of(dsn, line):
+    """Record in a process of its own that dies at this line, if it comes there."""
+    if child := os.fork():
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if line == "before commit":
+        die_before_the_commit()
+    elif line is not None:
+        die_behind(line)
+    PostgresLedger(Database(dsn)).record(the_batch())
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    dsn, *lines = map(json.loads, sys.argv[1:])
+    sys.stdout.write(json.dumps([exit_code_of(dsn, line) for line in lines]))
