@@ -33,7 +33,11 @@ def stack():
 
 @pytest.fixture
 def run(stack):
-    """Give a workload of the test's own."""
+    """Give a workload of the test's own, on a system whose schedulers work.
+
+    A test that ended all of them leaves none until the next minute's rule.
+    """
+    stack.await_schedulers()
     return Run(stack)
 
 

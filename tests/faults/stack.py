@@ -109,6 +109,12 @@ class Stack(Running):
         self.await_rebuild()
         return self
 
+    def await_schedulers(self):
+        """Wait until one works: if all died, the next minute's rule starts one."""
+        eventually(
+            lambda: self.functions()["Scheduler"]["busy"], within=90, reason="a scheduler works"
+        )
+
     def forget_redis(self):
         """Empty Redis: it is then cold until it is rebuilt."""
         session = Session(self.ground.own_redis_url)

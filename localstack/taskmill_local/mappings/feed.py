@@ -25,6 +25,7 @@ _REFRESH_SECONDS = 1.0  # a few fetches
 _FAREWELL_SECONDS = 0.5
 _CLOSE_SECONDS = 1.0
 _DOUBT_SECONDS = 5.0
+_DOUBTS_OUTSIDE_THE_GROUP = 3
 
 
 class Inbox(Protocol):
@@ -69,6 +70,8 @@ class Feed:
         self._stale_until: dict[int, float] = {}
         self._bounds: dict[int, tuple[int, int]] = {}
         self._doubt_at = self._loop.time() + _DOUBT_SECONDS
+        self._doubts_outside = 0
+        self._has_topic = False
         self._plan = plan
         self._consumer = self._new_consumer()
         # A daemon: a broker that never answers must not keep the platform from ending.
@@ -170,14 +173,15 @@ class Feed:
                 self._bounds[place.partition] = newest
 
     def _doubt(self) -> None:
-        """Go on with a new client if it finds a broker where the present one finds none.
+        """Go on with a new client where the present one finds no broker, or no way into its group.
 
         A lone broker that was frozen is not in the list of brokers that it gives away when it
         wakes. A client that reads this forgets the broker, and may never ask anybody again:
         https://github.com/confluentinc/librdkafka/issues/5301.
         """
-        if self._finds_a_broker(self._consumer):
+        if self._finds_a_broker(self._consumer) and not self._is_left_outside():
             return
+        self._doubts_outside = 0
         other = self._new_consumer()
         if self._finds_a_broker(other):
             self._consumer, other = other, self._consumer
@@ -187,9 +191,17 @@ class Feed:
 
     def _finds_a_broker(self, consumer: Consumer) -> bool:
         try:
-            return bool(consumer.list_topics(self._topic, timeout=_LOOKUP_SECONDS).brokers)
+            found = consumer.list_topics(self._topic, timeout=_LOOKUP_SECONDS)
         except KafkaException:
             return False
+        self._has_topic = found.topics[self._topic].error is None
+        return bool(found.brokers)
+
+    def _is_left_outside(self) -> bool:
+        """Tell whether a group that there is a topic for has not let the client in for long."""
+        is_outside = self._has_topic and not self._consumer.memberid()
+        self._doubts_outside = self._doubts_outside + 1 if is_outside else 0
+        return self._doubts_outside >= _DOUBTS_OUTSIDE_THE_GROUP
 
     def _commit(self, offsets: Mapping[int, int]) -> None:
         try:
@@ -211,6 +223,8 @@ class Feed:
             self._consumer.poll(0.01)
 
     def _on_assign(self, consumer: Consumer, places: list[TopicPartition]) -> None:
+        if consumer is not self._consumer:
+            return  # it is on its way out, and gives them up at once
         try:
             found = consumer.committed(places, timeout=_LOOKUP_SECONDS)
         except KafkaException:  # only the lag needs it now; the records are fetched from it anyway

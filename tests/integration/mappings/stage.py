@@ -147,7 +147,22 @@ async def mapped(
     limits: Limits | None = None,
     report: Callable[[str], None] = lambda _sentence: None,
 ) -> AsyncIterator[Mappings]:
-    mappings = Mappings([plan], brokers=brokers, invoke=invoke, limits=limits, report=report)
+    async with all_mapped(
+        [plan], invoke, brokers=brokers, limits=limits, report=report
+    ) as mappings:
+        yield mappings
+
+
+@asynccontextmanager
+async def all_mapped(
+    plans: Sequence[MappingPlan],
+    invoke: Callable[[str, bytes], Awaitable[Answer]],
+    *,
+    brokers: str,
+    limits: Limits | None = None,
+    report: Callable[[str], None] = lambda _sentence: None,
+) -> AsyncIterator[Mappings]:
+    mappings = Mappings(plans, brokers=brokers, invoke=invoke, limits=limits, report=report)
     await mappings.start()
     try:
         yield mappings

@@ -4,20 +4,41 @@ import asyncio
 import os
 import signal
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
+from pathlib import Path
 
 from taskmill_local.mappings import feed
-from taskmill_local.mappings.mappings import Mappings
 from taskmill_local.stores import kafka
 from taskmill_local.stores.java import find_java
 from taskmill_local.stores.ports import free_ports
 from taskmill_local.stores.server import Server
-from tests.integration.mappings.stage import DONE, PARTITIONS, SOON, Function, Topic, lag, mapped
+from tests.integration.mappings.stage import (
+    DONE,
+    PARTITIONS,
+    SOON,
+    Function,
+    Topic,
+    all_mapped,
+    lag,
+    mapped,
+)
 from tests.waiting import eventually_async
 
 GRACE = timedelta(seconds=10)
 MANY, RECORDS = 14, 300
 LONGER_THAN_A_SESSION = 13.0
+
+
+@asynccontextmanager
+async def a_broker(home: Path) -> AsyncIterator[tuple[Server, str]]:
+    """Run one, and end it whatever happens: its clients would tell of it in other tests."""
+    server = Server("Kafka", home, stop_signal=signal.SIGKILL)
+    try:
+        yield server, await kafka.start_kafka(server, find_java())
+    finally:
+        await server.stop(GRACE)
 
 
 async def freeze(server: Server) -> None:
@@ -78,24 +99,20 @@ def test_all_mappings_go_on_after_a_broker_that_was_frozen(home):
         return all(len(one.lag) == PARTITIONS and not any(one.lag.values()) for one in seen)
 
     async def scenario():
-        server = Server("Kafka", home)
-        brokers = await kafka.start_kafka(server, find_java())
-        topics = [await asyncio.to_thread(Topic.create, brokers) for _ in range(MANY)]
-        plans = [topic.plan(name=topic.name, batch_size=1) for topic in topics]
-        function = Function(work)
-        mappings = Mappings(plans, brokers=brokers, invoke=function)
-        for topic in topics:
-            await asyncio.to_thread(topic.fill, [b"x"] * RECORDS)
-        await mappings.start()
-        await eventually_async(
-            lambda: len(function.done) > RECORDS, within=SOON, reason="all are at work"
-        )
-        await freeze(server)
-        await eventually_async(
-            lambda: are_done(mappings), within=2 * SOON, reason="each goes on by itself"
-        )
-        await mappings.stop(GRACE)
-        await server.stop(GRACE)
+        async with a_broker(home) as (server, brokers):
+            topics = [await asyncio.to_thread(Topic.create, brokers) for _ in range(MANY)]
+            for topic in topics:
+                await asyncio.to_thread(topic.fill, [b"x"] * RECORDS)
+            plans = [topic.plan(name=topic.name, batch_size=1) for topic in topics]
+            function = Function(work)
+            async with all_mapped(plans, function, brokers=brokers) as mappings:
+                await eventually_async(
+                    lambda: len(function.done) > RECORDS, within=SOON, reason="all are at work"
+                )
+                await freeze(server)
+                await eventually_async(
+                    lambda: are_done(mappings), within=4 * SOON, reason="each goes on by itself"
+                )
 
     asyncio.run(scenario())
 
@@ -125,19 +142,18 @@ def test_a_client_that_knows_no_broker_is_exchanged(topic, monkeypatch):
 
 def test_a_stop_does_not_wait_for_a_broker_that_is_gone(home):
     async def scenario():
-        server = Server("Kafka", home, stop_signal=signal.SIGKILL)
-        brokers = await kafka.start_kafka(server, find_java())
-        topic = await asyncio.to_thread(Topic.create, brokers)
-        async with mapped(topic.plan(), Function(), brokers=brokers) as mappings:
-            await eventually_async(
-                lambda: len(mappings.snapshot()["tasks"].lag) == PARTITIONS,
-                within=SOON,
-                reason="the topic is assigned",
-            )
-            await server.stop(GRACE)
-            began = time.monotonic()
-            await mappings.stop(timedelta(seconds=1))
-            return time.monotonic() - began
+        async with a_broker(home) as (server, brokers):
+            topic = await asyncio.to_thread(Topic.create, brokers)
+            async with mapped(topic.plan(), Function(), brokers=brokers) as mappings:
+                await eventually_async(
+                    lambda: len(mappings.snapshot()["tasks"].lag) == PARTITIONS,
+                    within=SOON,
+                    reason="the topic is assigned",
+                )
+                await server.stop(GRACE)
+                began = time.monotonic()
+                await mappings.stop(timedelta(seconds=1))
+                return time.monotonic() - began
 
     assert asyncio.run(scenario()) < 4
 
