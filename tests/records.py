@@ -1,8 +1,10 @@
 """Records as no function of ours would write them: nearly right, and nothing like it."""
 
 import json
+import random
 
 from hypothesis import strategies as st
+from msgspec import Raw
 
 from taskmill.domain import topics, wire
 from tests.builders import (
@@ -25,7 +27,12 @@ FACTS = (
 )  # fmt: skip
 
 _numbers = st.sampled_from([0, -1, 1, 2**31, 2**53, 2**63 - 1, 2**63, 2**64, 10**30, 0.5, 1e308])
-_texts = st.sampled_from(["", "\0", "é☃", "a" * 5_000, "../..", "tasks.pending", '"', "\ud7ff"])
+_NOISE = random.Random(1).randbytes(5_000).hex()
+"""A long text that nobody can make shorter, as indexes do with others."""
+
+_texts = st.sampled_from(
+    ["", "\0", "é☃", "a" * 5_000, _NOISE, "../..", "tasks.pending", '"', "\ud7ff", "\ud800"]
+)
 _scalars = st.none() | st.booleans() | _numbers | _texts | st.text(max_size=5)
 _values = st.recursive(
     _scalars, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(_texts, inner, max_size=2)
@@ -72,6 +79,11 @@ def _cut(draw):
     return whole[: draw(st.integers(0, len(whole) - 1))]
 
 
+def _with_payload(payload):
+    (parcel,) = wire.parcels_of_tasks([a_fresh_envelope(payload=Raw(payload))])
+    return parcel
+
+
 SHAPES = (
     None,
     b"",
@@ -86,6 +98,14 @@ SHAPES = (
     b'{"v":99999999999999999999}',
     b"[" * 100_000,
     b'{"v":1,"tasks":' * 50_000,
+    *(_with_payload(b'{"say":%b%b}' % (b"[" * n, b"]" * n)) for n in (33, 500, 5_000, 100_000)),
+    _with_payload(b'{"say":%b}' % (b"9" * 10_000)),
+    _with_payload(b'{"say":1e999}'),
+    _with_payload(b'{"say":"\\u0000\\ud800"}'),
+    _with_payload(b'{"say":1,"say":2}'),
+    _with_payload(b"NaN"),
+    next(wire.parcels_of_tasks([a_fresh_envelope(tenant=_NOISE)])),
+    next(wire.parcels_of_facts([died(a_fresh_envelope(), error_class=_NOISE)])),
 )
 """What people send by mistake."""
 

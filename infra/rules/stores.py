@@ -14,6 +14,7 @@ _EXPECTED: tuple[tuple[str, str, Any], ...] = (
     ("AWS::RDS::DBCluster", "StorageEncrypted", True),
     ("AWS::RDS::DBCluster", "DeletionProtection", True),
     ("AWS::RDS::DBCluster", "ManageMasterUserPassword", True),
+    ("AWS::RDS::DBClusterParameterGroup", "Parameters.log_error_verbosity", "terse"),
     ("AWS::RDS::DBInstance", "PubliclyAccessible", False),
     ("AWS::RDS::DBProxy", "RequireTLS", True),
 )

@@ -306,6 +306,11 @@ CONTROLS = [
         add("Database", "AWS::RDS::DBCluster", StorageEncrypted=False),
         "Database has StorageEncrypted False",
     ),
+    (
+        stores.stores_are_closed,
+        add("Words", "AWS::RDS::DBClusterParameterGroup", Parameters={}),
+        "Words has Parameters.log_error_verbosity None",
+    ),
     (stores.what_holds_tasks_is_kept, keep_no_topic, "EchoWorkerTopic has DeletionPolicy None"),
     (
         stores.nobody_comes_in_from_everywhere,

@@ -1,5 +1,6 @@
 """The ledger keeps values to the byte, and refuses what it cannot hold."""
 
+import random
 from contextlib import suppress
 
 import msgspec
@@ -175,6 +176,8 @@ UNHOLDABLE = {
     "a number beyond 64 bits": {"generation": 2**63},
     "a NUL in a text": {"fingerprint": "\0"},
     "a moment out of this world": {"created_at_ms": 10**18},
+    "a text that no index can hold": {"tenant": random.Random(1).randbytes(5_000).hex()},
+    "JSON nested too deep": {"payload": Raw(b"[" * 50_000 + b"]" * 50_000)},
 }
 
 
@@ -183,6 +186,13 @@ def test_what_postgresql_cannot_hold_is_refused(tables, what):
     with pytest.raises(LedgerRefused):
         tables.ledger.record(batch_of(an_envelope(**UNHOLDABLE[what])))
     assert tables.table() == []
+
+
+def test_a_refusal_does_not_quote_the_row(tables):
+    with pytest.raises(LedgerRefused) as refused:
+        tables.ledger.record(batch_of(an_envelope(turn=0, metadata={"pin": "7261-canary"})))
+    assert "canary" not in str(refused.value)
+    assert "counters_are_sane" in str(refused.value)
 
 
 ROWS = (

@@ -33,6 +33,7 @@ _SETTINGS = {
     "max_wal_senders": "0",
     "timezone": "UTC",
     "log_timezone": "UTC",
+    "log_error_verbosity": "terse",  # details quote rows, and rows hold what nobody should log
 }
 _ORPHANS = "pre-existing shared memory block"
 _ORPHANS_LIMIT = timedelta(seconds=10)

@@ -69,6 +69,8 @@ class Database:
                     yield connection
             except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure) as error:
                 raise _LostRace(STORE, _why(error)) from error
+            except TOO_LARGE:
+                raise
             except _AWAY as error:
                 self._drop()
                 raise StoreUnavailable(STORE, _why(error)) from error
@@ -123,6 +125,12 @@ def _is_hung_up(connection: Connection) -> bool:
     waiting.register(connection.fileno(), select.POLLIN)
     return bool(waiting.poll(0))
 
+
+TOO_LARGE = (
+    psycopg.errors.ProgramLimitExceeded,  # a text that no index can hold
+    psycopg.errors.StatementTooComplex,  # JSON that is nested too deep
+)
+"""What psycopg takes for trouble of the server, and is the data's own fault."""
 
 _AWAY = (
     psycopg.OperationalError,

@@ -8,7 +8,7 @@ import msgspec
 import psycopg
 
 from taskmill.adapters.postgres import queries
-from taskmill.adapters.postgres.connection import Database
+from taskmill.adapters.postgres.connection import TOO_LARGE, Database
 from taskmill.domain.errors import LedgerRefused
 from taskmill.domain.projection import LedgerBatch, Row, begun_anew, failing
 from taskmill.domain.retention import LATE, in_ms
@@ -29,8 +29,9 @@ class PostgresLedger:
         """Write *batch* whole, or nothing of it; return how many rows changed nothing."""
         try:
             return self._database.run(lambda connection: self._write_whole(connection, batch))
-        except (psycopg.DataError, psycopg.IntegrityError) as error:
-            raise LedgerRefused(str(error)) from error
+        except (psycopg.DataError, psycopg.IntegrityError, *TOO_LARGE) as error:
+            # Its details quote the row, and what is refused is shown to many.
+            raise LedgerRefused(error.diag.message_primary or str(error)) from None
 
     def _write_whole(self, connection: psycopg.Connection[Any], batch: LedgerBatch) -> int:
         with connection.pipeline():
