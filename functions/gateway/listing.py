@@ -9,7 +9,7 @@ from msgspec import Raw
 
 from functions.gateway.cursors import Mark, cursor_behind, mark_of
 from functions.gateway.pages import Line, fitting
-from functions.gateway.presenter import moment, task_as_json
+from functions.gateway.presenter import listed_as_json, moment
 from functions.gateway.problem import Problem, bad_request, unprocessable
 from taskmill.domain.listing import After, DeadLetter, DeadPage, Page, TaskFilter
 from taskmill.domain.task import DEFAULT_TENANT, Millis, Status, TaskId, TaskType
@@ -122,7 +122,7 @@ def read_limit(text: str | None) -> int | Problem:
 def page_as_json(page: Page, given: Mapping[str, str]) -> dict[str, Any]:
     """Return *page*, cut where it would not fit an answer: the cursor then leads to the rest."""
     lines = [
-        Line(task_as_json(task), Mark(task.about.created_at_ms, task.id)) for task in page.tasks
+        Line(listed_as_json(task), Mark(task.about.created_at_ms, task.id)) for task in page.tasks
     ]
     told, mark = fitting(lines, behind=_mark(page.next))
     return _page(told, mark, page.as_of_ms, given)
@@ -137,7 +137,7 @@ def dead_as_json(page: DeadPage, given: Mapping[str, str]) -> dict[str, Any]:
 
 def _dead_line(letter: DeadLetter) -> Line:
     task = letter.task
-    shown = task_as_json(task)
+    shown = listed_as_json(task)
     failed = {
         "first_failed_at": moment(letter.first_failed_at_ms),
         "last_failed_at": shown["finished_at"],

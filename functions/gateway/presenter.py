@@ -6,6 +6,7 @@ from typing import Any
 from taskmill.domain.catalogue import TypeEntry
 from taskmill.domain.lease import Ending, Waiting
 from taskmill.domain.records import TaskView
+from taskmill.domain.redaction import redacted
 from taskmill.domain.task import Millis
 
 
@@ -35,6 +36,14 @@ def task_as_json(task: TaskView) -> dict[str, Any]:
         shown["next_attempt_at"] = moment(task.waiting.due_at_ms)
         shown |= _why(task.waiting)
     return shown | _ending_as_json(task)
+
+
+def listed_as_json(task: TaskView) -> dict[str, Any]:
+    """Return the task as those see it who asked for many: with no key that looks like a secret."""
+    shown = task_as_json(task)
+    if task.about.idempotency_key is not None:
+        shown["idempotency_key"] = redacted(task.about.idempotency_key)
+    return shown
 
 
 def _ending_as_json(task: TaskView) -> dict[str, Any]:

@@ -53,6 +53,13 @@ IdempotencyKey = Annotated[
 ]
 
 
+HeaderKey = Annotated[
+    str,
+    Meta(extra_json_schema={"minLength": 1, "maxLength": LONGEST_KEY, "pattern": "^[ -+--~]+$"}),
+]
+"""Without a comma: the platform joins headers of one name, and two keys are none."""
+
+
 class TaskRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A task; what is left out is as its type says."""
 
@@ -138,6 +145,12 @@ def _unknown_type(name: str, catalogue: Catalogue) -> Problem:
 
 
 def _key(request: TaskRequest, header_key: str | None) -> str | Problem | None:
+    if header_key is not None and "," in header_key:
+        detail = (
+            "the header Idempotency-Key was sent twice, or its key has a comma:"
+            " send such a key in the field idempotency_key"
+        )
+        return unprocessable("invalid_request", detail, "/idempotency_key")
     given = [key for key in (request.idempotency_key, header_key) if isinstance(key, str)]
     if len(set(given)) > 1:
         detail = "the header Idempotency-Key and the field idempotency_key differ"

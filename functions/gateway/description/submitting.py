@@ -9,7 +9,7 @@ from functions.gateway.description.answers import Count, Problem, SubmittedTask
 from functions.gateway.description.examples import ASKED, KEY, MISFIT, QUEUED, SUCCEEDED
 from functions.gateway.description.operation import Answer, Example, Operation, Parameter
 from functions.gateway.problem import ProblemType
-from functions.gateway.submission import BATCH_TASKS, IdempotencyKey, TaskRequest
+from functions.gateway.submission import BATCH_TASKS, HeaderKey, TaskRequest
 
 _OF_ONE_TASK: Final[tuple[ProblemType, ...]] = (
     "unknown_type",
@@ -55,8 +55,8 @@ SUBMIT: Final = Operation(
         Parameter(
             name="Idempotency-Key",
             place="header",
-            type=IdempotencyKey,
-            what="The same as `idempotency_key` in the body.",
+            type=HeaderKey,
+            what="The same as `idempotency_key` in the body, but for commas.",
         )
     ],
     takes=TaskRequest,
@@ -93,7 +93,8 @@ BATCH: Final = Operation(
     name="submitBatch",
     summary="Submit up to a thousand tasks",
     details="One bad item does not fail the rest: each has a status of its own. An item that no"
-    " store could take says 503, and is to be repeated.",
+    " store could take says 503, and is to be repeated. A batch has no key of its own: the header"
+    " `Idempotency-Key` is refused, and keys stand in its tasks.",
     takes=BatchRequest,
     answers={HTTPStatus.OK: Answer(what="What became of each.", body=BatchAnswer)},
     problems=["bad_request", "unsupported_media_type", "request_too_large", "invalid_request"],

@@ -32,7 +32,12 @@ def post_task() -> Answer:
 
 @router.post("/v1/tasks/batch")
 def post_batch() -> Answer:
-    body = json_body(router.current_event)
+    event = router.current_event
+    if "idempotency-key" in event.headers:
+        # Not heeded, it would let a client believe that a repetition makes no second tasks.
+        detail = "a batch has no key of its own: give each of its tasks an idempotency_key"
+        return tell(unprocessable("invalid_request", detail, "/tasks"))
+    body = json_body(event)
     return tell(body if isinstance(body, Problem) else submit_batch(body))
 
 

@@ -223,10 +223,23 @@ def test_a_field_against_its_rule_changes_nothing_and_is_named(stage, fields, ki
     assert submit(stage).status == 202
 
 
-@pytest.mark.parametrize("key", ["", "x" * 256, "é", "k\u200b"])
+@pytest.mark.parametrize("key", ["", "x" * 256, "é", "k\u200b", "a,b", "a,a", ","])
 def test_a_key_in_the_header_keeps_its_rule(stage, key):
     answer = submit(stage, headers=JSON | {"Idempotency-Key": key})
     assert answer.kind == (422, "invalid_request", "/idempotency_key")
+
+
+def test_a_key_with_a_comma_may_stand_in_the_body(stage):
+    answer = submit(stage, idempotency_key="a,b")
+    assert (answer.status, answer.body["idempotency_key"]) == (202, "a,b")
+
+
+def test_a_batch_with_a_key_of_its_own_is_refused_since_nobody_would_heed_it(stage):
+    body = json.dumps({"tasks": [{"type": "echo"}]})
+    headers = JSON | {"Idempotency-Key": "k"}
+    answer = call(stage, "POST", "/v1/tasks/batch", headers=headers, body=body)
+    assert answer.kind == (422, "invalid_request", "/tasks")
+    assert stage.log.tasks(topics.PENDING) == []
 
 
 def test_a_batch_answers_each_item_and_a_bad_one_harms_no_other(stage):
@@ -525,6 +538,15 @@ def test_a_list_shows_the_newest_first_and_its_cursor_leads_on(stage):
         cursor = {"cursor": page.body["next_cursor"]}
     assert seen == ids[::-1]
     assert cursor == {"cursor": None}
+
+
+def test_a_list_shows_no_key_that_looks_like_a_secret(stage):
+    for key in ("token=4f1d", "order-17"):
+        task = submit(stage, idempotency_key=key).body
+        assert get(stage, f"/v1/tasks/{task['id']}").body["idempotency_key"] == key
+    stage.catch_up()
+    listed = get(stage, "/v1/tasks").body["tasks"]
+    assert {task["idempotency_key"] for task in listed} == {"token=***", "order-17"}
 
 
 def test_a_list_keeps_to_its_filter(stage):
