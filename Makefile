@@ -51,6 +51,10 @@ MINUTES ?= 30
 soak: $(VENV)/.dev ## mix every fault for MINUTES=30 under a seed that is printed; SEED=… repeats one
 	@$(BIN)/python -m tests.faults.soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
+.PHONY: fuzz
+fuzz: $(VENV)/.dev ## feed decoders and front with what breaks others for MINUTES=5 under a seed that is printed; SEED=… repeats one
+	@$(BIN)/python -m tests.fuzz $(if $(filter command line,$(origin MINUTES)),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED))
+
 check: $(VENV)/.dev $(DEPLOY)/.ready ## run every static check
 	@$(BIN)/ruff format --check --quiet
 	@$(BIN)/ruff check --quiet

@@ -22,7 +22,7 @@ class Answer:
 class Client:
     def __init__(self, url):
         self.url = url
-        self._parts = urlsplit(url)
+        self.parts = urlsplit(url)
 
     def get(self, target):
         return self.ask("GET", target)
@@ -31,9 +31,7 @@ class Client:
         return self.ask("POST", target, json.dumps(body).encode(), **headers)
 
     def ask(self, method, target, body=None, **headers):
-        connection = HTTPConnection(
-            self._parts.hostname, self._parts.port, timeout=PATIENCE_SECONDS
-        )
+        connection = HTTPConnection(self.parts.hostname, self.parts.port, timeout=PATIENCE_SECONDS)
         try:
             named = {name.replace("_", "-"): value for name, value in headers.items()}
             told = {"Content-Type": "application/json"} | named

@@ -41,6 +41,17 @@ def statuses(stack, ids):
         )
 
 
+def kept(stack, ids):
+    """Return the status, payload and result of these tasks, by id; the values as they stand."""
+    with _connected(stack) as connection:
+        rows = connection.execute(
+            "SELECT id::text, status, payload::text, result::text FROM tasks"
+            " WHERE id = ANY(%s::uuid[])",
+            (list(ids),),
+        ).fetchall()
+    return {task: rest for task, *rest in rows}
+
+
 def quarantined(stack, topic):
     with _connected(stack) as connection:
         return connection.execute(

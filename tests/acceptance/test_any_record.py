@@ -1,13 +1,24 @@
 """Whatever people write to any topic, the system goes on, and nothing waits behind it."""
 
+import pytest
 from confluent_kafka import Producer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.records import SHAPES, TOPICS, headers, values
+from taskmill.adapters.catalogue import AssembledCatalogue
+from taskmill.domain import topics
+from tests.records import SHAPES, headers, values
 from tests.waiting import eventually
 
 PATIENCE = 25
+LONG = 60
+TYPES = [entry.name for entry in AssembledCatalogue().entries()]
+TOPICS = [topics.PENDING, topics.EVENTS, topics.DLQ, *map(topics.worker, TYPES)]
+GOOD = {
+    "echo": ({"say": "still"}, "succeeded"),
+    "email": ({"to": ["a@b.example"], "subject": "still", "text": "here"}, "succeeded"),
+    "webhook": ({"url": "https://a.example/", "secret": "nobodys"}, "dead"),  # and nothing is sent
+}
 SOME = settings(
     max_examples=40,
     deadline=None,
@@ -37,9 +48,26 @@ def test_any_records_on_any_topics_stop_nobody(client, told):
     goes_on(client)
 
 
+@pytest.mark.parametrize("kind", GOOD)
+def test_behind_all_of_it_a_task_of_each_type_comes_to_its_end(client, kind):
+    payload, end = GOOD[kind]
+    task = client.submit(payload, type=kind)["id"]
+    assert client.task(task, wait=PATIENCE)["status"] == end
+    eventually(
+        lambda: (
+            client.get(f"/v1/tasks/{task}/history").body.get("facts", [{}])[-1].get("kind")
+            in {"succeeded", "died"}
+        ),
+        within=LONG,
+        reason="the ledger has heard of it",
+    )
+
+
 def goes_on(client):
     task = client.task(client.submit({"say": "still"})["id"], wait=PATIENCE)
     assert task["status"] == "succeeded"
     eventually(
-        lambda: client.platform()["lag"] == 0, within=60, reason="nothing waits behind what is odd"
+        lambda: client.platform()["lag"] == 0,
+        within=LONG,
+        reason="nothing waits behind what is odd",
     )

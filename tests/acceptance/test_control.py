@@ -59,6 +59,18 @@ def test_a_task_that_waits_for_its_next_attempt_is_cancelled(client):
     tell(client, task["id"], "submitted", "deferred", "cancelled")
 
 
+def test_a_running_task_is_asked_to_end_and_what_has_ended_is_not(client):
+    task = client.submit({"sleep_seconds": 4, "retry": "not yet"}, retry=LATER)["id"]
+    eventually(lambda: client.task(task)["status"] == "running", within=PATIENCE, reason="it runs")
+    told = [client.post(f"/v1/tasks/{task}/cancel", None) for _ in range(2)]
+    assert [(one.status, one.body["cancel_requested"]) for one in told] == [(202, True)] * 2
+    assert client.task(task, wait=PATIENCE)["status"] == "cancelled"
+    ended = client.submit({"say": "done"})["id"]
+    assert client.task(ended, wait=PATIENCE)["status"] == "succeeded"
+    told = [client.post(f"/v1/tasks/{ended}/cancel", None) for _ in range(2)]
+    assert [(one.status, one.body["type"]) for one in told] == [(409, "already_finished")] * 2
+
+
 def test_a_dead_task_is_listed_redriven_and_dies_in_its_next_life(client):
     task = died(client)
     letter = listed(client, task["id"])

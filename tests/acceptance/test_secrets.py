@@ -1,0 +1,244 @@
+"""Secrets that people hand over show up nowhere but where their own task is told."""
+
+import json
+from itertools import count
+from uuid import uuid4
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from msgspec import Raw
+
+from taskmill.domain import topics, wire
+from tests.acceptance.ledger import quarantined
+from tests.acceptance.raw import JSON, a_request, ask
+from tests.builders import a_fresh_envelope
+from tests.waiting import eventually
+
+PATIENCE = 25
+LONG = 60
+LATER = {"first_seconds": 600, "factor": 2, "cap_seconds": 600}
+LISTS = (
+    "/v1/tasks?limit=200",
+    "/v1/tasks?status=dead&limit=200",
+    "/v1/tasks?status=cancelled&limit=200",
+    "/v1/quarantine?limit=200",
+    "/v1/quarantine?discarded=true&limit=200",
+    "/v1/redrives",
+    "/v1/endpoints/disabled",
+    "/v1/stats",
+    "/v1/types",
+    "/platform",
+)
+TOPICS = (topics.PENDING, topics.EVENTS, topics.WORKER_PREFIX + "echo")
+WAYS = (
+    "password={}",
+    "Authorization: Bearer {}",
+    "{{'api_key': '{}'}}",
+    "postgresql://app:{}@db.example/ledger",
+    "GET /?token={}&x=1 failed",
+)
+"""How libraries say secrets when they fail."""
+
+
+class Plants:
+    """Words that stand for secrets; each is used in one place only."""
+
+    def __init__(self):
+        self._run = uuid4().hex[:12]
+        self._numbers = count(1)
+        self.where = {}
+
+    def new(self, where):
+        word = f"canary{self._run}x{next(self._numbers):03}"
+        self.where[word] = where
+        return word
+
+    def seen_in(self, text):
+        return {self.where[word] for word in self.where if word in text}
+
+
+@pytest.fixture
+def plants():
+    return Plants()
+
+
+def ended(client, answer):
+    assert answer.status in {200, 202}, answer
+    return client.task(answer.body["id"], wait=PATIENCE)
+
+
+def submitted(client, payload, *headers, **fields):
+    body = json.dumps({"type": "echo", "payload": payload} | fields).encode()
+    return ask(client, a_request("POST", "/v1/tasks", body, JSON + headers))
+
+
+def said(plants, where):
+    """Return a text as an error would say it, with a secret in each of its ways."""
+    return "; ".join(way.format(plants.new(f"{where}: {way}")) for way in WAYS)
+
+
+def live_through(client, plants):
+    """Let tasks with secrets succeed, fail, wait, be cancelled, die and live again."""
+    new = plants.new
+    headers = (
+        ("Authorization", f"Bearer {new('the header Authorization')}"),
+        ("Cookie", f"session={new('a cookie')}"),
+        ("X-Api-Key", new("the header X-Api-Key")),
+        ("X-Whatever", new("any header")),
+        ("Idempotency-Key", f"token={new('a key that looks like a secret')}"),
+    )
+    payload = {"say": {"card": new("the payload of a success"), new("the payload's names"): 1}}
+    told = ended(client, submitted(client, payload, *headers))
+    assert (told["status"], told["result"]) == ("succeeded", payload), "its own task tells it"
+
+    tried = {"say": new("the payload of a retry"), "retry": said(plants, "a retry")}
+    again = submitted(client, tried | {"for_attempts": 1}, retry={"first_seconds": 0})
+    assert ended(client, again)["attempt"] == 2
+
+    for way in ("retry", "discard", "crash"):
+        ill = {"say": new(f"the payload of a {way}"), way: said(plants, way)}
+        died = ended(client, submitted(client, ill, max_attempts=1))
+        assert died["status"] == "dead"
+        assert plants.seen_in(json.dumps(died)) == set(), "texts of errors are kept without them"
+        redriven = client.post(f"/v1/tasks/{died['id']}/redrive", None)
+        assert redriven.status in {202, 503}, redriven
+
+    waits = {"say": new("the payload of a cancelled task"), "retry": said(plants, "a wait")}
+    task = submitted(client, waits, retry=LATER).body["id"]
+    eventually(
+        lambda: client.task(task)["status"] == "retrying", within=LONG, reason="a task that waits"
+    )
+    assert client.post(f"/v1/tasks/{task}/cancel", None).body["status"] == "cancelled"
+
+    long = {"say": new("the payload of a result that is none"), "answer_bytes": 70_000}
+    assert ended(client, submitted(client, long))["reason"] == "result_invalid"
+
+    hook = {
+        "url": f"https://a.example/?token={new('the query of a webhook')}",
+        "secret": "nobodys",
+        "headers": {"Authorization": f"Bearer {new('the header of a webhook')}"},
+        "body": {"pin": new("the body of a webhook")},
+    }
+    assert ended(client, submitted(client, hook, type="webhook"))["status"] == "dead"
+    mail = {
+        "to": ["a@b.example"],
+        "subject": new("the subject of a mail"),
+        "text": new("the text of a mail"),
+        "headers": {"X-Pin": new("the header of a mail")},
+    }
+    assert ended(client, submitted(client, mail, type="email"))["status"] == "succeeded"
+
+
+def be_refused(client, plants):
+    """Send what is turned away at the door, each with a secret in it."""
+    new = plants.new
+    refused = [
+        submitted(client, {"more": new("a payload that does not fit")}),
+        submitted(client, {}, **{new("a field that nobody knows"): 1}),
+        submitted(client, {}, type=new("a type that nobody takes")),
+        submitted(client, {}, ("Idempotency-Key", f"a,{new('two keys')}")),
+        submitted(client, {"say": new("too long a payload") + "x" * 300_000}),
+        ask(client, a_request("POST", "/v1/tasks", b'{"p": "%b' % new("no JSON").encode())),
+        ask(client, a_request("POST", "/v1/tasks", new("no type").encode(), ())),
+        ask(client, a_request("GET", f"/v1/{new('a path')}", headers=())),
+        ask(client, a_request("GET", f"/v1/tasks/{new('an id')}", headers=())),
+        ask(client, a_request("GET", f"/v1/tasks?api_key={new('a query')}", headers=())),
+        ask(client, a_request("GET", f"/v1/tasks?cursor={new('a cursor')}", headers=())),
+        ask(client, a_request("BREW", "/", headers=(("Authorization", new("no route")),))),
+        ask(client, a_request("GET", "/", headers=(("X", f"\0{new('no HTTP')}"),))),
+        client.post("/v1/redrives", {"type": new("a job of a type"), "more": 1}),
+        client.post("/v1/endpoints/enable", {"url": f"https://u:{new('no endpoint')}@a.example/"}),
+    ]
+    assert {answer.status for answer in refused} <= {400, 404, 413, 415, 422}
+
+
+def be_odd(stack, client, plants):
+    """Write records with secrets that are no tasks, or that the ledger cannot hold."""
+    new = plants.new
+    before = len(plants.where)
+    unheld = [
+        a_fresh_envelope(payload=Raw(b'{"pin":"%b"}' % new("what is unheld").encode()), turn=0),
+        a_fresh_envelope(metadata={"pin": f"\0{new('metadata that cannot be')}"}),
+        a_fresh_envelope(payload=Raw(b'{"say":"\\ud800%b"}' % new("half a pair").encode())),
+    ]
+    values = [
+        b'{"v":1,"tasks":[{"pin":"%b"' % new("a record that breaks off").encode(),
+        b"\xff" + new("a record of bytes").encode(),
+        b'{"v":2,"tasks":["%b"]}' % new("a record of tomorrow").encode(),
+        b'{"v":1,"facts":[{"kind":"TaskDied","reason":"%b"}]}' % new("half a fact").encode(),
+        *(next(wire.parcels_of_tasks([one])) for one in unheld),
+    ]
+    words = list(plants.where)[before:]
+    producer = Producer({"bootstrap.servers": client.platform()["stores"]["Kafka"]["address"]})
+    for value in values:
+        for topic in TOPICS:
+            headers = [("Authorization", new("the header of a record").encode())]
+            producer.produce(topic, value, headers=headers)
+    assert producer.flush(PATIENCE) == 0
+
+    def are_kept(topic):
+        kept = b"".join(value for value, _ in quarantined(stack, topic))
+        return all(word.encode() in kept for word in words)
+
+    for topic in (topics.PENDING, topics.EVENTS):
+        eventually(
+            lambda topic=topic: are_kept(topic), within=LONG, reason=f"all of {topic} in quarantine"
+        )
+
+
+def test_a_secret_shows_up_nowhere_but_where_its_own_task_is_told(stack, client, plants):
+    live_through(client, plants)
+    be_refused(client, plants)
+    be_odd(stack, client, plants)
+    eventually(lambda: client.platform()["lag"] == 0, within=LONG, reason="the ledger has it all")
+
+    for log in logs_of(stack):
+        assert plants.seen_in(log.read_text("utf-8", "replace")) == set(), log.name
+    for path in LISTS:
+        answer = client.get(path)
+        assert answer.status == 200, path
+        assert plants.seen_in(of_others(answer)) == set(), path
+    assert plants.seen_in(client.get("/metrics").text) == set()
+    assert plants.seen_in("\n".join(headers_of_the_dead(client))) == set()
+
+
+def logs_of(stack):
+    logs = list((stack.folder / "home" / "logs").iterdir())
+    assert {"Gateway.log", "EchoWorker.log", "Recorder.log", "postgresql.log"} <= {
+        log.name for log in logs
+    }
+    return [*logs, stack.output, stack.complaints]
+
+
+def of_others(answer):
+    """Return an answer without the result, which each task tells of itself."""
+    body = answer.body
+    if isinstance(tasks := body.get("tasks"), list):
+        for task in tasks:
+            task.pop("result", None)
+    return json.dumps(body)
+
+
+def headers_of_the_dead(client):
+    """Return the headers on `tasks.dlq` that are ours, as text; those of others are kept in one."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": client.platform()["stores"]["Kafka"]["address"],
+            "group.id": "nobody",
+            "enable.auto.commit": False,
+        }
+    )
+    try:
+        begin, end = consumer.get_watermark_offsets(TopicPartition(topics.DLQ, 0), PATIENCE)
+        consumer.assign([TopicPartition(topics.DLQ, 0, begin)])
+        at = begin
+        while at < end:
+            record = consumer.poll(PATIENCE)
+            assert record is not None
+            assert record.error() is None
+            at = record.offset() + 1
+            for name, octets in record.headers() or ():
+                if name != "headers":
+                    yield f"{name}: {octets.decode('utf-8', 'replace')}"
+    finally:
+        consumer.close()

@@ -1,0 +1,98 @@
+"""What reads strangers' bytes: they are what they should be, or refused in words."""
+
+import json
+from contextlib import suppress
+
+import msgspec
+from hypothesis import strategies as st
+
+from functions.gateway.problem import Problem
+from functions.gateway.strict_json import NotJson, read
+from functions.gateway.submission import read_submission
+from functions.workers.echo.handler import lambda_handler as echo
+from taskmill.adapters.catalogue import AssembledCatalogue
+from taskmill.domain import wire
+from taskmill.domain.errors import Undecodable
+from tests.fuzz.explore import Target
+from tests.json_values import meaning
+from tests.json_values import values as json_values
+from tests.records import values as records
+
+_catalogue = AssembledCatalogue()
+
+
+def opens_or_refuses(octets):
+    """Hold all ways to open a record to one answer; what was opened goes on as it came."""
+    told = opened(wire.open_tasks, octets)
+    sealed = opened(wire.open_sealed, octets)
+    assert (told is None) == (sealed is None)
+    for envelope, one in zip(told or (), sealed or (), strict=True):
+        assert envelope == one.envelope
+        assert wire.seal(one.raw).envelope == envelope
+        changed = wire.amended(one, generation=7)
+        assert wire.open_envelope(changed.raw) == changed.envelope
+    if told:
+        again = [wire.open_sealed(parcel) for parcel in wire.parcels_of_tasks(sealed)]
+        assert [one.raw for parcel in again for one in parcel] == [one.raw for one in sealed]
+    facts = opened(wire.open_facts, octets)
+    if facts:
+        assert told is None
+        parcels = wire.parcels_of_facts(facts)
+        assert [fact for parcel in parcels for fact in wire.open_facts(parcel)] == [*facts]
+    with suppress(Undecodable):
+        wire.open_envelope(octets or b"")
+
+
+def opened(how, octets):
+    with suppress(Undecodable):
+        return how(octets)
+    return None
+
+
+_fields = st.fixed_dictionaries(
+    {},
+    optional={
+        "type": st.sampled_from(["echo", "echo", "echo", "email", "webhook", "nobody"]),
+        "payload": json_values | st.builds(lambda value: {"say": value}, json_values),
+        "idempotency_key": st.text(max_size=9) | json_values,
+        "max_attempts": st.integers(-1, 101) | json_values,
+        "timeout_seconds": st.floats() | json_values,
+        "retry": st.dictionaries(
+            st.sampled_from(["first_seconds", "factor", "cap_seconds"]), json_values
+        ),
+        "metadata": st.dictionaries(st.text(max_size=5), st.text(max_size=5)) | json_values,
+    },
+)
+spellings = (_fields | json_values).map(lambda value: json.dumps(value).encode())
+
+
+@st.composite
+def _wounded(draw):
+    whole = draw(spellings)
+    at = draw(st.integers(0, len(whole)))
+    return whole[:at] + draw(st.binary(max_size=4)) + whole[at + draw(st.integers(0, 4)) :]
+
+
+def is_taken_or_refused(octets):
+    """Hold the door to it that the worker can read what it takes, and reads the same."""
+    try:
+        value = read(octets)
+    except NotJson:
+        return
+    found = read_submission(value, None, _catalogue)
+    if isinstance(found, Problem):
+        assert 400 <= found.status < 500
+        assert len(msgspec.json.encode(found.as_json())) < 10_000
+        return
+    assert meaning(json.loads(bytes(found.payload))) == meaning(value.get("payload", {}))
+    envelope = found.as_envelope(now=0, entropy=bytes(16))
+    (parcel,) = wire.parcels_of_tasks([envelope])
+    assert wire.open_tasks(parcel) == (envelope,)
+    if found.type == "echo":
+        echo.decode(envelope.payload)
+
+
+TARGETS = (
+    Target("records", st.none() | records, opens_or_refuses),
+    Target("requests", st.binary(max_size=80) | spellings | _wounded(), is_taken_or_refused),
+)

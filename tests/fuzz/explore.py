@@ -1,0 +1,43 @@
+"""Looks for a counterexample for a while: rounds of hypothesis, each under a seed of its own."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import hypothesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.strategies import SearchStrategy
+
+EXAMPLES_A_ROUND = 200
+_HOW = settings(
+    max_examples=EXAMPLES_A_ROUND,
+    database=None,
+    deadline=None,
+    phases=(Phase.generate, Phase.shrink),
+    suppress_health_check=list(HealthCheck),
+)
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is fed, and what must hold of whatever it is fed."""
+
+    name: str
+    food: SearchStrategy[Any]
+    holds: Callable[[Any], None]
+
+
+def explore(target: Target, *, seconds: float, seed: int) -> int:
+    """Feed *target* until the time is over; return how much it was fed."""
+    fed = 0
+    until = time.monotonic() + seconds
+
+    def feed(food: Any) -> None:
+        nonlocal fed
+        fed += 1
+        target.holds(food)
+
+    while time.monotonic() < until:
+        hypothesis.seed(seed + fed)(_HOW(given(target.food)(feed)))()
+    return fed
