@@ -12,6 +12,7 @@ from taskmill.adapters.memory.log import MemoryLog
 from taskmill.adapters.memory.outbox import MemoryOutbox
 from taskmill.domain import topics
 from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.lease import LEASE
 from taskmill.domain.outcome import Succeeded
 from taskmill.domain.retention import HOLD, in_ms
 from taskmill.domain.task import Millis
@@ -23,7 +24,7 @@ from taskmill.usecases.record import record
 from taskmill.usecases.relay import relay
 from taskmill.usecases.shop import Shop
 from taskmill.usecases.submit import submit
-from tests.builders import NOW, a_new_id, a_request
+from tests.builders import NOW, a_claim, a_new_id, a_request, a_source
 
 
 class Away:
@@ -157,3 +158,23 @@ class World:
     def status(self, task):
         (view,) = self.records.read([task.id])
         return view.status
+
+
+def kinds(facts):
+    return [type(fact) for fact in facts]
+
+
+def die_with(world, task, *, times=1):
+    """Let processes die, one after the other, while they hold *task*."""
+    for number in range(times):
+        source = a_source(0, world.log.tasks("tasks.worker.echo").index(task))
+        claim = a_claim(task, source=source, process=f"dead {number}", alone=True)
+        world.leases.claim([claim])
+        world.wait(LEASE + timedelta(seconds=1))
+
+
+class DeafCrew(HangingCrew):
+    """Begins each call, and never tells of its end."""
+
+    def start(self, call):
+        return PatientCrew.start(self, call)

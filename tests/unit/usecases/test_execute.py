@@ -1,7 +1,6 @@
 """A batch of tasks is brought to its end, whatever dies, hangs or is away."""
 
 import logging
-from collections import deque
 from datetime import timedelta
 
 import pytest
@@ -9,20 +8,23 @@ import pytest
 from taskmill.domain import topics
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.facts import (
-    AttemptLost,
-    TaskCancelled,
-    TaskDeferred,
     TaskDied,
     TaskStarted,
     TaskSucceeded,
 )
 from taskmill.domain.lease import LEASE
-from taskmill.domain.outcome import Discard, Raised, Retry, Snooze, Succeeded
+from taskmill.domain.outcome import Discard, Succeeded
 from taskmill.domain.records import Absent
 from taskmill.domain.task import Status
 from taskmill.ports.crew import Ended
-from tests.builders import a_claim, a_position, a_source
-from tests.unit.usecases.stage import Away, HangingCrew, PatientCrew, World
+from tests.builders import a_claim, a_position
+from tests.unit.usecases.stage import (
+    Away,
+    HangingCrew,
+    PatientCrew,
+    World,
+    kinds,
+)
 
 SECOND = timedelta(seconds=1)
 HANGS = object()
@@ -31,19 +33,6 @@ HANGS = object()
 @pytest.fixture
 def world():
     return World()
-
-
-def kinds(facts):
-    return [type(fact) for fact in facts]
-
-
-def die_with(world, task, *, times=1):
-    """Let processes die, one after the other, while they hold *task*."""
-    for number in range(times):
-        source = a_source(0, world.log.tasks("tasks.worker.echo").index(task))
-        claim = a_claim(task, source=source, process=f"dead {number}", alone=True)
-        world.leases.claim([claim])
-        world.wait(LEASE + SECOND)
 
 
 def test_a_task_is_performed_and_its_success_is_told(world):
@@ -173,13 +162,6 @@ def test_an_attempt_past_its_deadline_is_cut_off(world):
     assert world.status(task) is Status.DEAD
 
 
-class DeafCrew(HangingCrew):
-    """Begins each call, and never tells of its end."""
-
-    def start(self, call):
-        return PatientCrew.start(self, call)
-
-
 class LateCrew(PatientCrew):
     """Tells of an end only after the attempt was cut off, and other work goes on."""
 
@@ -275,201 +257,6 @@ def test_a_lost_lease_is_logged(world, caplog):
     assert "lease lost" in caplog.text
 
 
-def test_suspects_are_performed_alone_and_last(world):
-    first, second, good = world.admitted(None, None, None)
-    for task in (first, second):
-        die_with(world, task)
-    alone = deque()
-
-    class Watching:
-        extend, settle = world.leases.extend, world.leases.settle
-
-        def claim(self, claims):
-            alone.extend((len(claims), claim.alone) for claim in claims)
-            return world.leases.claim(claims)
-
-    assert world.work(leases=Watching()) == set()
-    assert world.performed == [good.id, first.id, second.id]
-    assert list(alone) == [(3, False)] * 3 + [(1, True)] * 2
-
-
-def test_the_suspect_with_the_fewest_losses_is_performed_first(world):
-    killer, beside = world.admitted(None, None)
-    die_with(world, killer, times=2)
-    die_with(world, beside)
-    world.work()
-    assert world.performed == [beside.id, killer.id]
-
-
-def test_a_take_over_tells_of_the_loss_before_the_end(world):
-    (task,) = world.admitted()
-    die_with(world, task)
-    world.work()
-    lost, succeeded = world.log.facts()
-    assert (type(lost), lost.losses) == (AttemptLost, 1)
-    assert (type(succeeded), succeeded.losses) == (TaskSucceeded, 1)
-    assert lost.token < succeeded.token
-
-
-def test_a_second_take_over_tells_of_both_losses(world):
-    (task,) = world.admitted()
-    die_with(world, task, times=2)
-    world.work()
-    first, second, end = world.log.facts()
-    assert [(type(fact), fact.losses) for fact in (first, second, end)] == [
-        (AttemptLost, 1),
-        (AttemptLost, 2),
-        (TaskSucceeded, 2),
-    ]
-    assert first.token < second.token < end.token
-    assert first.started_at_ms < first.at_ms <= second.started_at_ms < second.at_ms
-
-
-def test_a_task_that_fails_waits_and_is_tried_again(world):
-    (task,) = world.admitted(max_attempts=2)
-    assert world.work(lambda _: Retry("busy")) == set()
-    (deferred,) = world.log.facts()
-    assert (deferred.due_at_ms, deferred.next_attempt) == (world.now + 1000, 2)
-    (view,) = world.records.read([task.id])
-    assert (view.status, view.attempt, view.waiting.due_at_ms) == (
-        Status.RETRYING,
-        1,
-        deferred.due_at_ms,
-    )
-    assert world.publish_due() == 0
-    world.wait(SECOND)
-    assert world.publish_due() == 1
-    world.work()
-    assert world.performed == [task.id]
-    assert kinds(world.log.facts())[-1] is TaskSucceeded
-    assert world.log.facts()[-1].attempt == 2
-
-
-def test_a_task_has_no_more_attempts_than_it_may(world):
-    (task,) = world.admitted(max_attempts=3)
-    starts = []
-
-    def fail(one):
-        starts.append((one.attempt, world.now))
-        return Raised("ValueError", "no")
-
-    for _ in range(10):
-        world.work(fail)
-        world.wait(timedelta(minutes=6))
-        world.publish_due()
-    assert [attempt for attempt, _ in starts] == [1, 2, 3]
-    facts = [fact for fact in dict.fromkeys(world.log.facts()) if fact.id == task.id]
-    assert kinds(facts) == [TaskDeferred, TaskDeferred, TaskDied]
-    assert (facts[-1].reason, facts[-1].attempt) == ("failed", 3)
-    world.record()
-    assert world.ledger.find(task.id).status is Status.DEAD
-
-
-def test_a_snooze_spends_no_attempt(world):
-    (task,) = world.admitted(max_attempts=1)
-    attempts = []
-
-    def sleepy(one):
-        attempts.append(one.attempt)
-        return Succeeded() if len(attempts) == 5 else Snooze(SECOND)
-
-    for _ in range(6):
-        world.work(sleepy)
-        world.wait(SECOND)
-        world.publish_due()
-    assert attempts == [1] * 5
-    assert world.status(task) is Status.SUCCEEDED
-
-
-def test_an_attempt_past_its_deadline_is_followed_by_the_next(world):
-    (task,) = world.admitted(timeout_seconds=5.0, max_attempts=2)
-    world.work(crew=HangingCrew(world))
-    assert world.log.facts()[-1].reason == "timeout"
-    assert world.status(task) is Status.RETRYING
-    world.wait(SECOND)
-    world.publish_due()
-    world.work()
-    assert world.status(task) is Status.SUCCEEDED
-
-
-def test_the_facts_of_a_turn_whose_worker_died_are_published_with_the_next(world):
-    world.admitted(max_attempts=2)
-    world.log.is_away = True
-    with pytest.raises(StoreUnavailable):
-        world.work(lambda _: Retry("busy"), arrivals=world.arrivals("tasks.worker.echo"))
-    assert world.log.facts() == []
-    world.log.is_away = False
-    world.wait(SECOND)
-    world.publish_due()
-    assert kinds(world.log.facts()) == [TaskDeferred]
-    assert world.log.tasks("tasks.worker.echo")[-1].attempt == 2
-
-
-def test_the_time_of_a_next_attempt_goes_by_the_clock_of_the_hot_store(world):
-    (task,) = world.admitted(max_attempts=2)
-    hour = 3_600_000
-    world.work(lambda _: Retry("busy"), clock=lambda: world.now - hour)
-    (fact,) = world.log.facts()
-    assert (fact.due_at_ms, fact.at_ms) == (world.now + 1000, world.now)
-    assert world.status(task) is Status.RETRYING
-
-
-def test_a_running_task_is_told_of_its_cancellation_and_ends_so(world):
-    (task,) = world.admitted()
-
-    def cancelled_meanwhile(_one):
-        world.hot.records[task.id].cancel_requested = True
-        return Retry("busy")
-
-    assert world.work(cancelled_meanwhile) == set()
-    assert kinds(world.log.facts()) == [TaskCancelled]
-    assert world.status(task) is Status.CANCELLED
-    assert world.hot.due == {}
-
-
-def test_a_cancelled_task_that_succeeds_has_succeeded(world):
-    (task,) = world.admitted()
-
-    def cancelled_meanwhile(one):
-        world.hot.records[task.id].cancel_requested = True
-        return world.perform(one)
-
-    world.work(cancelled_meanwhile)
-    assert world.status(task) is Status.SUCCEEDED
-
-
-def test_a_cancelled_task_is_taken_over_only_to_be_ended(world):
-    (task,) = world.admitted()
-    die_with(world, task, times=3)
-    world.hot.records[task.id].cancel_requested = True
-    assert world.work() == set()
-    assert world.performed == []
-    assert kinds(world.log.facts()) == [AttemptLost] * 3 + [TaskCancelled]
-    assert world.status(task) is Status.CANCELLED
-
-
-def test_a_handler_learns_at_a_beat_that_it_was_cancelled(world):
-    (task,) = world.admitted(timeout_seconds=9.0)
-    seen, told = [], []
-
-    def cancel():
-        world.hot.records[task.id].cancel_requested = True
-        seen.extend(one.cancelled for one in told)
-
-    world.on_wait.append(cancel)
-    world.work(told.append, crew=DeafCrew(world))
-    assert (seen[0], seen[-1]) == (False, True)
-    assert kinds(world.log.facts()) == [TaskStarted, TaskCancelled]
-
-
-def test_a_handler_learns_at_a_beat_that_another_has_its_task(world):
-    (task,) = world.admitted(timeout_seconds=9.0)
-    told = []
-    world.on_wait.append(lambda: setattr(world.hot.records[task.id], "token", 10**18))
-    world.work(told.append, crew=DeafCrew(world))
-    assert [one.cancelled for one in told] == [True]
-
-
 def test_when_time_runs_out_in_mid_batch_only_the_unfinished_comes_again(world):
     tasks = [world.admitted(timeout_seconds=1.0)[0] for _ in range(100)]
     end = world.now + 45_000
@@ -485,22 +272,6 @@ def test_when_time_runs_out_in_mid_batch_only_the_unfinished_comes_again(world):
     assert failed == {a_position(number) for number in range(len(done), 100)}
     assert world.work(process="p2") == set()
     assert world.performed == [task.id for task in tasks]
-
-
-def test_after_three_losses_a_task_is_poison_and_is_not_performed(world):
-    (task,) = world.admitted()
-    die_with(world, task, times=3)
-    assert world.work() == set()
-    fact = world.log.facts()[-1]
-    assert (type(fact), fact.reason, fact.losses) == (TaskDied, "poison", 3)
-    assert world.performed == []
-
-
-def test_after_two_losses_a_task_gets_its_chance(world):
-    (task,) = world.admitted()
-    die_with(world, task, times=2)
-    world.work()
-    assert world.performed == [task.id]
 
 
 def test_a_stale_settlement_makes_its_record_come_again(world, caplog):

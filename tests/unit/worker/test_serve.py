@@ -2,8 +2,6 @@
 
 import asyncio
 import logging
-import threading
-import time
 from asyncio import CancelledError
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -11,28 +9,14 @@ from typing import Any, TypedDict
 
 import msgspec
 import pytest
-from msgspec import Raw, Struct
+from msgspec import Struct
 
-from taskmill.adapters.crew import ThreadCrew
-from taskmill.adapters.departure import Departure
-from taskmill.adapters.loop_crew import LoopCrew
-from taskmill.bootstrap import worker
 from taskmill.domain import topics
 from taskmill.domain.errors import StoreUnavailable
-from taskmill.domain.facts import TaskDied, TaskSucceeded
 from taskmill.domain.lease import Position
-from taskmill.domain.task import Millis, TaskId, TaskType
 from taskmill.worker import Discard, Retry, RetryPolicy, Snooze, Succeeded, Task, Worker, serve
-from tests.builders import an_envelope
-from tests.unit.functions.stage import Clock, Stage, a_kafka_event
-
-ECHO = TaskType("echo")
-
-
-@dataclass(frozen=True, slots=True)
-class Letter:
-    to: str
-    copies: int = 1
+from tests.unit.functions.stage import Stage, a_kafka_event
+from tests.unit.worker.letters import ECHO, Letter, a_task, ends, the_end, work
 
 
 class LetterDict(TypedDict):
@@ -44,64 +28,11 @@ class LetterStruct(Struct, frozen=True, forbid_unknown_fields=True):
     tags: list[str] = []
 
 
-class Now(Clock):
-    """The clock of the world: what runs in threads goes by it."""
-
-    def __call__(self) -> Millis:
-        return Millis(time.time_ns() // 1_000_000)
-
-
 @pytest.fixture
 def stage(monkeypatch):
     stage = Stage()
     stage.bind(monkeypatch)
     return stage
-
-
-@pytest.fixture
-def threaded(monkeypatch):
-    stage = Stage(clock=Now(), crew=ThreadCrew())
-    stage.bind(monkeypatch)
-    return stage
-
-
-def a_task(stage, number=0, *, payload: Any = None, **changes):
-    return an_envelope(
-        **{
-            "id": TaskId(f"019f0000-0000-7000-8000-{number:012d}"),
-            "generation": stage.clock(),
-            "created_at_ms": stage.clock(),
-            "max_attempts": 1,
-            "payload": Raw(msgspec.json.encode({"to": "me"} if payload is None else payload)),
-        }
-        | changes
-    )
-
-
-def work(stage, worker, *tasks):
-    """Hand the tasks to the worker, each in its own record; return its answer."""
-    for task in tasks:
-        stage.log.send_work([task])
-    stage.log.flush()
-    return stage.run(worker, topics.worker(ECHO))
-
-
-def ends(stage):
-    return {fact.id: _end(fact) for fact in stage.log.facts()}
-
-
-def _end(fact: Any) -> Any:
-    if isinstance(fact, TaskSucceeded):
-        return msgspec.json.decode(fact.result)
-    assert isinstance(fact, TaskDied)
-    return fact.reason, fact.error_class, fact.error_message
-
-
-def the_end(stage, worker, **task):
-    """Return how the only task ended; no record comes again."""
-    assert work(stage, worker, a_task(stage, **task)) == {"batchItemFailures": []}
-    (end,) = ends(stage).values()
-    return end
 
 
 def answering(answer: Any) -> Worker[Letter]:
@@ -334,90 +265,6 @@ def test_an_async_worker_checks_its_payload_too(stage):
     assert the_end(stage, serve(Letter, echo_letter), payload={})[0] == "invalid_payload"
 
 
-@pytest.fixture
-def looped(monkeypatch):
-    stage = Stage(clock=Now(), crew=LoopCrew())
-    stage.bind(monkeypatch)
-    return stage
-
-
-def test_async_tasks_meet_on_one_event_loop(looped):
-    loops: set[int] = set()
-    met = asyncio.Barrier(50)
-
-    async def perform(_letter: Letter) -> int:
-        loops.add(id(asyncio.get_running_loop()))
-        async with met:
-            return len(loops)
-
-    worker = serve(Letter, perform, concurrency=50)
-    work(looped, worker, *(a_task(looped, number) for number in range(50)))
-    assert list(ends(looped).values()) == [1] * 50
-
-
-def test_an_async_task_that_takes_too_long_is_cancelled_and_harms_no_other(looped, monkeypatch):
-    left: list[object] = []
-    monkeypatch.setattr(worker, "departure", lambda: Leaving(left))
-    ends_of_cancelled: list[str] = []
-
-    async def perform(letter: Letter) -> str:
-        try:
-            await asyncio.sleep(60 * letter.copies)
-        except asyncio.CancelledError:
-            ends_of_cancelled.append(letter.to)
-            raise
-        return "done"
-
-    tasks = [
-        a_task(looped, number, payload={"to": "me", "copies": number % 2}, timeout_seconds=0.3)
-        for number in range(4)
-    ]
-    work(looped, serve(Letter, perform), *tasks)
-    ended = ends(looped)
-    assert [ended[task.id][0] for task in tasks] == ["d", "timeout", "d", "timeout"]
-    assert ends_of_cancelled == ["me", "me"]
-    assert left == [], "nothing of them goes on, and the process may stay"
-
-
-class Leaving(Departure):
-    """Notes that the process would end, and stays."""
-
-    def __init__(self, left: list[object]) -> None:
-        super().__init__(None)
-        self._left = left
-
-    def leave(self, request_id: str, answer: object) -> None:
-        self._left.append((request_id, answer))
-
-
-def test_a_process_with_a_call_that_goes_on_ends_behind_its_answer(threaded, monkeypatch):
-    left: list[object] = []
-    monkeypatch.setattr(worker, "departure", lambda: Leaving(left))
-    is_over = threading.Event()
-    slow = serve(Letter, lambda _letter: is_over.wait(timeout=60))
-    try:
-        work(threaded, slow, a_task(threaded, timeout_seconds=0.3))
-    finally:
-        is_over.set()
-    assert left == [("of a test", {"batchItemFailures": []})]
-
-
-def test_who_is_told_to_end_finishes_what_runs_and_begins_nothing(stage, monkeypatch):
-    left: list[object] = []
-    leaving = Leaving(left)
-    monkeypatch.setattr(worker, "departure", lambda: leaving)
-
-    def perform(_letter: Letter) -> str:
-        leaving.is_wanted = True
-        return "done"
-
-    tasks = [a_task(stage, number) for number in range(3)]
-    answer = work(stage, serve(Letter, perform, concurrency=1), *tasks)
-    assert ends(stage) == {tasks[0].id: "done"}
-    assert [one["itemIdentifier"]["offset"] for one in answer["batchItemFailures"]] == [1, 2]
-    assert left == [("of a test", answer)]
-
-
 def test_a_long_error_is_clipped(stage):
     _, _, message = the_end(stage, raising(ValueError("é" * 10_000)))
     assert len(message.encode()) <= 4_096
@@ -440,53 +287,6 @@ def test_a_long_error_is_clipped(stage):
 )
 def test_a_result_that_cannot_be_kept_ends_the_task(stage, value):
     assert the_end(stage, answering(value))[:2] == ("result_invalid", "ResultInvalid")
-
-
-def test_the_tasks_of_a_batch_run_side_by_side(threaded):
-    met = threading.Barrier(3)
-    worker = serve(Letter, lambda _letter: met.wait(timeout=10) >= 0, concurrency=3)
-    work(threaded, worker, *(a_task(threaded, number) for number in range(3)))
-    assert list(ends(threaded).values()) == [True] * 3
-
-
-def test_no_more_tasks_run_at_a_time_than_the_author_allows(threaded):
-    lock, running, most, pair = threading.Lock(), [0], [0], threading.Barrier(2)
-
-    def perform(_letter: Letter) -> None:
-        with lock:
-            running[0] += 1
-            most[0] = max(most[0], running[0])
-        pair.wait(timeout=10)
-        with lock:
-            running[0] -= 1
-
-    worker = serve(Letter, perform, concurrency=2)
-    work(threaded, worker, *(a_task(threaded, number) for number in range(8)))
-    assert list(ends(threaded).values()) == [None] * 8
-    assert most == [2]
-
-
-def spin(is_over: threading.Event) -> None:
-    while not is_over.is_set():
-        pass
-
-
-@pytest.mark.parametrize("hang", [lambda is_over: is_over.wait(timeout=60), spin])
-def test_a_task_that_takes_too_long_is_cut_off_and_harms_no_other(threaded, hang):
-    is_over = threading.Event()
-    slow = serve(Letter, lambda letter: hang(is_over) if letter.copies else "done")
-    tasks = [
-        a_task(threaded, number, payload={"to": "me", "copies": number % 2}, timeout_seconds=0.3)
-        for number in range(4)
-    ]
-    try:
-        answer = work(threaded, slow, *tasks)
-    finally:
-        is_over.set()
-    timeout = ("timeout", "TimedOut", "the attempt was cut off after 0.3 s")
-    assert answer == {"batchItemFailures": []}
-    ended = ends(threaded)
-    assert [ended[task.id] for task in tasks] == ["done", timeout, "done", timeout]
 
 
 def test_what_is_no_parcel_goes_raw_to_the_dead_letters_with_its_reason_and_place(stage):
