@@ -4,46 +4,27 @@ import asyncio
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
-from operator import itemgetter
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
+from taskmill_local.mappings.bounds import Bounds
 from taskmill_local.mappings.client import consumer_settings, sentence_for, silent_logger
+from taskmill_local.mappings.doubt import Doubt
 from taskmill_local.mappings.event import Fetched, Record, encode
+from taskmill_local.mappings.inbox import Inbox
 from taskmill_local.plan import MappingPlan
 
 _AT_ONCE = 500
 _GLANCE_SECONDS = 0.1
 _LOOKUP_SECONDS = 2.0
-_REFRESH_SECONDS = 1.0  # a few fetches
 _FAREWELL_SECONDS = 0.5
 _CLOSE_SECONDS = 1.0
-_DOUBT_SECONDS = 5.0
-_DOUBTS_OUTSIDE_THE_GROUP = 3
-
-
-class Inbox(Protocol):
-    """Where a feed brings what it reads; all of it is called on the event loop."""
-
-    def arrived(self, records: Mapping[int, list[Record]]) -> None: ...
-
-    def assigned(self, committed: Mapping[int, int | None]) -> None: ...
-
-    async def released(self, partitions: Iterable[int]) -> Mapping[int, int]:
-        """Give up the partitions and return what is still to be committed for them."""
-
-    def lost(self, partitions: Iterable[int]) -> None: ...
-
-    def committed(self, offsets: Mapping[int, int | None]) -> None:
-        """Take note of offsets that were committed; None stands for one that was refused."""
-
-    def troubled(self, sentence: str) -> None: ...
 
 
 class Feed:
@@ -67,11 +48,8 @@ class Feed:
         self._taken_away: set[int] = set()
         self._wishes: deque[Callable[[], object]] = deque()
         self._look_at = 0.0
-        self._stale_until: dict[int, float] = {}
-        self._bounds: dict[int, tuple[int, int]] = {}
-        self._doubt_at = self._loop.time() + _DOUBT_SECONDS
-        self._doubts_outside = 0
-        self._has_topic = False
+        self._bounds = Bounds(self._loop.time)
+        self._doubt = Doubt(plan.topic, self._loop.time)
         self._plan = plan
         self._consumer = self._new_consumer()
         # A daemon: a broker that never answers must not keep the platform from ending.
@@ -100,7 +78,7 @@ class Feed:
 
     def bounds(self, partition: int) -> tuple[int, int] | None:
         """Return the first and the next offset of a partition, as a recent fetch told them."""
-        return self._bounds.get(partition)
+        return self._bounds.of(partition)
 
     def _run(self) -> None:
         try:
@@ -157,51 +135,21 @@ class Feed:
             self._look()
 
     def _look(self) -> None:
-        places = self._consumer.assignment()
-        if places:
-            self._doubt_at = self._loop.time() + _DOUBT_SECONDS
-        elif self._loop.time() >= self._doubt_at:
-            self._doubt()
-            self._doubt_at = self._loop.time() + _DOUBT_SECONDS
-        for place in places:
-            if self._loop.time() < self._stale_until.get(place.partition, 0.0):
-                continue
-            fetched = self._consumer.get_watermark_offsets(place, cached=True)
-            known = self._bounds.get(place.partition, fetched)
-            newest = max(fetched, known, key=itemgetter(1))  # the end only grows
-            if newest[1] >= 0:  # below zero, nothing was fetched yet
-                self._bounds[place.partition] = newest
+        if places := self._consumer.assignment():
+            self._doubt.rest()
+        elif self._doubt.is_justified(self._consumer):
+            self._exchange()
+            self._doubt.rest()
+        self._bounds.look(self._consumer, places)
 
-    def _doubt(self) -> None:
-        """Go on with a new client where the present one finds no broker, or no way into its group.
-
-        A lone broker that was frozen is not in the list of brokers that it gives away when it
-        wakes. A client that reads this forgets the broker, and may never ask anybody again:
-        https://github.com/confluentinc/librdkafka/issues/5301.
-        """
-        if self._finds_a_broker(self._consumer) and not self._is_left_outside():
-            return
-        self._doubts_outside = 0
+    def _exchange(self) -> None:
+        """Go on with a new client, if it finds a broker."""
         other = self._new_consumer()
-        if self._finds_a_broker(other):
+        if self._doubt.finds_a_broker(other):
             self._consumer, other = other, self._consumer
             self._subscribe()
         # One that waits for a commit's answer, and has nobody to give it, does so for ever.
         threading.Thread(target=other.close, name="mapping-leftover", daemon=True).start()
-
-    def _finds_a_broker(self, consumer: Consumer) -> bool:
-        try:
-            found = consumer.list_topics(self._topic, timeout=_LOOKUP_SECONDS)
-        except KafkaException:
-            return False
-        self._has_topic = found.topics[self._topic].error is None
-        return bool(found.brokers)
-
-    def _is_left_outside(self) -> bool:
-        """Tell whether a group that there is a topic for has not let the client in for long."""
-        is_outside = self._has_topic and not self._consumer.memberid()
-        self._doubts_outside = self._doubts_outside + 1 if is_outside else 0
-        return self._doubts_outside >= _DOUBTS_OUTSIDE_THE_GROUP
 
     def _commit(self, offsets: Mapping[int, int]) -> None:
         try:
@@ -233,10 +181,7 @@ class Feed:
             place.partition: place.offset if place.offset >= 0 else None for place in found
         }
         self._tell(self._inbox.assigned, committed)
-        for place in places:
-            if self._bounds.pop(place.partition, None):
-                # It was ours before: what the client remembers of it may be long past.
-                self._stale_until[place.partition] = self._loop.time() + _REFRESH_SECONDS
+        self._bounds.forget(places)
 
     def _on_revoke(self, consumer: Consumer, places: list[TopicPartition]) -> None:
         if self._closing.is_set() or consumer is not self._consumer:

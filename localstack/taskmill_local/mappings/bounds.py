@@ -1,0 +1,35 @@
+"""Where the partitions of a mapping begin and end, as its fetches tell."""
+
+from collections.abc import Callable, Iterable
+from operator import itemgetter
+
+from confluent_kafka import Consumer, TopicPartition
+
+_REFRESH_SECONDS = 1.0  # a few fetches
+
+
+class Bounds:
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._known: dict[int, tuple[int, int]] = {}
+        self._stale_until: dict[int, float] = {}
+
+    def of(self, partition: int) -> tuple[int, int] | None:
+        """Return the first and the next offset of a partition, as a recent fetch told them."""
+        return self._known.get(partition)
+
+    def forget(self, places: Iterable[TopicPartition]) -> None:
+        for place in places:
+            if self._known.pop(place.partition, None):
+                # It was ours before: what the client remembers of it may be long past.
+                self._stale_until[place.partition] = self._clock() + _REFRESH_SECONDS
+
+    def look(self, consumer: Consumer, places: Iterable[TopicPartition]) -> None:
+        for place in places:
+            if self._clock() < self._stale_until.get(place.partition, 0.0):
+                continue
+            fetched = consumer.get_watermark_offsets(place, cached=True)
+            known = self._known.get(place.partition, fetched)
+            newest = max(fetched, known, key=itemgetter(1))  # the end only grows
+            if newest[1] >= 0:  # below zero, nothing was fetched yet
+                self._known[place.partition] = newest

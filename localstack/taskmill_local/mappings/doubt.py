@@ -1,0 +1,53 @@
+"""Tells a client that only has nothing to do from one that will never have."""
+
+from collections.abc import Callable
+
+from confluent_kafka import Consumer, KafkaException
+
+_DOUBT_SECONDS = 5.0
+_DOUBTS_OUTSIDE_THE_GROUP = 3
+_LOOKUP_SECONDS = 2.0
+
+
+class Doubt:
+    """Grows while a client has no partition.
+
+    A lone broker that was frozen is not in the list of brokers that it gives away when it wakes. A
+    client that reads this forgets the broker, and may never ask anybody again:
+    https://github.com/confluentinc/librdkafka/issues/5301.
+    """
+
+    def __init__(self, topic: str, clock: Callable[[], float]) -> None:
+        self._topic = topic
+        self._clock = clock
+        self._looks_at = clock() + _DOUBT_SECONDS
+        self._times_outside = 0
+        self._has_topic = False
+
+    def rest(self) -> None:
+        """Take the client for a good one, for a while."""
+        self._looks_at = self._clock() + _DOUBT_SECONDS
+
+    def is_justified(self, consumer: Consumer) -> bool:
+        """Tell whether the client finds no broker, or no way into its group for long."""
+        if self._clock() < self._looks_at:
+            return False
+        if self.finds_a_broker(consumer) and not self._is_left_outside(consumer):
+            self.rest()
+            return False
+        self._times_outside = 0
+        return True
+
+    def finds_a_broker(self, consumer: Consumer) -> bool:
+        try:
+            found = consumer.list_topics(self._topic, timeout=_LOOKUP_SECONDS)
+        except KafkaException:
+            return False
+        self._has_topic = found.topics[self._topic].error is None
+        return bool(found.brokers)
+
+    def _is_left_outside(self, consumer: Consumer) -> bool:
+        """Tell whether a group that there is a topic for has not let the client in for long."""
+        is_outside = self._has_topic and not consumer.memberid()
+        self._times_outside = self._times_outside + 1 if is_outside else 0
+        return self._times_outside >= _DOUBTS_OUTSIDE_THE_GROUP
