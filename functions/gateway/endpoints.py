@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from functions.gateway import strict_json
 from functions.gateway.answering import Told
@@ -14,13 +14,14 @@ from functions.gateway.presenter import moment
 from functions.gateway.problem import Problem, bad_request, missing, unprocessable
 from taskmill.bootstrap import webhooks
 from taskmill.domain.endpoints import DisabledEndpoint
+from taskmill.domain.formats import WEBHOOK_URL
 from taskmill.domain.wall import Walled, target_of
 
 
 class EnableRequest(Struct, forbid_unknown_fields=True):
     """The URL of a receiver; what stands behind its path does not count."""
 
-    url: str
+    url: Annotated[str, Meta(extra_json_schema={"format": WEBHOOK_URL})]
 
 
 def list_disabled(given: Mapping[str, str]) -> Told | Problem:

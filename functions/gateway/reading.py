@@ -14,7 +14,7 @@ from taskmill.usecases.find_task import Finding, Nowhere, Unsure, find_task
 LONGEST_WAIT_SECONDS = 25.0
 _FIRST_LOOK = timedelta(milliseconds=20)
 _RAREST_LOOK = timedelta(milliseconds=200)
-_SECONDS = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3})?")
+_SECONDS = re.compile(r"[0-9]{1,3}(\.[0-9]{1,20})?")
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[78][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
 

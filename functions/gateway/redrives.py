@@ -20,6 +20,9 @@ from taskmill.domain.task import DEFAULT_TENANT, TaskType
 
 MOST_TASKS = 100_000
 _Word = Annotated[str, Meta(min_length=1, max_length=255)]
+_Moment = Annotated[
+    str, Meta(min_length=1, max_length=255, extra_json_schema={"format": "date-time"})
+]
 
 
 class RedriveRequest(Struct, forbid_unknown_fields=True, kw_only=True):
@@ -28,8 +31,8 @@ class RedriveRequest(Struct, forbid_unknown_fields=True, kw_only=True):
     type: _Word | None = None
     reason: _Word | None = None
     error_class: _Word | None = None
-    dead_after: _Word | None = None
-    dead_before: _Word | None = None
+    dead_after: _Moment | None = None
+    dead_before: _Moment | None = None
     rate_per_second: Annotated[float, Meta(ge=0.1, le=1_000)] = 10.0
     limit: Annotated[int, Meta(ge=1, le=MOST_TASKS)] = MOST_TASKS
 

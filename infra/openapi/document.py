@@ -18,7 +18,7 @@ A task is submitted, and comes to an end that can be explained.
 
 Bodies are JSON in UTF-8 that everyone reads alike: no key twice, no NaN, at most 32 levels.
 Fields that are not described are refused. Answers may gain fields: leave alone what you do not
-know. Times are RFC 3339 with a zone.
+know. Times are RFC 3339 with a zone; whole numbers have no point.
 
 A refusal is `application/problem+json`; its `type` is a stable word, and is described with what
 to do next. Repeat a 503 after `Retry-After` seconds.

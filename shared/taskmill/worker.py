@@ -14,6 +14,7 @@ from taskmill.domain.backoff import DEFAULT_RETRY, RetryPolicy
 from taskmill.domain.catalogue import TypeDefaults
 from taskmill.domain.counting import Count
 from taskmill.domain.outcome import Discard, End, Misfit, Outcome, Raised, Retry, Snooze, Succeeded
+from taskmill.domain.whole_numbers import with_whole_numbers
 from taskmill.ports.crew import Crew
 from taskmill.usecases.arrivals import open_arrivals
 from taskmill.usecases.execute import execute
@@ -189,7 +190,7 @@ def serve(  # noqa: PLR0913 - what an author may say of a type, each by its name
         payload_type=payload_type,
         perform=perform,
         takes_task=_takes_task(perform),
-        decode=msgspec.json.Decoder(payload_type).decode,
+        decode=_decoder(payload_type),
         defaults=_within_bounds(
             TypeDefaults(
                 max_attempts=max_attempts, timeout_seconds=timeout.total_seconds(), retry=retry
@@ -203,6 +204,22 @@ def serve(  # noqa: PLR0913 - what an author may say of a type, each by its name
     if handler.is_async:
         process.at_init(worker.loop_crew)
     return handler
+
+
+def _decoder(payload_type: type[P]) -> Callable[[msgspec.Raw], P]:
+    """Decode as strictly as the gateway checks: for its schemas 3.0 is a whole number, too."""
+    decode = msgspec.json.Decoder(payload_type).decode
+
+    def as_checked(payload: msgspec.Raw) -> P:
+        try:
+            return decode(payload)
+        except msgspec.ValidationError:
+            whole = with_whole_numbers(bytes(payload))
+            if whole is None:
+                raise
+            return decode(whole)
+
+    return as_checked
 
 
 def _within_bounds(defaults: TypeDefaults) -> TypeDefaults:

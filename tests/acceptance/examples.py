@@ -11,9 +11,9 @@ from confluent_kafka import Producer
 
 from functions.gateway.description.control import RUNNING_ID, WAITING_ID
 from functions.gateway.description.endpoints import URL
-from functions.gateway.description.examples import DEAD_ID, ID, KEY
+from functions.gateway.description.examples import DEAD_ID, ID, KEY, SINCE
 from functions.gateway.description.quarantine import RECORD
-from functions.gateway.description.redrives import JOB_ID, SINCE
+from functions.gateway.description.redrives import JOB_ID
 from taskmill.adapters.redis.endpoints import RedisEndpoints
 from taskmill.adapters.redis.session import Session
 from taskmill.domain.topics import PENDING

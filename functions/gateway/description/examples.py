@@ -5,6 +5,8 @@ from typing import Any, Final
 ID: Final = "019f4a6b-1c2d-7e3f-8a4b-5c6d7e8f9a0b"
 DEAD_ID: Final = "019f4a6b-2d3e-7f40-9b5c-6d7e8f9a0b1c"
 KEY: Final = "order 17"
+SINCE: Final = "2026-11-06T21:00:00.000Z"
+UNTIL: Final = "2100-01-01T00:00:00.000Z"
 
 QUEUED: Final[dict[str, Any]] = {
     "id": ID,

@@ -12,7 +12,7 @@ from functions.gateway.description.answers import (
     NextCursor,
     ReadTask,
 )
-from functions.gateway.description.examples import DEAD, ID, SUCCEEDED
+from functions.gateway.description.examples import DEAD, ID, SINCE, SUCCEEDED, UNTIL
 from functions.gateway.description.operation import Answer, Example, Operation
 from functions.gateway.description.parameters import CURSOR, LIMIT, TASK_ID, asked
 from functions.gateway.reading import LONGEST_WAIT_SECONDS
@@ -42,10 +42,10 @@ LIST: Final = Operation(
         ),
         asked("created_after", datetime, "Only later ones."),
         asked("created_before", datetime, "Only earlier ones."),
-        asked("reason", str, "Only the dead with this reason."),
-        asked("error_class", str, "Only the dead with an error of this class."),
-        asked("dead_after", datetime, "Only those that died later."),
-        asked("dead_before", datetime, "Only those that died earlier."),
+        asked("reason", str, "Only the dead with this reason; needs `status=dead`."),
+        asked("error_class", str, "Only the dead with an error of this class, likewise."),
+        asked("dead_after", datetime, "Only those that died later, likewise."),
+        asked("dead_before", datetime, "Only those that died earlier, likewise."),
         LIMIT,
         CURSOR,
     ],
@@ -65,7 +65,15 @@ LIST: Final = Operation(
         Example(
             name="what was discarded",
             status=HTTPStatus.OK,
-            given={"status": "dead", "reason": "discarded"},
+            given={
+                "status": "dead",
+                "reason": "discarded",
+                "error_class": "Discard",
+                "created_after": SINCE,
+                "created_before": UNTIL,
+                "dead_after": SINCE,
+                "dead_before": UNTIL,
+            },
             answer={
                 "tasks": [
                     DEAD
@@ -89,8 +97,7 @@ READ: Final = Operation(
         asked(
             "wait",
             Annotated[float, Meta(ge=0, le=LONGEST_WAIT_SECONDS)],
-            "Hold the answer until the task has ended, at most so many seconds; three digits"
-            " behind the point at most.",
+            "Hold the answer until the task has ended, at most so many seconds; no exponent.",
         ),
         asked("include", Literal["payload"], "Tell the payload too."),
     ],

@@ -8,13 +8,13 @@ from uuid import UUID
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from functions.gateway.description.answers import Count
+from functions.gateway.description.examples import SINCE
 from functions.gateway.description.operation import Answer, Example, Operation, Parameter
 from functions.gateway.description.parameters import LIMIT
 from functions.gateway.redrives import RedriveRequest
 from taskmill.domain.redriving import JobState
 
 JOB_ID: Final = "019f4a6b-5061-7273-8e8f-9a0b1c2d3e4f"
-SINCE: Final = "2026-11-06T21:00:00.000Z"
 
 
 class RedriveJob(Struct, kw_only=True):

@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 
 import msgspec
 import pytest
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from taskmill.domain import topics
 from taskmill.domain.errors import StoreUnavailable
@@ -58,6 +58,13 @@ def raising(error: BaseException) -> Worker[Letter]:
 )
 def test_the_payload_comes_as_what_its_author_declared(stage, worker, result):
     assert the_end(stage, worker) == result
+
+
+@pytest.mark.parametrize("copies", [Raw(b"3"), Raw(b"3.0"), Raw(b"3e0"), Raw(b"0.3e1")])
+def test_a_whole_number_is_one_however_it_is_written(stage, copies):
+    """The schema at the door takes each of them."""
+    worker = serve(Letter, lambda letter: letter.copies)
+    assert the_end(stage, worker, payload={"to": "me", "copies": copies}) == 3
 
 
 @pytest.mark.parametrize("payload_type", [Letter, LetterDict, LetterStruct])
