@@ -6,6 +6,7 @@ from http import HTTPStatus
 from typing import Any
 
 import msgspec
+from msgspec import Raw
 
 from functions.gateway.answering import Told
 from functions.gateway.presenter import moment
@@ -51,7 +52,7 @@ def history_as_json(history: History) -> dict[str, Any]:
 
 
 def _fact(entry: HistoryEntry) -> dict[str, Any]:
-    body = msgspec.json.decode(entry.body)
+    body = _body(entry)
     shown: dict[str, Any] = {
         "kind": _WORD.sub("_", entry.kind.removeprefix("Task")).lower(),
         "generation": entry.generation,
@@ -62,9 +63,16 @@ def _fact(entry: HistoryEntry) -> dict[str, Any]:
     for name, value in body.items():
         if name in _NAMES:
             shown[_NAMES[name]] = None if value is None else moment(value)
-        elif name not in _SAID_ELSEWHERE | _TOO_LARGE:
+        else:
             shown[name] = value
     return shown | ({"error": error} if error["class"] else {})
+
+
+def _body(entry: HistoryEntry) -> dict[str, Any]:
+    """Read what is shown of a fact, and nothing of results: they may be hard to read."""
+    members = msgspec.json.decode(entry.body, type=dict[str, Raw])
+    hidden = _SAID_ELSEWHERE | _TOO_LARGE
+    return {name: msgspec.json.decode(one) for name, one in members.items() if name not in hidden}
 
 
 def _attempts(

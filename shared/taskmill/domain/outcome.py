@@ -1,6 +1,7 @@
 """What a worker answers, and every other way in which an attempt ends."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from math import isfinite
@@ -12,6 +13,9 @@ from msgspec import Raw
 from taskmill.domain.task import Envelope, Millis
 
 RESULT_LIMIT = 65_536
+RESULT_LEVELS = 100
+"""Readers have stacks: what is nested much deeper could be written and not be read again."""
+
 ERROR_TEXT_LIMIT = 4_096
 
 
@@ -132,8 +136,7 @@ def encode_result(result: Any) -> Raw:
         encoded = msgspec.json.encode(result)
     except (TypeError, ValueError, RecursionError, AttributeError) as error:
         raise ValueError(f"the result is not JSON: {error}") from error
-    if _holds_no_number(plain):
-        raise ValueError("the result holds NaN or Infinity, which JSON cannot say")
+    _check(plain)
     if len(encoded) > RESULT_LIMIT:
         raise ValueError(f"the result has {len(encoded)} bytes; the limit is {RESULT_LIMIT}")
     if b"\\u0000" in encoded and _NUL.search(encoded):  # the first look is fifty times faster
@@ -148,18 +151,25 @@ def _opened(value: Any) -> Any:
     raise TypeError(f"it holds a {type(value).__name__}")
 
 
-def _holds_no_number(plain: Any) -> bool:
-    """Say whether a float without a JSON form hides in *plain*; msgspec would write null."""
-    unseen = [plain]
-    while unseen:
-        value = unseen.pop()
-        if isinstance(value, float) and not isfinite(value):
-            return True
-        if isinstance(value, dict):
-            unseen.extend(value.values())
-        elif isinstance(value, list | tuple | set | frozenset):
-            unseen.extend(value)
-    return False
+def _check(plain: Any) -> None:
+    """Refuse what is nested too deep, and floats without a JSON form: msgspec would write null."""
+    level, levels = [plain], 0
+    while level:
+        if any(isinstance(value, float) and not isfinite(value) for value in level):
+            raise ValueError("the result holds NaN or Infinity, which JSON cannot say")
+        level = [
+            inner for value in level if isinstance(value, _HOLDERS) for inner in _inside(value)
+        ]
+        levels += 1
+        if level and levels > RESULT_LEVELS:
+            raise ValueError(f"the result is nested deeper than {RESULT_LEVELS} levels")
+
+
+_HOLDERS = (dict, list, tuple, set, frozenset)
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value
 
 
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")

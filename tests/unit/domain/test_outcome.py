@@ -206,7 +206,7 @@ def nested(value, depth):
         Reading,
         Point,
         lambda number: [Reading({"a": (Point(number),)})],
-        lambda number: nested(number, 500),
+        lambda number: nested(number, 100),
     ],
 )
 def test_a_float_that_json_cannot_say_never_becomes_null(hide, number):
@@ -228,6 +228,10 @@ UNKEEPABLE = [
     (Raw(b"{"), "not JSON"),
     (Raw(b'"\\ud800"'), "not JSON"),
     (Raw(b'"\\u0000"'), "NUL"),
+    (nested(0, 101), "deeper than 100 levels"),
+    (nested(0, 700), "deeper than 100 levels"),
+    (Raw(b"[" * 500 + b"1" + b"]" * 500), "deeper than 100 levels"),
+    ([{"": nested(0, 99)}], "deeper than 100 levels"),
 ]
 
 
@@ -266,6 +270,11 @@ json_values = st.recursive(
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=10,
 )
+
+
+@pytest.mark.parametrize("result", [nested(0, 100), {"": nested(0, 99)}])
+def test_a_result_may_have_a_hundred_levels(result):
+    assert msgspec.json.decode(encode_result(result)) == result
 
 
 @given(json_values)

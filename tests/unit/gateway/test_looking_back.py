@@ -10,7 +10,9 @@ from taskmill.adapters.api_keys import ApiKeys
 from taskmill.adapters.memory.leases import MemoryLeases
 from taskmill.domain import topics
 from taskmill.domain.lease import Position
+from taskmill.domain.task import TaskType
 from taskmill.usecases.record import record
+from taskmill.worker import serve
 from tests.builders import a_claim, a_death, a_log_record
 from tests.contracts.hot import next_turn
 from tests.unit.functions.stage import Stage
@@ -102,6 +104,19 @@ def test_a_result_is_not_in_the_history(stage):
     facts = get(stage, f"/v1/tasks/{task['id']}/history").body["facts"]
     assert [one["kind"] for one in facts] == ["submitted", "succeeded"]
     assert "hello" not in json.dumps(facts)
+
+
+def test_a_history_tells_of_a_result_that_is_hard_to_read(stage):
+    task = submit(stage).body
+    worker = serve(dict, lambda _payload: -(10**4_299))
+    tasks = [one for one in stage.log.tasks(topics.PENDING) if one.id == task["id"]]
+    stage.log.send_work(tasks)
+    stage.log.flush()
+    stage.run(worker, topics.worker(TaskType("echo")))
+    stage.catch_up()
+    told = get(stage, f"/v1/tasks/{task['id']}/history")
+    assert [one["kind"] for one in told.body["facts"]] == ["submitted", "succeeded"]
+    assert get(stage, f"/v1/tasks/{task['id']}").body["result"] == -(10**4_299)
 
 
 def test_a_history_that_the_ledger_has_not_heard_of_is_not_told_as_none(stage):
