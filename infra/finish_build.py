@@ -13,7 +13,14 @@ LARGEST_KIB = 250 * 1024  # layer and function together
 _MACHINE_AT = slice(18, 20)
 _AARCH64 = b"\xb7\x00"
 # What tools need and a function never reads.
-IDLE = ("*.pyi", "py.typed", "requirements.txt", "function.yaml", "*.dist-info/sboms/*")
+IDLE = (
+    "*.pyi",
+    "py.typed",
+    "requirements.txt",
+    "function.yaml",
+    "functions/gateway/description/*.py",
+    "*.dist-info/sboms/*",
+)
 
 
 def strays(bundle: Path, root: Path) -> list[str]:

@@ -1,6 +1,8 @@
 """The description of the API is that of the code: no route, refusal or schema more or less."""
 
 import json
+import subprocess
+import sys
 from http import HTTPStatus
 from pathlib import Path
 from typing import get_args
@@ -75,6 +77,14 @@ def test_a_type_that_is_added_is_described_with_all_that_its_payload_refers_to()
     line = "#/components/schemas/Payload.order.Line"
     assert schemas["Payload.order"]["properties"]["lines"]["items"] == {"$ref": line}
     assert schemas["Payload.order.Line"]["properties"]["next"] == {"$ref": line}
+
+
+def test_a_starting_gateway_reads_nothing_of_what_the_description_is_made_of():
+    loaded = "import functions.gateway.handler, sys; print(*sys.modules)"
+    told = subprocess.run([sys.executable, "-c", loaded], cwd=ROOT, capture_output=True, check=True)
+    names = told.stdout.decode().split()
+    assert "functions.gateway.routes.description" in names
+    assert [name for name in names if name.startswith("functions.gateway.description")] == []
 
 
 def nodes(told):
