@@ -8,12 +8,15 @@ from uuid import uuid4
 import pytest
 from redis import Redis
 
+from taskmill.adapters.kafka.bus import KafkaBus
 from tests.acceptance.ledger import ends, statuses
 from tests.acceptance.system import System, run_command
+from tests.builders import a_fresh_envelope, now_ms, succeeded
 from tests.waiting import eventually
 
 TASKS = 600
 PATIENCE = 120
+HOUR_MS = 3_600_000
 
 
 @pytest.fixture
@@ -55,9 +58,22 @@ def test_an_emptied_redis_is_rebuilt_from_the_ledger(system):
     assert doctor(system)[0] == 0
     (key,) = redis.keys(f"tm:*:task:{ids[0]}")
     redis.hset(key, "status", "running")
+    orphan = facts_of_nobodys_task(system)
     code, told = doctor(system)
     assert (code, [one["id"] for one in told["record_behind"]]) == (1, [ids[0]])
+    assert told["unsubmitted"] == [{"id": orphan}]
     redis.close()
+
+
+def facts_of_nobodys_task(system):
+    """Let the ledger hear of a task's end, and not of its submission; return its id."""
+    task = a_fresh_envelope(generation=now_ms() - 2 * HOUR_MS)
+    bus = KafkaBus(system.client.platform()["stores"]["Kafka"]["address"])
+    bus.send_facts([succeeded(task)])
+    bus.flush()
+    bus.close()
+    eventually(lambda: statuses(system, [task.id]), within=PATIENCE, reason="the ledger has it")
+    return task.id
 
 
 def doctor(system):
