@@ -13,7 +13,7 @@ def _reconcile() -> int:
     """Begin with what needs no Redis: a rebuild waits for the ledger."""
     reconciler, counters = chores.reconciler(), process.counters()
     books = reconciler.books
-    for gap in step_over(books.readers, books.rows, books.ledger):
+    for gap in step_over(books.readers, books.rows, books.ledger, reconciler.stepped):
         counters.count(Count.GAPS, topic=topic_label(gap.topic))
     counters.count(Count.UNSUBMITTED, len(unsubmitted(books.standings)))
     mended = reconcile(reconciler)

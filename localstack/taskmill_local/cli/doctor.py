@@ -67,15 +67,17 @@ def _addressed(environment: Mapping[str, str], url: str) -> Mapping[str, str]:
 
 
 def _never_seen(books: Books) -> Iterator[_Complaint]:
-    """Tell what the log lost before the ledger had read it."""
+    """Tell what of the log the ledger does not have."""
     if gaps := gaps_of(books.readers, books.rows):
         yield _Complaint(
             kind="log_gaps",
-            about=f"{len(gaps)} partitions lost records before the ledger had read them",
-            remedy="the scheduler would let the ledger go on behind them",
+            about=f"{len(gaps)} partitions, the ledger lacks records that its readers have passed",
+            remedy="the scheduler steps over those that are gone; let the others be read again",
             members=[asdict(gap) for gap in gaps],
             examples=[
-                f"{one.topic}/{one.partition} from {one.first} to {one.next}" for one in gaps
+                f"{one.topic}/{one.partition} from {one.first} to {one.next},"
+                f" {'some are gone' if one.is_lost else 'the log has them'}"
+                for one in gaps
             ],
         )
     if lost := unsubmitted(books.standings):

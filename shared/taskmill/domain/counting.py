@@ -218,7 +218,7 @@ TABLE: Final[Mapping[Counted, Measure]] = {
         labels={"kind": _one_of("ledger_behind record_behind record_missing nowhere_in_line")},
     ),
     Count.GAPS: Measure(
-        about="Partitions in which the log lost records before the ledger had read them",
+        about="Partitions in which the ledger lacks records that its readers have passed",
         labels={"topic": _TOPICS},
         calls_for_help=True,
     ),

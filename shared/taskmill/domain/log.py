@@ -81,10 +81,13 @@ class Reach:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """Records of a partition that the ledger never saw, or saw behind others that it never did."""
+    """Records that the ledger lacks, though its readers have passed them."""
 
     topic: str
     partition: int
     first: int
     next: int
-    """Where the ledger goes on."""
+    """Where its readers are."""
+
+    is_lost: bool
+    """Whether some are gone from the log, so that nobody will ever bring them."""

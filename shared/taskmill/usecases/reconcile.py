@@ -79,6 +79,9 @@ class Reconciler:
     books: Books
     clock: Clock
     suspected: dict[TaskId, _Suspicion] = field(default_factory=dict)
+    stepped: set[tuple[str, int]] = field(default_factory=set)
+    """Where the ledger was told at the last look to go on behind what the log lost."""
+
     _after: TaskId | None = None
     ended: list[TaskId] = field(default_factory=list)
     """Those of the unfinished ones that the last look found ended, long enough ago."""

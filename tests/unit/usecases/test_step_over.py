@@ -32,8 +32,8 @@ def record(ledger, first, following, topic=EVENTS):
     ledger.record(LedgerBatch(applied=[run]))
 
 
-def stepped(ledger, **reach):
-    gaps = step_over(Readers(**reach), ledger, ledger)
+def stepped(ledger, *, before=None, **reach):
+    gaps = step_over(Readers(**reach), ledger, ledger, set() if before is None else before)
     return [(gap.topic, gap.first, gap.next) for gap in gaps]
 
 
@@ -57,6 +57,26 @@ def test_the_ledger_goes_on_behind_what_it_never_saw(ledger):
     assert stepped(ledger, events=Reach(7, 12, 12)) == [], "it is told once"
 
 
+def test_what_was_written_behind_the_step_and_committed_later_is_stepped_over_too(ledger):
+    before = set()
+    record(ledger, 0, 5)
+    assert stepped(ledger, before=before, events=Reach(7, 20, 9)) == [(EVENTS, 5, 9)]
+    record(ledger, 12, 15)
+    assert stepped(ledger, before=before, events=Reach(7, 20, 15)) == [(EVENTS, 9, 15)]
+    assert ledger.applied() == {(EVENTS, 0): 15}
+    assert stepped(ledger, before=before, events=Reach(7, 20, 15)) == []
+    assert before == set()
+
+
+def test_what_the_log_still_has_is_told_each_time_and_not_stepped_over(ledger, caplog):
+    """An older ledger was brought back: its readers must go back as well."""
+    record(ledger, 0, 5)
+    for _ in range(2):
+        assert stepped(ledger, events=Reach(3, 20, 9)) == [(EVENTS, 5, 9)]
+    assert ledger.applied() == {(EVENTS, 0): 5}
+    assert {line.message for line in caplog.records} == {"the ledger lacks records of the log"}
+
+
 def test_a_partition_of_which_nothing_is_left_is_read_to_its_end(ledger):
     """Its reader finds nothing more, and so commits nothing."""
     record(ledger, 0, 5)
@@ -70,7 +90,7 @@ def test_a_ledger_that_never_saw_a_topic_goes_on_where_the_topic_begins(ledger):
 
 
 def test_each_gap_is_logged_as_an_error(ledger, caplog):
-    step_over(Readers(events=Reach(9, 9, 5)), ledger, ledger)
+    step_over(Readers(events=Reach(9, 9, 5)), ledger, ledger, set())
     (line,) = caplog.records
     assert (line.levelname, line.topic, line.first, line.next) == ("ERROR", EVENTS, 0, 9)
 
