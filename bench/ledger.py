@@ -23,6 +23,11 @@ class Ledger:
         row = self._connection.execute("SELECT clock_timestamp()").fetchone()
         return row[0] if row else None
 
+    def far(self) -> int:
+        """Return how many tasks it alone keeps until their time comes near."""
+        row = self._connection.execute("SELECT count(*) FROM far_tasks").fetchone()
+        return row[0] if row else 0
+
     def wait_until_done(self, tasks: int, *, since: Any) -> float:
         """Return how many seconds it took until *tasks* created *since* then were complete."""
         began = time.monotonic()

@@ -20,6 +20,7 @@ class Sizes:
     idle_seconds: int
     cold_starts: int
     waiting: tuple[int, ...]
+    far_tasks: int
 
 
 FULL: Final = Sizes(
@@ -35,6 +36,7 @@ FULL: Final = Sizes(
     idle_seconds=20,
     cold_starts=7,
     waiting=(1_000, 10_000, 100_000),
+    far_tasks=200_000,
 )
 COMPARISON: Final = Sizes(
     warm_ups=2,
@@ -49,6 +51,7 @@ COMPARISON: Final = Sizes(
     idle_seconds=5,
     cold_starts=3,
     waiting=(1_000, 10_000),
+    far_tasks=1_000,
 )
 """One round of several."""
 
@@ -65,4 +68,5 @@ QUICK: Final = Sizes(
     idle_seconds=1,
     cold_starts=1,
     waiting=(1_000, 2_000),
+    far_tasks=1_000,
 )

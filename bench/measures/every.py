@@ -6,6 +6,7 @@ from typing import Final, TypeAlias
 from bench.figures import Figure
 from bench.measures.cold import measure_cold
 from bench.measures.drain import measure_drain
+from bench.measures.far import measure_far
 from bench.measures.growth import measure_growth
 from bench.measures.idle import measure_idle
 from bench.measures.latency import measure_latency
@@ -22,5 +23,6 @@ MEASURES: Final[Mapping[str, Measure]] = {
     "latency": measure_latency,
     "drain": measure_drain,
     "cold": measure_cold,
+    "far": measure_far,
     "growth": measure_growth,
 }

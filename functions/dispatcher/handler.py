@@ -9,6 +9,7 @@ from taskmill.domain.lease import Position
 from taskmill.domain.outcome import UnknownType
 from taskmill.domain.task import TaskType
 from taskmill.usecases.arrivals import SealedArrival, open_sealed_arrivals
+from taskmill.usecases.delay import delay, waits
 from taskmill.usecases.dispatch import dispatch
 from taskmill.usecases.execute import execute
 from taskmill.usecases.park import park
@@ -19,9 +20,11 @@ def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     process.log("dispatcher")
     bus = worker.services().bus
     arrivals = open_sealed_arrivals(records_of(event), bus)
+    failed = delay([one for one in arrivals if waits(one.envelope)], dispatcher.delays())
+    arrivals = [one for one in arrivals if not waits(one.envelope)]
     wanted = [one for one in arrivals if _has_a_way(one)]
     parkings = park([one for one in arrivals if not _has_a_way(one)], dispatcher.parking())
-    failed = dispatch(wanted, knows=_knows, admission=dispatcher.admission(), bus=bus)
+    failed |= dispatch(wanted, knows=_knows, admission=dispatcher.admission(), bus=bus)
     failed |= parkings.failed | _bury(parkings.over, context)
     return failures(failed)
 

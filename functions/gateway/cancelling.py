@@ -24,6 +24,7 @@ def cancel_one(given_id: str) -> Told | Problem:
         bus=services.bus,
         clock=process.clock,
         find=find,
+        load=gateway.load,
     )
     match answer:
         case Cancelled(task):

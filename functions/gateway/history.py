@@ -14,6 +14,7 @@ from functions.gateway.problem import Problem, unavailable
 from functions.gateway.reading import find, id_of, untold
 from taskmill.bootstrap import gateway
 from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.facts import TaskChanged
 from taskmill.domain.listing import History
 from taskmill.domain.projection import HistoryEntry
 from taskmill.domain.records import TaskView
@@ -60,6 +61,8 @@ def _fact(entry: HistoryEntry) -> dict[str, Any]:
         "at": moment(entry.at_ms),
     }
     error = {"class": body.pop("error_class", None), "message": body.pop("error_message", None)}
+    if entry.kind == TaskChanged.__name__:
+        shown["run_at"] = moment(body.pop("due_at_ms"))
     for name, value in body.items():
         if name in _NAMES:
             shown[_NAMES[name]] = None if value is None else moment(value)

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from taskmill.domain.catalogue import TypeEntry
+from taskmill.domain.delay import EXPIRED
 from taskmill.domain.lease import Ending, Waiting
 from taskmill.domain.records import TaskView
 from taskmill.domain.redaction import redacted
@@ -27,9 +28,15 @@ def task_as_json(task: TaskView) -> dict[str, Any]:
     }
     if about.idempotency_key is not None:
         shown["idempotency_key"] = about.idempotency_key
-    if task.started_at_ms is not None:
-        shown["started_at"] = moment(task.started_at_ms)
-        shown["wait_ms"] = max(task.started_at_ms - about.created_at_ms, 0)
+    if task.run_at_ms is not None:
+        shown["run_at"] = moment(task.run_at_ms)
+    if about.timing is not None and about.timing.expires_at_ms is not None:
+        shown["expires_at"] = moment(about.timing.expires_at_ms)
+    if (started_ms := _started_ms(task)) is not None:
+        run_at_ms = task.run_at_ms or 0
+        since_ms = run_at_ms if run_at_ms <= started_ms else 0  # it was put off when it had begun
+        shown["started_at"] = moment(started_ms)
+        shown["wait_ms"] = max(started_ms - max(since_ms, about.created_at_ms), 0)
     if task.cancel_requested and not task.status.is_final:
         shown["cancel_requested"] = True
     if task.waiting is not None:
@@ -46,13 +53,19 @@ def listed_as_json(task: TaskView) -> dict[str, Any]:
     return shown
 
 
+def _started_ms(task: TaskView) -> Millis | None:
+    # To find that a task has expired, its worker must claim it: that is no start.
+    has_expired = task.ending is not None and task.ending.reason == EXPIRED
+    return None if has_expired else task.started_at_ms
+
+
 def _ending_as_json(task: TaskView) -> dict[str, Any]:
     ending = task.ending
     if ending is None:
         return {}
     shown: dict[str, Any] = {"finished_at": moment(ending.finished_at_ms)}
-    if task.started_at_ms is not None:
-        shown["duration_ms"] = max(ending.finished_at_ms - task.started_at_ms, 0)
+    if (started_ms := _started_ms(task)) is not None:
+        shown["duration_ms"] = max(ending.finished_at_ms - started_ms, 0)
     if task.result is not None:
         shown["result"] = task.result
     return shown | _why(ending)

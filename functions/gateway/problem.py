@@ -21,6 +21,7 @@ ProblemType: TypeAlias = Literal[
     "not_found",
     "not_redrivable",
     "not_supported_yet",
+    "not_waiting",
     "payload_too_large",
     "request_too_large",
     "unauthorized",

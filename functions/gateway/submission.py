@@ -2,16 +2,19 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from functions.gateway.problem import Problem, too_large, unprocessable
+from functions.gateway.times import DelaySeconds, ExpiresAt, RunAt, read_timing
 from taskmill.domain.backoff import Factor, RetryPolicy, Seconds
 from taskmill.domain.catalogue import TypeEntry
 from taskmill.domain.naming import fingerprint
 from taskmill.domain.submission import Submission
+from taskmill.domain.task import Millis
 from taskmill.ports.catalogue import Catalogue
 
 PAYLOAD_BYTES = 262_144
@@ -24,9 +27,6 @@ BATCH_BYTES = 5 * 1024 * 1024
 NOT_YET = (
     "payload_ref",
     "priority",
-    "delay_seconds",
-    "run_at",
-    "expires_at",
     "concurrency_key",
     "rate_key",
     "cost",
@@ -60,6 +60,15 @@ HeaderKey = Annotated[
 """Without a comma: the platform joins headers of one name, and two keys are none."""
 
 
+Metadata = Annotated[
+    dict[str, str],
+    Meta(
+        description=f"Stored, searchable, returned; {METADATA_BYTES} bytes in all.",
+        extra_json_schema={"maxProperties": METADATA_ENTRIES},
+    ),
+]
+
+
 class TaskRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A task; what is left out is as its type says."""
 
@@ -74,17 +83,14 @@ class TaskRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         | UnsetType
     ) = UNSET
     retry: RetryRequest = RetryRequest()
-    metadata: Annotated[
-        dict[str, str],
-        Meta(
-            description=f"Stored, searchable, returned; {METADATA_BYTES} bytes in all.",
-            extra_json_schema={"maxProperties": METADATA_ENTRIES},
-        ),
-    ] = {}
+    delay_seconds: DelaySeconds | UnsetType = UNSET
+    run_at: RunAt | UnsetType = UNSET
+    expires_at: ExpiresAt | UnsetType = UNSET
+    metadata: Metadata = {}
 
 
 def read_submission(
-    given: Any, header_key: str | None, catalogue: Catalogue
+    given: Any, header_key: str | None, catalogue: Catalogue, *, now: Millis
 ) -> Submission | Problem:
     """Return the submission that *given* (a JSON value) asks for, or the first problem."""
     request = _request(given)
@@ -96,13 +102,18 @@ def read_submission(
     key = _key(request, header_key)
     if isinstance(key, Problem):
         return key
+    timing = read_timing(request.delay_seconds, request.run_at, request.expires_at, now=now)
+    if isinstance(timing, Problem):
+        return timing
     payload = Raw(msgspec.json.encode(request.payload))
     problem = (
-        _metadata_problem(request.metadata)
+        metadata_problem(request.metadata)
         or _timeout_problem(request, entry)
         or _payload_problem(request, payload, catalogue)
     )
-    return problem or _submission(given, request, entry, payload, key)
+    if problem is not None:
+        return problem
+    return replace(_submission(given, request, entry, payload, key), timing=timing)
 
 
 def _request(given: Any) -> TaskRequest | Problem:
@@ -124,13 +135,13 @@ def _request(given: Any) -> TaskRequest | Problem:
     try:
         return msgspec.convert(given, TaskRequest)
     except msgspec.ValidationError as error:
-        return _misfit(str(error))
+        return misfit(str(error))
 
 
 _PATH = re.compile(r" - at `\$(?P<path>[^`]*)`$")
 
 
-def _misfit(message: str) -> Problem:
+def misfit(message: str) -> Problem:
     """Name the field of a validation error, as a JSON pointer."""
     found = _PATH.search(message)
     steps = re.findall(r"[^.\[\]]+", found["path"]) if found else []
@@ -162,7 +173,7 @@ def _key(request: TaskRequest, header_key: str | None) -> str | Problem | None:
     return given[0] if given else None
 
 
-def _metadata_problem(metadata: Mapping[str, str]) -> Problem | None:
+def metadata_problem(metadata: Mapping[str, str]) -> Problem | None:
     size = sum(_size(name) + _size(value) for name, value in metadata.items())
     if len(metadata) > METADATA_ENTRIES or size > METADATA_BYTES:
         detail = (
@@ -194,9 +205,9 @@ def _payload_problem(request: TaskRequest, payload: Raw, catalogue: Catalogue) -
     if size > PAYLOAD_BYTES:
         detail = f"the payload has {size} bytes; the limit is {PAYLOAD_BYTES}"
         return too_large("payload_too_large", detail, "/payload")
-    misfit = catalogue.misfit(request.type, request.payload)
-    if misfit is not None:
-        return unprocessable("invalid_payload", misfit.why, f"/payload{misfit.pointer}")
+    found = catalogue.misfit(request.type, request.payload)
+    if found is not None:
+        return unprocessable("invalid_payload", found.why, f"/payload{found.pointer}")
     return None
 
 

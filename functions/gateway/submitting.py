@@ -28,7 +28,8 @@ def submit_one(body: bytes, header_key: str | None) -> Told | Problem:
     given = _read(body)
     if isinstance(given, Problem):
         return given
-    submission = read_submission(given, header_key, gateway.services().catalogue)
+    catalogue = gateway.services().catalogue
+    submission = read_submission(given, header_key, catalogue, now=process.clock())
     if isinstance(submission, Problem):
         return submission
     return _tell(_submit([submission])[0])
@@ -46,7 +47,8 @@ def submit_batch(body: bytes) -> Told | Problem:
         detail = f'a batch is {{"tasks": [ … 1 to {BATCH_TASKS:,} tasks … ]}} and nothing else'
         return unprocessable("invalid_request", detail, "/tasks")
     catalogue = gateway.services().catalogue
-    return _tell_batch([read_submission(one, None, catalogue) for one in tasks])
+    now = process.clock()
+    return _tell_batch([read_submission(one, None, catalogue, now=now) for one in tasks])
 
 
 def _read(body: bytes) -> Any:

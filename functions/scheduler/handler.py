@@ -6,6 +6,7 @@ from typing import Any
 from functions.scheduler.chores import (
     counting,
     forgetting,
+    nearing,
     publishing,
     putting_back,
     rebuilding,
@@ -27,6 +28,7 @@ CHORES = (
     retaining.CHORE,
     putting_back.CHORE,
     redriving.CHORE,
+    nearing.CHORE,
 )
 LAST_WORK_BEFORE_THE_END = timedelta(seconds=5)
 TIME_TO_ANSWER = timedelta(seconds=1)

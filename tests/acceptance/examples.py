@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from confluent_kafka import Producer
 
-from functions.gateway.description.control import RUNNING_ID, WAITING_ID
+from functions.gateway.description.control import PUT_OFF_ID, RUNNING_ID, WAITING_ID
 from functions.gateway.description.endpoints import URL
 from functions.gateway.description.examples import DEAD_ID, ID, KEY, SINCE
 from functions.gateway.description.quarantine import RECORD
@@ -58,6 +58,7 @@ class Play:
         tasks = {
             ID: client.submit({"say": "hello"}, metadata=metadata),
             DEAD_ID: client.submit({"discard": "never"}, metadata=metadata),
+            PUT_OFF_ID: client.submit({"say": "hello"}, metadata=metadata, delay_seconds=600),
             WAITING_ID: client.submit(
                 {"retry": "not now"}, metadata=metadata, retry={"first_seconds": 600}
             ),

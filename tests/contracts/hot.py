@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from taskmill.adapters.memory.admission import MemoryAdmission, MemoryDueSet
 from taskmill.adapters.memory.control import MemoryControl
+from taskmill.adapters.memory.delays import MemoryDelays
 from taskmill.adapters.memory.hot import MemoryHot, MemoryRecords
 from taskmill.adapters.memory.leases import MemoryLeases
 from taskmill.adapters.memory.parking import MemoryParking
@@ -13,6 +14,7 @@ from taskmill.adapters.memory.rebuild import MemoryColdShards
 from taskmill.adapters.memory.repairs import MemoryRepairs
 from taskmill.adapters.redis.admission import RedisAdmission, RedisDueSet
 from taskmill.adapters.redis.control import RedisControl
+from taskmill.adapters.redis.delays import RedisDelays
 from taskmill.adapters.redis.keys import ShardKeys
 from taskmill.adapters.redis.leases import RedisLeases
 from taskmill.adapters.redis.parking import RedisParking
@@ -83,6 +85,9 @@ class InMemory:
     def control(self, **spans):
         return MemoryControl(self.store, **spans)
 
+    def delays(self, **spans):
+        return MemoryDelays(self.store, **spans)
+
     def records(self):
         return MemoryRecords(self.store)
 
@@ -132,6 +137,9 @@ class InValkey:
 
     def control(self, **spans):
         return RedisControl(self.session, shards=SHARDS, **spans)
+
+    def delays(self, **spans):
+        return RedisDelays(self.session, shards=SHARDS, **spans)
 
     def records(self):
         return RedisRecords(self.session, shards=SHARDS)

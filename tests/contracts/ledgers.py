@@ -5,12 +5,14 @@ from dataclasses import dataclass
 import msgspec
 import psycopg
 
+from taskmill.adapters.memory.far import MemoryFarTasks
 from taskmill.adapters.memory.figures import MemoryFigures
 from taskmill.adapters.memory.ledger import MemoryLedger
 from taskmill.adapters.memory.quarantine import MemoryQuarantine
 from taskmill.adapters.memory.redrives import MemoryRedriveJobs
 from taskmill.adapters.memory.standings import MemoryStandings
 from taskmill.adapters.postgres.connection import Database
+from taskmill.adapters.postgres.far import PostgresFarTasks
 from taskmill.adapters.postgres.figures import PostgresFigures
 from taskmill.adapters.postgres.ledger import PostgresLedger
 from taskmill.adapters.postgres.quarantine import PostgresQuarantine
@@ -31,7 +33,7 @@ SELECT
     result::text AS result, reason, error_class, error_message,
     submission, submitted, fingerprint, idempotency_key, payload::text AS payload, payload_size,
     metadata, max_attempts, timeout_seconds, retry::text AS retry,
-    {_MOMENT.format("created_at")}
+    {_MOMENT.format("created_at")}, timing::text AS timing, changed
 FROM tasks ORDER BY id
 """.encode()  # noqa: S608 - no value goes in
 _HISTORY = f"""
@@ -53,11 +55,14 @@ def batch_of(*told):
 def flat_row(row):
     columns = msgspec.structs.asdict(row)
     body = columns.pop("body")
-    body = msgspec.structs.asdict(body) if body else dict.fromkeys(_BODY)
+    columns.pop("is_far")  # a column of its own table
+    body = msgspec.structs.asdict(body) if body else dict.fromkeys(_BODY) | {"changed": 0}
     columns |= body
     if columns["retry"] is not None:
         columns["retry"] = msgspec.json.encode(columns["retry"])
-    for name in ("result", "payload", "retry"):
+    if columns["timing"] is not None:
+        columns["timing"] = msgspec.json.encode(columns["timing"])
+    for name in ("result", "payload", "retry", "timing"):
         if columns[name] is not None:
             columns[name] = bytes(columns[name]).decode()
     return columns | {"status": str(row.status)}
@@ -75,6 +80,8 @@ _BODY = (
     "timeout_seconds",
     "retry",
     "created_at_ms",
+    "timing",
+    "changed",
 )  # fmt: skip - one line for each would say no more
 
 
@@ -107,6 +114,9 @@ class MemoryTables:
 
     def jobs(self):
         return MemoryRedriveJobs(lambda: self.ledger, now_ms)
+
+    def far(self, **how):
+        return MemoryFarTasks(lambda: self.ledger, now_ms, **how)
 
     def figures(self, **how):
         return MemoryFigures(self.ledger, now_ms, **how)
@@ -144,6 +154,9 @@ class PostgresTables:
     def jobs(self):
         return PostgresRedriveJobs(self._database)
 
+    def far(self, **how):
+        return PostgresFarTasks(self._database, **how)
+
     def standings(self, **spans):
         return PostgresStandings(self._database, **spans)
 
@@ -161,7 +174,9 @@ class PostgresTables:
 
     def empty(self):
         with psycopg.connect(self._owner_dsn) as connection:
-            connection.execute("TRUNCATE tasks, facts, quarantine, applied, dead_letters")
+            connection.execute(
+                "TRUNCATE tasks, facts, quarantine, applied, dead_letters, far_tasks"
+            )
 
     def close(self):
         self._database.close()

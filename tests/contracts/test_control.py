@@ -16,9 +16,9 @@ from taskmill.domain.admission import (
     Replayed,
 )
 from taskmill.domain.control import (
-    CancelAnswer,
     CancelOrder,
     Moved,
+    OrderAnswer,
     Redriven,
     RedriveOrder,
     Sighting,
@@ -120,7 +120,7 @@ def test_a_cold_shard_is_not_asked_and_takes_no_order(hot):
     sight = seen(hot, task)
     hot.become_another_server()
     assert hot.control().see([task.id]) == [Cold()]
-    assert hot.control().cancel([a_cancellation(sight, task)]) == [CancelAnswer.COLD]
+    assert hot.control().cancel([a_cancellation(sight, task)]) == [OrderAnswer.COLD]
     assert hot.control().redrive([a_redrive(sight, task)]) == [Cold()]
     hot.open()
     assert seen(hot, task) == sight
@@ -129,7 +129,7 @@ def test_a_cold_shard_is_not_asked_and_takes_no_order(hot):
 def test_a_waiting_task_is_cancelled_at_once(hot):
     task = admitted(hot.admission(), a_request())
     order = a_cancellation(seen(hot, task), task)
-    assert hot.control().cancel([order]) == [CancelAnswer.DONE]
+    assert hot.control().cancel([order]) == [OrderAnswer.DONE]
     sight = seen(hot, task)
     assert (sight.task.status, sight.task.ending) == (Status.CANCELLED, order.ending)
     assert sight.last == order.facts
@@ -168,7 +168,7 @@ def test_a_cancellation_takes_over_the_facts_of_the_turn_that_it_removes(hot):
 def test_a_running_task_is_told_and_runs_on(hot):
     task = admitted(hot.admission(), a_request())
     lease = claimed(hot.leases(), task)
-    assert cancel(hot, task, is_running=True) is CancelAnswer.DONE
+    assert cancel(hot, task, is_running=True) is OrderAnswer.DONE
     sight = seen(hot, task)
     assert (sight.task.status, sight.task.cancel_requested) == (Status.RUNNING, True)
     assert sight.owed_facts(OwedKind.FACTS) == (cancel_requested(task),)
@@ -181,7 +181,7 @@ def test_a_second_wish_to_cancel_finds_the_first(hot):
     task = admitted(hot.admission(), a_request())
     claimed(hot.leases(), task)
     cancel(hot, task, is_running=True)
-    assert cancel(hot, task, is_running=True) is CancelAnswer.MOVED
+    assert cancel(hot, task, is_running=True) is OrderAnswer.MOVED
 
 
 @pytest.mark.parametrize("has_begun", [True, False])
@@ -192,7 +192,7 @@ def test_an_order_about_what_is_no_longer_so_changes_nothing(hot, has_begun):
     if not has_begun:
         hot.leases().settle([a_success(task, lease.token)])
     now = seen(hot, task)
-    assert hot.control().cancel([a_cancellation(before, task)]) == [CancelAnswer.MOVED]
+    assert hot.control().cancel([a_cancellation(before, task)]) == [OrderAnswer.MOVED]
     assert hot.control().redrive([a_redrive(before, task)]) == [Moved()]
     assert seen(hot, task) == now
 
@@ -202,7 +202,7 @@ def test_an_order_about_a_task_that_is_gone_changes_nothing(hot):
     sight = seen(hot, task)
     other = a_fresh_envelope()
     order = CancelOrder(id=other.id, seen=sight.moment, facts=(), ending=None)
-    assert hot.control().cancel([order]) == [CancelAnswer.MOVED]
+    assert hot.control().cancel([order]) == [OrderAnswer.MOVED]
     assert hot.control().see([other.id]) == [Absent()]
 
 

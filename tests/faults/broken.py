@@ -2,10 +2,16 @@
 
 from dataclasses import replace
 
+import msgspec
+
 from taskmill.adapters.memory.admission import MemoryAdmission, MemoryDueSet
+from taskmill.adapters.memory.control import MemoryControl
+from taskmill.adapters.memory.delays import MemoryDelays
+from taskmill.adapters.memory.far import MemoryFarTasks
 from taskmill.adapters.memory.leases import MemoryLeases
 from taskmill.adapters.memory.ledger import MemoryLedger
-from taskmill.domain.admission import Created
+from taskmill.domain.admission import Created, OwedKind
+from taskmill.domain.control import OrderAnswer
 from taskmill.domain.lease import Held, Refused, Settled, Stale
 from taskmill.testing.system import System
 from tests.faults.mortals import Parts
@@ -92,6 +98,38 @@ class LetsEverybodyIn(MemoryLeases):
         return None
 
 
+class OwesAtOnce(MemoryDelays):
+    """Lets nobody wait, whatever was said."""
+
+    def delay(self, orders):
+        now = self._hot.clock()
+        return super().delay([replace(order, due_at_ms=now) for order in orders])
+
+
+class KeepsTheOldTime(MemoryControl):
+    """Leaves in line what was due before a change, and lets it pass for the turn."""
+
+    def _change(self, order):
+        known = dict(self._hot.due)
+        answer = super()._change(order)
+        if answer is OrderAnswer.DONE:
+            before = {name: one for name, one in known.items() if name.id == order.envelope.id}
+            for name, (at, owed) in before.items():
+                if name.kind is OwedKind.TURN:
+                    again = replace(name, turn=order.envelope.turn)
+                    self._hot.due[again] = (at, msgspec.structs.replace(owed, task=order.envelope))
+        return answer
+
+
+class LeavesWhatItDidNotOwe(MemoryFarTasks):
+    """Forgets what is far when it is read, before anybody owes it."""
+
+    def coming(self, *, within):
+        for rows in super().coming(within=within):
+            self.leave(rows)
+            yield rows
+
+
 class TakesTheLastFact(MemoryLedger):
     """Believes whatever it is told last."""
 
@@ -136,5 +174,8 @@ VARIANTS = {
     "suspects claimed together": Parts({"leases": ClaimsSuspectsTogether}),
     "a lease that keeps nobody out": Parts({"leases": LetsEverybodyIn}),
     "offset committed before the work": Parts(system=CommitsFirst),
+    "nobody waits for his time": Parts({"delays": OwesAtOnce}),
+    "the time before a change stays": Parts({"control": KeepsTheOldTime}),
+    "far ones are forgotten before they are owed": Parts({"far": LeavesWhatItDidNotOwe}),
     "a recorder without the rank": Parts({"ledger": TakesTheLastFact}),
 }

@@ -169,6 +169,7 @@ def not_early(case: Case) -> Finding:
     for task_id, generations in case.told.items():
         for generation, facts in generations.items():
             due = {fact.turn + 1: fact.due_at_ms for fact in _of(facts, "TaskDeferred")}
+            due |= {fact.turn: fact.due_at_ms for fact in _of(facts, "TaskChanged")}
             if generation == min(generations):
                 due[1] = run_at.get(task_id)
             for fact in facts:

@@ -120,7 +120,9 @@ class Mortals:
 
     # What clients do
 
-    def submit(self, label, *, key=None, body=None, entropy="", death=None):
+    def submit(  # noqa: PLR0913 - a request has many parts
+        self, label, *, key=None, body=None, entropy="", timing=None, death=None
+    ):
         """Ask once, and return what became of it."""
         named = {"id": keyed_id("default", TYPE, key)} if key else {}
         request = a_request(
@@ -133,13 +135,24 @@ class Mortals:
             timeout_seconds=PATIENCE_SECONDS,
             payload=Raw(b"{}"),
             metadata={"label": label},
+            timing=timing,
         )
         answer = self.live(lambda: self.system.submit([request]), death=death)
         outcome, task_id = _told_to_client(answer)
         self.submits.append(
-            Submit(label=label, body=body or label, key=key, id=task_id, outcome=outcome)
+            Submit(
+                label=label,
+                body=body or label,
+                key=key,
+                id=task_id,
+                outcome=outcome,
+                run_at_ms=_run_at_ms(answer),
+            )
         )
         return self.submits[-1]
+
+    def change(self, task_id, wanted, *, death=None):
+        return self.live(lambda: self.system.change(task_id, wanted), death=death)
 
     def cancel(self, task_id, *, death=None):
         return self.live(lambda: self.system.cancel(task_id), death=death)
@@ -175,7 +188,7 @@ class Mortals:
     # What is left
 
     def is_quiet(self):
-        return not self.hot.due and not any(
+        return not (self.hot.due or self.system.rows.far_tasks) and not any(
             self.log.records(one.topic, since=self.log.position(one)) for one in self.system.readers
         )
 
@@ -218,6 +231,14 @@ def _told_to_client(answer):
             return Outcome.FAIL, None
         case _:
             return Outcome.UNKNOWN, None
+
+
+def _run_at_ms(answer):
+    match answer:
+        case [Accepted(task=task) | ReplayOf(task=task)]:
+            return task.run_at_ms
+        case _:
+            return None
 
 
 def _standing(row):

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from http.client import HTTPException
 from itertools import count
 from threading import Lock
@@ -156,6 +156,7 @@ class Run:
             key=label,
             outcome=outcome,
             id=result["task"]["id"] if outcome is Outcome.OK else None,
+            run_at_ms=_run_at_ms(result["task"]) if outcome is Outcome.OK else None,
             http=result["status"] if result else None,
             has_retry_after=has_retry_after,
             **span,
@@ -344,6 +345,11 @@ class Run:
 def _told_of(complaints):
     more = len(complaints) - 20
     return [*map(str, complaints[:20]), *([f"and {more} more"] if more > 0 else [])]
+
+
+def _run_at_ms(task):
+    at = task.get("run_at")
+    return at and round(datetime.fromisoformat(at).timestamp() * 1000)
 
 
 def _outcome(result):

@@ -8,8 +8,12 @@ from enum import Enum
 
 from taskmill.domain import topics
 from taskmill.domain.outcome import Retry, Succeeded
+from taskmill.domain.task import Timing
+from taskmill.usecases.change import Wanted
 from tests.faults.mortals import IN_FLIGHT, WORK, Mortals, deaths
 
+FAR_MS = 700_000
+LONG_MS = 10_000
 CHANCE_TO_DIE = 0.15
 CHANCE_TO_HARM = 0.4
 DEEPEST_PAUSE = 2
@@ -43,6 +47,7 @@ class Simulation:
         self.depth = 0
         self.is_successor_doomed = False
         self.harm = Counter()
+        self.timings = {label: self.timing() for label in self.waiting if label != POISON}
         self.mortals = Mortals(self.perform, seed=seed, parts=parts)
 
     def run(self):
@@ -56,6 +61,7 @@ class Simulation:
             self.submit()
         for _ in range(MOST_ROUNDS):
             self.pass_time(1_500)
+            self.skip_what_is_far()
             for work in (self.schedule, self.route, self.work):
                 work()
             for reader in topics.RECORDERS:
@@ -77,12 +83,33 @@ class Simulation:
                 self.write,
                 self.write,
                 self.repeat,
+                self.change,
                 lambda: self.pass_time(self.random.choice((10, 300, 2_500, 7_000))),
             )
         )()
 
     def pass_time(self, milliseconds):
         self.mortals.clock.move(timedelta(milliseconds=milliseconds))
+
+    def skip_what_is_far(self):
+        """Let the time pass in which nothing is due."""
+        due_ms = self.mortals.system.next_due_ms()
+        if due_ms is not None and due_ms - self.mortals.clock() > LONG_MS:
+            self.pass_time(due_ms - self.mortals.clock())
+
+    def timing(self):
+        """Choose when a task is to begin: at once, soon, or so late that the ledger keeps it."""
+        delay_ms = self.random.choice((None, None, None, 0, 2_000, 20_000, FAR_MS))
+        return None if delay_ms is None else Timing(delay_ms=delay_ms)
+
+    def change(self):
+        """Give a task another time, if it still waits."""
+        known = [one.id for one in self.mortals.submits if one.id is not None]
+        if known:
+            delay_ms = self.random.choice((0, 1_000, 20_000, FAR_MS))
+            death = self.death("gateway after the script of change")
+            wanted = Wanted(delay_ms=delay_ms)
+            self.mortals.change(self.random.choice(known), wanted, death=death)
 
     def repeat(self):
         self.mortals.repeat(self.random)
@@ -94,13 +121,18 @@ class Simulation:
         if self.waiting:
             label = self.waiting[0]
             asked = self.mortals.submit(
-                label, key=label, entropy=self.random.random(), death=self.death("gateway")
+                label,
+                key=label,
+                entropy=self.random.random(),
+                timing=self.timings.get(label),
+                death=self.death("gateway"),
             )
             if asked.id is not None:
                 self.waiting.pop(0)
 
     def schedule(self):
-        self.mortals.live(self.mortals.system.tick, death=self.death("scheduler"))
+        function = self.random.choice(("scheduler", "nearing"))
+        self.mortals.live(self.mortals.system.tick, death=self.death(function))
 
     def route(self):
         self.read(topics.DISPATCHER, "dispatcher")

@@ -2,7 +2,7 @@
 
 import signal
 from collections import defaultdict
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 import pytest
@@ -66,6 +66,45 @@ def test_a_process_whose_clock_is_off_starts_nothing_early_or_late(
     assert len(waits) == sum(n % 3 for n in range(TASKS))
     assert min(waits) >= FIRST / 2 * 1000 - EARLY_MS
     assert {row.status for row in history.rows} == {"succeeded"}
+
+
+@pytest.mark.parametrize(
+    "over", [(2_000, 20), (5_000, 1)], ids=lambda over: f"{over[0]} over {over[1]} s"
+)
+def test_delayed_tasks_are_on_time_and_none_is_early(stack, run, off_by, figures, over):
+    """One process of each function, and the only scheduler, are ten minutes ahead (P7)."""
+    tasks, apart_seconds = over
+    off_by(timedelta(minutes=10))
+    first_ms = now_ms() + 15_000
+    due = {run.label(n): first_ms + apart_seconds * 1000 * n // tasks for n in range(tasks)}
+    run.submit_many(
+        [run.request(n, fields={"run_at": moment(due[run.label(n)])}) for n in range(tasks)],
+        batch=500,
+    )
+    assert now_ms() < first_ms, "the last was submitted when the first was due"
+    run.await_ends()
+    run.verify()
+    late = sorted(at - due[label] for label, at in starts(stack, run).items())
+    figures.tell(
+        "P7",
+        f"{tasks:,} tasks due over {apart_seconds} s: 0 early, "
+        f"late p50 {late[len(late) // 2]} ms, p99 {late[len(late) * 99 // 100]} ms",
+    )
+    assert len(late) == tasks
+    assert late[0] >= -EARLY_MS
+
+
+def moment(at_ms):
+    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat()
+
+
+def starts(stack, run):
+    """Return when each task began first, by the clock that all handlers share."""
+    begun = {}
+    for line in stack.left(set(run.ids)):
+        if line["kind"] == "start":
+            begun[line["label"]] = min(line["at_ms"], begun.get(line["label"], line["at_ms"]))
+    return begun
 
 
 def between_starts(stack, run):

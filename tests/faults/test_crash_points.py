@@ -32,7 +32,8 @@ BUSY = [one for one in POINTS if one.split()[0] in FUNCTIONS and "script" not in
 @pytest.mark.parametrize("point", [one for one in BUSY if one.split()[0] != "scheduler"])
 def test_a_death_at_this_line_loses_nothing(stack, run, point, nth):
     order = stack.arm(FUNCTIONS[point.split()[0]], point, nth)
-    run.submit_many([run.request(n) for n in range(TASKS)], batch=5, callers=2)
+    fields = {"delay_seconds": 1} if "due set" in point else {}
+    run.submit_many([run.request(n, fields=fields) for n in range(TASKS)], batch=5, callers=2)
     run.await_ends()
     assert not order.exists(), "nobody took the order to crash"
     assert run.complaints() == []

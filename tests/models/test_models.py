@@ -15,6 +15,8 @@ SCRIPTS = {path.stem: path for path in LUA.glob("*.lua")}
 
 WITHOUT_A_STEP = {
     "forget_record",  # a step of its own in `execution`: hours later a finished task's record ends
+    "change_task",  # times are not modelled, but in the simulation
+    "delay_task",  # the same
     "park_turn",  # types that nobody takes are not modelled
     "take_place",  # it is about requests that wait, not about tasks
 }

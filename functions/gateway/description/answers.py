@@ -34,6 +34,11 @@ class Task(Struct, kw_only=True):
     metadata: dict[str, str]
     payload_size: Annotated[Count, Meta(description="Bytes.")]
     idempotency_key: str | UnsetType = UNSET
+    run_at: (
+        Annotated[datetime, Meta(description="When it may begin, if that was asked for.")]
+        | UnsetType
+    ) = UNSET
+    expires_at: datetime | UnsetType = UNSET
     started_at: datetime | UnsetType = UNSET
     wait_ms: Count | UnsetType = UNSET
     cancel_requested: Literal[True] | UnsetType = UNSET

@@ -30,6 +30,10 @@ class Fact(Struct, kw_only=True):
     error: TaskError | UnsetType = UNSET
     submission: str | UnsetType = UNSET
     verdict: str | UnsetType = UNSET
+    run_at: (
+        Annotated[datetime, Meta(description="Of a change: when it may begin since.")] | UnsetType
+    ) = UNSET
+    metadata: dict[str, str] | UnsetType = UNSET
 
 
 class Attempt(Struct, kw_only=True):

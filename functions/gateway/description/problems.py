@@ -74,6 +74,11 @@ PROBLEMS: Final[Mapping[ProblemType, Refusal]] = {
         "The field is planned, and does nothing yet.",
         "Leave it out.",
     ),
+    "not_waiting": Refusal(
+        HTTPStatus.CONFLICT,
+        "Only a task that waits can be changed, and this one runs or is over.",
+        "Cancel it while it runs, or submit another one.",
+    ),
     "payload_too_large": Refusal(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
         "The payload is larger than the limit that `detail` names.",

@@ -34,6 +34,7 @@ _SUBMIT: Final = """\
 examples:
   taskmill submit echo '{"say": "hello"}'
   taskmill submit echo '{"sleep_seconds": 2}' --wait 10     wait for the end, and show the result
+  taskmill submit echo --delay 90                           not before a minute and a half
   taskmill submit echo --file payload.json --key order-17   twice the same key: still one task
   jq -n '{say: 1}' | taskmill submit echo --file -
 """
@@ -52,7 +53,7 @@ examples:
   taskmill bench --profile worker                where a function's time goes in a drain
 """
 
-MEASURES: Final = ("idle", "submit", "latency", "drain", "cold", "growth")
+MEASURES: Final = ("idle", "submit", "latency", "drain", "cold", "far", "growth")
 PROFILES: Final = ("worker", "gateway", "dispatcher", "recorder")
 
 
@@ -140,6 +141,9 @@ def _submit(words: "_Words") -> None:
     )
     one.add_argument("--max-attempts", type=int, metavar="N", help="calls in all")
     _add_seconds(one, "--timeout", "cut an attempt off after so long")
+    _add_seconds(one, "--delay", "let it begin after so long")
+    one.add_argument("--run-at", metavar="TIME", help="let it begin at 2026-01-31T12:00:00Z")
+    one.add_argument("--expires-at", metavar="TIME", help="not if it has not begun by then")
     one.add_argument("--json", action="store_true", help="print the task as JSON")
 
 

@@ -21,14 +21,14 @@ _DEFAULT_PORT: Final = "8080"
 _LEAST_WAIT_SECONDS: Final = 0.05
 
 
-class _WrongUsage(Exception):
+class WrongUsage(Exception):
     """What was typed cannot be sent; the message says why."""
 
 
 def submit(asked: argparse.Namespace) -> Exit:
     try:
         body = _submission(asked)
-    except _WrongUsage as wrong:
+    except WrongUsage as wrong:
         return complain(str(wrong), Exit.USAGE)
     api = Api(address())
     answer = api.submit(body)
@@ -115,7 +115,10 @@ def _submission(asked: argparse.Namespace) -> str:
         "idempotency_key": asked.key,
         "max_attempts": asked.max_attempts,
         "timeout_seconds": asked.timeout,
-        "metadata": dict(_pair(text) for text in asked.meta) or None,
+        "delay_seconds": asked.delay,
+        "run_at": asked.run_at,
+        "expires_at": asked.expires_at,
+        "metadata": dict(pair(text) for text in asked.meta) or None,
     }
     told = {name: value for name, value in fields.items() if value is not None}
     payload = _payload(asked)
@@ -124,15 +127,15 @@ def _submission(asked: argparse.Namespace) -> str:
 
 def _payload(asked: argparse.Namespace) -> str:
     if asked.file is not None and asked.payload is not None:
-        raise _WrongUsage("Give the payload either as an argument or with --file, not both.")
+        raise WrongUsage("Give the payload either as an argument or with --file, not both.")
     try:
         text = _read(asked.file) if asked.file is not None else asked.payload or "{}"
         json.loads(text)
     except (OSError, UnicodeDecodeError) as error:
-        raise _WrongUsage(f"The payload cannot be read: {error}.") from error
+        raise WrongUsage(f"The payload cannot be read: {error}.") from error
     except (ValueError, RecursionError) as error:
         hint = 'Quote it for the shell, such as \'{"say": "hello"}\'.'
-        raise _WrongUsage(f"The payload is not JSON: {error}. {hint}") from error
+        raise WrongUsage(f"The payload is not JSON: {error}. {hint}") from error
     return str(text)
 
 
@@ -140,10 +143,10 @@ def _read(path: str) -> str:
     return sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
 
 
-def _pair(text: str) -> tuple[str, str]:
+def pair(text: str) -> tuple[str, str]:
     key, sign, value = text.partition("=")
     if not key or not sign:
-        raise _WrongUsage(f"--meta takes KEY=VALUE, not {text!r}.")
+        raise WrongUsage(f"--meta takes KEY=VALUE, not {text!r}.")
     return key, value
 
 

@@ -1,4 +1,4 @@
-"""The commands that look after a running system: cancel, redrive, history, dead, quarantine."""
+"""The commands that look after a running system: cancel, change, redrive and the like."""
 
 import argparse
 import json
@@ -9,7 +9,7 @@ from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 from taskmill_local.cli.api import Answer, Api, Json
-from taskmill_local.cli.ask import address, complain, print_line, refused, width
+from taskmill_local.cli.ask import WrongUsage, address, complain, pair, print_line, refused, width
 from taskmill_local.cli.control_text import (
     dead_rows,
     history_text,
@@ -29,6 +29,16 @@ def cancel(asked: argparse.Namespace) -> Exit:
     if exit_ is Exit.DONE and answer.body.get("status") == "running" and not asked.json:
         sys.stderr.write("It runs: its worker is asked to end it.\n")
     return exit_
+
+
+def change(asked: argparse.Namespace) -> Exit:
+    try:
+        metadata = dict(pair(text) for text in asked.meta) or None
+    except WrongUsage as wrong:
+        return complain(str(wrong), Exit.USAGE)
+    told = {"delay_seconds": asked.delay, "run_at": asked.run_at, "metadata": metadata}
+    wanted = {name: value for name, value in told.items() if value is not None}
+    return _told(_ask("PATCH", f"/v1/tasks/{_name(asked.id)}", wanted), asked, task_card)
 
 
 def redrive(asked: argparse.Namespace) -> Exit:

@@ -31,12 +31,18 @@ examples:
   taskmill quarantine --discard tasks.pending:0:7:0    kept, and marked as dealt with
   taskmill quarantine --discarded
 """
-CONTROL: Final = ("cancel", "redrive", "history", "dead", "quarantine", "redrives")
+_CHANGE: Final = """\
+examples:
+  taskmill change <id> --delay 3600              not before an hour from now
+  taskmill change <id> --run-at 2026-01-31T12:00:00Z --meta order=17
+"""
+CONTROL: Final = ("cancel", "change", "redrive", "history", "dead", "quarantine", "redrives")
 ACTIONS: Final = ("list", "start", "show", "stop", "resume")
 
 
 def add_control(add: Add) -> None:
     _with_id(add("cancel", "cancel a task: at once while it waits, by asking while it runs"))
+    _change(add("change", "give a task that waits another time or other metadata", _CHANGE))
     _with_id(add("redrive", "give a dead or cancelled task another life"))
     _with_id(add("history", "show what happened to a task"))
     _dead(add("dead", "list the dead, the latest first", _DEAD))
@@ -47,6 +53,15 @@ def add_control(add: Add) -> None:
 def _with_id(one: argparse.ArgumentParser) -> None:
     one.add_argument("id", help="the task's id")
     _as_json(one)
+
+
+def _change(one: argparse.ArgumentParser) -> None:
+    one.add_argument("--delay", type=float, metavar="SECONDS", help="so long from now")
+    one.add_argument("--run-at", metavar="TIME", help="at this time, with its zone")
+    one.add_argument(
+        "--meta", action="append", default=[], metavar="KEY=VALUE", help="metadata; repeatable"
+    )
+    _with_id(one)
 
 
 def _dead(one: argparse.ArgumentParser) -> None:

@@ -58,6 +58,8 @@ def task_card(task: Json) -> str:
         "status": task["status"],
         "attempt": f"{task['attempt']} of {task['max_attempts']}",
         "created": task["created_at"],
+        "begins": task.get("run_at"),
+        "expires": task.get("expires_at"),
         "waited": span(task["wait_ms"]) if "wait_ms" in task else None,
         "took": span(task["duration_ms"]) if "duration_ms" in task else None,
         "finished": task.get("finished_at"),

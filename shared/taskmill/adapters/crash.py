@@ -35,6 +35,7 @@ POINTS: Mapping[str, Edge] = {
     "gateway after clear before answer": Edge("admission", "clear", Moment.AFTER),
     "dispatcher after read": Edge("bus", "send_work", Moment.BEFORE),
     "dispatcher after publish before the batch ends": Edge("bus", "flush", Moment.AFTER),
+    "dispatcher after the due set write": Edge("delays", "delay", Moment.AFTER),
     "worker after claim": Edge("leases", "claim", Moment.AFTER),
     "worker after the effect before settle": Edge("leases", "settle", Moment.BEFORE),
     "worker after settle before the facts are flushed": Edge("leases", "settle", Moment.AFTER),
@@ -48,6 +49,8 @@ POINTS: Mapping[str, Edge] = {
     "rebuild before the marker": Edge("shards", "open", Moment.BEFORE, "rebuilding"),
     "gateway after the script of redrive": Edge("control", "redrive", Moment.AFTER, "gateway"),
     "gateway after the script of cancel": Edge("control", "cancel", Moment.AFTER, "gateway"),
+    "gateway after the script of change": Edge("control", "change", Moment.AFTER, "gateway"),
+    "nearing after the due set write": Edge("far", "leave", Moment.BEFORE, "nearing"),
     "redrive job after the script": Edge("control", "redrive", Moment.AFTER, "redriving"),
     "reconciler after select": Edge("control", "see", Moment.BEFORE, "reconciling"),
 }

@@ -11,6 +11,7 @@ from taskmill.domain.task import TaskId
 from taskmill.ports.admission import Admission
 from taskmill.ports.bus import Bus
 from taskmill.ports.control import Control
+from taskmill.ports.delays import Delays, FarTasks
 from taskmill.ports.outbox import Outbox
 from taskmill.ports.quarantine import NewerParcels
 from taskmill.ports.rebuilding import ColdShards, WholeRows
@@ -97,6 +98,30 @@ def putting_back() -> PutBackServices:
     return PutBackServices(
         newer_parcels=PostgresNewerParcels(Database(settings.postgres)),
         bus=CountedBus(KafkaBus(settings.kafka), process.counters()),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearingServices:
+    far: FarTasks
+    delays: Delays
+
+
+@cache
+@process.rigged("nearing")
+def nearing() -> NearingServices:
+    """Open what brings far tasks near; of its own, because it works beside the tick."""
+    from taskmill.adapters.counted.hot import CountedDelays
+    from taskmill.adapters.postgres.connection import Database
+    from taskmill.adapters.postgres.far import PostgresFarTasks
+    from taskmill.adapters.redis.delays import RedisDelays
+    from taskmill.adapters.redis.session import Session
+
+    settings = Settings.from_env(os.environ, needs=("redis", "postgres"))
+    delays = RedisDelays(Session(settings.redis), shards=settings.shards)
+    return NearingServices(
+        far=PostgresFarTasks(Database(settings.postgres)),
+        delays=CountedDelays(delays, process.counters()),
     )
 
 

@@ -5,6 +5,7 @@ from functools import cache
 
 from taskmill.bootstrap import process
 from taskmill.ports.admission import Admission, Parking
+from taskmill.ports.delays import Delays
 from taskmill.settings import Settings
 
 
@@ -19,6 +20,19 @@ def admission() -> Admission:
     return CountedAdmission(
         RedisAdmission(Session(settings.redis), shards=settings.shards, hold=settings.pace.hold),
         process.counters(),
+    )
+
+
+@cache
+@process.rigged("delays")
+def delays() -> Delays:
+    from taskmill.adapters.counted.hot import CountedDelays
+    from taskmill.adapters.redis.delays import RedisDelays
+    from taskmill.adapters.redis.session import Session
+
+    settings = Settings.from_env(os.environ, needs=("redis",))
+    return CountedDelays(
+        RedisDelays(Session(settings.redis), shards=settings.shards), process.counters()
     )
 
 

@@ -9,11 +9,13 @@ from typing import Any
 from taskmill.adapters.api_keys import ApiKeys
 from taskmill.adapters.guard import QUICK, Guard
 from taskmill.bootstrap import process
+from taskmill.domain.task import TaskId
 from taskmill.domain.topics import readers
 from taskmill.ports.admission import Admission
 from taskmill.ports.bus import Bus
 from taskmill.ports.catalogue import Catalogue
 from taskmill.ports.control import Control
+from taskmill.ports.delays import Delays
 from taskmill.ports.ledger import LedgerRows
 from taskmill.ports.log import LogEnds
 from taskmill.ports.outbox import Outbox
@@ -34,6 +36,7 @@ _PATIENCE_WITH_POSTGRES = timedelta(seconds=5)
 class GatewayServices:
     admission: Admission
     control: Control
+    delays: Delays
     records: Records
     bus: Bus
     log_ends: LogEnds
@@ -45,11 +48,12 @@ class GatewayServices:
 @process.rigged("gateway")
 def services() -> GatewayServices:
     from taskmill.adapters.counted.bus import CountedBus
-    from taskmill.adapters.counted.hot import CountedControl
+    from taskmill.adapters.counted.hot import CountedControl, CountedDelays
     from taskmill.adapters.kafka.bus import KafkaBus
     from taskmill.adapters.kafka.ends import KafkaLogEnds
     from taskmill.adapters.redis.admission import RedisAdmission
     from taskmill.adapters.redis.control import RedisControl
+    from taskmill.adapters.redis.delays import RedisDelays
     from taskmill.adapters.redis.records import RedisRecords
     from taskmill.adapters.redis.session import Session
     from taskmill.adapters.redis.waiters import RedisWaiters
@@ -64,6 +68,7 @@ def services() -> GatewayServices:
     return GatewayServices(
         admission=RedisAdmission(session, shards=settings.shards, hold=settings.pace.hold),
         control=CountedControl(RedisControl(session, shards=settings.shards), process.counters()),
+        delays=CountedDelays(RedisDelays(session, shards=settings.shards), process.counters()),
         records=RedisRecords(session, shards=settings.shards),
         bus=CountedBus(
             KafkaBus(settings.kafka, patience=_PATIENCE_WITH_KAFKA, guard=broker),
@@ -110,6 +115,13 @@ def whole_rows() -> WholeRows:
     from taskmill.adapters.postgres.whole import PostgresWholeRows
 
     return PostgresWholeRows(_ledger_at_the_door())
+
+
+def load(task_id: TaskId) -> None:
+    """Make the record of a task that waits for its time in the ledger alone."""
+    from taskmill.usecases.delay import load as load_rows
+
+    load_rows(whole_rows().of([task_id]), services().delays)
 
 
 @cache

@@ -1,10 +1,13 @@
 """Turns the end of an attempt into the fact that ends its turn."""
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias, assert_never
 
+from msgspec.structs import replace
+
 from taskmill.domain.backoff import LONGEST_WAIT, delay_after
+from taskmill.domain.delay import EXPIRED
 from taskmill.domain.facts import TaskCancelled, TaskDeferred, TaskDied, TaskSucceeded
 from taskmill.domain.outcome import (
     ERROR_TEXT_LIMIT,
@@ -12,6 +15,7 @@ from taskmill.domain.outcome import (
     Cancelled,
     Discard,
     End,
+    Expired,
     Misfit,
     Poisoned,
     Raised,
@@ -52,6 +56,8 @@ def conclude(attempt: Attempt, end: End, *, now: Millis, chance: float) -> TurnE
             return _failed(attempt, now, _failure_of(end), _usual_wait(attempt, chance))
         case Discard() | Raised() | Misfit() | Poisoned() | UnknownType():
             return _died(attempt, now, _failure_of(end))
+        case Expired():
+            return replace(_died(attempt, now, _failure_of(end)), started_at_ms=None)
         case _:
             assert_never(end)
 
@@ -72,7 +78,7 @@ class _Failure:
 
 
 def _failure_of(
-    end: Retry | Snooze | Discard | Raised | TimedOut | Misfit | Poisoned | UnknownType,
+    end: Retry | Snooze | Discard | Raised | TimedOut | Misfit | Poisoned | UnknownType | Expired,
 ) -> _Failure:
     match end:
         case Retry(reason=reason):
@@ -92,6 +98,9 @@ def _failure_of(
             return _Failure("poison", "Poisoned", f"the platform died under it {losses} times")
         case UnknownType(name):
             return _Failure("unknown_type", "UnknownType", f"no worker takes {name!r}")
+        case Expired(at_ms):
+            latest = datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds")
+            return _Failure(EXPIRED, "Expired", f"it had to begin by {latest}, and did not")
         case _:
             assert_never(end)
 

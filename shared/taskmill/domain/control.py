@@ -9,7 +9,7 @@ from taskmill.domain.admission import Cold, Owed, OwedKey, OwedKind
 from taskmill.domain.facts import Fact
 from taskmill.domain.lease import Ending
 from taskmill.domain.records import Absent, TaskView
-from taskmill.domain.task import Envelope, Status, TaskId
+from taskmill.domain.task import Envelope, Millis, Status, TaskId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +22,8 @@ class Sighting:
     submitted: int
     """The generation that the submission got."""
     last: tuple[Fact, ...]
+    now_ms: Millis = field(compare=False)
+    """When it was seen, by the clock of Redis."""
     owed: Mapping[OwedKind, Owed] = field(default_factory=dict)
 
     @property
@@ -71,6 +73,16 @@ class RedriveOrder:
     """The largest that is known: no later lease may have less."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeOrder:
+    """Gives a task that waits its next turn, with another time or other metadata."""
+
+    seen: Moment
+    envelope: Envelope
+    due_at_ms: Millis
+    facts: tuple[Fact, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Redriven:
     generation: int
@@ -84,7 +96,7 @@ class Moved:
 RedriveAnswer: TypeAlias = Redriven | Moved | Cold
 
 
-class CancelAnswer(StrEnum):
+class OrderAnswer(StrEnum):
     DONE = "done"
     MOVED = "moved"
     """The task went on since it was seen: nothing was changed. Look again."""

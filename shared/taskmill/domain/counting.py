@@ -6,6 +6,8 @@ from enum import StrEnum
 from typing import Final, TypeAlias, get_args
 
 from taskmill.domain import topics
+from taskmill.domain.control import OrderAnswer
+from taskmill.domain.delay import Delayed
 from taskmill.domain.facts import Fact
 from taskmill.domain.retention import Kept
 
@@ -34,6 +36,8 @@ class Count(StrEnum):
     FACTS = "taskmill_facts_recorded_total"
     QUARANTINED = "taskmill_quarantined_total"
     LATE_ROWS = "taskmill_late_rows_total"
+    DELAYED = "taskmill_delayed_total"
+    CHANGES = "taskmill_change_orders_total"
     PARKED = "taskmill_parked_total"
     OUTBOX = "taskmill_outbox_rows_total"
     BREAKERS = "taskmill_breakers_opened_total"
@@ -77,7 +81,7 @@ def _one_of(words: str) -> frozenset[str]:
 
 
 CHORES: Final = _one_of(
-    "forget_expired forget_old publish_due"
+    "bring_near forget_expired forget_old publish_due"
     " put_back_parcels rebuild reconcile redrive_many relay_outbox tell_counts"
 )
 _TYPE: Final[dict[str, frozenset[str] | None]] = {"type": DEPLOYED}
@@ -99,7 +103,7 @@ TABLE: Final[Mapping[Counted, Measure]] = {
             "reason": _one_of(
                 "already_finished another_job_lives bad_request forbidden"
                 " idempotency_key_reused internal_error invalid_payload invalid_request"
-                " not_found not_redrivable not_supported_yet payload_too_large"
+                " not_found not_redrivable not_supported_yet not_waiting payload_too_large"
                 " request_too_large unauthorized unavailable unknown_type"
                 " unsupported_media_type"
             )
@@ -188,6 +192,14 @@ TABLE: Final[Mapping[Counted, Measure]] = {
     Count.LATE_ROWS: Measure(
         about="Tasks told to the ledger that were further in life there: what came late or twice",
         labels={},
+    ),
+    Count.DELAYED: Measure(
+        about="Tasks that were to wait for their time, by where they do: one that is far twice",
+        labels={"answer": frozenset(Delayed)},
+    ),
+    Count.CHANGES: Measure(
+        about="Orders to change what waits, by what Redis answered",
+        labels={"answer": frozenset(OrderAnswer)},
     ),
     Count.PARKED: Measure(
         about="Tasks whose type no deployed worker takes, by what became of them",

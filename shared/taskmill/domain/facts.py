@@ -33,6 +33,12 @@ class CancelRequested(_Fact, frozen=True, kw_only=True):
     """A running task is to end: it changes no status, its end does."""
 
 
+class TaskChanged(_Fact, frozen=True, kw_only=True):
+    """While it waited, somebody gave it another time or other metadata: its next turn has them."""
+
+    envelope: Envelope
+
+
 class _TriedFact(_Fact, frozen=True, kw_only=True):
     attempt: int
     token: int
@@ -85,6 +91,7 @@ Fact: TypeAlias = (
     TaskAdmitted
     | SubmissionDropped
     | CancelRequested
+    | TaskChanged
     | TaskStarted
     | AttemptLost
     | TaskDeferred

@@ -11,6 +11,7 @@ from taskmill.domain.facts import (
     SubmissionDropped,
     TaskAdmitted,
     TaskCancelled,
+    TaskChanged,
     TaskDeferred,
     TaskDied,
     TaskStarted,
@@ -21,6 +22,7 @@ from taskmill.domain.task import Status
 Kind: TypeAlias = type[Fact]
 
 TRANSITIONS: Mapping[tuple[Status, Kind], Status] = {
+    (Status.SCHEDULED, TaskChanged): Status.SCHEDULED,
     (Status.SCHEDULED, TaskStarted): Status.RUNNING,
     (Status.SCHEDULED, AttemptLost): Status.RUNNING,
     (Status.SCHEDULED, TaskSucceeded): Status.SUCCEEDED,
@@ -28,6 +30,7 @@ TRANSITIONS: Mapping[tuple[Status, Kind], Status] = {
     (Status.SCHEDULED, TaskDied): Status.DEAD,
     (Status.SCHEDULED, TaskCancelled): Status.CANCELLED,
     (Status.QUEUED, TaskAdmitted): Status.QUEUED,
+    (Status.QUEUED, TaskChanged): Status.SCHEDULED,
     (Status.QUEUED, TaskStarted): Status.RUNNING,
     (Status.QUEUED, AttemptLost): Status.RUNNING,
     (Status.QUEUED, TaskSucceeded): Status.SUCCEEDED,
@@ -40,6 +43,7 @@ TRANSITIONS: Mapping[tuple[Status, Kind], Status] = {
     (Status.RUNNING, TaskDeferred): Status.RETRYING,
     (Status.RUNNING, TaskDied): Status.DEAD,
     (Status.RUNNING, TaskCancelled): Status.CANCELLED,
+    (Status.RETRYING, TaskChanged): Status.SCHEDULED,
     (Status.RETRYING, TaskStarted): Status.RUNNING,
     (Status.RETRYING, AttemptLost): Status.RUNNING,
     (Status.RETRYING, TaskSucceeded): Status.SUCCEEDED,
@@ -51,6 +55,7 @@ TRANSITIONS: Mapping[tuple[Status, Kind], Status] = {
 
 RANKS: Mapping[Kind, int] = {
     TaskAdmitted: 0,
+    TaskChanged: 0,
     AttemptLost: 1,
     TaskStarted: 2,
     TaskDeferred: 3,

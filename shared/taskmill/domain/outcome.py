@@ -116,7 +116,14 @@ class UnknownType:
     name: str
 
 
-End: TypeAlias = Outcome | Raised | TimedOut | Misfit | Poisoned | Cancelled | UnknownType
+@dataclass(frozen=True, slots=True)
+class Expired:
+    """It came too late to its first start."""
+
+    at_ms: Millis
+
+
+End: TypeAlias = Outcome | Raised | TimedOut | Misfit | Poisoned | Cancelled | UnknownType | Expired
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

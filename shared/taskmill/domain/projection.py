@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from taskmill.domain.backoff import RetryPolicy
+from taskmill.domain.delay import due_of, is_delayed, is_far
 from taskmill.domain.facts import (
     AttemptLost,
     CancelRequested,
@@ -15,6 +16,7 @@ from taskmill.domain.facts import (
     SubmissionDropped,
     TaskAdmitted,
     TaskCancelled,
+    TaskChanged,
     TaskDeferred,
     TaskDied,
     TaskStarted,
@@ -22,7 +24,7 @@ from taskmill.domain.facts import (
 )
 from taskmill.domain.lease import Position
 from taskmill.domain.lifecycle import RANKS, SUBMITTED_RANK, status_after
-from taskmill.domain.task import Envelope, Millis, Status, TaskId, TaskType
+from taskmill.domain.task import Envelope, Millis, Status, TaskId, TaskType, Timing
 
 
 class Body(Struct, frozen=True, kw_only=True):
@@ -39,6 +41,9 @@ class Body(Struct, frozen=True, kw_only=True):
     timeout_seconds: float
     retry: RetryPolicy
     created_at_ms: Millis
+    timing: Timing | None = None
+    changed: int = 1
+    """The turn from which on metadata and timing are so: 1 for a submission."""
 
 
 class Row(Struct, frozen=True, kw_only=True):
@@ -66,6 +71,8 @@ class Row(Struct, frozen=True, kw_only=True):
     error_message: str | None = None
     next_attempt: int | None = None
     cancel_requested: bool = False
+    is_far: bool = False
+    """True when the ledger alone keeps it until its time comes near."""
     body: Body | None = None
 
     @property
@@ -156,7 +163,16 @@ def merged(left: Row, right: Row) -> Row:
         losses=max(left.losses, right.losses),
         cancel_requested=left.cancel_requested or right.cancel_requested,
         started_at_ms=older.started_at_ms if newer.started_at_ms is None else newer.started_at_ms,
-        body=newer.body or older.body,
+        body=_body_of(newer.body or older.body, older.body),
+    )
+
+
+def _body_of(known: Body | None, told: Body | None) -> Body | None:
+    """Return *known* with what *told* says of a later turn."""
+    if known is None or told is None or told.changed <= known.changed:
+        return known
+    return msgspec.structs.replace(
+        known, metadata=told.metadata, timing=told.timing, changed=told.changed
     )
 
 
@@ -165,8 +181,8 @@ def row_of(told: Told) -> Row | None:
     match told:
         case Envelope():
             return _queued(told)
-        case TaskAdmitted():
-            return _queued(told.envelope)
+        case TaskAdmitted() | TaskChanged():
+            return _queued(told.envelope, is_change=isinstance(told, TaskChanged))
         case SubmissionDropped():
             return None
         case CancelRequested():
@@ -251,16 +267,19 @@ def _wished(fact: CancelRequested) -> Row:
     )
 
 
-def _queued(envelope: Envelope) -> Row:
+def _queued(envelope: Envelope, *, is_change: bool = False) -> Row:
+    is_waiting = is_delayed(envelope) or is_change
     return Row(
         id=envelope.id,
         type=envelope.type,
         tenant=envelope.tenant,
-        status=Status.QUEUED,
+        status=Status.SCHEDULED if is_waiting else Status.QUEUED,
         generation=envelope.generation,
         turn=envelope.turn,
         rank=SUBMITTED_RANK,
         attempt=envelope.attempt,
+        due_at_ms=due_of(envelope) if is_waiting else None,
+        is_far=is_far(envelope),
         body=Body(
             submission=envelope.submission,
             submitted=envelope.submitted or envelope.generation,
@@ -273,6 +292,8 @@ def _queued(envelope: Envelope) -> Row:
             timeout_seconds=envelope.timeout_seconds,
             retry=envelope.retry,
             created_at_ms=envelope.created_at_ms,
+            timing=envelope.timing,
+            changed=envelope.timing.turn if envelope.timing else 1,
         ),
     )
 
@@ -292,6 +313,8 @@ def history_of(told: Told) -> HistoryEntry:
             kind, subject, at_ms, body = _kind(told), told.submission, told.at_ms, _body(told)
         case CancelRequested():
             kind, subject, at_ms, body = _kind(told), "", told.at_ms, _body(told)
+        case TaskChanged():
+            kind, subject, at_ms, body = _kind(told), "", told.at_ms, _change(told)
         case _:
             kind, subject, at_ms, body = _kind(told), str(told.token), told.at_ms, _body(told)
     return HistoryEntry(
@@ -337,6 +360,21 @@ def begun_anew(batch: LedgerBatch) -> list[TaskId]:
     )
 
 
+def going_far(batch: LedgerBatch) -> list[TaskId]:
+    """Return the tasks that the ledger alone keeps, if they still wait."""
+    return sorted(row.id for row in batch.rows if row.is_far)
+
+
+def coming_back(batch: LedgerBatch) -> list[TaskId]:
+    """Return the tasks that may have been far before, and are not any more."""
+    return sorted(
+        row.id
+        for row in batch.rows
+        if row.status is Status.CANCELLED
+        or (row.status is Status.SCHEDULED and row.turn > 1 and not row.is_far)
+    )
+
+
 def _rank_of(entry: HistoryEntry) -> int:
     return _RANKS_BY_NAME.get(entry.kind, SUBMITTED_RANK)
 
@@ -350,6 +388,11 @@ def _kind(fact: Fact) -> str:
 
 def _body(fact: Fact) -> Raw:
     return Raw(msgspec.json.encode(fact))
+
+
+def _change(fact: TaskChanged) -> Raw:
+    changed = {"due_at_ms": due_of(fact.envelope), "metadata": fact.envelope.metadata}
+    return Raw(msgspec.json.encode(changed))
 
 
 def runs_of(positions: Iterable[tuple[Position, Millis]]) -> list[Applied]:

@@ -2,15 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 from typing import TypeAlias, assert_never
 
 from taskmill.domain.admission import Cold, OwedKind
 from taskmill.domain.control import Moment, Sight, Sighting
+from taskmill.domain.delay import FAR
 from taskmill.domain.records import Absent
 from taskmill.domain.restoration import HotView
 from taskmill.domain.retention import ADOPTION_AGE, in_ms
 from taskmill.domain.task import Millis, Status, TaskId, TaskType
+
+BROUGHT_NEAR_WITHIN = timedelta(minutes=2)
+"""In which a task is brought near whose time has come near."""
 
 
 class Divergence(StrEnum):
@@ -77,11 +82,18 @@ def divergence(standing: Standing, sight: Sight, *, now: Millis) -> Divergence |
         case Absent():
             is_old = standing.generation + in_ms(ADOPTION_AGE) < now
             is_lost = is_old and standing.generation and not standing.status.is_final
-            return Divergence.RECORD_MISSING if is_lost else None
+            return Divergence.RECORD_MISSING if is_lost and not _is_far(standing, now) else None
         case Sighting():
             return _between(standing, sight, now)
         case _:
             assert_never(sight)
+
+
+def _is_far(standing: Standing, now: Millis) -> bool:
+    """Tell whether it has no record because it is due far ahead."""
+    if standing.status is not Status.SCHEDULED or standing.due_at_ms is None:
+        return False
+    return standing.due_at_ms - now > in_ms(FAR - BROUGHT_NEAR_WITHIN)
 
 
 def _between(standing: Standing, sight: Sighting, now: Millis) -> Divergence | None:
@@ -93,8 +105,8 @@ def _between(standing: Standing, sight: Sighting, now: Millis) -> Divergence | N
         return Divergence.RECORD_BEHIND
     if told < known:
         return None if OwedKind.SUBMISSION in sight.owed else Divergence.LEDGER_BEHIND
-    waiting = sight.task.waiting
-    is_early = waiting is not None and waiting.due_at_ms > now
+    due = sight.task.due_at_ms
+    is_early = due is not None and due > now
     return None if sight.owed or is_early else Divergence.NOWHERE_IN_LINE
 
 
@@ -131,8 +143,8 @@ class RepairOrder:
     @property
     def due_at_ms(self) -> Millis | None:
         """When it must be put in line; None when it stands there already."""
-        if self.view.waiting is not None:
-            return self.view.waiting.due_at_ms
+        if self.view.due_at_ms is not None:
+            return self.view.due_at_ms
         return Millis(0) if self.seen is None else None
 
 

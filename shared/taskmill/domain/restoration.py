@@ -4,9 +4,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from taskmill.domain.admission import Owed, OwedKey, OwedKind
+from taskmill.domain.delay import FAR
 from taskmill.domain.lease import Ending, Waiting
 from taskmill.domain.projection import Body, Row
-from taskmill.domain.task import Envelope, Status
+from taskmill.domain.retention import in_ms
+from taskmill.domain.task import Envelope, Millis, Status
 
 
 class Restoration(StrEnum):
@@ -26,6 +28,15 @@ class HotView:
     """The task in line, in the turn that the record is in."""
     waiting: Waiting | None
     ending: Ending | None
+    is_far: bool = False
+    """True when the ledger alone keeps it by now."""
+
+    @property
+    def due_at_ms(self) -> Millis | None:
+        """Return when its turn is due, if it waits for a time."""
+        if self.row.status is Status.SCHEDULED:
+            return self.row.due_at_ms
+        return None if self.waiting is None else self.waiting.due_at_ms
 
     @property
     def name(self) -> OwedKey:
@@ -38,12 +49,13 @@ class HotView:
         return Owed(task=self.envelope)
 
 
-def hot_view(row: Row, body: Body) -> HotView:
+def hot_view(row: Row, body: Body, *, is_far: bool = False) -> HotView:
     return HotView(
         row=row,
         envelope=envelope_of(row, body),
         waiting=waiting_of(row),
         ending=ending_of(row),
+        is_far=is_far,
     )
 
 
@@ -67,7 +79,14 @@ def envelope_of(row: Row, body: Body) -> Envelope:
         timeout_seconds=body.timeout_seconds,
         metadata=body.metadata,
         retry=body.retry,
+        timing=body.timing,
     )
+
+
+def waits_far(row: Row, now: Millis) -> bool:
+    """Tell whether the ledger alone keeps it by now."""
+    is_scheduled = row.status is Status.SCHEDULED and row.due_at_ms is not None
+    return is_scheduled and (row.due_at_ms or 0) - now > in_ms(FAR)
 
 
 def waiting_of(row: Row) -> Waiting | None:

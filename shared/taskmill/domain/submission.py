@@ -7,6 +7,7 @@ from typing import TypeAlias
 from msgspec import Raw
 
 from taskmill.domain.backoff import RetryPolicy
+from taskmill.domain.delay import is_delayed
 from taskmill.domain.naming import keyed_id, unkeyed_id
 from taskmill.domain.records import TaskView
 from taskmill.domain.task import (
@@ -16,6 +17,7 @@ from taskmill.domain.task import (
     Status,
     TaskId,
     TaskType,
+    Timing,
     about,
 )
 
@@ -30,6 +32,7 @@ class Submission:
     retry: RetryPolicy
     metadata: Mapping[str, str]
     fingerprint: str
+    timing: Timing | None = None
 
     def as_envelope(self, *, now: Millis, entropy: bytes) -> Envelope:
         """Return the task in line; *entropy* names an unkeyed task and tells requests apart."""
@@ -48,6 +51,7 @@ class Submission:
             timeout_seconds=self.timeout_seconds,
             retry=self.retry,
             metadata=self.metadata,
+            timing=self.timing,
         )
 
 
@@ -56,7 +60,7 @@ def view_of(envelope: Envelope) -> TaskView:
     return TaskView(
         id=envelope.id,
         about=about(envelope),
-        status=Status.QUEUED,
+        status=Status.SCHEDULED if is_delayed(envelope) else Status.QUEUED,
         generation=envelope.generation,
         attempt=envelope.attempt,
         losses=0,

@@ -36,6 +36,19 @@ _Uuid = Annotated[TaskId, Meta(pattern=r"\A[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]
 FINAL = frozenset({Status.SUCCEEDED, Status.DEAD, Status.CANCELLED})
 
 
+class Timing(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """When a task may begin, and until when it must have begun."""
+
+    run_at_ms: Millis | None = None
+    delay_ms: int | None = None
+    """Instead of a moment: counted from the generation, which is a moment of Redis."""
+    expires_at_ms: Millis | None = None
+    turn: int = 1
+    """The turn that all this is said of; whatever comes behind it has begun before."""
+    said_ms: Millis | None = None
+    """When it was said, where that was later than the submission."""
+
+
 class Envelope(Struct, frozen=True, kw_only=True):
     """A task in line: the wire form on Kafka and in the due set."""
 
@@ -61,6 +74,7 @@ class Envelope(Struct, frozen=True, kw_only=True):
     """True when the gateway could not ask Redis: the dispatcher admits it."""
     parked_until_ms: Millis | None = None
     """Until when the dispatcher waits for a worker that takes this type."""
+    timing: Timing | None = None
 
 
 class About(Struct, frozen=True, kw_only=True):
@@ -73,6 +87,7 @@ class About(Struct, frozen=True, kw_only=True):
     max_attempts: int
     payload_size: int
     metadata: Mapping[str, str]
+    timing: Timing | None = None
 
 
 def about(envelope: Envelope) -> About:
@@ -84,4 +99,5 @@ def about(envelope: Envelope) -> About:
         max_attempts=envelope.max_attempts,
         payload_size=len(bytes(envelope.payload)),
         metadata=envelope.metadata,
+        timing=envelope.timing,
     )

@@ -3,7 +3,14 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from taskmill.domain.control import CancelAnswer, CancelOrder, RedriveAnswer, RedriveOrder, Sight
+from taskmill.domain.control import (
+    CancelOrder,
+    ChangeOrder,
+    OrderAnswer,
+    RedriveAnswer,
+    RedriveOrder,
+    Sight,
+)
 from taskmill.domain.task import TaskId
 
 
@@ -12,6 +19,8 @@ class Control(Protocol):
 
     def see(self, ids: Sequence[TaskId]) -> Sequence[Sight]: ...
 
-    def cancel(self, orders: Sequence[CancelOrder]) -> Sequence[CancelAnswer]: ...
+    def cancel(self, orders: Sequence[CancelOrder]) -> Sequence[OrderAnswer]: ...
 
     def redrive(self, orders: Sequence[RedriveOrder]) -> Sequence[RedriveAnswer]: ...
+
+    def change(self, orders: Sequence[ChangeOrder]) -> Sequence[OrderAnswer]: ...

@@ -12,6 +12,7 @@ from taskmill.domain.backoff import RetryPolicy
 from taskmill.domain.facts import Fact
 from taskmill.domain.naming import fingerprint
 from taskmill.domain.records import TaskView
+from taskmill.domain.retention import in_ms
 from taskmill.domain.submission import (
     Accepted,
     KeyReused,
@@ -22,13 +23,14 @@ from taskmill.domain.submission import (
     Submission,
     Unreadable,
 )
-from taskmill.domain.task import Status, TaskId, TaskType
+from taskmill.domain.task import Millis, Status, TaskId, TaskType, Timing
 from taskmill.testing.clock import MovableClock
 from taskmill.testing.refusal import Refused
 from taskmill.testing.system import System
+from taskmill.usecases.change import Changed, Wanted
 from taskmill.worker import Worker
 
-LONGEST_LIFE = timedelta(days=365)
+LONGEST_LIFE = timedelta(days=800)
 
 
 class Mill:
@@ -59,6 +61,9 @@ class Mill:
         timeout: timedelta | None = None,
         retry: RetryPolicy | None = None,
         metadata: Mapping[str, str] | None = None,
+        delay: timedelta | None = None,
+        run_at: datetime | None = None,
+        expires_at: datetime | None = None,
     ) -> "Life":
         """Submit a task as a client would; `run` or `pass_time` then let it live.
 
@@ -71,7 +76,13 @@ class Mill:
         if misfit is not None:
             raise Refused(f"the payload does not fit at {misfit.pointer or '/'}: {misfit.why}")
         defaults = self._workers[task_type].defaults
-        given = {"max_attempts": max_attempts, "timeout": timeout, "metadata": metadata}
+        timing = _timing(delay, run_at, expires_at)
+        given = {
+            "max_attempts": max_attempts,
+            "timeout": timeout,
+            "metadata": metadata,
+            "timing": timing,
+        }
         submission = Submission(
             type=TaskType(task_type),
             payload=Raw(msgspec.json.encode(plain)),
@@ -80,6 +91,7 @@ class Mill:
             timeout_seconds=timeout.total_seconds() if timeout else defaults.timeout_seconds,
             retry=retry or defaults.retry,
             metadata=metadata or {},
+            timing=timing,
             fingerprint=fingerprint({"type": task_type, "payload": plain, "retry": retry, **given}),
         )
         entropy = self.system.chance.randbytes(16)
@@ -102,7 +114,7 @@ class Mill:
         while (due_ms := self.system.next_due_ms()) is not None:
             self.clock.move_to(due_ms)
             if self.clock.now > until:
-                raise RuntimeError("a task has not come to its end within a year")
+                raise RuntimeError("a task has not come to its end within two years")
             self.run()
 
 
@@ -147,6 +159,12 @@ class Life:
         return told.error_message if told else None
 
     @property
+    def run_at(self) -> datetime | None:
+        """When it was to begin, if it was submitted or changed with a time."""
+        run_at_ms = self._view.run_at_ms
+        return None if run_at_ms is None else datetime.fromtimestamp(run_at_ms / 1000, UTC)
+
+    @property
     def next_attempt_at(self) -> datetime | None:
         waiting = self._view.waiting
         return datetime.fromtimestamp(waiting.due_at_ms / 1000, UTC) if waiting else None
@@ -164,6 +182,20 @@ class Life:
         """Cancel it, as a client would; a running task is told at its next heartbeat."""
         self._system.cancel(self.id)
 
+    def change(
+        self,
+        *,
+        delay: timedelta | None = None,
+        run_at: datetime | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> None:
+        """Give it another time or other metadata while it waits, as a client would."""
+        timing = _timing(delay, run_at, None) or Timing()
+        wanted = Wanted(run_at_ms=timing.run_at_ms, delay_ms=timing.delay_ms, metadata=metadata)
+        answer = self._system.change(self.id, wanted)
+        if not isinstance(answer, Changed):
+            raise Refused(f"it cannot be changed: {answer}")
+
     def redrive(self) -> None:
         """Give it another life, as an operator would, when it is dead or cancelled."""
         self._system.redrive(self.id)
@@ -174,6 +206,28 @@ class Life:
         if isinstance(found, TaskView):
             return found
         raise LookupError(f"task {self.id} cannot be found: {found}")
+
+
+def _timing(
+    delay: timedelta | None, run_at: datetime | None, expires_at: datetime | None
+) -> Timing | None:
+    if delay is not None and run_at is not None:
+        raise Refused("give either delay or run_at, not both")
+    if (delay, run_at, expires_at) == (None, None, None):
+        return None
+    return Timing(
+        delay_ms=None if delay is None else max(in_ms(delay), 0),
+        run_at_ms=_moment(run_at),
+        expires_at_ms=_moment(expires_at),
+    )
+
+
+def _moment(at: datetime | None) -> Millis | None:
+    if at is None:
+        return None
+    if at.tzinfo is None:
+        raise Refused(f"a time needs its zone: {at.isoformat()}")
+    return Millis(round(at.timestamp() * 1000))
 
 
 def _catalogue_of(workers: Mapping[str, Worker[Any]]) -> AssembledCatalogue:

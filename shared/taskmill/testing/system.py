@@ -12,6 +12,8 @@ from typing import Any, Final, TypeVar
 
 from taskmill.adapters.memory.admission import MemoryAdmission, MemoryDueSet
 from taskmill.adapters.memory.control import MemoryControl
+from taskmill.adapters.memory.delays import MemoryDelays
+from taskmill.adapters.memory.far import MemoryFarTasks
 from taskmill.adapters.memory.hot import MemoryHot, MemoryRecords
 from taskmill.adapters.memory.leases import MemoryLeases
 from taskmill.adapters.memory.ledger import MemoryLedger
@@ -20,9 +22,11 @@ from taskmill.adapters.memory.outbox import MemoryOutbox
 from taskmill.adapters.memory.parking import MemoryParking
 from taskmill.adapters.memory.rebuild import MemoryColdShards
 from taskmill.domain import topics
+from taskmill.domain.delay import FAR
 from taskmill.domain.lease import LEASE, Position
 from taskmill.domain.log import LogRecord
 from taskmill.domain.outcome import UnknownType
+from taskmill.domain.retention import in_ms
 from taskmill.domain.submission import Receipt
 from taskmill.domain.task import Envelope, TaskId, TaskType
 from taskmill.domain.topics import Reader
@@ -30,6 +34,7 @@ from taskmill.ports.admission import Admission, Parking
 from taskmill.ports.bus import Bus
 from taskmill.ports.clock import Pause
 from taskmill.ports.control import Control
+from taskmill.ports.delays import Delays, FarTasks
 from taskmill.ports.due import DueSet
 from taskmill.ports.leases import Leases
 from taskmill.ports.outbox import Outbox
@@ -40,6 +45,8 @@ from taskmill.testing.clock import MovableClock
 from taskmill.testing.crew import PatientCrew
 from taskmill.usecases.arrivals import open_arrivals, open_sealed_arrivals
 from taskmill.usecases.cancel import Cancellation, cancel
+from taskmill.usecases.change import Change, Wanted, change
+from taskmill.usecases.delay import bring_near, delay, load, waits
 from taskmill.usecases.dispatch import dispatch
 from taskmill.usecases.execute import execute
 from taskmill.usecases.find_task import Finding, find_task
@@ -94,6 +101,8 @@ class System:
         self.leases: Leases = dress("leases", MemoryLeases(self.hot))
         self.records: Records = dress("records", MemoryRecords(self.hot))
         self.control: Control = dress("control", MemoryControl(self.hot))
+        self.delays: Delays = dress("delays", MemoryDelays(self.hot))
+        self.far: FarTasks = dress("far", MemoryFarTasks(lambda: self.rows, self.clock))
         self.parking: Parking = dress("parking", MemoryParking(self.hot))
         self.shards: ColdShards = dress("shards", MemoryColdShards(self.hot))
         self.ledger: Ledger = dress("ledger", self.rows)
@@ -129,7 +138,24 @@ class System:
             bus=self.bus,
             clock=self.clock,
             find=self.find,
+            load=self._load,
         )
+
+    def change(self, task_id: TaskId, wanted: Wanted) -> Change:
+        return change(
+            task_id,
+            wanted,
+            control=self.control,
+            admission=self.admission,
+            bus=self.bus,
+            rows=lambda: self.rows,
+            find=self.find,
+            load=self._load,
+            pause=self.clock.move,
+        )
+
+    def _load(self, task_id: TaskId) -> None:
+        load(self.rows.of([task_id]), self.delays)
 
     def redrive(self, task_id: TaskId) -> Redrive:
         (answer,) = redrive(
@@ -157,6 +183,7 @@ class System:
     def tick(self) -> int:
         """Do once what the scheduler does again and again; return how much was published."""
         published = publish_due(self.due, self.bus) + relay(self.outbox, self.bus)
+        published += bring_near(self.far, self.delays)
         self.due.forget_expired(most=100)
         return published
 
@@ -191,7 +218,10 @@ class System:
 
     def next_due_ms(self) -> int | None:
         """Return when the next thing is owed."""
-        return min((at for at, _ in self.hot.due.values()), default=None)
+        owed = [at for at, _ in self.hot.due.values()]
+        far = [self.rows.rows[one].due_at_ms or 0 for one in self.rows.far_tasks]
+        near = [at - in_ms(FAR) + 1 for at in far]
+        return min([*owed, *near], default=None)
 
     def _write_meanwhile(self, span: timedelta) -> None:
         """Let time pass in which only the recorders go on."""
@@ -210,9 +240,11 @@ class System:
 
     def _dispatch(self, records: Sequence[LogRecord]) -> set[Position]:
         arrivals = open_sealed_arrivals(records, self.bus)
+        failed = delay([one for one in arrivals if waits(one.envelope)], self.delays)
+        arrivals = [one for one in arrivals if not waits(one.envelope)]
         known = [one for one in arrivals if one.envelope.deferred or self._knows(one.envelope.type)]
         parkings = park([one for one in arrivals if one not in known], self.parking)
-        failed = dispatch(known, knows=self._knows, admission=self.admission, bus=self.bus)
+        failed |= dispatch(known, knows=self._knows, admission=self.admission, bus=self.bus)
         over = [one.unsealed() for one in parkings.over]
         shop = self._shop(100, PatientCrew(self.clock))
         buried = execute(over, lambda task: UnknownType(task.type), shop)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
 
 from taskmill.domain.admission import Cold, OwedKind
-from taskmill.domain.control import CancelAnswer, CancelOrder, Sighting
+from taskmill.domain.control import CancelOrder, OrderAnswer, Sighting
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.facts import CancelRequested, Fact, TaskCancelled
 from taskmill.domain.lease import Ending
@@ -52,9 +52,13 @@ def cancel(  # noqa: PLR0913 - the ports that it needs, each named
     bus: Bus,
     clock: Clock,
     find: Callable[[TaskId], Finding],
+    load: Callable[[TaskId], object],
 ) -> Cancellation:
-    """Say what became of the task; what was decided stands in the log before it is said."""
-    desk = _Desk(control, admission, bus, clock, find)
+    """Say what became of the task; what was decided stands in the log before it is said.
+
+    *load* makes the record of a task that the ledger alone keeps.
+    """
+    desk = _Desk(control, admission, bus, clock, find, load)
     try:
         for _ in range(_LOOKS):
             answer = desk.try_to_cancel(task_id)
@@ -72,6 +76,7 @@ class _Desk:
     bus: Bus
     clock: Clock
     find: Callable[[TaskId], Finding]
+    load: Callable[[TaskId], object]
 
     def try_to_cancel(self, task_id: TaskId) -> Cancellation | None:
         """Return None when the task went on meanwhile: look again."""
@@ -92,11 +97,16 @@ class _Desk:
                 assert_never(sight)
 
     def _from_ledger(self, task_id: TaskId) -> Cancellation | None:
-        """Without a record only the ledger can know; what has not ended there may be anywhere."""
+        """Without a record only the ledger can know: the end, or a task that it alone keeps.
+
+        Of such a one the record is made, and looked at again; all else may be anywhere.
+        """
         found = self.find(task_id)
-        if isinstance(found, TaskView):
-            return _told_again(found) if found.status.is_final else None
-        return found
+        if not isinstance(found, TaskView):
+            return found
+        if found.status is Status.SCHEDULED:
+            self.load(task_id)
+        return _told_again(found) if found.status.is_final else None
 
     def _ended(self, sight: Sighting) -> Cancellation:
         """Repeat the answer; who gave it first may have died before the log knew."""
@@ -110,11 +120,11 @@ class _Desk:
         order = CancelOrder(id=sight.task.id, seen=sight.moment, facts=facts, ending=ending)
         (answer,) = self.control.cancel([order])
         match answer:
-            case CancelAnswer.DONE:
+            case OrderAnswer.DONE:
                 self._publish(sight, facts)
-            case CancelAnswer.MOVED:
+            case OrderAnswer.MOVED:
                 return None
-            case CancelAnswer.COLD:
+            case OrderAnswer.COLD:
                 return _COLD
             case _:
                 assert_never(answer)

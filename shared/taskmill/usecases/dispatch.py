@@ -15,6 +15,7 @@ from taskmill.domain.admission import (
     Replayed,
     Verdict,
 )
+from taskmill.domain.delay import is_delayed
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.facts import Fact, SubmissionDropped, TaskAdmitted
 from taskmill.domain.lease import Position
@@ -35,8 +36,8 @@ def dispatch(
 ) -> set[Position]:
     """Publish each arrival to its worker's topic; return the positions that must come again.
 
-    What is admitted only here and has no worker goes back into `tasks.pending`, as admitted: it is
-    then a task like any other that nobody takes.
+    What is admitted only here and has no worker, or waits for its time, goes back into
+    `tasks.pending`, as admitted: it is then a task like any other of its kind.
     """
     routing = _Routing(knows, admission, bus)
     deferred = [arrival for arrival in arrivals if arrival.envelope.deferred]
@@ -79,7 +80,7 @@ class _Routing:
 
     def _admit(self, sealed: Sealed) -> None:
         envelope = sealed.envelope
-        if self.knows(envelope.type):
+        if self.knows(envelope.type) and not is_delayed(envelope):
             self.envelopes.append(sealed)
         else:
             self.pending.append(sealed)

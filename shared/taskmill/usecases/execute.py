@@ -9,7 +9,7 @@ from typing import assert_never
 
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.lease import LOSSES_BEFORE_POISON, Beat, Position
-from taskmill.domain.outcome import Cancelled, Poisoned, TimedOut
+from taskmill.domain.outcome import Cancelled, Expired, Poisoned, TimedOut
 from taskmill.domain.retention import in_ms
 from taskmill.usecases.arrivals import Arrival
 from taskmill.usecases.claim import Entrance
@@ -57,6 +57,8 @@ class _Run:
                 self.exit.end(running, Cancelled())
             elif running.attempt.losses >= LOSSES_BEFORE_POISON:
                 self.exit.end(running, Poisoned(running.attempt.losses))
+            elif (expired_ms := running.expired_ms) is not None:
+                self.exit.end(running, Expired(expired_ms))
             else:
                 self._start(running)
 

@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from taskmill.domain.admission import Cold
 from taskmill.domain.errors import StoreUnavailable
-from taskmill.domain.records import Reading, TaskView
-from taskmill.domain.task import TaskId
+from taskmill.domain.records import Absent, Reading, TaskView
+from taskmill.domain.task import Status, TaskId
 from taskmill.ports.ledger import LedgerRows
 from taskmill.ports.log import LogEnds
 from taskmill.ports.outbox import Outbox
@@ -57,7 +57,7 @@ def find_task(  # noqa: PLR0913 - every place where a task may stand, each named
     try:
         row = ledger().find(task_id)
         if row is not None:
-            return row if row.status.is_final else Unsure("its record cannot be read now")
+            return row if _is_told(row, reading) else Unsure("its record cannot be read now")
         if outbox().find(task_id) is not None:
             return Unsure("it is accepted and waits for Kafka")
         if isinstance(reading, Cold):
@@ -65,6 +65,12 @@ def find_task(  # noqa: PLR0913 - every place where a task may stand, each named
         return _silence(task_id, ledger(), log_ends, pause)
     except StoreUnavailable as error:
         return Unsure(f"{error.store} cannot be reached", is_away=True)
+
+
+def _is_told(row: TaskView, reading: Reading) -> bool:
+    """Tell whether the ledger alone can say it: what has ended, and what waits far ahead."""
+    is_waiting = row.status is Status.SCHEDULED and isinstance(reading, Absent)
+    return row.status.is_final or is_waiting
 
 
 def _read(task_id: TaskId, records: Records) -> Reading:
@@ -84,7 +90,7 @@ def _silence(task_id: TaskId, ledger: LedgerRows, log_ends: LogEnds, pause: Paus
             row = ledger.find(task_id)
             if row is None:
                 return Nowhere()
-            return row if row.status.is_final else Unsure("it has just been submitted")
+            return row if _is_told(row, Absent()) else Unsure("it has just been submitted")
         pause(_STEP)
         waited += _STEP
     return Unsure("the ledger is behind the log")

@@ -10,7 +10,7 @@ from taskmill.domain import wire
 from taskmill.domain.errors import Undecodable
 from taskmill.domain.outbox import Unsent
 from taskmill.domain.projection import Row, row_of
-from taskmill.domain.restoration import Restoration, hot_view
+from taskmill.domain.restoration import Restoration, hot_view, waits_far
 from taskmill.domain.retention import in_ms
 from taskmill.domain.task import Envelope
 from taskmill.ports.clock import Clock, Pause
@@ -60,6 +60,8 @@ def rebuild(  # noqa: PLR0913 - the ports of a rebuild, each named
     for envelopes in _unsent(sources.outbox):
         work.restore([row for one in envelopes if (row := row_of(one)) is not None])
     work.wait_for(sources.ledger, sources.log_ends.ends())
+    for rows in sources.ledger.far():
+        work.restore(rows, is_far=True)
     for ids in shards.held(work.under):
         work.restore(sources.ledger.of(ids))
     for is_finished in (True, False):  # last those whose leases must not lapse meanwhile
@@ -113,9 +115,11 @@ class _Rebuild:
             self.pause(_STEP)
             self._keep()
 
-    def restore(self, rows: Iterable[Row]) -> None:
+    def restore(self, rows: Iterable[Row], *, is_far: bool = False) -> None:
+        """Restore what *rows* say; those that the ledger alone keeps, as far as a key needs it."""
+        now = self.clock()
         views = [
-            hot_view(row, row.body)
+            hot_view(row, row.body, is_far=is_far or waits_far(row, now))
             for row in rows
             if row.body and row.generation and self.shards.shard_of(row.id) in self.under
         ]  # without a generation it was never admitted: the dispatcher does that

@@ -194,7 +194,7 @@ class _Desk:
 def _order(row: Row, body: Body, *, seen: Sighting | None) -> RedriveOrder:
     return RedriveOrder(
         seen=seen.moment if seen else None,
-        envelope=replace(envelope_of(row, body), turn=1, attempt=1),
+        envelope=replace(envelope_of(row, body), turn=1, attempt=1, timing=None),
         facts=seen.last if seen else (),
         token=max(row.largest_token, seen.token if seen else 0),
     )

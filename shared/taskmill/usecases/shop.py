@@ -8,10 +8,11 @@ from typing import Any, TypeAlias
 
 from msgspec import Raw
 
+from taskmill.domain.delay import expires_ms
 from taskmill.domain.lease import Lease, Loss, Position
 from taskmill.domain.outcome import Attempt
 from taskmill.domain.pace import USUAL, Pace
-from taskmill.domain.task import Envelope, TaskId, TaskType
+from taskmill.domain.task import Envelope, Millis, TaskId, TaskType
 from taskmill.ports.bus import Bus
 from taskmill.ports.clock import Chance, Clock
 from taskmill.ports.crew import Crew, Performed
@@ -50,6 +51,14 @@ class Running:
     cancel_requested: bool = False
     is_lost: bool = False
     is_told: bool = False
+
+    @property
+    def expired_ms(self) -> Millis | None:
+        """Return until when it had to begin, when this is its first start and comes too late."""
+        latest = expires_ms(self.attempt.envelope)
+        is_first = self.attempt.losses == 0
+        is_late = latest is not None and self.attempt.started_at_ms > latest
+        return latest if is_first and is_late else None
 
     @property
     def lease(self) -> Lease:

@@ -14,7 +14,12 @@ import pytest
 from taskmill.adapters.api_keys import ApiKeys
 from taskmill.adapters.catalogue import AssembledCatalogue
 from taskmill.adapters.counted.bus import CountedBus
-from taskmill.adapters.counted.hot import CountedAdmission, CountedControl, CountedDueSet
+from taskmill.adapters.counted.hot import (
+    CountedAdmission,
+    CountedControl,
+    CountedDelays,
+    CountedDueSet,
+)
 from taskmill.adapters.counted.leases import CountedLeases
 from taskmill.adapters.counted.ledger import CountedLedger
 from taskmill.adapters.memory.admission import MemoryAdmission, MemoryDueSet
@@ -22,8 +27,10 @@ from taskmill.adapters.memory.archive import MemoryArchive
 from taskmill.adapters.memory.control import MemoryControl
 from taskmill.adapters.memory.counters import MemoryCounters
 from taskmill.adapters.memory.crew import InlineCrew
+from taskmill.adapters.memory.delays import MemoryDelays
 from taskmill.adapters.memory.endpoints import MemoryEndpoints
 from taskmill.adapters.memory.errands import InlineErrands
+from taskmill.adapters.memory.far import MemoryFarTasks
 from taskmill.adapters.memory.figures import MemoryFigures
 from taskmill.adapters.memory.hot import MemoryHot, MemoryRecords
 from taskmill.adapters.memory.leases import MemoryLeases
@@ -48,6 +55,7 @@ from taskmill.bootstrap import (
     worker,
 )
 from taskmill.bootstrap.chores import (
+    NearingServices,
     PutBackServices,
     RebuildingServices,
     RedrivingServices,
@@ -175,6 +183,7 @@ class Stage:
             worker: {"services": self._worker, "loop_crew": lambda: self.crew},
             dispatcher: {
                 "admission": lambda: CountedAdmission(MemoryAdmission(self.hot), self.counters),
+                "delays": lambda: CountedDelays(MemoryDelays(self.hot), self.counters),
                 "parking": lambda: MemoryParking(self.hot),
             },
             recorder: {"ledger": lambda: CountedLedger(self.ledger, self.counters)},
@@ -215,6 +224,10 @@ class Stage:
             "putting_back": lambda: PutBackServices(
                 newer_parcels=MemoryNewerParcels(lambda: self.ledger, self.clock), bus=self.log
             ),
+            "nearing": lambda: NearingServices(
+                far=MemoryFarTasks(lambda: self.ledger, self.clock),
+                delays=CountedDelays(MemoryDelays(self.hot), self.counters),
+            ),
             "relaying": lambda: RelayServices(outbox=self.outbox, bus=self.log),
         }
 
@@ -222,6 +235,7 @@ class Stage:
         return GatewayServices(
             admission=MemoryAdmission(self.hot),
             control=CountedControl(MemoryControl(self.hot), self.counters),
+            delays=CountedDelays(MemoryDelays(self.hot), self.counters),
             records=self.records,
             bus=CountedBus(self.log, self.counters),
             log_ends=self.log,

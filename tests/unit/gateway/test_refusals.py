@@ -61,7 +61,11 @@ def without_stores(stage, operation, _):
     stage.records.is_away = True
     stage.endpoints = RedisEndpoints(Session("redis://127.0.0.1:1/0"))
     stage.hot.forget()
-    body = {"POST /v1/tasks": {"type": "echo"}, "POST /v1/endpoints/enable": {"url": PUBLIC}}
+    body = {
+        "POST /v1/tasks": {"type": "echo"},
+        "POST /v1/endpoints/enable": {"url": PUBLIC},
+        "PATCH /v1/tasks/{task_id}": {"delay_seconds": 1},
+    }
     return ask(stage, operation, headers=JSON, body=json.dumps(body.get(operation.route, {})))
 
 
@@ -78,7 +82,8 @@ def in_unknown_words(stage, operation, _):
 
 
 def of_nobody(stage, operation, _):
-    return ask(stage, operation, headers=JSON, body=json.dumps({"url": PUBLIC}))
+    body = {"delay_seconds": 1} if operation.name == "changeTask" else {"url": PUBLIC}
+    return ask(stage, operation, headers=JSON, body=json.dumps(body))
 
 
 def under_a_used_key(stage, operation, _):
@@ -98,6 +103,12 @@ def of_what_is_over(stage, operation, _):
 
 def of_what_lives(stage, operation, _):
     return ask(stage, operation, name=submit(stage).body["id"])
+
+
+def of_what_ended(stage, operation, _):
+    name = submit(stage).body["id"]
+    end(stage, name)
+    return ask(stage, operation, name=name, headers=JSON, body='{"delay_seconds": 1}')
 
 
 def beside_its_successor(stage, operation, _):
@@ -123,6 +134,7 @@ PROVOKED = {
     "not_found": of_nobody,
     "not_redrivable": of_what_lives,
     "not_supported_yet": ask_with({"type": "echo", "priority": "high"}),
+    "not_waiting": of_what_ended,
     "payload_too_large": ask_with({"type": "echo", "payload": {"say": "x" * 300_000}}),
     "request_too_large": ask_with({"tasks": ["x" * 6_000_000]}),
     "unauthorized": without_a_key,

@@ -11,6 +11,7 @@ from taskmill.adapters.catalogue import AssembledCatalogue
 from taskmill.domain import wire
 from taskmill.domain.submission import Submission
 from taskmill.domain.task import Millis
+from tests.builders import NOW
 
 CATALOGUE = AssembledCatalogue(
     json.dumps(
@@ -43,7 +44,7 @@ CATALOGUE = AssembledCatalogue(
 
 
 def read(header_key=None, **fields):
-    return read_submission({"type": "mail"} | fields, header_key, CATALOGUE)
+    return read_submission({"type": "mail"} | fields, header_key, CATALOGUE, now=NOW)
 
 
 def pointed(found):
@@ -76,7 +77,7 @@ def test_every_field_is_taken_as_it_is_given():
 
 @pytest.mark.parametrize("given", [None, [], "x", 7, True, [{"type": "mail"}]])
 def test_what_is_no_object_is_no_task(given):
-    found = read_submission(given, None, CATALOGUE)
+    found = read_submission(given, None, CATALOGUE, now=NOW)
     assert pointed(found) == (422, "invalid_request", "")
 
 
@@ -130,7 +131,7 @@ def test_a_field_against_its_rule_is_named(fields, field):
 
 
 def test_a_missing_type_is_named():
-    found = read_submission({"payload": {}}, None, CATALOGUE)
+    found = read_submission({"payload": {}}, None, CATALOGUE, now=NOW)
     assert pointed(found) == (422, "invalid_request", "/type")
 
 

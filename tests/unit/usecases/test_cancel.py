@@ -3,12 +3,14 @@
 import pytest
 
 from taskmill.adapters.memory.control import MemoryControl
+from taskmill.adapters.memory.delays import MemoryDelays
 from taskmill.domain.admission import OwedKind
-from taskmill.domain.control import CancelAnswer
+from taskmill.domain.control import OrderAnswer
 from taskmill.domain.facts import CancelRequested, TaskCancelled, TaskDeferred
 from taskmill.domain.lease import Claimed
 from taskmill.domain.task import Status
 from taskmill.usecases.cancel import AlreadyFinished, Asked, Cancelled, cancel
+from taskmill.usecases.delay import load
 from taskmill.usecases.find_task import Nowhere, Unsure, find_task
 from tests.builders import a_claim, a_death, a_new_id
 from tests.contracts.hot import next_turn
@@ -34,6 +36,7 @@ def ask(world, task_id, **others):
             log_ends=world.log,
             pause=world.wait,
         ),
+        "load": lambda one: load(world.ledger.of([one]), MemoryDelays(world.hot)),
     }
     return cancel(task_id, **ports | others)
 
@@ -144,7 +147,7 @@ def test_a_task_that_always_goes_on_is_not_asked_for_ever(world):
 
     class Never(MemoryControl):
         def cancel(self, orders):
-            return [CancelAnswer.MOVED for _ in orders]
+            return [OrderAnswer.MOVED for _ in orders]
 
     assert isinstance(ask(world, task.id, control=Never(world.hot)), Unsure)
 

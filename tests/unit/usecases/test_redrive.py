@@ -114,6 +114,7 @@ def test_a_cancelled_task_begins_anew(world):
         bus=world.log,
         clock=world.clock,
         find=lambda one: find(world, one),
+        load=lambda _: None,
     )
     world.record()
     (answer,) = ask(world, task.id)

@@ -23,12 +23,14 @@ class Act:
     reason: str | None = None
     key: str | None = None
     max_attempts: int = 4
+    delay_seconds: float | None = None
 
     @property
     def submission(self) -> Json:
         key = {} if self.key is None else {"idempotency_key": self.key}
         about = {"type": self.type, "payload": self.payload, "max_attempts": self.max_attempts}
-        return about | key
+        delay = {} if self.delay_seconds is None else {"delay_seconds": self.delay_seconds}
+        return about | key | delay
 
 
 SINGLE: Final = Act(title="says hello", payload={"say": "hello"})
@@ -48,6 +50,7 @@ MAIL: Final = Act(
 REST: Final = (
     MAIL,
     Act(title="sleeps one second", payload={"sleep_seconds": 1}),
+    Act(title="begins a second later", payload={"say": "good morning"}, delay_seconds=1),
     Act(
         title="succeeds when tried again",
         payload={"retry": "the mail server is away", "for_attempts": 1},

@@ -15,21 +15,24 @@ from taskmill.domain.admission import (
     Verdict,
 )
 from taskmill.domain.control import (
-    CancelAnswer,
     CancelOrder,
+    ChangeOrder,
     Moved,
+    OrderAnswer,
     RedriveAnswer,
     Redriven,
     RedriveOrder,
     Sight,
 )
 from taskmill.domain.counting import Count
+from taskmill.domain.delay import Delayed, DelayOrder
 from taskmill.domain.parking import Parked
 from taskmill.domain.task import Envelope, TaskId
 from taskmill.domain.wire import Sealed
 from taskmill.ports.admission import Admission, Parking
 from taskmill.ports.control import Control
 from taskmill.ports.counters import Counters
+from taskmill.ports.delays import Delays
 from taskmill.ports.due import DueSet
 
 VERDICTS: Final[Mapping[type[Verdict], str]] = {
@@ -93,11 +96,17 @@ class CountedControl:
     def see(self, ids: Sequence[TaskId]) -> Sequence[Sight]:
         return self._control.see(ids)
 
-    def cancel(self, orders: Sequence[CancelOrder]) -> Sequence[CancelAnswer]:
+    def cancel(self, orders: Sequence[CancelOrder]) -> Sequence[OrderAnswer]:
         answers = self._control.cancel(orders)
         for order, answer in zip(orders, answers, strict=True):
             what = "end" if order.ending else "ask"
             self._counters.count(Count.CANCEL_ORDERS, order=what, answer=answer)
+        return answers
+
+    def change(self, orders: Sequence[ChangeOrder]) -> Sequence[OrderAnswer]:
+        answers = self._control.change(orders)
+        for answer in answers:
+            self._counters.count(Count.CHANGES, answer=answer)
         return answers
 
     def redrive(self, orders: Sequence[RedriveOrder]) -> Sequence[RedriveAnswer]:
@@ -105,6 +114,18 @@ class CountedControl:
         for order, answer in zip(orders, answers, strict=True):
             word, type_ = REDRIVES[type(answer)], order.envelope.type
             self._counters.count(Count.REDRIVEN, type=type_, answer=word)
+        return answers
+
+
+class CountedDelays:
+    def __init__(self, delays: Delays, counters: Counters) -> None:
+        self._delays = delays
+        self._counters = counters
+
+    def delay(self, orders: Sequence[DelayOrder]) -> Sequence[Delayed]:
+        answers = self._delays.delay(orders)
+        for answer in answers:
+            self._counters.count(Count.DELAYED, answer=answer)
         return answers
 
 

@@ -18,8 +18,9 @@ from taskmill.domain.admission import (
     Replayed,
     Verdict,
 )
+from taskmill.domain.delay import is_delayed
 from taskmill.domain.retention import HOLD, KEY_WINDOW, in_ms
-from taskmill.domain.task import Envelope, TaskId
+from taskmill.domain.task import Envelope, Status, TaskId
 
 
 class MemoryAdmission:
@@ -55,6 +56,7 @@ class MemoryAdmission:
         self._hot.remove(envelope.id)
         self._hot.records[envelope.id] = record = record_of(admitted)
         record.submitted, record.token = generation, token
+        record.status = Status.SCHEDULED if is_delayed(admitted) else Status.QUEUED
         name = _submission(envelope.id, generation)
         self._hot.due[name] = (self._hot.clock() + self._hold, Owed(task=admitted))
         return Created(generation)
@@ -98,6 +100,13 @@ class MemoryDueSet(MemoryAdmission):
             return 0
         now = self._hot.clock()
         over = sorted((at, task_id) for task_id, at in self._hot.lifetimes.items() if at <= now)
-        for _, task_id in over[:most]:
-            self._hot.remove(task_id)
-        return len(over[:most])
+        return sum(self._forget(task_id) for _, task_id in over[:most])
+
+    def _forget(self, task_id: TaskId) -> bool:
+        del self._hot.lifetimes[task_id]
+        record = self._hot.record(task_id)
+        if record is not None and not record.status.is_final:
+            record.is_key_alone = record.status is Status.SCHEDULED
+            return False
+        self._hot.remove(task_id)
+        return True

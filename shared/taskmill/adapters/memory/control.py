@@ -5,23 +5,26 @@ from datetime import timedelta
 
 from msgspec.structs import replace
 
+from taskmill.adapters.memory.delays import let_end
 from taskmill.adapters.memory.hot import MemoryHot, MemoryRecords, Record, record_of
 from taskmill.domain.admission import Cold, Owed, OwedKey, OwedKind
 from taskmill.domain.control import (
-    CancelAnswer,
     CancelOrder,
+    ChangeOrder,
     Moment,
     Moved,
+    OrderAnswer,
     RedriveAnswer,
     Redriven,
     RedriveOrder,
     Sight,
     Sighting,
 )
+from taskmill.domain.delay import FAR, FAR_RECORD, said_ms
 from taskmill.domain.lease import Ending
 from taskmill.domain.records import TaskView
 from taskmill.domain.retention import HOLD, KEY_GRACE, KEY_WINDOW, UNKEYED_RECORD, in_ms
-from taskmill.domain.task import Status, TaskId
+from taskmill.domain.task import Millis, Status, TaskId, about
 
 
 class MemoryControl:
@@ -54,6 +57,7 @@ class MemoryControl:
             token=record.token,
             submitted=record.submitted,
             last=record.last,
+            now_ms=Millis(self._hot.clock()),
             owed={
                 kind: self._hot.due[name][1]
                 for kind, name in names.items()
@@ -61,22 +65,22 @@ class MemoryControl:
             },
         )
 
-    def cancel(self, orders: Sequence[CancelOrder]) -> Sequence[CancelAnswer]:
+    def cancel(self, orders: Sequence[CancelOrder]) -> Sequence[OrderAnswer]:
         return [self._cancel(order) for order in orders]
 
-    def _cancel(self, order: CancelOrder) -> CancelAnswer:
+    def _cancel(self, order: CancelOrder) -> OrderAnswer:
         if not self._hot.is_open:
-            return CancelAnswer.COLD
+            return OrderAnswer.COLD
         record = self._hot.record(order.id)
         if record is None or _moment(record) != order.seen or record.cancel_requested:
-            return CancelAnswer.MOVED
+            return OrderAnswer.MOVED
         owed = (self._hot.clock() + self._hold, Owed(facts=order.facts))
         self._hot.due[_name(order.id, record, OwedKind.FACTS)] = owed
         if order.ending is None:
             record.cancel_requested = True
         else:
             self._end(order, record, order.ending)
-        return CancelAnswer.DONE
+        return OrderAnswer.DONE
 
     def _end(self, order: CancelOrder, record: Record, ending: Ending) -> None:
         self._hot.due.pop(_name(order.id, record, OwedKind.TURN), None)
@@ -107,6 +111,34 @@ class MemoryControl:
         owed = (now + self._hold, Owed(facts=order.facts, task=envelope))
         self._hot.due[_name(envelope.id, fresh, OwedKind.SUBMISSION)] = owed
         return Redriven(envelope.generation)
+
+    def change(self, orders: Sequence[ChangeOrder]) -> Sequence[OrderAnswer]:
+        return [self._change(order) for order in orders]
+
+    def _change(self, order: ChangeOrder) -> OrderAnswer:
+        if not self._hot.is_open:
+            return OrderAnswer.COLD
+        envelope = order.envelope
+        record = self._hot.record(envelope.id)
+        if record is None or _moment(record) != order.seen or record.cancel_requested:
+            return OrderAnswer.MOVED
+        if record.is_key_alone:
+            return OrderAnswer.MOVED
+        self._hot.due.pop(_name(envelope.id, record, OwedKind.TURN), None)
+        record.turn, record.attempt = order.seen.turn + 1, envelope.attempt
+        record.status, record.about, record.last = Status.SCHEDULED, about(envelope), order.facts
+        record.holding, record.dropped, record.untold = None, set(), ()
+        record.waiting, record.parked = None, 0
+        owed = (self._hot.clock() + self._hold, Owed(facts=order.facts))
+        self._hot.due[_name(envelope.id, record, OwedKind.FACTS)] = owed
+        if order.due_at_ms - said_ms(envelope) > in_ms(FAR):
+            let_end(self._hot, envelope.id, record, after=in_ms(FAR_RECORD))
+        else:
+            record.ends_at_ms = None
+            self._hot.lifetimes.pop(envelope.id, None)
+            turn = _name(envelope.id, record, OwedKind.TURN)
+            self._hot.due[turn] = (order.due_at_ms, Owed(task=envelope))
+        return OrderAnswer.DONE
 
 
 def _moment(record: Record) -> Moment:

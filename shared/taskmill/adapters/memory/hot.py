@@ -46,6 +46,8 @@ class Record:
     ending: Ending | None = None
     waiting: Waiting | None = None
     cancel_requested: bool = False
+    is_key_alone: bool = False
+    """True when readers find it in the ledger: the record keeps what its key needs."""
     result: bytes | None = None
     ends_at_ms: int | None = None
     parked: int = 0
@@ -116,7 +118,7 @@ class MemoryRecords:
         if not self._hot.is_open:
             return Cold()
         record = self._hot.record(task_id)
-        if record is None:
+        if record is None or record.is_key_alone:
             return Absent()
         return TaskView(
             id=task_id,

@@ -13,6 +13,8 @@ from taskmill.domain.projection import (
     LedgerBatch,
     Quarantined,
     Row,
+    coming_back,
+    going_far,
     in_order,
     is_failure,
     merged,
@@ -34,6 +36,9 @@ class MemoryLedger:
         self.history: dict[tuple[object, ...], HistoryEntry] = {}
         self.quarantined: dict[tuple[object, ...], Quarantined] = {}
         self.discarded: dict[Place, Discard] = {}
+        self.far_tasks: dict[TaskId, tuple[int, int]] = {}
+        """The generation and turn of those that it alone keeps until their time comes near."""
+        self.brought_near: set[TaskId] = set()
         self._applied: dict[tuple[str, int], Applied] = {}
 
     def record(self, batch: LedgerBatch) -> int:
@@ -46,6 +51,7 @@ class MemoryLedger:
             _check(rows[row.id])
         late = sum(rows[row.id] == self.rows.get(row.id) for row in batch.rows)
         self.rows = rows
+        self._keep_far(batch)
         for entry in batch.history:
             named = (entry.id, entry.generation, entry.turn, entry.kind, entry.subject, entry.at_ms)
             self.history.setdefault(named, entry)
@@ -55,6 +61,16 @@ class MemoryLedger:
         for run in batch.applied:
             self._apply(run)
         return late
+
+    def _keep_far(self, batch: LedgerBatch) -> None:
+        for row in map(self.rows.__getitem__, going_far(batch)):
+            moment = (row.generation, row.turn)
+            if row.status is Status.SCHEDULED and moment > self.far_tasks.get(row.id, (0, 0)):
+                self.far_tasks[row.id] = moment
+        for row in map(self.rows.__getitem__, coming_back(batch)):
+            is_over = row.status is not Status.SCHEDULED
+            if is_over or (row.generation, row.turn) > self.far_tasks.get(row.id, (0, 0)):
+                self.far_tasks.pop(row.id, None)
 
     def _apply(self, run: Applied) -> None:
         place = (run.topic, run.partition)
@@ -136,7 +152,23 @@ class MemoryLedger:
     def restorable(self, *, finished: bool) -> Iterator[Sequence[Row]]:
         """Give what the hot state is made of; what would have ended there may be among it."""
         self.ask()
-        yield [row for row in self.rows.values() if row.body and row.status.is_final == finished]
+        yield [
+            row
+            for row in self.rows.values()
+            if row.body and row.status.is_final == finished and not self._is_far(row)
+        ]
+
+    def far(self) -> Iterator[Sequence[Row]]:
+        """Give what keys name of the tasks that it alone keeps."""
+        self.ask()
+        yield [
+            row
+            for row in self.rows.values()
+            if row.body and row.body.idempotency_key and self._is_far(row)
+        ]
+
+    def _is_far(self, row: Row) -> bool:
+        return row.status is Status.SCHEDULED and row.id in self.far_tasks
 
     def of(self, ids: Sequence[TaskId]) -> Sequence[Row]:
         self.ask()
@@ -153,7 +185,7 @@ def _check(row: Row) -> None:
     is_legal = (
         row.status.is_final == (row.finished_at_ms is not None)
         and (row.status == "succeeded") == (row.result is not None)
-        and (row.status == "retrying") == (row.due_at_ms is not None)
+        and (row.status in {"retrying", "scheduled"}) == (row.due_at_ms is not None)
         and (row.status == "retrying" or row.next_attempt is None)
         and (row.status != "dead" or row.reason is not None)
         and (row.status != "running" or row.started_at_ms is not None)
@@ -217,6 +249,7 @@ def _view(row: Row, body: Body) -> TaskView:
             max_attempts=body.max_attempts,
             payload_size=body.payload_size,
             metadata=body.metadata,
+            timing=body.timing,
         ),
         status=row.status,
         generation=row.generation,

@@ -4,6 +4,8 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import timedelta
 
 from taskmill.adapters.memory.hot import Holding, MemoryHot, Record, record_of
+from taskmill.domain.admission import OwedKey, OwedKind
+from taskmill.domain.delay import FAR_RECORD
 from taskmill.domain.lease import LEASE
 from taskmill.domain.restoration import HotView, Restoration
 from taskmill.domain.retention import KEY_GRACE, KEY_WINDOW, REBUILD_WORD, UNKEYED_RECORD, in_ms
@@ -69,6 +71,8 @@ class MemoryColdShards:
             return Restoration.START_AGAIN
         row, known = view.row, self._hot.record(view.envelope.id)
         is_further = known is None or _is_further(view, known)
+        if known is not None and is_further and row.status is Status.SCHEDULED:
+            self._hot.due.pop(_turn_of(view.envelope.id, known), None)
         if known is None or is_further:
             record = written(self._hot, view, window=self._window, grace=self._grace)
         else:
@@ -77,9 +81,17 @@ class MemoryColdShards:
             record.token = max(known.token, row.largest_token)
             if known.generation == row.generation:
                 record.losses = max(known.losses, row.losses)
-        if not record.status.is_final:
+        if view.is_far and record.status is Status.SCHEDULED:
+            if is_further:
+                self._keep_for_its_key(record)
+        elif not record.status.is_final:
             self._wait_in_line(view, record)
         return Restoration.RESTORED if is_further else Restoration.KEPT
+
+    def _keep_for_its_key(self, record: Record) -> None:
+        record.is_key_alone = True
+        if not record.is_keyed:
+            record.ends_at_ms = self._hot.clock() + in_ms(FAR_RECORD)
 
     def _wait_in_line(self, view: HotView, record: Record) -> None:
         until = self._hot.clock() + self._lease
@@ -89,8 +101,9 @@ class MemoryColdShards:
         if record.generation == task.generation and view.row.cancel_requested:
             record.cancel_requested = True
         is_same_turn = (record.generation, record.turn) == (task.generation, task.turn)
-        if is_same_turn and record.status is Status.RETRYING and view.waiting is not None:
-            self._hot.due.setdefault(view.name, (view.waiting.due_at_ms, view.owed))
+        waits = record.status in {Status.RETRYING, Status.SCHEDULED}
+        if is_same_turn and waits and view.due_at_ms is not None:
+            self._hot.due.setdefault(view.name, (view.due_at_ms, view.owed))
 
 
 def written(hot: MemoryHot, view: HotView, *, window: timedelta, grace: timedelta) -> Record:
@@ -114,4 +127,10 @@ def _is_further(view: HotView, known: Record) -> bool:
     told, has = view.envelope, known
     if told.generation != has.generation:
         return told.generation > has.generation
+    if has.is_key_alone and not view.is_far and told.turn == has.turn:
+        return True
     return view.row.status.is_final or (not has.status.is_final and told.turn > has.turn)
+
+
+def _turn_of(task_id: TaskId, record: Record) -> OwedKey:
+    return OwedKey(id=task_id, generation=record.generation, turn=record.turn, kind=OwedKind.TURN)

@@ -37,13 +37,16 @@ class MemoryStandings:
         step = _HeldStep([_standing(row) for row in passed])
         yield step
         self._until = until
-        self._apart |= {row.id for row in passed if not row.status.is_final} | step.noted
+        far = self._ledger().far_tasks
+        waits = {row.id for row in passed if not row.status.is_final and row.id not in far}
+        self._apart |= waits | step.noted
 
     def young(self, *, since_ms: Millis) -> Iterator[Sequence[Standing]]:
         yield [_standing(row) for row in self._rows() if _age(row) > since_ms]
 
     def unfinished(self, *, after: TaskId | None, most: int) -> Sequence[Standing]:
-        line = sorted(row.id for row in self._rows() if row.id in self._apart)
+        noted = self._apart | self._ledger().brought_near
+        line = sorted(row.id for row in self._rows() if row.id in noted)
         return self.of([one for one in line if after is None or one > after][:most])
 
     def unsubmitted(self, *, age: timedelta, most: int) -> Sequence[TaskId]:
@@ -57,6 +60,7 @@ class MemoryStandings:
 
     def leave(self, ids: Sequence[TaskId]) -> None:
         self._apart -= set(ids)
+        self._ledger().brought_near -= set(ids)
 
     def _rows(self) -> list[Row]:
         ledger = self._ledger()

@@ -35,7 +35,7 @@ class PostgresFigures:
                 for row in counted
                 if row["type"] is not None
             ],
-            is_complete=max(overall["noted"], overall["young"]) < self._most,
+            is_complete=max(overall["noted"], overall["young"], overall["far"]) < self._most,
             facts_of_last_minute={row["kind"]: row["facts"] for row in recent},
             as_of_ms=max(as_of, default=None),
         )

@@ -10,7 +10,14 @@ import psycopg
 from taskmill.adapters.postgres import queries
 from taskmill.adapters.postgres.connection import TOO_LARGE, Database
 from taskmill.domain.errors import LedgerRefused
-from taskmill.domain.projection import LedgerBatch, Row, begun_anew, failing
+from taskmill.domain.projection import (
+    LedgerBatch,
+    Row,
+    begun_anew,
+    coming_back,
+    failing,
+    going_far,
+)
 from taskmill.domain.retention import LATE, in_ms
 
 
@@ -19,6 +26,8 @@ class PostgresLedger:
         self._database = database
         self._upsert = queries.load("upsert_tasks")
         self._set_apart = queries.load("set_apart")
+        self._keep_far = queries.load("keep_far_tasks")
+        self._leave_far = queries.load("leave_far_tasks")
         self._append = queries.load("append_facts")
         self._keep = queries.load("keep_dead_letters")
         self._leave = queries.load("leave_dead_letters")
@@ -48,6 +57,10 @@ class PostgresLedger:
             upserted = connection.execute(
                 self._upsert, {"rows": _text([_flat(row) for row in rows])}
             )
+            if far := going_far(batch):
+                connection.execute(self._keep_far, {"ids": far})
+            if near := coming_back(batch):
+                connection.execute(self._leave_far, {"ids": near})
             if told := [row for row in rows if row.body]:
                 connection.execute(self._set_apart, _ages(told))
         if batch.history:

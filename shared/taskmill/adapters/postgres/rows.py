@@ -12,7 +12,7 @@ from taskmill.domain.lease import Ending, Waiting
 from taskmill.domain.listing import After, DeadLetter, DeadPage, History, Page, TaskFilter
 from taskmill.domain.projection import HistoryEntry, in_order
 from taskmill.domain.records import TaskView
-from taskmill.domain.task import About, Millis, Status, TaskId
+from taskmill.domain.task import About, Millis, Status, TaskId, Timing
 
 
 class PostgresRows:
@@ -96,6 +96,7 @@ def _asked_of_the_dead(wanted: TaskFilter) -> dict[str, Any]:
 
 
 def _view(row: Mapping[str, Any]) -> TaskView:
+    timing = row["timing"]
     return TaskView(
         id=TaskId(row["id"]),
         about=About(
@@ -106,6 +107,7 @@ def _view(row: Mapping[str, Any]) -> TaskView:
             max_attempts=row["max_attempts"],
             payload_size=row["payload_size"],
             metadata=msgspec.json.decode(row["metadata"]),
+            timing=msgspec.json.decode(timing, type=Timing) if timing else None,
         ),
         status=Status(row["status"]),
         generation=row["generation"],
@@ -120,7 +122,7 @@ def _view(row: Mapping[str, Any]) -> TaskView:
 
 
 def _waiting(row: Mapping[str, Any]) -> Waiting | None:
-    if row["due_at_ms"] is None:
+    if row["due_at_ms"] is None or row["status"] != Status.RETRYING:
         return None
     return Waiting(
         due_at_ms=Millis(row["due_at_ms"]),

@@ -12,7 +12,7 @@ from taskmill.adapters.postgres.connection import Database
 from taskmill.domain.backoff import DEFAULT_RETRY, RetryPolicy
 from taskmill.domain.projection import Body, Row
 from taskmill.domain.retention import KEY_WINDOW, UNKEYED_RECORD
-from taskmill.domain.task import TaskId
+from taskmill.domain.task import TaskId, Timing
 
 _ROWS_AT_A_TIME = 500
 
@@ -31,22 +31,30 @@ class PostgresWholeRows:
         }
         self._young = queries.load("list_young_tasks")
         self._old = queries.load("list_old_tasks")
+        self._far = queries.load("list_far_tasks")
         self._find = queries.load("find_whole_tasks")
         self._applied = queries.load("read_applied")
 
     def restorable(self, *, finished: bool) -> Iterator[Sequence[Row]]:
         """Read what the hot state is made of, some of it twice, a few hundred rows at a time."""
         for statement in (self._old, self._young):
-            with (
-                self._database.transaction() as connection,
-                connection.cursor(name="restorable") as cursor,
-            ):
-                cursor.execute(statement, self._spans | {"finished": finished})
-                while rows := cursor.fetchmany(_ROWS_AT_A_TIME):
-                    yield [whole_row(row) for row in rows]
+            yield from self._pages(statement, self._spans | {"finished": finished})
+
+    def far(self) -> Iterator[Sequence[Row]]:
+        """Read what keys name of the tasks that the ledger alone keeps, without payloads."""
+        yield from self._pages(self._far, {})
 
     def of(self, ids: Sequence[TaskId]) -> Sequence[Row]:
         return [whole_row(row) for row in self._database.fetch(self._find, {"ids": list(ids)})]
+
+    def _pages(self, statement: bytes, asked: Mapping[str, Any]) -> Iterator[Sequence[Row]]:
+        with (
+            self._database.transaction() as connection,
+            connection.cursor(name="restorable") as cursor,
+        ):
+            cursor.execute(statement, asked)
+            while rows := cursor.fetchmany(_ROWS_AT_A_TIME):
+                yield [whole_row(row) for row in rows]
 
     def applied(self) -> Mapping[tuple[str, int], int]:
         rows = self._database.fetch(self._applied, {})
@@ -65,13 +73,14 @@ def whole_row(columns: Mapping[str, Any]) -> Row:
 
 def _body(columns: Mapping[str, Any]) -> Body:
     told = {name: columns[name] for name in _BODY}
-    retry = told["retry"]
+    retry, timing = told["retry"], told["timing"]
     return Body(
         **told
         | {
             "payload": Raw(told["payload"].encode()),
             "metadata": msgspec.json.decode(told["metadata"]),
             "retry": msgspec.json.decode(retry, type=RetryPolicy) if retry else DEFAULT_RETRY,
+            "timing": msgspec.json.decode(timing, type=Timing) if timing else None,
         }
     )
 

@@ -57,6 +57,7 @@ class RedisAdmission:
             wire.tail_of(envelope),
             self._window,
             self._hold,
+            *_timing(envelope),
         ]
 
     def clear(self, published: Sequence[OwedKey]) -> Sequence[Cleared]:
@@ -70,6 +71,16 @@ class RedisAdmission:
                 )
             )
         return [_CLEARED[answer] for answer in self._session.call(self._clear, calls)]
+
+
+def _timing(envelope: Envelope) -> tuple[int | str, int | str]:
+    """Say when it is to begin: at a moment, or so long after its birth."""
+    timing = envelope.timing
+    if timing is None:
+        return "", ""
+    if timing.delay_ms is not None:
+        return "", timing.delay_ms
+    return "" if timing.run_at_ms is None else timing.run_at_ms, ""
 
 
 _CLEARED = {

@@ -11,18 +11,20 @@ from taskmill.adapters.redis.session import Call, Session
 from taskmill.domain import wire
 from taskmill.domain.admission import Cold, Owed, OwedKind
 from taskmill.domain.control import (
-    CancelAnswer,
     CancelOrder,
+    ChangeOrder,
     Moved,
+    OrderAnswer,
     RedriveAnswer,
     Redriven,
     RedriveOrder,
     Sight,
     Sighting,
 )
+from taskmill.domain.delay import FAR, FAR_RECORD, said_ms
 from taskmill.domain.records import Absent
 from taskmill.domain.retention import HOLD, KEY_GRACE, KEY_WINDOW, UNKEYED_RECORD, in_ms
-from taskmill.domain.task import TaskId, about
+from taskmill.domain.task import Millis, TaskId, about
 
 
 class RedisControl:
@@ -43,6 +45,7 @@ class RedisControl:
         self._sight = scripts.load("sight_record")
         self._cancel = scripts.load("cancel_task")
         self._redrive = scripts.load("redrive_task")
+        self._change = scripts.load("change_task")
 
     def see(self, ids: Sequence[TaskId]) -> Sequence[Sight]:
         calls: list[Call] = []
@@ -52,9 +55,9 @@ class RedisControl:
         answers = self._session.call(self._sight, calls)
         return [_sight(task_id, answer) for task_id, answer in zip(ids, answers, strict=True)]
 
-    def cancel(self, orders: Sequence[CancelOrder]) -> Sequence[CancelAnswer]:
+    def cancel(self, orders: Sequence[CancelOrder]) -> Sequence[OrderAnswer]:
         answers = self._session.call(self._cancel, [self._cancel_call(one) for one in orders])
-        return [CancelAnswer(answer.decode().lower()) for answer in answers]
+        return [OrderAnswer(answer.decode().lower()) for answer in answers]
 
     def _cancel_call(self, order: CancelOrder) -> Call:
         return self._keys(order.id), [
@@ -94,6 +97,29 @@ class RedisControl:
             wire.encode(order.facts) if order.facts else "",
         ]
 
+    def change(self, orders: Sequence[ChangeOrder]) -> Sequence[OrderAnswer]:
+        answers = self._session.call(self._change, [self._change_call(one) for one in orders])
+        return [OrderAnswer(answer.decode().lower()) for answer in answers]
+
+    def _change_call(self, order: ChangeOrder) -> Call:
+        envelope = order.envelope
+        return self._keys(envelope.id), [
+            envelope.id,
+            order.seen.generation,
+            order.seen.turn,
+            order.seen.status,
+            envelope.attempt,
+            order.due_at_ms,
+            said_ms(envelope),
+            in_ms(FAR),
+            in_ms(FAR_RECORD),
+            wire.encode(Owed(task=envelope)),
+            wire.encode(order.facts),
+            wire.encode(Owed(facts=order.facts)),
+            self._hold,
+            wire.encode(about(envelope)),
+        ]
+
     def _keys(self, task_id: TaskId) -> list[str]:
         keys = shard_keys(task_id, self._shards)
         return [keys.marker, keys.record(task_id), keys.due, keys.owed, keys.lifetimes]
@@ -104,7 +130,7 @@ def _sight(task_id: TaskId, answer: Any) -> Sight:
         return Cold()
     if not answer:
         return Absent()
-    *view, turn, token, submitted, last, submission, next_turn, facts, parked = answer
+    *view, turn, token, submitted, last, submission, next_turn, facts, parked, now = answer
     owed = {
         OwedKind.SUBMISSION: submission,
         OwedKind.TURN: next_turn,
@@ -117,6 +143,7 @@ def _sight(task_id: TaskId, answer: Any) -> Sight:
         token=int(token or 0),
         submitted=int(submitted),
         last=wire.open_fact_list(last),
+        now_ms=Millis(int(now)),
         owed={kind: wire.open_owed(value) for kind, value in owed.items() if value},
     )
 

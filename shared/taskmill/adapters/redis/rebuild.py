@@ -7,6 +7,7 @@ from taskmill.adapters.redis import scripts
 from taskmill.adapters.redis.keys import EVERY_RECORD, ShardKeys, shard_keys
 from taskmill.adapters.redis.session import Call, Session, Word
 from taskmill.domain import wire
+from taskmill.domain.delay import FAR_RECORD
 from taskmill.domain.lease import LEASE
 from taskmill.domain.naming import shard_of
 from taskmill.domain.restoration import HotView, Restoration
@@ -97,14 +98,26 @@ class RedisColdShards:
             row.largest_token,
             row.losses,
             "1" if row.cancel_requested else "",
-            "" if view.waiting is None else view.waiting.due_at_ms,
-            "" if view.waiting is None else wire.encode(view.owed),
+            "" if view.due_at_ms is None else view.due_at_ms,
+            "" if view.due_at_ms is None or view.is_far else wire.encode(view.owed),
             self._lease,
             self._window,
             self._grace,
             in_ms(UNKEYED_RECORD),
-            *fields_of(view),
+            "1" if view.is_far else "",
+            in_ms(FAR_RECORD),
+            *(_key_fields(view) if view.is_far else fields_of(view)),
         ]
+
+
+def _key_fields(view: HotView) -> list[Word]:
+    """Return what a key needs of a task that only the ledger keeps."""
+    task = view.envelope
+    return [
+        *("submitted", task.submitted or task.generation),
+        *("fingerprint", task.fingerprint),
+        *("keyed", "1" if task.idempotency_key else ""),
+    ]
 
 
 def fields_of(view: HotView) -> list[Word]:

@@ -1,6 +1,6 @@
 -- Count what is unfinished, by type and status, with the eldest generation of each: those that were
--- noted when the window passed over their age, and the younger ones. No more rows are looked at than
--- asked for; `noted` and `young` tell how many that were.
+-- noted when the window passed over their age, the younger ones, and those that wait far ahead. No
+-- more rows of each are looked at than asked for; `noted`, `young` and `far` tell how many that were.
 WITH passed AS (
     SELECT windows.until FROM windows
     WHERE windows.name = 'unfinished'
@@ -8,6 +8,11 @@ WITH passed AS (
 
 noted AS (
     SELECT task_id FROM unfinished
+    LIMIT %(most)s
+),
+
+far AS (
+    SELECT task_id FROM far_tasks
     LIMIT %(most)s
 ),
 
@@ -35,8 +40,8 @@ waiting AS (
         tasks.type,
         tasks.status,
         tasks.generation
-    FROM noted
-    INNER JOIN tasks ON noted.task_id = tasks.id
+    FROM (SELECT noted.task_id FROM noted UNION SELECT far.task_id FROM far) AS old
+    INNER JOIN tasks ON old.task_id = tasks.id
     -- Some were noted although they are young.
     WHERE tasks.finished_at IS NULL AND tasks.created_at <= (SELECT passed.until FROM passed)
 )
@@ -47,6 +52,7 @@ SELECT
     count(*) AS tasks,
     min(waiting.generation) AS eldest,
     (SELECT count(*) FROM noted) AS noted,
-    (SELECT count(*) FROM young) AS young
+    (SELECT count(*) FROM young) AS young,
+    (SELECT count(*) FROM far) AS far
 FROM waiting
 GROUP BY GROUPING SETS ((waiting.type, waiting.status), ());

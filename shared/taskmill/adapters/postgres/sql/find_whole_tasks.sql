@@ -30,6 +30,8 @@ SELECT
     max_attempts,
     timeout_seconds,
     retry::text AS retry,
+    timing::text AS timing,
+    changed,
     round(extract(EPOCH FROM created_at) * 1000)::bigint AS created_at_ms
 FROM tasks
 WHERE id = ANY(%(ids)s::uuid []) AND submission IS NOT NULL;

@@ -11,6 +11,7 @@ SELECT
     task.max_attempts,
     task.payload_size,
     task.metadata::text AS metadata,
+    task.timing::text AS timing,
     task.fingerprint,
     task.result::text AS result,
     task.reason,

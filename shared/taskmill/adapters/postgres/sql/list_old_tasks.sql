@@ -31,12 +31,19 @@ SELECT
     max_attempts,
     timeout_seconds,
     retry::text AS retry,
+    timing::text AS timing,
+    changed,
     round(extract(EPOCH FROM created_at) * 1000)::bigint AS created_at_ms
 FROM unfinished
 INNER JOIN tasks ON unfinished.task_id = tasks.id
 WHERE
     tasks.submission IS NOT NULL
     AND (tasks.finished_at IS NOT NULL) = %(finished)s
+    AND NOT EXISTS (
+        SELECT 1
+        FROM far_tasks AS far
+        WHERE far.task_id = tasks.id AND tasks.status = 'scheduled'
+    )
     AND (
         tasks.finished_at IS NULL
         OR tasks.finished_at > now() - %(record_seconds)s * '1 second'::interval

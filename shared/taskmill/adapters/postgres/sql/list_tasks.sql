@@ -11,6 +11,7 @@ SELECT
     max_attempts,
     payload_size,
     metadata::text AS metadata,
+    timing::text AS timing,
     fingerprint,
     result::text AS result,
     reason,

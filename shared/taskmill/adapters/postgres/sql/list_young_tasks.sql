@@ -1,5 +1,5 @@
 -- Read, of the tasks that are younger than the window of keys, those that the hot state holds: what
--- is unfinished, what finished a while ago, and what a key still names.
+-- is unfinished and not far, what finished a while ago, and what a key still names.
 SELECT
     id::text AS id,
     type,
@@ -31,11 +31,18 @@ SELECT
     max_attempts,
     timeout_seconds,
     retry::text AS retry,
+    timing::text AS timing,
+    changed,
     round(extract(EPOCH FROM created_at) * 1000)::bigint AS created_at_ms
 FROM tasks
 WHERE
     tasks.submission IS NOT NULL
     AND (tasks.finished_at IS NOT NULL) = %(finished)s
+    AND NOT EXISTS (
+        SELECT 1
+        FROM far_tasks AS far
+        WHERE far.task_id = tasks.id AND tasks.status = 'scheduled'
+    )
     AND tasks.created_at > now() - %(window_seconds)s * '1 second'::interval
     AND (
         tasks.finished_at IS NULL

@@ -1,5 +1,5 @@
 -- Move the window over the age of tasks on by the step that is held, and note what it finds
--- unfinished.
+-- unfinished and not far.
 WITH moved AS (
     UPDATE windows SET until = %(until)s
     WHERE windows.name = 'unfinished'
@@ -12,4 +12,5 @@ WHERE
     tasks.created_at > %(after)s
     AND tasks.created_at <= %(until)s
     AND tasks.finished_at IS NULL
+    AND NOT EXISTS (SELECT 1 FROM far_tasks AS far WHERE far.task_id = tasks.id)
 ON CONFLICT DO NOTHING;

@@ -1,7 +1,9 @@
 -- Note those tasks as unfinished whose age the window may have passed already, by the clock that
--- moves it. Who has ended leaves again. Noted twice, they stand once.
+-- moves it, but for far ones. Who has ended leaves again. Noted twice, they stand once.
 INSERT INTO unfinished (task_id)
 SELECT told.id
 FROM unnest(%(ids)s::uuid [], %(created_ms)s::double precision []) AS told (id, created_ms)
-WHERE told.created_ms < extract(EPOCH FROM now()) * 1000 - %(late_ms)s
+WHERE
+    told.created_ms < extract(EPOCH FROM now()) * 1000 - %(late_ms)s
+    AND NOT EXISTS (SELECT 1 FROM far_tasks AS far WHERE far.task_id = told.id)
 ON CONFLICT DO NOTHING;

@@ -4,7 +4,7 @@ INSERT INTO tasks AS known (
     id, tenant, type, status, generation, turn, rank, token, largest_token, attempt, losses,
     started_at, finished_at, due_at, result, reason, error_class, error_message, next_attempt,
     cancel_requested, submission, submitted, fingerprint, idempotency_key, payload, payload_size, metadata,
-    max_attempts, timeout_seconds, retry, created_at
+    max_attempts, timeout_seconds, retry, created_at, timing, changed
 )
 SELECT
     told.id,
@@ -37,7 +37,9 @@ SELECT
     told.max_attempts,
     told.timeout_seconds,
     told.retry,
-    to_timestamp(told.created_at_ms / 1000.0)
+    to_timestamp(told.created_at_ms / 1000.0),
+    told.timing,
+    COALESCE(told.changed, 0)
 FROM json_to_recordset(%(rows)s::json) AS told (
     id uuid,
     tenant text,
@@ -69,7 +71,9 @@ FROM json_to_recordset(%(rows)s::json) AS told (
     max_attempts integer,
     timeout_seconds double precision,
     retry json,
-    created_at_ms double precision
+    created_at_ms double precision,
+    timing json,
+    changed integer
 )
 ORDER BY told.id
 ON CONFLICT (id) DO UPDATE SET
@@ -122,8 +126,29 @@ ON CONFLICT (id) DO UPDATE SET
     payload_size = by_generation(
         known.generation, known.payload_size, excluded.generation, excluded.payload_size
     ),
-    metadata = by_generation(
-        known.generation, known.metadata, excluded.generation, excluded.metadata
+    metadata = by_change(
+        known.generation,
+        known.changed,
+        known.metadata,
+        excluded.generation,
+        excluded.changed,
+        excluded.metadata
+    ),
+    timing = by_change(
+        known.generation,
+        known.changed,
+        known.timing,
+        excluded.generation,
+        excluded.changed,
+        excluded.timing
+    ),
+    changed = by_change(
+        known.generation,
+        known.changed,
+        known.changed,
+        excluded.generation,
+        excluded.changed,
+        excluded.changed
     ),
     max_attempts = by_generation(
         known.generation, known.max_attempts, excluded.generation, excluded.max_attempts
@@ -142,6 +167,7 @@ WHERE
         excluded.generation = known.generation
         AND (
             (known.submission IS NULL AND excluded.submission IS NOT NULL)
+            OR excluded.changed > known.changed
             OR (known.started_at IS NULL AND excluded.started_at IS NOT NULL)
             OR excluded.losses > known.losses
             OR (excluded.cancel_requested AND NOT known.cancel_requested)

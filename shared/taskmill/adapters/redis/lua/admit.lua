@@ -16,6 +16,8 @@
   ARGV[7]   the envelope behind its generation (JSON without its head)
   ARGV[8]   how long a key is kept after submission (ms), when its lifetime is not noted
   ARGV[9]   how long the author has for publishing (ms)
+  ARGV[10]  when it is to begin (ms), or ""
+  ARGV[11]  instead of that, how long after its birth (ms), or ""
 
   Returns {verdict, generation, what the winner still owes or ""}
     COLD      the shard forgot, or may have; nothing was changed
@@ -54,10 +56,12 @@ if generation then
 end
 
 local born = string.format("%.0f", math.max(now, tonumber(generation or 0) + 1))
+local due = tonumber(ARGV[10]) or tonumber(born) + (tonumber(ARGV[11]) or 0)
+local status = due > tonumber(born) and "scheduled" or "queued"
 redis.call("DEL", KEYS[2])
 redis.call("ZREM", KEYS[5], ARGV[2])
 redis.call("HSET", KEYS[2],
-  "generation", born, "submitted", born, "turn", "1", "attempt", "1", "status", "queued",
+  "generation", born, "submitted", born, "turn", "1", "attempt", "1", "status", status,
   "submission", ARGV[3], "fingerprint", ARGV[4], "keyed", ARGV[5], "about", ARGV[6],
   "token", record[6] or "0", "losses", "0")
 local member = ARGV[2] .. "|" .. born .. "|1|submission"

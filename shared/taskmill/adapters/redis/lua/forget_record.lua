@@ -1,6 +1,7 @@
 #!lua
 --[[
-  Remove the record of a finished task that has outlived its window.
+  Remove the record of a finished task that has outlived its window; of one that is due far ahead,
+  keep what its key needs.
 
   KEYS[1]  the shard's marker
   KEYS[2]  the task's record
@@ -8,7 +9,7 @@
   ARGV[1]  run id of the server, as the connection knows it
   ARGV[2]  task id
 
-  Returns 1 when it is gone, 0 when it lives on
+  Returns 1 when it is gone, 0 when it lives on, be it as what its key needs
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then
   return 0
@@ -19,6 +20,15 @@ local expires = redis.call("ZSCORE", KEYS[3], ARGV[2])
 if not expires or tonumber(expires) > now then
   return 0
 end
-redis.call("DEL", KEYS[2])
 redis.call("ZREM", KEYS[3], ARGV[2])
+local status = redis.call("HGET", KEYS[2], "status")
+if status == "scheduled" then
+  redis.call("HDEL", KEYS[2], "about", "attempt", "last", "settled", "submission", "started_at",
+    "source", "process", "lease_until")
+  return 0
+end
+if status == "queued" or status == "running" or status == "retrying" then
+  return 0
+end
+redis.call("DEL", KEYS[2])
 return 1

@@ -24,6 +24,8 @@
   ARGV[13]  how long a key is kept after submission (ms)
   ARGV[14]  how long a key is kept at least after the end of its task (ms)
   ARGV[15]  how long the record of an unkeyed task is kept after its end (ms)
+  ARGV[16]  "1" when the ledger alone keeps it until its time comes near, else ""
+  ARGV[17]  how long the record of such a one is kept without a key (ms)
   Behind them: the fields of the record, each followed by its value
 
   Returns
@@ -38,7 +40,8 @@ end
 local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local known = redis.call(
-  "HMGET", KEYS[3], "generation", "turn", "status", "token", "losses", "submitted", "keyed")
+  "HMGET", KEYS[3], "generation", "turn", "status", "token", "losses", "submitted", "keyed",
+  "about")
 redis.call("ZCARD", KEYS[4])
 redis.call("HLEN", KEYS[5])
 redis.call("ZCARD", KEYS[6])
@@ -52,6 +55,7 @@ local is_further = told > born
 if told == born then
   is_further = is_final(ARGV[6])
     or (not is_final(known[3]) and tonumber(ARGV[5]) > tonumber(known[2]))
+    or (known[2] == ARGV[5] and not known[8] and ARGV[16] ~= "1")
 end
 local token = string.format("%.0f", math.max(tonumber(known[4] or 0), tonumber(ARGV[7])))
 local losses = tonumber(ARGV[8])
@@ -62,9 +66,14 @@ elseif not is_further then
 end
 
 if is_further then
+  if known[2] and ARGV[6] == "scheduled" then
+    local member = ARGV[3] .. "|" .. known[1] .. "|" .. known[2] .. "|turn"
+    redis.call("ZREM", KEYS[4], member)
+    redis.call("HDEL", KEYS[5], member)
+  end
   redis.call("DEL", KEYS[3])
   redis.call("ZREM", KEYS[6], ARGV[3])
-  redis.call("HSET", KEYS[3], unpack(ARGV, 16))
+  redis.call("HSET", KEYS[3], unpack(ARGV, 18))
   redis.call("HSET", KEYS[3], "generation", ARGV[4], "turn", ARGV[5], "status", ARGV[6])
   known = redis.call("HMGET", KEYS[3], "generation", "turn", "status", "token", "losses",
     "submitted", "keyed")
@@ -72,14 +81,19 @@ end
 redis.call("HSET", KEYS[3], "token", token, "losses", string.format("%.0f", losses))
 local answer = is_further and "RESTORED" or "KEPT"
 
-if not is_final(known[3]) then
+if ARGV[16] == "1" and known[3] == "scheduled" then
+  if is_further and known[7] ~= "1" then
+    redis.call("PEXPIRE", KEYS[3], ARGV[17])
+  end
+elseif not is_final(known[3]) then
   redis.call("PERSIST", KEYS[3])
   redis.call("HSET", KEYS[3], "source", "", "process", "",
     "lease_until", string.format("%.0f", now + tonumber(ARGV[12])))
   if known[1] == ARGV[4] and ARGV[9] == "1" then
     redis.call("HSET", KEYS[3], "cancel_requested", "1")
   end
-  if known[1] == ARGV[4] and known[2] == ARGV[5] and known[3] == "retrying" and ARGV[10] ~= "" then
+  local waits = known[3] == "retrying" or known[3] == "scheduled"
+  if known[1] == ARGV[4] and known[2] == ARGV[5] and waits and ARGV[10] ~= "" then
     local member = ARGV[3] .. "|" .. ARGV[4] .. "|" .. ARGV[5] .. "|turn"
     redis.call("ZADD", KEYS[4], "NX", ARGV[10], member)
     redis.call("HSETNX", KEYS[5], member, ARGV[11])

@@ -10,8 +10,8 @@
 
   Returns {"COLD"} when the shard forgot, or may have; {} without a record; else
   {about, status, generation, attempt, losses, started, ending, result, waiting,
-  cancel requested, turn, token, submitted, last facts, owed submission, owed turn, owed facts, parked},
-  each or ""
+  cancel requested, turn, token, submitted, last facts, owed submission, owed turn, owed facts, parked,
+  now in ms}, each or ""
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then
   return {"COLD"}
@@ -30,4 +30,6 @@ end
 for index = 1, 18 do
   record[index] = record[index] or ""
 end
+local time = redis.call("TIME")
+record[19] = string.format("%.0f", time[1] * 1000 + math.floor(time[2] / 1000))
 return record

@@ -1,0 +1,101 @@
+"""What tasks cost Redis that are scheduled over the coming year."""
+
+import random
+import time
+from typing import Any, Final
+
+from redis import Redis
+
+from bench.client import Client
+from bench.figures import Figure
+from bench.sizes import Sizes
+from bench.system import System
+from taskmill.adapters.redis.keys import EVERY_RECORD, ShardKeys
+from taskmill_local.settings import SHARDS
+
+_SECTION: Final = "bytes of Redis for a task scheduled over the coming year"
+_YEAR_SECONDS: Final = 365 * 86_400
+_FAR_SECONDS: Final = 86_400
+_BATCH: Final = 1_000
+_PATIENCE_SECONDS: Final = 600
+_MOST_BYTES_WITHOUT_A_KEY: Final = 1.0
+
+
+def measure_far(system: System, sizes: Sizes) -> list[Figure]:
+    redis = Redis.from_url(system.look()["stores"]["Valkey"]["address"])
+    try:
+        unkeyed = _cost(system, redis, sizes.far_tasks, key=None)
+        keyed = _cost(system, redis, sizes.far_tasks, key=f"far {time.time_ns()}")
+    finally:
+        redis.close()
+    return [
+        Figure(section=_SECTION, name="in its first hour", value=unkeyed[0], unit="bytes"),
+        Figure(
+            section=_SECTION,
+            name="then, without a key",
+            value=unkeyed[1],
+            unit="bytes",
+            limit=_MOST_BYTES_WITHOUT_A_KEY,
+        ),
+        Figure(section=_SECTION, name="then, with a key", value=keyed[1], unit="bytes"),
+    ]
+
+
+def _cost(system: System, redis: Any, tasks: int, *, key: str | None) -> tuple[float, float]:
+    before, known = _used(redis), system.ledger.far()
+    _submit(system, tasks, key)
+    _wait(lambda: system.ledger.far() >= known + tasks and not _owed(redis), "the ledger has them")
+    first = _used(redis) - before
+    left = _let_an_hour_pass(redis)
+    _wait(lambda: not _lifetimes(redis), f"{left:,} records have ended")
+    time.sleep(1)  # expired keys go away by themselves
+    return first / tasks, max(_used(redis) - before, 0) / tasks
+
+
+def _submit(system: System, tasks: int, key: str | None) -> None:
+    chance, client = random.Random(tasks), Client(system.url)  # noqa: S311 - a spread, no secret
+    for start in range(0, tasks, _BATCH):
+        batch = []
+        for number in range(start, min(start + _BATCH, tasks)):
+            delay = chance.uniform(_FAR_SECONDS, _YEAR_SECONDS)
+            named = {} if key is None else {"idempotency_key": f"{key} {number}"}
+            about = {"type": "echo", "payload": {"say": number}, "delay_seconds": round(delay)}
+            batch.append(about | named)
+        client.call("POST", "/v1/tasks/batch", {"tasks": batch})
+    client.close()
+
+
+def _let_an_hour_pass(redis: Any) -> int:
+    """End now what would end within the hour; the system's own scheduler does the rest."""
+    ends = 0
+    for name in redis.scan_iter(match=EVERY_RECORD, count=_BATCH):
+        if redis.pttl(name) > 0 and redis.hget(name, "status") == b"scheduled":
+            redis.pexpire(name, 1)
+            ends += 1
+    for shard in range(SHARDS):
+        lifetimes = ShardKeys(shard, SHARDS).lifetimes
+        for name, _ in redis.zscan_iter(lifetimes, count=_BATCH):
+            redis.zadd(lifetimes, {name: 1}, xx=True)
+            ends += 1
+    return ends
+
+
+def _lifetimes(redis: Any) -> int:
+    names = [ShardKeys(shard, SHARDS).lifetimes for shard in range(SHARDS)]
+    return sum(redis.zcard(name) for name in names)
+
+
+def _owed(redis: Any) -> int:
+    return sum(redis.zcard(ShardKeys(shard, SHARDS).due) for shard in range(SHARDS))
+
+
+def _used(redis: Any) -> int:
+    return int(redis.info("memory")["used_memory"])
+
+
+def _wait(is_so: Any, what: str) -> None:
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while not is_so():
+        if time.monotonic() > deadline:
+            raise SystemExit(f"after {_PATIENCE_SECONDS} s it is not so that {what}")
+        time.sleep(0.2)

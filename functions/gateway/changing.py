@@ -1,0 +1,95 @@
+"""Changes a task while it waits, and tells what became of it."""
+
+from http import HTTPStatus
+from typing import Any, assert_never
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from functions.gateway import strict_json
+from functions.gateway.answering import Told
+from functions.gateway.presenter import moment, task_as_json
+from functions.gateway.problem import Problem, bad_request, conflict, unprocessable
+from functions.gateway.reading import find, id_of, untold
+from functions.gateway.submission import Metadata, metadata_problem, misfit
+from functions.gateway.times import DelaySeconds, RunAt, read_begin
+from taskmill.bootstrap import gateway, process
+from taskmill.usecases.change import Changed, NotWaiting, TooLate, Wanted, change
+from taskmill.usecases.find_task import Nowhere, Unsure
+
+
+class ChangeRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is left out stays as it is."""
+
+    delay_seconds: DelaySeconds | UnsetType = UNSET
+    run_at: RunAt | UnsetType = UNSET
+    metadata: Metadata | UnsetType = UNSET
+
+
+def change_one(given_id: str, body: bytes) -> Told | Problem:
+    task_id = id_of(given_id)
+    if isinstance(task_id, Problem):
+        return task_id
+    wanted = _read(body)
+    if isinstance(wanted, Problem):
+        return wanted
+    services = gateway.services()
+    answer = change(
+        task_id,
+        wanted,
+        control=services.control,
+        admission=services.admission,
+        bus=services.bus,
+        rows=gateway.whole_rows,
+        find=find,
+        load=gateway.load,
+        pause=process.pause,
+    )
+    match answer:
+        case Changed(task):
+            return Told(HTTPStatus.OK, task_as_json(task))
+        case NotWaiting(task):
+            detail = f"only what waits can be changed; the task is {task.status}"
+            return conflict("not_waiting", detail)
+        case TooLate(expires_at_ms):
+            detail = f"the task expires at {moment(expires_at_ms)}, before it could begin"
+            return unprocessable("invalid_request", detail, "/run_at")
+        case Nowhere() | Unsure():
+            return untold(task_id, answer)
+        case _:
+            assert_never(answer)
+
+
+def _read(body: bytes) -> Wanted | Problem:
+    try:
+        given = strict_json.read(body)
+    except strict_json.NotJson as error:
+        return bad_request(str(error))
+    asked = _asked(given)
+    if isinstance(asked, Problem):
+        return asked
+    begin = read_begin(asked.delay_seconds, asked.run_at, now=process.clock())
+    metadata = None if asked.metadata is UNSET else asked.metadata
+    if isinstance(begin, Problem):
+        return begin
+    problem = metadata_problem(metadata or {})
+    if problem is not None:
+        return problem
+    return Wanted(
+        run_at_ms=begin.run_at_ms if begin else None,
+        delay_ms=begin.delay_ms if begin else None,
+        metadata=metadata,
+    )
+
+
+def _asked(given: Any) -> ChangeRequest | Problem:
+    if not isinstance(given, dict) or not given:
+        detail = "say what is to change: run_at or delay_seconds, metadata"
+        return unprocessable("invalid_request", detail, "")
+    if "priority" in given:
+        detail = "priority is not supported yet: leave it out"
+        return unprocessable("not_supported_yet", detail, "/priority")
+    try:
+        return msgspec.convert(given, ChangeRequest)
+    except msgspec.ValidationError as error:
+        return misfit(str(error))

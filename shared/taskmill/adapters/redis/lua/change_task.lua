@@ -1,0 +1,67 @@
+#!lua
+--[[
+  Give a task that waits its next turn, at another time or with other metadata; owe the facts that
+  say so.
+
+  KEYS[1]   the shard's marker
+  KEYS[2]   the task's record
+  KEYS[3]   the shard's due set
+  KEYS[4]   the bytes of the due entries
+  KEYS[5]   the shard's lifetimes
+  ARGV[1]   run id of the server, as the connection knows it
+  ARGV[2]   task id
+  ARGV[3]   generation that was seen
+  ARGV[4]   turn that was seen
+  ARGV[5]   status that was seen
+  ARGV[6]   attempt of the next turn
+  ARGV[7]   when the next turn is due (ms)
+  ARGV[8]   when that was said (ms)
+  ARGV[9]   how far ahead only the ledger keeps it (ms)
+  ARGV[10]  how long the record of such a one is kept (ms)
+  ARGV[11]  bytes of the next turn's due entry
+  ARGV[12]  the facts that tell it, with those that the turn owed (JSON)
+  ARGV[13]  bytes of the due entry that owes them
+  ARGV[14]  how long the author has for publishing (ms)
+  ARGV[15]  what readers want to know (JSON)
+
+  Returns
+    COLD   the shard forgot, or may have; nothing was changed
+    MOVED  the task went on since it was seen, or is gone; nothing was changed
+    DONE   it stands: publish the facts
+]]
+if redis.call("GET", KEYS[1]) ~= ARGV[1] then
+  return "COLD"
+end
+local time = redis.call("TIME")
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local record = redis.call(
+  "HMGET", KEYS[2], "generation", "turn", "status", "cancel_requested", "keyed", "about")
+if record[1] ~= ARGV[3] or record[2] ~= ARGV[4] or record[3] ~= ARGV[5] or record[4] == "1"
+  or not record[6] then
+  return "MOVED"
+end
+redis.call("ZCARD", KEYS[3])
+redis.call("HLEN", KEYS[4])
+redis.call("ZCARD", KEYS[5])
+
+local life = ARGV[2] .. "|" .. ARGV[3] .. "|"
+local turn = string.format("%.0f", tonumber(ARGV[4]) + 1)
+redis.call("ZREM", KEYS[3], life .. ARGV[4] .. "|turn")
+redis.call("HDEL", KEYS[4], life .. ARGV[4] .. "|turn")
+redis.call("ZADD", KEYS[3], now + tonumber(ARGV[14]), life .. turn .. "|facts")
+redis.call("HSET", KEYS[4], life .. turn .. "|facts", ARGV[13])
+redis.call("HDEL", KEYS[2],
+  "dropped", "lease_until", "lease_limit", "source", "process", "untold", "waiting", "parked")
+redis.call("HSET", KEYS[2],
+  "turn", turn, "attempt", ARGV[6], "status", "scheduled", "about", ARGV[15], "last", ARGV[12])
+if tonumber(ARGV[7]) - tonumber(ARGV[8]) <= tonumber(ARGV[9]) then
+  redis.call("PERSIST", KEYS[2])
+  redis.call("ZREM", KEYS[5], ARGV[2])
+  redis.call("ZADD", KEYS[3], ARGV[7], life .. turn .. "|turn")
+  redis.call("HSET", KEYS[4], life .. turn .. "|turn", ARGV[11])
+elseif record[5] == "1" then
+  redis.call("ZADD", KEYS[5], now + tonumber(ARGV[10]), ARGV[2])
+else
+  redis.call("PEXPIRE", KEYS[2], ARGV[10])
+end
+return "DONE"

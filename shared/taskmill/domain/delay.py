@@ -1,0 +1,93 @@
+"""When a task may begin: near times stand in the due set, far ones in the ledger alone."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+
+from taskmill.domain.retention import in_ms
+from taskmill.domain.task import Envelope, Millis, Timing
+
+FAR = timedelta(minutes=10)
+"""What is due further ahead than this is kept in the ledger alone until its time comes near."""
+
+FAR_RECORD = timedelta(hours=1)
+"""How long the record of such a task is kept for readers; of a keyed one, what the key needs stays.
+Not shorter than the age up to which a missing record is made anew by claim."""
+
+EXPIRED = "expired"
+"""The reason of a task that is dead because it could not begin in time."""
+
+LONGEST_DELAY = timedelta(days=400)
+
+
+def due_ms(timing: Timing | None, *, generation: int, created_at_ms: Millis) -> Millis | None:
+    """Return when a task may begin; None: at once."""
+    if timing is None:
+        return None
+    if timing.delay_ms is not None:
+        return Millis((generation or created_at_ms) + timing.delay_ms)
+    return timing.run_at_ms
+
+
+def due_of(envelope: Envelope) -> Millis | None:
+    return due_ms(
+        envelope.timing,
+        generation=envelope.generation,
+        created_at_ms=envelope.created_at_ms,
+    )
+
+
+def is_delayed(envelope: Envelope) -> bool:
+    """Tell whether its turn began with a wait. Nobody's clock decides that, but what it says."""
+    due = due_of(envelope)
+    return due is not None and _is_said_of_its_turn(envelope) and due > said_ms(envelope)
+
+
+def is_far(envelope: Envelope) -> bool:
+    """Tell whether only the ledger keeps it: for all who read it the same, whenever they do."""
+    due = due_of(envelope)
+    return due is not None and is_delayed(envelope) and due - said_ms(envelope) > in_ms(FAR)
+
+
+def said_ms(envelope: Envelope) -> int:
+    """Return when its time was said, by the clock of Redis as soon as that is known."""
+    said = envelope.timing.said_ms if envelope.timing else None
+    return said or envelope.generation or envelope.created_at_ms
+
+
+def expires_ms(envelope: Envelope) -> Millis | None:
+    """Return until when its turn must have begun, if that was said."""
+    if envelope.timing is None or not _is_said_of_its_turn(envelope):
+        return None
+    return envelope.timing.expires_at_ms
+
+
+def _is_said_of_its_turn(envelope: Envelope) -> bool:
+    return envelope.timing is not None and envelope.timing.turn == envelope.turn
+
+
+class Delayed(StrEnum):
+    NEAR = "near"
+    """It is owed to its worker at its time."""
+    FAR = "far"
+    """The ledger keeps it, and somebody will bring it near."""
+    OVER = "over"
+    """Its life went on elsewhere."""
+    FORGOTTEN = "forgotten"
+    """No record, and too old to be adopted: the ledger decides."""
+    COLD = "cold"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DelayOrder:
+    """Lets a task wait for its time."""
+
+    envelope: Envelope
+    due_at_ms: Millis
+    from_ledger: bool = False
+    """The ledger vouches for it: it is far or near by the present clock, however old it is."""
+    token: int = 0
+    """The largest that is known: no later lease may have less."""
+    losses: int = 0
+    raw: bytes = b""
+    """The envelope as it came, to be passed on as it is."""

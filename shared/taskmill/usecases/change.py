@@ -1,0 +1,221 @@
+"""Changes a task while it waits: its time, its metadata."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TypeAlias, assert_never
+
+from msgspec.structs import replace
+
+from taskmill.domain.admission import Cold, OwedKey, OwedKind
+from taskmill.domain.control import ChangeOrder, OrderAnswer, Sighting
+from taskmill.domain.delay import expires_ms
+from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.facts import Fact, TaskChanged
+from taskmill.domain.records import Absent, TaskView
+from taskmill.domain.restoration import envelope_of
+from taskmill.domain.submission import view_of
+from taskmill.domain.task import Envelope, Millis, Status, TaskId, Timing
+from taskmill.ports.admission import Admission
+from taskmill.ports.bus import Bus
+from taskmill.ports.clock import Pause
+from taskmill.ports.control import Control
+from taskmill.ports.rebuilding import WholeRows
+from taskmill.usecases.find_task import Finding, Nowhere, Unsure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is to be otherwise; None leaves it as it is."""
+
+    run_at_ms: Millis | None = None
+    delay_ms: int | None = None
+    metadata: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    task: TaskView
+
+
+@dataclass(frozen=True, slots=True)
+class NotWaiting:
+    """It runs, or has ended, or is to end: there is nothing to change any more."""
+
+    task: TaskView
+
+
+@dataclass(frozen=True, slots=True)
+class TooLate:
+    """By then it would have expired."""
+
+    expires_at_ms: Millis
+
+
+Change: TypeAlias = Changed | NotWaiting | TooLate | Nowhere | Unsure
+
+_LOOKS = 15
+_STEP = timedelta(milliseconds=100)
+_WAITS = frozenset({Status.SCHEDULED, Status.QUEUED, Status.RETRYING})
+_COLD = Unsure("Redis is being rebuilt, and nothing can be changed meanwhile")
+_BEHIND = Unsure("the ledger has not heard of it yet: ask again")
+
+
+def change(  # noqa: PLR0913 - the ports that it needs, each named
+    task_id: TaskId,
+    wanted: Wanted,
+    *,
+    control: Control,
+    admission: Admission,
+    bus: Bus,
+    rows: Callable[[], WholeRows],
+    find: Callable[[TaskId], Finding],
+    load: Callable[[TaskId], object],
+    pause: Pause,
+) -> Change:
+    """Say what became of it; what was decided stands in the log before it is said.
+
+    *load* makes the record of a task that the ledger alone keeps. What was submitted a moment ago
+    is nowhere whole until the dispatcher or the recorder has read it: that is worth a wait.
+    """
+    desk = _Desk(wanted, control, admission, bus, rows, find, load)
+    try:
+        for look in range(_LOOKS):
+            answer = desk.try_to_change(task_id)
+            if answer is not None and (answer is not _BEHIND or look == _LOOKS - 1):
+                return answer
+            if answer is _BEHIND:
+                pause(_STEP)
+    except StoreUnavailable as error:
+        return Unsure(f"{error.store} cannot be reached; it may have been changed: ask again")
+    return Unsure("it goes on faster than it can be changed: ask again")
+
+
+@dataclass(frozen=True, slots=True)
+class _Desk:
+    wanted: Wanted
+    control: Control
+    admission: Admission
+    bus: Bus
+    rows: Callable[[], WholeRows]
+    find: Callable[[TaskId], Finding]
+    load: Callable[[TaskId], object]
+
+    def try_to_change(self, task_id: TaskId) -> Change | None:
+        """Return None when the task went on meanwhile: look again."""
+        (sight,) = self.control.see([task_id])
+        match sight:
+            case Cold():
+                return _COLD
+            case Absent():
+                return self._from_ledger(task_id)
+            case Sighting(task=task) if task.status not in _WAITS or task.cancel_requested:
+                return NotWaiting(task)
+            case Sighting():
+                return self._order(sight)
+            case _:
+                assert_never(sight)
+
+    def _from_ledger(self, task_id: TaskId) -> Change | None:
+        found = self.find(task_id)
+        if not isinstance(found, TaskView):
+            return found
+        if found.status is Status.SCHEDULED:
+            self.load(task_id)
+        return NotWaiting(found) if found.status.is_final else None
+
+    def _order(self, sight: Sighting) -> Change | None:
+        envelope = self._in_line(sight)
+        if envelope is None:
+            return _BEHIND
+        due = self._due(sight)
+        latest = None if _has_begun(sight) else expires_ms(envelope)
+        if latest is not None and due >= latest:
+            return TooLate(latest)
+        following = self._following(envelope, sight, due, latest)
+        facts = (*sight.owed_facts(OwedKind.TURN), _told(following, sight))
+        order = ChangeOrder(seen=sight.moment, envelope=following, due_at_ms=due, facts=facts)
+        (answer,) = self.control.change([order])
+        match answer:
+            case OrderAnswer.DONE:
+                self._publish(following, facts)
+            case OrderAnswer.MOVED:
+                return None
+            case OrderAnswer.COLD:
+                return _COLD
+            case _:
+                assert_never(answer)
+        return Changed(_seen(following, sight))
+
+    def _in_line(self, sight: Sighting) -> Envelope | None:
+        """Return the task as it stands in line: what is owed of it, else what the ledger knows."""
+        for kind in (OwedKind.TURN, OwedKind.PARKED, OwedKind.SUBMISSION):
+            owed = sight.owed.get(kind)
+            if owed is not None and owed.task is not None:
+                return owed.task
+        for row in self.rows().of([sight.task.id]):
+            if row.body is not None and row.generation == sight.task.generation:
+                envelope = envelope_of(row, row.body)
+                return envelope if envelope.turn == sight.turn else None
+        return None
+
+    def _due(self, sight: Sighting) -> Millis:
+        """Return the next turn's time, by the clock of Redis; what is past is now."""
+        now, wanted = sight.now_ms, self.wanted
+        if wanted.delay_ms is not None:
+            return Millis(now + wanted.delay_ms)
+        due = wanted.run_at_ms if wanted.run_at_ms is not None else sight.task.due_at_ms
+        return Millis(max(now, due or now))
+
+    def _following(
+        self, envelope: Envelope, sight: Sighting, due: Millis, latest: Millis | None
+    ) -> Envelope:
+        turn, metadata = sight.turn + 1, self.wanted.metadata
+        return replace(
+            envelope,
+            turn=turn,
+            metadata=envelope.metadata if metadata is None else metadata,
+            deferred=False,
+            parked_until_ms=None,
+            timing=Timing(run_at_ms=due, said_ms=sight.now_ms, turn=turn, expires_at_ms=latest),
+        )
+
+    def _publish(self, envelope: Envelope, facts: tuple[Fact, ...]) -> None:
+        self.bus.send_facts(facts)
+        self.bus.flush()
+        owed = OwedKey(
+            id=envelope.id,
+            generation=envelope.generation,
+            turn=envelope.turn,
+            kind=OwedKind.FACTS,
+        )
+        with suppress(StoreUnavailable):  # then the scheduler publishes them once more
+            self.admission.clear([owed])
+
+
+def _has_begun(sight: Sighting) -> bool:
+    return sight.task.started_at_ms is not None
+
+
+def _told(envelope: Envelope, sight: Sighting) -> TaskChanged:
+    return TaskChanged(
+        id=envelope.id,
+        generation=envelope.generation,
+        turn=envelope.turn,
+        at_ms=sight.now_ms,
+        type=envelope.type,
+        tenant=envelope.tenant,
+        envelope=envelope,
+    )
+
+
+def _seen(envelope: Envelope, sight: Sighting) -> TaskView:
+    task = sight.task
+    return dataclasses.replace(
+        view_of(envelope),
+        status=Status.SCHEDULED,
+        losses=task.losses,
+        started_at_ms=task.started_at_ms,
+    )
