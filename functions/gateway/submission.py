@@ -55,7 +55,7 @@ IdempotencyKey = Annotated[
 
 HeaderKey = Annotated[
     str,
-    Meta(extra_json_schema={"minLength": 1, "maxLength": LONGEST_KEY, "pattern": "^[ -+--~]+$"}),
+    Meta(extra_json_schema={"minLength": 1, "maxLength": LONGEST_KEY, "pattern": r"^[ -+\--~]+$"}),
 ]
 """Without a comma: the platform joins headers of one name, and two keys are none."""
 

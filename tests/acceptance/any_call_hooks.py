@@ -1,5 +1,7 @@
 """Tells schemathesis what no schema says, and keeps what it makes from holding a system up."""
 
+import re
+from datetime import UTC, datetime, timedelta
 from itertools import count
 
 import schemathesis
@@ -10,6 +12,7 @@ from taskmill.domain.task import Status
 LONGEST_WAIT = 0.2
 OF_THE_DEAD = {"reason", "error_class", "dead_after", "dead_before"}
 MOST_KNOWN = 20
+MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt].*([Zz]|[+-][0-9]{2}:[0-9]{2})")
 _numbers = count()
 _known = {"/v1/tasks": [], "/v1/redrives": []}
 
@@ -30,8 +33,11 @@ def after_call(context, case, response):
 def before_call(context, case, kwargs):
     _name_what_is_there(case.path, case.path_parameters or {})
     case.query = _question(case.query or {})
+    if case.method == "PATCH" and case.body == {}:
+        case.body = {"metadata": {}}  # a change of nothing is refused
     for task in _tasks_of(case.body):
         _write_whole_numbers_without_a_point(task)
+        _begin_before_the_end(task)
         _hurry(task)
         _give_a_key_of_its_own(task)
     if "Idempotency-Key" in (case.headers or {}):
@@ -60,6 +66,16 @@ def _write_whole_numbers_without_a_point(fields):
     for name, value in fields.items():
         if isinstance(value, float) and value.is_integer():
             fields[name] = int(value)
+
+
+def _begin_before_the_end(fields):
+    """Leave one time to begin at, and let it lie within what may be asked for."""
+    now = datetime.now(UTC)
+    for name, ahead in (("run_at", timedelta()), ("expires_at", timedelta(days=500))):
+        if isinstance(fields.get(name), str) and MOMENT.fullmatch(fields[name]):
+            fields[name] = (now + ahead).isoformat(timespec="seconds")
+            if name == "run_at" and isinstance(fields.get("delay_seconds"), int | float):
+                del fields["run_at"]
 
 
 def _hurry(task):
