@@ -1,7 +1,9 @@
 """Describes how a task is cancelled, redriven and changed."""
 
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+from msgspec import Meta
 
 from functions.gateway.changing import ChangeRequest
 from functions.gateway.description.answers import Task
@@ -90,7 +92,7 @@ CHANGE: Final = Operation(
     summary="Give a task that waits another time or other metadata",
     details="It is then `scheduled`, also when it stood in line or waited for its next attempt.",
     parameters=[TASK_ID],
-    takes=ChangeRequest,
+    takes=Annotated[ChangeRequest, Meta(extra_json_schema={"minProperties": 1})],
     answers={HTTPStatus.OK: Answer(what="It waits for that.", body=Task)},
     problems=[
         "not_found",
