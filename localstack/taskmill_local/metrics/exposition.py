@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Final, Literal
 
 from taskmill.domain.counting import BUCKETS, TABLE, Count
@@ -41,11 +42,12 @@ def _nothing(labels: Mapping[str, object], value: int) -> Mapping[Labels, int]:
 
 
 def _buckets(labels: Labels, histogram: Histogram) -> Iterator[tuple[str, Labels, float]]:
-    for bound, below in zip(BUCKETS, histogram.below, strict=True):
-        yield "_bucket", (*labels, ("le", f"{bound:g}")), below
-    yield "_bucket", (*labels, ("le", "+Inf")), histogram.count
+    bounds = [*(f"{bound:g}" for bound in BUCKETS), "+Inf"]
+    below = list(accumulate(histogram.within))
+    for bound, count in zip(bounds, below, strict=True):
+        yield "_bucket", (*labels, ("le", bound)), count
     yield "_sum", labels, histogram.seconds
-    yield "_count", labels, histogram.count
+    yield "_count", labels, below[-1]
 
 
 def _lines(family: Family) -> Iterator[str]:

@@ -1,32 +1,40 @@
 """Adds up the metrics that functions print among their log lines."""
 
-import json
+from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, Final, TypeAlias
+
+import msgspec
 
 from taskmill.domain.counting import BUCKETS, TABLE, Count, Counted, Span, bounded
 
 Labels: TypeAlias = tuple[tuple[str, str], ...]
 
 _MARK: Final = b'{"_aws":'
+_NOT_OURS: Final = (
+    msgspec.DecodeError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    RecursionError,
+)
 _BY_NAME: Final[Mapping[str, Counted]] = {str(what): what for what in TABLE}
 
 
 @dataclass(slots=True)
 class Histogram:
-    below: list[int] = field(default_factory=lambda: [0] * len(BUCKETS))
-    """How many were no longer than each bound."""
+    within: list[int] = field(default_factory=lambda: [0] * (len(BUCKETS) + 1))
+    """How many were no longer than a bound, and longer than the one before it."""
 
-    count: int = 0
     seconds: float = 0.0
 
-    def add(self, seconds: float) -> None:
-        self.count += 1
-        self.seconds += seconds
-        for index, bound in enumerate(BUCKETS):
-            self.below[index] += seconds <= bound
+    def add(self, times: Sequence[float]) -> None:
+        self.seconds += sum(times)
+        for seconds in times:
+            self.within[bisect_left(BUCKETS, seconds)] += 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +57,8 @@ class Meter:
         if not line.startswith(_MARK):
             return False
         try:
-            told = list(self._read(json.loads(line)))
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            told = list(self._read(msgspec.json.decode(line)))
+        except _NOT_OURS:
             return False
         for one in told:
             self._add(one)
@@ -70,12 +78,11 @@ class Meter:
             sums[told.labels] = sums.get(told.labels, 0) + told.value
             return
         histogram = self.histograms.setdefault(told.what, {}).setdefault(told.labels, Histogram())
-        for seconds in told.value:
-            histogram.add(seconds)
+        histogram.add(told.value)
 
 
 def _checked(what: Counted, value: Any) -> int | Sequence[float]:
     figures = [value] if isinstance(what, Count) else list(value)
-    if not all(isfinite(figure) and figure >= 0 for figure in figures):
+    if min(figures, default=0) < 0 or not isfinite(sum(figures)):
         raise ValueError(f"{what} cannot be {value}")
     return int(value) if isinstance(what, Count) else figures

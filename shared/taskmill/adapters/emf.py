@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
 from threading import Lock
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -52,10 +51,10 @@ class EmfCounters:
             with self._lock:
                 self._sums[series] = self._sums.get(series, 0) + by
 
-    def time(self, what: Span, seconds: float, **labels: str) -> None:
+    def time(self, what: Span, *seconds: float, **labels: str) -> None:
         series = (what, tuple(labels.items()))
         with self._lock:
-            self._times.setdefault(series, []).append(seconds)
+            self._times.setdefault(series, []).extend(seconds)
 
     def flush(self) -> None:
         with self._lock:
@@ -118,6 +117,5 @@ def _lines(told: Iterable[tuple[_Series, _Value]]) -> list[_Line]:
 
 def _in_parts(times: dict[_Series, list[float]]) -> Iterator[tuple[_Series, _Value]]:
     for series, values in times.items():
-        rest = iter([round(value, 6) for value in values])
-        while part := list(islice(rest, MOST_VALUES)):
-            yield series, part
+        for at in range(0, len(values), MOST_VALUES):
+            yield series, [round(value, 6) for value in values[at : at + MOST_VALUES]]

@@ -6,6 +6,7 @@ import pytest
 
 from taskmill.adapters.counted.bus import CountedBus
 from taskmill.adapters.counted.hot import CountedDueSet, CountedParking
+from taskmill.adapters.counted.leases import CountedLeases
 from taskmill.adapters.counted.ledger import CountedLedger, CountedOutbox
 from taskmill.adapters.memory.counters import MemoryCounters
 from taskmill.adapters.memory.parking import MemoryParking
@@ -14,7 +15,17 @@ from taskmill.domain.counting import Count, Span
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.usecases.publish_due import publish_due
 from taskmill.usecases.relay import relay
-from tests.builders import a_log_record, an_envelope, started, succeeded
+from tests.builders import (
+    NOW,
+    a_claim,
+    a_fresh_envelope,
+    a_log_record,
+    a_source,
+    a_success,
+    an_envelope,
+    started,
+    succeeded,
+)
 from tests.contracts.ledgers import batch_of
 from tests.unit.usecases.stage import World
 
@@ -38,6 +49,26 @@ def test_a_task_that_nobody_takes_is_counted(world, counters):
     parking.park(wire.open_sealed(record.value))
     assert counters.total(Count.PARKED, answer="parked") == 1
     assert counters.total(Count.PARKED, answer="cold") == 1
+
+
+def test_a_batch_of_turns_is_counted_by_type_and_answer(world):
+    counters = MemoryCounters({"echo", "mail"})
+    leases = CountedLeases(world.leases, counters)
+    tasks = [a_fresh_envelope(type=name, generation=NOW) for name in ("echo", "mail", "echo")]
+    claims = [a_claim(task, source=a_source(place)) for place, task in enumerate(tasks)]
+    claims.append(a_claim(tasks[0], source=a_source(9)))
+    *given, _ = leases.claim(claims)
+    assert counters.total(Count.CLAIMS, type="echo", answer="claimed") == 2
+    assert counters.total(Count.CLAIMS, type="mail", answer="claimed") == 1
+    assert counters.total(Count.CLAIMS, type="echo", answer="refused") == 1
+    assert len(counters.times(Span.WAIT, type="echo")) == 2
+    assert len(counters.times(Span.WAIT, type="mail")) == 1
+    ends = [a_success(task, one.token) for task, one in zip(tasks, given, strict=True)]
+    leases.settle([*ends, a_success(tasks[1], 1)])
+    assert counters.total(Count.SETTLEMENTS, answer="settled") == 3
+    assert counters.total(Count.SETTLEMENTS, answer="stale") == 1
+    assert counters.total(Count.ATTEMPTS, type="echo", end="succeeded") == 2
+    assert len(counters.times(Span.ATTEMPT, type="mail")) == 1
 
 
 def test_rows_of_the_outbox_count_when_they_are_relayed_or_parked(world, counters):

@@ -3,6 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from taskmill.domain.counting import Count, Span, topic_label
 from taskmill.domain.errors import StoreUnavailable
@@ -12,6 +13,8 @@ from taskmill.domain.task import Envelope
 from taskmill.domain.wire import Sealed
 from taskmill.ports.bus import Bus
 from taskmill.ports.counters import Counters
+
+W = TypeVar("W", str, tuple[str, str])
 
 
 class CountedBus:
@@ -50,5 +53,5 @@ class CountedBus:
         self._counters.time(Span.PUBLISH, time.monotonic() - began)
 
 
-def tally(words: Iterable[str]) -> Iterable[tuple[str, int]]:
+def tally(words: Iterable[W]) -> Iterable[tuple[W, int]]:
     return Counter(words).items()

@@ -1,11 +1,14 @@
-"""Claims and settlements, counted and timed."""
+"""Claims and settlements, counted and timed: by the batch, for it stands in every task's way."""
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from taskmill.adapters.counted.bus import tally
 from taskmill.domain.admission import (
     Cold,
 )
+from taskmill.domain.conclusion import TurnEnd
 from taskmill.domain.counting import Count, Span
 from taskmill.domain.facts import Fact, TaskCancelled, TaskDeferred, TaskDied, TaskSucceeded
 from taskmill.domain.lease import (
@@ -56,8 +59,11 @@ class CountedLeases:
 
     def claim(self, claims: Sequence[Claim]) -> Sequence[ClaimAnswer]:
         answers = self._leases.claim(claims)
-        for claim, answer in zip(claims, answers, strict=True):
-            self._claimed(claim.envelope, answer)
+        given = list(zip((claim.envelope for claim in claims), answers, strict=True))
+        words = ((envelope.type, CLAIMS[type(answer)]) for envelope, answer in given)
+        for (type_, word), turns in tally(words):
+            self._counters.count(Count.CLAIMS, turns, type=type_, answer=word)
+        self._begun([(envelope, answer) for envelope, answer in given if type(answer) is Claimed])
         return answers
 
     def extend(self, leases: Sequence[Lease]) -> Sequence[Beat]:
@@ -67,34 +73,52 @@ class CountedLeases:
 
     def settle(self, settlements: Sequence[Settlement]) -> Sequence[SettleAnswer]:
         answers = self._leases.settle(settlements)
-        for settlement, answer in zip(settlements, answers, strict=True):
-            self._counters.count(Count.SETTLEMENTS, answer=SETTLEMENTS[type(answer)])
-            if isinstance(answer, Settled):
-                self._settled(settlement.facts)
+        for word, ends in tally(SETTLEMENTS[type(answer)] for answer in answers):
+            self._counters.count(Count.SETTLEMENTS, ends, answer=word)
+        self._ended(
+            [
+                fact
+                for settlement, answer in zip(settlements, answers, strict=True)
+                if type(answer) is Settled
+                for fact in settlement.facts
+                if isinstance(fact, TurnEnd)
+            ]
+        )
         return answers
 
-    def _claimed(self, envelope: Envelope, answer: ClaimAnswer) -> None:
-        self._counters.count(Count.CLAIMS, type=envelope.type, answer=CLAIMS[type(answer)])
-        if not isinstance(answer, Claimed):
-            return
-        if answer.is_take_over:
-            self._counters.count(Count.LOSSES, type=envelope.type)
-        elif envelope.turn == 1:
-            waited = _seconds(envelope.created_at_ms, answer.started_at_ms)
-            self._counters.time(Span.WAIT, waited, type=envelope.type)
+    def _begun(self, given: Sequence[tuple[Envelope, Claimed]]) -> None:
+        for type_, losses in tally(one.type for one, claimed in given if claimed.is_take_over):
+            self._counters.count(Count.LOSSES, losses, type=type_)
+        waits = (
+            (one.type, _seconds(one.created_at_ms, claimed.started_at_ms))
+            for one, claimed in given
+            if one.turn == 1 and not claimed.is_take_over
+        )
+        for type_, seconds in _by_type(waits):
+            self._counters.time(Span.WAIT, *seconds, type=type_)
 
-    def _settled(self, facts: Sequence[Fact]) -> None:
+    def _ended(self, facts: Sequence[TurnEnd]) -> None:
+        for (type_, end), attempts in tally((fact.type, _end(fact)) for fact in facts):
+            self._counters.count(Count.ATTEMPTS, attempts, type=type_, end=end)
+        tries = (
+            (fact.type, _seconds(fact.started_at_ms, fact.at_ms))
+            for fact in facts
+            if fact.started_at_ms is not None
+        )
+        for type_, seconds in _by_type(tries):
+            self._counters.time(Span.ATTEMPT, *seconds, type=type_)
         for fact in facts:
-            if not isinstance(fact, TaskSucceeded | TaskDeferred | TaskDied | TaskCancelled):
-                continue
-            self._counters.count(Count.ATTEMPTS, type=fact.type, end=_end(fact))
-            if fact.started_at_ms is not None:
-                taken = _seconds(fact.started_at_ms, fact.at_ms)
-                self._counters.time(Span.ATTEMPT, taken, type=fact.type)
             if isinstance(fact, TaskDeferred | TaskDied) and fact.reason == "timeout":
                 self._counters.count(Count.TIMEOUTS, type=fact.type)
             if isinstance(fact, TaskDied):
                 self._counters.count(Count.DEAD, type=fact.type, reason=fact.reason)
+
+
+def _by_type(taken: Iterable[tuple[str, float]]) -> Iterable[tuple[str, list[float]]]:
+    by_type: defaultdict[str, list[float]] = defaultdict(list)
+    for type_, seconds in taken:
+        by_type[type_].append(seconds)
+    return by_type.items()
 
 
 def _seconds(since_ms: int, until_ms: int) -> float:
@@ -102,7 +126,7 @@ def _seconds(since_ms: int, until_ms: int) -> float:
     return max(until_ms - since_ms, 0) / 1000
 
 
-def _end(fact: TaskSucceeded | TaskDeferred | TaskDied | TaskCancelled) -> str:
+def _end(fact: TurnEnd) -> str:
     if isinstance(fact, TaskDeferred):
         return "snoozed" if fact.reason == "snoozed" else "retried"
     return _ENDS[type(fact)]

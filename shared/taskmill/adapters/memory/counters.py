@@ -17,8 +17,8 @@ class MemoryCounters:
         if by:
             self._sums[what, bounded(what, labels, self._types)] += by
 
-    def time(self, what: Span, seconds: float, **labels: str) -> None:
-        self._times[what, bounded(what, labels, self._types)].append(seconds)
+    def time(self, what: Span, *seconds: float, **labels: str) -> None:
+        self._times[what, bounded(what, labels, self._types)] += seconds
 
     def flush(self) -> None:
         """Keep everything: it is looked at here."""
