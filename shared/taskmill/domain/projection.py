@@ -46,7 +46,7 @@ class Body(Struct, frozen=True, kw_only=True):
     """The turn from which on metadata and timing are so: 1 for a submission."""
 
 
-class Row(Struct, frozen=True, kw_only=True):
+class Row(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A task as one record of the log shows it."""
 
     id: TaskId

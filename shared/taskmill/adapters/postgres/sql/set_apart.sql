@@ -2,7 +2,7 @@
 -- moves it, but for far ones. Who has ended leaves again. Noted twice, they stand once.
 INSERT INTO unfinished (task_id)
 SELECT told.id
-FROM unnest(%(ids)s::uuid [], %(created_ms)s::double precision []) AS told (id, created_ms)
+FROM unnest(%(ids)s::uuid [], %(created_ms)s::bigint []) AS told (id, created_ms)
 WHERE
     told.created_ms < extract(EPOCH FROM now()) * 1000 - %(late_ms)s
     AND NOT EXISTS (SELECT 1 FROM far_tasks AS far WHERE far.task_id = told.id)
