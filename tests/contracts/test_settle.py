@@ -166,6 +166,16 @@ def test_a_young_task_without_a_record_is_adopted(hot):
     assert leases.claim([a_claim(task)]) == [Refused(settlement.facts)]
 
 
+def test_tasks_with_and_without_a_record_are_settled_in_one_call(hot):
+    leases, known, unknown = hot.leases(), a_fresh_envelope(), a_fresh_envelope()
+    ends = [
+        a_success(unknown, 7),
+        a_success(known, claimed(leases, known).token),
+        a_success(a_fresh_envelope(), 8),
+    ]
+    assert leases.settle(ends) == [Settled(end.facts) for end in ends]
+
+
 def test_an_adopted_key_still_names_its_task(hot):
     task = a_request("k", submission="first", generation=now_ms())
     hot.leases().settle([a_success(task, 7)])

@@ -6,9 +6,11 @@ from typing import Any
 
 from taskmill.adapters.redis import scripts
 from taskmill.adapters.redis.keys import ShardKeys, shard_keys
+from taskmill.adapters.redis.scripts import Script
 from taskmill.adapters.redis.session import Call, Session, Word
 from taskmill.domain import wire
 from taskmill.domain.admission import Cold
+from taskmill.domain.facts import Fact
 from taskmill.domain.lease import (
     GRACE_AFTER_DEADLINE,
     LEASE,
@@ -54,8 +56,22 @@ class RedisLeases:
         self._settle = scripts.load("settle_turn")
 
     def claim(self, claims: Sequence[Claim]) -> Sequence[ClaimAnswer]:
-        answers = self._session.call(self._claim, [self._claim_call(one) for one in claims])
+        answers = self._call(self._claim, claims, [self._claim_call(one) for one in claims])
         return [_claim_answer(answer) for answer in answers]
+
+    def _call(
+        self, script: Script, wishes: Sequence[Claim | Settlement], calls: Sequence[Call]
+    ) -> Sequence[Any]:
+        """Call *script*, and once more for those few whose record must be made first."""
+        answers = self._session.call(script, calls)
+        unknown = [at for at, answer in enumerate(answers) if not answer]
+        described: list[Call] = []
+        for at in unknown:
+            keys, arguments = calls[at]
+            described.append((keys, [*arguments, *_description(wishes[at].envelope)]))
+        for at, answer in zip(unknown, self._session.call(script, described), strict=True):
+            answers[at] = answer
+        return answers
 
     def _claim_call(self, claim: Claim) -> Call:
         envelope = claim.envelope
@@ -71,7 +87,6 @@ class RedisLeases:
             in_ms(claim.timeout + GRACE_AFTER_DEADLINE),
             "1" if claim.alone else "",
             self._adoption_age,
-            *_description(envelope),
         ]
 
     def extend(self, leases: Sequence[Lease]) -> Sequence[Beat]:
@@ -87,8 +102,12 @@ class RedisLeases:
         return [_BEATS[answer] for answer in self._session.call(self._extend, calls)]
 
     def settle(self, settlements: Sequence[Settlement]) -> Sequence[SettleAnswer]:
-        answers = self._session.call(self._settle, [self._settle_call(one) for one in settlements])
-        return [_settle_answer(answer) for answer in answers]
+        calls = [self._settle_call(one) for one in settlements]
+        answers = self._call(self._settle, settlements, calls)
+        return [
+            _settle_answer(answer, settlement.facts)
+            for settlement, answer in zip(settlements, answers, strict=True)
+        ]
 
     def _settle_call(self, settlement: Settlement) -> Call:
         envelope = settlement.envelope
@@ -109,7 +128,6 @@ class RedisLeases:
             self._grace,
             in_ms(UNKEYED_RECORD),
             self._adoption_age,
-            *_description(envelope),
         ]
 
     def _keys(self, task_id: TaskId) -> ShardKeys:
@@ -165,10 +183,10 @@ def _loss(words: bytes) -> Loss:
     return Loss(token=token, losses=losses, started_at_ms=Millis(started), at_ms=Millis(at))
 
 
-def _settle_answer(answer: Any) -> SettleAnswer:
+def _settle_answer(answer: Any, told: Sequence[Fact]) -> SettleAnswer:
     match answer:
-        case [b"SETTLED", facts]:
-            return Settled(wire.open_fact_list(facts))
+        case [b"SETTLED", before]:
+            return Settled(wire.open_fact_list(before) or tuple(told))
         case [b"STALE", _]:
             return Stale()
         case [b"CANCEL", _]:

@@ -16,13 +16,15 @@
   ARGV[9]   latest end of the lease, counted from its start (ms)
   ARGV[10]  "1" when nothing else runs in the process
   ARGV[11]  age up to which a generation without a record is adopted (ms)
+  What a record is made of, which may be left out at first:
   ARGV[12]  submission
   ARGV[13]  generation of the submission
   ARGV[14]  fingerprint of the request
   ARGV[15]  "1" when the id comes from a key, else ""
   ARGV[16]  what readers want to know (JSON)
 
-  Returns {answer, …}
+  Returns {} when a record must be made and nothing was said of it: nothing was changed; else
+  {answer, …}
     COLD                                  the shard forgot, or may have; nothing was changed
     CLAIMED, token, losses, started, untold losses, "1" when its cancel was requested
                                           the lease; a loss: token|losses|started|at in ms
@@ -38,7 +40,7 @@ local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local record = redis.call(
   "HMGET", KEYS[2], "generation", "turn", "status", "token", "lease_until", "source", "process",
-  "losses", "dropped", "last", "started_at", "untold", "cancel_requested")
+  "losses", "dropped", "last", "started_at", "untold", "cancel_requested", "attempt")
 local generation, turn = tonumber(ARGV[3]), tonumber(ARGV[4])
 local known = tonumber(record[1])
 local status, token, source = record[3], tonumber(record[4] or 0), record[6] or ""
@@ -82,8 +84,10 @@ if known == generation then
   if losses > 0 and ARGV[10] ~= "1" then
     return {"SUSPECT", tostring(losses)}
   end
+elseif not ARGV[12] then
+  return {}
 else
-  record[13] = false
+  record = {}
   redis.call("DEL", KEYS[2])
   redis.call("ZREM", KEYS[3], ARGV[2])
   redis.call("HSET", KEYS[2],
@@ -93,11 +97,22 @@ end
 
 local fresh = string.format("%.0f", math.max(token + 1, time[1] * 1000000 + time[2]))
 local started = string.format("%.0f", now)
-redis.call("HSET", KEYS[2],
-  "status", "running", "turn", ARGV[4], "attempt", ARGV[5], "token", fresh,
+local fields = {
+  "status", "running", "token", fresh, "source", ARGV[6], "process", ARGV[7],
   "lease_until", string.format("%.0f", now + tonumber(ARGV[8])),
   "lease_limit", string.format("%.0f", now + tonumber(ARGV[9])),
-  "source", ARGV[6], "process", ARGV[7], "losses", tostring(losses),
-  "dropped", dropped, "started_at", started, "untold", untold)
+  "started_at", started}
+local function note(name, known_value, value)
+  if value ~= known_value then
+    fields[#fields + 1], fields[#fields + 2] = name, value
+  end
+end
+-- Most tasks run as they were admitted: what they say already is not written again.
+note("turn", record[2], ARGV[4])
+note("attempt", record[14], ARGV[5])
+note("losses", record[8], tostring(losses))
+note("dropped", record[9] or "", dropped)
+note("untold", record[12] or "", untold)
+redis.call("HSET", KEYS[2], unpack(fields))
 redis.call("PERSIST", KEYS[2])
 return {"CLAIMED", fresh, tostring(losses), started, untold, record[13] or ""}

@@ -24,15 +24,17 @@
   ARGV[15]  how long a key is kept at least after the end of its task (ms)
   ARGV[16]  how long the record of an unkeyed task is kept after its end (ms)
   ARGV[17]  age up to which a generation without a record is adopted (ms)
+  What a record is made of, which may be left out at first:
   ARGV[18]  submission
   ARGV[19]  generation of the submission
   ARGV[20]  fingerprint of the request
   ARGV[21]  "1" when the id comes from a key, else ""
   ARGV[22]  what readers want to know (JSON)
 
-  Returns {answer, facts}
+  Returns {} when a record must be made and nothing was said of it: nothing was changed; else
+  {answer, facts}
     COLD     the shard forgot, or may have; nothing was changed
-    SETTLED  it stands, now or from a call before: publish these facts
+    SETTLED  it stands: publish the facts, or those of a call before, which are told again
     STALE    the turn is another's or is over; nothing was changed
     CANCEL   its cancel was requested and this is no success; nothing was changed
 ]]
@@ -62,6 +64,8 @@ if record[1] then
   end
 elseif tonumber(ARGV[3]) + tonumber(ARGV[17]) < now then
   return {"STALE", ""}
+elseif not ARGV[18] then
+  return {}
 else
   redis.call("HSET", KEYS[2],
     "generation", ARGV[3], "submitted", ARGV[19], "submission", ARGV[18],
@@ -71,17 +75,20 @@ else
 end
 
 redis.call("HDEL", KEYS[2], "dropped", "lease_until", "lease_limit", "source", "process", "untold")
-redis.call("HSET", KEYS[2],
-  "status", ARGV[6], "token", ARGV[5], "settled", ARGV[4] .. "|" .. ARGV[5], "last", ARGV[7])
+local settled = ARGV[4] .. "|" .. ARGV[5]
 if ARGV[11] ~= "" then
   local turn = string.format("%.0f", tonumber(ARGV[4]) + 1)
   local member = ARGV[2] .. "|" .. ARGV[3] .. "|" .. turn .. "|turn"
-  redis.call("HSET", KEYS[2], "turn", turn, "waiting", ARGV[13])
+  redis.call("HSET", KEYS[2],
+    "status", ARGV[6], "token", ARGV[5], "settled", settled, "last", ARGV[7],
+    "turn", turn, "waiting", ARGV[13])
   redis.call("ZADD", KEYS[3], ARGV[11], member)
   redis.call("HSET", KEYS[4], member, ARGV[12])
-  return {"SETTLED", ARGV[7]}
+  return {"SETTLED", ""}
 end
-redis.call("HSET", KEYS[2], "ending", ARGV[8], "result", ARGV[9])
+redis.call("HSET", KEYS[2],
+  "status", ARGV[6], "token", ARGV[5], "settled", settled, "last", ARGV[7],
+  "ending", ARGV[8], "result", ARGV[9])
 if record[8] == "1" then
   local expires = math.max(
     now + tonumber(ARGV[15]), tonumber(record[7]) + tonumber(ARGV[14]))
@@ -89,4 +96,4 @@ if record[8] == "1" then
 else
   redis.call("PEXPIRE", KEYS[2], ARGV[16])
 end
-return {"SETTLED", ARGV[7]}
+return {"SETTLED", ""}
