@@ -12,4 +12,4 @@ def _relay() -> int:
     return relay(bound.outbox, bound.bus)
 
 
-CHORE = Chore(name="relay_outbox", every=timedelta(milliseconds=250), do=_relay, is_slow=True)
+CHORE = Chore(name="relay_outbox", every=timedelta(seconds=1), do=_relay, is_slow=True)

@@ -61,11 +61,15 @@ class Database:
 
         Errors about data pass as they are: they are the caller's.
         """
-        span = within or self._patience
+        with self._held(within) as connection, connection.transaction():
+            yield connection
+
+    @contextmanager
+    def _held(self, within: timedelta | None) -> Iterator[Connection]:
         with self._lock, self._guard.watch():
             try:
                 connection = self._connected()
-                with _cut_after(span, connection), connection.transaction():
+                with _cut_after(within or self._patience, connection):
                     yield connection
             except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure) as error:
                 raise _LostRace(STORE, _why(error)) from error
@@ -77,14 +81,12 @@ class Database:
 
     def run(self, work: Callable[[Connection], T], *, within: timedelta | None = None) -> T:
         """Do *work* in a transaction, and again when it only lost against another one."""
-        for _ in range(RETRIES_OF_A_LOST_RACE):
-            try:
-                with self.transaction(within=within) as connection:
-                    return work(connection)
-            except _LostRace:
-                time.sleep(random.uniform(0, _SECONDS_BEFORE_A_RETRY))  # noqa: S311 - it only spreads
-        with self.transaction(within=within) as connection:
-            return work(connection)
+
+        def once() -> T:
+            with self.transaction(within=within) as connection:
+                return work(connection)
+
+        return _until_won(once)
 
     def fetch(
         self,
@@ -93,9 +95,13 @@ class Database:
         *,
         within: timedelta | None = None,
     ) -> list[DictRow]:
-        return self.run(
-            lambda connection: connection.execute(statement, values).fetchall(), within=within
-        )
+        """Run one statement; it is a transaction of its own, and saves the words around it."""
+
+        def once() -> list[DictRow]:
+            with self._held(within) as connection:
+                return connection.execute(statement, values).fetchall()
+
+        return _until_won(once)
 
     def close(self) -> None:
         with self._lock:
@@ -112,6 +118,15 @@ class Database:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+def _until_won(once: Callable[[], T]) -> T:
+    for _ in range(RETRIES_OF_A_LOST_RACE):
+        try:
+            return once()
+        except _LostRace:
+            time.sleep(random.uniform(0, _SECONDS_BEFORE_A_RETRY))  # noqa: S311 - it only spreads
+    return once()
 
 
 def _is_hung_up(connection: Connection) -> bool:
