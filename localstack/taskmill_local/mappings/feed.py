@@ -22,6 +22,7 @@ from taskmill_local.plan import MappingPlan
 
 _AT_ONCE = 500
 _GLANCE_SECONDS = 0.1
+_LOOK_SECONDS = 0.5
 _LOOKUP_SECONDS = 2.0
 _FAREWELL_SECONDS = 0.5
 _CLOSE_SECONDS = 1.0
@@ -131,7 +132,7 @@ class Feed:
             with suppress(KafkaException):  # the partition may just have been taken away
                 self._wishes.popleft()()
         if self._loop.time() >= self._look_at:
-            self._look_at = self._loop.time() + _GLANCE_SECONDS
+            self._look_at = self._loop.time() + _LOOK_SECONDS
             self._look()
 
     def _look(self) -> None:
