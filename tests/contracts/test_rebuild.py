@@ -277,6 +277,49 @@ def test_an_end_that_only_the_server_knows_is_kept_with_its_facts(hot):
     assert hot.leases().claim([a_claim(task)]) == [Refused(settled.facts)]
 
 
+def test_an_end_that_both_tell_is_kept_with_its_facts(hot):
+    task = admitted(hot.admission(), a_request("k1"))
+    token = claimed(hot.leases(), task).token
+    (settled,) = hot.leases().settle([a_success(task, token)])
+    hot.become_another_server()
+    assert rebuilt(hot, told(task, *settled.facts)) == [Restoration.KEPT]
+    assert hot.leases().claim([a_claim(task)]) == [Refused(settled.facts)]
+
+
+def test_an_end_that_both_tell_differently_is_the_ledgers(hot):
+    task = admitted(hot.admission(), a_request("k1"))
+    token = claimed(hot.leases(), task).token
+    hot.leases().settle([a_success(task, token)])
+    hot.become_another_server()
+    for fact in (succeeded(task, token=token, losses=1), died(task, token=token)):
+        assert rebuilt(hot, told(task, fact)) == [Restoration.RESTORED]
+        hot.become_another_server()
+    hot.open()
+    assert view_of(hot, task).status is Status.DEAD
+
+
+def test_a_key_that_the_server_remembers_names_its_task_for_a_while_longer(hot):
+    task = admitted(hot.admission(), a_request("k1"))
+    token = claimed(hot.leases(), task).token
+    leases = hot.leases(window=AT_ONCE, grace=AT_ONCE)
+    (settled,) = leases.settle([a_success(task, token)])
+    hot.become_another_server()
+    rebuilt(hot, told(task, *settled.facts), window=AT_ONCE)
+    assert hot.due().forget_expired(most=10) == 0
+    assert view_of(hot, task).status is Status.SUCCEEDED
+
+
+def test_each_of_many_is_answered_in_its_place(hot):
+    tasks = [a_fresh_envelope() for _ in range(300)]
+    known, shards = tasks[::3], hot.cold_shards()
+    hot.forget()
+    shards.begin("word")
+    shards.restore("word", [told(task) for task in known])
+    answers = shards.restore("word", [told(task) for task in tasks])
+    kept = [task for task, said in zip(tasks, answers, strict=True) if said is Restoration.KEPT]
+    assert kept == known
+
+
 def test_a_lease_that_the_server_remembers_is_nobodys(hot):
     task = admitted(hot.admission(), a_request())
     claimed(hot.leases(), task, source=a_source(1))

@@ -92,6 +92,25 @@ def test_what_redis_no_longer_holds_is_not_restored(tables):
     assert found(ledger.whole()) == {young.id, keyed.id}
 
 
+def test_what_has_ended_and_is_not_restored_has_unlisted_its_record(tables):
+    ledger, _ = tables
+    young, old, keyed, old_key = days_ago(0), days_ago(1), days_ago(1, "a"), days_ago(4, "b")
+    told = [fact for task in (young, old, keyed, old_key) for fact in (task, ended(task))]
+    waiting, untold = days_ago(5), days_ago(1)
+    ledger.ledger.record(batch_of(*told, waiting, ended(untold)))
+    rows = ledger.whole()
+    tasks = (young, old, keyed, old_key, waiting, untold)
+    unlisted = {row.id for row in rows.unlisted([task.id for task in tasks])}
+    assert unlisted == {old.id, old_key.id}
+    assert not unlisted & found(rows)
+    assert rows.unlisted([young.id, a_new_id()]) == []
+
+
+def ended(task):
+    """Return the end of a task that took no time."""
+    return succeeded(task, at_ms=task.created_at_ms)
+
+
 def test_what_is_unfinished_is_restored_however_old_it_is(tables):
     ledger, _ = tables
     task = days_ago(10)

@@ -62,11 +62,12 @@ def rebuild(  # noqa: PLR0913 - the ports of a rebuild, each named
     work.wait_for(sources.ledger, sources.log_ends.ends())
     for rows in sources.ledger.far():
         work.restore(rows, is_far=True)
-    for ids in shards.held(work.under):
-        work.restore(sources.ledger.of(ids))
-    for is_finished in (True, False):  # last those whose leases must not lapse meanwhile
-        for rows in sources.ledger.restorable(finished=is_finished):
-            work.restore(rows)
+    for rows in sources.ledger.restorable(finished=True):
+        work.restore(rows)
+    for ids in shards.held(work.under):  # a server that fell back may take some for unfinished
+        work.restore(sources.ledger.unlisted(ids))
+    for rows in sources.ledger.restorable(finished=False):  # last: their leases must not lapse
+        work.restore(rows)
     opened = shards.open(word, work.under)
     counted = {str(kind): number for kind, number in work.counted.items()}
     fields = {"shards": len(opened), "milliseconds": clock() - began} | counted

@@ -8,7 +8,7 @@ from tests.models.ledger import Row
 from tests.models.rules import Rules
 from tests.models.scripts.begin_rebuild import begin_rebuild
 from tests.models.scripts.open_shard import open_shard
-from tests.models.scripts.restore_record import restore_record
+from tests.models.scripts.restore_records import restore_records
 from tests.models.shard import Envelope, Shard
 
 
@@ -83,5 +83,5 @@ def _restored(state: State, rows: list[Row], rules: Rules) -> State:
     shard = state.shard
     word = state.rebuild.word if state.rebuild else 0
     for row in rows:
-        shard = restore_record(shard, rules, word=word, row=row).shard
+        shard = restore_records(shard, rules, word=word, row=row).shard
     return state._replace(shard=shard)

@@ -8,7 +8,7 @@ from tests.models.rules import Rules
 from tests.models.scripts.begin_rebuild import begin_rebuild
 from tests.models.scripts.keep_rebuild import keep_rebuild
 from tests.models.scripts.open_shard import open_shard
-from tests.models.scripts.restore_record import restore_record
+from tests.models.scripts.restore_records import restore_records
 from tests.models.shard import Shard, told
 
 
@@ -105,7 +105,7 @@ def _restoring(state: State, slot: str, rebuild: Rebuild, rules: Rules) -> Itera
     if not state.row.generation or (state.row.is_closed and not rules.finished_are_restored):
         yield Step(f"{name} finds nothing to restore", state._replace(**{slot: opening}))
         return
-    reply = restore_record(state.shard, rules, word=rebuild.word, row=state.row)
+    reply = restore_records(state.shard, rules, word=rebuild.word, row=state.row)
     following = None if reply.answer == "START AGAIN" else opening
     restored = state._replace(shard=reply.shard)._replace(**{slot: following})
     what = reply.shard.record

@@ -1,5 +1,6 @@
 """A rebuild waits for those who live, for the ledger, and starts again when Redis forgot again."""
 
+from copy import deepcopy
 from datetime import timedelta
 
 import pytest
@@ -144,6 +145,18 @@ def test_emptied_between_restoring_and_opening_it_does_not_open(world, monkeypat
     monkeypatch.setattr(world.ledger, "restorable", forget_behind)
     world.rebuild()
     assert not world.hot.is_open
+
+
+def test_what_ended_long_ago_ends_in_a_server_that_fell_back(world, monkeypatch):
+    (task,) = world.admitted()
+    older = deepcopy(world.hot.records)
+    world.work()
+    world.hot.restart()
+    world.hot.records = older
+    monkeypatch.setattr(world.ledger, "restorable", lambda *, finished: iter(()))
+    monkeypatch.setattr(world.ledger, "unlisted", world.ledger.of)
+    assert world.rebuild() == 1
+    assert world.status(task) is Status.SUCCEEDED
 
 
 def test_two_at_a_time_do_not_disturb_each_other(world):

@@ -170,6 +170,11 @@ class MemoryLedger:
     def _is_far(self, row: Row) -> bool:
         return row.status is Status.SCHEDULED and row.id in self.far_tasks
 
+    def unlisted(self, ids: Sequence[TaskId]) -> Sequence[Row]:
+        """Return what waits far ahead without a key: all that has ended is restorable."""
+        keyed = {row.id for page in self.far() for row in page}
+        return [row for row in self.of(ids) if self._is_far(row) and row.id not in keyed]
+
     def of(self, ids: Sequence[TaskId]) -> Sequence[Row]:
         self.ask()
         return [row for row in map(self.rows.get, ids) if row and row.body]

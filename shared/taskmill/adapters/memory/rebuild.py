@@ -70,7 +70,8 @@ class MemoryColdShards:
         if self._word() != word or self._hot.is_open:
             return Restoration.START_AGAIN
         row, known = view.row, self._hot.record(view.envelope.id)
-        is_further = known is None or _is_further(view, known)
+        is_as_told = known is not None and _is_as_told(view, known)
+        is_further = known is None or (not is_as_told and _is_further(view, known))
         if known is not None and is_further and row.status is Status.SCHEDULED:
             self._hot.due.pop(_turn_of(view.envelope.id, known), None)
         if known is None or is_further:
@@ -86,6 +87,8 @@ class MemoryColdShards:
                 self._keep_for_its_key(record)
         elif not record.status.is_final:
             self._wait_in_line(view, record)
+        elif is_as_told:
+            _let_end(self._hot, record, task_id=row.id, window=self._window, grace=self._grace)
         return Restoration.RESTORED if is_further else Restoration.KEPT
 
     def _keep_for_its_key(self, record: Record) -> None:
@@ -115,12 +118,25 @@ def written(hot: MemoryHot, view: HotView, *, window: timedelta, grace: timedelt
     record.attempt, record.started_at_ms = row.attempt, row.started_at_ms
     record.waiting, record.ending = view.waiting, view.ending
     record.result = None if row.result is None else bytes(row.result)
-    if record.status.is_final and record.is_keyed:
-        expires = max(hot.clock() + in_ms(grace), record.submitted + in_ms(window))
-        hot.lifetimes[task.id] = expires
-    elif record.status.is_final:
-        record.ends_at_ms = hot.clock() + in_ms(UNKEYED_RECORD)
+    if record.status.is_final:
+        _let_end(hot, record, task_id=task.id, window=window, grace=grace)
     return record
+
+
+def _let_end(
+    hot: MemoryHot, record: Record, *, task_id: TaskId, window: timedelta, grace: timedelta
+) -> None:
+    if record.is_keyed:
+        expires = max(hot.clock() + in_ms(grace), record.submitted + in_ms(window))
+        hot.lifetimes[task_id] = expires
+    else:
+        record.ends_at_ms = hot.clock() + in_ms(UNKEYED_RECORD)
+
+
+def _is_as_told(view: HotView, known: Record) -> bool:
+    row = view.row
+    told = (row.generation, view.envelope.turn, row.status, row.largest_token, row.losses)
+    return told == (known.generation, known.turn, known.status, known.token, known.losses)
 
 
 def _is_further(view: HotView, known: Record) -> bool:

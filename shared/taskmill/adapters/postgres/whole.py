@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 from msgspec import Raw
+from msgspec.structs import replace
+from psycopg.rows import DictRow
 
 from taskmill.adapters.postgres import queries
 from taskmill.adapters.postgres.connection import Database
@@ -32,6 +34,7 @@ class PostgresWholeRows:
         self._young = queries.load("list_young_tasks")
         self._old = queries.load("list_old_tasks")
         self._far = queries.load("list_far_tasks")
+        self._unlisted = queries.load("find_unlisted_tasks")
         self._find = queries.load("find_whole_tasks")
         self._applied = queries.load("read_applied")
 
@@ -43,6 +46,10 @@ class PostgresWholeRows:
     def far(self) -> Iterator[Sequence[Row]]:
         """Read what keys name of the tasks that the ledger alone keeps, without payloads."""
         yield from self._pages(self._far, {})
+
+    def unlisted(self, ids: Sequence[TaskId]) -> Sequence[Row]:
+        asked = self._spans | {"ids": list(ids)}
+        return [whole_row(row) for row in self._database.fetch(self._unlisted, asked)]
 
     def of(self, ids: Sequence[TaskId]) -> Sequence[Row]:
         return [whole_row(row) for row in self._database.fetch(self._find, {"ids": list(ids)})]
@@ -61,28 +68,34 @@ class PostgresWholeRows:
         return {(row["topic"], row["partition"]): row["position"] for row in rows}
 
 
-def whole_row(columns: Mapping[str, Any]) -> Row:
-    told = {name: value for name, value in columns.items() if name not in _BODY}
-    result = told.pop("result")
-    return msgspec.structs.replace(
-        msgspec.convert(told, Row),
-        result=None if result is None else Raw(result.encode()),
+def whole_row(columns: DictRow) -> Row:
+    result = columns["result"]
+    return replace(
+        msgspec.convert(columns | {"result": None}, Row),
+        result=None if result is None else Raw(result),
         body=_body(columns),
     )
 
 
-def _body(columns: Mapping[str, Any]) -> Body:
-    told = {name: columns[name] for name in _BODY}
-    retry, timing = told["retry"], told["timing"]
+def _body(columns: DictRow) -> Body:
+    retry, timing = columns["retry"], columns["timing"]
     return Body(
-        **told
-        | {
-            "payload": Raw(told["payload"].encode()),
-            "metadata": msgspec.json.decode(told["metadata"]),
-            "retry": msgspec.json.decode(retry, type=RetryPolicy) if retry else DEFAULT_RETRY,
-            "timing": msgspec.json.decode(timing, type=Timing) if timing else None,
-        }
+        submission=columns["submission"],
+        submitted=columns["submitted"],
+        fingerprint=columns["fingerprint"],
+        idempotency_key=columns["idempotency_key"],
+        payload=Raw(columns["payload"]),
+        payload_size=columns["payload_size"],
+        metadata=_decode_metadata(columns["metadata"]),
+        max_attempts=columns["max_attempts"],
+        timeout_seconds=columns["timeout_seconds"],
+        retry=DEFAULT_RETRY if retry is None else _decode_retry(retry),
+        created_at_ms=columns["created_at_ms"],
+        timing=None if timing is None else _decode_timing(timing),
+        changed=columns["changed"],
     )
 
 
-_BODY = frozenset(Body.__struct_fields__)
+_decode_metadata = msgspec.json.Decoder(dict[str, str]).decode
+_decode_retry = msgspec.json.Decoder(RetryPolicy).decode
+_decode_timing = msgspec.json.Decoder(Timing).decode

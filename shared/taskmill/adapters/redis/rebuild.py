@@ -1,10 +1,11 @@
 """Shards that forgot, in Redis: how they are filled and opened again."""
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from datetime import timedelta
 
 from taskmill.adapters.redis import scripts
-from taskmill.adapters.redis.keys import EVERY_RECORD, ShardKeys, shard_keys
+from taskmill.adapters.redis.keys import EVERY_RECORD, ShardKeys
 from taskmill.adapters.redis.session import Call, Session, Word
 from taskmill.domain import wire
 from taskmill.domain.delay import FAR_RECORD
@@ -15,6 +16,8 @@ from taskmill.domain.retention import KEY_GRACE, KEY_WINDOW, REBUILD_WORD, UNKEY
 from taskmill.domain.task import TaskId, about
 
 _IDS_AT_A_TIME = 1000
+_TASKS_IN_A_CALL = 50
+"""So few that a call holds up nobody else: a server that is quick does them in a millisecond."""
 
 
 class RedisColdShards:
@@ -37,7 +40,7 @@ class RedisColdShards:
         self._ask = scripts.load("ask_shard")
         self._begin = scripts.load("begin_rebuild")
         self._keep = scripts.load("keep_rebuild")
-        self._restore = scripts.load("restore_record")
+        self._restore = scripts.load("restore_records")
         self._open = scripts.load("open_shard")
 
     def shard_of(self, task_id: TaskId) -> int:
@@ -76,8 +79,22 @@ class RedisColdShards:
                 return
 
     def restore(self, word: str, tasks: Sequence[HotView]) -> Sequence[Restoration]:
-        answers = self._session.call(self._restore, [self._call(word, one) for one in tasks])
-        return [_RESTORATIONS[answer] for answer in answers]
+        by_shard: dict[int, list[int]] = defaultdict(list)
+        for number, view in enumerate(tasks):
+            by_shard[self.shard_of(view.envelope.id)].append(number)
+        groups = [
+            (shard, numbers[start : start + _TASKS_IN_A_CALL])
+            for shard, numbers in by_shard.items()
+            for start in range(0, len(numbers), _TASKS_IN_A_CALL)
+        ]
+        calls = [self._call(word, shard, [tasks[one] for one in group]) for shard, group in groups]
+        told: dict[int, Restoration] = {}
+        for (_, group), answers in zip(
+            groups, self._session.call(self._restore, calls), strict=True
+        ):
+            words = [answers] * len(group) if answers == _START_AGAIN else answers
+            told |= zip(group, map(_RESTORATIONS.__getitem__, words), strict=True)
+        return [told[number] for number in range(len(tasks))]
 
     def open(self, word: str, shards: Collection[int]) -> frozenset[int]:
         asked = sorted(shards)
@@ -85,29 +102,35 @@ class RedisColdShards:
         calls: list[Call] = [([one.rebuild, one.marker], [word]) for one in keys]
         return _those(asked, self._session.call(self._open, calls), b"OPEN")
 
-    def _call(self, word: str, view: HotView) -> Call:
-        row, task = view.row, view.envelope
-        keys = shard_keys(task.id, self._shards)
-        record = keys.record(task.id)
-        return [keys.rebuild, keys.marker, record, keys.due, keys.owed, keys.lifetimes], [
-            word,
-            task.id,
-            task.generation,
-            task.turn,
-            row.status,
-            row.largest_token,
-            row.losses,
-            "1" if row.cancel_requested else "",
-            "" if view.due_at_ms is None else view.due_at_ms,
-            "" if view.due_at_ms is None or view.is_far else wire.encode(view.owed),
-            self._lease,
-            self._window,
-            self._grace,
-            in_ms(UNKEYED_RECORD),
-            "1" if view.is_far else "",
-            in_ms(FAR_RECORD),
-            *(_key_fields(view) if view.is_far else fields_of(view)),
-        ]
+    def _call(self, word: str, shard: int, views: Sequence[HotView]) -> Call:
+        keys = ShardKeys(shard, self._shards)
+        words: list[Word] = [word, self._lease, self._window, self._grace]
+        words += [in_ms(UNKEYED_RECORD), in_ms(FAR_RECORD)]
+        for view in views:
+            words += _told(view)
+        records = [keys.record(view.envelope.id) for view in views]
+        return [keys.rebuild, keys.marker, keys.due, keys.owed, keys.lifetimes, *records], words
+
+
+def _told(view: HotView) -> list[Word]:
+    row, task = view.row, view.envelope
+    fields = _key_fields(view) if view.is_far else fields_of(view)
+    return [
+        task.id,
+        task.generation,
+        task.turn,
+        row.status,
+        row.largest_token,
+        row.losses,
+        "1" if row.cancel_requested else "",
+        "" if view.due_at_ms is None else view.due_at_ms,
+        "" if view.due_at_ms is None or view.is_far else wire.encode(view.owed),
+        "1" if view.is_far else "",
+        task.submitted or task.generation,
+        "1" if task.idempotency_key else "",
+        len(fields),
+        *fields,
+    ]
 
 
 def _key_fields(view: HotView) -> list[Word]:
@@ -141,10 +164,11 @@ def fields_of(view: HotView) -> list[Word]:
     return fields
 
 
+_START_AGAIN = b"START AGAIN"
 _RESTORATIONS = {
     b"RESTORED": Restoration.RESTORED,
     b"KEPT": Restoration.KEPT,
-    b"START AGAIN": Restoration.START_AGAIN,
+    _START_AGAIN: Restoration.START_AGAIN,
 }
 
 

@@ -1,4 +1,4 @@
-"""The step of `restore_record.lua`."""
+"""The step of `restore_records.lua`, for one of its tasks."""
 
 from tests.models.ledger import Row
 from tests.models.rules import Rules
@@ -7,7 +7,7 @@ from tests.models.shard import Entry, Envelope, Record, Reply, Shard
 
 
 @answers("START AGAIN", "KEPT", "RESTORED")
-def restore_record(shard: Shard, rules: Rules, *, word: int, row: Row) -> Reply:
+def restore_records(shard: Shard, rules: Rules, *, word: int, row: Row) -> Reply:
     if (shard.word != word and rules.rebuild_compares_its_word) or not shard.is_cold:
         return Reply("START AGAIN", shard)
     known = shard.record
@@ -16,7 +16,10 @@ def restore_record(shard: Shard, rules: Rules, *, word: int, row: Row) -> Reply:
     token = max(known.token if known else 0, told)
     is_further = known is None or generation > known.generation
     if known is not None and generation == known.generation:
-        is_further = row.is_closed or (not known.is_final and turn > known.turn)
+        is_as_told = known[:4] == (generation, turn, row.status, told)
+        is_further = (row.is_closed and not is_as_told) or (
+            not known.is_final and turn > known.turn
+        )
     if not rules.what_is_further_stays:
         is_further = True
     record = known._replace(token=token) if known and not is_further else None
