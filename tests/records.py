@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from taskmill.domain import topics, wire
+from taskmill.domain.task import Timing
 from tests.builders import (
     ECHO,
     a_fresh_envelope,
@@ -26,7 +27,12 @@ FACTS = (
     admitted, dropped, started, lost, deferred, succeeded, died, cancelled, cancel_requested,
 )  # fmt: skip
 
-_numbers = st.sampled_from([0, -1, 1, 2**31, 2**53, 2**63 - 1, 2**63, 2**64, 10**30, 0.5, 1e308])
+_numbers = st.sampled_from(
+    [
+        *(0, -1, 1, 2**31, 2**53, 2**63 - 1, 2**63, 2**64, 10**30, 0.5, 1e308, -(10**14)),
+        *(253_402_300_799_999, 253_402_300_800_000, 10**15),  # the end of the year 9999, and later
+    ]
+)
 _NOISE = random.Random(1).randbytes(5_000).hex()
 """A long text that nobody can make shorter, as indexes do with others."""
 
@@ -39,10 +45,16 @@ _values = st.recursive(
 )
 
 
+_whens = st.none() | _numbers.filter(lambda number: isinstance(number, int))
+_timings = st.none() | st.builds(
+    Timing, run_at_ms=_whens, delay_ms=_whens, expires_at_ms=_whens, said_ms=_whens
+)
+
+
 @st.composite
 def _parcels(draw):
     """Return a parcel as it should be, with members of its own."""
-    tasks = [a_fresh_envelope() for _ in range(draw(st.integers(1, 2)))]
+    tasks = [a_fresh_envelope(timing=draw(_timings)) for _ in range(draw(st.integers(1, 2)))]
     if draw(st.booleans()):
         return next(wire.parcels_of_tasks(tasks))
     fact = draw(st.sampled_from(FACTS))

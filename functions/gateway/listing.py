@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from msgspec import Raw
@@ -20,6 +20,8 @@ _KNOWN = {"type", "status", "created_after", "created_before", "limit", "cursor"
 _OF_THE_DEAD = {"reason", "error_class", "dead_after", "dead_before"}
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _METADATA = "metadata."
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
 
 
 class _Wrong(Exception):
@@ -94,13 +96,20 @@ def read_moment(name: str, text: str | None) -> Millis | Problem | None:
         return None
     try:
         at = datetime.fromisoformat(text)
-        at_ms = round(at.timestamp() * 1000) if at.tzinfo else None
-    except (ValueError, OverflowError):
+        at_ms = (_in_utc(at) - _EPOCH) // _MILLISECOND if at.tzinfo else None
+    except ValueError:
         at_ms = None
     if at_ms is None:
         detail = f"{name} is a time with its zone, such as 2026-01-31T12:00:00Z; not {text!r}"
         return unprocessable("invalid_request", detail, name)
     return Millis(at_ms)
+
+
+def _in_utc(at: datetime) -> datetime:
+    try:
+        return at.astimezone(UTC)
+    except OverflowError:  # within a day of the calendar's end, where nothing ever happens
+        return at.replace(tzinfo=UTC)
 
 
 def _limit(text: str | None) -> int:

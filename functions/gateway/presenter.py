@@ -1,6 +1,6 @@
 """How a task looks to a client."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from taskmill.domain.catalogue import TypeEntry
@@ -8,7 +8,9 @@ from taskmill.domain.delay import EXPIRED
 from taskmill.domain.lease import Ending, Waiting
 from taskmill.domain.records import TaskView
 from taskmill.domain.redaction import redacted
-from taskmill.domain.task import Millis
+from taskmill.domain.task import LAST_MOMENT, Millis
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def task_as_json(task: TaskView) -> dict[str, Any]:
@@ -91,5 +93,5 @@ def type_as_json(entry: TypeEntry) -> dict[str, Any]:
 
 
 def moment(at_ms: Millis) -> str:
-    at = datetime.fromtimestamp(at_ms / 1000, UTC)
+    at = _EPOCH + timedelta(milliseconds=min(at_ms, LAST_MOMENT))
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

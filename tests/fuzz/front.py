@@ -19,6 +19,7 @@ from taskmill_local.template.read import read_plan
 from tests.fuzz.decoders import spellings
 from tests.fuzz.explore import Target
 from tests.integration.front.test_malformed import MALFORMED
+from tests.json_values import values as json_values
 from tests.unit.functions.stage import Stage
 
 ROOT = Path(__file__).parents[2]
@@ -138,14 +139,30 @@ _VALUES = [
     ),
 ]
 _words = st.text(st.characters(max_codepoint=0x2FF), max_size=8)
+_moments = st.sampled_from(
+    [
+        *("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59.9999999Z", "2026-11-18T20:00:00Z"),
+        *("9999-12-31T23:59:59-14:00", "2026-11-18T20:00:00", "20261118T20Z", "2026-W47-3T20Z"),
+    ]
+)
 _querys = st.lists(
     st.tuples(
         st.sampled_from(_NAMES) | _words,
-        st.sampled_from(["", "1", "echo", "dead", "%00", "%ff", "AAAA", "&", "=", "+"]) | _words,
+        st.sampled_from(["", "1", "echo", "dead", "%00", "%ff", "AAAA", "&", "=", "+"])
+        | _words
+        | _moments,
     ),
     max_size=3,
 ).map(lambda pairs: "&".join(f"{name}={value}" for name, value in pairs))
 _bodies = st.just(b"") | spellings | st.binary(max_size=60)
+_orders = st.dictionaries(
+    st.sampled_from(
+        ["type", "reason", "error_class", "dead_after", "dead_before", "rate_per_second", "limit"]
+    )
+    | st.just("url"),
+    _moments | json_values,
+    max_size=4,
+).map(lambda order: json.dumps(order).encode())
 _batches = st.lists(spellings, max_size=3).map(lambda told: b'{"tasks":[%b]}' % b",".join(told))
 
 
@@ -159,7 +176,7 @@ def requests(draw):
     """Return a request that is right, or wrong in a few places."""
     query = draw(st.just("") | _querys)
     target = draw(st.sampled_from(_PATHS)) + ("?" + query if query else "")
-    body = draw(_bodies | _batches)
+    body = draw(_bodies | _batches | _orders)
     headers = [("Host", "here"), ("Content-Type", "application/json")]
     headers += draw(
         st.lists(

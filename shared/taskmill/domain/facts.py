@@ -4,14 +4,14 @@ from typing import TypeAlias
 
 from msgspec import Raw, Struct
 
-from taskmill.domain.task import Envelope, Millis, TaskId, TaskType
+from taskmill.domain.task import Envelope, Moment, TaskId, TaskType
 
 
 class _Fact(Struct, frozen=True, kw_only=True, tag_field="kind", tag=True):
     id: TaskId
     generation: int
     turn: int
-    at_ms: Millis
+    at_ms: Moment
     type: TaskType
     tenant: str
 
@@ -46,11 +46,11 @@ class _TriedFact(_Fact, frozen=True, kw_only=True):
 
 
 class _AttemptFact(_TriedFact, frozen=True, kw_only=True):
-    started_at_ms: Millis
+    started_at_ms: Moment
 
 
 class _EndFact(_TriedFact, frozen=True, kw_only=True):
-    started_at_ms: Millis | None = None
+    started_at_ms: Moment | None = None
     """None when it ends while it waits."""
 
 
@@ -65,7 +65,7 @@ class AttemptLost(_AttemptFact, frozen=True, kw_only=True):
 class TaskDeferred(_AttemptFact, frozen=True, kw_only=True):
     """The turn ended; the next one waits for its time."""
 
-    due_at_ms: Millis
+    due_at_ms: Moment
     next_attempt: int
     reason: str
     """One of `failed`, `timeout`, `snoozed`."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, NewType
+from typing import Annotated, NewType, TypeAlias
 
 from msgspec import Meta, Raw, Struct
 
@@ -12,6 +12,12 @@ TaskId = NewType("TaskId", str)
 TaskType = NewType("TaskType", str)
 Millis = NewType("Millis", int)
 """A moment: milliseconds since 1970, the unit of every wire and store."""
+
+LAST_MOMENT = 253_402_300_799_999
+"""The calendar ends with the year 9999."""
+
+Moment: TypeAlias = Annotated[Millis, Meta(ge=0, le=LAST_MOMENT)]
+"""As the log may tell it: every list shows moments."""
 
 DEFAULT_TENANT = "default"
 
@@ -39,13 +45,13 @@ FINAL = frozenset({Status.SUCCEEDED, Status.DEAD, Status.CANCELLED})
 class Timing(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """When a task may begin, and until when it must have begun."""
 
-    run_at_ms: Millis | None = None
+    run_at_ms: Moment | None = None
     delay_ms: int | None = None
     """Instead of a moment: counted from the generation, which is a moment of Redis."""
-    expires_at_ms: Millis | None = None
+    expires_at_ms: Moment | None = None
     turn: int = 1
     """The turn that all this is said of; whatever comes behind it has begun before."""
-    said_ms: Millis | None = None
+    said_ms: Moment | None = None
     """When it was said, where that was later than the submission."""
 
 
@@ -65,7 +71,7 @@ class Envelope(Struct, frozen=True, kw_only=True):
     payload: Raw
     fingerprint: str
     idempotency_key: str | None = None
-    created_at_ms: Millis
+    created_at_ms: Moment
     max_attempts: int
     timeout_seconds: Annotated[float, Meta(ge=0)]
     retry: RetryPolicy = DEFAULT_RETRY

@@ -102,6 +102,20 @@ def test_a_job_is_asked_for_in_known_words(stage, body, field):
         assert told.kind == (422, "invalid_request", field)
 
 
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("0001-01-01T00:00:00+23:59", "0001-01-01T00:00:00.000Z"),
+        ("9999-12-31T23:59:59-14:00", "9999-12-31T23:59:59.000Z"),
+        ("9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59.999Z"),
+    ],
+)
+def test_a_job_at_the_edge_of_the_calendar_can_be_shown(stage, given, shown):
+    made = post(stage, "/v1/redrives", {"dead_before": given})
+    assert (made.status, made.body["dead_before"]) == (202, shown)
+    assert get(stage, "/v1/redrives").status == 200
+
+
 def test_what_is_no_json_makes_no_job(stage):
     headers = {"Content-Type": "application/json"}
     told = call(stage, "POST", "/v1/redrives", headers=headers, body="{")

@@ -142,6 +142,27 @@ def test_a_task_whose_id_is_no_uuid_is_undecodable(task_id):
         wire.open_tasks(parcel)
 
 
+LAST = 253_402_300_799_999
+
+
+@pytest.mark.parametrize("moment", [-1, LAST + 1, 10**18])
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [(started, "at_ms"), (died, "started_at_ms"), (lost, "started_at_ms"), (deferred, "due_at_ms")],
+)
+def test_a_fact_at_a_moment_that_no_calendar_has_is_undecodable(kind, name, moment):
+    (parcel,) = wire.parcels_of_facts([kind(an_envelope(), **{name: moment})])
+    with pytest.raises(Undecodable):
+        wire.open_facts(parcel)
+
+
+@pytest.mark.parametrize(("moment", "is_one"), [(-1, False), (0, True), (LAST, True)])
+def test_a_task_is_of_a_moment_that_can_be_shown(moment, is_one):
+    (parcel,) = wire.parcels_of_tasks([an_envelope(created_at_ms=moment)])
+    found = told(wire.open_tasks, parcel)
+    assert isinstance(found, tuple) == is_one
+
+
 NEWER = b',"only_newer":{"x": 1.10,  "y": "\xe2\x98\x83"}}'
 
 
