@@ -3,6 +3,7 @@
 import json
 import time
 
+from taskmill_local.cli import main
 from tests.waiting import eventually
 
 PATIENCE = 60
@@ -60,3 +61,19 @@ def test_a_task_that_stands_in_line_is_put_off_and_runs_then(client):
     )
     ended = client.task(task["id"], wait=20)
     assert (ended["status"], ended["attempt"]) == ("succeeded", 1)
+
+
+def test_the_command_puts_off(client, monkeypatch, capsys):
+    monkeypatch.setenv("TASKMILL_URL", client.url)
+    task = client.submit({"say": "never"}, delay_seconds=600)
+
+    def run(*words):
+        assert main([*words, task["id"], "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    later = run("change", "--delay", "700", "--meta", "order=17")
+    assert later["run_at"] > task["run_at"]
+    assert later["metadata"] == {"order": "17"}
+    assert main(["change", task["id"], "--run-at", "soon"]) == 2
+    assert "/run_at" in capsys.readouterr().err
+    assert run("cancel")["status"] == "cancelled"

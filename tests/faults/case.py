@@ -10,6 +10,7 @@ from taskmill.domain.facts import (
     Fact,
     TaskAdmitted,
     TaskCancelled,
+    TaskChanged,
     TaskDeferred,
     TaskDied,
     TaskStarted,
@@ -22,6 +23,7 @@ KINDS: Mapping[str, type[Fact]] = {
     kind.__name__: kind
     for kind in (
         TaskAdmitted,
+        TaskChanged,
         AttemptLost,
         TaskStarted,
         TaskDeferred,

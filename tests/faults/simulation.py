@@ -12,7 +12,8 @@ from taskmill.domain.task import Timing
 from taskmill.usecases.change import Wanted
 from tests.faults.mortals import IN_FLIGHT, WORK, Mortals, deaths
 
-FAR_MS = 700_000
+FAR_MS = 612_000
+"""Twelve seconds later it is near."""
 LONG_MS = 10_000
 CHANCE_TO_DIE = 0.15
 CHANCE_TO_HARM = 0.4

@@ -8,6 +8,7 @@ from taskmill.adapters.crash import EXIT_CODE, POINTS, Edge, crash_at, die, rigg
 from taskmill.ports.admission import Admission
 from taskmill.ports.bus import Bus
 from taskmill.ports.control import Control
+from taskmill.ports.delays import Delays, FarTasks
 from taskmill.ports.due import DueSet
 from taskmill.ports.leases import Leases
 from taskmill.ports.rebuilding import ColdShards
@@ -17,7 +18,9 @@ PORTS = {
     "admission": Admission,
     "bus": Bus,
     "control": Control,
+    "delays": Delays,
     "due": DueSet,
+    "far": FarTasks,
     "leases": Leases,
     "ledger": Ledger,
     "shards": ColdShards,
