@@ -83,6 +83,8 @@ lock: $(VENV)/.dev ## resolve the dependencies anew and write the lock files
 	@$(COMPILE) --upgrade --group dev -o requirements-dev.lock
 	@$(COMPILE) --constraint requirements-dev.lock --group local -o requirements.lock
 	@$(COMPILE) --constraint requirements-dev.lock -o shared/requirements.txt
+	@for asked in $$(find functions -name requirements.in); do \
+	  $(RESOLVE) --constraint requirements-dev.lock $$asked -o $${asked%.in}.txt || exit 1; done
 	@$(RESOLVE) --upgrade --group pyproject.toml:deploy -o requirements-deploy.lock
 	@$(RESOLVE) --upgrade --group pyproject.toml:bench -o requirements-bench.lock
 	@$(BIN)/python -m taskmill_local.stores.jars lock

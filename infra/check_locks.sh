@@ -9,7 +9,7 @@ compile() {
 }
 
 same() {
-  cmp -s "$scratch/lock" "$1" || { echo "$1 is not what pyproject.toml asks for: run 'make lock'" >&2; exit 1; }
+  cmp -s "$scratch/lock" "$1" || { echo "$1 is not what was asked for: run 'make lock'" >&2; exit 1; }
 }
 
 scratch=$(mktemp -d)
@@ -20,6 +20,10 @@ for lock in "requirements-dev.lock --group dev" "requirements.lock --group local
   compile pyproject.toml $groups --constraint requirements-dev.lock
   same "$file"
 done
+while read -r asked; do
+  compile "$asked" --constraint requirements-dev.lock
+  same "${asked%.in}.txt"
+done < <(find functions -name requirements.in)
 compile --group pyproject.toml:deploy --constraint requirements-deploy.lock
 same requirements-deploy.lock
 compile --group pyproject.toml:bench --constraint requirements-bench.lock

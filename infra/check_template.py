@@ -23,6 +23,7 @@ RULES: Final[tuple[Rule, ...]] = (
     policies.roles_take_no_foreign_policies,
     policies.only_services_assume_roles,
     policies.functions_talk_only_to_their_stores,
+    policies.workers_keep_to_their_own_objects,
     functions.functions_name_their_limits,
     functions.time_outs_fit_their_triggers,
     functions.functions_stay_in_the_network,

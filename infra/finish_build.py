@@ -16,7 +16,7 @@ _AARCH64 = b"\xb7\x00"
 IDLE = (
     "*.pyi",
     "py.typed",
-    "requirements.txt",
+    "requirements.*",
     "function.yaml",
     "functions/gateway/description/*.py",
     "*.dist-info/sboms/*",
@@ -24,13 +24,22 @@ IDLE = (
 
 
 def strays(bundle: Path, root: Path) -> list[str]:
-    """Return what a function's bundle holds beside the function's own folder."""
-    files = [path.relative_to(bundle) for path in bundle.rglob("*") if path.is_file()]
+    """Return what a bundle holds beside the function's own folder and its own requirements."""
+    required = set(_required(bundle))
+    found = (path.relative_to(bundle) for path in bundle.rglob("*") if path.is_file())
+    files = [path for path in found if str(path) not in required]
     homes = {path.parent for path in files if path.name == "handler.py"}
     if len(homes) != 1:
         return [f"the handlers of {len(homes)} functions"]
     own = [path for path in files if homes & set(path.parents) and (root / path).is_file()]
     return [str(path) for path in files if path not in own]
+
+
+def _required(bundle: Path) -> Iterator[str]:
+    """Yield the files that came with what the function's own requirements name."""
+    for record in bundle.glob("*.dist-info/RECORD"):
+        for line in record.read_text().splitlines():
+            yield line.split(",")[0]
 
 
 def foreign(folder: Path) -> list[str]:
@@ -63,10 +72,11 @@ def complaints(build: Path, bundles: list[Path]) -> Iterator[str]:
     for bundle in bundles:
         if strange := strays(bundle, ROOT):
             yield f"{bundle.name} holds more than its own code: {', '.join(strange)}"
-    if others := foreign(build / LAYER):
-        yield f"{LAYER} is not built for arm64: {', '.join(others)}"
-    if kibibytes(build / LAYER) > LARGEST_KIB:
-        yield f"{LAYER} is larger than the {LARGEST_KIB:,} KiB that Lambda unpacks"
+        if kibibytes(build / LAYER) + kibibytes(bundle) > LARGEST_KIB:
+            yield f"{bundle.name} and {LAYER} are more than the {LARGEST_KIB:,} KiB of Lambda"
+    for folder in (build / LAYER, *bundles):
+        if others := foreign(folder):
+            yield f"{folder.name} is not built for arm64: {', '.join(others)}"
 
 
 def main() -> int:

@@ -17,6 +17,7 @@ from functions.gateway.routes import (
     description,
     endpoints,
     health,
+    payloads,
     quarantine,
     redrives,
     stats,
@@ -28,6 +29,7 @@ from taskmill.bootstrap import gateway, process
 app = APIGatewayHttpResolver()
 for subject in (
     tasks,
+    payloads,
     control,
     quarantine,
     redrives,

@@ -22,7 +22,7 @@ from taskmill.domain.records import TaskView
 LONGEST_HISTORY = 500
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _SAID_ELSEWHERE = {"id", "kind", "generation", "turn", "at_ms", "type", "tenant", "token"}
-_TOO_LARGE = {"envelope", "result"}
+_TOO_LARGE = {"envelope", "result", "result_ref"}
 _NAMES = {"due_at_ms": "next_attempt_at", "started_at_ms": "started_at"}
 _ENDS = {"attempt_lost", "deferred", "succeeded", "died", "cancelled"}
 

@@ -28,6 +28,8 @@ def task_as_json(task: TaskView) -> dict[str, Any]:
         "metadata": about.metadata,
         "payload_size": about.payload_size,
     }
+    if about.payload_ref is not None:
+        shown["payload_ref"] = about.payload_ref
     if about.idempotency_key is not None:
         shown["idempotency_key"] = about.idempotency_key
     if task.run_at_ms is not None:
@@ -68,7 +70,9 @@ def _ending_as_json(task: TaskView) -> dict[str, Any]:
     shown: dict[str, Any] = {"finished_at": moment(ending.finished_at_ms)}
     if (started_ms := _started_ms(task)) is not None:
         shown["duration_ms"] = max(ending.finished_at_ms - started_ms, 0)
-    if task.result is not None:
+    if ending.result_ref is not None:
+        shown["result_ref"] = ending.result_ref
+    elif task.result is not None:
         shown["result"] = task.result
     return shown | _why(ending)
 

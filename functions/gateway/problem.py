@@ -22,6 +22,8 @@ ProblemType: TypeAlias = Literal[
     "not_redrivable",
     "not_supported_yet",
     "not_waiting",
+    "payload_conflict",
+    "payload_missing",
     "payload_too_large",
     "request_too_large",
     "unauthorized",

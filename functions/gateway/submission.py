@@ -13,6 +13,7 @@ from functions.gateway.times import DelaySeconds, ExpiresAt, RunAt, read_timing
 from taskmill.domain.backoff import Factor, RetryPolicy, Seconds
 from taskmill.domain.catalogue import TypeEntry
 from taskmill.domain.naming import fingerprint
+from taskmill.domain.pointers import Digest, Pointer, Size
 from taskmill.domain.submission import Submission
 from taskmill.domain.task import Millis
 from taskmill.ports.catalogue import Catalogue
@@ -25,7 +26,6 @@ BATCH_TASKS = 1_000
 BATCH_BYTES = 5 * 1024 * 1024
 
 NOT_YET = (
-    "payload_ref",
     "priority",
     "concurrency_key",
     "rate_key",
@@ -33,6 +33,7 @@ NOT_YET = (
     "fairness_key",
     "ordering_key",
 )
+NO_PAYLOAD = Raw(b"null")
 _PRINTABLE = re.compile(r"[\x20-\x7e]+")
 
 
@@ -42,6 +43,14 @@ class RetryRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     first_seconds: Seconds | UnsetType = UNSET
     factor: Factor | UnsetType = UNSET
     cap_seconds: Seconds | UnsetType = UNSET
+
+
+class PayloadRef(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where the payload was uploaded to, as POST /v1/payloads told."""
+
+    url: Annotated[str, Meta(pattern=r"^s3://", max_length=1_024)]
+    size: Size
+    sha256: Digest
 
 
 IdempotencyKey = Annotated[
@@ -74,6 +83,7 @@ class TaskRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     type: Annotated[str, Meta(min_length=1, max_length=128, description="A deployed type.")]
     payload: Any = msgspec.field(default_factory=dict)
+    payload_ref: PayloadRef | UnsetType = UNSET
     idempotency_key: IdempotencyKey | UnsetType = UNSET
     max_attempts: (
         Annotated[int, Meta(ge=1, le=100, description="Calls of the worker in all.")] | UnsetType
@@ -98,14 +108,14 @@ def read_submission(
         return request
     entry = catalogue.entry(request.type)
     if entry is None:
-        return _unknown_type(request.type, catalogue)
+        return unknown_type(request.type, catalogue)
     key = _key(request, header_key)
     if isinstance(key, Problem):
         return key
     timing = read_timing(request.delay_seconds, request.run_at, request.expires_at, now=now)
     if isinstance(timing, Problem):
         return timing
-    payload = Raw(msgspec.json.encode(request.payload))
+    payload = NO_PAYLOAD if request.payload_ref else Raw(msgspec.json.encode(request.payload))
     problem = (
         metadata_problem(request.metadata)
         or _timeout_problem(request, entry)
@@ -130,6 +140,9 @@ def _request(given: Any) -> TaskRequest | Problem:
             return unprocessable(
                 "invalid_request", detail, f"/{name.replace('~', '~0').replace('/', '~1')}"
             )
+    if "payload" in given and "payload_ref" in given:
+        detail = "a task has a payload or a payload_ref, and not both"
+        return unprocessable("payload_conflict", detail, "/payload_ref")
     if "type" not in given:
         return unprocessable("invalid_request", "type is missing: name a deployed type", "/type")
     try:
@@ -149,7 +162,7 @@ def misfit(message: str) -> Problem:
     return unprocessable("invalid_request", detail, "".join(f"/{step}" for step in steps))
 
 
-def _unknown_type(name: str, catalogue: Catalogue) -> Problem:
+def unknown_type(name: str, catalogue: Catalogue) -> Problem:
     known = ", ".join(entry.name for entry in catalogue.entries())
     detail = f"no worker takes tasks of type {name!r}; the deployed types are: {known}"
     return unprocessable("unknown_type", detail, "/type")
@@ -201,9 +214,14 @@ def _timeout_problem(request: TaskRequest, entry: TypeEntry) -> Problem | None:
 
 
 def _payload_problem(request: TaskRequest, payload: Raw, catalogue: Catalogue) -> Problem | None:
+    if request.payload_ref:
+        return None  # the worker reads it
     size = len(bytes(payload))
     if size > PAYLOAD_BYTES:
-        detail = f"the payload has {size} bytes; the limit is {PAYLOAD_BYTES}"
+        detail = (
+            f"the payload has {size} bytes; the limit is {PAYLOAD_BYTES}:"
+            " upload it as POST /v1/payloads tells, and send its payload_ref"
+        )
         return too_large("payload_too_large", detail, "/payload")
     found = catalogue.misfit(request.type, request.payload)
     if found is not None:
@@ -215,6 +233,7 @@ def _submission(
     given: Mapping[str, Any], request: TaskRequest, entry: TypeEntry, payload: Raw, key: str | None
 ) -> Submission:
     attempts, timeout = request.max_attempts, request.timeout_seconds
+    pointed = request.payload_ref
     return Submission(
         type=entry.name,
         payload=payload,
@@ -224,6 +243,7 @@ def _submission(
         retry=_policy(request.retry, entry.defaults.retry),
         metadata=request.metadata,
         fingerprint=fingerprint(given),
+        payload_ref=Pointer(**msgspec.structs.asdict(pointed)) if pointed else None,
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any, assert_never
 from functions.gateway import strict_json
 from functions.gateway.answering import Told
 from functions.gateway.counting import count_receipts, count_refusal
+from functions.gateway.payloads import missing_payload, too_many_pointers
 from functions.gateway.presenter import task_as_json
 from functions.gateway.problem import Problem, bad_request, too_large, unavailable, unprocessable
 from functions.gateway.submission import BATCH_BYTES, BATCH_TASKS, read_submission
@@ -21,6 +22,7 @@ from taskmill.domain.submission import (
     Submission,
     Unreadable,
 )
+from taskmill.domain.task import Millis
 from taskmill.usecases.submit import submit
 
 
@@ -28,8 +30,7 @@ def submit_one(body: bytes, header_key: str | None) -> Told | Problem:
     given = _read(body)
     if isinstance(given, Problem):
         return given
-    catalogue = gateway.services().catalogue
-    submission = read_submission(given, header_key, catalogue, now=process.clock())
+    submission = _checked(given, header_key, now=process.clock())
     if isinstance(submission, Problem):
         return submission
     return _tell(_submit([submission])[0])
@@ -46,9 +47,17 @@ def submit_batch(body: bytes) -> Told | Problem:
     if not isinstance(tasks, list) or not 1 <= len(tasks) <= BATCH_TASKS:
         detail = f'a batch is {{"tasks": [ … 1 to {BATCH_TASKS:,} tasks … ]}} and nothing else'
         return unprocessable("invalid_request", detail, "/tasks")
-    catalogue = gateway.services().catalogue
+    if (too_many := too_many_pointers(tasks)) is not None:
+        return too_many
     now = process.clock()
-    return _tell_batch([read_submission(one, None, catalogue, now=now) for one in tasks])
+    return _tell_batch([_checked(one, None, now=now) for one in tasks])
+
+
+def _checked(given: Any, header_key: str | None, *, now: Millis) -> Submission | Problem:
+    submission = read_submission(given, header_key, gateway.services().catalogue, now=now)
+    if isinstance(submission, Problem):
+        return submission
+    return missing_payload(submission) or submission
 
 
 def _read(body: bytes) -> Any:

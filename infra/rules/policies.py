@@ -20,16 +20,21 @@ _UNSCOPED = frozenset({"ec2:DescribeSecurityGroups", "ec2:DescribeSubnets", "ec2
 # Policies of AWS itself; this one holds nothing but the network interfaces of a function.
 _FOREIGN = ("AWSLambdaENIManagementAccess",)
 # The families of names that grow with the folders: the topics of the types, and their readers.
-_FAMILIES = re.compile(r"/(tasks\.worker\.|taskmill-worker-)\*$")
-_STORES = {"kafka-cluster": "Kafka", "elasticache": "Redis", "secretsmanager": "secrets"}
+_FAMILIES = re.compile(r"/(tasks\.worker\.|taskmill-worker-|(payloads|results)/([a-z0-9_]+/)?)\*$")
+_STORES = {
+    "kafka-cluster": "Kafka",
+    "elasticache": "Redis",
+    "s3": "S3",
+    "secretsmanager": "secrets",
+}
 # The design's table of who may talk to what; a worker may have more, for its handler.
 _MAY_TALK_TO: Mapping[str, frozenset[str]] = {
-    "Gateway": frozenset({"Kafka", "Redis", "secrets"}),
+    "Gateway": frozenset({"Kafka", "Redis", "S3", "secrets"}),
     "Dispatcher": frozenset({"Kafka", "Redis"}),
     "Recorder": frozenset({"Kafka", "secrets"}),
     "Scheduler": frozenset({"Kafka", "Redis", "secrets"}),
 }
-_A_WORKER_TALKS_TO = frozenset({"Kafka", "Redis"})
+_A_WORKER_TALKS_TO = frozenset({"Kafka", "Redis", "S3"})
 
 
 def documents(template: Template) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -108,6 +113,25 @@ def functions_talk_only_to_their_stores(template: Template) -> Iterator[str]:
             yield f"{name} may not talk to {store}, but must"
         for store in sorted(more):
             yield f"{name} may talk to {store}, but has no business there"
+
+
+def workers_keep_to_their_own_objects(template: Template) -> Iterator[str]:
+    for name, function in template.of(FUNCTION):
+        if not is_worker(function):
+            continue
+        own = str(function["Handler"]).removeprefix("functions.workers.").split(".")[0]
+        allowed = {"s3:GetObject": f"/payloads/{own}/*", "s3:PutObject": f"/results/{own}/*"}
+        for action, resource in _objects(template, target(function.get("Role"))):
+            if not text_of(resource).endswith(allowed.get(action, "/")):
+                yield f"{name} may {action} {text_of(resource)}, which is not its own"
+
+
+def _objects(template: Template, role: str | None) -> Iterator[tuple[str, Any]]:
+    for name, statement in statements(template):
+        for action in as_list(statement.get("Action", [])):
+            if name == role and str(action).startswith("s3:"):
+                for resource in as_list(statement.get("Resource", [])):
+                    yield str(action), resource
 
 
 def _stores(template: Template, role: str | None) -> Iterator[str]:

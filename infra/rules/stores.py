@@ -17,10 +17,15 @@ _EXPECTED: tuple[tuple[str, str, Any], ...] = (
     ("AWS::RDS::DBClusterParameterGroup", "Parameters.log_error_verbosity", "terse"),
     ("AWS::RDS::DBInstance", "PubliclyAccessible", False),
     ("AWS::RDS::DBProxy", "RequireTLS", True),
+    ("AWS::S3::Bucket", "PublicAccessBlockConfiguration.BlockPublicAcls", True),
+    ("AWS::S3::Bucket", "PublicAccessBlockConfiguration.BlockPublicPolicy", True),
+    ("AWS::S3::Bucket", "PublicAccessBlockConfiguration.IgnorePublicAcls", True),
+    ("AWS::S3::Bucket", "PublicAccessBlockConfiguration.RestrictPublicBuckets", True),
 )
 _KEPT: Mapping[str, str] = {
     "AWS::MSK::Cluster": "Retain",
     "AWS::RDS::DBCluster": "Snapshot",
+    "AWS::S3::Bucket": "Retain",
     TOPIC: "Retain",
 }
 _EVERYWHERE = frozenset({"0.0.0.0/0", "::/0"})

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from taskmill.domain import topics
 from taskmill_local.aside import aside
+from taskmill_local.bucket import Bucket
 from taskmill_local.census import Census
 from taskmill_local.front.server import Front
 from taskmill_local.lambdas.answer import Answer, stopping
@@ -63,6 +64,7 @@ class Platform:
         self._meter = Meter()
         self._postbox = Postbox()
         self._mail_server = ""
+        self._bucket = Bucket(settings.home / "bucket")
 
     async def start(self) -> str:
         """Start everything and return the address that takes tasks."""
@@ -86,6 +88,7 @@ class Platform:
         if self._functions is not None:
             await self._functions.stop(_FUNCTION_GRACE)
         await self._postbox.stop()
+        await aside(self._bucket.stop)
         if self._view is not None:
             await aside(self._view.close)
         await self._stores.stop(_STORE_GRACE)
@@ -165,7 +168,7 @@ class Platform:
             plan.functions,
             logs=self.settings.home / "logs",
             python_path=(root, root / "shared"),
-            extra_environment=self.settings.for_functions,
+            extra_environment={**self.settings.for_functions, **self._bucket.start()},
             concurrency_cap=caps,
             orders=self.settings.home / "orders",
             sift=self._meter.take,

@@ -16,6 +16,7 @@ from taskmill.adapters.access import (
     KafkaAccess,
     PostgresAccess,
     RedisAccess,
+    S3Access,
     Way,
 )
 from taskmill.domain.errors import SettingsInvalid
@@ -51,6 +52,9 @@ class Settings:
     read_api_keys: Callable[[], str] | None
     """Gives the hashes of the API keys; None leaves the gateway open."""
 
+    s3: S3Access
+    """Where payloads and results are that are too large for the log."""
+
     shards: int
     waiting_places: int
     """How many requests of the gateway may wait for a task's end at a time."""
@@ -85,7 +89,7 @@ class Settings:
     ) -> Self:
         """Read the settings, or name everything that is missing or wrong.
 
-        What is not among the *needs* ("kafka", "redis", "postgres", "api_keys",
+        What is not among the *needs* ("kafka", "redis", "postgres", "s3", "api_keys",
         "webhooks") is not read.
         """
         reading = _Reading(env, needs, vault or Vault())
@@ -94,6 +98,7 @@ class Settings:
             redis=reading.access("REDIS", _redis),
             postgres=reading.access("POSTGRES", _postgres),
             read_api_keys=reading.api_keys(),
+            s3=reading.s3(),
             shards=reading.whole("SHARDS", "64"),
             waiting_places=reading.whole("WAITING_PLACES", "0"),
             outbox_cap=reading.whole("OUTBOX_CAP", str(OUTBOX_CAP)),
@@ -166,6 +171,22 @@ class _Reading:
         if not way.is_local:
             self._away.append(_PREFIX + _ADDRESSES[store])
         return Access(way, partial(read, fresh=True))
+
+    def s3(self) -> S3Access:
+        """Read where the bucket is; what signs for it is in the environment as the role's."""
+        access = S3Access(
+            bucket=self._given("BUCKET"),
+            region=self._env.get("AWS_REGION", "us-east-1"),
+            endpoint=self._given("BUCKET_ENDPOINT"),
+            credentials=Credentials(
+                username=self._env.get("AWS_ACCESS_KEY_ID", ""),
+                password=self._env.get("AWS_SECRET_ACCESS_KEY", ""),
+            ),
+            token=self._env.get("AWS_SESSION_TOKEN", ""),
+        )
+        if "s3" in self._needs:
+            self.complaints += access.complaints()
+        return access
 
     def api_keys(self) -> Callable[[], str] | None:
         if "api_keys" not in self._needs:

@@ -1,5 +1,6 @@
 """The public face for worker authors: `serve`, and the outcomes that `perform` may answer."""
 
+import asyncio
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,20 +10,34 @@ from typing import Any, Generic, TypeVar, overload
 import msgspec
 
 from taskmill.adapters.kafka.event import failures, records_of
-from taskmill.bootstrap import process, worker
+from taskmill.bootstrap import blobs, process, worker
 from taskmill.domain.backoff import DEFAULT_RETRY, RetryPolicy
 from taskmill.domain.catalogue import TypeDefaults
 from taskmill.domain.counting import Count
-from taskmill.domain.outcome import Discard, End, Misfit, Outcome, Raised, Retry, Snooze, Succeeded
+from taskmill.domain.outcome import (
+    Discard,
+    End,
+    Misfit,
+    Outcome,
+    Raised,
+    Retry,
+    Snooze,
+    Stored,
+    Succeeded,
+)
+from taskmill.domain.pointers import Pointer
 from taskmill.domain.whole_numbers import with_whole_numbers
+from taskmill.ports.blobs import Blobs
 from taskmill.ports.crew import Crew
 from taskmill.usecases.arrivals import open_arrivals
 from taskmill.usecases.execute import execute
-from taskmill.usecases.shop import Shop, Task
+from taskmill.usecases.pointing import fetch, keep, too_large
+from taskmill.usecases.shop import Perform, Shop, Task
 
 __all__ = [
     "Discard",
     "Outcome",
+    "Pointer",
     "Retry",
     "RetryPolicy",
     "Snooze",
@@ -69,7 +84,7 @@ class Worker(Generic[P]):
 
     def _work(self, event: dict[str, Any], shop: Shop) -> dict[str, Any]:
         arrivals = open_arrivals(records_of(event), shop.bus)
-        return failures(execute(arrivals, self.run_async if self.is_async else self.run, shop))
+        return failures(execute(arrivals, self.performing(blobs.in_line), shop))
 
     @property
     def is_async(self) -> bool:
@@ -83,47 +98,85 @@ class Worker(Generic[P]):
             log.warning("the process ends: calls go on after their time", extra={"calls": strays})
         return bool(strays)
 
-    def run(self, task: Task) -> End:
+    def performing(self, bucket: Callable[[], Blobs]) -> Perform:
+        """Return what performs a task; the bucket is opened for what is too large to travel."""
+        run = self.run_async if self.is_async else self.run
+        return lambda task: run(task, bucket)
+
+    def run(self, task: Task, bucket: Callable[[], Blobs]) -> End:
         """Perform one task; whatever the worker does, it ends in a value."""
         try:
-            return _end_of(self._call(task), task)
+            end = _end_of(self._call(_fetched(task, bucket)))
+            if isinstance(end, Succeeded) and (content := too_large(end.result)):
+                end = keep(content, task, bucket())
+            return _noted(end, task)
         except BaseException as error:  # noqa: BLE001 - a worker's bug stops no queue
             return self._end_by(error)
 
-    async def run_async(self, task: Task) -> End:
+    async def run_async(self, task: Task, bucket: Callable[[], Blobs]) -> End:
         """Perform one task on the event loop, as `run` does in a thread."""
         try:
-            return _end_of(await self._call(task), task)
+            if task.payload_ref is not None:
+                task = await asyncio.to_thread(_fetched, task, bucket)
+            end = _end_of(await self._call(task))
+            if isinstance(end, Succeeded) and (content := too_large(end.result)):
+                end = await asyncio.to_thread(lambda: keep(content, task, bucket()))
+            return _noted(end, task)
         except BaseException as error:  # noqa: BLE001 - a worker's bug stops no queue
             return self._end_by(error)
 
     def _call(self, task: Task) -> Any:
         try:
-            payload = self.decode(task.payload)
+            payload = self._decoded(task)
         except Exception as error:
             # A payload type may check itself as it likes.
-            raise _DoesNotFit(_words_of(error)) from error
+            raise _Hindered(Misfit(_words_of(error))) from error
         return self.perform(payload, task) if self.takes_task else self.perform(payload)
 
+    def _decoded(self, task: Task) -> Any:
+        """Return the payload as *perform* wants it: what was uploaded for bytes need be no JSON."""
+        if task.payload_ref is not None and self.payload_type is bytes:
+            return bytes(task.payload)
+        return self.decode(task.payload)
+
     def _end_by(self, error: BaseException) -> End:
-        if isinstance(error, _DoesNotFit):
-            return Misfit(str(error))
+        if isinstance(error, _Hindered):
+            return error.end
         return Raised(type(error).__name__, _words_of(error), isinstance(error, self.hopeless))
 
 
-class _DoesNotFit(Exception):
-    """The payload is not what the worker expects."""
+class _Hindered(Exception):
+    """The worker is not called: its payload is not what it expects, or not here."""
+
+    def __init__(self, end: End) -> None:
+        super().__init__()
+        self.end = end
 
 
-def _end_of(answer: Any, task: Task) -> End:
-    if isinstance(answer, Retry) and answer.may_have_worked:
-        process.counters().count(Count.IN_DOUBT, type=task.type)
-    if isinstance(answer, Outcome):
-        return answer
+def _fetched(task: Task, bucket: Callable[[], Blobs]) -> Task:
+    """Return the task with its payload, which may have to be fetched."""
+    if task.payload_ref is None:
+        return task
+    content = fetch(task.payload_ref, bucket())
+    if isinstance(content, bytes):
+        return task.with_payload(content)
+    raise _Hindered(content)
+
+
+def _end_of(answer: Any) -> End:
     if inspect.iscoroutine(answer):
         answer.close()
         raise TypeError("perform returned a coroutine that nobody awaits: make it an async def")
-    return Succeeded(answer)
+    end = answer if isinstance(answer, Outcome) else Succeeded(answer)
+    if isinstance(end, Succeeded) and isinstance(end.result, Pointer):
+        return Stored(end.result)
+    return end
+
+
+def _noted(end: End, task: Task) -> End:
+    if isinstance(end, Retry) and end.may_have_worked:
+        process.counters().count(Count.IN_DOUBT, type=task.type)
+    return end
 
 
 def _words_of(error: BaseException) -> str:
@@ -200,6 +253,7 @@ def serve(  # noqa: PLR0913 - what an author may say of a type, each by its name
         hopeless=discard,
     )
     process.at_init(worker.services)
+    process.at_init(blobs.access)
     process.at_init(worker.departure().listen)
     if handler.is_async:
         process.at_init(worker.loop_crew)

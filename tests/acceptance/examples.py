@@ -26,6 +26,7 @@ MORE_DEAD = 3
 
 NO_TASK = b"no task"
 _WORDS = {
+    "<link>": re.compile(r"https?://[^/]+/\S+\?X-Amz-\S+"),
     "<id>": re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
     "<moment>": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"),
 }

@@ -36,7 +36,7 @@ def test_the_demo_ends_well_and_leaves_nothing(folder):
 
     assert told.returncode == 0, told.stderr
     ends = [(task["status"], task.get("reason")) for task in json.loads(told.stdout)["tasks"]]
-    assert ends == [("succeeded", None)] * 9 + [
+    assert ends == [("succeeded", None)] * 10 + [
         ("dead", "discarded"),
         ("dead", "failed"),
     ]
@@ -53,6 +53,7 @@ def test_a_demo_without_a_terminal_tells_each_change_on_a_line(folder):
     assert (
         "“Your order is on its way”, from taskmill@local.example to ada@example.com" in told.stdout
     )
+    assert re.search(r"A report of 3 rows stands at s3://\S+: “17,1999”", told.stdout)
     assert re.search(r"A webhook arrived at http://\S+, and its signature is right", told.stdout)
     assert "\x1b" not in told.stdout
 

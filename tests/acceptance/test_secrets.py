@@ -110,7 +110,7 @@ def live_through(client, plants):
     )
     assert client.post(f"/v1/tasks/{task}/cancel", None).body["status"] == "cancelled"
 
-    long = {"say": new("the payload of a result that is none"), "answer_bytes": 70_000}
+    long = {"say": new("the payload of a result that is none"), "answer_bytes": 21_000_000}
     assert ended(client, submitted(client, long))["reason"] == "result_invalid"
 
     hook = {

@@ -50,7 +50,7 @@ def test_a_202_can_be_read_at_once(client):
         ({"retry": "not today"}, "failed", "Retry"),
         ({"discard": "never"}, "discarded", "Discard"),
         ({"crash": "a bug"}, "failed", "RuntimeError"),
-        ({"answer_bytes": 70_000}, "result_invalid", "ResultInvalid"),
+        ({"answer_bytes": 21_000_000}, "result_invalid", "ResultInvalid"),
     ],
 )
 def test_a_task_that_does_not_succeed_dies_with_its_reason(client, payload, reason, error_class):

@@ -137,6 +137,36 @@ CONTROLS = [
         "EchoWorker may not talk to Redis, but must",
     ),
     (
+        policies.functions_talk_only_to_their_stores,
+        allow("s3:GetObject", ARN, "SchedulerRole"),
+        "Scheduler may talk to S3, but has no business there",
+    ),
+    (
+        policies.resources_are_ours,
+        allow("s3:GetObject", {"Fn::Sub": "${Bucket.Arn}/*"}),
+        "/*; name what is ours",
+    ),
+    (
+        policies.workers_keep_to_their_own_objects,
+        allow("s3:GetObject", {"Fn::Sub": "${Bucket.Arn}/payloads/email/*"}, "EchoWorkerRole"),
+        "EchoWorker may s3:GetObject ${Bucket.Arn}/payloads/email/*, which is not its own",
+    ),
+    (
+        policies.workers_keep_to_their_own_objects,
+        allow("s3:PutObject", {"Fn::Sub": "${Bucket.Arn}/payloads/echo/*"}, "EchoWorkerRole"),
+        "which is not its own",
+    ),
+    (
+        policies.workers_keep_to_their_own_objects,
+        allow("s3:DeleteObject", {"Fn::Sub": "${Bucket.Arn}/results/echo/*"}, "EchoWorkerRole"),
+        "which is not its own",
+    ),
+    (
+        stores.stores_are_closed,
+        put("Bucket", "PublicAccessBlockConfiguration.BlockPublicPolicy", "false"),
+        "Bucket has PublicAccessBlockConfiguration.BlockPublicPolicy 'false'",
+    ),
+    (
         functions.functions_name_their_limits,
         put("EchoWorker", "ReservedConcurrentExecutions", None),
         "EchoWorker has no ReservedConcurrentExecutions",

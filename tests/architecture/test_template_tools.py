@@ -77,6 +77,16 @@ def test_a_file_that_no_folder_holds_is_a_stray(bundle):
     assert strays(bundle, ROOT) == ["functions/gateway/boto3.py"]
 
 
+def test_what_a_function_requires_is_none(bundle):
+    (bundle / "boto3-1.dist-info").mkdir()
+    (bundle / "boto3").mkdir()
+    for name in ("boto3/__init__.py", "boto3/other.py"):
+        (bundle / name).touch()
+    told = "boto3/__init__.py,sha256=x,0\nboto3-1.dist-info/RECORD,,\n"
+    (bundle / "boto3-1.dist-info/RECORD").write_text(told)
+    assert strays(bundle, ROOT) == ["boto3/other.py"]
+
+
 def test_the_code_of_another_function_is_a_stray(bundle):
     shutil.copytree(ROOT / "functions/recorder", bundle / "functions/recorder")
     assert strays(bundle, ROOT) == ["the handlers of 2 functions"]

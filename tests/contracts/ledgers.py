@@ -30,9 +30,10 @@ SELECT
     attempt, losses,
     {_MOMENT.format("started_at")}, {_MOMENT.format("finished_at")}, {_MOMENT.format("due_at")},
     next_attempt, cancel_requested,
-    result::text AS result, reason, error_class, error_message,
-    submission, submitted, fingerprint, idempotency_key, payload::text AS payload, payload_size,
-    metadata, max_attempts, timeout_seconds, retry::text AS retry,
+    result::text AS result, result_ref::text AS result_ref, reason, error_class, error_message,
+    submission, submitted, fingerprint, idempotency_key, payload::text AS payload,
+    payload_ref::text AS payload_ref, payload_size, metadata, max_attempts, timeout_seconds,
+    retry::text AS retry,
     {_MOMENT.format("created_at")}, timing::text AS timing, changed
 FROM tasks ORDER BY id
 """.encode()  # noqa: S608 - no value goes in
@@ -58,11 +59,10 @@ def flat_row(row):
     columns.pop("is_far")  # a column of its own table
     body = msgspec.structs.asdict(body) if body else dict.fromkeys(_BODY) | {"changed": 0}
     columns |= body
-    if columns["retry"] is not None:
-        columns["retry"] = msgspec.json.encode(columns["retry"])
-    if columns["timing"] is not None:
-        columns["timing"] = msgspec.json.encode(columns["timing"])
-    for name in ("result", "payload", "retry", "timing"):
+    for name in ("retry", "timing", "payload_ref", "result_ref"):
+        if columns[name] is not None:
+            columns[name] = msgspec.json.encode(columns[name])
+    for name in ("result", "result_ref", "payload", "payload_ref", "retry", "timing"):
         if columns[name] is not None:
             columns[name] = bytes(columns[name]).decode()
     return columns | {"status": str(row.status)}
@@ -74,6 +74,7 @@ _BODY = (
     "fingerprint",
     "idempotency_key",
     "payload",
+    "payload_ref",
     "payload_size",
     "metadata",
     "max_attempts",

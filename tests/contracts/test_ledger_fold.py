@@ -1,5 +1,6 @@
 """The same facts lead to the same rows and history, in any order, told once or many times."""
 
+from functools import partial
 from itertools import pairwise, permutations
 
 import pytest
@@ -9,6 +10,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from taskmill.domain.lease import Waiting
+from taskmill.domain.pointers import Pointer
 from taskmill.domain.projection import LedgerBatch, Story
 from taskmill.domain.task import Millis, Status
 from tests.builders import (
@@ -32,7 +34,8 @@ from tests.contracts.ledgers import (
     in_order,
 )
 
-ENDS = [succeeded, died, cancelled]
+POINTER = Pointer(url="s3://bucket/results/echo/x", size=3_000_000, sha256="0" * 64)
+ENDS = [succeeded, partial(succeeded, result_ref=POINTER), died, cancelled]
 
 
 @st.composite
@@ -46,6 +49,7 @@ def generations(draw, task_id, number):
         submission=f"s{number}",
         fingerprint=f"f{number}",
         payload=Raw(b"[%d]" % number),
+        payload_ref=draw(st.sampled_from([None, POINTER])),
     )
     told = [draw(st.sampled_from([task, admitted(task)])), dropped(replace(task, submission="x"))]
     losses, token = 0, base * 1000

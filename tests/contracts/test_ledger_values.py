@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from taskmill.domain.errors import LedgerRefused, StoreUnavailable
 from taskmill.domain.lease import Ending
+from taskmill.domain.pointers import Pointer
 from taskmill.domain.projection import Applied, LedgerBatch, Quarantined
 from taskmill.domain.task import Millis, TaskId
 from tests.builders import NOW, TASK, an_envelope, died, started, succeeded
@@ -36,6 +37,16 @@ VALUES = [
 def test_a_payload_is_kept_to_the_byte(ledger, value):
     ledger.ledger.record(batch_of(an_envelope(payload=Raw(value))))
     assert ledger.rows.payload(TASK) == value
+
+
+def test_what_points_elsewhere_is_told_to_readers(ledger):
+    pointer = Pointer(url="s3://bucket/results/echo/x", size=3_000_000, sha256="0" * 64)
+    task = an_envelope(payload=Raw(b"null"), payload_ref=pointer)
+    result = succeeded(task, result=Raw(b"null"), result_ref=pointer)
+    ledger.ledger.record(batch_of(task, result))
+    found = ledger.rows.find(TASK)
+    assert (found.about.payload_ref, found.about.payload_size) == (pointer, pointer.size)
+    assert found.ending.result_ref == pointer
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: value.decode())

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from taskmill.domain.admission import Cleared, OwedKey, OwedKind
 from taskmill.domain.lease import Beat, CancelFirst, Ending, Refused, Settled, Stale
+from taskmill.domain.pointers import Pointer
 from taskmill.domain.task import Status
 from tests.builders import (
     a_claim,
@@ -255,3 +256,14 @@ def test_a_null_is_a_result(hot):
     leases.settle([a_success(task, claimed(leases, task).token, result=b"null")])
     (view,) = hot.records().read([task.id])
     assert view.result == Raw(b"null")
+
+
+def test_a_result_may_stand_elsewhere_as_the_payload_may(hot):
+    pointer = Pointer(url="s3://bucket/results/echo/x", size=3_000_000, sha256="0" * 64)
+    leases = hot.leases()
+    task = a_fresh_envelope(payload=Raw(b"null"), payload_ref=pointer)
+    ending = Ending(finished_at_ms=task.created_at_ms, result_ref=pointer)
+    token = claimed(leases, task).token
+    leases.settle([a_success(task, token, ending=ending, result=b"null")])
+    (view,) = hot.records().read([task.id])
+    assert (view.about.payload_ref, view.ending) == (pointer, ending)

@@ -3,8 +3,10 @@
 import psycopg
 import pytest
 from msgspec import Raw
+from msgspec.structs import replace
 
 from taskmill.domain.backoff import RetryPolicy
+from taskmill.domain.pointers import Pointer
 from taskmill.domain.projection import merged, row_of
 from tests.builders import (
     a_fresh_envelope,
@@ -20,6 +22,7 @@ from tests.builders import (
 from tests.contracts.ledgers import PostgresTables, batch_of
 
 DAY_MS = 86_400_000
+POINTER = Pointer(url="s3://bucket/payloads/echo/default/x", size=3_000_000, sha256="0" * 64)
 
 
 def test_a_row_is_read_as_it_was_told(ledger):
@@ -29,12 +32,15 @@ def test_a_row_is_read_as_it_was_told(ledger):
         retry=RetryPolicy(first_seconds=7, factor=3, cap_seconds=70),
         idempotency_key="k1",
     )
+    pointing = replace(task, payload=Raw(b"null"), payload_ref=POINTER)
     told = [
         [task],
         [task, started(task, losses=1), cancel_requested(task)],
         [task, started(task, token=5), deferred(task, token=5)],
         [task, started(task, token=5), deferred(task, token=5), succeeded(task, token=9)],
         [task, died(task)],
+        [pointing],
+        [pointing, succeeded(pointing, result=Raw(b"null"), result_ref=POINTER)],
     ]
     for events in told:
         ledger.empty()

@@ -19,6 +19,23 @@ class TaskError(Struct, kw_only=True, rename={"kind": "class"}):
     message: str
 
 
+class Pointer(Struct, kw_only=True):
+    """Where something large stands."""
+
+    url: Annotated[str, Meta(description="As `s3://bucket/key`.")]
+    size: Annotated[Count, Meta(description="Bytes.")]
+    sha256: Annotated[str, Meta(description="In hex.")]
+
+
+class LinkedPointer(Pointer, kw_only=True):
+    """Where something large stands, and how it is fetched."""
+
+    download_url: (
+        Annotated[str, Meta(description="Fetches it without a key, for a quarter of an hour.")]
+        | UnsetType
+    ) = UNSET
+
+
 class Task(Struct, kw_only=True):
     """A task as it is now. Fields may be added: leave alone what you do not know."""
 
@@ -33,6 +50,7 @@ class Task(Struct, kw_only=True):
     created_at: datetime
     metadata: dict[str, str]
     payload_size: Annotated[Count, Meta(description="Bytes.")]
+    payload_ref: LinkedPointer | UnsetType = UNSET
     idempotency_key: str | UnsetType = UNSET
     run_at: (
         Annotated[datetime, Meta(description="When it may begin, if that was asked for.")]
@@ -46,6 +64,7 @@ class Task(Struct, kw_only=True):
     finished_at: datetime | UnsetType = UNSET
     duration_ms: Count | UnsetType = UNSET
     result: Annotated[Any, Meta(description="What its worker returned.")] = UNSET
+    result_ref: LinkedPointer | UnsetType = UNSET
     reason: Annotated[str, Meta(description="Why it is dead, or waits again.")] | UnsetType = UNSET
     error: TaskError | UnsetType = UNSET
 

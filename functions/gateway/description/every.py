@@ -7,6 +7,7 @@ from functions.gateway.description import (
     control,
     endpoints,
     history,
+    payloads,
     quarantine,
     reading,
     redrives,
@@ -16,6 +17,7 @@ from functions.gateway.description import (
 from functions.gateway.description.operation import Operation
 
 OPERATIONS: Final[Sequence[Operation]] = (
+    *payloads.OPERATIONS,
     *submitting.OPERATIONS,
     *reading.OPERATIONS,
     *history.OPERATIONS,

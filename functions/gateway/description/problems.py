@@ -79,10 +79,20 @@ PROBLEMS: Final[Mapping[ProblemType, Refusal]] = {
         "Only a task that waits can be changed, and this one runs or is over.",
         "Cancel it while it runs, or submit another one.",
     ),
+    "payload_conflict": Refusal(
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        "The task has both a `payload` and a `payload_ref`.",
+        "Leave one of them out.",
+    ),
+    "payload_missing": Refusal(
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        "What `payload_ref` points at is not there, or not for this type.",
+        "Upload it first: `POST /v1/payloads` tells how, and the `payload_ref` to send.",
+    ),
     "payload_too_large": Refusal(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
         "The payload is larger than the limit that `detail` names.",
-        "Make it smaller, or put the bulk where the worker can fetch it.",
+        "Upload it as `POST /v1/payloads` tells, and send its `payload_ref`.",
     ),
     "request_too_large": Refusal(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,

@@ -17,6 +17,8 @@ _OF_ONE_TASK: Final[tuple[ProblemType, ...]] = (
     "invalid_request",
     "not_supported_yet",
     "idempotency_key_reused",
+    "payload_conflict",
+    "payload_missing",
     "payload_too_large",
     "unavailable",
 )

@@ -9,6 +9,7 @@ from msgspec import Raw
 from functions.gateway.answering import Answer, Told, json_body, new_router, tell
 from functions.gateway.history import read_history
 from functions.gateway.listing import dead_as_json, page_as_json, read_filter
+from functions.gateway.payloads import downloadable_payload, downloadable_result
 from functions.gateway.presenter import task_as_json
 from functions.gateway.problem import Problem, unavailable, unprocessable
 from functions.gateway.reading import read_task
@@ -56,18 +57,29 @@ def get_task(task_id: str) -> Answer:
     if isinstance(found, Problem):
         return tell(found)
     if include is None:
-        return tell(Told(HTTPStatus.OK, task_as_json(found)))
+        return tell(Told(HTTPStatus.OK, _whole(found)))
     return tell(_with_payload(found))
 
 
+def _whole(task: TaskView) -> dict[str, Any]:
+    """Return a task with a link to what is too large to be told."""
+    shown = task_as_json(task)
+    if task.ending and task.ending.result_ref:
+        shown["result_ref"] = downloadable_result(task.ending.result_ref, task.about.type)
+    return shown
+
+
 def _with_payload(task: TaskView) -> Told | Problem:
+    if (pointer := task.about.payload_ref) is not None:
+        linked = downloadable_payload(pointer, task.about.type, task.about.tenant)
+        return Told(HTTPStatus.OK, _whole(task) | {"payload_ref": linked})
     try:
         payload = gateway.ledger_rows().payload(task.id)
     except StoreUnavailable:
         payload = None
     if payload is None:
         return unavailable("the ledger cannot tell the payload yet", 1)
-    return Told(HTTPStatus.OK, task_as_json(task) | {"payload": Raw(payload)})
+    return Told(HTTPStatus.OK, _whole(task) | {"payload": Raw(payload)})
 
 
 @router.get("/v1/tasks/<task_id>/history")

@@ -18,4 +18,4 @@ class Echo(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown
     for_attempts: Annotated[int, Meta(ge=1, le=100)] = 100
     """It fails as it is told in its first attempts, so many, and then no more."""
 
-    answer_bytes: Annotated[int, Meta(ge=0, le=10_000_000)] = 0
+    answer_bytes: Annotated[int, Meta(ge=0, le=30_000_000)] = 0

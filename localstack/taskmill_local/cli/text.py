@@ -70,10 +70,19 @@ def task_card(task: Json) -> str:
         "next attempt": task.get("next_attempt_at"),
         "reason": why(task),
         "result": one_line(task["result"]) if "result" in task else None,
+        "result at": _place(task.get("result_ref")),
+        "payload at": _place(task.get("payload_ref")),
         "payload": one_line(task["payload"]) if "payload" in task else None,
     }
     rows = [(name, value) for name, value in about.items() if value]
     return f"{task['id']}\n{aligned(rows, indent='  ')}"
+
+
+def _place(pointer: Json | None) -> str | None:
+    """Say where something large is, by the link if there is one."""
+    if pointer is None:
+        return None
+    return f"{pointer.get('download_url', pointer['url'])} ({pointer['size']:,} bytes)"
 
 
 def task_rows(tasks: Iterable[Json]) -> list[tuple[str, ...]]:

@@ -20,6 +20,7 @@ API = "AWS::ApiGatewayV2::Api"
 STAGE = "AWS::ApiGatewayV2::Stage"
 MAPPING = "AWS::Lambda::EventSourceMapping"
 RULE = "AWS::Events::Rule"
+BUCKET = "AWS::S3::Bucket"
 SECRET = "AWS::SecretsManager::Secret"  # noqa: S105 - a resource type
 
 PROPERTIES: Mapping[str, Known] = {
@@ -119,7 +120,7 @@ NOT_NEEDED_HERE = frozenset(
         "AWS::Lambda::Permission",
         "AWS::Logs::LogGroup",
         "AWS::MSK::Topic",
-        "AWS::S3::Bucket",
+        BUCKET,
         "AWS::S3::BucketPolicy",
         "AWS::SNS::Subscription",
         "AWS::SNS::Topic",

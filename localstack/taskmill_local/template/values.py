@@ -80,8 +80,10 @@ class Values:
             return self.parameters[name]
         if self._kind(name) in _REFERRED_TO:
             return name
+        if self._kind(name) == known.BUCKET:
+            return name.lower()  # as S3 has its names
         raise Unresolved(
-            f"{name} has no value here, only parameters, functions and secrets have one"
+            f"{name} has no value here, only parameters, functions, secrets and buckets have one"
         )
 
     def attribute(self, resource: str, attribute: str) -> str:

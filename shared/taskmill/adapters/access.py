@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
+from urllib.parse import urlsplit
 
 from taskmill.adapters import addresses
 from taskmill.domain.errors import SettingsInvalid
@@ -94,6 +95,38 @@ class PostgresAccess:
     def complaints(self) -> Iterator[str]:
         yield from addresses.postgres_complaints(self.dsn)
         yield from _missing_file("TASKMILL_POSTGRES_CA_FILE", self.ca_file)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class S3Access:
+    bucket: str
+    region: str = "us-east-1"
+    endpoint: str = ""
+    """Where an S3 answers that is not the one of AWS; it has the bucket in the path."""
+    credentials: Credentials = Credentials()
+    token: str = field(default="", repr=False)
+
+    def place(self, key: str) -> tuple[str, str]:
+        """Return the beginning of the URL of *key*, and its path."""
+        if self.endpoint:
+            return self.endpoint.rstrip("/"), f"/{self.bucket}/{key}"
+        return f"https://{self.bucket}.s3.{self.region}.amazonaws.com", f"/{key}"
+
+    @property
+    def is_local(self) -> bool:
+        return addresses.is_loopback(urlsplit(self.endpoint).hostname or "")
+
+    def complaints(self) -> Iterator[str]:
+        if not self.bucket:
+            yield "TASKMILL_BUCKET is missing: it names where large payloads and results are"
+        parts = urlsplit(self.endpoint)
+        if self.endpoint and (parts.scheme not in {"http", "https"} or not parts.hostname):
+            yield "TASKMILL_BUCKET_ENDPOINT must look like https://s3.example.com"
+        elif parts.scheme == "http" and not self.is_local:
+            yield (
+                f"TASKMILL_BUCKET_ENDPOINT is plaintext, which may not leave this machine for "
+                f"{parts.hostname}: begin it with https://"
+            )
 
 
 def _missing_file(setting: str, file: str) -> Iterator[str]:

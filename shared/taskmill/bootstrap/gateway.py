@@ -58,7 +58,7 @@ def services() -> GatewayServices:
     from taskmill.adapters.redis.session import Session
     from taskmill.adapters.redis.waiters import RedisWaiters
 
-    settings = Settings.from_env(os.environ, needs=("kafka", "redis", "postgres"))
+    settings = Settings.from_env(os.environ, needs=("kafka", "redis", "postgres", "s3"))
     broker = Guard("Kafka", tolerance=timedelta(), opened=process.count_opening)
     session = Session(
         settings.redis,

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias, assert_never
 
+from msgspec import Raw
 from msgspec.structs import replace
 
 from taskmill.domain.backoff import LONGEST_WAIT, delay_after
@@ -21,6 +22,7 @@ from taskmill.domain.outcome import (
     Raised,
     Retry,
     Snooze,
+    Stored,
     Succeeded,
     TimedOut,
     UnknownType,
@@ -32,6 +34,8 @@ from taskmill.domain.retention import in_ms
 from taskmill.domain.task import Millis
 
 TurnEnd: TypeAlias = TaskSucceeded | TaskDeferred | TaskDied | TaskCancelled
+
+NO_RESULT = Raw(b"null")
 
 _SEARCHED_FOR_SECRETS = 4 * ERROR_TEXT_LIMIT
 """What is cut off anyway need not be searched."""
@@ -45,6 +49,8 @@ def conclude(attempt: Attempt, end: End, *, now: Millis, chance: float) -> TurnE
     match end:
         case Succeeded(result):
             return _succeeded(attempt, result, now)
+        case Stored(pointer):
+            return TaskSucceeded(**_common(attempt, now), result=NO_RESULT, result_ref=pointer)
         case Cancelled():
             return TaskCancelled(**_common(attempt, now))
         case Snooze(delay):

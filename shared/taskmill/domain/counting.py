@@ -103,7 +103,8 @@ TABLE: Final[Mapping[Counted, Measure]] = {
             "reason": _one_of(
                 "already_finished another_job_lives bad_request forbidden"
                 " idempotency_key_reused internal_error invalid_payload invalid_request"
-                " not_found not_redrivable not_supported_yet not_waiting payload_too_large"
+                " not_found not_redrivable not_supported_yet not_waiting payload_conflict"
+                " payload_missing payload_too_large"
                 " request_too_large unauthorized unavailable unknown_type"
                 " unsupported_media_type"
             )
@@ -211,7 +212,7 @@ TABLE: Final[Mapping[Counted, Measure]] = {
     ),
     Count.BREAKERS: Measure(
         about="How often a process stopped asking a store that did not answer",
-        labels={"store": _one_of("Kafka Redis PostgreSQL")},
+        labels={"store": _one_of("Kafka Redis PostgreSQL S3")},
     ),
     Count.CHORES: Measure(
         about="What the scheduler's chores got done, each in units of its own",

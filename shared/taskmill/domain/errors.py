@@ -26,6 +26,10 @@ class StoreUnavailable(TaskmillError):
         self.why = why
 
 
+class BlobRefused(TaskmillError):
+    """The bucket is there and refuses: the policy or the name is wrong, or it is gone."""
+
+
 class Unpublishable(StoreUnavailable):
     """The log is there and refuses one of the records: without it, the others go through."""
 

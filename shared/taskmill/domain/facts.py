@@ -4,6 +4,7 @@ from typing import TypeAlias
 
 from msgspec import Raw, Struct
 
+from taskmill.domain.pointers import Pointer
 from taskmill.domain.task import Envelope, Moment, TaskId, TaskType
 
 
@@ -75,6 +76,8 @@ class TaskDeferred(_AttemptFact, frozen=True, kw_only=True):
 
 class TaskSucceeded(_AttemptFact, frozen=True, kw_only=True):
     result: Raw
+    result_ref: Pointer | None = None
+    """Where the result stands instead; `result` is then null."""
 
 
 class TaskDied(_EndFact, frozen=True, kw_only=True):

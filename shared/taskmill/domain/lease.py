@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from taskmill.domain.admission import Cold, Owed
 from taskmill.domain.facts import Fact
+from taskmill.domain.pointers import Pointer
 from taskmill.domain.task import Envelope, Millis, Status, TaskId
 
 LEASE = timedelta(seconds=6)
@@ -127,6 +128,7 @@ class Ending(Struct, frozen=True, kw_only=True, omit_defaults=True):
     reason: str | None = None
     error_class: str | None = None
     error_message: str | None = None
+    result_ref: Pointer | None = None
 
 
 class Waiting(Struct, frozen=True, kw_only=True, omit_defaults=True):

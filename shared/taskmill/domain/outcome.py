@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Raw
 
+from taskmill.domain.pointers import POINTED_BYTES, Pointer
 from taskmill.domain.task import Envelope, Millis
 
 RESULT_LIMIT = 65_536
@@ -74,6 +75,13 @@ def _must_be(what: str, given: object, kind: type) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class Stored:
+    """The work is done, and its result stands elsewhere because it is large."""
+
+    pointer: Pointer
+
+
+@dataclass(frozen=True, slots=True)
 class Raised:
     """The worker raised instead of answering."""
 
@@ -123,7 +131,9 @@ class Expired:
     at_ms: Millis
 
 
-End: TypeAlias = Outcome | Raised | TimedOut | Misfit | Poisoned | Cancelled | UnknownType | Expired
+End: TypeAlias = (
+    Outcome | Stored | Raised | TimedOut | Misfit | Poisoned | Cancelled | UnknownType | Expired
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +146,7 @@ class Attempt:
     started_at_ms: Millis
 
 
-def encode_result(result: Any) -> Raw:
+def encode_result(result: Any, *, limit: int = RESULT_LIMIT) -> Raw:
     """Return *result* as JSON, or say why it cannot be kept."""
     try:
         plain = msgspec.to_builtins(result, str_keys=True, enc_hook=_opened)
@@ -144,10 +154,13 @@ def encode_result(result: Any) -> Raw:
     except (TypeError, ValueError, RecursionError, AttributeError) as error:
         raise ValueError(f"the result is not JSON: {error}") from error
     _check(plain)
-    if len(encoded) > RESULT_LIMIT:
-        raise ValueError(f"the result has {len(encoded)} bytes; the limit is {RESULT_LIMIT}")
     if b"\\u0000" in encoded and _NUL.search(encoded):  # the first look is fifty times faster
         raise ValueError("the result holds a NUL character, which the ledger cannot keep")
+    if len(encoded) > limit:
+        raise ValueError(
+            f"the result has {len(encoded)} bytes; the limit is {RESULT_LIMIT} on the way,"
+            f" {POINTED_BYTES} in the bucket"
+        )
     return Raw(encoded)
 
 

@@ -24,6 +24,7 @@ from taskmill.domain.facts import (
 )
 from taskmill.domain.lease import Position
 from taskmill.domain.lifecycle import RANKS, SUBMITTED_RANK, status_after
+from taskmill.domain.pointers import Pointer
 from taskmill.domain.task import Envelope, Millis, Status, TaskId, TaskType, Timing
 
 
@@ -44,6 +45,7 @@ class Body(Struct, frozen=True, kw_only=True):
     timing: Timing | None = None
     changed: int = 1
     """The turn from which on metadata and timing are so: 1 for a submission."""
+    payload_ref: Pointer | None = None
 
 
 class Row(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -66,6 +68,7 @@ class Row(Struct, frozen=True, kw_only=True, omit_defaults=True):
     finished_at_ms: Millis | None = None
     due_at_ms: Millis | None = None
     result: Raw | None = None
+    result_ref: Pointer | None = None
     reason: str | None = None
     error_class: str | None = None
     error_message: str | None = None
@@ -199,7 +202,12 @@ def row_of(told: Told) -> Row | None:
                 error_message=told.error_message,
             )
         case TaskSucceeded():
-            return _row(told, finished_at_ms=told.at_ms, result=told.result)
+            return _row(
+                told,
+                finished_at_ms=told.at_ms,
+                result=told.result,
+                result_ref=told.result_ref,
+            )
         case TaskDied():
             return _row(
                 told,
@@ -226,6 +234,7 @@ def _row(  # noqa: PLR0913 - the columns that only some facts carry, each named
     due_at_ms: Millis | None = None,
     next_attempt: int | None = None,
     result: Raw | None = None,
+    result_ref: Pointer | None = None,
     reason: str | None = None,
     error_class: str | None = None,
     error_message: str | None = None,
@@ -247,6 +256,7 @@ def _row(  # noqa: PLR0913 - the columns that only some facts carry, each named
         due_at_ms=due_at_ms,
         next_attempt=next_attempt,
         result=result,
+        result_ref=result_ref,
         reason=reason,
         error_class=error_class,
         error_message=error_message,
@@ -286,7 +296,8 @@ def _queued(envelope: Envelope, *, is_change: bool = False) -> Row:
             fingerprint=envelope.fingerprint,
             idempotency_key=envelope.idempotency_key,
             payload=envelope.payload,
-            payload_size=len(bytes(envelope.payload)),
+            payload_ref=envelope.payload_ref,
+            payload_size=envelope.payload_size,
             metadata=envelope.metadata,
             max_attempts=envelope.max_attempts,
             timeout_seconds=envelope.timeout_seconds,

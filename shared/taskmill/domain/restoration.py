@@ -72,6 +72,7 @@ def envelope_of(row: Row, body: Body) -> Envelope:
         type=row.type,
         tenant=row.tenant,
         payload=body.payload,
+        payload_ref=body.payload_ref,
         fingerprint=body.fingerprint,
         idempotency_key=body.idempotency_key,
         created_at_ms=body.created_at_ms,
@@ -108,4 +109,5 @@ def ending_of(row: Row) -> Ending | None:
         reason=row.reason,
         error_class=row.error_class,
         error_message=row.error_message,
+        result_ref=row.result_ref,
     )

@@ -9,6 +9,7 @@ from msgspec import Raw
 from taskmill.domain.backoff import RetryPolicy
 from taskmill.domain.delay import is_delayed
 from taskmill.domain.naming import keyed_id, unkeyed_id
+from taskmill.domain.pointers import Pointer
 from taskmill.domain.records import TaskView
 from taskmill.domain.task import (
     DEFAULT_TENANT,
@@ -33,6 +34,7 @@ class Submission:
     metadata: Mapping[str, str]
     fingerprint: str
     timing: Timing | None = None
+    payload_ref: Pointer | None = None
 
     def as_envelope(self, *, now: Millis, entropy: bytes) -> Envelope:
         """Return the task in line; *entropy* names an unkeyed task and tells requests apart."""
@@ -52,6 +54,7 @@ class Submission:
             retry=self.retry,
             metadata=self.metadata,
             timing=self.timing,
+            payload_ref=self.payload_ref,
         )
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, NewType, TypeAlias
 from msgspec import Meta, Raw, Struct
 
 from taskmill.domain.backoff import DEFAULT_RETRY, RetryPolicy
+from taskmill.domain.pointers import Pointer
 
 TaskId = NewType("TaskId", str)
 TaskType = NewType("TaskType", str)
@@ -81,9 +82,15 @@ class Envelope(Struct, frozen=True, kw_only=True):
     parked_until_ms: Millis | None = None
     """Until when the dispatcher waits for a worker that takes this type."""
     timing: Timing | None = None
+    payload_ref: Pointer | None = None
+    """Where the payload stands instead; `payload` is then null."""
+
+    @property
+    def payload_size(self) -> int:
+        return len(bytes(self.payload)) if self.payload_ref is None else self.payload_ref.size
 
 
-class About(Struct, frozen=True, kw_only=True):
+class About(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What stays the same in a generation, kept in the record for readers."""
 
     type: TaskType
@@ -94,6 +101,7 @@ class About(Struct, frozen=True, kw_only=True):
     payload_size: int
     metadata: Mapping[str, str]
     timing: Timing | None = None
+    payload_ref: Pointer | None = None
 
 
 def about(envelope: Envelope) -> About:
@@ -103,7 +111,8 @@ def about(envelope: Envelope) -> About:
         idempotency_key=envelope.idempotency_key,
         created_at_ms=envelope.created_at_ms,
         max_attempts=envelope.max_attempts,
-        payload_size=len(bytes(envelope.payload)),
+        payload_size=envelope.payload_size,
         metadata=envelope.metadata,
         timing=envelope.timing,
+        payload_ref=envelope.payload_ref,
     )

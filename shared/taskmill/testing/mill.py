@@ -6,11 +6,13 @@ from typing import Any, assert_never
 
 import msgspec
 from msgspec import Raw
+from msgspec.structs import replace
 
 from taskmill.adapters.catalogue import AssembledCatalogue
 from taskmill.domain.backoff import RetryPolicy
 from taskmill.domain.facts import Fact
 from taskmill.domain.naming import fingerprint
+from taskmill.domain.pointers import Pointer, payload_key, pointer_to
 from taskmill.domain.records import TaskView
 from taskmill.domain.retention import in_ms
 from taskmill.domain.submission import (
@@ -23,14 +25,17 @@ from taskmill.domain.submission import (
     Submission,
     Unreadable,
 )
-from taskmill.domain.task import Millis, Status, TaskId, TaskType, Timing
+from taskmill.domain.task import DEFAULT_TENANT, Millis, Status, TaskId, TaskType, Timing
 from taskmill.testing.clock import MovableClock
 from taskmill.testing.refusal import Refused
 from taskmill.testing.system import System
 from taskmill.usecases.change import Changed, Wanted
+from taskmill.usecases.pointing import what_is_missing
 from taskmill.worker import Worker
 
 LONGEST_LIFE = timedelta(days=800)
+NOTHING = object()
+"""Stands for a payload that is not given."""
 
 
 class Mill:
@@ -54,8 +59,9 @@ class Mill:
     def submit(  # noqa: PLR0913 - what a request may say, each by its name
         self,
         task_type: str,
-        payload: Any,
+        payload: Any = NOTHING,
         *,
+        payload_ref: Pointer | None = None,
         key: str | None = None,
         max_attempts: int | None = None,
         timeout: timedelta | None = None,
@@ -67,22 +73,16 @@ class Mill:
     ) -> "Life":
         """Submit a task as a client would; `run` or `pass_time` then let it live.
 
-        The payload is JSON, or a value of the worker's payload type.
+        The payload is JSON, or a value of the worker's payload type; or it was uploaded, and is
+        pointed at.
         """
         if task_type not in self._workers:
             raise Refused(f"no worker here takes {task_type!r}, only: {', '.join(self._workers)}")
-        plain = msgspec.to_builtins(payload)
-        misfit = self._catalogue.misfit(task_type, plain)
-        if misfit is not None:
-            raise Refused(f"the payload does not fit at {misfit.pointer or '/'}: {misfit.why}")
+        plain = self._checked(task_type, payload, payload_ref)
         defaults = self._workers[task_type].defaults
         timing = _timing(delay, run_at, expires_at)
-        given = {
-            "max_attempts": max_attempts,
-            "timeout": timeout,
-            "metadata": metadata,
-            "timing": timing,
-        }
+        given: dict[str, object] = {"max_attempts": max_attempts, "timeout": timeout}
+        given |= {"metadata": metadata, "timing": timing, "payload_ref": payload_ref}
         submission = Submission(
             type=TaskType(task_type),
             payload=Raw(msgspec.json.encode(plain)),
@@ -93,11 +93,35 @@ class Mill:
             metadata=metadata or {},
             timing=timing,
             fingerprint=fingerprint({"type": task_type, "payload": plain, "retry": retry, **given}),
+            payload_ref=payload_ref,
         )
         entropy = self.system.chance.randbytes(16)
         envelope = submission.as_envelope(now=self.clock(), entropy=entropy)
         (receipt,) = self.system.submit([envelope])
         return Life(self.system, _id_of(receipt))
+
+    def upload(self, task_type: str, content: bytes) -> Pointer:
+        """Put a payload for tasks of this type where a client would, and point at it."""
+        pointer = pointer_to("", content)
+        key = payload_key(task_type, DEFAULT_TENANT, pointer.sha256)
+        self.system.bucket.write(key, content)
+        return replace(pointer, url=self.system.bucket.url(key))
+
+    def _checked(self, task_type: str, payload: Any, payload_ref: Pointer | None) -> Any:
+        """Return the payload as plain values, or refuse it as the gateway would."""
+        if payload_ref is not None:
+            if payload is not NOTHING:
+                raise Refused("a task has a payload or a payload_ref, and not both")
+            bucket = self.system.blobs
+            why = what_is_missing(payload_ref, task_type, DEFAULT_TENANT, bucket)
+            if why is not None:
+                raise Refused(why)
+            return None
+        plain = {} if payload is NOTHING else msgspec.to_builtins(payload)
+        misfit = self._catalogue.misfit(task_type, plain)
+        if misfit is not None:
+            raise Refused(f"the payload does not fit at {misfit.pointer or '/'}: {misfit.why}")
+        return plain
 
     def run(self) -> None:
         """Let everything happen that can happen now."""
@@ -143,8 +167,16 @@ class Life:
     @property
     def result(self) -> Any:
         """What the worker returned, as a client reads it; None until it succeeded."""
-        result = self._view.result
-        return None if result is None else msgspec.json.decode(result)
+        told: bytes | None = self._view.result
+        if (pointer := self.result_ref) is not None:
+            told = self._system.blobs.read(pointer.url, most=pointer.size)
+        return None if told is None else msgspec.json.decode(told)
+
+    @property
+    def result_ref(self) -> Pointer | None:
+        """Where the result stands, if it is too large to be told."""
+        ending = self._view.ending
+        return ending.result_ref if ending else None
 
     @property
     def reason(self) -> str | None:

@@ -11,6 +11,7 @@ from itertools import count
 from typing import Any, Final, TypeVar
 
 from taskmill.adapters.memory.admission import MemoryAdmission, MemoryDueSet
+from taskmill.adapters.memory.blobs import MemoryBlobs
 from taskmill.adapters.memory.control import MemoryControl
 from taskmill.adapters.memory.delays import MemoryDelays
 from taskmill.adapters.memory.far import MemoryFarTasks
@@ -31,6 +32,7 @@ from taskmill.domain.submission import Receipt
 from taskmill.domain.task import Envelope, TaskId, TaskType
 from taskmill.domain.topics import Reader
 from taskmill.ports.admission import Admission, Parking
+from taskmill.ports.blobs import Blobs
 from taskmill.ports.bus import Bus
 from taskmill.ports.clock import Pause
 from taskmill.ports.control import Control
@@ -56,7 +58,7 @@ from taskmill.usecases.rebuild import Sources, rebuild
 from taskmill.usecases.record import record
 from taskmill.usecases.redrive import Redrive, Wish, redrive
 from taskmill.usecases.relay import relay
-from taskmill.usecases.shop import Perform, Shop
+from taskmill.usecases.shop import Shop
 from taskmill.usecases.submit import submit
 from taskmill.worker import Worker
 
@@ -89,6 +91,7 @@ class System:
         self.log = MemoryLog(self.clock)
         self.rows = MemoryLedger()
         self.spill = MemoryOutbox()
+        self.bucket = MemoryBlobs()
         self._processes = count(1)
         self._workers = {TaskType(name): worker for name, worker in workers.items()}
         self._bind(dress)
@@ -107,6 +110,7 @@ class System:
         self.shards: ColdShards = dress("shards", MemoryColdShards(self.hot))
         self.ledger: Ledger = dress("ledger", self.rows)
         self.outbox: Outbox = dress("outbox", self.spill)
+        self.blobs: Blobs = dress("blobs", self.bucket)
 
     def submit(self, envelopes: Sequence[Envelope]) -> list[Receipt]:
         """Do what the gateway does with requests that it could read."""
@@ -255,9 +259,9 @@ class System:
 
     def _work(self, worker: Worker[Any], records: Sequence[LogRecord]) -> set[Position]:
         arrivals = open_arrivals(records, self.bus)
-        run: Perform = worker.run_async if worker.is_async else worker.run
         crew = PatientCrew(self.clock)
-        return execute(arrivals, crew.in_time(run), self._shop(worker.concurrency, crew))
+        run = crew.in_time(worker.performing(lambda: self.blobs))
+        return execute(arrivals, run, self._shop(worker.concurrency, crew))
 
     def _shop(self, concurrency: int, crew: PatientCrew) -> Shop:
         """Start a process: nothing is left of the one before, which may have died."""

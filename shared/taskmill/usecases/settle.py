@@ -146,7 +146,9 @@ def _ending(fact: TurnEnd) -> Ending | None:
     match fact:
         case TaskDeferred():
             return None
-        case TaskSucceeded() | TaskCancelled():
+        case TaskSucceeded():
+            return Ending(finished_at_ms=fact.at_ms, result_ref=fact.result_ref)
+        case TaskCancelled():
             return Ending(finished_at_ms=fact.at_ms)
         case TaskDied():
             return Ending(

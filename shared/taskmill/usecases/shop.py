@@ -12,6 +12,7 @@ from taskmill.domain.delay import expires_ms
 from taskmill.domain.lease import Lease, Loss, Position
 from taskmill.domain.outcome import Attempt
 from taskmill.domain.pace import USUAL, Pace
+from taskmill.domain.pointers import Pointer
 from taskmill.domain.task import Envelope, Millis, TaskId, TaskType
 from taskmill.ports.bus import Bus
 from taskmill.ports.clock import Chance, Clock
@@ -74,10 +75,11 @@ class Running:
 class Task:
     """What a handler is told about the task that it performs."""
 
-    __slots__ = ("_running",)
+    __slots__ = ("_payload", "_running")
 
-    def __init__(self, running: Running) -> None:
+    def __init__(self, running: Running, payload: Raw | None = None) -> None:
         self._running = running
+        self._payload = payload
 
     @property
     def id(self) -> TaskId:
@@ -89,8 +91,17 @@ class Task:
 
     @property
     def payload(self) -> Raw:
-        """The payload as it was sent."""
-        return self._envelope.payload
+        """The payload as it was sent or uploaded."""
+        return self._envelope.payload if self._payload is None else self._payload
+
+    @property
+    def payload_ref(self) -> Pointer | None:
+        """Where the payload was uploaded to, if it was too large to be sent."""
+        return self._envelope.payload_ref
+
+    def with_payload(self, content: bytes) -> "Task":
+        """Return the same task with the payload that was fetched for it."""
+        return Task(self._running, Raw(content))
 
     @property
     def metadata(self) -> Mapping[str, str]:

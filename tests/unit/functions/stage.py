@@ -24,6 +24,7 @@ from taskmill.adapters.counted.leases import CountedLeases
 from taskmill.adapters.counted.ledger import CountedLedger
 from taskmill.adapters.memory.admission import MemoryAdmission, MemoryDueSet
 from taskmill.adapters.memory.archive import MemoryArchive
+from taskmill.adapters.memory.blobs import MemoryBlobs
 from taskmill.adapters.memory.control import MemoryControl
 from taskmill.adapters.memory.counters import MemoryCounters
 from taskmill.adapters.memory.crew import InlineCrew
@@ -45,6 +46,7 @@ from taskmill.adapters.memory.redrives import MemoryRedriveJobs
 from taskmill.adapters.memory.repairs import MemoryRepairs
 from taskmill.adapters.memory.standings import MemoryStandings
 from taskmill.bootstrap import (
+    blobs,
     chores,
     dispatcher,
     gateway,
@@ -143,6 +145,7 @@ class Stage:
     ledger: MemoryLedger = field(default_factory=MemoryLedger)
     endpoints: Any = field(default_factory=MemoryEndpoints)
     outbox: MemoryOutbox = field(default_factory=MemoryOutbox)
+    blobs: MemoryBlobs = field(default_factory=MemoryBlobs)
     places: Places = field(default_factory=Places)
     crew: Crew = field(default_factory=InlineCrew)
     api_keys: ApiKeys | None = None
@@ -190,6 +193,7 @@ class Stage:
             scheduler: {"services": self._scheduler, "errands": InlineErrands},
             chores: self._chores(),
             webhooks: {"endpoints": lambda: self.endpoints},
+            blobs: {"at_the_door": lambda: self.blobs, "in_line": lambda: self.blobs},
         }.items():
             for name, service in bound.items():
                 monkeypatch.setattr(module, name, service)

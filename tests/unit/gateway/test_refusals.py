@@ -18,6 +18,7 @@ from tests.unit.gateway.calls import JSON, NOBODY, call, end, post, submit
 
 REFUSALS = [(one, problem) for one in OPERATIONS for problem in refusals_of(one)]
 PUBLIC = "https://hooks.example.com/in"
+POINTER = {"url": "s3://memory/x", "size": 1, "sha256": "0" * 64}
 RECORD = "tasks.pending:0:0:0"
 
 
@@ -81,6 +82,11 @@ def in_unknown_words(stage, operation, _):
     return ask(stage, operation, headers=JSON, body='{"odd": 1}')
 
 
+def of_no_type(stage, operation, _):
+    rest = {"size": 1, "sha256": "0" * 64} if operation.name == "offerUpload" else {}
+    return ask(stage, operation, headers=JSON, body=json.dumps({"type": "nobody"} | rest))
+
+
 def of_nobody(stage, operation, _):
     body = {"delay_seconds": 1} if operation.name == "changeTask" else {"url": PUBLIC}
     return ask(stage, operation, headers=JSON, body=json.dumps(body))
@@ -135,11 +141,13 @@ PROVOKED = {
     "not_redrivable": of_what_lives,
     "not_supported_yet": ask_with({"type": "echo", "priority": "high"}),
     "not_waiting": of_what_ended,
+    "payload_conflict": ask_with({"type": "echo", "payload": 1, "payload_ref": POINTER}),
+    "payload_missing": ask_with({"type": "echo", "payload_ref": POINTER}),
     "payload_too_large": ask_with({"type": "echo", "payload": {"say": "x" * 300_000}}),
     "request_too_large": ask_with({"tasks": ["x" * 6_000_000]}),
     "unauthorized": without_a_key,
     "unavailable": without_stores,
-    "unknown_type": ask_with({"type": "nobody"}),
+    "unknown_type": of_no_type,
     "unsupported_media_type": lambda stage, operation, _: ask(stage, operation, body="{}"),
 }
 

@@ -26,7 +26,7 @@ HERE = dict(
         ("127.0.0.1:9092", "redis://127.0.0.1:6379/0", "postgresql://app@127.0.0.1/taskmill"),
         strict=True,
     )
-) | {"TASKMILL_WEBHOOK_SECRET": "hooks"}
+) | {"TASKMILL_WEBHOOK_SECRET": "hooks", "TASKMILL_BUCKET": "mill"}
 ELSEWHERE = {
     "TASKMILL_KAFKA_BROKERS": "127.0.0.1:9093",
     "TASKMILL_REDIS_URL": "redis://127.0.0.1:6380/0",
@@ -48,6 +48,8 @@ VALUES = {
     "TASKMILL_WEBHOOK_SECRET_FILE": __file__,
     "TASKMILL_WEBHOOK_CA_FILE": __file__,
     "TASKMILL_WEBHOOK_LOOPBACK": "1",
+    "TASKMILL_BUCKET": "another",
+    "TASKMILL_BUCKET_ENDPOINT": "https://s3.example.com",
     "TASKMILL_SHARDS": "7",
     "TASKMILL_WAITING_PLACES": "7",
     "TASKMILL_OUTBOX_CAP": "7",
@@ -103,7 +105,7 @@ class Noting(dict):
 
 def effect(env):
     """Return all that a function makes of its environment."""
-    needs = ("kafka", "redis", "postgres", "api_keys", "webhooks")
+    needs = ("kafka", "redis", "postgres", "api_keys", "webhooks", "s3")
     try:
         settings = Settings.from_env(env, needs=needs, vault=CUPBOARD.as_vault())
     except SettingsInvalid as refused:
@@ -116,7 +118,7 @@ def effect(env):
         for one in fields(Settings)
         if one.name not in {*needs, "read_api_keys", "read_webhook_secrets"}
     ]
-    return [*stores, keys, hooks, *rest]
+    return [*stores, settings.s3, keys, hooks, *rest]
 
 
 @pytest.mark.parametrize("name", documented())

@@ -50,6 +50,24 @@ def test_everything_that_is_missing_is_named_at_once():
     ]
 
 
+def test_a_bucket_is_named_and_spoken_to_in_plaintext_on_this_machine_only():
+    assert complaints({}, "s3") == [
+        "TASKMILL_BUCKET is missing: it names where large payloads and results are"
+    ]
+    env = {"TASKMILL_BUCKET": "mill"}
+    place = "https://mill.s3.eu-west-1.amazonaws.com", "/a/b"
+    assert read(env | {"AWS_REGION": "eu-west-1"}, "s3").s3.place("a/b") == place
+    here = read(env | {"TASKMILL_BUCKET_ENDPOINT": "http://127.0.0.1:9000/"}, "s3").s3
+    assert here.place("a/b") == ("http://127.0.0.1:9000", "/mill/a/b")
+    for endpoint, why in (
+        ("http://s3.example.com", "is plaintext, which may not leave this machine"),
+        ("s3.example.com", "must look like https://s3.example.com"),
+        ("ftp://127.0.0.1", "must look like https://s3.example.com"),
+    ):
+        (told,) = complaints(env | {"TASKMILL_BUCKET_ENDPOINT": endpoint}, "s3")
+        assert why in told
+
+
 def test_the_clockwork_goes_as_usual_unless_it_is_told():
     assert read(HERE).pace == Pace()
     told = {"LEASE": 4_000, "HEARTBEAT": 1_300, "SETTLE": 100, "MARGIN": 500, "HOLD": 3_000}

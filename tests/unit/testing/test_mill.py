@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 from msgspec import Struct
+from msgspec.structs import replace
 
 from taskmill.domain.facts import AttemptLost, TaskDeferred, TaskStarted, TaskSucceeded
 from taskmill.testing import Mill, MovableClock, Refused
@@ -196,3 +197,38 @@ def test_types_live_side_by_side():
     tasks = [mill.submit(name, {}) for name in ("one", "two", "one")]
     mill.run()
     assert [task.result for task in tasks] == ["one", "two", "one"]
+
+
+def test_a_payload_that_was_uploaded_is_pointed_at():
+    mill = Mill({"length": serve(bytes, len)})
+    pointer = mill.upload("length", b"x" * 300_000)
+    task = mill.submit("length", payload_ref=pointer)
+    mill.run()
+    assert (task.status, task.result) == ("succeeded", 300_000)
+    with pytest.raises(Refused, match="nothing is at s3://memory/payloads/length/default/0000"):
+        mill.submit("length", payload_ref=replace(pointer, url=gone(pointer), sha256="0" * 64))
+    with pytest.raises(Refused, match="not both"):
+        mill.submit("length", "aGVsbG8=", payload_ref=pointer)
+
+
+def gone(pointer):
+    return pointer.url.replace(pointer.sha256, "0" * 64)
+
+
+def test_a_large_result_is_read_where_it_stands():
+    mill = a_mill(lambda order: "x" * 100_000)
+    task = mill.submit("order")
+    mill.run()
+    assert task.result_ref.size == 100_002
+    assert task.result == "x" * 100_000
+
+
+def test_a_mill_whose_bucket_is_away_waits_for_it():
+    mill = Mill({"length": serve(bytes, len)})
+    task = mill.submit("length", payload_ref=mill.upload("length", b"hello"))
+    mill.system.bucket.is_away = True
+    mill.run()
+    assert (task.status, task.reason, task.attempt) == ("retrying", "snoozed", 1)
+    mill.system.bucket.is_away = False
+    mill.run_to_end()
+    assert (task.status, task.result, task.attempt) == ("succeeded", 5, 1)

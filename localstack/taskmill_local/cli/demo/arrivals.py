@@ -1,10 +1,13 @@
 """What the demo's tasks did in the world: looked for where it should have arrived."""
 
 from collections.abc import Sequence
+from contextlib import closing
+from http.client import HTTPConnection
+from urllib.parse import urlsplit
 
 from taskmill_local.cli.api import Api
 from taskmill_local.cli.demo.hook import Receiver
-from taskmill_local.cli.demo.story import MAIL, WEBHOOK, Role, StoryBroken
+from taskmill_local.cli.demo.story import MAIL, REPORT, WEBHOOK, Role, StoryBroken
 
 
 def mail_arrived(api: Api, roles: Sequence[Role]) -> str:
@@ -27,3 +30,20 @@ def webhook_arrived(receiver: Receiver, roles: Sequence[Role]) -> str:
         if message_id.startswith(role.id):
             return f"A webhook arrived at {receiver.url}, and its signature is right"
     raise StoryBroken(f"The webhook {role.id} was sent and did not arrive at {receiver.url}.")
+
+
+def report_arrived(roles: Sequence[Role]) -> str:
+    """Return a sentence about the report in the bucket, fetched by the link that its task tells."""
+    (role,) = (role for role in roles if role.act is REPORT)
+    told = role.task["result_ref"]
+    lines = _downloaded(told["download_url"]).decode().splitlines()
+    if len(lines) != 1 + len(REPORT.payload["rows"]):
+        raise StoryBroken(f"The report at {told['url']} is not what was written: {lines}")
+    return f"A report of {len(lines) - 1} rows stands at {told['url']}: “{lines[1]}”, …"
+
+
+def _downloaded(url: str) -> bytes:
+    parts = urlsplit(url)
+    with closing(HTTPConnection(parts.netloc, timeout=10)) as connection:
+        connection.request("GET", f"{parts.path}?{parts.query}")
+        return connection.getresponse().read()

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from taskmill_local.cli.api import Api, Json
 from taskmill_local.cli.console import OurConsole
-from taskmill_local.cli.demo.arrivals import mail_arrived, webhook_arrived
+from taskmill_local.cli.demo.arrivals import mail_arrived, report_arrived, webhook_arrived
 from taskmill_local.cli.demo.hook import SECRET_NAME, Receiver, receiving
 from taskmill_local.cli.demo.show import show_on
 from taskmill_local.cli.demo.story import (
@@ -97,7 +97,8 @@ def _play_through(console: Console, url: str, receiver: Receiver) -> list[Role]:
                 _look(api, roles, deadline)
                 show.update(roles)
         _check_ends(roles)
-        console.print(f"\n{mail_arrived(api, roles)}\n{webhook_arrived(receiver, roles)}")
+        arrived = mail_arrived(api, roles), webhook_arrived(receiver, roles), report_arrived(roles)
+        console.print("\n" + "\n".join(arrived))
         _wait_for_ledger(api, roles, deadline)
     finally:
         api.close()

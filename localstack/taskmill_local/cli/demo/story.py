@@ -47,8 +47,17 @@ MAIL: Final = Act(
         "text": "Hello Ada,\n\nit left our mill today.\n",
     },
 )
+REPORT: Final = Act(
+    title="writes a report",
+    type="report",
+    payload={
+        "columns": ["order", "cents"],
+        "rows": [[17, 1999], [18, 250], [19, 74900]],
+    },
+)
 REST: Final = (
     MAIL,
+    REPORT,
     Act(title="sleeps one second", payload={"sleep_seconds": 1}),
     Act(title="begins a second later", payload={"say": "good morning"}, delay_seconds=1),
     Act(

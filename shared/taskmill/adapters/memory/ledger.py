@@ -190,6 +190,7 @@ def _check(row: Row) -> None:
     is_legal = (
         row.status.is_final == (row.finished_at_ms is not None)
         and (row.status == "succeeded") == (row.result is not None)
+        and (row.status == "succeeded" or row.result_ref is None)
         and (row.status in {"retrying", "scheduled"}) == (row.due_at_ms is not None)
         and (row.status == "retrying" or row.next_attempt is None)
         and (row.status != "dead" or row.reason is not None)
@@ -255,6 +256,7 @@ def _view(row: Row, body: Body) -> TaskView:
             payload_size=body.payload_size,
             metadata=body.metadata,
             timing=body.timing,
+            payload_ref=body.payload_ref,
         ),
         status=row.status,
         generation=row.generation,

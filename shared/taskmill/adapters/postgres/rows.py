@@ -10,6 +10,7 @@ from taskmill.adapters.postgres import queries
 from taskmill.adapters.postgres.connection import Database
 from taskmill.domain.lease import Ending, Waiting
 from taskmill.domain.listing import After, DeadLetter, DeadPage, History, Page, TaskFilter
+from taskmill.domain.pointers import Pointer
 from taskmill.domain.projection import HistoryEntry, in_order
 from taskmill.domain.records import TaskView
 from taskmill.domain.task import About, Millis, Status, TaskId, Timing
@@ -108,6 +109,7 @@ def _view(row: Mapping[str, Any]) -> TaskView:
             payload_size=row["payload_size"],
             metadata=msgspec.json.decode(row["metadata"]),
             timing=msgspec.json.decode(timing, type=Timing) if timing else None,
+            payload_ref=pointer_in(row["payload_ref"]),
         ),
         status=Status(row["status"]),
         generation=row["generation"],
@@ -140,4 +142,9 @@ def _ending(row: Mapping[str, Any]) -> Ending | None:
         reason=row["reason"],
         error_class=row["error_class"],
         error_message=row["error_message"],
+        result_ref=pointer_in(row["result_ref"]),
     )
+
+
+def pointer_in(column: str | None) -> Pointer | None:
+    return None if column is None else msgspec.json.decode(column, type=Pointer)

@@ -11,6 +11,7 @@ from psycopg.rows import DictRow
 
 from taskmill.adapters.postgres import queries
 from taskmill.adapters.postgres.connection import Database
+from taskmill.adapters.postgres.rows import pointer_in
 from taskmill.domain.backoff import DEFAULT_RETRY, RetryPolicy
 from taskmill.domain.projection import Body, Row
 from taskmill.domain.retention import KEY_WINDOW, UNKEYED_RECORD
@@ -71,8 +72,9 @@ class PostgresWholeRows:
 def whole_row(columns: DictRow) -> Row:
     result = columns["result"]
     return replace(
-        msgspec.convert(columns | {"result": None}, Row),
+        msgspec.convert(columns | {"result": None, "result_ref": None}, Row),
         result=None if result is None else Raw(result),
+        result_ref=pointer_in(columns["result_ref"]),
         body=_body(columns),
     )
 
@@ -85,6 +87,7 @@ def _body(columns: DictRow) -> Body:
         fingerprint=columns["fingerprint"],
         idempotency_key=columns["idempotency_key"],
         payload=Raw(columns["payload"]),
+        payload_ref=pointer_in(columns["payload_ref"]),
         payload_size=columns["payload_size"],
         metadata=_decode_metadata(columns["metadata"]),
         max_attempts=columns["max_attempts"],

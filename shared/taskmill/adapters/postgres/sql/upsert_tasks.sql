@@ -2,9 +2,9 @@
 -- what stands further in life decides the state, and a body fills the gap that waits for it.
 INSERT INTO tasks AS known (
     id, tenant, type, status, generation, turn, rank, token, largest_token, attempt, losses,
-    started_at, finished_at, due_at, result, reason, error_class, error_message, next_attempt,
-    cancel_requested, submission, submitted, fingerprint, idempotency_key, payload, payload_size, metadata,
-    max_attempts, timeout_seconds, retry, created_at, timing, changed
+    started_at, finished_at, due_at, result, result_ref, reason, error_class, error_message, next_attempt,
+    cancel_requested, submission, submitted, fingerprint, idempotency_key, payload, payload_ref,
+    payload_size, metadata, max_attempts, timeout_seconds, retry, created_at, timing, changed
 )
 SELECT
     told.id,
@@ -22,6 +22,7 @@ SELECT
     to_timestamp(told.finished_at_ms / 1000.0),
     to_timestamp(told.due_at_ms / 1000.0),
     told.result -> 0,
+    told.result_ref,
     told.reason,
     told.error_class,
     told.error_message,
@@ -32,6 +33,7 @@ SELECT
     told.fingerprint,
     told.idempotency_key,
     told.payload -> 0,
+    told.payload_ref,
     told.payload_size,
     told.metadata,
     told.max_attempts,
@@ -56,6 +58,7 @@ FROM json_to_recordset(%(rows)s::json) AS told (
     finished_at_ms double precision,
     due_at_ms double precision,
     result json,
+    result_ref json,
     reason text,
     error_class text,
     error_message text,
@@ -66,6 +69,7 @@ FROM json_to_recordset(%(rows)s::json) AS told (
     fingerprint text,
     idempotency_key text,
     payload json,
+    payload_ref json,
     payload_size integer,
     metadata jsonb,
     max_attempts integer,
@@ -84,6 +88,9 @@ ON CONFLICT (id) DO UPDATE SET
     finished_at = by_standing(known.standing, known.finished_at, excluded.standing, excluded.finished_at),
     due_at = by_standing(known.standing, known.due_at, excluded.standing, excluded.due_at),
     result = by_standing(known.standing, known.result, excluded.standing, excluded.result),
+    result_ref = by_standing(
+        known.standing, known.result_ref, excluded.standing, excluded.result_ref
+    ),
     reason = by_standing(known.standing, known.reason, excluded.standing, excluded.reason),
     error_class = by_standing(known.standing, known.error_class, excluded.standing, excluded.error_class),
     error_message = by_standing(known.standing, known.error_message, excluded.standing, excluded.error_message),
@@ -123,6 +130,9 @@ ON CONFLICT (id) DO UPDATE SET
         known.generation, known.idempotency_key, excluded.generation, excluded.idempotency_key
     ),
     payload = by_generation(known.generation, known.payload, excluded.generation, excluded.payload),
+    payload_ref = by_generation(
+        known.generation, known.payload_ref, excluded.generation, excluded.payload_ref
+    ),
     payload_size = by_generation(
         known.generation, known.payload_size, excluded.generation, excluded.payload_size
     ),

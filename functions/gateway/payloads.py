@@ -1,0 +1,96 @@
+"""Tells how a payload is uploaded, and finds out whether one was."""
+
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+
+from functions.gateway import strict_json
+from functions.gateway.answering import Told
+from functions.gateway.presenter import moment
+from functions.gateway.problem import Problem, bad_request, unavailable, unprocessable
+from functions.gateway.submission import misfit, unknown_type
+from taskmill.bootstrap import blobs, gateway, process
+from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.pointers import (
+    LINK_LIVES,
+    Digest,
+    Pointer,
+    Size,
+    payload_key,
+    result_prefix,
+)
+from taskmill.domain.retention import in_ms
+from taskmill.domain.submission import Submission
+from taskmill.domain.task import DEFAULT_TENANT, Millis
+from taskmill.usecases.pointing import what_is_missing
+
+MOST_IN_A_BATCH = 100
+"""Each is looked for by a question of its own."""
+
+
+class UploadRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A payload, by what the upload must be."""
+
+    type: Annotated[str, Meta(min_length=1, max_length=128)]
+    size: Size
+    sha256: Digest
+
+
+def offer_upload(body: bytes) -> Told | Problem:
+    """Tell the one request that uploads this payload, and what then points at it."""
+    try:
+        request = msgspec.convert(strict_json.read(body), UploadRequest)
+    except strict_json.NotJson as error:
+        return bad_request(str(error))
+    except msgspec.ValidationError as error:
+        return misfit(str(error))
+    catalogue = gateway.services().catalogue
+    if catalogue.entry(request.type) is None:
+        return unknown_type(request.type, catalogue)
+    bucket = blobs.at_the_door()
+    key = payload_key(request.type, DEFAULT_TENANT, request.sha256)
+    pointer = Pointer(url=bucket.url(key), size=request.size, sha256=request.sha256)
+    upload = bucket.upload_link(key, size=request.size, digest=request.sha256)
+    lives_until = moment(Millis(process.clock() + in_ms(LINK_LIVES)))
+    told = msgspec.structs.asdict(upload) | {"expires_at": lives_until}
+    return Told(HTTPStatus.OK, {"payload_ref": pointer, "upload": told})
+
+
+def missing_payload(submission: Submission) -> Problem | None:
+    """Return what is wrong with a payload that the submission only points at."""
+    pointer = submission.payload_ref
+    if pointer is None:
+        return None
+    try:
+        why = what_is_missing(pointer, submission.type, DEFAULT_TENANT, blobs.at_the_door())
+    except StoreUnavailable as error:
+        return unavailable(f"the payload cannot be looked for: {error.store} is away", 2)
+    return None if why is None else unprocessable("payload_missing", why, "/payload_ref")
+
+
+def too_many_pointers(tasks: Sequence[Any]) -> Problem | None:
+    pointed = sum(isinstance(one, dict) and "payload_ref" in one for one in tasks)
+    if pointed <= MOST_IN_A_BATCH:
+        return None
+    detail = f"{pointed} tasks have a payload_ref; a batch may have {MOST_IN_A_BATCH} of them"
+    return unprocessable("invalid_request", detail, "/tasks")
+
+
+def downloadable(pointer: Pointer, prefix: str) -> dict[str, Any]:
+    """Show a pointer with a link to what is there, if its type may have written it."""
+    shown = msgspec.structs.asdict(pointer)
+    bucket = blobs.at_the_door()
+    if not pointer.url.startswith(bucket.url(prefix)):
+        return shown
+    return shown | {"download_url": bucket.download_link(pointer.url)}
+
+
+def downloadable_result(pointer: Pointer, task_type: str) -> dict[str, Any]:
+    return downloadable(pointer, result_prefix(task_type))
+
+
+def downloadable_payload(pointer: Pointer, task_type: str, tenant: str) -> dict[str, Any]:
+    return downloadable(pointer, payload_key(task_type, tenant, pointer.sha256))

@@ -1,0 +1,13 @@
+"""Takes what is too large for a request, by a link to where it may be put."""
+
+from functions.gateway.answering import Answer, json_body, new_router, tell
+from functions.gateway.payloads import offer_upload
+from functions.gateway.problem import Problem
+
+router = new_router()
+
+
+@router.post("/v1/payloads")
+def post_payload() -> Answer:
+    body = json_body(router.current_event)
+    return tell(body if isinstance(body, Problem) else offer_upload(body))

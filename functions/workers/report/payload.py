@@ -1,0 +1,22 @@
+"""What a client sends to `report`: the names of columns, and rows of cells."""
+
+from typing import Annotated, TypeAlias
+
+from msgspec import Meta, Struct
+
+Cell: TypeAlias = str | int | float | bool | None
+Column: TypeAlias = Annotated[str, Meta(min_length=1, max_length=200)]
+
+
+class Report(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table; large ones come by a payload_ref."""
+
+    columns: Annotated[list[Column], Meta(min_length=1, max_length=1_000)]
+    rows: list[list[Cell]]
+
+    def __post_init__(self) -> None:
+        for number, row in enumerate(self.rows, start=1):
+            if len(row) != len(self.columns):
+                raise ValueError(
+                    f"row {number} has {len(row)} cells, and there are {len(self.columns)} columns"
+                )

@@ -1,0 +1,195 @@
+"""The bucket of the local platform: the few words of S3 that we speak, over files in a folder."""
+
+import hmac
+import mimetypes
+import os
+import re
+import tempfile
+import time
+from base64 import b64encode
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import IO, Any, Final
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from taskmill.adapters.s3.signing import ALGORITHM, STAMP, UNSIGNED, Wish
+from taskmill.domain.retention import LEDGER_DAYS
+
+KEY_ID: Final = "taskmill"
+SECRET: Final = "local"  # noqa: S105 - it opens nothing but a folder of one's own
+_ADDRESS: Final = "127.0.0.1"
+_GLANCE_SECONDS: Final = 0.1
+_PATIENCE_SECONDS: Final = 30
+_CHUNK: Final = 1 << 16
+_SKEW: Final = timedelta(minutes=15)
+_SEGMENT: Final = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,200}")
+_AUTHORIZATION: Final = re.compile(
+    rf"{ALGORITHM} Credential=([^,]+), ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]+)"
+)
+
+
+class Bucket:
+    """`start` once, and `stop` in every case; what is in the folder stays."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._server: ThreadingHTTPServer | None = None
+
+    def start(self) -> Mapping[str, str]:
+        """Listen, and return the variables by which functions find it and may write."""
+        folder = self._folder
+
+        class Handler(_Conversation):
+            home = folder
+
+        self._server = ThreadingHTTPServer((_ADDRESS, 0), Handler)
+        Thread(target=self._server.serve_forever, args=(_GLANCE_SECONDS,), daemon=True).start()
+        Thread(target=_forget_old, args=(folder,), daemon=True).start()
+        return {
+            "TASKMILL_BUCKET_ENDPOINT": f"http://{_ADDRESS}:{self._server.server_port}",
+            "AWS_ACCESS_KEY_ID": KEY_ID,
+            "AWS_SECRET_ACCESS_KEY": SECRET,
+        }
+
+    def stop(self) -> None:
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+
+
+def _forget_old(folder: Path) -> None:
+    """Do what the bucket's life-cycle rule does in the cloud."""
+    oldest = time.time() - timedelta(days=LEDGER_DAYS).total_seconds()
+    for path in folder.rglob("*"):
+        if path.is_file() and path.stat().st_mtime < oldest:
+            path.unlink(missing_ok=True)
+
+
+class _Refused(Exception):
+    def __init__(self, status: HTTPStatus, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+
+
+class _Conversation(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    timeout = _PATIENCE_SECONDS
+    home: Path
+
+    def do_PUT(self) -> None:
+        self._answer(self._put)
+
+    def do_GET(self) -> None:
+        self._answer(self._get)
+
+    def do_HEAD(self) -> None:
+        self._answer(self._get)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is the class's
+        """Say nothing: the functions tell what failed."""
+
+    def _answer(self, act: Any) -> None:
+        self.close_connection = True
+        try:
+            _check_signature(self)
+            act(self._file())
+        except _Refused as refused:
+            words = f"<Error><Code>{refused.code}</Code><Message>{refused}</Message></Error>"
+            self._tell(refused.status, words.encode(), "application/xml")
+
+    def _file(self) -> Path:
+        _, bucket, *segments = unquote(urlsplit(self.path).path).split("/")
+        if not segments or not all(map(_SEGMENT.fullmatch, (bucket, *segments))):
+            raise _Refused(HTTPStatus.BAD_REQUEST, "InvalidURI", "no key of ours looks like this")
+        return self.home.joinpath(bucket, *segments)
+
+    def _get(self, file: Path) -> None:
+        try:
+            content = file.read_bytes()
+        except OSError:
+            raise _Refused(HTTPStatus.NOT_FOUND, "NoSuchKey", "nothing is there") from None
+        kind, _ = mimetypes.guess_type(file.name)
+        self._tell(HTTPStatus.OK, content, kind or "application/octet-stream")
+
+    def _put(self, file: Path) -> None:
+        length = self.headers.get("Content-Length", "")
+        if not length.isdecimal():
+            raise _Refused(HTTPStatus.LENGTH_REQUIRED, "MissingContentLength", "tell the length")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=self.home, delete=False) as written:
+            try:
+                self._check_content(self._take(int(length), written))
+            except (_Refused, OSError):
+                os.unlink(written.name)  # noqa: PTH108 - it is a name that tempfile gave
+                raise
+        os.replace(written.name, file)  # noqa: PTH105 - as above
+        self._tell(HTTPStatus.OK, b"", "application/xml")
+
+    def _take(self, length: int, written: IO[bytes]) -> bytes:
+        """Write the body down as it comes, and return its hash."""
+        digest, left = sha256(), length
+        while left:
+            chunk = self.rfile.read(min(left, _CHUNK))
+            if not chunk:
+                raise _Refused(HTTPStatus.BAD_REQUEST, "IncompleteBody", "the body was cut")
+            written.write(chunk)
+            digest.update(chunk)
+            left -= len(chunk)
+        return digest.digest()
+
+    def _check_content(self, digest: bytes) -> None:
+        wanted = self.headers.get("x-amz-checksum-sha256")
+        signed = self.headers.get("x-amz-content-sha256", UNSIGNED)
+        if wanted not in {None, b64encode(digest).decode()} or signed not in {
+            UNSIGNED,
+            digest.hex(),
+        }:
+            raise _Refused(HTTPStatus.BAD_REQUEST, "BadDigest", "the content has another hash")
+
+    def _tell(self, status: HTTPStatus, body: bytes, kind: str) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Connection", "close")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+
+def _check_signature(request: BaseHTTPRequestHandler) -> None:
+    parts = urlsplit(request.path)
+    query = dict(parse_qsl(parts.query, keep_blank_values=True))
+    told = _AUTHORIZATION.fullmatch(request.headers.get("Authorization", ""))
+    if told:
+        credential, names, signature = told.groups()
+        stamp = request.headers.get("x-amz-date", "")
+        lives = _SKEW
+    else:
+        signature = query.pop("X-Amz-Signature", "")
+        credential = query.get("X-Amz-Credential", "")
+        names, stamp = query.get("X-Amz-SignedHeaders", ""), query.get("X-Amz-Date", "")
+        expires = query.get("X-Amz-Expires", "")
+        lives = timedelta(seconds=int(expires) if expires.isdecimal() else 0)
+    key_id, _, scope = credential.partition("/")
+    wish = Wish(
+        method=request.command,
+        path=parts.path,
+        query=query,
+        headers={name: request.headers.get(name, "") for name in names.split(";")},
+        payload=request.headers.get("x-amz-content-sha256", UNSIGNED) if told else UNSIGNED,
+    )
+    wanted = wish.signature(SECRET, stamp=stamp, scope=scope)
+    if key_id != KEY_ID or not hmac.compare_digest(wanted, signature):
+        raise _Refused(HTTPStatus.FORBIDDEN, "SignatureDoesNotMatch", "another request was signed")
+    if not -_SKEW < datetime.now(UTC) - _moment(stamp) < lives:
+        raise _Refused(HTTPStatus.FORBIDDEN, "AccessDenied", "Request has expired")
+
+
+def _moment(stamp: str) -> datetime:
+    return datetime.strptime(stamp, STAMP).replace(tzinfo=UTC)

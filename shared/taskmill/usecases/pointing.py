@@ -1,0 +1,78 @@
+"""What is too large to travel: checked at the door, fetched for the worker, kept behind it."""
+
+from datetime import timedelta
+from typing import Any, Final
+
+import msgspec
+
+from taskmill.domain.errors import BlobRefused, StoreUnavailable
+from taskmill.domain.outcome import (
+    RESULT_LIMIT,
+    Misfit,
+    Retry,
+    Snooze,
+    Stored,
+    encode_result,
+)
+from taskmill.domain.pointers import (
+    POINTED_BYTES,
+    Pointer,
+    payload_key,
+    pointer_to,
+    result_key,
+)
+from taskmill.ports.blobs import Blobs
+from taskmill.usecases.shop import Task
+
+REST: Final = timedelta(seconds=15)
+"""How long a task waits whose payload cannot be fetched, because the bucket is away."""
+
+
+def what_is_missing(pointer: Pointer, task_type: str, tenant: str, blobs: Blobs) -> str | None:
+    """Say why a task of this type cannot have that payload, if so."""
+    own = blobs.url(payload_key(task_type, tenant, pointer.sha256))
+    if pointer.url != own:
+        return f"the payload of such a task with this hash is at {own}, once it was uploaded"
+    size = blobs.size(own)
+    if size is None:
+        return f"nothing is at {own}: upload it first, POST /v1/payloads tells how"
+    if size != pointer.size:
+        return f"at {own} are {size} bytes, not {pointer.size}"
+    return None
+
+
+def fetch(pointer: Pointer, blobs: Blobs) -> bytes | Misfit | Snooze:
+    """Return the payload; a bucket that is away costs the task no attempt."""
+    try:
+        content = blobs.read(pointer.url, most=pointer.size + 1)
+    except StoreUnavailable as error:
+        return Snooze(REST, f"the payload cannot be fetched: {error}")
+    if content is None:
+        return Misfit(f"the payload is no longer at {pointer.url}")
+    if pointer_to(pointer.url, content) != pointer:
+        return Misfit(f"what is at {pointer.url} is not what was submitted")
+    return content
+
+
+def too_large(result: Any) -> bytes | None:
+    """Return the result as JSON if it must be kept in the bucket.
+
+    What is no JSON, or too large for the bucket too, goes its usual way, and is refused there.
+    """
+    try:
+        if len(msgspec.json.encode(result)) <= RESULT_LIMIT:
+            return None
+        return bytes(encode_result(result, limit=POINTED_BYTES))
+    except (TypeError, ValueError, RecursionError, AttributeError):
+        return None
+
+
+def keep(content: bytes, task: Task, blobs: Blobs) -> Stored | Retry:
+    """Write a result down; where that fails the next try may double the effect."""
+    pointer = pointer_to("", content)
+    key = result_key(task.type, task.id, pointer.sha256)
+    try:
+        blobs.write(key, content)
+    except (StoreUnavailable, BlobRefused) as error:
+        return Retry(f"the result cannot be kept: {error}", may_have_worked=True)
+    return Stored(msgspec.structs.replace(pointer, url=blobs.url(key)))

@@ -1,0 +1,170 @@
+"""Large payloads at the door: how one is uploaded, and which pointers are taken."""
+
+import hashlib
+
+import pytest
+from msgspec import Raw
+
+from taskmill.domain import topics
+from taskmill.domain.lease import Ending
+from taskmill.domain.pointers import POINTED_BYTES, Pointer
+from taskmill.domain.task import Status
+from tests.builders import NOW
+from tests.unit.functions.stage import Stage
+from tests.unit.gateway.calls import batch, get, post, submit
+from tests.unit.gateway.tasks import a_view
+
+CONTENT = b'{"say": "hello"}'
+DIGEST = hashlib.sha256(CONTENT).hexdigest()
+KEY = f"payloads/echo/default/{DIGEST}"
+REF = {"url": f"s3://memory/{KEY}", "size": len(CONTENT), "sha256": DIGEST}
+
+
+@pytest.fixture
+def stage(monkeypatch):
+    stage = Stage()
+    stage.bind(monkeypatch)
+    return stage
+
+
+def test_an_upload_is_offered_for_one_content(stage):
+    told = post(stage, "/v1/payloads", {"type": "echo", "size": len(CONTENT), "sha256": DIGEST})
+    assert (told.status, told.body["payload_ref"]) == (200, REF)
+    upload = told.body["upload"]
+    assert (upload["method"], upload["url"]) == ("PUT", f"memory:{KEY}")
+    assert upload["headers"]["Content-Length"] == str(len(CONTENT))
+    assert upload["expires_at"] == "2026-11-06T21:35:00.000Z"
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ({}, (422, "invalid_request", "")),
+        ({"size": None}, (422, "invalid_request", "/size")),
+        ({"size": 0}, (422, "invalid_request", "/size")),
+        ({"size": 1.5}, (422, "invalid_request", "/size")),
+        ({"size": POINTED_BYTES + 1}, (422, "invalid_request", "/size")),
+        ({"sha256": DIGEST.upper()}, (422, "invalid_request", "/sha256")),
+        ({"sha256": DIGEST + "\n"}, (422, "invalid_request", "/sha256")),
+        ({"sha256": "../x"}, (422, "invalid_request", "/sha256")),
+        ({"type": "nobody"}, (422, "unknown_type", "/type")),
+        ({"type": "../echo"}, (422, "unknown_type", "/type")),
+        ({"key": "mine"}, (422, "invalid_request", "")),
+    ],
+)
+def test_what_is_no_upload_is_refused(stage, body, kind):
+    whole = {"type": "echo", "size": 5, "sha256": DIGEST}
+    assert post(stage, "/v1/payloads", whole | body if body else {}).kind == kind
+
+
+def test_a_task_may_point_at_what_was_uploaded(stage):
+    stage.blobs.write(KEY, CONTENT)
+    told = submit(stage, payload_ref=REF)
+    assert (told.status, told.body["payload_size"]) == (202, len(CONTENT))
+    assert told.body["payload_ref"] == REF
+    (task,) = stage.log.tasks(topics.PENDING)
+    assert (task.payload_ref, task.payload) == (Pointer(**REF), Raw(b"null"))
+
+
+def test_the_same_pointer_under_the_same_key_is_the_same_request(stage):
+    stage.blobs.write(KEY, CONTENT)
+    first = submit(stage, payload_ref=REF, idempotency_key="k")
+    assert submit(stage, payload_ref=REF, idempotency_key="k").body["id"] == first.body["id"]
+    told = submit(stage, payload={"say": "hello"}, idempotency_key="k")
+    assert told.kind[:2] == (422, "idempotency_key_reused")
+
+
+@pytest.mark.parametrize(
+    ("fields", "kind"),
+    [
+        ({"payload": {}, "payload_ref": REF}, (422, "payload_conflict", "/payload_ref")),
+        ({"payload": None, "payload_ref": REF}, (422, "payload_conflict", "/payload_ref")),
+        ({"payload_ref": REF | {"x": 1}}, (422, "invalid_request", "/payload_ref")),
+        ({"payload_ref": {}}, (422, "invalid_request", "/payload_ref")),
+        ({"payload_ref": None}, (422, "invalid_request", "/payload_ref")),
+        *(
+            ({"payload_ref": {k: v for k, v in REF.items() if k != name}}, kind)
+            for name, kind in (
+                ("size", (422, "invalid_request", "/payload_ref")),
+                ("sha256", (422, "invalid_request", "/payload_ref")),
+                ("url", (422, "invalid_request", "/payload_ref")),
+            )
+        ),
+        (
+            {"payload_ref": REF | {"url": "https://evil.example/x"}},
+            (422, "invalid_request", "/payload_ref/url"),
+        ),
+        *(
+            ({"payload_ref": REF | wrong}, (422, "payload_missing", "/payload_ref"))
+            for wrong in (
+                {"size": 4},
+                {"sha256": "0" * 64},
+                {"url": f"s3://other/{KEY}"},
+                {"url": f"s3://memory/payloads/email/default/{DIGEST}"},
+                {"url": f"s3://memory/payloads/echo/another/{DIGEST}"},
+                {"url": f"s3://memory/payloads/echo/default/../default/{DIGEST}"},
+                {"url": "s3://memory/results/echo/x"},
+            )
+        ),
+    ],
+)
+def test_a_pointer_that_leads_nowhere_is_refused(stage, fields, kind):
+    stage.blobs.write(KEY, CONTENT)
+    assert submit(stage, **fields).kind == kind
+    assert stage.log.tasks(topics.PENDING) == []
+
+
+def test_what_was_not_uploaded_is_missing_and_says_what_to_do(stage):
+    told = submit(stage, payload_ref=REF)
+    assert told.kind == (422, "payload_missing", "/payload_ref")
+    assert "POST /v1/payloads" in told.body["detail"]
+
+
+def test_a_payload_that_is_too_large_is_told_the_way(stage):
+    told = submit(stage, payload={"say": "x" * 300_000})
+    assert told.kind == (413, "payload_too_large", "/payload")
+    assert "POST /v1/payloads" in told.body["detail"]
+
+
+def test_a_bucket_that_is_away_is_a_503_and_nothing_is_taken(stage):
+    stage.blobs.is_away = True
+    assert submit(stage, payload_ref=REF).status == 503
+    told = batch(stage, {"type": "echo"}, {"type": "echo", "payload_ref": REF})
+    assert [one["status"] for one in told.body["results"]] == [202, 503]
+    assert len(stage.log.tasks(topics.PENDING)) == 1
+
+
+def test_a_batch_looks_for_no_more_than_a_hundred(stage):
+    stage.blobs.write(KEY, CONTENT)
+    one = {"type": "echo", "payload_ref": REF}
+    assert batch(stage, *[one] * 100).body["accepted"] == 100
+    assert batch(stage, *[one] * 101).kind == (422, "invalid_request", "/tasks")
+
+
+def test_what_is_large_is_shown_by_a_link(stage):
+    stage.blobs.write(KEY, CONTENT)
+    task_id = submit(stage, payload_ref=REF).body["id"]
+    shown = get(stage, f"/v1/tasks/{task_id}", include="payload").body
+    assert shown["payload_ref"] == REF | {"download_url": f"memory:{KEY}"}
+    assert "payload" not in shown
+    assert get(stage, f"/v1/tasks/{task_id}").body["payload_ref"] == REF
+
+
+@pytest.mark.parametrize(
+    ("key", "is_linked"),
+    [
+        ("results/echo/x", True),
+        ("results/other/x", False),
+        ("results/echo", False),
+        ("payloads/echo/default/x", False),
+    ],
+)
+def test_a_result_is_linked_if_its_own_worker_may_have_written_it(stage, key, is_linked):
+    record = {"url": f"s3://memory/{key}", "size": 5, "sha256": DIGEST}
+    ending = Ending(finished_at_ms=NOW, result_ref=Pointer(**record))
+    view = a_view(status=Status.SUCCEEDED, ending=ending, result=Raw(b"null"))
+    stage.records.read = lambda _ids: [view]
+    shown = get(stage, f"/v1/tasks/{view.id}").body
+    link = {"download_url": f"memory:{key}"} if is_linked else {}
+    assert shown["result_ref"] == record | link
+    assert "result" not in shown
