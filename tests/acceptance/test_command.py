@@ -36,7 +36,7 @@ def test_the_demo_ends_well_and_leaves_nothing(folder):
 
     assert told.returncode == 0, told.stderr
     ends = [(task["status"], task.get("reason")) for task in json.loads(told.stdout)["tasks"]]
-    assert ends == [("succeeded", None)] * 10 + [
+    assert ends == [("succeeded", None)] * 11 + [
         ("dead", "discarded"),
         ("dead", "failed"),
     ]
