@@ -70,11 +70,16 @@ def _request(
     fields["timeout_seconds"]["maximum"] = entry["function_timeout_seconds"]
     for field in ("max_attempts", "timeout_seconds", "retry"):
         fields[field] |= {"default": defaults[field]}
-    must = ["type", *(["payload"] if payload[name].get("required") else [])]
-    return {**general, "title": entry["name"], "description": entry["title"]} | {
-        "properties": fields,
-        "required": must,
-    }
+    told = {**general, "title": entry["name"], "description": entry["title"]}
+    told |= {"properties": fields, "required": ["type"]}
+    return told | _ways(must_have_one=bool(payload[name].get("required")))
+
+
+def _ways(*, must_have_one: bool) -> dict[str, Any]:
+    """Let a payload come with its task or by reference, and never both ways."""
+    if must_have_one:
+        return {"oneOf": [{"required": ["payload"]}, {"required": ["payload_ref"]}]}
+    return {"not": {"required": ["payload", "payload_ref"]}}
 
 
 def _payload(entry: Mapping[str, Any]) -> dict[str, Any]:

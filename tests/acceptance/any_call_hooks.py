@@ -27,7 +27,9 @@ def before_load_schema(context, raw_schema):
     """Hide the field that names what was uploaded before: nobody can make that up."""
     for name, schema in raw_schema["components"]["schemas"].items():
         if name.startswith("TaskRequest."):
-            schema["properties"].pop("payload_ref", None)
+            schema["properties"].pop("payload_ref")
+            schema["required"] += ["payload"] if schema.pop("oneOf", None) else []
+            schema.pop("not", None)
 
 
 @schemathesis.hook

@@ -23,6 +23,8 @@ ROOT = Path(__file__).parents[3]
 GATEWAY = ROOT / "functions/gateway"
 CATALOGUE = json.loads((ROOT / "shared/taskmill/catalogue.json").read_text())
 JSON_MEDIA = "application/json"
+TASK_REQUEST = "#/components/schemas/TaskRequest"
+REF = {"url": "s3://bucket/payloads/default/x", "size": 1, "sha256": "0" * 64}
 # Their answers are as long as the deployment is large: `test_routes.py` asks for them.
 WITHOUT_EXAMPLE = {"GET /v1/types", "GET /openapi.json"}
 
@@ -73,10 +75,27 @@ def test_a_type_that_is_added_is_described_with_all_that_its_payload_refers_to()
     schemas = told["components"]["schemas"]
     assert "order" in schemas["TaskRequest"]["discriminator"]["mapping"]
     assert schemas["TaskRequest.order"]["properties"]["type"] == {"const": "order"}
-    assert schemas["TaskRequest.order"]["required"] == ["type", "payload"]
     line = "#/components/schemas/Payload.order.Line"
     assert schemas["Payload.order"]["properties"]["lines"]["items"] == {"$ref": line}
     assert schemas["Payload.order.Line"]["properties"]["next"] == {"$ref": line}
+
+
+@pytest.mark.parametrize(
+    ("request_", "fits"),
+    [
+        ({"type": "echo"}, True),
+        ({"type": "echo", "payload": {}}, True),
+        ({"type": "echo", "payload_ref": REF}, True),
+        ({"type": "echo", "payload_ref": REF, "payload": {}}, False),
+        ({"type": "webhook"}, False),
+        ({"type": "webhook", "payload_ref": REF}, True),
+        ({"type": "webhook", "payload_ref": REF, "payload": {"url": "", "secret": "a"}}, False),
+        ({"type": "nobody", "payload_ref": REF}, False),
+    ],
+)
+def test_a_payload_comes_with_its_task_or_by_reference(request_, fits):
+    whole = {"components": described.DOCUMENT["components"], "$ref": TASK_REQUEST}
+    assert jsonschema_rs.Draft202012Validator(whole).is_valid(request_) is fits
 
 
 def test_a_starting_gateway_reads_nothing_of_what_the_description_is_made_of():
