@@ -124,7 +124,20 @@ SHAPES = (
 values = st.one_of(st.sampled_from(SHAPES), st.binary(max_size=60), _wounded(), _cut(), _changed())
 _octets = st.sampled_from([b"", b"3", b"-1", b"9" * 30, b"\xff", b"\0", b"tasks.events"])
 headers = st.dictionaries(
-    st.sampled_from(["reason", "topic", "partition", "offset", "kind", "é☃"]),
+    st.sampled_from(
+        [
+            "reason",
+            "topic",
+            "partition",
+            "offset",
+            "kind",
+            "headers",
+            "é☃",
+            "",
+            "\0",
+            "\ufffd" * 9_000,
+        ]
+    ),
     _octets,
     max_size=5,
 )

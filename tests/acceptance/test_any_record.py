@@ -1,11 +1,17 @@
 """Whatever people write to any topic, the system goes on, and nothing waits behind it."""
 
+import time
+from contextlib import closing
+
 import pytest
 from confluent_kafka import Producer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from taskmill.adapters.access import KafkaAccess
 from taskmill.adapters.catalogue import AssembledCatalogue
+from taskmill.adapters.kafka.cluster import Cluster
+from taskmill.adapters.kafka.producer import Producer as Producing
 from taskmill.domain import topics
 from tests.records import SHAPES, headers, values
 from tests.waiting import eventually
@@ -38,6 +44,26 @@ def write(client, told):
 
 def test_what_people_send_by_mistake_stops_nobody(client):
     write(client, [(topic, None, value, {}) for topic in TOPICS for value in SHAPES])
+    goes_on(client)
+
+
+class NoText(str):
+    """A name that is nonsense in every alphabet; no broker looks."""
+
+    __slots__ = ()
+
+    def encode(self, *_):
+        return b"\xff\xfe"
+
+
+def test_a_header_whose_name_is_no_text_stops_nobody(client):
+    brokers = client.platform()["stores"]["Kafka"]["address"]
+    until = time.monotonic() + LONG
+    with closing(Cluster(KafkaAccess(brokers=brokers), until=until)) as cluster:
+        producer = Producing(cluster, until=until)
+        for topic in TOPICS:
+            producer.send(topic, [b"odd"] * 12, headers=[(NoText("x"), b"1")], until=until)
+        producer.flush()
     goes_on(client)
 
 

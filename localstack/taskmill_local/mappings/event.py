@@ -3,6 +3,7 @@
 import json
 from binascii import b2a_base64
 from collections.abc import Iterable, Mapping, Sequence
+from operator import methodcaller
 from typing import NamedTuple, Protocol
 
 from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME
@@ -11,6 +12,9 @@ from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME
 _SIGNED = [b"%d" % (byte - 256 if byte > 127 else byte) for byte in range(256)]  # noqa: PLR2004 - the largest signed byte
 _EVENT = b'{"eventSource":"SelfManagedKafka","bootstrapServers":%b,"records":{%b}}'
 _PARTITION = b"%b:[%b]"
+# The client then returns a list and an error at once. A plain call would go on with the list, and
+# the error would come out of whatever is called next; this way of calling looks for it.
+_checked_headers = methodcaller("headers")
 
 
 class Record(NamedTuple):
@@ -36,7 +40,7 @@ class Fetched(Protocol):
 def encode(message: Fetched) -> Record:
     partition, offset = message.partition(), message.offset()
     kind, timestamp = message.timestamp()
-    key, value, headers = message.key(), message.value(), message.headers()
+    key, value, headers = message.key(), message.value(), _headers_of(message)
     return Record(
         partition,
         offset,
@@ -49,9 +53,17 @@ def encode(message: Fetched) -> Record:
             b"LOG_APPEND_TIME" if kind == TIMESTAMP_LOG_APPEND_TIME else b"CREATE_TIME",
             b"" if key is None else b',"key":"%b"' % b2a_base64(key, newline=False),
             b"" if value is None else b',"value":"%b"' % b2a_base64(value, newline=False),
-            _headers(headers) if headers else b"",
+            _headers(headers),
         ),
     )
+
+
+def _headers_of(message: Fetched) -> Sequence[tuple[str, bytes | None]]:
+    """Return the headers; none where the name of one is not UTF-8, which no broker minds."""
+    try:
+        return _checked_headers(message) or ()
+    except (SystemError, UnicodeDecodeError):
+        return ()
 
 
 def assemble(bootstrap: str, records: Mapping[str, Sequence[Record]]) -> bytes:
