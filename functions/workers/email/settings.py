@@ -14,7 +14,7 @@ from functions.workers.email.payload import Mailbox
 from taskmill.adapters import secrets
 from taskmill.adapters.access import Access, Credentials
 from taskmill.domain.errors import SettingsInvalid
-from taskmill.settings import ReadByName
+from taskmill.settings.stores import ReadByName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

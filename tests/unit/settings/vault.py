@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from taskmill.adapters.secrets import Unreadable
-from taskmill.settings import Vault
+from taskmill.settings.stores import Vault
 
 
 @dataclass

@@ -1,0 +1,178 @@
+"""The environment, and the secrets that it names, read once; complaints all at once."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Self
+
+from taskmill.adapters import crash
+from taskmill.adapters.access import Access, KafkaAccess, PostgresAccess, RedisAccess, S3Access
+from taskmill.domain.errors import SettingsInvalid
+from taskmill.domain.outbox import OUTBOX_CAP
+from taskmill.domain.pace import USUAL, Pace
+from taskmill.domain.retention import AT_LEAST_KEPT, LEDGER_DAYS
+from taskmill.settings.environment import PREFIX, Environment
+from taskmill.settings.stores import Stores, Vault
+
+_WHOLE = re.compile(r"-?[0-9]{1,12}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    kafka: Access[KafkaAccess]
+    redis: Access[RedisAccess]
+    postgres: Access[PostgresAccess]
+    s3: S3Access
+    """Where payloads and results are that are too large for the log."""
+
+    read_api_keys: Callable[[], str] | None
+    """Gives the hashes of the API keys; None leaves the gateway open."""
+
+    shards: int
+    waiting_places: int
+    """How many requests of the gateway may wait for a task's end at a time."""
+
+    pace: Pace
+
+    outbox_cap: int
+    """How many tasks may wait in the outbox while Kafka is away."""
+
+    keeps: timedelta
+    """How long the ledger keeps what has ended."""
+
+    namespace: str
+    """Where CloudWatch keeps what is counted: each deployment its own."""
+
+    read_webhook_secrets: Callable[[], str] = str
+    """Gives what webhooks are signed with, by name."""
+
+    webhook_ca_file: str = ""
+    reaches_loopback: bool = False
+    """Whether webhooks may call this machine: on a machine of one's own only."""
+
+    crash_at: crash.CrashAt | None = None
+    """Where this process ends itself, for tests on the local platform."""
+
+    clock_ahead: timedelta = timedelta()
+    """How far this process's clock is wrong, for tests on the local platform."""
+
+    @classmethod
+    def from_env(
+        cls, env: Mapping[str, str], *, needs: tuple[str, ...], vault: Vault | None = None
+    ) -> Self:
+        """Read the settings, or name everything that is missing or wrong.
+
+        What is not among the *needs* ("kafka", "redis", "postgres", "s3", "api_keys",
+        "webhooks") is not read.
+        """
+        environment = Environment(env)
+        stores = Stores(environment, needs, vault or Vault())
+        reading = _Reading(environment, needs, stores)
+        settings = cls(
+            kafka=stores.kafka(),
+            redis=stores.redis(),
+            postgres=stores.postgres(),
+            s3=stores.s3(),
+            read_api_keys=reading.api_keys(),
+            shards=environment.whole("SHARDS", "64"),
+            waiting_places=environment.whole("WAITING_PLACES", "0"),
+            outbox_cap=environment.whole("OUTBOX_CAP", str(OUTBOX_CAP)),
+            keeps=reading.keeps(),
+            namespace=environment.text("NAMESPACE", "taskmill"),
+            read_webhook_secrets=reading.webhook_secrets(),
+            webhook_ca_file=environment.file("WEBHOOK_CA_FILE"),
+            reaches_loopback=reading.reaches_loopback(),
+            crash_at=reading.crash_at(),
+            clock_ahead=reading.clock_ahead(),
+            pace=reading.pace(),
+        )
+        if environment.complaints:
+            raise SettingsInvalid("; ".join(environment.complaints))
+        return settings
+
+
+class _Reading:
+    """What is read by rules of its own."""
+
+    def __init__(self, environment: Environment, needs: tuple[str, ...], stores: Stores) -> None:
+        self._environment = environment
+        self._needs = needs
+        self._stores = stores
+
+    def api_keys(self) -> Callable[[], str] | None:
+        env = self._environment
+        if "api_keys" not in self._needs:
+            return None
+        if env.given("OPEN") != "1":
+            if env.given("API_KEYS_SECRET"):
+                return partial(self._stores.secret_of, "API_KEYS_SECRET", fresh=True)
+            env.complain("API_KEYS_SECRET", "is missing: without keys the gateway does not start")
+        elif env.is_deployed:
+            env.complain("OPEN", "is for the local runtime only: take it away, and name API keys")
+        elif env.away:
+            env.complain(
+                "OPEN",
+                f"is for stores on this machine only, and {', '.join(env.away)} leads elsewhere:"
+                " take it away, and name API keys",
+            )
+        return None
+
+    def webhook_secrets(self) -> Callable[[], str]:
+        env = self._environment
+        if "webhooks" not in self._needs:
+            return str
+        if file := env.given("WEBHOOK_SECRET_FILE"):
+            if env.is_at_home("WEBHOOK_SECRET_FILE"):
+                return partial(_text_of, Path(file))
+        elif env.given("WEBHOOK_SECRET"):
+            return partial(self._stores.secret_of, "WEBHOOK_SECRET", fresh=True)
+        else:
+            env.complain("WEBHOOK_SECRET", "is missing: it names what webhooks are signed with")
+        return str
+
+    def reaches_loopback(self) -> bool:
+        env = self._environment
+        return env.given("WEBHOOK_LOOPBACK") == "1" and env.is_at_home("WEBHOOK_LOOPBACK")
+
+    def crash_at(self) -> crash.CrashAt | None:
+        if text := self._environment.for_tests("CRASH_AT"):
+            try:
+                return crash.crash_at(text)
+            except ValueError as error:
+                self._environment.complain("CRASH_AT", str(error))
+        return None
+
+    def clock_ahead(self) -> timedelta:
+        text = self._environment.for_tests("CLOCK_AHEAD_MS") or "0"
+        if _WHOLE.fullmatch(text):
+            return timedelta(milliseconds=int(text))
+        words = f"must be a whole number, below zero for behind, not {text!r}"
+        self._environment.complain("CLOCK_AHEAD_MS", words)
+        return timedelta()
+
+    def keeps(self) -> timedelta:
+        days = self._environment.whole("RETENTION_DAYS", str(LEDGER_DAYS), least=AT_LEAST_KEPT.days)
+        return timedelta(days=days)
+
+    def pace(self) -> Pace:
+        """Read how fast the clockwork goes; what is not said goes as usual."""
+        env = self._environment
+        told: dict[str, timedelta] = {}
+        for name in (one.name for one in fields(Pace)):
+            usually = getattr(USUAL, name) // timedelta(milliseconds=1)
+            told[name] = timedelta(milliseconds=env.whole(f"{name.upper()}_MS", str(usually)))
+        if told["heartbeat"] * 2 > told["lease"]:
+            env.complain(
+                "HEARTBEAT_MS",
+                f"must be at most half of {PREFIX}LEASE_MS:"
+                " a lease must outlive a heartbeat that is late",
+            )
+        return Pace(**told)
+
+
+def _text_of(file: Path) -> str:
+    """Read a file that may come later, and need not be there."""
+    return file.read_text() if file.is_file() else ""

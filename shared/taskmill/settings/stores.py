@@ -1,0 +1,183 @@
+"""Where the stores are, and who we are there: from the environment, parameters and secrets."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Protocol, TypeVar
+
+from taskmill.adapters import secrets
+from taskmill.adapters.access import (
+    Access,
+    Credentials,
+    KafkaAccess,
+    PostgresAccess,
+    RedisAccess,
+    S3Access,
+    Way,
+)
+from taskmill.domain.errors import SettingsInvalid
+from taskmill.settings.environment import PREFIX, Environment
+
+_ADDRESSES = {"KAFKA": "KAFKA_BROKERS", "REDIS": "REDIS_URL", "POSTGRES": "POSTGRES_DSN"}
+_SCHEMES = {"KAFKA": "", "REDIS": "rediss://", "POSTGRES": "postgresql://"}
+
+W = TypeVar("W", bound=Way)
+
+
+class ReadByName(Protocol):
+    def __call__(self, name: str, *, fresh: bool = False) -> str: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vault:
+    """Where secrets and parameters are read by their names."""
+
+    secret: ReadByName = secrets.read_secret
+    parameter: ReadByName = secrets.read_parameter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Told:
+    """What the environment and its secrets tell about one store."""
+
+    address: str = ""
+    credentials: Credentials = field(default_factory=Credentials)
+    security: str = ""
+    cache: str = ""
+    ca_file: str = ""
+
+
+def _kafka(told: _Told) -> KafkaAccess:
+    return KafkaAccess(
+        brokers=told.address,
+        security=told.security or "PLAINTEXT",
+        credentials=told.credentials,
+        ca_file=told.ca_file,
+    )
+
+
+def _redis(told: _Told) -> RedisAccess:
+    return RedisAccess(
+        url=told.address,
+        cache=told.cache,
+        credentials=told.credentials,
+        ca_file=told.ca_file,
+    )
+
+
+def _postgres(told: _Told) -> PostgresAccess:
+    return PostgresAccess(dsn=told.address, credentials=told.credentials, ca_file=told.ca_file)
+
+
+class Stores:
+    """What is not among the *needs* is not read."""
+
+    def __init__(self, environment: Environment, needs: tuple[str, ...], vault: Vault) -> None:
+        self._environment = environment
+        self._needs = needs
+        self._vault = vault
+
+    def kafka(self) -> Access[KafkaAccess]:
+        return self._access("KAFKA", _kafka)
+
+    def redis(self) -> Access[RedisAccess]:
+        return self._access("REDIS", _redis)
+
+    def postgres(self) -> Access[PostgresAccess]:
+        return self._access("POSTGRES", _postgres)
+
+    def s3(self) -> S3Access:
+        """Read where the bucket is; what signs for it is in the environment as the role's."""
+        env = self._environment
+        access = S3Access(
+            bucket=env.given("BUCKET"),
+            region=env.raw.get("AWS_REGION", "us-east-1"),
+            endpoint=env.given("BUCKET_ENDPOINT"),
+            credentials=Credentials(
+                username=env.raw.get("AWS_ACCESS_KEY_ID", ""),
+                password=env.raw.get("AWS_SECRET_ACCESS_KEY", ""),
+            ),
+            token=env.raw.get("AWS_SESSION_TOKEN", ""),
+        )
+        if "s3" in self._needs:
+            env.complaints += access.complaints()
+        return access
+
+    def secret_of(self, setting: str, *, fresh: bool = False) -> str:
+        """Read the secret whose name *setting* tells; nothing where it tells none."""
+        return self._named(setting, self._vault.secret, fresh=fresh)
+
+    def _access(self, store: str, make: Callable[[_Told], W]) -> Access[W]:
+        if store.lower() not in self._needs:
+            return Access(make(_Told()))
+        read = partial(self._read, store, make)
+        try:
+            way = read()
+        except SettingsInvalid as error:
+            self._environment.complaints.append(str(error))
+            return Access(make(_Told()))
+        if not way.is_local:
+            self._environment.away.append(PREFIX + _ADDRESSES[store])
+        return Access(way, partial(read, fresh=True))
+
+    def _read(self, store: str, make: Callable[[_Told], W], *, fresh: bool = False) -> W:
+        try:
+            way = make(self._tell(store, fresh=fresh))
+            complaints = list(way.complaints())
+        except ValueError:  # of brackets that open and never close
+            complaints = [f"{PREFIX}{_ADDRESSES[store]} cannot be understood"]
+        if complaints:
+            raise SettingsInvalid("; ".join(complaints))
+        return way
+
+    def _tell(self, store: str, *, fresh: bool) -> _Told:
+        secret = _fields(self.secret_of(f"{store}_SECRET", fresh=fresh), store)
+        address = self._address(_ADDRESSES[store], fresh=fresh)
+        address = address or secret.get("address") or _composed(store, secret)
+        if not address:
+            raise SettingsInvalid(f"{PREFIX}{_ADDRESSES[store]} is missing")
+        given = self._environment.given
+        return _Told(
+            address=address,
+            credentials=Credentials(
+                username=secret.get("username", ""), password=secret.get("password", "")
+            ),
+            security=given(f"{store}_SECURITY"),
+            cache=given(f"{store}_CACHE"),
+            ca_file=given(f"{store}_CA_FILE"),
+        )
+
+    def _address(self, setting: str, *, fresh: bool) -> str:
+        if plain := self._environment.given(setting):
+            if self._environment.given(f"{setting}_PARAMETER"):
+                both = f"{PREFIX}{setting} and {PREFIX}{setting}_PARAMETER"
+                raise SettingsInvalid(f"{both} tell the same: set one of them")
+            return plain
+        return self._named(f"{setting}_PARAMETER", self._vault.parameter, fresh=fresh)
+
+    def _named(self, setting: str, read: ReadByName, *, fresh: bool) -> str:
+        name = self._environment.given(setting)
+        try:
+            return read(name, fresh=fresh) if name else ""
+        except SettingsInvalid as error:
+            raise SettingsInvalid(f"{PREFIX}{setting}: {error}") from error
+
+
+def _fields(text: str, store: str) -> dict[str, str]:
+    """Read a secret: an address as it is, or an object as AWS writes and rotates them."""
+    if not text.lstrip().startswith("{"):
+        return {"address": text.strip()}
+    try:
+        return {name: str(value) for name, value in json.loads(text).items()}
+    except ValueError:
+        # Without the cause: its words may hold a part of the secret.
+        raise SettingsInvalid(f"the secret of {PREFIX}{store}_SECRET is no JSON object") from None
+
+
+def _composed(store: str, secret: Mapping[str, str]) -> str:
+    if "host" not in secret:
+        return ""
+    port = f":{secret['port']}" if "port" in secret else ""
+    path = f"/{secret['dbname']}" if "dbname" in secret else ""
+    return _SCHEMES[store] + secret["host"] + port + path
