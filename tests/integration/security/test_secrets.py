@@ -30,6 +30,7 @@ HERE = {
     "TASKMILL_KAFKA_BROKERS": "127.0.0.1:9",
     "TASKMILL_REDIS_URL": "redis://127.0.0.1:9/0",
     "TASKMILL_POSTGRES_DSN": "postgresql://app@127.0.0.1:9/taskmill",
+    "TASKMILL_BUCKET": "large",
 }
 _numbers = itertools.count()
 
