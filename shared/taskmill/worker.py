@@ -1,6 +1,5 @@
 """The public face for worker authors: `serve`, and the outcomes that `perform` may answer."""
 
-import asyncio
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -115,12 +114,14 @@ class Worker(Generic[P]):
 
     async def run_async(self, task: Task, bucket: Callable[[], Blobs]) -> End:
         """Perform one task on the event loop, as `run` does in a thread."""
+        from asyncio import to_thread  # noqa: PLC0415 - workers without a loop start sooner
+
         try:
             if task.payload_ref is not None:
-                task = await asyncio.to_thread(_fetched, task, bucket)
+                task = await to_thread(_fetched, task, bucket)
             end = _end_of(await self._call(task))
             if isinstance(end, Succeeded) and (content := too_large(end.result)):
-                end = await asyncio.to_thread(lambda: keep(content, task, bucket()))
+                end = await to_thread(lambda: keep(content, task, bucket()))
             return _noted(end, task)
         except BaseException as error:  # noqa: BLE001 - a worker's bug stops no queue
             return self._end_by(error)

@@ -208,6 +208,13 @@ def test_a_function_whose_secret_is_missing_does_not_start(handler, account, nam
     assert f"{setting}: the secret '{name}' cannot be read" in words
 
 
+@pytest.mark.parametrize("handler", ["gateway", "workers.echo"])
+def test_a_function_without_its_bucket_does_not_start(handler):
+    code, words = start_of(handler, OPEN | {"TASKMILL_BUCKET": ""})
+    assert code != 0
+    assert "TASKMILL_BUCKET is missing" in words
+
+
 def test_a_gateway_without_keys_does_not_start():
     code, words = start_of("gateway", HERE)
     assert code != 0

@@ -1,6 +1,8 @@
 """What is too large to travel comes to the worker all the same, and so does what it answers."""
 
 import hashlib
+import subprocess
+import sys
 
 import msgspec
 import pytest
@@ -195,3 +197,12 @@ def test_a_large_result_that_is_no_result_is_invalid_as_a_small_one(stage, answe
     assert (type(fact), fact.reason) == (TaskDied, "result_invalid")
     assert why in fact.error_message
     assert stage.blobs.contents == {}
+
+
+def test_neither_the_bucket_nor_a_loop_costs_the_start_of_a_worker_that_needs_none():
+    loaded = "import functions.workers.echo.handler, sys; print(*sys.modules)"
+    told = subprocess.run(
+        [sys.executable, "-c", loaded], capture_output=True, text=True, check=True
+    )
+    costly = {"asyncio", "boto3", "http.client", "ssl", "taskmill.adapters.s3.blobs"}
+    assert costly & set(told.stdout.split()) == set()
