@@ -35,12 +35,8 @@ up: $(VENV)/.local $(if $(filter compose,$(STACK)),containers) ## start the whol
 containers:
 	@$(COMPOSE) up --detach --wait
 
-test: $(VENV)/.dev ## run every test but those of `make faults`
+test: $(VENV)/.dev ## run every test (half an hour, half of it under faults)
 	@$(BIN)/pytest
-
-.PHONY: faults
-faults: $(VENV)/.dev ## take processes and stores of a running system away, and check every invariant (a quarter of an hour)
-	@$(BIN)/pytest -m faults tests/faults
 
 .PHONY: models
 models: $(VENV)/.dev ## explore the models of the protocol deeper than the tests do; TRACES=1 shows what breaks broken twins

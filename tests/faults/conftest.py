@@ -56,14 +56,6 @@ def scheduler(stack):
         process.wait()
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """Mark what needs the shared system: it takes a quarter of an hour and is run apart."""
-    for item in items:
-        if "stack" in getattr(item, "fixturenames", ()) and "faults" in item.path.parts:
-            item.add_marker(pytest.mark.faults)
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item):
     report = yield
