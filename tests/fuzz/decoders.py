@@ -13,6 +13,7 @@ from functions.workers.echo.handler import lambda_handler as echo
 from taskmill.adapters.catalogue import AssembledCatalogue
 from taskmill.domain import wire
 from taskmill.domain.errors import Undecodable
+from tests.builders import NOW
 from tests.fuzz.explore import Target
 from tests.json_values import meaning
 from tests.json_values import values as json_values
@@ -49,6 +50,12 @@ def opened(how, octets):
     return None
 
 
+moments = st.sampled_from(
+    [
+        *("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59.9999999Z", "2027-02-01T20:00:00Z"),
+        *("9999-12-31T23:59:59-14:00", "2026-11-18T20:00:00", "20261118T20Z", "2026-W47-3T20Z"),
+    ]
+)
 _fields = st.fixed_dictionaries(
     {},
     optional={
@@ -60,6 +67,10 @@ _fields = st.fixed_dictionaries(
         "retry": st.dictionaries(
             st.sampled_from(["first_seconds", "factor", "cap_seconds"]), json_values
         ),
+        "delay_seconds": st.floats() | st.integers(-1, 10**9) | json_values,
+        "run_at": moments | json_values,
+        "expires_at": moments | json_values,
+        "payload_ref": json_values,
         "metadata": st.dictionaries(st.text(max_size=5), st.text(max_size=5)) | json_values,
     },
 )
@@ -79,17 +90,18 @@ def is_taken_or_refused(octets):
         value = read(octets)
     except NotJson:
         return
-    found = read_submission(value, None, _catalogue)
+    found = read_submission(value, None, _catalogue, now=NOW)
     if isinstance(found, Problem):
         assert 400 <= found.status < 500
         assert len(msgspec.json.encode(found.as_json())) < 10_000
         return
-    assert meaning(json.loads(bytes(found.payload))) == meaning(value.get("payload", {}))
-    envelope = found.as_envelope(now=0, entropy=bytes(16))
+    envelope = found.as_envelope(now=NOW, entropy=bytes(16))
     (parcel,) = wire.parcels_of_tasks([envelope])
     assert wire.open_tasks(parcel) == (envelope,)
-    if found.type == "echo":
-        echo.decode(envelope.payload)
+    if found.payload_ref is None:
+        assert meaning(json.loads(bytes(found.payload))) == meaning(value.get("payload", {}))
+        if found.type == "echo":
+            echo.decode(envelope.payload)
 
 
 TARGETS = (
