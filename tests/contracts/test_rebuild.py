@@ -97,6 +97,17 @@ def test_a_word_that_is_renewed_stays(emptied):
     assert not shards.are_some()
 
 
+def test_a_word_that_is_taken_back_lets_another_begin_at_once(emptied):
+    shards = emptied.cold_shards()
+    under = shards.begin("first")
+    shards.leave("another", under)
+    assert shards.begin("second") == frozenset()
+    shards.leave("first", under)
+    assert shards.begin("second") == under
+    assert shards.restore("first", [told(a_fresh_envelope())]) == [Restoration.START_AGAIN]
+    assert shards.open("first", under) == frozenset()
+
+
 def test_what_was_emptied_during_the_rebuild_is_not_opened(emptied):
     shards = emptied.cold_shards()
     under = shards.begin("word")

@@ -25,6 +25,10 @@ class ColdShards(Protocol):
 
     def open(self, word: str, shards: Collection[int]) -> frozenset[int]: ...
 
+    def leave(self, word: str, shards: Collection[int]) -> None:
+        """Take the word back, so that another rebuild may begin at once."""
+        ...
+
 
 class WholeRows(Protocol):
     """The rows as they were told, for those who make the hot state anew."""

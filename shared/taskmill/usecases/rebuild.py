@@ -3,11 +3,12 @@
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 
 from taskmill.domain import wire
-from taskmill.domain.errors import Undecodable
+from taskmill.domain.errors import StoreUnavailable, Undecodable
 from taskmill.domain.outbox import Unsent
 from taskmill.domain.projection import Row, row_of
 from taskmill.domain.restoration import Restoration, hot_view, waits_far
@@ -56,6 +57,20 @@ def rebuild(  # noqa: PLR0913 - the ports of a rebuild, each named
         return 0
     began = clock()
     _log.warning("shards are cold", extra={"shards": len(work.under)})
+    try:
+        opened = _fill(work, sources, grace)
+    except StoreUnavailable:
+        with suppress(StoreUnavailable):
+            shards.leave(word, work.under)  # it would keep the next one away for a while
+        raise
+    counted = {str(kind): number for kind, number in work.counted.items()}
+    fields = {"shards": len(opened), "milliseconds": clock() - began} | counted
+    _log.warning("shards are open", extra=fields)
+    return work.counted[Restoration.RESTORED]
+
+
+def _fill(work: "_Rebuild", sources: Sources, grace: timedelta) -> frozenset[int]:
+    """Restore everything, and return the shards that are open then."""
     work.wait(grace)
     for envelopes in _unsent(sources.outbox):
         work.restore([row for one in envelopes if (row := row_of(one)) is not None])
@@ -64,15 +79,11 @@ def rebuild(  # noqa: PLR0913 - the ports of a rebuild, each named
         work.restore(rows, is_far=True)
     for rows in sources.ledger.restorable(finished=True):
         work.restore(rows)
-    for ids in shards.held(work.under):  # a server that fell back may take some for unfinished
+    for ids in work.shards.held(work.under):  # a server that fell back may take some for unfinished
         work.restore(sources.ledger.unlisted(ids))
     for rows in sources.ledger.restorable(finished=False):  # last: their leases must not lapse
         work.restore(rows)
-    opened = shards.open(word, work.under)
-    counted = {str(kind): number for kind, number in work.counted.items()}
-    fields = {"shards": len(opened), "milliseconds": clock() - began} | counted
-    _log.warning("shards are open", extra=fields)
-    return work.counted[Restoration.RESTORED]
+    return work.shards.open(work.word, work.under)
 
 
 def _unsent(outbox: Outbox) -> Iterator[Sequence[Envelope]]:

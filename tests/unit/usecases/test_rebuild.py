@@ -116,6 +116,22 @@ def test_a_store_that_is_away_makes_it_wait_and_leaves_no_word(world, store):
     assert world.hot.is_open
 
 
+def test_a_store_that_goes_away_meanwhile_keeps_the_next_one_waiting_for_nothing(world):
+    (task,) = world.admitted()
+    world.hot.forget()
+
+    def go_away():
+        world.ledger.is_away = True
+
+    world.on_wait.append(go_away)
+    with pytest.raises(StoreUnavailable):
+        world.rebuild()
+    world.on_wait.remove(go_away)
+    world.ledger.is_away = False
+    assert world.rebuild("another") == 1
+    assert world.status(task) is Status.QUEUED
+
+
 def test_emptied_again_it_does_not_open_and_the_next_one_does(world):
     (task,) = world.admitted()
     world.hot.forget()

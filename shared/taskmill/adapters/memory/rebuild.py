@@ -48,6 +48,10 @@ class MemoryColdShards:
         self._hot.rebuild = (word, self._hot.clock() + self._word_stays)
         return _SHARDS & set(shards)
 
+    def leave(self, word: str, _shards: Collection[int]) -> None:
+        if self._word() == word:
+            self._hot.rebuild = None
+
     def held(self, _shards: Collection[int]) -> Iterator[Sequence[TaskId]]:
         yield list(self._hot.records)
 

@@ -58,9 +58,15 @@ class RedisColdShards:
         return frozenset(shard for shard, said in enumerate(answers) if said == b"BEGUN")
 
     def keep(self, word: str, shards: Collection[int]) -> frozenset[int]:
+        return self._keep_for(self._word_stays, word, shards)
+
+    def leave(self, word: str, shards: Collection[int]) -> None:
+        self._keep_for(0, word, shards)
+
+    def _keep_for(self, span: int, word: str, shards: Collection[int]) -> frozenset[int]:
         asked = sorted(shards)
         keys = [ShardKeys(shard, self._shards) for shard in asked]
-        calls: list[Call] = [([one.rebuild], [word, self._word_stays]) for one in keys]
+        calls: list[Call] = [([one.rebuild], [word, span]) for one in keys]
         answers = self._session.call(self._keep, calls)
         return _those(asked, answers, b"KEPT")
 

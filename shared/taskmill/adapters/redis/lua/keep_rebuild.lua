@@ -1,11 +1,11 @@
 #!lua
 --[[
-  Renew the word of a rebuild, while it is there.
+  Renew the word of a rebuild while it is there, or take it back.
 
   KEYS[1]  the shard's rebuild: word|run id
   ARGV[1]  run id of the server, as the connection knows it
   ARGV[2]  the rebuilder's own word
-  ARGV[3]  how long the word stays without being renewed (ms)
+  ARGV[3]  how long the word stays without being renewed (ms); 0: no longer
 
   Returns
     START AGAIN  the word is gone, or of another server: what was restored may be, too
