@@ -17,7 +17,7 @@ _SECTION: Final = "bytes of Redis for a task scheduled over the coming year"
 _YEAR_SECONDS: Final = 365 * 86_400
 _FAR_SECONDS: Final = 86_400
 _BATCH: Final = 1_000
-_PATIENCE_SECONDS: Final = 600
+_PATIENCE_SECONDS: Final = 1_800
 _FEW_KEYS: Final = 20
 """A shard's own keys are there only while something is in them."""
 

@@ -232,3 +232,34 @@ def test_a_mill_whose_bucket_is_away_waits_for_it():
     mill.system.bucket.is_away = False
     mill.run_to_end()
     assert (task.status, task.result, task.attempt) == ("succeeded", 5, 1)
+
+
+def test_a_task_begins_at_its_time_however_far_that_is():
+    mill = a_mill(lambda _order: "done")
+    begin = mill.clock.now
+    task = mill.submit("order", {}, delay=timedelta(days=300))
+    mill.pass_time(timedelta(days=299))
+    assert (task.status, task.run_at) == ("scheduled", begin + timedelta(days=300))
+    task.change(run_at=begin + timedelta(days=310))
+    mill.run_to_end()
+    assert (task.status, mill.clock.now) == ("succeeded", begin + timedelta(days=310))
+    assert [type(fact).__name__ for fact in task.facts] == ["TaskChanged", "TaskSucceeded"]
+
+
+def test_a_task_that_could_not_begin_in_time_has_expired():
+    mill = a_mill(lambda _order: "done")
+    end = mill.clock.now + timedelta(minutes=1)
+    task = mill.submit("order", {}, delay=timedelta(hours=1), expires_at=end)
+    mill.run_to_end()
+    assert (task.status, task.reason) == ("dead", "expired")
+    with pytest.raises(Refused, match="NotWaiting"):
+        task.change(delay=timedelta(1))
+
+
+def test_times_are_refused_that_cannot_be_meant():
+    mill = a_mill(lambda _order: "done")
+    now = mill.clock.now
+    with pytest.raises(Refused, match="not both"):
+        mill.submit("order", {}, delay=timedelta(1), run_at=now)
+    with pytest.raises(Refused, match="needs its zone"):
+        mill.submit("order", {}, run_at=now.replace(tzinfo=None))

@@ -23,8 +23,15 @@ end
 redis.call("ZREM", KEYS[3], ARGV[2])
 local status = redis.call("HGET", KEYS[2], "status")
 if status == "scheduled" then
-  redis.call("HDEL", KEYS[2], "about", "attempt", "last", "settled", "submission", "started_at",
-    "source", "process", "lease_until")
+  local names = {
+    "generation", "turn", "submitted", "status", "fingerprint", "keyed", "token", "losses"}
+  local values = redis.call("HMGET", KEYS[2], unpack(names))
+  redis.call("DEL", KEYS[2])
+  for index, name in ipairs(names) do
+    if values[index] and values[index] ~= "0" then
+      redis.call("HSET", KEYS[2], name, values[index])
+    end
+  end
   return 0
 end
 if status == "queued" or status == "running" or status == "retrying" then
