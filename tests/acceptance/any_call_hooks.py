@@ -19,6 +19,8 @@ _known = {"/v1/tasks": [], "/v1/redrives": []}
 # Nobody is called: without a signing secret the worker discards a webhook at once.
 schemathesis.openapi.format("webhook-url", st.just("https://hooks.example.com/in"))
 schemathesis.openapi.format("webhook-header", st.sampled_from(["X-Shop", "X-Order"]))
+_times = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 - the strategy adds the zone
+schemathesis.openapi.format("date-time", _times.map(datetime.isoformat))
 schemathesis.openapi.format("header-value", st.from_regex(r"\A[!-~]{0,20}\Z"))
 
 

@@ -9,6 +9,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from functions.gateway.problem import ProblemType
 from taskmill.domain.task import Status
 
+Moment = Annotated[datetime, Meta(tz=True)]
 Count = Annotated[int, Meta(ge=0)]
 
 
@@ -47,21 +48,20 @@ class Task(Struct, kw_only=True):
     max_attempts: Annotated[int, Meta(ge=1)]
     losses: Annotated[Count, Meta(description="Attempts under which the platform died.")]
     generation: Annotated[Count, Meta(description="Which of its lives this is.")]
-    created_at: datetime
+    created_at: Moment
     metadata: dict[str, str]
     payload_size: Annotated[Count, Meta(description="Bytes.")]
     payload_ref: LinkedPointer | UnsetType = UNSET
     idempotency_key: str | UnsetType = UNSET
     run_at: (
-        Annotated[datetime, Meta(description="When it may begin, if that was asked for.")]
-        | UnsetType
+        Annotated[Moment, Meta(description="When it may begin, if that was asked for.")] | UnsetType
     ) = UNSET
-    expires_at: datetime | UnsetType = UNSET
-    started_at: datetime | UnsetType = UNSET
+    expires_at: Moment | UnsetType = UNSET
+    started_at: Moment | UnsetType = UNSET
     wait_ms: Count | UnsetType = UNSET
     cancel_requested: Literal[True] | UnsetType = UNSET
-    next_attempt_at: datetime | UnsetType = UNSET
-    finished_at: datetime | UnsetType = UNSET
+    next_attempt_at: Moment | UnsetType = UNSET
+    finished_at: Moment | UnsetType = UNSET
     duration_ms: Count | UnsetType = UNSET
     result: Annotated[Any, Meta(description="What its worker returned.")] = UNSET
     result_ref: LinkedPointer | UnsetType = UNSET
@@ -93,12 +93,12 @@ class ReadTask(Task, kw_only=True):
 class ListedTask(Task, kw_only=True):
     """A task of a list; the dead also tell when they failed."""
 
-    first_failed_at: datetime | UnsetType = UNSET
-    last_failed_at: datetime | UnsetType = UNSET
+    first_failed_at: Moment | UnsetType = UNSET
+    last_failed_at: Moment | UnsetType = UNSET
 
 
 NextCursor = Annotated[str, Meta(description="Asks for the next page; null on the last.")] | None
-AsOf = Annotated[datetime, Meta(description="What happened before is in it.")] | None
+AsOf = Annotated[Moment, Meta(description="What happened before is in it.")] | None
 
 
 class Problem(Struct):

@@ -1,11 +1,11 @@
 """Describes how the receivers of webhooks are disabled and enabled."""
 
-from datetime import datetime
 from http import HTTPStatus
 from typing import Final, Literal
 
 from msgspec import Struct
 
+from functions.gateway.description.answers import Moment
 from functions.gateway.description.operation import Answer, Example, Operation
 from functions.gateway.description.parameters import LIMIT
 from functions.gateway.endpoints import EnableRequest
@@ -17,7 +17,7 @@ class DisabledEndpoint(Struct):
     """A receiver that said that it is gone."""
 
     url: str
-    disabled_at: datetime
+    disabled_at: Moment
 
 
 class DisabledEndpoints(Struct):

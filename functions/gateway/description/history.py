@@ -1,13 +1,12 @@
 """Describes how the history of a task is told."""
 
-from datetime import datetime
 from http import HTTPStatus
 from typing import Annotated, Final, Literal
 from uuid import UUID
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from functions.gateway.description.answers import AsOf, Count, TaskError
+from functions.gateway.description.answers import AsOf, Count, Moment, TaskError
 from functions.gateway.description.examples import DEAD_ID
 from functions.gateway.description.operation import Answer, Example, Operation
 from functions.gateway.description.parameters import TASK_ID
@@ -20,18 +19,18 @@ class Fact(Struct, kw_only=True):
     kind: str
     generation: Count
     turn: Count
-    at: datetime
+    at: Moment
     attempt: Count | UnsetType = UNSET
     losses: Count | UnsetType = UNSET
-    started_at: datetime | UnsetType | None = UNSET
+    started_at: Moment | UnsetType | None = UNSET
     next_attempt: Count | UnsetType = UNSET
-    next_attempt_at: datetime | UnsetType = UNSET
+    next_attempt_at: Moment | UnsetType = UNSET
     reason: str | UnsetType = UNSET
     error: TaskError | UnsetType = UNSET
     submission: str | UnsetType = UNSET
     verdict: str | UnsetType = UNSET
     run_at: (
-        Annotated[datetime, Meta(description="Of a change: when it may begin since.")] | UnsetType
+        Annotated[Moment, Meta(description="Of a change: when it may begin since.")] | UnsetType
     ) = UNSET
     metadata: dict[str, str] | UnsetType = UNSET
 
@@ -42,8 +41,8 @@ class Attempt(Struct, kw_only=True):
     generation: Count
     turn: Count
     attempt: Count
-    started_at: datetime
-    ended_at: datetime | UnsetType = UNSET
+    started_at: Moment
+    ended_at: Moment | UnsetType = UNSET
     outcome: Literal["succeeded", "deferred", "died", "cancelled", "lost"] | UnsetType = UNSET
     reason: str | UnsetType = UNSET
     error: TaskError | UnsetType = UNSET

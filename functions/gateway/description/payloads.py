@@ -1,12 +1,11 @@
 """Describes how a payload is uploaded that is too large for a request."""
 
-from datetime import datetime
 from http import HTTPStatus
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
-from functions.gateway.description.answers import Pointer
+from functions.gateway.description.answers import Moment, Pointer
 from functions.gateway.description.operation import Answer, Example, Operation
 from functions.gateway.payloads import UploadRequest
 
@@ -19,7 +18,7 @@ class Upload(Struct):
     method: Literal["PUT"]
     url: str
     headers: Annotated[dict[str, str], Meta(description="To be sent as they are.")]
-    expires_at: datetime
+    expires_at: Moment
 
 
 class UploadOffer(Struct):

@@ -1,12 +1,11 @@
 """Describes the quarantine."""
 
-from datetime import datetime
 from http import HTTPStatus
 from typing import Any, Final, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from functions.gateway.description.answers import Count, NextCursor
+from functions.gateway.description.answers import Count, Moment, NextCursor
 from functions.gateway.description.operation import Answer, Example, Operation, Parameter
 from functions.gateway.description.parameters import CURSOR, LIMIT, asked
 from taskmill.domain.topics import PENDING
@@ -21,12 +20,12 @@ class QuarantinedRecord(Struct, kw_only=True):
     topic: str
     partition: Count
     offset: Count
-    at: datetime
+    at: Moment
     reason: str
     size: Count
     value_base64: str
     headers_base64: dict[str, str]
-    discarded_at: datetime | UnsetType = UNSET
+    discarded_at: Moment | UnsetType = UNSET
     discarded_by: str | UnsetType = UNSET
 
 

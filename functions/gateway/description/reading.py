@@ -1,6 +1,5 @@
 """Describes how tasks are shown."""
 
-from datetime import datetime
 from http import HTTPStatus
 from typing import Annotated, Final, Literal
 
@@ -9,6 +8,7 @@ from msgspec import Meta, Struct
 from functions.gateway.description.answers import (
     AsOf,
     ListedTask,
+    Moment,
     NextCursor,
     ReadTask,
 )
@@ -40,12 +40,12 @@ LIST: Final = Operation(
             dict[Annotated[str, Meta(pattern=r"^metadata\.")], str],
             "Only with this entry: `metadata.<name>=<value>`.",
         ),
-        asked("created_after", datetime, "Only later ones."),
-        asked("created_before", datetime, "Only earlier ones."),
+        asked("created_after", Moment, "Only later ones."),
+        asked("created_before", Moment, "Only earlier ones."),
         asked("reason", str, "Only the dead with this reason; needs `status=dead`."),
         asked("error_class", str, "Only the dead with an error of this class, likewise."),
-        asked("dead_after", datetime, "Only those that died later, likewise."),
-        asked("dead_before", datetime, "Only those that died earlier, likewise."),
+        asked("dead_after", Moment, "Only those that died later, likewise."),
+        asked("dead_before", Moment, "Only those that died earlier, likewise."),
         LIMIT,
         CURSOR,
     ],

@@ -1,13 +1,12 @@
 """Describes redrive jobs."""
 
-from datetime import datetime
 from http import HTTPStatus
 from typing import Annotated, Any, Final
 from uuid import UUID
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from functions.gateway.description.answers import Count
+from functions.gateway.description.answers import Count, Moment
 from functions.gateway.description.examples import SINCE
 from functions.gateway.description.operation import Answer, Example, Operation, Parameter
 from functions.gateway.description.parameters import LIMIT
@@ -26,8 +25,8 @@ class RedriveJob(Struct, kw_only=True):
     type: str | UnsetType = UNSET
     reason: str | UnsetType = UNSET
     error_class: str | UnsetType = UNSET
-    dead_after: datetime | UnsetType = UNSET
-    dead_before: datetime | UnsetType = UNSET
+    dead_after: Moment | UnsetType = UNSET
+    dead_before: Moment | UnsetType = UNSET
     rate_per_second: float
     limit: Annotated[int, Meta(ge=1)]
     total: Count
@@ -37,8 +36,8 @@ class RedriveJob(Struct, kw_only=True):
     succeeded: Count
     failed: Count
     cancelled: Count
-    created_at: datetime
-    changed_at: datetime
+    created_at: Moment
+    changed_at: Moment
 
 
 class RedriveJobs(Struct):
