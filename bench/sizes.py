@@ -36,7 +36,7 @@ FULL: Final = Sizes(
     idle_seconds=20,
     cold_starts=7,
     waiting=(1_000, 10_000, 100_000),
-    far_tasks=200_000,
+    far_tasks=20_000,
 )
 COMPARISON: Final = Sizes(
     warm_ups=2,

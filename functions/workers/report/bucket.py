@@ -31,7 +31,7 @@ def put(key: str, content: bytes) -> str:
 
 @cache
 def _client() -> Any:
-    import boto3
+    from boto3 import Session
     from botocore.config import Config
 
     config = Config(
@@ -39,4 +39,4 @@ def _client() -> Any:
         read_timeout=SECONDS_TO_ANSWER,
         retries={"total_max_attempts": 3, "mode": "standard"},
     )
-    return boto3.client("s3", endpoint_url=access().endpoint or None, config=config)
+    return Session().client("s3", endpoint_url=access().endpoint or None, config=config)
