@@ -123,7 +123,8 @@ def read_submission(
     )
     if problem is not None:
         return problem
-    return replace(_submission(given, request, entry, payload, key), timing=timing)
+    submission = _submission(given, request, entry, payload, key)
+    return submission if timing is None else replace(submission, timing=timing)
 
 
 def _request(given: Any) -> TaskRequest | Problem:
