@@ -18,6 +18,7 @@ _YEAR_SECONDS: Final = 365 * 86_400
 _FAR_SECONDS: Final = 86_400
 _BATCH: Final = 1_000
 _PATIENCE_SECONDS: Final = 1_800
+_GLANCE_SECONDS: Final = 0.2
 _FEW_KEYS: Final = 20
 """A shard's own keys are there only while something is in them."""
 
@@ -93,4 +94,4 @@ def _wait(is_so: Any, what: str) -> None:
     while not is_so():
         if time.monotonic() > deadline:
             raise SystemExit(f"after {_PATIENCE_SECONDS} s it is not so that {what}")
-        time.sleep(0.2)
+        time.sleep(_GLANCE_SECONDS)  # a look costs Redis little beside what it waits for

@@ -111,7 +111,7 @@ def test_all_mappings_go_on_after_a_broker_that_was_frozen(home):
                 )
                 await freeze(server)
                 await eventually_async(
-                    lambda: are_done(mappings), within=4 * SOON, reason="each goes on by itself"
+                    lambda: are_done(mappings), within=2 * SOON, reason="each goes on by itself"
                 )
 
     asyncio.run(scenario())
