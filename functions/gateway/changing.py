@@ -6,16 +6,17 @@ from typing import Any, assert_never
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from functions.gateway import strict_json
 from functions.gateway.answering import Told
 from functions.gateway.presenter import moment, task_as_json
-from functions.gateway.problem import Problem, bad_request, conflict, unprocessable
+from functions.gateway.problem import Problem, conflict, problem_of, unprocessable
 from functions.gateway.reading import find, id_of, untold
-from functions.gateway.submission import Metadata, metadata_problem, misfit
-from functions.gateway.times import DelaySeconds, RunAt, read_begin
 from taskmill.bootstrap import gateway, process
+from taskmill.domain.refusal import Refusal, invalid
+from taskmill.domain.request import DelaySeconds, Metadata, RunAt
 from taskmill.usecases.change import Changed, NotWaiting, TooLate, Wanted, change
 from taskmill.usecases.find_task import Nowhere, Unsure
+from taskmill.usecases.reading_requests import metadata_refusal, misfit, read_value
+from taskmill.usecases.reading_times import read_begin
 
 
 class ChangeRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -31,8 +32,8 @@ def change_one(given_id: str, body: bytes) -> Told | Problem:
     if isinstance(task_id, Problem):
         return task_id
     wanted = _read(body)
-    if isinstance(wanted, Problem):
-        return wanted
+    if isinstance(wanted, Refusal):
+        return problem_of(wanted)
     services = gateway.services()
     answer = change(
         task_id,
@@ -60,21 +61,20 @@ def change_one(given_id: str, body: bytes) -> Told | Problem:
             assert_never(answer)
 
 
-def _read(body: bytes) -> Wanted | Problem:
-    try:
-        given = strict_json.read(body)
-    except strict_json.NotJson as error:
-        return bad_request(str(error))
+def _read(body: bytes) -> Wanted | Refusal:
+    given = read_value(body)
+    if isinstance(given, Refusal):
+        return given
     asked = _asked(given)
-    if isinstance(asked, Problem):
+    if isinstance(asked, Refusal):
         return asked
     begin = read_begin(asked.delay_seconds, asked.run_at, now=process.clock())
     metadata = None if asked.metadata is UNSET else asked.metadata
-    if isinstance(begin, Problem):
+    if isinstance(begin, Refusal):
         return begin
-    problem = metadata_problem(metadata or {})
-    if problem is not None:
-        return problem
+    refusal = metadata_refusal(metadata or {})
+    if refusal is not None:
+        return refusal
     return Wanted(
         run_at_ms=begin.run_at_ms if begin else None,
         delay_ms=begin.delay_ms if begin else None,
@@ -82,13 +82,13 @@ def _read(body: bytes) -> Wanted | Problem:
     )
 
 
-def _asked(given: Any) -> ChangeRequest | Problem:
+def _asked(given: Any) -> ChangeRequest | Refusal:
     if not isinstance(given, dict) or not given:
         detail = "say what is to change: run_at or delay_seconds, metadata"
-        return unprocessable("invalid_request", detail, "")
+        return invalid("invalid_request", detail, "")
     if "priority" in given:
         detail = "priority is not supported yet: leave it out"
-        return unprocessable("not_supported_yet", detail, "/priority")
+        return invalid("not_supported_yet", detail, "/priority")
     try:
         return msgspec.convert(given, ChangeRequest)
     except msgspec.ValidationError as error:

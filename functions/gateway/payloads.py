@@ -7,13 +7,11 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from functions.gateway import strict_json
 from functions.gateway.answering import Told
 from functions.gateway.presenter import moment
-from functions.gateway.problem import Problem, bad_request, unavailable, unprocessable
-from functions.gateway.submission import misfit, unknown_type
+from functions.gateway.problem import Problem, bad_request, problem_of, unprocessable
 from taskmill.bootstrap import blobs, gateway, process
-from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain import strict_json
 from taskmill.domain.pointers import (
     LINK_LIVES,
     Digest,
@@ -23,9 +21,8 @@ from taskmill.domain.pointers import (
     result_prefix,
 )
 from taskmill.domain.retention import in_ms
-from taskmill.domain.submission import Submission
 from taskmill.domain.task import DEFAULT_TENANT, Millis
-from taskmill.usecases.pointing import what_is_missing
+from taskmill.usecases.reading_requests import misfit, unknown_type
 
 MOST_IN_A_BATCH = 100
 """Each is looked for by a question of its own."""
@@ -46,10 +43,10 @@ def offer_upload(body: bytes) -> Told | Problem:
     except strict_json.NotJson as error:
         return bad_request(str(error))
     except msgspec.ValidationError as error:
-        return misfit(str(error))
+        return problem_of(misfit(str(error)))
     catalogue = gateway.services().catalogue
     if catalogue.entry(request.type) is None:
-        return unknown_type(request.type, catalogue)
+        return problem_of(unknown_type(request.type, catalogue))
     bucket = blobs.at_the_door()
     key = payload_key(request.type, DEFAULT_TENANT, request.sha256)
     pointer = Pointer(url=bucket.url(key), size=request.size, sha256=request.sha256)
@@ -57,18 +54,6 @@ def offer_upload(body: bytes) -> Told | Problem:
     lives_until = moment(Millis(process.clock() + in_ms(LINK_LIVES)))
     told = msgspec.structs.asdict(upload) | {"expires_at": lives_until}
     return Told(HTTPStatus.OK, {"payload_ref": pointer, "upload": told})
-
-
-def missing_payload(submission: Submission) -> Problem | None:
-    """Return what is wrong with a payload that the submission only points at."""
-    pointer = submission.payload_ref
-    if pointer is None:
-        return None
-    try:
-        why = what_is_missing(pointer, submission.type, DEFAULT_TENANT, blobs.at_the_door())
-    except StoreUnavailable as error:
-        return unavailable(f"the payload cannot be looked for: {error.store} is away", 2)
-    return None if why is None else unprocessable("payload_missing", why, "/payload_ref")
 
 
 def too_many_pointers(tasks: Sequence[Any]) -> Problem | None:

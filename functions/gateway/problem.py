@@ -1,13 +1,12 @@
 """A refusal in a form that people and programs can read: problem+json."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Literal, TypeAlias
 
 from taskmill.domain.outcome import clip
-
-LONGEST_TEXT = 1_000
-"""A text may quote what the client sent; an answer must stay small whatever that was."""
+from taskmill.domain.refusal import LONGEST_TEXT, Refusal, RefusalKind
 
 ProblemType: TypeAlias = Literal[
     "already_finished",
@@ -61,6 +60,20 @@ class Problem:
         if self.field is not None:
             told["field"] = clip(self.field, LONGEST_TEXT)
         return told
+
+
+_STATUS: Mapping[RefusalKind, HTTPStatus] = {
+    RefusalKind.MALFORMED: HTTPStatus.BAD_REQUEST,
+    RefusalKind.INVALID: HTTPStatus.UNPROCESSABLE_ENTITY,
+    RefusalKind.TOO_LARGE: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    RefusalKind.UNAVAILABLE: HTTPStatus.SERVICE_UNAVAILABLE,
+}
+
+
+def problem_of(refusal: Refusal) -> Problem:
+    """Tell over HTTP what any door says."""
+    rest = 2 if refusal.kind is RefusalKind.UNAVAILABLE else None
+    return Problem(_STATUS[refusal.kind], refusal.code, refusal.detail, refusal.pointer, rest)
 
 
 def bad_request(detail: str) -> Problem:

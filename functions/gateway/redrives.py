@@ -7,13 +7,13 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from functions.gateway import strict_json
 from functions.gateway.answering import Told
 from functions.gateway.listing import read_limit, read_moment
 from functions.gateway.presenter import moment
 from functions.gateway.problem import Problem, bad_request, conflict, missing, unprocessable
 from functions.gateway.reading import id_of
 from taskmill.bootstrap import gateway, process
+from taskmill.domain import strict_json
 from taskmill.domain.naming import fingerprint, unkeyed_id
 from taskmill.domain.redriving import JobState, NewJob, RedriveJob, Wanted
 from taskmill.domain.task import DEFAULT_TENANT, TaskType

@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any, assert_never
 
-from functions.gateway import strict_json
 from functions.gateway.answering import Told
 from functions.gateway.counting import count_receipts, count_refusal
-from functions.gateway.payloads import missing_payload, too_many_pointers
+from functions.gateway.payloads import too_many_pointers
 from functions.gateway.presenter import task_as_json
-from functions.gateway.problem import Problem, bad_request, too_large, unavailable, unprocessable
-from functions.gateway.submission import BATCH_BYTES, BATCH_TASKS, read_submission
-from taskmill.bootstrap import gateway, process
+from functions.gateway.problem import Problem, problem_of, too_large, unavailable, unprocessable
+from taskmill.bootstrap import blobs, gateway, process
+from taskmill.domain.refusal import Refusal, key_reused
 from taskmill.domain.submission import (
     Accepted,
     KeyReused,
@@ -23,26 +22,36 @@ from taskmill.domain.submission import (
     Unreadable,
 )
 from taskmill.domain.task import Millis
+from taskmill.usecases.pointing import missing_payload
+from taskmill.usecases.reading_requests import read_request, read_submission, read_value
 from taskmill.usecases.submit import submit
+
+BATCH_TASKS = 1_000
+BATCH_BYTES = 5 * 1024 * 1024
 
 
 def submit_one(body: bytes, header_key: str | None) -> Told | Problem:
-    given = _read(body)
-    if isinstance(given, Problem):
-        return given
-    submission = _checked(given, header_key, now=process.clock())
-    if isinstance(submission, Problem):
-        return submission
-    return _tell(_submit([submission])[0])
+    submission = read_request(
+        body,
+        header_key,
+        gateway.services().catalogue,
+        now=process.clock(),
+        blobs=blobs.at_the_door,
+    )
+    return (
+        problem_of(submission)
+        if isinstance(submission, Refusal)
+        else _tell(_submit([submission])[0])
+    )
 
 
 def submit_batch(body: bytes) -> Told | Problem:
     if len(body) > BATCH_BYTES:
         detail = f"the request has {len(body)} bytes; the limit is {BATCH_BYTES}"
         return too_large("request_too_large", detail)
-    given = _read(body)
-    if isinstance(given, Problem):
-        return given
+    given = read_value(body)
+    if isinstance(given, Refusal):
+        return problem_of(given)
     tasks = given.get("tasks") if isinstance(given, dict) and set(given) == {"tasks"} else None
     if not isinstance(tasks, list) or not 1 <= len(tasks) <= BATCH_TASKS:
         detail = f'a batch is {{"tasks": [ … 1 to {BATCH_TASKS:,} tasks … ]}} and nothing else'
@@ -50,21 +59,14 @@ def submit_batch(body: bytes) -> Told | Problem:
     if (too_many := too_many_pointers(tasks)) is not None:
         return too_many
     now = process.clock()
-    return _tell_batch([_checked(one, None, now=now) for one in tasks])
+    return _tell_batch([_checked(one, now=now) for one in tasks])
 
 
-def _checked(given: Any, header_key: str | None, *, now: Millis) -> Submission | Problem:
-    submission = read_submission(given, header_key, gateway.services().catalogue, now=now)
-    if isinstance(submission, Problem):
+def _checked(given: Any, *, now: Millis) -> Submission | Refusal:
+    submission = read_submission(given, None, gateway.services().catalogue, now=now)
+    if isinstance(submission, Refusal):
         return submission
-    return missing_payload(submission) or submission
-
-
-def _read(body: bytes) -> Any:
-    try:
-        return strict_json.read(body)
-    except strict_json.NotJson as error:
-        return bad_request(str(error))
+    return missing_payload(submission, blobs.at_the_door) or submission
 
 
 def _submit(submissions: Sequence[Submission]) -> list[Receipt]:
@@ -92,8 +94,7 @@ def _tell(receipt: Receipt) -> Told | Problem:
         case ReplayOf(task):
             return Told(HTTPStatus.OK, task_as_json(task) | {"replayed": True})
         case KeyReused(task_id):
-            detail = f"another request came before under this key: its task is {task_id}"
-            return unprocessable("idempotency_key_reused", detail, "/idempotency_key")
+            return problem_of(key_reused(task_id))
         case NotTaken():
             detail = "neither Kafka nor the outbox can take it now, and nothing was taken"
             return unavailable(detail, 2)
@@ -106,9 +107,9 @@ def _tell(receipt: Receipt) -> Told | Problem:
             assert_never(receipt)
 
 
-def _tell_batch(read: Sequence[Submission | Problem]) -> Told:
+def _tell_batch(read: Sequence[Submission | Refusal]) -> Told:
     receipts = iter(_submit([one for one in read if isinstance(one, Submission)]))
-    told = [one if isinstance(one, Problem) else _tell(next(receipts)) for one in read]
+    told = [problem_of(one) if isinstance(one, Refusal) else _tell(next(receipts)) for one in read]
     refused = sum(isinstance(one, Problem) for one in told)
     results = [_result(index, one) for index, one in enumerate(told)]
     body = {"results": results, "accepted": len(told) - refused, "refused": refused}

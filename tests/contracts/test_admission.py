@@ -13,7 +13,7 @@ from taskmill.domain.admission import (
     Replayed,
 )
 from taskmill.domain.lease import Refused
-from taskmill.usecases.submit import owed_submission
+from taskmill.usecases.admitting import owed_submission
 from tests.builders import a_claim, a_request, a_success, now_ms
 from tests.contracts.hot import admitted, finished
 from tests.waiting import eventually
@@ -32,7 +32,7 @@ def test_a_new_task_gets_the_moment_as_its_generation(hot):
 def test_the_same_submission_is_admitted_once(hot):
     request = a_request("k")
     task = admitted(hot.admission(), request)
-    assert hot.admission().admit([request]) == [AdmittedBefore(task.generation)]
+    assert hot.admission().admit([request]) == [AdmittedBefore(task.generation, Owed(task=task))]
 
 
 def test_the_same_request_under_a_key_is_a_replay_and_tells_what_is_owed(hot):
@@ -46,6 +46,13 @@ def test_another_request_under_a_key_is_a_conflict(hot):
     task = admitted(hot.admission(), a_request("k", submission="first"))
     other = a_request("k", submission="second", fingerprint="f2")
     assert hot.admission().admit([other]) == [Conflict(task.generation, Owed(task=task))]
+
+
+def test_a_submission_that_comes_again_when_it_is_published_owes_nothing(hot):
+    request = a_request("k")
+    task = admitted(hot.admission(), request)
+    hot.admission().clear([owed_submission(task)])
+    assert hot.admission().admit([request]) == [AdmittedBefore(task.generation, None)]
 
 
 def test_a_replay_of_what_is_published_owes_nothing(hot):

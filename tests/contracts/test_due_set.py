@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from taskmill.domain.admission import Owed
 from taskmill.domain.records import Absent, TaskView
-from taskmill.usecases.submit import owed_submission
+from taskmill.usecases.admitting import owed_submission
 from tests.builders import a_claim, a_request, a_success
 from tests.contracts.hot import admitted, finished
 from tests.waiting import eventually

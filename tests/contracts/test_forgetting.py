@@ -5,7 +5,7 @@ import pytest
 from taskmill.domain.admission import Cleared, Cold
 from taskmill.domain.lease import Beat
 from taskmill.domain.records import Absent, TaskView
-from taskmill.usecases.submit import owed_submission
+from taskmill.usecases.admitting import owed_submission
 from tests.builders import a_claim, a_fresh_envelope, a_lease, a_request, a_success
 from tests.contracts.hot import admitted
 

@@ -6,13 +6,13 @@ from contextlib import suppress
 import msgspec
 from hypothesis import strategies as st
 
-from functions.gateway.problem import Problem
-from functions.gateway.strict_json import NotJson, read
-from functions.gateway.submission import read_submission
 from functions.workers.echo.handler import lambda_handler as echo
 from taskmill.adapters.catalogue import AssembledCatalogue
 from taskmill.domain import wire
 from taskmill.domain.errors import Undecodable
+from taskmill.domain.refusal import Refusal
+from taskmill.domain.strict_json import NotJson, read
+from taskmill.usecases.reading_requests import read_submission
 from tests.builders import NOW
 from tests.fuzz.explore import Target
 from tests.json_values import meaning
@@ -91,9 +91,8 @@ def is_taken_or_refused(octets):
     except NotJson:
         return
     found = read_submission(value, None, _catalogue, now=NOW)
-    if isinstance(found, Problem):
-        assert 400 <= found.status < 500
-        assert len(msgspec.json.encode(found.as_json())) < 10_000
+    if isinstance(found, Refusal):
+        assert len(msgspec.json.encode(found)) < 10_000
         return
     envelope = found.as_envelope(now=NOW, entropy=bytes(16))
     (parcel,) = wire.parcels_of_tasks([envelope])

@@ -51,9 +51,10 @@ class Created:
 
 @dataclass(frozen=True, slots=True)
 class AdmittedBefore:
-    """The same submission asked before; its answer was lost."""
+    """The same submission asked before; what it still owes comes along."""
 
     generation: int
+    owed: Owed | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TypeAlias
 
 from msgspec import Raw
@@ -37,13 +38,23 @@ class Submission:
     payload_ref: Pointer | None = None
 
     def as_envelope(self, *, now: Millis, entropy: bytes) -> Envelope:
-        """Return the task in line; *entropy* names an unkeyed task and tells requests apart."""
+        """Return the task in line; *entropy* names an unkeyed task and tells requests apart.
+
+        A request that may be read more than once must bring the same entropy each time.
+        """
+        return self.named(unkeyed_id(now, entropy), submission=entropy.hex(), now=now)
+
+    def named(self, unkeyed: TaskId, *, submission: str, now: Millis) -> Envelope:
+        """Return the task in line, under the id of its key if it has one, else as it is named.
+
+        The *submission* tells requests apart: one that comes again must bring its own, with the
+        same name and moment.
+        """
         key = self.idempotency_key
-        task_id = keyed_id(DEFAULT_TENANT, self.type, key) if key else unkeyed_id(now, entropy)
         return Envelope(
             generation=0,
-            id=task_id,
-            submission=entropy.hex(),
+            id=keyed_id(DEFAULT_TENANT, self.type, key) if key else unkeyed,
+            submission=submission,
             type=self.type,
             payload=self.payload,
             fingerprint=self.fingerprint,
@@ -113,3 +124,31 @@ class Unreadable:
 
 
 Receipt: TypeAlias = Accepted | ReplayOf | KeyReused | NotTaken | NotConfirmed | Unreadable
+
+
+class Entry(StrEnum):
+    """How a request came into the log."""
+
+    CREATED = "created"
+    KNOWN = "known"
+    """It was taken before, and came again."""
+    REPLAYED = "replayed"
+
+
+@dataclass(frozen=True, slots=True)
+class InLog:
+    """The log has it: whoever brought it is done with it."""
+
+    id: TaskId
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class NotNow:
+    """Nothing was decided that is not owed: the same request is to come again."""
+
+    why: str
+
+
+Taken: TypeAlias = InLog | KeyReused | NotNow
+"""What becomes of a request that stands in something durable."""

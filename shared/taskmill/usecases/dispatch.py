@@ -23,8 +23,8 @@ from taskmill.domain.task import Envelope, TaskType
 from taskmill.domain.wire import Sealed
 from taskmill.ports.admission import Admission
 from taskmill.ports.bus import Bus
+from taskmill.usecases.admitting import of_the_first, owed_submission, verdicts_of
 from taskmill.usecases.arrivals import SealedArrival
-from taskmill.usecases.submit import owed_submission, unpublished
 
 
 def dispatch(
@@ -60,14 +60,11 @@ class _Routing:
     failed: set[Position] = field(default_factory=set)
 
     def verdicts(self, deferred: Sequence[SealedArrival]) -> Sequence[Verdict]:
-        try:
-            return self.admission.admit([arrival.envelope for arrival in deferred])
-        except StoreUnavailable:
-            return [Cold()] * len(deferred)
+        return verdicts_of([arrival.envelope for arrival in deferred], self.admission)
 
     def weigh(self, arrival: SealedArrival, verdict: Verdict) -> None:
         match verdict:
-            case Created(generation) | AdmittedBefore(generation):
+            case Created(generation) | AdmittedBefore(generation, _):
                 self._admit(wire.amended(arrival.sealed, generation=generation, deferred=False))
             case Replayed(generation, owed):
                 self._drop(arrival.envelope, generation, owed, "replayed")
@@ -99,10 +96,10 @@ class _Routing:
 
     def _drop(self, envelope: Envelope, generation: int, owed: Owed | None, verdict: str) -> None:
         """Drop a second submission; first publish what the first may not have published."""
-        first = unpublished(owed)
+        first = of_the_first(owed)
         if first is not None:
-            self.pending.append(first)
-            self.owed.append(owed_submission(first))
+            self.pending.append(first.task)
+            self.owed.append(first.owed)
         self.facts.append(
             SubmissionDropped(
                 id=envelope.id,

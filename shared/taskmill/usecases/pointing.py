@@ -1,5 +1,6 @@
 """What is too large to travel: checked at the door, fetched for the worker, kept behind it."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, Final
 
@@ -21,11 +22,26 @@ from taskmill.domain.pointers import (
     pointer_to,
     result_key,
 )
+from taskmill.domain.refusal import Refusal, invalid, unavailable
+from taskmill.domain.submission import Submission
+from taskmill.domain.task import DEFAULT_TENANT
 from taskmill.ports.blobs import Blobs
 from taskmill.usecases.shop import Task
 
 REST: Final = timedelta(seconds=15)
 """How long a task waits whose payload cannot be fetched, because the bucket is away."""
+
+
+def missing_payload(submission: Submission, blobs: Callable[[], Blobs]) -> Refusal | None:
+    """Return what is wrong with a payload that the submission only points at."""
+    pointer = submission.payload_ref
+    if pointer is None:
+        return None
+    try:
+        why = what_is_missing(pointer, submission.type, DEFAULT_TENANT, blobs())
+    except StoreUnavailable as error:
+        return unavailable(f"the payload cannot be looked for: {error.store} is away")
+    return None if why is None else invalid("payload_missing", why, "/payload_ref")
 
 
 def what_is_missing(pointer: Pointer, task_type: str, tenant: str, blobs: Blobs) -> str | None:

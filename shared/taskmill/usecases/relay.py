@@ -4,12 +4,13 @@ import logging
 from collections.abc import Sequence
 
 from taskmill.domain import wire
-from taskmill.domain.errors import Undecodable, Unpublishable
+from taskmill.domain.errors import Undecodable
 from taskmill.domain.outbox import Unsent
 from taskmill.domain.outcome import ERROR_TEXT_LIMIT, clip
 from taskmill.domain.wire import Sealed
 from taskmill.ports.bus import Bus
 from taskmill.ports.outbox import Held, Outbox
+from taskmill.usecases.halving import publish_in_halves
 
 ROWS_AT_A_TIME = 500
 ROUNDS = 20
@@ -27,7 +28,7 @@ def relay(outbox: Outbox, bus: Bus) -> int:
     for _ in range(ROUNDS):
         with outbox.held(most=ROWS_AT_A_TIME) as held:
             count = len(held.rows)
-            _publish_in_halves(_readable(held), held, bus)
+            _publish(_readable(held), held, bus)
         relayed += count
         if count < ROWS_AT_A_TIME:
             break
@@ -44,22 +45,17 @@ def _readable(held: Held) -> list[tuple[Unsent, Sealed]]:
     return sealed
 
 
-def _publish_in_halves(rows: Sequence[tuple[Unsent, Sealed]], held: Held, bus: Bus) -> None:
-    """Publish all; where the log refuses one of them, look for it so that the others flow."""
-    if not rows:
-        return
-    try:
-        bus.send_pending([sealed for _, sealed in rows])
+def _publish(rows: Sequence[tuple[Unsent, Sealed]], held: Held, bus: Bus) -> None:
+
+    def send(some: Sequence[tuple[Unsent, Sealed]]) -> None:
+        bus.send_pending([sealed for _, sealed in some])
         bus.flush()
-    except Unpublishable as error:
-        if len(rows) == 1:
-            _park(rows[0][0], error, held)
-            return
-        middle = len(rows) // 2
-        _publish_in_halves(rows[:middle], held, bus)
-        _publish_in_halves(rows[middle:], held, bus)
-    else:
-        held.mark_published([row for row, _ in rows])
+
+    for some, refusal in publish_in_halves(rows, send):
+        if refusal is None:
+            held.mark_published([row for row, _ in some])
+        else:
+            _park(some[0][0], refusal, held)
 
 
 def _park(row: Unsent, error: Exception, held: Held) -> None:

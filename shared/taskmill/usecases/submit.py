@@ -17,7 +17,6 @@ from taskmill.domain.admission import (
     Created,
     Owed,
     OwedKey,
-    OwedKind,
     Replayed,
     Verdict,
 )
@@ -41,6 +40,7 @@ from taskmill.ports.clock import Clock
 from taskmill.ports.ledger import LedgerRows
 from taskmill.ports.outbox import Outbox
 from taskmill.ports.records import Records
+from taskmill.usecases.admitting import of_the_first, own, verdicts_of
 
 LATEST_TO_SPILL = timedelta(seconds=3)
 """After admission: with what the outbox itself may take, this is less than a lease, in which a
@@ -102,14 +102,11 @@ class _Intake:
 
     def verdicts(self, envelopes: Sequence[Envelope]) -> Sequence[Verdict]:
         self.decided_ms = self.clock()
-        try:
-            return self.admission.admit(envelopes)
-        except StoreUnavailable:
-            return [Cold()] * len(envelopes)
+        return verdicts_of(envelopes, self.admission)
 
     def weigh(self, envelope: Envelope, verdict: Verdict) -> None:
         match verdict:
-            case Created(generation) | AdmittedBefore(generation):
+            case Created(generation) | AdmittedBefore(generation, _):
                 self.items.append(_own(envelope, generation))
             case Replayed(_, owed):
                 self.items.append(_replay(envelope.id, owed))
@@ -211,29 +208,15 @@ class _Intake:
 
 
 def _own(envelope: Envelope, generation: int) -> _Item:
-    admitted = replace(envelope, generation=generation)
+    publication = own(envelope, generation)
     return _Item(
         envelope.id,
-        published=admitted,
-        owed=owed_submission(admitted),
-        receipt=Accepted(view_of(admitted), is_deferred=False),
+        published=publication.task,
+        owed=publication.owed,
+        receipt=Accepted(view_of(publication.task), is_deferred=False),
     )
 
 
 def _replay(task_id: TaskId, owed: Owed | None) -> _Item:
-    """Publish what the first request still owes: its author may be dead."""
-    winner = unpublished(owed)
-    return _Item(task_id, published=winner, owed=owed_submission(winner) if winner else None)
-
-
-def unpublished(owed: Owed | None) -> Envelope | None:
-    """Return the submission that is owed, if others may publish it.
-
-    A redriven one is owed with the facts that ended the task before: the scheduler publishes both,
-    and the log knew the submission before.
-    """
-    return owed.task if owed and not owed.facts else None
-
-
-def owed_submission(envelope: Envelope) -> OwedKey:
-    return OwedKey(id=envelope.id, generation=envelope.generation, turn=1, kind=OwedKind.SUBMISSION)
+    first = of_the_first(owed)
+    return _Item(task_id, published=first.task, owed=first.owed) if first else _Item(task_id)

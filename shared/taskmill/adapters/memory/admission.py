@@ -41,12 +41,12 @@ class MemoryAdmission:
         record = self._hot.record(envelope.id)
         if record is None:
             return self._create(envelope, now, token=0)
+        owed = self._owed(envelope.id, record)
         if record.submission == envelope.submission:
-            return AdmittedBefore(record.generation)
+            return AdmittedBefore(record.generation, owed)
         expires = self._hot.lifetimes.get(envelope.id, record.submitted + self._window)
         if record.status.is_final and now >= expires:
             return self._create(envelope, max(now, record.generation + 1), token=record.token)
-        owed = self._owed(envelope.id, record)
         if record.fingerprint == envelope.fingerprint:
             return Replayed(record.generation, owed)
         return Conflict(record.generation, owed)

@@ -96,7 +96,7 @@ def _verdict(answer: Any) -> Verdict:
         case b"CREATED":
             return Created(int(generation))
         case b"BEFORE":
-            return AdmittedBefore(int(generation))
+            return AdmittedBefore(int(generation), _owed(owed))
         case b"REPLAYED":
             return Replayed(int(generation), _owed(owed))
         case b"CONFLICT":

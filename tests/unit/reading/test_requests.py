@@ -5,12 +5,13 @@ import json
 import msgspec
 import pytest
 
-from functions.gateway.problem import Problem
-from functions.gateway.submission import NOT_YET, PAYLOAD_BYTES, read_submission
 from taskmill.adapters.catalogue import AssembledCatalogue
 from taskmill.domain import wire
+from taskmill.domain.refusal import Refusal
+from taskmill.domain.request import NOT_YET, PAYLOAD_BYTES
 from taskmill.domain.submission import Submission
 from taskmill.domain.task import Millis
+from taskmill.usecases.reading_requests import read_submission
 from tests.builders import NOW
 
 CATALOGUE = AssembledCatalogue(
@@ -49,8 +50,8 @@ def read(header_key=None, **fields):
 
 def pointed(found):
     """Return what a refusal says to a program."""
-    assert isinstance(found, Problem), found
-    return found.status, found.type, found.field
+    assert isinstance(found, Refusal), found
+    return found.kind, found.code, found.pointer
 
 
 def test_a_type_alone_is_a_submission_with_the_defaults_of_the_type():
@@ -78,7 +79,7 @@ def test_every_field_is_taken_as_it_is_given():
 @pytest.mark.parametrize("given", [None, [], "x", 7, True, [{"type": "mail"}]])
 def test_what_is_no_object_is_no_task(given):
     found = read_submission(given, None, CATALOGUE, now=NOW)
-    assert pointed(found) == (422, "invalid_request", "")
+    assert pointed(found) == ("invalid", "invalid_request", "")
 
 
 @pytest.mark.parametrize(
@@ -127,25 +128,25 @@ def test_what_is_no_object_is_no_task(given):
     ids=lambda case: repr(case)[:40],
 )
 def test_a_field_against_its_rule_is_named(fields, field):
-    assert pointed(read(**fields)) == (422, "invalid_request", field)
+    assert pointed(read(**fields)) == ("invalid", "invalid_request", field)
 
 
 def test_a_missing_type_is_named():
     found = read_submission({"payload": {}}, None, CATALOGUE, now=NOW)
-    assert pointed(found) == (422, "invalid_request", "/type")
+    assert pointed(found) == ("invalid", "invalid_request", "/type")
 
 
 @pytest.mark.parametrize("name", ["e-mail", "Mail", "mail ", "../mail", "m\u0430il", "*", "{}"])
 def test_a_type_that_nobody_takes_is_refused_with_the_ones_that_are_deployed(name):
     found = read(type=name)
-    assert pointed(found) == (422, "unknown_type", "/type")
+    assert pointed(found) == ("invalid", "unknown_type", "/type")
     assert found.detail.endswith("the deployed types are: mail")
 
 
 @pytest.mark.parametrize("name", NOT_YET)
 @pytest.mark.parametrize("value", [None, 1, "high"])
 def test_a_field_that_has_its_own_issue_is_refused_until_then(name, value):
-    assert pointed(read(**{name: value})) == (422, "not_supported_yet", f"/{name}")
+    assert pointed(read(**{name: value})) == ("invalid", "not_supported_yet", f"/{name}")
 
 
 @pytest.mark.parametrize(
@@ -188,7 +189,7 @@ def test_what_a_task_says_of_its_retries_goes_over_what_its_type_says(retry, pol
     ],
 )
 def test_retries_beyond_their_bounds_are_refused(retry, field):
-    assert pointed(read(retry=retry)) == (422, "invalid_request", field)
+    assert pointed(read(retry=retry)) == ("invalid", "invalid_request", field)
 
 
 @pytest.mark.parametrize(
@@ -208,7 +209,7 @@ def test_metadata_within_its_limits_is_taken_byte_for_byte(metadata):
 
 
 def test_the_size_of_metadata_is_that_of_its_json():
-    assert pointed(read(metadata={"": "\x01" * 171})) == (422, "invalid_request", "/metadata")
+    assert pointed(read(metadata={"": "\x01" * 171})) == ("invalid", "invalid_request", "/metadata")
     assert isinstance(read(metadata={"": "\x01" * 170}), Submission)
 
 
@@ -235,7 +236,7 @@ def test_a_key_comes_in_the_body_or_in_the_header(body_key, header_key, key):
     "key", ["", "x" * 256, "x" * 10_000, "é", "a\nb", "a\tb", "\x7f", "k\u200b"]
 )
 def test_a_key_that_is_not_short_printable_ascii_is_refused_from_both_places(key):
-    refusal = (422, "invalid_request", "/idempotency_key")
+    refusal = ("invalid", "invalid_request", "/idempotency_key")
     assert pointed(read(idempotency_key=key)) == refusal
     assert pointed(read(key)) == refusal
 
@@ -243,7 +244,7 @@ def test_a_key_that_is_not_short_printable_ascii_is_refused_from_both_places(key
 @pytest.mark.parametrize(("body_key", "header_key"), [("a", "b"), ("a", ""), ("", "a"), ("a", "A")])
 def test_two_keys_that_differ_are_refused(body_key, header_key):
     found = read(header_key, idempotency_key=body_key)
-    assert pointed(found) == (422, "invalid_request", "/idempotency_key")
+    assert pointed(found) == ("invalid", "invalid_request", "/idempotency_key")
 
 
 @pytest.mark.parametrize(
@@ -264,7 +265,7 @@ def test_two_keys_that_differ_are_refused(body_key, header_key):
     ids=lambda case: repr(case)[:40],
 )
 def test_a_payload_that_does_not_fit_is_refused_with_the_place(payload, field):
-    assert pointed(read(payload=payload)) == (422, "invalid_payload", field)
+    assert pointed(read(payload=payload)) == ("invalid", "invalid_payload", field)
 
 
 @pytest.mark.parametrize("letter", ["x", "é", "漢", "😀", "\x01", '"'])
@@ -275,7 +276,7 @@ def test_the_limit_of_a_payload_counts_its_bytes(letter, beyond):
     text = letter * (room // width) + "x" * (room % width)
     found = read(payload={"text": text})
     if beyond > 0:
-        assert pointed(found) == (413, "payload_too_large", "/payload")
+        assert pointed(found) == ("too_large", "payload_too_large", "/payload")
         assert "262145 bytes; the limit is 262144" in found.detail
     else:
         assert isinstance(found, Submission)
@@ -338,5 +339,5 @@ def test_another_request_has_another_fingerprint(other):
 )
 def test_a_refusal_is_short_whatever_it_quotes(fields):
     found = read(**fields)
-    assert isinstance(found, Problem)
-    assert len(msgspec.json.encode(found.as_json())) < 10_000
+    assert isinstance(found, Refusal)
+    assert len(msgspec.json.encode(found)) < 10_000

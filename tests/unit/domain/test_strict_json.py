@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions.gateway import strict_json
-from functions.gateway.strict_json import NotJson
+from taskmill.domain import strict_json
+from taskmill.domain.strict_json import NotJson
 
 
 def nested(depth: int) -> bytes:

@@ -3,40 +3,15 @@
 import math
 import re
 from datetime import UTC, datetime, timedelta
-from typing import Annotated
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from functions.gateway.problem import Problem, unprocessable
 from taskmill.domain.delay import LONGEST_DELAY
+from taskmill.domain.refusal import Refusal, invalid
 from taskmill.domain.retention import in_ms
 from taskmill.domain.task import Millis, Timing
 
-LONGEST_DELAY_SECONDS = LONGEST_DELAY.total_seconds()
-DelaySeconds = Annotated[
-    float,
-    Meta(
-        ge=0,
-        le=LONGEST_DELAY_SECONDS,
-        description="How long it waits before it may begin; instead of `run_at`.",
-    ),
-]
-RunAt = Annotated[
-    str,
-    Meta(
-        description="When it may begin, with a zone; what is past is now,"
-        f" and {LONGEST_DELAY.days} days ahead are the limit.",
-        extra_json_schema={"format": "date-time"},
-    ),
-]
-ExpiresAt = Annotated[
-    str,
-    Meta(
-        description="A task that has not begun by then is dead, `expired`.",
-        extra_json_schema={"format": "date-time"},
-    ),
-]
 _LATEST_END = 2 * LONGEST_DELAY
 _MOMENT = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})"
@@ -51,40 +26,40 @@ def read_timing(
     expires_at: str | UnsetType,
     *,
     now: Millis,
-) -> Timing | Problem | None:
+) -> Timing | Refusal | None:
     """Return the times that a request asks for; a delay stays one until Redis resolves it.
 
     Whether a moment is past is not asked: the same request must stay the same when it is repeated.
     """
     begin = read_begin(delay_seconds, run_at, now=now)
-    if isinstance(begin, Problem):
+    if isinstance(begin, Refusal):
         return begin
     end = _instant("expires_at", expires_at, now=now, within=_LATEST_END)
-    if end is None or isinstance(end, Problem):
+    if end is None or isinstance(end, Refusal):
         return begin if end is None else end
     if begin is not None and begin.run_at_ms is not None and begin.run_at_ms >= end:
         detail = "the task would expire before it may begin: let expires_at lie behind run_at"
-        return unprocessable("invalid_request", detail, "/expires_at")
+        return invalid("invalid_request", detail, "/expires_at")
     return replace(begin or Timing(), expires_at_ms=end)
 
 
 def read_begin(
     delay_seconds: float | UnsetType, run_at: str | UnsetType, *, now: Millis
-) -> Timing | Problem | None:
+) -> Timing | Refusal | None:
     if delay_seconds is UNSET:
         at_ms = _instant("run_at", run_at, now=now, within=LONGEST_DELAY)
-        if at_ms is None or isinstance(at_ms, Problem):
+        if at_ms is None or isinstance(at_ms, Refusal):
             return at_ms
         return Timing(run_at_ms=at_ms)
     if run_at is not UNSET:
         detail = "give either delay_seconds or run_at, not both"
-        return unprocessable("invalid_request", detail, "/delay_seconds")
+        return invalid("invalid_request", detail, "/delay_seconds")
     return Timing(delay_ms=math.ceil(delay_seconds * 1000))
 
 
 def _instant(
     name: str, given: str | UnsetType, *, now: Millis, within: timedelta
-) -> Millis | Problem | None:
+) -> Millis | Refusal | None:
     if given is UNSET:
         return None
     try:
@@ -93,9 +68,9 @@ def _instant(
         at = None
     if at is None:
         detail = f"{name} is a time with its zone, such as 2026-01-31T12:00:00Z; not {given!r}"
-        return unprocessable("invalid_request", detail, f"/{name}")
+        return invalid("invalid_request", detail, f"/{name}")
     at_ms = -((_EPOCH - at) // _MILLISECOND)
     if at_ms - now > in_ms(within):
         detail = f"{name} may lie at most {within.days} days ahead"
-        return unprocessable("invalid_request", detail, f"/{name}")
+        return invalid("invalid_request", detail, f"/{name}")
     return Millis(max(at_ms, 0))

@@ -1,151 +1,115 @@
-"""Turns a request body into submissions, or says what is wrong and where."""
+"""Turns a request into a submission, or says what is wrong and where: every door reads so."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
-from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+from msgspec import UNSET, Raw
 
-from functions.gateway.problem import Problem, too_large, unprocessable
-from functions.gateway.times import DelaySeconds, ExpiresAt, RunAt, read_timing
-from taskmill.domain.backoff import Factor, RetryPolicy, Seconds
+from taskmill.domain import strict_json
+from taskmill.domain.backoff import RetryPolicy
 from taskmill.domain.catalogue import TypeEntry
 from taskmill.domain.naming import fingerprint
-from taskmill.domain.pointers import Digest, Pointer, Size
+from taskmill.domain.pointers import Pointer
+from taskmill.domain.refusal import Refusal, invalid, malformed, too_large
+from taskmill.domain.request import (
+    LONGEST_KEY,
+    METADATA_BYTES,
+    METADATA_ENTRIES,
+    NOT_YET,
+    PAYLOAD_BYTES,
+    RetryRequest,
+    TaskRequest,
+)
 from taskmill.domain.submission import Submission
 from taskmill.domain.task import Millis
+from taskmill.ports.blobs import Blobs
 from taskmill.ports.catalogue import Catalogue
+from taskmill.usecases.pointing import missing_payload
+from taskmill.usecases.reading_times import read_timing
 
-PAYLOAD_BYTES = 262_144
-METADATA_BYTES = 1_024
-METADATA_ENTRIES = 32
-LONGEST_KEY = 255
-BATCH_TASKS = 1_000
-BATCH_BYTES = 5 * 1024 * 1024
-
-NOT_YET = (
-    "priority",
-    "concurrency_key",
-    "rate_key",
-    "cost",
-    "fairness_key",
-    "ordering_key",
-)
 NO_PAYLOAD = Raw(b"null")
 _PRINTABLE = re.compile(r"[\x20-\x7e]+")
 
 
-class RetryRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The first wait grows by the factor with each attempt, up to the cap."""
+def read_request(
+    octets: bytes,
+    header_key: str | None,
+    catalogue: Catalogue,
+    *,
+    now: Millis,
+    blobs: Callable[[], Blobs],
+) -> Submission | Refusal:
+    """Return the submission that *octets* ask for, checked in every way, or the first refusal.
 
-    first_seconds: Seconds | UnsetType = UNSET
-    factor: Factor | UnsetType = UNSET
-    cap_seconds: Seconds | UnsetType = UNSET
-
-
-class PayloadRef(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where the payload was uploaded to, as POST /v1/payloads told."""
-
-    url: Annotated[str, Meta(pattern=r"^s3://", max_length=1_024)]
-    size: Size
-    sha256: Digest
-
-
-IdempotencyKey = Annotated[
-    str,
-    Meta(
-        description="Names the request: repeated under its key, it is the same task.",
-        extra_json_schema={"minLength": 1, "maxLength": LONGEST_KEY, "pattern": "^[ -~]+$"},
-    ),
-]
+    The bucket is only opened for a payload that was uploaded.
+    """
+    given = read_value(octets)
+    if isinstance(given, Refusal):
+        return given
+    submission = read_submission(given, header_key, catalogue, now=now)
+    if isinstance(submission, Refusal):
+        return submission
+    return missing_payload(submission, blobs) or submission
 
 
-HeaderKey = Annotated[
-    str,
-    Meta(extra_json_schema={"minLength": 1, "maxLength": LONGEST_KEY, "pattern": r"^[ -+\--~]+$"}),
-]
-"""Without a comma: the platform joins headers of one name, and two keys are none."""
-
-
-Metadata = Annotated[
-    dict[str, str],
-    Meta(
-        description=f"Stored, searchable, returned; {METADATA_BYTES} bytes in all.",
-        extra_json_schema={"maxProperties": METADATA_ENTRIES},
-    ),
-]
-
-
-class TaskRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A task; what is left out is as its type says."""
-
-    type: Annotated[str, Meta(min_length=1, max_length=128, description="A deployed type.")]
-    payload: Any = msgspec.field(default_factory=dict)
-    payload_ref: PayloadRef | UnsetType = UNSET
-    idempotency_key: IdempotencyKey | UnsetType = UNSET
-    max_attempts: (
-        Annotated[int, Meta(ge=1, le=100, description="Calls of the worker in all.")] | UnsetType
-    ) = UNSET
-    timeout_seconds: (
-        Annotated[float, Meta(ge=0.1, le=800, description="After that an attempt is cut off.")]
-        | UnsetType
-    ) = UNSET
-    retry: RetryRequest = RetryRequest()
-    delay_seconds: DelaySeconds | UnsetType = UNSET
-    run_at: RunAt | UnsetType = UNSET
-    expires_at: ExpiresAt | UnsetType = UNSET
-    metadata: Metadata = {}
+def read_value(octets: bytes) -> Any:
+    """Return the JSON value of *octets*, or the refusal of what is not JSON to everybody."""
+    try:
+        return strict_json.read(octets)
+    except strict_json.NotJson as error:
+        return malformed(str(error))
 
 
 def read_submission(
     given: Any, header_key: str | None, catalogue: Catalogue, *, now: Millis
-) -> Submission | Problem:
-    """Return the submission that *given* (a JSON value) asks for, or the first problem."""
+) -> Submission | Refusal:
+    """Return the submission that *given* (a JSON value) asks for, or the first refusal."""
     request = _request(given)
-    if isinstance(request, Problem):
+    if isinstance(request, Refusal):
         return request
     entry = catalogue.entry(request.type)
     if entry is None:
         return unknown_type(request.type, catalogue)
     key = _key(request, header_key)
-    if isinstance(key, Problem):
+    if isinstance(key, Refusal):
         return key
     timing = read_timing(request.delay_seconds, request.run_at, request.expires_at, now=now)
-    if isinstance(timing, Problem):
+    if isinstance(timing, Refusal):
         return timing
     payload = NO_PAYLOAD if request.payload_ref else Raw(msgspec.json.encode(request.payload))
-    problem = (
-        metadata_problem(request.metadata)
-        or _timeout_problem(request, entry)
-        or _payload_problem(request, payload, catalogue)
+    refusal = (
+        metadata_refusal(request.metadata)
+        or _timeout_refusal(request, entry)
+        or _payload_refusal(request, payload, catalogue)
     )
-    if problem is not None:
-        return problem
+    if refusal is not None:
+        return refusal
     submission = _submission(given, request, entry, payload, key)
     return submission if timing is None else replace(submission, timing=timing)
 
 
-def _request(given: Any) -> TaskRequest | Problem:
+def _request(given: Any) -> TaskRequest | Refusal:
     if not isinstance(given, dict):
-        return unprocessable("invalid_request", "a task is a JSON object", "")
+        return invalid("invalid_request", "a task is a JSON object", "")
     for name in NOT_YET:
         if name in given:
-            return unprocessable(
+            return invalid(
                 "not_supported_yet", f"{name} is not supported yet: leave it out", f"/{name}"
             )
     for name in given:
         if name not in TaskRequest.__struct_fields__:
             detail = f"there is no field {name!r}"
-            return unprocessable(
+            return invalid(
                 "invalid_request", detail, f"/{name.replace('~', '~0').replace('/', '~1')}"
             )
     if "payload" in given and "payload_ref" in given:
         detail = "a task has a payload or a payload_ref, and not both"
-        return unprocessable("payload_conflict", detail, "/payload_ref")
+        return invalid("payload_conflict", detail, "/payload_ref")
     if "type" not in given:
-        return unprocessable("invalid_request", "type is missing: name a deployed type", "/type")
+        return invalid("invalid_request", "type is missing: name a deployed type", "/type")
     try:
         return msgspec.convert(given, TaskRequest)
     except msgspec.ValidationError as error:
@@ -155,46 +119,46 @@ def _request(given: Any) -> TaskRequest | Problem:
 _PATH = re.compile(r" - at `\$(?P<path>[^`]*)`$")
 
 
-def misfit(message: str) -> Problem:
+def misfit(message: str) -> Refusal:
     """Name the field of a validation error, as a JSON pointer."""
     found = _PATH.search(message)
     steps = re.findall(r"[^.\[\]]+", found["path"]) if found else []
     detail = message[: found.start()] if found else message
-    return unprocessable("invalid_request", detail, "".join(f"/{step}" for step in steps))
+    return invalid("invalid_request", detail, "".join(f"/{step}" for step in steps))
 
 
-def unknown_type(name: str, catalogue: Catalogue) -> Problem:
+def unknown_type(name: str, catalogue: Catalogue) -> Refusal:
     known = ", ".join(entry.name for entry in catalogue.entries())
     detail = f"no worker takes tasks of type {name!r}; the deployed types are: {known}"
-    return unprocessable("unknown_type", detail, "/type")
+    return invalid("unknown_type", detail, "/type")
 
 
-def _key(request: TaskRequest, header_key: str | None) -> str | Problem | None:
+def _key(request: TaskRequest, header_key: str | None) -> str | Refusal | None:
     if header_key is not None and "," in header_key:
         detail = (
             "the header Idempotency-Key was sent twice, or its key has a comma:"
             " send such a key in the field idempotency_key"
         )
-        return unprocessable("invalid_request", detail, "/idempotency_key")
+        return invalid("invalid_request", detail, "/idempotency_key")
     given = [key for key in (request.idempotency_key, header_key) if isinstance(key, str)]
     if len(set(given)) > 1:
         detail = "the header Idempotency-Key and the field idempotency_key differ"
-        return unprocessable("invalid_request", detail, "/idempotency_key")
+        return invalid("invalid_request", detail, "/idempotency_key")
     for key in given:
         if len(key) > LONGEST_KEY or not _PRINTABLE.fullmatch(key):
             detail = f"an idempotency key has 1 to {LONGEST_KEY} characters of printable ASCII"
-            return unprocessable("invalid_request", detail, "/idempotency_key")
+            return invalid("invalid_request", detail, "/idempotency_key")
     return given[0] if given else None
 
 
-def metadata_problem(metadata: Mapping[str, str]) -> Problem | None:
+def metadata_refusal(metadata: Mapping[str, str]) -> Refusal | None:
     size = sum(_size(name) + _size(value) for name, value in metadata.items())
     if len(metadata) > METADATA_ENTRIES or size > METADATA_BYTES:
         detail = (
             f"metadata has {len(metadata)} entries and {size} bytes;"
             f" the limits are {METADATA_ENTRIES} and {METADATA_BYTES}"
         )
-        return unprocessable("invalid_request", detail, "/metadata")
+        return invalid("invalid_request", detail, "/metadata")
     return None
 
 
@@ -203,18 +167,18 @@ def _size(text: str) -> int:
     return len(msgspec.json.encode(text)) - 2
 
 
-def _timeout_problem(request: TaskRequest, entry: TypeEntry) -> Problem | None:
+def _timeout_refusal(request: TaskRequest, entry: TypeEntry) -> Refusal | None:
     wanted = request.timeout_seconds
     if isinstance(wanted, float) and wanted > entry.function_timeout_seconds:
         detail = (
             f"the worker of {entry.name!r} itself ends after"
             f" {entry.function_timeout_seconds:g} s: ask for no more"
         )
-        return unprocessable("invalid_request", detail, "/timeout_seconds")
+        return invalid("invalid_request", detail, "/timeout_seconds")
     return None
 
 
-def _payload_problem(request: TaskRequest, payload: Raw, catalogue: Catalogue) -> Problem | None:
+def _payload_refusal(request: TaskRequest, payload: Raw, catalogue: Catalogue) -> Refusal | None:
     if request.payload_ref:
         return None  # the worker reads it
     size = len(bytes(payload))
@@ -226,7 +190,7 @@ def _payload_problem(request: TaskRequest, payload: Raw, catalogue: Catalogue) -
         return too_large("payload_too_large", detail, "/payload")
     found = catalogue.misfit(request.type, request.payload)
     if found is not None:
-        return unprocessable("invalid_payload", found.why, f"/payload{found.pointer}")
+        return invalid("invalid_payload", found.why, f"/payload{found.pointer}")
     return None
 
 

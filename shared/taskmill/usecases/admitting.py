@@ -1,0 +1,47 @@
+"""What everybody does who brings submissions to Redis and publishes what it admits."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from taskmill.domain.admission import Cold, Owed, OwedKey, OwedKind, Verdict
+from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.task import Envelope
+from taskmill.ports.admission import Admission
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """What is to stand in `tasks.pending`, and the name under which Redis owes it until then."""
+
+    task: Envelope
+    owed: OwedKey
+
+
+def verdicts_of(envelopes: Sequence[Envelope], admission: Admission) -> Sequence[Verdict]:
+    """Return what Redis says; when it cannot be asked, that is as if it had forgotten."""
+    try:
+        return admission.admit(envelopes)
+    except StoreUnavailable:
+        return [Cold()] * len(envelopes)
+
+
+def own(envelope: Envelope, generation: int) -> Publication:
+    admitted = replace(envelope, generation=generation)
+    return Publication(admitted, owed_submission(admitted))
+
+
+def of_the_first(owed: Owed | None) -> Publication | None:
+    """Return what the first request under a key still owes: its author may be dead.
+
+    A redriven task is owed with the facts that ended the task before: the scheduler publishes
+    both, and the log knew the submission before.
+    """
+    if owed is None or owed.task is None or owed.facts:
+        return None
+    return Publication(owed.task, owed_submission(owed.task))
+
+
+def owed_submission(envelope: Envelope) -> OwedKey:
+    return OwedKey(id=envelope.id, generation=envelope.generation, turn=1, kind=OwedKind.SUBMISSION)
