@@ -21,7 +21,7 @@ from taskmill_local.stores.server import Server
 
 _DATABASE = "taskmill"
 _SUPERUSER = "postgres"
-_OWNER, _APP = "taskmill_owner", "taskmill_app"
+_OWNER, _APP, _ENQUEUE = "taskmill_owner", "taskmill_app", "taskmill_enqueue"
 _STAND_IN = "nobody"  # for root, under whom PostgreSQL refuses to run
 _SETTINGS = {
     "listen_addresses": "127.0.0.1",
@@ -156,7 +156,7 @@ async def _make_database(dsn: str) -> None:
     async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as connection:
         found = await connection.execute("SELECT rolname FROM pg_roles")
         roles = {name for (name,) in await found.fetchall()}
-        for role in {_OWNER, _APP} - roles:
+        for role in {_OWNER, _APP, _ENQUEUE} - roles:
             await connection.execute(sql.SQL("CREATE ROLE {} LOGIN").format(sql.Identifier(role)))
         found = await connection.execute("SELECT datname FROM pg_database")
         if _DATABASE not in {name for (name,) in await found.fetchall()}:

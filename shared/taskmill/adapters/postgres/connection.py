@@ -151,6 +151,7 @@ _AWAY = (
     psycopg.OperationalError,
     psycopg.InterfaceError,
     psycopg.errors.ReadOnlySqlTransaction,  # a primary no more: connect to the new one
+    psycopg.errors.IdleInTransactionSessionTimeout,  # this process slept: others have its rows
     OSError,
 )
 

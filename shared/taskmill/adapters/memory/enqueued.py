@@ -1,0 +1,141 @@
+"""What was enqueued, in memory."""
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+from taskmill.domain.enqueued import Backlog, Enqueue, Enqueued, Parked
+from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.retention import in_ms
+from taskmill.domain.task import Millis, TaskId
+from taskmill.ports.clock import Clock
+
+STORE = "PostgreSQL"
+
+
+@dataclass(slots=True, kw_only=True)
+class Kept:
+    row: Enqueued
+    done_at_ms: Millis | None = None
+    not_before_ms: int = 0
+    is_held: bool = False
+
+    @property
+    def is_waiting(self) -> bool:
+        return self.done_at_ms is None and self.row.parked is None
+
+
+class MemoryRequests:
+    """While `is_away`, it neither keeps nor answers."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.is_away = False
+        self.kept: list[Kept] = []
+        self._clock = clock
+        self._last_number = 0
+
+    def add(self, requests: Sequence[Enqueue]) -> None:
+        self._ask()
+        for one in requests:
+            self._last_number += 1
+            row = Enqueued(
+                number=self._last_number,
+                tenant=one.tenant,
+                task_id=one.task_id,
+                submission=one.submission,
+                request=one.request,
+                created_at_ms=self._clock(),
+            )
+            self.kept.append(Kept(row=row))
+
+    def is_any_waiting(self) -> bool:
+        self._ask()
+        return bool(self._line())
+
+    @contextmanager
+    def held(self, *, most: int) -> Iterator["MemoryHeldRequests"]:
+        self._ask()
+        free = [kept for kept in self._line() if not kept.is_held][:most]
+        for kept in free:
+            kept.is_held = True
+        held = MemoryHeldRequests(free, self._clock)
+        try:
+            yield held
+            self._ask()
+            held.commit()
+        finally:
+            for kept in free:
+                kept.is_held = False
+
+    def take_up(self, types: Collection[str], *, parked_within: timedelta) -> int:
+        self._ask()
+        since = self._clock() - in_ms(parked_within)
+        named = [kept for kept in self.kept if _wants(kept.row.parked, since)]
+        known = [kept for kept in named if json.loads(kept.row.request)["type"] in types]
+        for kept in known:
+            kept.row = replace(kept.row, parked=None)
+        return len(known)
+
+    def find(self, task_id: TaskId) -> Enqueued | None:
+        self._ask()
+        found = [one for one in self.kept if one.row.task_id == task_id and one.done_at_ms is None]
+        found.sort(key=lambda kept: -kept.row.parked.at_ms if kept.row.parked else float("-inf"))
+        return found[0].row if found else None
+
+    def parked(self, *, before: int | None, most: int) -> Sequence[Enqueued]:
+        self._ask()
+        aside = [kept.row for kept in reversed(self.kept) if kept.row.parked is not None]
+        return [row for row in aside if before is None or row.number < before][:most]
+
+    def backlog(self, *, most: int) -> Backlog:
+        self._ask()
+        waiting = [kept.row for kept in self.kept if kept.is_waiting][:most]
+        return Backlog(
+            waiting=len(waiting),
+            parked=sum(kept.row.parked is not None for kept in self.kept),
+            oldest_at_ms=min((row.created_at_ms for row in waiting), default=None),
+        )
+
+    def _line(self) -> list[Kept]:
+        now = self._clock()
+        line = [kept for kept in self.kept if kept.is_waiting and kept.not_before_ms <= now]
+        return sorted(line, key=lambda kept: kept.not_before_ms)
+
+    def _ask(self) -> None:
+        if self.is_away:
+            raise StoreUnavailable(STORE, "it is told to be away")
+
+
+def _wants(parked: Parked | None, since: int) -> bool:
+    return parked is not None and parked.reason == "unknown_type" and parked.at_ms > since
+
+
+@dataclass(slots=True)
+class MemoryHeldRequests:
+    kept: Sequence[Kept]
+    clock: Clock
+    _said: dict[int, Kept] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> Sequence[Enqueued]:
+        return [one.row for one in self.kept]
+
+    def mark_done(self, rows: Sequence[Enqueued]) -> None:
+        for row in rows:
+            self._said[row.number] = Kept(row=row, done_at_ms=self.clock())
+
+    def park(self, row: Enqueued, reason: str, detail: str, field: str | None) -> None:
+        parked = Parked(reason=reason, detail=detail, field=field, at_ms=self.clock())
+        self._said[row.number] = Kept(row=replace(row, parked=parked))
+
+    def put_off(self, row: Enqueued, by: timedelta) -> None:
+        self._said[row.number] = Kept(row=row, not_before_ms=self.clock() + in_ms(by))
+
+    def commit(self) -> None:
+        for kept in self.kept:
+            if (said := self._said.get(kept.row.number)) is not None:
+                kept.row = said.row
+                kept.done_at_ms = said.done_at_ms
+                kept.not_before_ms = said.not_before_ms

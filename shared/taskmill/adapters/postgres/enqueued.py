@@ -1,0 +1,117 @@
+"""What was enqueued, in PostgreSQL."""
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Any
+
+import psycopg
+
+from taskmill.adapters.postgres import queries
+from taskmill.adapters.postgres.connection import Database
+from taskmill.domain.enqueued import HELD_AT_MOST, Backlog, Enqueue, Enqueued, Parked
+from taskmill.domain.retention import in_ms
+from taskmill.domain.task import Millis, TaskId
+
+
+class PostgresRequests:
+    def __init__(self, database: Database, *, held_at_most: timedelta = HELD_AT_MOST) -> None:
+        self._database = database
+        self._limit = {"ms": in_ms(held_at_most)}
+        self._add = queries.load("add_enqueued")
+        self._look = queries.load("look_for_enqueued")
+        self._limit_a_hold = queries.load("limit_a_hold")
+        self._hold = queries.load("hold_enqueued")
+        self._take_up = queries.load("take_up_enqueued")
+        self._find = queries.load("find_enqueued")
+        self._list_parked = queries.load("list_parked_enqueued")
+        self._count = queries.load("count_enqueued")
+
+    def add(self, requests: Sequence[Enqueue]) -> None:
+        """Keep all of them or none."""
+        told = {
+            "tenants": [one.tenant for one in requests],
+            "ids": [one.task_id for one in requests],
+            "submissions": [one.submission for one in requests],
+            "requests": [one.request.decode() for one in requests],
+        }
+        self._database.run(lambda connection: connection.execute(self._add, told))
+
+    def is_any_waiting(self) -> bool:
+        return bool(self._database.fetch(self._look, {}))
+
+    @contextmanager
+    def held(self, *, most: int) -> Iterator["PostgresHeldRequests"]:
+        with self._database.transaction() as connection:
+            connection.execute(self._limit_a_hold, self._limit)
+            rows = connection.execute(self._hold, {"most": most}).fetchall()
+            yield PostgresHeldRequests(connection, [_enqueued(row) for row in rows])
+
+    def take_up(self, types: Collection[str], *, parked_within: timedelta) -> int:
+        asked = {"types": list(types), "seconds": parked_within.total_seconds()}
+        (row,) = self._database.fetch(self._take_up, asked)
+        return int(row["taken_up"])
+
+    def find(self, task_id: TaskId) -> Enqueued | None:
+        rows = self._database.fetch(self._find, {"id": task_id})
+        return _enqueued(rows[0]) if rows else None
+
+    def parked(self, *, before: int | None, most: int) -> Sequence[Enqueued]:
+        asked = {"before": before, "most": most}
+        return [_enqueued(row) for row in self._database.fetch(self._list_parked, asked)]
+
+    def backlog(self, *, most: int) -> Backlog:
+        (row,) = self._database.fetch(self._count, {"most": most})
+        oldest_at = row["oldest_at"]
+        return Backlog(
+            waiting=row["waiting"],
+            parked=row["parked"],
+            oldest_at_ms=None if oldest_at is None else _ms(oldest_at),
+        )
+
+
+class PostgresHeldRequests:
+    """Rows that nobody else may take while the transaction lives."""
+
+    def __init__(self, connection: psycopg.Connection[Any], rows: Sequence[Enqueued]) -> None:
+        self.rows = rows
+        self._connection = connection
+
+    def mark_done(self, rows: Sequence[Enqueued]) -> None:
+        ids = [row.number for row in rows]
+        self._connection.execute(queries.load("mark_enqueued"), {"ids": ids})
+
+    def park(self, row: Enqueued, reason: str, detail: str, field: str | None) -> None:
+        aside = {"id": row.number, "reason": reason, "detail": detail, "field": field}
+        self._connection.execute(queries.load("park_enqueued"), aside)
+
+    def put_off(self, row: Enqueued, by: timedelta) -> None:
+        told = {"id": row.number, "seconds": by.total_seconds()}
+        self._connection.execute(queries.load("put_off_enqueued"), told)
+
+
+def _enqueued(row: dict[str, Any]) -> Enqueued:
+    return Enqueued(
+        number=row["id"],
+        tenant=row["tenant"],
+        task_id=TaskId(str(row["task_id"])),
+        submission=row["submission"],
+        request=row["request"].encode(),
+        created_at_ms=_ms(row["created_at"]),
+        parked=_parked(row),
+    )
+
+
+def _parked(row: dict[str, Any]) -> Parked | None:
+    if row["parked_at"] is None:
+        return None
+    return Parked(
+        reason=row["parked_reason"],
+        detail=row["parked_detail"],
+        field=row["parked_field"],
+        at_ms=_ms(row["parked_at"]),
+    )
+
+
+def _ms(at: datetime) -> Millis:
+    return Millis(int(at.timestamp() * 1000))

@@ -1,0 +1,23 @@
+-- Count what waits and what was parked, no further than it matters, and tell the oldest that waits.
+SELECT
+    (
+        SELECT count(*)
+        FROM (
+            SELECT 1 FROM enqueued
+            WHERE done_at IS NULL AND parked_at IS NULL
+            LIMIT %(most)s
+        ) AS line
+    ) AS waiting,
+    (
+        SELECT count(*)
+        FROM (SELECT 1 FROM enqueued WHERE parked_at IS NOT NULL LIMIT %(most)s) AS aside
+    ) AS parked,
+    (
+        SELECT min(created_at)
+        FROM (
+            SELECT created_at FROM enqueued
+            WHERE done_at IS NULL AND parked_at IS NULL
+            ORDER BY not_before, id
+            LIMIT %(most)s
+        ) AS line
+    ) AS oldest_at;

@@ -1,0 +1,16 @@
+-- Read the requests that never became tasks, the latest first, behind a place in the list.
+SELECT
+    id,
+    tenant,
+    task_id,
+    submission,
+    request::text AS request,
+    created_at,
+    parked_at,
+    parked_reason,
+    parked_detail,
+    parked_field
+FROM enqueued
+WHERE parked_at IS NOT NULL AND (%(before)s::bigint IS NULL OR id < %(before)s)
+ORDER BY id DESC
+LIMIT %(most)s;

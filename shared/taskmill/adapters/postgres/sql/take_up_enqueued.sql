@@ -1,0 +1,16 @@
+-- Let requests wait again whose type was not deployed when they were parked lately.
+WITH taken_up AS (
+    UPDATE enqueued
+    SET
+        parked_at = NULL,
+        parked_reason = NULL,
+        parked_detail = NULL,
+        parked_field = NULL
+    WHERE
+        parked_at > now() - %(seconds)s * '1 second'::interval
+        -- In this order: of other requests nobody knows whether they can be read.
+        AND CASE WHEN parked_reason = 'unknown_type' THEN request ->> 'type' END = ANY(%(types)s)
+    RETURNING 1
+)
+
+SELECT count(*) AS taken_up FROM taken_up;

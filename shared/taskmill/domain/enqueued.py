@@ -1,0 +1,58 @@
+"""Requests that stand in a table until they are tasks."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from taskmill.domain.task import DEFAULT_TENANT, Millis, TaskId
+
+HELD_AT_MOST = timedelta(seconds=5)
+"""Who holds rows and says nothing for this long holds them no longer."""
+
+TYPE_MAY_COME = timedelta(minutes=10)
+"""So long after it was parked, a request whose type is deployed at last is taken up again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Enqueue:
+    """A request to be kept; by the word of its submission it is the same one whenever it is read."""
+
+    task_id: TaskId
+    submission: str
+    request: bytes
+    """The JSON that POST /v1/tasks takes."""
+
+    tenant: str = DEFAULT_TENANT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parked:
+    """Why a request never becomes a task, in the words of a refusal."""
+
+    reason: str
+    detail: str
+    field: str | None
+    at_ms: Millis
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Enqueued:
+    """A row; its number is its place in the line."""
+
+    number: int
+    tenant: str
+    task_id: TaskId
+    submission: str
+    request: bytes
+    """As it was given: whoever reads it decides whether it is a request."""
+
+    created_at_ms: Millis
+    parked: Parked | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backlog:
+    """How many wait to become tasks, and since when the oldest does."""
+
+    waiting: int
+    parked: int
+    oldest_at_ms: Millis | None
