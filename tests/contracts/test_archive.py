@@ -6,6 +6,7 @@ import psycopg
 import pytest
 
 from taskmill.adapters.memory.archive import MemoryArchive
+from taskmill.adapters.memory.enqueued import MemoryRequests
 from taskmill.adapters.memory.outbox import MemoryOutbox
 from taskmill.adapters.postgres.archive import PostgresArchive
 from taskmill.adapters.postgres.connection import Database
@@ -23,7 +24,7 @@ DAY_MS = 86_400_000
 @pytest.fixture
 def archive(ledger, request):
     if isinstance(ledger, MemoryTables):
-        yield MemoryArchive(lambda: ledger.ledger, MemoryOutbox(), now_ms)
+        yield MemoryArchive(lambda: ledger.ledger, MemoryOutbox(), MemoryRequests(now_ms), now_ms)
         return
     database = Database(request.getfixturevalue("database")[1])
     yield PostgresArchive(database)
@@ -159,7 +160,28 @@ def test_sent_rows_of_the_outbox_go_and_unsent_ones_stay(owner, real):
     assert owner.execute("SELECT count(*) FROM outbox").fetchone() == (2,)
 
 
-@pytest.mark.parametrize("table", ["tasks", "facts", "quarantine", "outbox"])
+def test_what_was_enqueued_goes_once_it_is_done_or_parked_long_enough(owner, real):
+    row = (
+        "INSERT INTO enqueued (task_id, submission, request, done_at, parked_at, parked_reason,"
+        " parked_detail, created_at)"
+        " VALUES (gen_random_uuid(), 's', '{}', %s, %s, %s, %s, '2020-01-01')"
+    )
+    now = datetime.now(UTC)
+    for done_at, parked_at in (
+        ("2020-01-01", None),
+        (None, "2020-01-01"),
+        (now, None),
+        (None, now),
+        (None, None),
+    ):
+        why = (None, None) if parked_at is None else ("invalid_payload", "it does not fit")
+        owner.execute(row, (done_at, parked_at, *why))
+    assert real.forget(Kept.ENQUEUED, older_than=MONTH, most=1) == 1
+    assert real.forget(Kept.ENQUEUED, older_than=MONTH, most=10) == 1
+    assert owner.execute("SELECT count(*) FROM enqueued").fetchone() == (3,)
+
+
+@pytest.mark.parametrize("table", ["tasks", "facts", "quarantine", "outbox", "enqueued"])
 def test_the_application_itself_removes_nothing(database, table):
     with (
         psycopg.connect(database[1]) as connection,

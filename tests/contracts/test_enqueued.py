@@ -11,6 +11,7 @@ from taskmill.adapters.postgres.connection import Database
 from taskmill.adapters.postgres.enqueued import PostgresRequests
 from taskmill.domain.enqueued import HELD_AT_MOST, Enqueue
 from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.refusal import invalid, malformed
 from tests.builders import a_new_id, now_ms
 from tests.waiting import eventually
 
@@ -51,10 +52,10 @@ def line(requests):
         return [row.task_id for row in held.rows]
 
 
-def park(requests, task_id, reason="invalid_payload"):
+def park(requests, task_id, code="invalid_payload"):
     with requests.held(most=100) as held:
         (row,) = [row for row in held.rows if row.task_id == task_id]
-        held.park(row, reason, "it does not fit", "/payload")
+        held.park(row, invalid(code, "it does not fit", "/payload"))
 
 
 def mark_done(requests, *ids):
@@ -106,7 +107,7 @@ def test_what_is_parked_leaves_the_line_and_tells_why(requests):
     (listed,) = requests.parked(before=None, most=10)
     assert requests.find(stuck.task_id) == listed
     assert listed.parked.reason == "invalid_payload"
-    assert (listed.parked.detail, listed.parked.field) == ("it does not fit", "/payload")
+    assert (listed.parked.detail, listed.parked.pointer) == ("it does not fit", "/payload")
     assert abs(listed.parked.at_ms - now_ms()) < 60_000
 
 
@@ -199,7 +200,7 @@ def test_who_fails_has_marked_nothing(requests):
     def fail():
         with requests.held(most=10) as held:
             held.mark_done(held.rows[:1])
-            held.park(held.rows[1], "bad_request", "it is no JSON", None)
+            held.park(held.rows[1], malformed("it is no JSON"))
             raise StoreUnavailable("Kafka", "it went away before the flush")
 
     with pytest.raises(StoreUnavailable):

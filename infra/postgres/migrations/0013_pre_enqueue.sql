@@ -17,7 +17,7 @@ CREATE TABLE enqueued (
     parked_at timestamptz,
     parked_reason text,
     parked_detail text,
-    parked_field text,
+    parked_pointer text,
     CONSTRAINT what_is_parked_is_not_done CHECK (parked_at IS NULL OR done_at IS NULL),
     CONSTRAINT who_is_parked_knows_why CHECK (
         num_nulls(parked_at, parked_reason, parked_detail) IN (0, 3)

@@ -14,7 +14,7 @@ TYPE_MAY_COME = timedelta(minutes=10)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Enqueue:
-    """A request to be kept; by the word of its submission it is the same one whenever it is read."""
+    """A request to be kept; its word makes it the same submission whenever it is read."""
 
     task_id: TaskId
     submission: str
@@ -30,7 +30,7 @@ class Parked:
 
     reason: str
     detail: str
-    field: str | None
+    pointer: str | None
     at_ms: Millis
 
 

@@ -46,6 +46,7 @@ class Kept(StrEnum):
     HISTORY = "history"
     QUARANTINE = "quarantine"
     OUTBOX = "outbox"
+    ENQUEUED = "enqueued"
 
 
 _MILLISECOND = timedelta(milliseconds=1)

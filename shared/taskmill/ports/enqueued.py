@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Protocol
 
 from taskmill.domain.enqueued import Backlog, Enqueue, Enqueued
+from taskmill.domain.refusal import Refusal
 from taskmill.domain.task import TaskId
 
 
@@ -17,7 +18,7 @@ class HeldRequests(Protocol):
 
     def mark_done(self, rows: Sequence[Enqueued]) -> None: ...
 
-    def park(self, row: Enqueued, reason: str, detail: str, field: str | None) -> None: ...
+    def park(self, row: Enqueued, why: Refusal) -> None: ...
 
     def put_off(self, row: Enqueued, by: timedelta) -> None: ...
 

@@ -30,6 +30,7 @@ from taskmill.adapters.memory.counters import MemoryCounters
 from taskmill.adapters.memory.crew import InlineCrew
 from taskmill.adapters.memory.delays import MemoryDelays
 from taskmill.adapters.memory.endpoints import MemoryEndpoints
+from taskmill.adapters.memory.enqueued import MemoryRequests
 from taskmill.adapters.memory.errands import InlineErrands
 from taskmill.adapters.memory.far import MemoryFarTasks
 from taskmill.adapters.memory.figures import MemoryFigures
@@ -158,6 +159,7 @@ class Stage:
         self.log = MemoryLog(self.clock)
         self.due = MemoryDueSet(self.hot)
         self.entropy = random.Random(7)
+        self.requests = MemoryRequests(self.clock)
         self.redrives = MemoryRedriveJobs(lambda: self.ledger, self.clock)
         self.board = Board(
             MemoryFigures(self.ledger, self.clock),
@@ -265,7 +267,7 @@ class Stage:
         )
 
     def _retaining(self) -> RetainingServices:
-        archive = MemoryArchive(lambda: self.ledger, self.outbox, self.clock)
+        archive = MemoryArchive(lambda: self.ledger, self.outbox, self.requests, self.clock)
         return RetainingServices(archive=archive, keeps=timedelta(days=LEDGER_DAYS))
 
     def _reconciler(self) -> Reconciler:

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import TypeVar
 
+from taskmill.adapters.memory.enqueued import Kept as KeptRequest
+from taskmill.adapters.memory.enqueued import MemoryRequests
 from taskmill.adapters.memory.ledger import MemoryLedger
 from taskmill.adapters.memory.outbox import MemoryOutbox
 from taskmill.domain.retention import AT_LEAST_KEPT, Kept, in_ms
@@ -15,10 +17,15 @@ V = TypeVar("V")
 
 class MemoryArchive:
     def __init__(
-        self, ledger: Callable[[], MemoryLedger], outbox: MemoryOutbox, clock: Clock
+        self,
+        ledger: Callable[[], MemoryLedger],
+        outbox: MemoryOutbox,
+        requests: MemoryRequests,
+        clock: Clock,
     ) -> None:
         self._ledger = ledger
         self._outbox = outbox
+        self._requests = requests
         self._clock = clock
 
     def forget(self, kind: Kept, *, older_than: timedelta, most: int) -> int:
@@ -36,9 +43,18 @@ class MemoryArchive:
                 sent = [one for one in self._outbox.kept if one.is_published][:most]
                 self._outbox.kept = [one for one in self._outbox.kept if one not in sent]
                 return len(sent)
+            case Kept.ENQUEUED:
+                over = [one for one in self._requests.kept if _ended_before(one, before)][:most]
+                self._requests.kept = [one for one in self._requests.kept if one not in over]
+                return len(over)
 
     def make_months(self, *, ahead: int) -> int:  # noqa: ARG002 - the port's word
         return 0
+
+
+def _ended_before(one: KeptRequest, before: int) -> bool:
+    ended_at_ms = one.row.parked.at_ms if one.row.parked else one.done_at_ms
+    return ended_at_ms is not None and ended_at_ms < before
 
 
 def _take(kept: dict[K, V], is_old: Callable[[V], bool], most: int) -> int:

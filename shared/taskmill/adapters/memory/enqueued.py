@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from taskmill.domain.enqueued import Backlog, Enqueue, Enqueued, Parked
 from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.refusal import Refusal
 from taskmill.domain.retention import in_ms
 from taskmill.domain.task import Millis, TaskId
 from taskmill.ports.clock import Clock
@@ -126,8 +127,8 @@ class MemoryHeldRequests:
         for row in rows:
             self._said[row.number] = Kept(row=row, done_at_ms=self.clock())
 
-    def park(self, row: Enqueued, reason: str, detail: str, field: str | None) -> None:
-        parked = Parked(reason=reason, detail=detail, field=field, at_ms=self.clock())
+    def park(self, row: Enqueued, why: Refusal) -> None:
+        parked = Parked(reason=why.code, detail=why.detail, pointer=why.pointer, at_ms=self.clock())
         self._said[row.number] = Kept(row=replace(row, parked=parked))
 
     def put_off(self, row: Enqueued, by: timedelta) -> None:

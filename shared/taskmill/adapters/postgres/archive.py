@@ -15,6 +15,7 @@ class PostgresArchive:
             Kept.HISTORY: queries.load("forget_history"),
             Kept.QUARANTINE: queries.load("forget_quarantine"),
             Kept.OUTBOX: queries.load("forget_outbox"),
+            Kept.ENQUEUED: queries.load("forget_enqueued"),
         }
         self._make_months = queries.load("make_months")
 

@@ -10,6 +10,7 @@ import psycopg
 from taskmill.adapters.postgres import queries
 from taskmill.adapters.postgres.connection import Database
 from taskmill.domain.enqueued import HELD_AT_MOST, Backlog, Enqueue, Enqueued, Parked
+from taskmill.domain.refusal import Refusal
 from taskmill.domain.retention import in_ms
 from taskmill.domain.task import Millis, TaskId
 
@@ -81,8 +82,13 @@ class PostgresHeldRequests:
         ids = [row.number for row in rows]
         self._connection.execute(queries.load("mark_enqueued"), {"ids": ids})
 
-    def park(self, row: Enqueued, reason: str, detail: str, field: str | None) -> None:
-        aside = {"id": row.number, "reason": reason, "detail": detail, "field": field}
+    def park(self, row: Enqueued, why: Refusal) -> None:
+        aside = {
+            "id": row.number,
+            "reason": why.code,
+            "detail": why.detail,
+            "pointer": why.pointer,
+        }
         self._connection.execute(queries.load("park_enqueued"), aside)
 
     def put_off(self, row: Enqueued, by: timedelta) -> None:
@@ -108,7 +114,7 @@ def _parked(row: dict[str, Any]) -> Parked | None:
     return Parked(
         reason=row["parked_reason"],
         detail=row["parked_detail"],
-        field=row["parked_field"],
+        pointer=row["parked_pointer"],
         at_ms=_ms(row["parked_at"]),
     )
 

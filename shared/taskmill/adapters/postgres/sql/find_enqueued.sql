@@ -9,7 +9,7 @@ SELECT
     parked_at,
     parked_reason,
     parked_detail,
-    parked_field
+    parked_pointer
 FROM enqueued
 WHERE task_id = %(id)s AND done_at IS NULL
 ORDER BY parked_at DESC NULLS FIRST, id

@@ -10,7 +10,7 @@ SELECT
     parked_at,
     parked_reason,
     parked_detail,
-    parked_field
+    parked_pointer
 FROM enqueued
 WHERE done_at IS NULL AND parked_at IS NULL AND not_before <= now()
 ORDER BY not_before, id

@@ -9,7 +9,7 @@ SELECT
     parked_at,
     parked_reason,
     parked_detail,
-    parked_field
+    parked_pointer
 FROM enqueued
 WHERE parked_at IS NOT NULL AND (%(before)s::bigint IS NULL OR id < %(before)s)
 ORDER BY id DESC

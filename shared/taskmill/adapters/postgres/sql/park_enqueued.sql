@@ -4,5 +4,5 @@ SET
     parked_at = now(),
     parked_reason = %(reason)s,
     parked_detail = %(detail)s,
-    parked_field = %(field)s
+    parked_pointer = %(pointer)s
 WHERE id = %(id)s AND done_at IS NULL;

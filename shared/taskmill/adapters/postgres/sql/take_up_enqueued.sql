@@ -5,7 +5,7 @@ WITH taken_up AS (
         parked_at = NULL,
         parked_reason = NULL,
         parked_detail = NULL,
-        parked_field = NULL
+        parked_pointer = NULL
     WHERE
         parked_at > now() - %(seconds)s * '1 second'::interval
         -- In this order: of other requests nobody knows whether they can be read.
