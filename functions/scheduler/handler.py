@@ -5,6 +5,7 @@ from typing import Any
 
 from functions.scheduler.chores import (
     counting,
+    expiring,
     forgetting,
     nearing,
     publishing,
@@ -29,6 +30,7 @@ CHORES = (
     putting_back.CHORE,
     redriving.CHORE,
     nearing.CHORE,
+    expiring.CHORE,
 )
 LAST_WORK_BEFORE_THE_END = timedelta(seconds=5)
 TIME_TO_ANSWER = timedelta(seconds=1)

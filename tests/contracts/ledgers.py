@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import msgspec
 import psycopg
 
+from taskmill.adapters.memory.expiries import MemoryExpiries
 from taskmill.adapters.memory.far import MemoryFarTasks
 from taskmill.adapters.memory.figures import MemoryFigures
 from taskmill.adapters.memory.ledger import MemoryLedger
@@ -12,6 +13,7 @@ from taskmill.adapters.memory.quarantine import MemoryQuarantine
 from taskmill.adapters.memory.redrives import MemoryRedriveJobs
 from taskmill.adapters.memory.standings import MemoryStandings
 from taskmill.adapters.postgres.connection import Database
+from taskmill.adapters.postgres.expiries import PostgresExpiries
 from taskmill.adapters.postgres.far import PostgresFarTasks
 from taskmill.adapters.postgres.figures import PostgresFigures
 from taskmill.adapters.postgres.ledger import PostgresLedger
@@ -119,6 +121,9 @@ class MemoryTables:
     def far(self, **how):
         return MemoryFarTasks(lambda: self.ledger, now_ms, **how)
 
+    def expiries(self, **_how):
+        return MemoryExpiries(lambda: self.ledger, now_ms)
+
     def figures(self, **how):
         return MemoryFigures(self.ledger, now_ms, **how)
 
@@ -158,6 +163,9 @@ class PostgresTables:
     def far(self, **how):
         return PostgresFarTasks(self._database, **how)
 
+    def expiries(self, **how):
+        return PostgresExpiries(self._database, **how)
+
     def standings(self, **spans):
         return PostgresStandings(self._database, **spans)
 
@@ -176,7 +184,7 @@ class PostgresTables:
     def empty(self):
         with psycopg.connect(self._owner_dsn) as connection:
             connection.execute(
-                "TRUNCATE tasks, facts, quarantine, applied, dead_letters, far_tasks"
+                "TRUNCATE tasks, facts, quarantine, applied, dead_letters, far_tasks, expiries"
             )
 
     def close(self):

@@ -36,6 +36,7 @@ from tests.builders import (
     cancel_requested,
     cancelled,
     deferred,
+    died,
     now_ms,
 )
 from tests.contracts.hot import admitted, claimed, next_turn
@@ -133,6 +134,22 @@ def test_a_waiting_task_is_cancelled_at_once(hot):
     sight = seen(hot, task)
     assert (sight.task.status, sight.task.ending) == (Status.CANCELLED, order.ending)
     assert sight.last == order.facts
+
+
+def test_what_waits_can_also_end_as_dead(hot):
+    task = admitted(hot.admission(), a_request())
+    ending = Ending(finished_at_ms=now_ms(), reason="expired")
+    order = CancelOrder(
+        id=task.id,
+        seen=seen(hot, task).moment,
+        facts=(died(task),),
+        ending=ending,
+        status=Status.DEAD,
+    )
+    assert hot.control().cancel([order]) == [OrderAnswer.DONE]
+    sight = seen(hot, task)
+    assert (sight.task.status, sight.task.ending) == (Status.DEAD, ending)
+    assert hot.leases().claim([a_claim(task)]) == [Refused(order.facts)]
 
 
 def test_a_cancelled_task_is_refused_to_workers_with_the_facts_that_say_so(hot):

@@ -5,6 +5,7 @@ import random
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from http.client import HTTPException
@@ -190,6 +191,20 @@ class Run:
             time.sleep(0.05)
         if verb == "redrive":
             self.redrives.append(Redrive(id=task_id))
+
+    def change(self, task_id, **wanted):
+        """Change a task that waits, and again until there is an answer.
+
+        Whose first answer was lost may be told that it does not wait any more.
+        """
+        body, deadline = json.dumps(wanted).encode(), time.monotonic() + self.patience
+        while True:
+            assert time.monotonic() < deadline, f"the change of {task_id} was never answered"
+            with suppress(OSError, HTTPException):
+                answer = self.stack.client.ask("PATCH", f"/v1/tasks/{task_id}", body)
+                if answer.status in {200, 409}:
+                    return
+            time.sleep(0.05)
 
     def owe(self, numbers, *, each, apart=timedelta(milliseconds=50), first=timedelta(), **changes):
         """Admit tasks as a gateway does that dies before it publishes: some are due at a time.

@@ -52,6 +52,7 @@ POINTS: Mapping[str, Edge] = {
     "gateway after the script of change": Edge("control", "change", Moment.AFTER, "gateway"),
     "nearing before the due set write": Edge("delays", "delay", Moment.BEFORE, "nearing"),
     "nearing after the due set write": Edge("far", "leave", Moment.BEFORE, "nearing"),
+    "expiring after the script": Edge("control", "cancel", Moment.AFTER, "expiring"),
     "redrive job after the script": Edge("control", "redrive", Moment.AFTER, "redriving"),
     "reconciler after select": Edge("control", "see", Moment.BEFORE, "reconciling"),
 }

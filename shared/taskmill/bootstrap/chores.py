@@ -11,7 +11,7 @@ from taskmill.domain.task import TaskId
 from taskmill.ports.admission import Admission
 from taskmill.ports.bus import Bus
 from taskmill.ports.control import Control
-from taskmill.ports.delays import Delays, FarTasks
+from taskmill.ports.delays import Delays, Expiries, FarTasks
 from taskmill.ports.outbox import Outbox
 from taskmill.ports.quarantine import NewerParcels
 from taskmill.ports.rebuilding import ColdShards, WholeRows
@@ -122,6 +122,44 @@ def nearing() -> NearingServices:
     return NearingServices(
         far=PostgresFarTasks(Database(settings.postgres)),
         delays=CountedDelays(delays, process.counters()),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpiringServices:
+    expiries: Expiries
+    control: Control
+    admission: Admission
+    bus: Bus
+    delays: Delays
+    rows: WholeRows
+
+
+@cache
+@process.rigged("expiring")
+def expiring() -> ExpiringServices:
+    """Open what ends the expired; of its own, because it works beside the tick."""
+    from taskmill.adapters.counted.bus import CountedBus
+    from taskmill.adapters.counted.hot import CountedControl, CountedDelays
+    from taskmill.adapters.kafka.bus import KafkaBus
+    from taskmill.adapters.postgres.connection import Database
+    from taskmill.adapters.postgres.expiries import PostgresExpiries
+    from taskmill.adapters.postgres.whole import PostgresWholeRows
+    from taskmill.adapters.redis.admission import RedisAdmission
+    from taskmill.adapters.redis.control import RedisControl
+    from taskmill.adapters.redis.delays import RedisDelays
+    from taskmill.adapters.redis.session import Session
+
+    settings = Settings.from_env(os.environ, needs=("kafka", "redis", "postgres"))
+    session, database = Session(settings.redis), Database(settings.postgres)
+    shards, counters = settings.shards, process.counters()
+    return ExpiringServices(
+        expiries=PostgresExpiries(Database(settings.postgres)),
+        control=CountedControl(RedisControl(session, shards=shards), counters),
+        admission=RedisAdmission(session, shards=shards),
+        bus=CountedBus(KafkaBus(settings.kafka), counters),
+        delays=CountedDelays(RedisDelays(session, shards=shards), counters),
+        rows=PostgresWholeRows(database),
     )
 
 

@@ -1,14 +1,14 @@
 """Turns the end of an attempt into the fact that ends its turn."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any, TypeAlias, assert_never
 
 from msgspec import Raw
 from msgspec.structs import replace
 
 from taskmill.domain.backoff import LONGEST_WAIT, delay_after
-from taskmill.domain.delay import EXPIRED
+from taskmill.domain.delay import EXPIRED, EXPIRED_CLASS, why_expired
 from taskmill.domain.facts import TaskCancelled, TaskDeferred, TaskDied, TaskSucceeded
 from taskmill.domain.outcome import (
     ERROR_TEXT_LIMIT,
@@ -105,8 +105,7 @@ def _failure_of(
         case UnknownType(name):
             return _Failure("unknown_type", "UnknownType", f"no worker takes {name!r}")
         case Expired(at_ms):
-            latest = datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds")
-            return _Failure(EXPIRED, "Expired", f"it had to begin by {latest}, and did not")
+            return _Failure(EXPIRED, EXPIRED_CLASS, why_expired(at_ms))
         case _:
             assert_never(end)
 

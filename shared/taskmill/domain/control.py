@@ -59,6 +59,8 @@ class CancelOrder:
     seen: Moment
     facts: tuple[Fact, ...]
     ending: Ending | None
+    status: Status = Status.CANCELLED
+    """What it is then: cancelled, or dead because its time is over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

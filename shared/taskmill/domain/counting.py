@@ -81,7 +81,7 @@ def _one_of(words: str) -> frozenset[str]:
 
 
 CHORES: Final = _one_of(
-    "bring_near forget_expired forget_old publish_due"
+    "bring_near expire forget_expired forget_old publish_due"
     " put_back_parcels rebuild reconcile redrive_many relay_outbox tell_counts"
 )
 _TYPE: Final[dict[str, frozenset[str] | None]] = {"type": DEPLOYED}

@@ -1,11 +1,11 @@
 """When a task may begin: near times stand in the due set, far ones in the ledger alone."""
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from taskmill.domain.retention import in_ms
-from taskmill.domain.task import Envelope, Millis, Timing
+from taskmill.domain.task import Envelope, Millis, TaskId, Timing
 
 FAR = timedelta(minutes=10)
 """What is due further ahead than this is kept in the ledger alone until its time comes near."""
@@ -16,6 +16,8 @@ Not shorter than the age up to which a missing record is made anew by claim."""
 
 EXPIRED = "expired"
 """The reason of a task that is dead because it could not begin in time."""
+
+EXPIRED_CLASS = "Expired"
 
 LONGEST_DELAY = timedelta(days=400)
 
@@ -57,13 +59,28 @@ def said_ms(envelope: Envelope) -> int:
 
 def expires_ms(envelope: Envelope) -> Millis | None:
     """Return until when its turn must have begun, if that was said."""
-    if envelope.timing is None or not _is_said_of_its_turn(envelope):
-        return None
-    return envelope.timing.expires_at_ms
+    return latest_start(envelope.timing, turn=envelope.turn)
+
+
+def latest_start(timing: Timing | None, *, turn: int) -> Millis | None:
+    return None if timing is None or timing.turn != turn else timing.expires_at_ms
+
+
+def why_expired(latest_ms: Millis) -> str:
+    latest = datetime.fromtimestamp(latest_ms / 1000, UTC).isoformat(timespec="milliseconds")
+    return f"it had to begin by {latest}, and did not"
 
 
 def _is_said_of_its_turn(envelope: Envelope) -> bool:
     return envelope.timing is not None and envelope.timing.turn == envelope.turn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expiry:
+    """Until when a task must have begun, as the ledger has it."""
+
+    id: TaskId
+    expires_at_ms: Millis
 
 
 class Delayed(StrEnum):

@@ -376,6 +376,15 @@ def going_far(batch: LedgerBatch) -> list[TaskId]:
     return sorted(row.id for row in batch.rows if row.is_far)
 
 
+def with_expiry(batch: LedgerBatch) -> list[TaskId]:
+    """Return the tasks that must have begun by a time, if they still wait."""
+    return sorted(
+        row.id
+        for row in batch.rows
+        if row.body and row.body.timing and row.body.timing.expires_at_ms is not None
+    )
+
+
 def coming_back(batch: LedgerBatch) -> list[TaskId]:
     """Return the tasks that may have been far before, and are not any more."""
     return sorted(

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Protocol
 
-from taskmill.domain.delay import Delayed, DelayOrder
+from taskmill.domain.delay import Delayed, DelayOrder, Expiry
 from taskmill.domain.projection import Row
 
 
@@ -23,4 +23,16 @@ class FarTasks(Protocol):
 
     def leave(self, rows: Sequence[Row]) -> None:
         """Keep them no longer as such, where they are still as they were seen."""
+        ...
+
+
+class Expiries(Protocol):
+    """Until when tasks must have begun, as the ledger has it."""
+
+    def past(self) -> Iterable[Sequence[Expiry]]:
+        """Give those that are over and whose tasks still wait there, the longest ones first."""
+        ...
+
+    def leave(self, expiries: Sequence[Expiry]) -> None:
+        """Keep them no longer, where they are still as they were seen."""
         ...

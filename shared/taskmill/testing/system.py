@@ -14,6 +14,7 @@ from taskmill.adapters.memory.admission import MemoryAdmission, MemoryDueSet
 from taskmill.adapters.memory.blobs import MemoryBlobs
 from taskmill.adapters.memory.control import MemoryControl
 from taskmill.adapters.memory.delays import MemoryDelays
+from taskmill.adapters.memory.expiries import MemoryExpiries
 from taskmill.adapters.memory.far import MemoryFarTasks
 from taskmill.adapters.memory.hot import MemoryHot, MemoryRecords
 from taskmill.adapters.memory.leases import MemoryLeases
@@ -36,7 +37,7 @@ from taskmill.ports.blobs import Blobs
 from taskmill.ports.bus import Bus
 from taskmill.ports.clock import Pause
 from taskmill.ports.control import Control
-from taskmill.ports.delays import Delays, FarTasks
+from taskmill.ports.delays import Delays, Expiries, FarTasks
 from taskmill.ports.due import DueSet
 from taskmill.ports.leases import Leases
 from taskmill.ports.outbox import Outbox
@@ -51,6 +52,7 @@ from taskmill.usecases.change import Change, Wanted, change
 from taskmill.usecases.delay import bring_near, delay, load, waits
 from taskmill.usecases.dispatch import dispatch
 from taskmill.usecases.execute import execute
+from taskmill.usecases.expire import expire
 from taskmill.usecases.find_task import Finding, find_task
 from taskmill.usecases.park import park
 from taskmill.usecases.publish_due import publish_due
@@ -106,6 +108,7 @@ class System:
         self.control: Control = dress("control", MemoryControl(self.hot))
         self.delays: Delays = dress("delays", MemoryDelays(self.hot))
         self.far: FarTasks = dress("far", MemoryFarTasks(lambda: self.rows, self.clock))
+        self.expiries: Expiries = dress("expiries", MemoryExpiries(lambda: self.rows, self.clock))
         self.parking: Parking = dress("parking", MemoryParking(self.hot))
         self.shards: ColdShards = dress("shards", MemoryColdShards(self.hot))
         self.ledger: Ledger = dress("ledger", self.rows)
@@ -188,6 +191,7 @@ class System:
         """Do once what the scheduler does again and again; return how much was published."""
         published = publish_due(self.due, self.bus) + relay(self.outbox, self.bus)
         published += bring_near(self.far, self.delays)
+        published += self._expire()
         self.due.forget_expired(most=100)
         return published
 
@@ -225,7 +229,17 @@ class System:
         owed = [at for at, _ in self.hot.due.values()]
         far = [self.rows.rows[one].due_at_ms or 0 for one in self.rows.far_tasks]
         near = [at - in_ms(FAR) + 1 for at in far]
-        return min([*owed, *near], default=None)
+        over = [at + 1 for at in self.rows.expiries.values() if at >= self.clock()]
+        return min([*owed, *near, *over], default=None)
+
+    def _expire(self) -> int:
+        return expire(
+            self.expiries,
+            control=self.control,
+            admission=self.admission,
+            bus=self.bus,
+            load=lambda ids: load(self.rows.of(ids), self.delays),
+        )
 
     def _write_meanwhile(self, span: timedelta) -> None:
         """Let time pass in which only the recorders go on."""

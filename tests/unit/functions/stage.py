@@ -32,6 +32,7 @@ from taskmill.adapters.memory.delays import MemoryDelays
 from taskmill.adapters.memory.endpoints import MemoryEndpoints
 from taskmill.adapters.memory.enqueued import MemoryRequests
 from taskmill.adapters.memory.errands import InlineErrands
+from taskmill.adapters.memory.expiries import MemoryExpiries
 from taskmill.adapters.memory.far import MemoryFarTasks
 from taskmill.adapters.memory.figures import MemoryFigures
 from taskmill.adapters.memory.hot import MemoryHot, MemoryRecords
@@ -58,6 +59,7 @@ from taskmill.bootstrap import (
     worker,
 )
 from taskmill.bootstrap.chores import (
+    ExpiringServices,
     NearingServices,
     PutBackServices,
     RebuildingServices,
@@ -233,6 +235,14 @@ class Stage:
             "nearing": lambda: NearingServices(
                 far=MemoryFarTasks(lambda: self.ledger, self.clock),
                 delays=CountedDelays(MemoryDelays(self.hot), self.counters),
+            ),
+            "expiring": lambda: ExpiringServices(
+                expiries=MemoryExpiries(lambda: self.ledger, self.clock),
+                control=CountedControl(MemoryControl(self.hot), self.counters),
+                admission=MemoryAdmission(self.hot),
+                bus=CountedBus(self.log, self.counters),
+                delays=CountedDelays(MemoryDelays(self.hot), self.counters),
+                rows=self.ledger,
             ),
             "relaying": lambda: RelayServices(outbox=self.outbox, bus=self.log),
         }

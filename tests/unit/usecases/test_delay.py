@@ -6,6 +6,7 @@ import pytest
 from msgspec import Struct
 
 from taskmill.domain.delay import FAR, FAR_RECORD
+from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.lease import LEASE
 from taskmill.domain.records import TaskView
 from taskmill.domain.submission import Accepted, KeyReused, ReplayOf
@@ -230,6 +231,95 @@ def test_a_task_that_began_in_time_may_be_tried_again_after_it(line):
     task = line.accepted(expires_at_ms=line.now + 1_000)
     line.pass_ms(MINUTE)
     assert line.view(task).status == "succeeded"
+
+
+def stand_still(line, *functions):
+    """Let these functions read nothing until others are named."""
+    known = line.__dict__.setdefault("readers", line.system.readers)
+    line.system.readers = [reader for reader in known if reader.name not in functions]
+
+
+@pytest.mark.parametrize("timing", [{}, {"delay_ms": 30_000}], ids=str)
+@pytest.mark.parametrize("key", [None, "k"])
+def test_what_stands_in_line_expires_when_its_time_is_over(line, timing, key):
+    end = line.now + MINUTE
+    stand_still(line, "worker-echo")
+    task = line.accepted(key, **timing, expires_at_ms=end)
+    line.pass_ms(MINUTE)
+    assert line.view(task).status in {"queued", "scheduled"}
+    line.pass_ms(1)
+    seen = line.view(task)
+    assert (seen.status, seen.ending.reason, seen.started_at_ms) == ("dead", "expired", None)
+    assert seen.ending.finished_at_ms == end + 1
+    stand_still(line)
+    line.pass_ms(HOUR)
+    assert line.begun == []
+    assert line.system.rows.find(task) == line.view(task)
+    assert line.system.rows.expiries == {}
+
+
+@pytest.mark.parametrize("key", [None, "k"])
+@pytest.mark.parametrize("delay", DELAYS)
+@pytest.mark.parametrize("end", [1_000, 2 * HOUR])
+def test_what_would_begin_too_late_expires_without_waiting_for_that(line, key, delay, end):
+    end = line.now + min(end, delay - 1)
+    task = line.accepted(key, delay_ms=delay, expires_at_ms=end)
+    line.pass_ms(end - line.now + 1)
+    assert line.view(task).ending.reason == "expired"
+    assert line.system.rows.find(task).status == "dead"
+    assert not line.system.rows.far_tasks
+    line.pass_ms(delay)
+    assert line.begun == []
+
+
+def test_what_waits_for_a_worker_that_nobody_deployed_expires_before(line):
+    task = line.accepted(type="unheard_of", expires_at_ms=line.now + MINUTE)
+    line.pass_ms(MINUTE + 1)
+    assert line.view(task).ending.reason == "expired"
+    line.pass_ms(HOUR)
+    assert line.system.rows.find(task).ending.reason == "expired"
+
+
+def test_what_is_put_off_expires_as_before(line):
+    task = line.accepted(delay_ms=1_000, expires_at_ms=line.now + HOUR)
+    line.system.change(task, Wanted(delay_ms=HOUR - MINUTE))
+    stand_still(line, "worker-echo")
+    line.pass_ms(HOUR + 1)
+    assert line.view(task).ending.reason == "expired"
+
+
+def test_a_claim_in_the_last_moment_wins(line):
+    task = line.accepted(delay_ms=MINUTE - 1, expires_at_ms=line.now + MINUTE)
+    line.pass_ms(DAY)
+    assert line.view(task).status == "succeeded"
+    assert line.system.rows.expiries == {}
+
+
+def test_nothing_expires_while_redis_is_cold_and_all_does_when_it_is_back(line):
+    stand_still(line, "worker-echo")
+    task = line.accepted("k", expires_at_ms=line.now + MINUTE)
+    line.system.hot.forget()
+    line.system.clock.move(timedelta(hours=1))
+    line.system.run()
+    assert line.system.rows.find(task).status == "queued"
+    line.system.rebuild()
+    line.system.run()
+    assert line.view(task).ending.reason == "expired"
+
+
+def test_an_expired_one_whose_death_nobody_told_is_told_by_the_scheduler(line):
+    stand_still(line, "worker-echo")
+    task = line.accepted(expires_at_ms=line.now + MINUTE)
+    line.system.clock.move(timedelta(milliseconds=MINUTE + 1))
+    line.system.log.is_away = True
+    with pytest.raises(StoreUnavailable):
+        line.system.tick()
+    line.system.log.is_away = False
+    line.system.log._sent.clear()  # noqa: SLF001 - its author is dead
+    line.pass_ms(MINUTE)
+    assert line.view(task).ending.reason == "expired"
+    assert line.system.rows.find(task).status == "dead"
+    assert line.system.rows.expiries == {}
 
 
 def test_an_expired_one_that_is_redriven_runs(line):

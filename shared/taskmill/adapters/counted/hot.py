@@ -26,8 +26,9 @@ from taskmill.domain.control import (
 )
 from taskmill.domain.counting import Count
 from taskmill.domain.delay import Delayed, DelayOrder
+from taskmill.domain.facts import TaskDied
 from taskmill.domain.parking import Parked
-from taskmill.domain.task import Envelope, TaskId
+from taskmill.domain.task import Envelope, Status, TaskId
 from taskmill.domain.wire import Sealed
 from taskmill.ports.admission import Admission, Parking
 from taskmill.ports.control import Control
@@ -99,9 +100,17 @@ class CountedControl:
     def cancel(self, orders: Sequence[CancelOrder]) -> Sequence[OrderAnswer]:
         answers = self._control.cancel(orders)
         for order, answer in zip(orders, answers, strict=True):
-            what = "end" if order.ending else "ask"
-            self._counters.count(Count.CANCEL_ORDERS, order=what, answer=answer)
+            if order.status is Status.DEAD:
+                self._count_death(order, answer)
+            else:
+                what = "end" if order.ending else "ask"
+                self._counters.count(Count.CANCEL_ORDERS, order=what, answer=answer)
         return answers
+
+    def _count_death(self, order: CancelOrder, answer: OrderAnswer) -> None:
+        for fact in order.facts:
+            if answer is OrderAnswer.DONE and isinstance(fact, TaskDied):
+                self._counters.count(Count.DEAD, type=fact.type, reason=fact.reason)
 
     def change(self, orders: Sequence[ChangeOrder]) -> Sequence[OrderAnswer]:
         answers = self._control.change(orders)

@@ -84,7 +84,7 @@ class MemoryControl:
 
     def _end(self, order: CancelOrder, record: Record, ending: Ending) -> None:
         self._hot.due.pop(_name(order.id, record, OwedKind.TURN), None)
-        record.status, record.last, record.ending = Status.CANCELLED, order.facts, ending
+        record.status, record.last, record.ending = order.status, order.facts, ending
         record.holding, record.dropped = None, set()
         now = self._hot.clock()
         if record.is_keyed:

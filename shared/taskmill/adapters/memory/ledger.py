@@ -18,6 +18,7 @@ from taskmill.domain.projection import (
     in_order,
     is_failure,
     merged,
+    with_expiry,
 )
 from taskmill.domain.quarantine import Discard, Place
 from taskmill.domain.records import TaskView
@@ -38,6 +39,8 @@ class MemoryLedger:
         self.discarded: dict[Place, Discard] = {}
         self.far_tasks: dict[TaskId, tuple[int, int]] = {}
         """The generation and turn of those that it alone keeps until their time comes near."""
+        self.expiries: dict[TaskId, Millis] = {}
+        """Until when those must have begun that still waited when they were told of."""
         self.brought_near: set[TaskId] = set()
         self._applied: dict[tuple[str, int], Applied] = {}
 
@@ -52,6 +55,7 @@ class MemoryLedger:
         late = sum(rows[row.id] == self.rows.get(row.id) for row in batch.rows)
         self.rows = rows
         self._keep_far(batch)
+        self._keep_expiries(batch)
         for entry in batch.history:
             named = (entry.id, entry.generation, entry.turn, entry.kind, entry.subject, entry.at_ms)
             self.history.setdefault(named, entry)
@@ -71,6 +75,12 @@ class MemoryLedger:
             is_over = row.status is not Status.SCHEDULED
             if is_over or (row.generation, row.turn) > self.far_tasks.get(row.id, (0, 0)):
                 self.far_tasks.pop(row.id, None)
+
+    def _keep_expiries(self, batch: LedgerBatch) -> None:
+        for row in map(self.rows.__getitem__, with_expiry(batch)):
+            latest = row.body.timing.expires_at_ms if row.body and row.body.timing else None
+            if latest is not None and waits_to_begin(row):
+                self.expiries[row.id] = latest
 
     def _apply(self, run: Applied) -> None:
         place = (run.topic, run.partition)
@@ -183,6 +193,10 @@ class MemoryLedger:
         """Raise when the store is away."""
         if self.is_away:
             raise StoreUnavailable(STORE, "it is told to be away")
+
+
+def waits_to_begin(row: Row) -> bool:
+    return row.started_at_ms is None and not row.status.is_final
 
 
 def _check(row: Row) -> None:

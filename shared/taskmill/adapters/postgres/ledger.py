@@ -19,6 +19,7 @@ from taskmill.domain.projection import (
     coming_back,
     failing,
     going_far,
+    with_expiry,
 )
 from taskmill.domain.retention import LATE, in_ms
 
@@ -32,6 +33,7 @@ class PostgresLedger:
         self._set_apart = queries.load("set_apart")
         self._keep_far = queries.load("keep_far_tasks")
         self._leave_far = queries.load("leave_far_tasks")
+        self._keep_expiries = queries.load("keep_expiries")
         self._append = queries.load("append_facts")
         self._keep = queries.load("keep_dead_letters")
         self._leave = queries.load("leave_dead_letters")
@@ -59,10 +61,7 @@ class PostgresLedger:
         if batch.rows:
             rows = sorted(batch.rows, key=attrgetter("id"))  # one order for all: no deadlock
             upserted = connection.execute(self._upsert, {"rows": _listed(map(_flat, rows))})
-            if far := going_far(batch):
-                connection.execute(self._keep_far, {"ids": far})
-            if near := coming_back(batch):
-                connection.execute(self._leave_far, {"ids": near})
+            self._write_times(connection, batch)
             if told := [row for row in rows if row.body]:
                 connection.execute(self._set_apart, _ages(told))
         if batch.history:
@@ -77,6 +76,15 @@ class PostgresLedger:
         for run in batch.applied:
             connection.execute(self._apply, msgspec.structs.asdict(run))
         return upserted
+
+    def _write_times(self, connection: psycopg.Connection[Any], batch: LedgerBatch) -> None:
+        """Write down what is looked for by a time, in tables of its own."""
+        if far := going_far(batch):
+            connection.execute(self._keep_far, {"ids": far})
+        if near := coming_back(batch):
+            connection.execute(self._leave_far, {"ids": near})
+        if limited := with_expiry(batch):
+            connection.execute(self._keep_expiries, {"ids": limited})
 
 
 def _ages(rows: Sequence[Row]) -> dict[str, Any]:

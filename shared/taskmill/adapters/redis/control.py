@@ -72,6 +72,7 @@ class RedisControl:
             self._window,
             self._grace,
             in_ms(UNKEYED_RECORD),
+            order.status,
         ]
 
     def redrive(self, orders: Sequence[RedriveOrder]) -> Sequence[RedriveAnswer]:

@@ -19,6 +19,7 @@
   ARGV[10]  how long a key is kept after submission (ms)
   ARGV[11]  how long a key is kept at least after the end of its task (ms)
   ARGV[12]  how long the record of an unkeyed task is kept after its end (ms)
+  ARGV[13]  status of a task that has ended: cancelled, or dead
 
   Returns
     COLD   the shard forgot, or may have; nothing was changed
@@ -46,7 +47,7 @@ end
 redis.call("ZREM", KEYS[3], turn .. "|turn")
 redis.call("HDEL", KEYS[4], turn .. "|turn")
 redis.call("HDEL", KEYS[2], "dropped", "lease_until", "lease_limit", "source", "process")
-redis.call("HSET", KEYS[2], "status", "cancelled", "last", ARGV[7], "ending", ARGV[6])
+redis.call("HSET", KEYS[2], "status", ARGV[13], "last", ARGV[7], "ending", ARGV[6])
 if record[6] == "1" then
   local expires = math.max(
     now + tonumber(ARGV[11]), tonumber(record[5]) + tonumber(ARGV[10]))
