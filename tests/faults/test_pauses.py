@@ -8,7 +8,7 @@ from taskmill.adapters.redis.session import Session
 from taskmill.domain import topics
 from taskmill.domain.task import TaskType
 from taskmill_local.settings import SHARDS
-from tests.faults.log import append, ends, values_since
+from tests.faults.log import append_everywhere, ends, values_since
 from tests.faults.run import now_ms, starts
 from tests.faults.stack import WORKER
 from tests.waiting import eventually
@@ -27,7 +27,7 @@ def test_a_paused_worker_cannot_overwrite_its_successor(stack, run, figures):
     with stopped(paused):
         eventually(lambda: has_lapsed(stack, run), within=30, reason="their leases have lapsed")
         for value in values_since(stack, TOPIC, begins):
-            append(stack, TOPIC, value)
+            append_everywhere(stack, TOPIC, value)  # the partition of the paused one waits for it
         run.await_ends()
     eventually(
         lambda: stales(stack) - stale >= IN_FLIGHT, within=60, reason="each stale end is logged"
@@ -53,7 +53,7 @@ def test_a_worker_that_slept_through_a_rebuild_cannot_overwrite_its_successor(st
         stack.await_rebuild()
         eventually(lambda: has_lapsed(stack, run), within=30, reason="their leases have lapsed")
         for value in values_since(stack, TOPIC, begins):
-            append(stack, TOPIC, value)
+            append_everywhere(stack, TOPIC, value)  # the partition of the paused one waits for it
         run.await_ends()
     eventually(
         lambda: stales(stack) - stale >= IN_FLIGHT, within=60, reason="each stale end is logged"

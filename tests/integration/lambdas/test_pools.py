@@ -15,6 +15,7 @@ from tests.integration.lambdas.stage import SECOND, Stage, a_plan, staged, told
 from tests.waiting import eventually, eventually_async
 
 WITHIN = 20.0
+IDLE = 0.1
 
 
 @dataclass(slots=True)
@@ -345,12 +346,25 @@ def test_nothing_is_done_while_nothing_is_asked(tmp_path):
         plans = [a_plan("echo", name=f"echo{number}") for number in range(6)]
         async with staged(*plans, logs=tmp_path) as stage:
             await stage.functions.start({plan.name: 1 for plan in plans})
-            await asyncio.sleep(0.3)  # the last timers of the starts run out
-            before = time.process_time()
-            await asyncio.sleep(1)
-            assert time.process_time() - before < 0.1
+            assert await least_work_in_a_second(of=10) < IDLE
 
     asyncio.run(run())
+
+
+async def least_work_in_a_second(of):
+    """Return what the loop's thread burned in the quietest of some seconds.
+
+    Who polls does so in each of them; a collection of all garbage, or the last timers of the
+    starts, do not come again and again.
+    """
+    seconds = []
+    for _ in range(of):
+        before = time.thread_time()
+        await asyncio.sleep(1)
+        seconds.append(time.thread_time() - before)
+        if seconds[-1] < IDLE:
+            break
+    return min(seconds)
 
 
 def test_an_order_is_for_the_next_process_of_its_function_alone(client, tmp_path):
