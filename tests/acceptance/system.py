@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -17,7 +18,9 @@ from tests.waiting import eventually
 
 COMMAND = Path(sys.executable).with_name("taskmill")
 DEADLINE = 120
-_LOG_TAIL = 3_000
+_LAST_LINES = 8
+_LONGEST_LINE = 300
+_USUAL = re.compile(r"\] (START|END|REPORT) ")
 
 
 def a_folder():
@@ -122,10 +125,14 @@ class System:
 
 
 def log_tails(folder):
+    """Return the last that went wrong by each log, short enough to see all of them at once."""
     logs = [folder / "complaints", *sorted((folder / "home" / "logs").glob("*.log"))]
-    return "\n".join(
-        f"== {log.name}\n{log.read_text()[-_LOG_TAIL:]}" for log in logs if log.exists()
-    )
+    return "\n".join(f"== {log.name}\n{_tail(log)}" for log in logs if log.exists())
+
+
+def _tail(log):
+    lines = [line for line in log.read_text().splitlines() if not _USUAL.search(line)]
+    return "\n".join(line[:_LONGEST_LINE] for line in lines[-_LAST_LINES:])
 
 
 def remove(folder):

@@ -101,7 +101,9 @@ def a_job(stack, since):
 
 
 def shown(stack, job):
-    return stack.client.get(f"/v1/redrives/{job['id']}").body
+    answer = stack.client.get(f"/v1/redrives/{job['id']}")
+    assert answer.status == 200, answer
+    return answer.body
 
 
 def until(stack, job, state, behind=0):
