@@ -30,6 +30,7 @@ _STORES = {
 # The design's table of who may talk to what; a worker may have more, for its handler.
 _MAY_TALK_TO: Mapping[str, frozenset[str]] = {
     "Gateway": frozenset({"Kafka", "Redis", "S3", "secrets"}),
+    "Inbox": frozenset({"Kafka", "Redis", "S3"}),
     "Dispatcher": frozenset({"Kafka", "Redis"}),
     "Recorder": frozenset({"Kafka", "secrets"}),
     "Scheduler": frozenset({"Kafka", "Redis", "secrets"}),

@@ -62,8 +62,8 @@ class Shape:
     memory_gb: float = 0.5
     shards: int = 64
     zones: int = 3
-    fixed_functions: int = 4
-    fixed_mappings: int = 4
+    fixed_functions: int = 5
+    fixed_mappings: int = 5
     pollers_per_unit: int = 10
     alarms_each: int = 3  # for each function, and for each mapping
     alarms_else: int = 6

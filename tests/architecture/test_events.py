@@ -12,6 +12,7 @@ from confluent_kafka import TIMESTAMP_CREATE_TIME
 
 from functions.dispatcher.handler import lambda_handler as dispatcher
 from functions.gateway.handler import lambda_handler as gateway
+from functions.inbox.handler import lambda_handler as inbox
 from functions.recorder.handler import lambda_handler as recorder
 from functions.scheduler.handler import lambda_handler as scheduler
 from functions.workers.echo.handler import lambda_handler as echo
@@ -253,6 +254,21 @@ class Fetched:
 
 def _octets(text: str | None) -> bytes | None:
     return None if text is None else b64decode(text)
+
+
+@recorded("kafka_inbox")
+def kafka_inbox_is_taken_or_told_why_not(stage: Stage, event: dict[str, Any]) -> None:
+    for _ in range(2):  # a batch may come twice
+        assert inbox(event, stage.context()) == ALL_WELL
+    tasks = stage.log.tasks(topics.PENDING)
+    assert len(tasks) == 2
+    assert ORDER_17 in {task.id for task in tasks}
+    reasons = {_source(one.headers).offset: one.headers for one in stage.log.records(topics.DLQ)}
+    assert {offset: told["reason"] for offset, told in reasons.items()} == {
+        9: b"idempotency_key_reused",
+        10: b"invalid_payload",
+    }
+    assert reasons[10]["field"] == b"/payload/sleep_seconds"
 
 
 @recorded("kafka_pending")

@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCES = [path for folder in ("shared", "functions") for path in (ROOT / folder).rglob("*.py")]
 SCRIPTS = sorted((ROOT / "shared").rglob("*.lua"))
-TOPIC = re.compile(r"tasks\.(pending|events|dlq|worker)")
+TOPIC = re.compile(r"tasks\.(inbox|pending|events|dlq|worker)")
 KEY = re.compile(r"\btm:")
 
 

@@ -22,6 +22,7 @@ from taskmill.adapters.memory.log import MemoryLog
 from taskmill.domain import topics, wire
 from taskmill.domain.errors import StoreUnavailable, Unpublishable
 from taskmill.domain.log import LARGEST_KEPT, is_dead_letter
+from taskmill.domain.refusal import invalid, malformed
 from taskmill_local.stores.ports import free_ports
 from tests.builders import (
     ECHO,
@@ -166,6 +167,35 @@ def test_what_cannot_be_read_is_kept_with_its_place_and_the_reason(log, value):
         "headers": b'{"kind":"ZGVhZF9sZXR0ZXI="}',
     }
     assert not is_dead_letter(record)
+
+
+def test_a_request_that_is_refused_is_kept_with_the_code_the_place_and_the_words(log):
+    there = a_log_record(b"{}", a_position(7, topic=topics.INBOX), who="me")
+    log.bus.send_refused(there, invalid("invalid_request", "type is missing ☃", "/type"))
+    log.bus.send_refused(there, malformed("no JSON"))
+    log.bus.flush()
+    first, second = log.records(topics.DLQ)
+    assert (first.value, is_dead_letter(first)) == (b"{}", False)
+    assert dict(first.headers) == {
+        "reason": b"invalid_request",
+        "field": b"/type",
+        "detail": "type is missing ☃".encode(),
+        "topic": b"tasks.inbox",
+        "partition": b"0",
+        "offset": b"7",
+        "headers": b'{"who":"bWU="}',
+    }
+    assert "field" not in second.headers
+
+
+def test_of_a_refused_request_that_is_too_large_as_much_is_kept_as_there_is_room_for(log):
+    words = "☃" * 2_000
+    there = a_log_record(b"x" * 2_090_000, who="x" * 40_000)
+    log.bus.send_refused(there, invalid("invalid_request", words, f"/{words}"))
+    log.bus.flush()
+    (record,) = log.records(topics.DLQ)
+    assert len(record.value) == LARGEST_KEPT
+    assert record.headers["detail"].endswith(b"; the first 2000000 of its 2090000 bytes are kept")
 
 
 def test_of_what_is_too_large_as_much_is_kept_as_there_is_room_for(log):

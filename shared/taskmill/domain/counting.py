@@ -17,6 +17,7 @@ class Count(StrEnum):
 
     SUBMISSIONS = "taskmill_submissions_total"
     REFUSALS = "taskmill_refusals_total"
+    INBOX = "taskmill_inbox_total"
     DEFERRED = "taskmill_deferred_submissions_total"
     DISPATCHED = "taskmill_dispatched_total"
     CLAIMS = "taskmill_claims_total"
@@ -85,7 +86,9 @@ CHORES: Final = _one_of(
     " put_back_parcels rebuild reconcile redrive_many relay_outbox tell_counts"
 )
 _TYPE: Final[dict[str, frozenset[str] | None]] = {"type": DEPLOYED}
-_TOPICS: Final = frozenset({topics.PENDING, topics.EVENTS, topics.DLQ, topics.WORKER_PREFIX + "*"})
+_TOPICS: Final = frozenset(
+    {topics.INBOX, topics.PENDING, topics.EVENTS, topics.DLQ, topics.WORKER_PREFIX + "*"}
+)
 
 TABLE: Final[Mapping[Counted, Measure]] = {
     Count.SUBMISSIONS: Measure(
@@ -98,7 +101,7 @@ TABLE: Final[Mapping[Counted, Measure]] = {
         },
     ),
     Count.REFUSALS: Measure(
-        about="Requests that the gateway turned away, by the type of the problem",
+        about="Requests that the gateway or the inbox turned away, by the type of the problem",
         labels={
             "reason": _one_of(
                 "already_finished another_job_lives bad_request forbidden"
@@ -109,6 +112,10 @@ TABLE: Final[Mapping[Counted, Measure]] = {
                 " unsupported_media_type"
             )
         },
+    ),
+    Count.INBOX: Measure(
+        about="Requests that stood in the inbox, by what became of them; put_off ones come again",
+        labels={"answer": _one_of("created known replayed refused put_off")},
     ),
     Count.DEFERRED: Measure(
         about="Tasks taken while Redis could not answer, by what it said to the dispatcher later",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import msgspec
 
 from taskmill.domain.lease import Position
+from taskmill.domain.refusal import Refusal
 from taskmill.domain.task import Millis
 
 DEAD_LETTER: Mapping[str, bytes] = {"kind": b"dead_letter"}
@@ -32,18 +33,40 @@ HEADERS_KEPT = 32_000
 
 def exiled(record: LogRecord, reason: str) -> tuple[bytes, Mapping[str, bytes]]:
     """Return value and headers of the copy on `tasks.dlq` of what was never a task."""
-    value = record.value or b""
-    if len(value) > LARGEST_KEPT:
-        reason = f"{reason}; the first {LARGEST_KEPT} of its {len(value)} bytes are kept"
-    headers = {
-        "reason": reason.encode(),
+    return _exiled(record, {"reason": f"{reason}{_cut(record)}"})
+
+
+def refused(record: LogRecord, refusal: Refusal) -> tuple[bytes, Mapping[str, bytes]]:
+    """Return value and headers of the copy on `tasks.dlq` of a request that no door takes."""
+    told = {"reason": refusal.code, "detail": f"{refusal.detail}{_cut(record)}"}
+    return _exiled(record, told if refusal.pointer is None else told | {"field": refusal.pointer})
+
+
+def _cut(record: LogRecord) -> str:
+    size = len(record.value or b"")
+    return f"; the first {LARGEST_KEPT} of its {size} bytes are kept" if size > LARGEST_KEPT else ""
+
+
+def _exiled(record: LogRecord, told: Mapping[str, str]) -> tuple[bytes, Mapping[str, bytes]]:
+    headers = {name: text.encode() for name, text in told.items()} | {
         "topic": record.position.topic.encode(),
         "partition": str(record.position.partition).encode(),
         "offset": str(record.position.offset).encode(),
     }
     if record.headers:
         headers["headers"] = msgspec.json.encode(kept_headers(record.headers))
-    return value[:LARGEST_KEPT], headers
+    return (record.value or b"")[:LARGEST_KEPT], headers
+
+
+def reason_of(headers: Mapping[str, bytes]) -> str:
+    """Return in one sentence why a record is on `tasks.dlq`."""
+    told = {
+        name: headers[name].decode("utf-8", "replace")
+        for name in ("reason", "field", "detail")
+        if name in headers
+    }
+    where = f" at {told['field']}" if told.get("field") else ""
+    return f"{told['reason']}{where}: {told['detail']}" if "detail" in told else told["reason"]
 
 
 def kept_headers(headers: Mapping[str, bytes]) -> dict[str, bytes]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from taskmill.domain.task import TaskType
 
+INBOX = "tasks.inbox"
 PENDING = "tasks.pending"
 EVENTS = "tasks.events"
 DLQ = "tasks.dlq"
@@ -32,6 +33,7 @@ class Reader:
         return f"taskmill-{self.name}"
 
 
+INBOX_READER = Reader("inbox", INBOX)
 DISPATCHER = Reader("dispatcher", PENDING)
 RECORDER_PENDING = Reader("recorder-pending", PENDING)
 RECORDER_EVENTS = Reader("recorder-events", EVENTS)
@@ -45,4 +47,4 @@ def worker_of(task_type: TaskType) -> Reader:
 
 def readers(types: Iterable[TaskType]) -> list[Reader]:
     own = map(worker_of, types)
-    return [DISPATCHER, *RECORDERS, *own]
+    return [DISPATCHER, *RECORDERS, *own, INBOX_READER]

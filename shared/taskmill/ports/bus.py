@@ -5,6 +5,7 @@ from typing import Protocol
 
 from taskmill.domain.facts import Fact
 from taskmill.domain.log import LogRecord
+from taskmill.domain.refusal import Refusal
 from taskmill.domain.task import Envelope
 from taskmill.domain.wire import Sealed
 
@@ -24,5 +25,7 @@ class Bus(Protocol):
     def send_parcel(self, topic: str, value: bytes) -> None: ...
 
     def send_undecodable(self, record: LogRecord, reason: str) -> None: ...
+
+    def send_refused(self, record: LogRecord, refusal: Refusal) -> None: ...
 
     def flush(self) -> None: ...

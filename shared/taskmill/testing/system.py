@@ -97,7 +97,8 @@ class System:
         self._processes = count(1)
         self._workers = {TaskType(name): worker for name, worker in workers.items()}
         self._bind(dress)
-        self.readers = topics.readers(self._workers)
+        # Nobody writes into the inbox: a task comes in by `submit`.
+        self.readers = [one for one in topics.readers(self._workers) if one != topics.INBOX_READER]
 
     def _bind(self, dress: Dress) -> None:
         self.bus: Bus = dress("bus", self.log)

@@ -9,11 +9,11 @@ import msgspec
 from taskmill.domain import wire
 from taskmill.domain.errors import LedgerRefused, Undecodable
 from taskmill.domain.lease import Position
-from taskmill.domain.log import LogRecord, is_dead_letter, kept_headers
+from taskmill.domain.log import LogRecord, is_dead_letter, kept_headers, reason_of
 from taskmill.domain.outcome import ERROR_TEXT_LIMIT, clip
 from taskmill.domain.projection import Applied, LedgerBatch, Quarantined, Story, Told, runs_of
 from taskmill.domain.task import Millis
-from taskmill.domain.topics import DLQ, EVENTS
+from taskmill.domain.topics import DLQ, EVENTS, INBOX
 from taskmill.ports.recording import Ledger
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
@@ -105,9 +105,8 @@ def _from_dlq(record: LogRecord) -> Quarantined:
     origin = _origin_of(record.headers)
     if origin is None:
         return _quarantined(record, "the record names no source")
-    reason = record.headers["reason"].decode("utf-8", "replace")
     first = replace(record, position=origin, headers=_first_headers(record.headers))
-    return _quarantined(first, reason)
+    return _quarantined(first, reason_of(record.headers))
 
 
 def _first_headers(headers: Mapping[str, bytes]) -> Mapping[str, bytes]:
@@ -139,8 +138,14 @@ def _quarantined(record: LogRecord, reason: str) -> Quarantined:
         value=record.value or b"",
         headers=kept_headers(record.headers),
         at_ms=record.at_ms,
-        version=wire.newer_version(record.value or b""),
+        version=_version(record),
     )
+
+
+def _version(record: LogRecord) -> int | None:
+    """Tell which newer version may read a parcel; what strangers write into the inbox is none."""
+    is_ours = record.position.topic != INBOX
+    return wire.newer_version(record.value or b"") if is_ours else None
 
 
 def _refused(line: _Line, refusal: LedgerRefused) -> Quarantined:

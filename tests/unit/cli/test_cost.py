@@ -58,8 +58,8 @@ def test_more_of_anything_costs_more(change):
 
 
 def test_pollers_are_paid_by_the_ten():
-    six, seven = (bill(replace(MILLION, types=types)) for types in (6, 7))
-    assert usd(seven, "pollers") == pytest.approx(2 * usd(six, "pollers"))
+    ten, eleven = (bill(replace(MILLION, types=types)) for types in (5, 6))
+    assert usd(eleven, "pollers") == pytest.approx(2 * usd(ten, "pollers"))
 
 
 def test_twice_the_price_is_twice_the_bill():

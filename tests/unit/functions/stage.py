@@ -52,6 +52,7 @@ from taskmill.bootstrap import (
     chores,
     dispatcher,
     gateway,
+    inbox,
     process,
     recorder,
     scheduler,
@@ -68,6 +69,7 @@ from taskmill.bootstrap.chores import (
     RetainingServices,
 )
 from taskmill.bootstrap.gateway import GatewayServices
+from taskmill.bootstrap.inbox import InboxServices
 from taskmill.bootstrap.scheduler import SchedulerServices
 from taskmill.bootstrap.worker import WorkerServices
 from taskmill.domain import topics
@@ -193,6 +195,7 @@ class Stage:
                 "delays": lambda: CountedDelays(MemoryDelays(self.hot), self.counters),
                 "parking": lambda: MemoryParking(self.hot),
             },
+            inbox: {"services": self._inbox},
             recorder: {"ledger": lambda: CountedLedger(self.ledger, self.counters)},
             scheduler: {"services": self._scheduler, "errands": InlineErrands},
             chores: self._chores(),
@@ -257,6 +260,13 @@ class Stage:
             log_ends=self.log,
             catalogue=AssembledCatalogue(),
             waiters=self.places,
+        )
+
+    def _inbox(self) -> InboxServices:
+        return InboxServices(
+            admission=MemoryAdmission(self.hot),
+            bus=CountedBus(self.log, self.counters),
+            catalogue=AssembledCatalogue(),
         )
 
     def _rebuilding(self) -> RebuildingServices:

@@ -12,8 +12,8 @@ from taskmill.testing.system import System
 from taskmill.worker import serve
 from tests.builders import ECHO, a_request
 
-DISPATCHER = topics.readers([])[0]
-ECHO_WORKER = topics.readers([ECHO])[-1]
+DISPATCHER = topics.DISPATCHER
+ECHO_WORKER = topics.worker_of(ECHO)
 
 
 class Anything(Struct):

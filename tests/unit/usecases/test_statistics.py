@@ -35,6 +35,7 @@ def test_each_reader_has_its_lag(world, board):
         "recorder-pending": 1,
         "recorder-events": 0,
         "recorder-dlq": 0,
+        "inbox": 0,
         "worker-echo": 1,
     }
 

@@ -9,6 +9,7 @@ from taskmill.domain.counting import Count, Span, topic_label
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.facts import Fact
 from taskmill.domain.log import LogRecord
+from taskmill.domain.refusal import Refusal
 from taskmill.domain.task import Envelope
 from taskmill.domain.wire import Sealed
 from taskmill.ports.bus import Bus
@@ -42,6 +43,10 @@ class CountedBus:
     def send_undecodable(self, record: LogRecord, reason: str) -> None:
         self._bus.send_undecodable(record, reason)
         self._counters.count(Count.UNDECODABLE, topic=topic_label(record.position.topic))
+
+    def send_refused(self, record: LogRecord, refusal: Refusal) -> None:
+        self._bus.send_refused(record, refusal)
+        self._counters.count(Count.REFUSALS, reason=refusal.code)
 
     def flush(self) -> None:
         began = time.monotonic()

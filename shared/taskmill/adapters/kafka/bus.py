@@ -15,7 +15,8 @@ from taskmill.adapters.kafka.protocol import Header
 from taskmill.domain import topics, wire
 from taskmill.domain.errors import StoreUnavailable, Unpublishable
 from taskmill.domain.facts import Fact, TaskDied
-from taskmill.domain.log import DEAD_LETTER, LogRecord, exiled
+from taskmill.domain.log import DEAD_LETTER, LogRecord, exiled, refused
+from taskmill.domain.refusal import Refusal
 from taskmill.domain.task import Envelope
 from taskmill.domain.wire import Sealed
 
@@ -59,6 +60,10 @@ class KafkaBus:
 
     def send_undecodable(self, record: LogRecord, reason: str) -> None:
         value, headers = exiled(record, reason)
+        self._send(topics.DLQ, [value], list(headers.items()))
+
+    def send_refused(self, record: LogRecord, refusal: Refusal) -> None:
+        value, headers = refused(record, refusal)
         self._send(topics.DLQ, [value], list(headers.items()))
 
     def is_shut(self) -> bool:

@@ -20,12 +20,18 @@ def _record(record: Mapping[str, Any]) -> LogRecord:
         position=Position(record["topic"], record["partition"], record["offset"]),
         at_ms=Millis(record.get("timestamp") or 0),
         value=None if value is None else b64decode(value),
-        headers={
-            name: bytes(octet & 0xFF for octet in octets or ())  # they come signed
-            for header in record.get("headers") or ()
-            for name, octets in header.items()
-        },
+        headers=_headers(record.get("headers") or ()),
     )
+
+
+def _headers(given: Iterable[Mapping[str, Any]]) -> dict[str, bytes]:
+    """Return the headers; the values of a name that comes twice are joined, as over HTTP."""
+    headers: dict[str, bytes] = {}
+    for header in given:
+        for name, octets in header.items():
+            value = bytes(octet & 0xFF for octet in octets or ())  # they come signed
+            headers[name] = headers[name] + b"," + value if name in headers else value
+    return headers
 
 
 def failures(positions: Iterable[Position]) -> dict[str, Any]:

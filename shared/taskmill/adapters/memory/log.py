@@ -8,7 +8,8 @@ from taskmill.domain import topics, wire
 from taskmill.domain.errors import StoreUnavailable, Unpublishable
 from taskmill.domain.facts import Fact, TaskDied
 from taskmill.domain.lease import Position
-from taskmill.domain.log import DEAD_LETTER, LogRecord, Reach, exiled
+from taskmill.domain.log import DEAD_LETTER, LogRecord, Reach, exiled, refused
+from taskmill.domain.refusal import Refusal
 from taskmill.domain.task import Envelope, Millis
 from taskmill.domain.topics import Reader
 from taskmill.domain.wire import Sealed
@@ -50,6 +51,10 @@ class MemoryLog:
 
     def send_undecodable(self, record: LogRecord, reason: str) -> None:
         value, headers = exiled(record, reason)
+        self._send(topics.DLQ, [value], headers)
+
+    def send_refused(self, record: LogRecord, refusal: Refusal) -> None:
+        value, headers = refused(record, refusal)
         self._send(topics.DLQ, [value], headers)
 
     def _send(

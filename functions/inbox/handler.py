@@ -1,0 +1,51 @@
+"""The door in Kafka: takes the requests that stand in `tasks.inbox`."""
+
+from typing import Any, assert_never
+
+from taskmill.adapters.kafka.event import failures, records_of
+from taskmill.bootstrap import blobs, inbox, process
+from taskmill.domain.counting import Count
+from taskmill.domain.refusal import Refusal
+from taskmill.domain.submission import InLog, NotNow
+from taskmill.usecases.take_records import Answer, take_records
+
+
+@process.counting()
+def lambda_handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
+    log = process.log("inbox")
+    services = inbox.services()
+    records = records_of(event)
+    answers = take_records(
+        records,
+        catalogue=services.catalogue,
+        blobs=blobs.at_the_door,
+        admission=services.admission,
+        bus=services.bus,
+    )
+    for answer in answers:
+        process.counters().count(Count.INBOX, answer=_word(answer))
+    put_off = {
+        record.position: answer.why
+        for record, answer in zip(records, answers, strict=True)
+        if isinstance(answer, NotNow)
+    }
+    if put_off:
+        log.warning(
+            "put off", extra={"records": len(put_off), "why": sorted(set(put_off.values()))}
+        )
+    return failures(put_off)
+
+
+def _word(answer: Answer) -> str:
+    match answer:
+        case InLog(entry=entry):
+            return entry
+        case Refusal():
+            return "refused"
+        case NotNow():
+            return "put_off"
+        case _:
+            assert_never(answer)
+
+
+process.at_init(inbox.services)

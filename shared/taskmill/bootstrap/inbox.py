@@ -1,0 +1,36 @@
+"""What the inbox works with."""
+
+import os
+from dataclasses import dataclass
+from functools import cache
+
+from taskmill.bootstrap import process
+from taskmill.ports.admission import Admission
+from taskmill.ports.bus import Bus
+from taskmill.ports.catalogue import Catalogue
+from taskmill.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InboxServices:
+    admission: Admission
+    bus: Bus
+    catalogue: Catalogue
+
+
+@cache
+@process.rigged("inbox")
+def services() -> InboxServices:
+    from taskmill.adapters.counted.bus import CountedBus
+    from taskmill.adapters.kafka.bus import KafkaBus
+    from taskmill.adapters.redis.admission import RedisAdmission
+    from taskmill.adapters.redis.session import Session
+
+    settings = Settings.from_env(os.environ, needs=("kafka", "redis", "s3"))
+    return InboxServices(
+        admission=RedisAdmission(
+            Session(settings.redis), shards=settings.shards, hold=settings.pace.hold
+        ),
+        bus=CountedBus(KafkaBus(settings.kafka), process.counters()),
+        catalogue=process.catalogue(),
+    )

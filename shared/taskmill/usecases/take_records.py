@@ -1,0 +1,83 @@
+"""Takes the requests that stand in `tasks.inbox`, each once however often its record comes."""
+
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from typing import TypeAlias
+
+from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.log import LogRecord
+from taskmill.domain.refusal import Refusal, RefusalKind, key_reused
+from taskmill.domain.submission import InLog, KeyReused, NotNow
+from taskmill.domain.task import LAST_MOMENT, Envelope, Millis
+from taskmill.ports.admission import Admission
+from taskmill.ports.blobs import Blobs
+from taskmill.ports.bus import Bus
+from taskmill.ports.catalogue import Catalogue
+from taskmill.usecases.reading_requests import read_request
+from taskmill.usecases.take import take
+
+KEY_HEADER = "idempotency-key"
+
+Answer: TypeAlias = InLog | Refusal | NotNow
+
+
+def take_records(
+    records: Sequence[LogRecord],
+    *,
+    catalogue: Catalogue,
+    blobs: Callable[[], Blobs],
+    admission: Admission,
+    bus: Bus,
+) -> list[Answer]:
+    """Return what became of each record; what is refused stands in `tasks.dlq` with the reason."""
+    read = [_read(record, catalogue, blobs) for record in records]
+    envelopes = [one for one in read if isinstance(one, Envelope)]
+    taken = iter(take(envelopes, admission=admission, bus=bus))
+    answers: list[Answer] = [
+        _answer(next(taken)) if isinstance(one, Envelope) else one for one in read
+    ]
+    return _tell(records, answers, bus)
+
+
+def _read(
+    record: LogRecord, catalogue: Catalogue, blobs: Callable[[], Blobs]
+) -> Envelope | Refusal | NotNow:
+    at = Millis(min(max(record.at_ms, 0), LAST_MOMENT))
+    key = _key(record)
+    submission = read_request(record.value or b"", key, catalogue, now=at, blobs=blobs)
+    if not isinstance(submission, Refusal):
+        return submission.as_envelope(now=at, entropy=_word(record))
+    if submission.kind is RefusalKind.UNAVAILABLE:
+        return NotNow(submission.detail)
+    return submission
+
+
+def _key(record: LogRecord) -> str | None:
+    """Return the key of the headers: their names are written as over HTTP, in any case."""
+    found = [octets for name, octets in record.headers.items() if name.lower() == KEY_HEADER]
+    return b",".join(found).decode("latin-1") if found else None
+
+
+def _word(record: LogRecord) -> bytes:
+    """Name a record by its place, so that it is the same submission when it comes again.
+
+    The moment tells it from one that stood there before its topic was made anew.
+    """
+    at = record.position
+    return sha256(f"{at.topic} {at.partition} {at.offset} {record.at_ms}".encode()).digest()[:16]
+
+
+def _answer(taken: InLog | KeyReused | NotNow) -> Answer:
+    return key_reused(taken.id) if isinstance(taken, KeyReused) else taken
+
+
+def _tell(records: Sequence[LogRecord], answers: list[Answer], bus: Bus) -> list[Answer]:
+    """Send away what is refused; when that fails, it is to come again and be refused then."""
+    try:
+        for record, answer in zip(records, answers, strict=True):
+            if isinstance(answer, Refusal):
+                bus.send_refused(record, answer)
+        bus.flush()
+    except StoreUnavailable as error:
+        return [NotNow(str(error)) if isinstance(one, Refusal) else one for one in answers]
+    return answers
