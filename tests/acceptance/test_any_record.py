@@ -19,7 +19,7 @@ from tests.waiting import eventually
 PATIENCE = 25
 LONG = 60
 TYPES = [entry.name for entry in AssembledCatalogue().entries()]
-TOPICS = [topics.PENDING, topics.EVENTS, topics.DLQ, *map(topics.worker, TYPES)]
+TOPICS = [topics.INBOX, topics.PENDING, topics.EVENTS, topics.DLQ, *map(topics.worker, TYPES)]
 GOOD = {
     "echo": ({"say": "still"}, "succeeded"),
     "email": ({"to": ["a@b.example"], "subject": "still", "text": "here"}, "succeeded"),
