@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -28,6 +28,7 @@ class Options:
     quick: bool = False
     save: bool = False
     only: Sequence[str] = ()
+    far_tasks: int | None = None
     against: str | None = None
     profile: str | None = None
 
@@ -45,6 +46,8 @@ def main(options: Options) -> None:
 
 def _measure(options: Options) -> list[Figure]:
     sizes = QUICK if options.quick else FULL
+    if options.far_tasks is not None:
+        sizes = replace(sizes, far_tasks=options.far_tasks)
     names = options.only or tuple(MEASURES)
     figures: list[Figure] = []
     with running(ROOT) as system:

@@ -2,6 +2,8 @@
 
 import random
 import time
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any, Final
 
 from redis import Redis
@@ -64,16 +66,32 @@ def _submit(system: System, tasks: int, key: str | None) -> None:
 def _let_an_hour_pass(redis: Any) -> int:
     """End now what would end within the hour; the system's own scheduler does the rest."""
     ends = 0
-    for name in redis.scan_iter(match=EVERY_RECORD, count=_BATCH):
-        if redis.pttl(name) > 0 and redis.hget(name, "status") == b"scheduled":
-            redis.pexpire(name, 1)
-            ends += 1
+    for names in _in_batches(redis.scan_iter(match=EVERY_RECORD, count=_BATCH)):
+        asked = redis.pipeline(transaction=False)
+        for name in names:
+            asked.pttl(name).hget(name, "status")
+        told = asked.execute()
+        ending = [
+            name
+            for name, left, status in zip(names, told[::2], told[1::2], strict=True)
+            if left > 0 and status == b"scheduled"
+        ]
+        for name in ending:
+            asked.pexpire(name, 1)
+        asked.execute()
+        ends += len(ending)
     for shard in range(SHARDS):
         lifetimes = ShardKeys(shard, SHARDS).lifetimes
-        for name, _ in redis.zscan_iter(lifetimes, count=_BATCH):
-            redis.zadd(lifetimes, {name: 1}, xx=True)
-            ends += 1
+        for members in _in_batches(redis.zscan_iter(lifetimes, count=_BATCH)):
+            redis.zadd(lifetimes, {name: 1 for name, _ in members}, xx=True)
+            ends += len(members)
     return ends
+
+
+def _in_batches(found: Iterable[Any]) -> Iterator[list[Any]]:
+    rest = iter(found)
+    while some := list(islice(rest, _BATCH)):
+        yield some
 
 
 def _lifetimes(redis: Any) -> int:

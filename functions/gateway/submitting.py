@@ -10,6 +10,9 @@ from functions.gateway.payloads import too_many_pointers
 from functions.gateway.presenter import task_as_json
 from functions.gateway.problem import Problem, problem_of, too_large, unavailable, unprocessable
 from taskmill.bootstrap import blobs, gateway, process
+from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.naming import keyed_id
+from taskmill.domain.records import Absent
 from taskmill.domain.refusal import Refusal, key_reused
 from taskmill.domain.submission import (
     Accepted,
@@ -21,9 +24,14 @@ from taskmill.domain.submission import (
     Submission,
     Unreadable,
 )
-from taskmill.domain.task import Millis
+from taskmill.domain.task import DEFAULT_TENANT, Millis
 from taskmill.usecases.pointing import missing_payload
-from taskmill.usecases.reading_requests import read_request, read_submission, read_value
+from taskmill.usecases.reading_requests import (
+    read_request,
+    read_submission,
+    read_value,
+    untimely,
+)
 from taskmill.usecases.submit import submit
 
 BATCH_TASKS = 1_000
@@ -37,6 +45,7 @@ def submit_one(body: bytes, header_key: str | None) -> Told | Problem:
         gateway.services().catalogue,
         now=process.clock(),
         blobs=blobs.at_the_door,
+        is_known=_is_known,
     )
     return (
         problem_of(submission)
@@ -66,7 +75,24 @@ def _checked(given: Any, *, now: Millis) -> Submission | Refusal:
     submission = read_submission(given, None, gateway.services().catalogue, now=now)
     if isinstance(submission, Refusal):
         return submission
-    return missing_payload(submission, blobs.at_the_door) or submission
+    return (
+        untimely(submission, now=now, is_known=_is_known)
+        or missing_payload(submission, blobs.at_the_door)
+        or submission
+    )
+
+
+def _is_known(submission: Submission) -> bool:
+    """Tell whether its key has a task; while nobody can say so, it may have one."""
+    if submission.idempotency_key is None:
+        return False
+    task_id = keyed_id(DEFAULT_TENANT, submission.type, submission.idempotency_key)
+    try:
+        (reading,) = gateway.services().records.read([task_id])
+        is_absent = isinstance(reading, Absent)
+        return not is_absent or gateway.ledger_rows().fingerprint(task_id) is not None
+    except StoreUnavailable:
+        return True
 
 
 def _submit(submissions: Sequence[Submission]) -> list[Receipt]:

@@ -109,7 +109,7 @@ def test_what_is_far_is_owed_to_nobody_and_its_record_ends(hot, key):
 def test_a_key_still_names_what_is_far(hot):
     task = waiting(hot, "k", delay_ms=HOUR)
     delayed(hot, task, record_stays=AT_ONCE)
-    hot.due().forget_expired(most=10)
+    assert hot.due().forget_expired(most=10) == 1
     assert view(hot, task) == Absent()
     again = a_request("k", submission="again", timing=task.timing)
     other = replace(again, fingerprint="f2", submission="other")

@@ -202,6 +202,7 @@ def _bench(words: "_Words") -> None:
         choices=MEASURES,
         help="measure this only; repeatable",
     )
+    one.add_argument("--far-tasks", type=int, help="how many tasks for `far`; 20000 unless told")
     other = one.add_mutually_exclusive_group()
     other.add_argument("--against", metavar="REF", help="compare with this commit, branch or tag")
     other.add_argument(

@@ -121,6 +121,7 @@ def _bench(asked: argparse.Namespace) -> Exit:
         quick=asked.quick,
         save=asked.save,
         only=asked.only,
+        far_tasks=asked.far_tasks,
         against=asked.against,
         profile=asked.profile,
     )

@@ -28,23 +28,30 @@ from taskmill.domain.task import Millis
 from taskmill.ports.blobs import Blobs
 from taskmill.ports.catalogue import Catalogue
 from taskmill.usecases.pointing import missing_payload
-from taskmill.usecases.reading_times import read_timing
+from taskmill.usecases.reading_times import begins_too_late, read_timing
 
 NO_PAYLOAD = Raw(b"null")
 _PRINTABLE = re.compile(r"[\x20-\x7e]+")
 
 
-def read_request(
+def has_a_key(submission: Submission) -> bool:
+    """Tell whether another request may have asked for the same task."""
+    return submission.idempotency_key is not None
+
+
+def read_request(  # noqa: PLR0913 - what is read, and whom it may ask, each named
     octets: bytes,
     header_key: str | None,
     catalogue: Catalogue,
     *,
     now: Millis,
     blobs: Callable[[], Blobs],
+    is_known: Callable[[Submission], bool] = has_a_key,
 ) -> Submission | Refusal:
     """Return the submission that *octets* ask for, checked in every way, or the first refusal.
 
-    The bucket is only opened for a payload that was uploaded.
+    The bucket is only opened for a payload that was uploaded, and *is_known* only asked about a
+    request that comes too late to be the first one.
     """
     given = read_value(octets)
     if isinstance(given, Refusal):
@@ -52,7 +59,22 @@ def read_request(
     submission = read_submission(given, header_key, catalogue, now=now)
     if isinstance(submission, Refusal):
         return submission
-    return missing_payload(submission, blobs) or submission
+    return (
+        untimely(submission, now=now, is_known=is_known)
+        or missing_payload(submission, blobs)
+        or submission
+    )
+
+
+def untimely(
+    submission: Submission, *, now: Millis, is_known: Callable[[Submission], bool]
+) -> Refusal | None:
+    """Return what is wrong with a request that nobody asked before.
+
+    A repeated one comes later than the first, and must get its task all the same.
+    """
+    refusal = begins_too_late(submission.timing, now=now)
+    return None if refusal is None or is_known(submission) else refusal
 
 
 def read_value(octets: bytes) -> Any:

@@ -43,6 +43,16 @@ def read_timing(
     return replace(begin or Timing(), expires_at_ms=end)
 
 
+def begins_too_late(timing: Timing | None, *, now: Millis) -> Refusal | None:
+    """Return what is wrong with a delay beyond `expires_at`, which holds of this moment alone."""
+    if timing is None or timing.delay_ms is None or timing.expires_at_ms is None:
+        return None
+    if now + timing.delay_ms < timing.expires_at_ms:
+        return None
+    detail = "the task would expire before it may begin: let expires_at lie behind its delay"
+    return invalid("invalid_request", detail, "/expires_at")
+
+
 def read_begin(
     delay_seconds: float | UnsetType, run_at: str | UnsetType, *, now: Millis
 ) -> Timing | Refusal | None:

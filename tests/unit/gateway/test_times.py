@@ -76,6 +76,40 @@ def test_a_time_that_cannot_be_meant_is_refused(stage, given, field):
     assert (result["status"], result["error"]["field"]) == (422, f"/{field}")
 
 
+def test_a_delay_beyond_its_expiry_is_refused(stage):
+    given = {"delay_seconds": 3600, "expires_at": at(stage, hours=1)}
+    for key in ({}, {"idempotency_key": "k"}):
+        assert submit(stage, **given, **key).kind == (422, INVALID, "/expires_at")
+        (result,) = batch(stage, {"type": "echo"} | given | key).body["results"]
+        assert (result["status"], result["error"]["field"]) == (422, "/expires_at")
+    assert stage.log.tasks(topics.PENDING) == []
+
+
+@pytest.mark.parametrize("key", ["near", "far"])
+def test_a_request_whose_delay_was_in_time_gets_its_task_again(stage, key):
+    """Of a far task Redis forgets all but what its key needs."""
+    seconds = {"near": 60, "far": 36_000}[key]
+    given = {
+        "delay_seconds": seconds,
+        "expires_at": at(stage, seconds=seconds + 1),
+        "idempotency_key": key,
+    }
+    task = dispatched(stage, **given)
+    stage.catch_up()
+    stage.clock.now = Millis(stage.clock.now + seconds * 500)
+    again = submit(stage, **given)
+    assert (again.status, again.body["id"], again.body["replayed"]) == (200, task["id"], True)
+    (result,) = batch(stage, {"type": "echo"} | given).body["results"]
+    assert (result["status"], result["task"]["id"]) == (200, task["id"])
+
+
+def test_a_delay_beyond_its_expiry_is_taken_while_nobody_can_say_whether_it_is_new(stage):
+    stage.hot.restart()
+    given = {"delay_seconds": 3600, "expires_at": at(stage, hours=1)}
+    assert submit(stage, **given).status == 422
+    assert submit(stage, **given, idempotency_key="k").status == 202
+
+
 @pytest.mark.parametrize("text", ["NaN", "Infinity", "1e400"])
 def test_what_is_no_number_is_no_json(stage, text):
     body = f'{{"type": "echo", "delay_seconds": {text}}}'

@@ -107,6 +107,6 @@ class MemoryDueSet(MemoryAdmission):
         record = self._hot.record(task_id)
         if record is not None and not record.status.is_final:
             record.is_key_alone = record.status is Status.SCHEDULED
-            return False
+            return record.is_key_alone
         self._hot.remove(task_id)
         return True

@@ -9,7 +9,7 @@
   ARGV[1]  run id of the server, as the connection knows it
   ARGV[2]  task id
 
-  Returns 1 when it is gone, 0 when it lives on, be it as what its key needs
+  Returns 1 when it is gone, or what its key needs is left of it; 0 when it lives on
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then
   return 0
@@ -32,7 +32,7 @@ if status == "scheduled" then
       redis.call("HSET", KEYS[2], name, values[index])
     end
   end
-  return 0
+  return 1
 end
 if status == "queued" or status == "running" or status == "retrying" then
   return 0
