@@ -13,11 +13,13 @@ from itertools import count
 from threading import Lock
 from uuid import uuid4
 
+from confluent_kafka import Producer
 from msgspec import Raw
 from msgspec.structs import replace
 
 from taskmill.adapters.redis.admission import RedisAdmission
 from taskmill.adapters.redis.session import Session
+from taskmill.domain import topics
 from taskmill.domain.admission import Created
 from taskmill.domain.naming import keyed_id
 from taskmill.domain.records import TaskView
@@ -176,6 +178,21 @@ class Run:
         with ThreadPoolExecutor(callers) as pool:
             for sent in [pool.submit(send, number, one) for number, one in enumerate(batches)]:
                 sent.result()
+
+    def leave_in_inbox(self, requests):
+        """Write requests as producers do that speak Kafka, spread over the partitions."""
+        brokers = self.stack.client.platform()["stores"]["Kafka"]["address"]
+        producer = Producer({"bootstrap.servers": brokers, "acks": "all"})
+        for one in requests:
+            producer.produce(topics.INBOX, json.dumps(one).encode(), one["metadata"]["label"])
+        assert producer.flush(self.patience) == 0
+
+    def await_rows(self, count, within=120):
+        """Wait until the ledger knows so many tasks, and take them for submitted."""
+        eventually(lambda: len(self.rows()) >= count, within=within, reason="all have a row")
+        for row in self.rows():
+            self.ids[row.label] = row.id
+            self.submits.append(Submit(label=row.label, body=row.label, key=row.label, id=row.id))
 
     def order(self, verb, task_id):
         """Cancel or redrive a task, and again until there is an answer."""

@@ -39,6 +39,22 @@ def test_a_death_at_this_line_loses_nothing(stack, run, point, nth):
     assert run.complaints() == []
 
 
+@pytest.mark.parametrize("point", [one for one in POINTS if one.split()[0] == "inbox"])
+def test_an_inbox_that_dies_at_this_line_takes_each_request_once(stack, run, point):
+    """A second task of a request without a key would be a second row."""
+    requests = [run.request(n) for n in range(TASKS)]
+    for one in requests[::2]:
+        del one["idempotency_key"]
+    order = stack.arm("Inbox", point, 1)
+    run.leave_in_inbox(requests)
+    run.await_rows(TASKS)
+    run.await_ends()
+    stack.come_to_rest()
+    assert not order.exists(), "nobody took the order to crash"
+    assert len(run.rows()) == len({row.label for row in run.rows()}) == TASKS
+    assert run.complaints() == []
+
+
 def test_a_handler_that_dies_with_its_process_runs_again(stack, run, figures):
     """The point in the middle of a handler is the handler's own."""
     requests = [run.request(n) for n in range(TASKS - 2)]
