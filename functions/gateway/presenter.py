@@ -46,7 +46,9 @@ def task_as_json(task: TaskView) -> dict[str, Any]:
     if task.waiting is not None:
         shown["next_attempt_at"] = moment(task.waiting.due_at_ms)
         shown |= _why(task.waiting)
-    return shown | _ending_as_json(task)
+    if task.ending is not None:
+        shown |= _ending_as_json(task, task.ending)
+    return shown
 
 
 def listed_as_json(task: TaskView) -> dict[str, Any]:
@@ -63,10 +65,7 @@ def _started_ms(task: TaskView) -> Millis | None:
     return None if has_expired else task.started_at_ms
 
 
-def _ending_as_json(task: TaskView) -> dict[str, Any]:
-    ending = task.ending
-    if ending is None:
-        return {}
+def _ending_as_json(task: TaskView, ending: Ending) -> dict[str, Any]:
     shown: dict[str, Any] = {"finished_at": moment(ending.finished_at_ms)}
     if (started_ms := _started_ms(task)) is not None:
         shown["duration_ms"] = max(ending.finished_at_ms - started_ms, 0)

@@ -114,9 +114,10 @@ def _submit(submissions: Sequence[Submission]) -> list[Receipt]:
 def _tell(receipt: Receipt) -> Told | Problem:
     match receipt:
         case Accepted(task, is_deferred=is_deferred):
-            mark = {"dedupe": "deferred"} if is_deferred else {}
-            location = f"/v1/tasks/{task.id}"
-            return Told(HTTPStatus.ACCEPTED, task_as_json(task) | mark, location)
+            shown = task_as_json(task)
+            if is_deferred:
+                shown["dedupe"] = "deferred"
+            return Told(HTTPStatus.ACCEPTED, shown, f"/v1/tasks/{task.id}")
         case ReplayOf(task):
             return Told(HTTPStatus.OK, task_as_json(task) | {"replayed": True})
         case KeyReused(task_id):

@@ -34,7 +34,9 @@ def read(body: bytes) -> Any:
         raise NotJson(f"the body is not JSON: {error.msg} at character {error.pos}") from error
     except RecursionError as error:
         raise NotJson(_TOO_DEEP) from error
-    _check(value, 0, has_dubious_text=bool(_DUBIOUS_ESCAPE.search(body)) or b"\x00" in body)
+    _check_depth(value, 0)
+    if _DUBIOUS_ESCAPE.search(body) or b"\x00" in body:
+        _check_texts(value)
     return value
 
 
@@ -66,22 +68,26 @@ def _int(text: str) -> int:
     return int(text)
 
 
-def _check(value: Any, depth: int, *, has_dubious_text: bool) -> None:
-    if isinstance(value, str):
-        if has_dubious_text:
-            _check_text(value)
-        return
+def _check_depth(value: Any, depth: int) -> None:
     if not isinstance(value, dict | list):
         return
     if depth == DEEPEST:
         raise NotJson(_TOO_DEEP)
-    if isinstance(value, dict):
+    for member in value.values() if isinstance(value, dict) else value:
+        if isinstance(member, dict | list):  # most are neither, and a call would cost as much
+            _check_depth(member, depth + 1)
+
+
+def _check_texts(value: Any) -> None:
+    if isinstance(value, str):
+        _check_text(value)
+    elif isinstance(value, dict):
         for name, member in value.items():
-            _check(name, depth, has_dubious_text=has_dubious_text)
-            _check(member, depth + 1, has_dubious_text=has_dubious_text)
-        return
-    for member in value:
-        _check(member, depth + 1, has_dubious_text=has_dubious_text)
+            _check_text(name)
+            _check_texts(member)
+    elif isinstance(value, list):
+        for member in value:
+            _check_texts(member)
 
 
 def _check_text(text: str) -> None:

@@ -116,12 +116,11 @@ def read_submission(
 def _request(given: Any) -> TaskRequest | Refusal:
     if not isinstance(given, dict):
         return invalid("invalid_request", "a task is a JSON object", "")
-    for name in NOT_YET:
-        if name in given:
+    for name in given:
+        if name in NOT_YET:
             return invalid(
                 "not_supported_yet", f"{name} is not supported yet: leave it out", f"/{name}"
             )
-    for name in given:
         if name not in TaskRequest.__struct_fields__:
             detail = f"there is no field {name!r}"
             return invalid(
@@ -174,6 +173,8 @@ def _key(request: TaskRequest, header_key: str | None) -> str | Refusal | None:
 
 
 def metadata_refusal(metadata: Mapping[str, str]) -> Refusal | None:
+    if not metadata:
+        return None
     size = sum(_size(name) + _size(value) for name, value in metadata.items())
     if len(metadata) > METADATA_ENTRIES or size > METADATA_BYTES:
         detail = (

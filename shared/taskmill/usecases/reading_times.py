@@ -31,6 +31,8 @@ def read_timing(
 
     Whether a moment is past is not asked: the same request must stay the same when it is repeated.
     """
+    if delay_seconds is UNSET and run_at is UNSET and expires_at is UNSET:
+        return None  # as of most tasks
     begin = read_begin(delay_seconds, run_at, now=now)
     if isinstance(begin, Refusal):
         return begin

@@ -181,9 +181,8 @@ class _Intake:
         except StoreUnavailable:
             cleared = [Cleared.COLD] * len(items)
         for item, answer in zip(items, cleared, strict=True):
-            if isinstance(item.receipt, Accepted):
-                is_deferred = answer is not Cleared.DONE
-                item.receipt = dataclasses.replace(item.receipt, is_deferred=is_deferred)
+            if answer is not Cleared.DONE and isinstance(item.receipt, Accepted):
+                item.receipt = dataclasses.replace(item.receipt, is_deferred=True)
 
     def receipts(self) -> list[Receipt]:
         replays = [item for item in self.items if item.receipt is None]
