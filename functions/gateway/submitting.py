@@ -10,9 +10,6 @@ from functions.gateway.payloads import too_many_pointers
 from functions.gateway.presenter import task_as_json
 from functions.gateway.problem import Problem, problem_of, too_large, unavailable, unprocessable
 from taskmill.bootstrap import blobs, gateway, process
-from taskmill.domain.errors import StoreUnavailable
-from taskmill.domain.naming import keyed_id
-from taskmill.domain.records import Absent
 from taskmill.domain.refusal import Refusal, key_reused
 from taskmill.domain.submission import (
     Accepted,
@@ -24,7 +21,8 @@ from taskmill.domain.submission import (
     Submission,
     Unreadable,
 )
-from taskmill.domain.task import DEFAULT_TENANT, Millis
+from taskmill.domain.task import Millis
+from taskmill.usecases.knowing_keys import has_a_task
 from taskmill.usecases.pointing import missing_payload
 from taskmill.usecases.reading_requests import (
     read_request,
@@ -83,16 +81,11 @@ def _checked(given: Any, *, now: Millis) -> Submission | Refusal:
 
 
 def _is_known(submission: Submission) -> bool:
-    """Tell whether its key has a task; while nobody can say so, it may have one."""
-    if submission.idempotency_key is None:
-        return False
-    task_id = keyed_id(DEFAULT_TENANT, submission.type, submission.idempotency_key)
-    try:
-        (reading,) = gateway.services().records.read([task_id])
-        is_absent = isinstance(reading, Absent)
-        return not is_absent or gateway.ledger_rows().fingerprint(task_id) is not None
-    except StoreUnavailable:
-        return True
+    return has_a_task(
+        submission,
+        gateway.services().records,
+        elsewhere=lambda task_id: gateway.ledger_rows().fingerprint(task_id) is not None,
+    )
 
 
 def _submit(submissions: Sequence[Submission]) -> list[Receipt]:

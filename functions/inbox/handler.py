@@ -1,5 +1,6 @@
 """The door in Kafka: takes the requests that stand in `tasks.inbox`."""
 
+from functools import partial
 from typing import Any, assert_never
 
 from taskmill.adapters.kafka.event import failures, records_of
@@ -7,6 +8,8 @@ from taskmill.bootstrap import blobs, inbox, process
 from taskmill.domain.counting import Count
 from taskmill.domain.refusal import Refusal
 from taskmill.domain.submission import InLog, NotNow
+from taskmill.usecases.knowing_keys import has_a_task
+from taskmill.usecases.reading_requests import read_request
 from taskmill.usecases.take_records import Answer, take_records
 
 
@@ -15,13 +18,13 @@ def lambda_handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
     log = process.log("inbox")
     services = inbox.services()
     records = records_of(event)
-    answers = take_records(
-        records,
+    read = partial(
+        read_request,
         catalogue=services.catalogue,
         blobs=blobs.at_the_door,
-        admission=services.admission,
-        bus=services.bus,
+        is_known=lambda submission: has_a_task(submission, services.records),
     )
+    answers = take_records(records, read, admission=services.admission, bus=services.bus)
     for answer in answers:
         process.counters().count(Count.INBOX, answer=_word(answer))
     put_off = {

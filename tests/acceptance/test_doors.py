@@ -98,6 +98,7 @@ BAD = {
     "no zone": refused(FIELD, "/run_at", run_at="2027-01-01T00:00:00"),
     "too far": refused(FIELD, "/run_at", run_at=in_days(401)),
     "over before it begins": refused(FIELD, "/expires_at", run_at=NEXT_YEAR, expires_at=TOMORROW),
+    "over before its delay": refused(FIELD, "/expires_at", delay_seconds=9, expires_at=in_days(0)),
     "an empty key": refused(FIELD, KEY, idempotency_key=""),
     "a long key": refused(FIELD, KEY, idempotency_key="k" * 256),
     "a key with a letter": refused(FIELD, KEY, idempotency_key="é"),

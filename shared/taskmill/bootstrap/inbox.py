@@ -8,12 +8,14 @@ from taskmill.bootstrap import process
 from taskmill.ports.admission import Admission
 from taskmill.ports.bus import Bus
 from taskmill.ports.catalogue import Catalogue
+from taskmill.ports.records import Records
 from taskmill.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboxServices:
     admission: Admission
+    records: Records
     bus: Bus
     catalogue: Catalogue
 
@@ -24,13 +26,14 @@ def services() -> InboxServices:
     from taskmill.adapters.counted.bus import CountedBus
     from taskmill.adapters.kafka.bus import KafkaBus
     from taskmill.adapters.redis.admission import RedisAdmission
+    from taskmill.adapters.redis.records import RedisRecords
     from taskmill.adapters.redis.session import Session
 
     settings = Settings.from_env(os.environ, needs=("kafka", "redis", "s3"))
+    session = Session(settings.redis)
     return InboxServices(
-        admission=RedisAdmission(
-            Session(settings.redis), shards=settings.shards, hold=settings.pace.hold
-        ),
+        admission=RedisAdmission(session, shards=settings.shards, hold=settings.pace.hold),
+        records=RedisRecords(session, shards=settings.shards),
         bus=CountedBus(KafkaBus(settings.kafka), process.counters()),
         catalogue=process.catalogue(),
     )

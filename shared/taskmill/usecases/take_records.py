@@ -1,19 +1,16 @@
 """Takes the requests that stand in `tasks.inbox`, each once however often its record comes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.log import LogRecord
 from taskmill.domain.refusal import Refusal, RefusalKind, key_reused
-from taskmill.domain.submission import InLog, KeyReused, NotNow
+from taskmill.domain.submission import InLog, KeyReused, NotNow, Submission
 from taskmill.domain.task import LAST_MOMENT, Envelope, Millis
 from taskmill.ports.admission import Admission
-from taskmill.ports.blobs import Blobs
 from taskmill.ports.bus import Bus
-from taskmill.ports.catalogue import Catalogue
-from taskmill.usecases.reading_requests import read_request
 from taskmill.usecases.take import take
 
 KEY_HEADER = "idempotency-key"
@@ -21,30 +18,30 @@ KEY_HEADER = "idempotency-key"
 Answer: TypeAlias = InLog | Refusal | NotNow
 
 
+class Read(Protocol):
+    """Reads and checks a request, as it was when it was asked."""
+
+    def __call__(
+        self, octets: bytes, header_key: str | None, *, now: Millis
+    ) -> Submission | Refusal: ...
+
+
 def take_records(
-    records: Sequence[LogRecord],
-    *,
-    catalogue: Catalogue,
-    blobs: Callable[[], Blobs],
-    admission: Admission,
-    bus: Bus,
+    records: Sequence[LogRecord], read: Read, *, admission: Admission, bus: Bus
 ) -> list[Answer]:
     """Return what became of each record; what is refused stands in `tasks.dlq` with the reason."""
-    read = [_read(record, catalogue, blobs) for record in records]
-    envelopes = [one for one in read if isinstance(one, Envelope)]
+    opened = [_opened(record, read) for record in records]
+    envelopes = [one for one in opened if isinstance(one, Envelope)]
     taken = iter(take(envelopes, admission=admission, bus=bus))
     answers: list[Answer] = [
-        _answer(next(taken)) if isinstance(one, Envelope) else one for one in read
+        _answer(next(taken)) if isinstance(one, Envelope) else one for one in opened
     ]
     return _tell(records, answers, bus)
 
 
-def _read(
-    record: LogRecord, catalogue: Catalogue, blobs: Callable[[], Blobs]
-) -> Envelope | Refusal | NotNow:
+def _opened(record: LogRecord, read: Read) -> Envelope | Refusal | NotNow:
     at = Millis(min(max(record.at_ms, 0), LAST_MOMENT))
-    key = _key(record)
-    submission = read_request(record.value or b"", key, catalogue, now=at, blobs=blobs)
+    submission = read(record.value or b"", _key(record), now=at)
     if not isinstance(submission, Refusal):
         return submission.as_envelope(now=at, entropy=_word(record))
     if submission.kind is RefusalKind.UNAVAILABLE:

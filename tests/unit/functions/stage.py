@@ -265,6 +265,7 @@ class Stage:
     def _inbox(self) -> InboxServices:
         return InboxServices(
             admission=MemoryAdmission(self.hot),
+            records=self.records,
             bus=CountedBus(self.log, self.counters),
             catalogue=AssembledCatalogue(),
         )

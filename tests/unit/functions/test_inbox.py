@@ -169,6 +169,21 @@ def test_one_header_name_that_comes_twice_is_two_keys(stage):
     assert refused(stage) == [("0", "invalid_request", "/idempotency_key")]
 
 
+def test_a_delay_beyond_its_expiry_is_refused_unless_its_key_has_a_task(stage):
+    first = a_record(0, idempotency_key="k", delay_seconds=60, expires_at="2026-11-06T21:25:00Z")
+    late = NOW + 290_000
+    again, new = (
+        replace(first, at_ms=late),
+        a_record(
+            2, at_ms=late, idempotency_key="l", delay_seconds=60, expires_at="2026-11-06T21:25:00Z"
+        ),
+    )
+    again = replace(again, position=a_position(1, topic=topics.INBOX))
+    assert take(stage, first) == take(stage, again, new) == []
+    assert refused(stage) == [("2", "invalid_request", "/expires_at")]
+    assert stage.counters.total(Count.INBOX, answer="replayed") == 1
+
+
 def test_while_redis_is_cold_nothing_is_decided_and_refusals_are_told_all_the_same(stage):
     stage.hot.forget()
     assert take(stage, a_record(0), a_record(1, type="fax")) == [0]
