@@ -9,14 +9,18 @@ from taskmill.domain.outcome import clip
 from taskmill.domain.refusal import LONGEST_TEXT, Refusal, RefusalKind
 
 ProblemType: TypeAlias = Literal[
+    "already_exists",
     "already_finished",
     "another_job_lives",
     "bad_request",
+    "changed_meanwhile",
     "forbidden",
     "idempotency_key_reused",
     "internal_error",
     "invalid_payload",
     "invalid_request",
+    "invalid_schedule",
+    "managed_schedule",
     "not_found",
     "not_redrivable",
     "not_supported_yet",

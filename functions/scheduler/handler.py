@@ -6,6 +6,7 @@ from typing import Any
 from functions.scheduler.chores import (
     counting,
     expiring,
+    firing,
     forgetting,
     nearing,
     publishing,
@@ -31,6 +32,7 @@ CHORES = (
     redriving.CHORE,
     nearing.CHORE,
     expiring.CHORE,
+    firing.CHORE,
 )
 LAST_WORK_BEFORE_THE_END = timedelta(seconds=5)
 TIME_TO_ANSWER = timedelta(seconds=1)

@@ -10,7 +10,7 @@ from functions.gateway.description.every import OPERATIONS
 from functions.gateway.description.operation import Example, Operation, Parameter
 from functions.gateway.description.problems import ANYWHERE, PROBLEMS
 from functions.gateway.problem import ProblemType
-from infra.openapi.schemas import Schemas, one_of, problems, requests
+from infra.openapi.schemas import Schemas, either, one_of, problems, requests
 
 JSON = "application/json"
 _ABOUT = """\
@@ -34,7 +34,11 @@ def document(types: Sequence[Mapping[str, Any]]) -> str:
     paths: dict[str, dict[str, Any]] = {}
     for operation in OPERATIONS:
         paths.setdefault(operation.path, {})[operation.method] = _operation(operation, schemas)
-    named = schemas.named | problems() | requests(schemas.named["TaskRequest"], types)
+    named = schemas.named | problems()
+    for name in ("TaskRequest", "ScheduledTask"):
+        named |= requests(name, schemas.named[name], types)
+    for name in ("NewSchedule", "RevisedSchedule"):
+        named[name] |= either("cron", "every_seconds")
     told = {
         "openapi": "3.1.0",
         "info": {"title": "taskmill", "version": "1", "description": _ABOUT},

@@ -49,15 +49,21 @@ def problems() -> dict[str, Any]:
     }
 
 
-def requests(general: Mapping[str, Any], types: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what a request for a task of each type is like, and their payloads."""
+def either(*names: str) -> dict[str, Any]:
+    return {"oneOf": [{"required": [name]} for name in names]}
+
+
+def requests(
+    kind: str, general: Mapping[str, Any], types: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return what a request of this kind for a task of each type is like, and their payloads."""
     told: dict[str, Any] = {}
     for entry in types:
         payload = _payload(entry)
         told |= payload
-        told[f"TaskRequest.{entry['name']}"] = _request(general, entry, payload)
-    names = [f"TaskRequest.{entry['name']}" for entry in types]
-    return told | {"TaskRequest": {"description": general["description"], **one_of(names)}}
+        told[f"{kind}.{entry['name']}"] = _request(general, entry, payload)
+    names = [f"{kind}.{entry['name']}" for entry in types]
+    return told | {kind: {"description": general["description"], **one_of(names)}}
 
 
 def _request(
@@ -72,13 +78,16 @@ def _request(
         fields[field] |= {"default": defaults[field]}
     told = {**general, "title": entry["name"], "description": entry["title"]}
     told |= {"properties": fields, "required": ["type"]}
-    return told | _ways(must_have_one=bool(payload[name].get("required")))
+    must_have_one = bool(payload[name].get("required"))
+    if "payload_ref" not in fields:
+        return told | ({"required": ["type", "payload"]} if must_have_one else {})
+    return told | _ways(must_have_one=must_have_one)
 
 
 def _ways(*, must_have_one: bool) -> dict[str, Any]:
     """Let a payload come with its task or by reference, and never both ways."""
     if must_have_one:
-        return {"oneOf": [{"required": ["payload"]}, {"required": ["payload_ref"]}]}
+        return either("payload", "payload_ref")
     return {"not": {"required": ["payload", "payload_ref"]}}
 
 

@@ -14,10 +14,14 @@ OF_THE_DEAD = {"reason", "error_class", "dead_after", "dead_before"}
 MOST_KNOWN = 20
 MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt].*([Zz]|[+-][0-9]{2}:[0-9]{2})")
 _numbers = count()
-_known = {"/v1/tasks": [], "/v1/redrives": []}
+_known = {"/v1/tasks": [], "/v1/redrives": [], "/v1/schedules": []}
+MADE = {201, 202}
+SELDOM = 86_400
 
 # Nobody is called: without a signing secret the worker discards a webhook at once.
 schemathesis.openapi.format("webhook-url", st.just("https://hooks.example.com/in"))
+schemathesis.openapi.format("cron", st.sampled_from(["0 0 1 1 *", "30 2 * 1 1", "0 0 1 1 * 30"]))
+schemathesis.openapi.format("timezone", st.sampled_from(["UTC", "Europe/Berlin"]))
 schemathesis.openapi.format("webhook-header", st.sampled_from(["X-Shop", "X-Order"]))
 _times = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 - the strategy adds the zone
 schemathesis.openapi.format("date-time", _times.map(datetime.isoformat))
@@ -26,8 +30,10 @@ schemathesis.openapi.format("header-value", st.from_regex(r"\A[!-~]{0,20}\Z"))
 
 @schemathesis.hook
 def before_load_schema(context, raw_schema):
-    """Hide the field that names what was uploaded before: nobody can make that up."""
-    for name, schema in raw_schema["components"]["schemas"].items():
+    """Hide the fields that name what was uploaded or seen before: nobody can make that up."""
+    schemas = raw_schema["components"]["schemas"]
+    schemas["RevisedSchedule"]["properties"].pop("revision")
+    for name, schema in schemas.items():
         if name.startswith("TaskRequest."):
             schema["properties"].pop("payload_ref")
             schema["required"] += ["payload"] if schema.pop("oneOf", None) else []
@@ -37,8 +43,10 @@ def before_load_schema(context, raw_schema):
 @schemathesis.hook
 def after_call(context, case, response):
     """Keep the names of what was made, for calls that ask for something that is there."""
-    if case.path in _known and response.status_code == 202:
-        _known[case.path] = [*_known[case.path], response.json()["id"]][-MOST_KNOWN:]
+    if case.path in _known and response.status_code in MADE:
+        made = response.json()
+        name = made.get("id") or made["name"]
+        _known[case.path] = [*_known[case.path], name][-MOST_KNOWN:]
 
 
 @schemathesis.hook
@@ -52,6 +60,8 @@ def before_call(context, case, kwargs):
         _begin_before_the_end(task)
         _hurry(task)
         _give_a_key_of_its_own(task)
+    if case.path.startswith("/v1/schedules") and isinstance(case.body, dict):
+        _fire_seldom(case.body)
     if "Idempotency-Key" in (case.headers or {}):
         del case.headers["Idempotency-Key"]  # another one than in the body is refused
 
@@ -95,6 +105,16 @@ def _begin_before_the_end(fields):
                 del fields["run_at"]
 
 
+def _fire_seldom(body):
+    """Let no schedule keep the system busy, and backfill one instant at most."""
+    every = body.get("every_seconds")
+    if isinstance(every, int) and 1 <= every < SELDOM:
+        body["every_seconds"] = SELDOM
+    moments = [body.get("from"), body.get("until")]
+    if all(isinstance(one, str) and MOMENT.fullmatch(one) for one in moments):
+        body["from"] = body["until"]
+
+
 def _hurry(task):
     payload = task.get("payload")
     seconds = payload.get("sleep_seconds") if isinstance(payload, dict) else None
@@ -112,5 +132,5 @@ def _give_a_key_of_its_own(task):
 def _tasks_of(body):
     if not isinstance(body, dict):
         return []
-    tasks = body.get("tasks", [body])
+    tasks = body.get("tasks", [body, body.get("task")])
     return [one for one in tasks if isinstance(one, dict)] if isinstance(tasks, list) else []

@@ -14,6 +14,7 @@ from functions.gateway.description.endpoints import URL
 from functions.gateway.description.examples import DEAD_ID, ID, KEY, SINCE
 from functions.gateway.description.quarantine import RECORD
 from functions.gateway.description.redrives import JOB_ID
+from functions.gateway.description.schedules import OTHER, SCHEDULE
 from taskmill.adapters.redis.endpoints import RedisEndpoints
 from taskmill.adapters.redis.session import Session
 from taskmill.domain.topics import PENDING
@@ -28,6 +29,7 @@ NO_TASK = b"no task"
 _WORDS = {
     "<link>": re.compile(r"https?://[^/]+/\S+\?X-Amz-\S+"),
     "<id>": re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
+    "<reading>": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?!\.)"),
     "<moment>": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"),
 }
 # Their keys are names of types, statuses or readers: as many as there are.
@@ -52,6 +54,7 @@ class Play:
         self._client = client
         since = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         self._cast = {KEY: f"key {uuid4()}", SINCE: since}
+        self._cast |= {name: f"{name}-{uuid4().hex}" for name in (SCHEDULE, OTHER)}
 
     def prepare(self):
         client = self._client
@@ -95,7 +98,8 @@ class Play:
         return json.loads(text)
 
     def close(self):
-        """Leave no job behind that would bring the dead of other tests back."""
+        """Leave no job behind that would bring the dead of other tests back, and no schedule."""
+        self._client.ask("DELETE", f"/v1/schedules/{self._cast[SCHEDULE]}")
         if JOB_ID in self._cast:
             self._client.post(f"/v1/redrives/{self._cast[JOB_ID]}/stop", None)
 

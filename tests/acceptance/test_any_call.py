@@ -18,11 +18,14 @@ LIVING = {"running", "paused"}
 
 @pytest.fixture
 def quiet_client(client):
-    """Give a client whose system is left without jobs that would redrive what other tests do."""
+    """Give a client whose system is left without jobs and schedules that would go on."""
     yield client
     for job in client.get("/v1/redrives?limit=200").body["redrives"]:
         if job["state"] in LIVING:
             client.post(f"/v1/redrives/{job['id']}/stop", None)
+    while made := client.get("/v1/schedules?limit=200").body["schedules"]:
+        for one in made:
+            client.ask("DELETE", f"/v1/schedules/{one['name']}")
 
 
 def test_a_stranger_who_read_the_description_finds_it_true(quiet_client, tmp_path):

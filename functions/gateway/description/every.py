@@ -11,6 +11,7 @@ from functions.gateway.description import (
     quarantine,
     reading,
     redrives,
+    schedules,
     service,
     submitting,
 )
@@ -23,6 +24,7 @@ OPERATIONS: Final[Sequence[Operation]] = (
     *history.OPERATIONS,
     *control.OPERATIONS,
     *redrives.OPERATIONS,
+    *schedules.OPERATIONS,
     *quarantine.OPERATIONS,
     *endpoints.OPERATIONS,
     *service.OPERATIONS,

@@ -19,6 +19,11 @@ ANYWHERE: Final[tuple[ProblemType, ...]] = ("unauthorized", "forbidden", "intern
 """What any route may answer; one that is open to all asks for no key."""
 
 PROBLEMS: Final[Mapping[ProblemType, Refusal]] = {
+    "already_exists": Refusal(
+        HTTPStatus.CONFLICT,
+        "There is another schedule of this name.",
+        "Take another name, or replace that one with `PUT`.",
+    ),
     "already_finished": Refusal(
         HTTPStatus.CONFLICT,
         "It has come to its end.",
@@ -33,6 +38,11 @@ PROBLEMS: Final[Mapping[ProblemType, Refusal]] = {
         HTTPStatus.BAD_REQUEST,
         "The body is not JSON that everyone reads alike, or the cursor is not one of ours.",
         "Correct the body as `detail` says; begin a list anew without its cursor.",
+    ),
+    "changed_meanwhile": Refusal(
+        HTTPStatus.CONFLICT,
+        "The schedule has another revision than the one that was to be replaced.",
+        "Read it again, and replace the revision that you have seen.",
     ),
     "forbidden": Refusal(
         HTTPStatus.FORBIDDEN,
@@ -58,6 +68,16 @@ PROBLEMS: Final[Mapping[ProblemType, Refusal]] = {
         HTTPStatus.UNPROCESSABLE_ENTITY,
         "A field or parameter is unknown, missing, or not what it must be; `field` names it.",
         "Correct it as `detail` says. Repeated as it is, it will be refused again.",
+    ),
+    "invalid_schedule": Refusal(
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        "The times of the schedule cannot be: malformed, in no known zone, or never.",
+        "Correct the field that is named, as `detail` says.",
+    ),
+    "managed_schedule": Refusal(
+        HTTPStatus.CONFLICT,
+        "The schedule is declared in the folder of its type, and comes with its deployment.",
+        "Change it there and deploy. Pausing, resuming and triggering are allowed.",
     ),
     "not_found": Refusal(
         HTTPStatus.NOT_FOUND,

@@ -17,6 +17,7 @@ from taskmill.ports.quarantine import NewerParcels
 from taskmill.ports.rebuilding import ColdShards, WholeRows
 from taskmill.ports.redriving import RedriveJobs
 from taskmill.ports.retention import Archive
+from taskmill.ports.schedules import Firing
 from taskmill.settings import Settings
 from taskmill.usecases.find_task import Finding, Nowhere
 from taskmill.usecases.rebuild import Sources
@@ -160,6 +161,63 @@ def expiring() -> ExpiringServices:
         bus=CountedBus(KafkaBus(settings.kafka), counters),
         delays=CountedDelays(RedisDelays(session, shards=shards), counters),
         rows=PostgresWholeRows(database),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FiringServices:
+    schedules: Firing
+
+
+@cache
+@process.rigged("firing")
+def firing() -> FiringServices:
+    """Open what schedules are fired with; of its own, because it works beside the tick."""
+    from taskmill.adapters.counted.schedules import CountedFiring
+    from taskmill.adapters.postgres.connection import Database
+    from taskmill.adapters.postgres.schedules import PostgresFiring
+
+    settings = Settings.from_env(os.environ, needs=("postgres",))
+    schedules = PostgresFiring(Database(settings.postgres))
+    return FiringServices(schedules=CountedFiring(schedules, process.counters()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CancellingServices:
+    control: Control
+    admission: Admission
+    bus: Bus
+    delays: Delays
+    rows: WholeRows
+    find: Callable[[TaskId], Finding]
+    """Tells what the ledger has of a task."""
+
+
+@cache
+def cancelling() -> CancellingServices:
+    """Open what cancels the task of a fire before; apart, because few schedules want that."""
+    from taskmill.adapters.counted.bus import CountedBus
+    from taskmill.adapters.counted.hot import CountedControl, CountedDelays
+    from taskmill.adapters.kafka.bus import KafkaBus
+    from taskmill.adapters.postgres.connection import Database
+    from taskmill.adapters.postgres.rows import PostgresRows
+    from taskmill.adapters.postgres.whole import PostgresWholeRows
+    from taskmill.adapters.redis.admission import RedisAdmission
+    from taskmill.adapters.redis.control import RedisControl
+    from taskmill.adapters.redis.delays import RedisDelays
+    from taskmill.adapters.redis.session import Session
+
+    settings = Settings.from_env(os.environ, needs=("kafka", "redis", "postgres"))
+    session, database = Session(settings.redis), Database(settings.postgres)
+    shards, counters = settings.shards, process.counters()
+    rows = PostgresRows(database)
+    return CancellingServices(
+        control=CountedControl(RedisControl(session, shards=shards), counters),
+        admission=RedisAdmission(session, shards=shards),
+        bus=CountedBus(KafkaBus(settings.kafka), counters),
+        delays=CountedDelays(RedisDelays(session, shards=shards), counters),
+        rows=PostgresWholeRows(database),
+        find=lambda task_id: rows.find(task_id) or Nowhere(),
     )
 
 

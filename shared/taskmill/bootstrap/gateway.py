@@ -23,6 +23,7 @@ from taskmill.ports.quarantine import Quarantine
 from taskmill.ports.rebuilding import WholeRows
 from taskmill.ports.records import Records, Waiters
 from taskmill.ports.redriving import RedriveJobs
+from taskmill.ports.schedules import Schedules
 from taskmill.settings import Settings
 from taskmill.usecases.statistics import Board
 
@@ -136,6 +137,13 @@ def redrive_jobs() -> RedriveJobs:
     from taskmill.adapters.postgres.redrives import PostgresRedriveJobs
 
     return PostgresRedriveJobs(_ledger_at_the_door())
+
+
+@cache
+def schedules() -> Schedules:
+    from taskmill.adapters.postgres.schedules import PostgresSchedules
+
+    return PostgresSchedules(_ledger_at_the_door())
 
 
 @cache

@@ -50,6 +50,7 @@ class Count(StrEnum):
     UNSUBMITTED = "taskmill_unsubmitted_total"
     RETAINED = "taskmill_retention_removed_total"
     WEBHOOKS = "taskmill_webhooks_total"
+    INSTANTS = "taskmill_schedule_instants_total"
 
 
 class Span(StrEnum):
@@ -58,6 +59,7 @@ class Span(StrEnum):
     WAIT = "taskmill_wait_seconds"
     ATTEMPT = "taskmill_attempt_seconds"
     PUBLISH = "taskmill_publish_seconds"
+    FIRE_LATENESS = "taskmill_schedule_lateness_seconds"
 
 
 Counted: TypeAlias = Count | Span
@@ -82,7 +84,7 @@ def _one_of(words: str) -> frozenset[str]:
 
 
 CHORES: Final = _one_of(
-    "bring_near expire forget_expired forget_old publish_due"
+    "bring_near expire fire_schedules forget_expired forget_old publish_due"
     " put_back_parcels rebuild reconcile redrive_many relay_outbox tell_counts"
 )
 _TYPE: Final[dict[str, frozenset[str] | None]] = {"type": DEPLOYED}
@@ -104,8 +106,10 @@ TABLE: Final[Mapping[Counted, Measure]] = {
         about="Requests that the gateway or the inbox turned away, by the type of the problem",
         labels={
             "reason": _one_of(
-                "already_finished another_job_lives bad_request forbidden"
+                "already_exists already_finished another_job_lives bad_request changed_meanwhile"
+                " forbidden"
                 " idempotency_key_reused internal_error invalid_payload invalid_request"
+                " invalid_schedule managed_schedule"
                 " not_found not_redrivable not_supported_yet not_waiting payload_conflict"
                 " payload_missing payload_too_large"
                 " request_too_large unauthorized unavailable unknown_type"
@@ -259,6 +263,10 @@ TABLE: Final[Mapping[Counted, Measure]] = {
             )
         },
     ),
+    Count.INSTANTS: Measure(
+        about="Instants of schedules, by what became of them",
+        labels={"outcome": _one_of("fired skipped missed")},
+    ),
     Span.WAIT: Measure(
         about="From a task's submission to its first start",
         labels=_TYPE,
@@ -269,6 +277,10 @@ TABLE: Final[Mapping[Counted, Measure]] = {
     ),
     Span.PUBLISH: Measure(
         about="Until Kafka acknowledged what was sent",
+        labels={},
+    ),
+    Span.FIRE_LATENESS: Measure(
+        about="From an instant of a schedule until it was fired",
         labels={},
     ),
 }

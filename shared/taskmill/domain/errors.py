@@ -50,5 +50,9 @@ class SettingsInvalid(TaskmillError):
     """The environment lacks settings or holds wrong ones; the message names all of them."""
 
 
+class ScheduleBroken(TaskmillError):
+    """A schedule that was sound cannot be read any more, as when its time zone is gone."""
+
+
 class LedgerRefused(TaskmillError):
     """The ledger cannot hold this: the data itself is wrong, and asking again will not help."""

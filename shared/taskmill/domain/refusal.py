@@ -15,6 +15,7 @@ RefusalCode: TypeAlias = Literal[
     "idempotency_key_reused",
     "invalid_payload",
     "invalid_request",
+    "invalid_schedule",
     "not_supported_yet",
     "payload_conflict",
     "payload_missing",

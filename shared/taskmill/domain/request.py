@@ -48,6 +48,12 @@ ExpiresAt = Annotated[
 ]
 
 
+MaxAttempts = Annotated[int, Meta(ge=1, le=100, description="Calls of the worker in all.")]
+TimeoutSeconds = Annotated[
+    float, Meta(ge=0.1, le=800, description="After that an attempt is cut off.")
+]
+
+
 class RetryRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The first wait grows by the factor with each attempt, up to the cap."""
 
@@ -96,13 +102,8 @@ class TaskRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     payload: Any = msgspec.field(default_factory=dict)
     payload_ref: PayloadRef | UnsetType = UNSET
     idempotency_key: IdempotencyKey | UnsetType = UNSET
-    max_attempts: (
-        Annotated[int, Meta(ge=1, le=100, description="Calls of the worker in all.")] | UnsetType
-    ) = UNSET
-    timeout_seconds: (
-        Annotated[float, Meta(ge=0.1, le=800, description="After that an attempt is cut off.")]
-        | UnsetType
-    ) = UNSET
+    max_attempts: MaxAttempts | UnsetType = UNSET
+    timeout_seconds: TimeoutSeconds | UnsetType = UNSET
     retry: RetryRequest = RetryRequest()
     delay_seconds: DelaySeconds | UnsetType = UNSET
     run_at: RunAt | UnsetType = UNSET

@@ -22,6 +22,7 @@ from taskmill.adapters.counted.hot import (
 )
 from taskmill.adapters.counted.leases import CountedLeases
 from taskmill.adapters.counted.ledger import CountedLedger
+from taskmill.adapters.counted.schedules import CountedFiring
 from taskmill.adapters.memory.admission import MemoryAdmission, MemoryDueSet
 from taskmill.adapters.memory.archive import MemoryArchive
 from taskmill.adapters.memory.blobs import MemoryBlobs
@@ -46,6 +47,7 @@ from taskmill.adapters.memory.quarantine import MemoryQuarantine
 from taskmill.adapters.memory.rebuild import MemoryColdShards
 from taskmill.adapters.memory.redrives import MemoryRedriveJobs
 from taskmill.adapters.memory.repairs import MemoryRepairs
+from taskmill.adapters.memory.schedules import MemorySchedules
 from taskmill.adapters.memory.standings import MemoryStandings
 from taskmill.bootstrap import (
     blobs,
@@ -60,7 +62,9 @@ from taskmill.bootstrap import (
     worker,
 )
 from taskmill.bootstrap.chores import (
+    CancellingServices,
     ExpiringServices,
+    FiringServices,
     NearingServices,
     PutBackServices,
     RebuildingServices,
@@ -157,6 +161,7 @@ class Stage:
     counters: MemoryCounters = field(default_factory=lambda: MemoryCounters({"echo"}))
 
     def __post_init__(self) -> None:
+        self.requests = MemoryRequests(self.clock)
         self.hot = MemoryHot(self.clock)
         self.hot.open()
         self.records = Records(self.hot)
@@ -165,6 +170,7 @@ class Stage:
         self.entropy = random.Random(7)
         self.requests = MemoryRequests(self.clock)
         self.redrives = MemoryRedriveJobs(lambda: self.ledger, self.clock)
+        self.schedules = MemorySchedules(lambda: self.ledger, self.requests, self.clock)
         self.board = Board(
             MemoryFigures(self.ledger, self.clock),
             self.log,
@@ -221,6 +227,7 @@ class Stage:
             "ledger_rows": lambda: self.ledger,
             "whole_rows": lambda: self.ledger,
             "redrive_jobs": lambda: self.redrives,
+            "schedules": lambda: self.schedules,
             "outbox": lambda: self.outbox,
             "statistics": lambda: self.board,
             "quarantine": lambda: MemoryQuarantine(lambda: self.ledger),
@@ -247,6 +254,10 @@ class Stage:
                 delays=CountedDelays(MemoryDelays(self.hot), self.counters),
                 rows=self.ledger,
             ),
+            "firing": lambda: FiringServices(
+                schedules=CountedFiring(self.schedules, self.counters)
+            ),
+            "cancelling": self._cancelling,
             "relaying": lambda: RelayServices(outbox=self.outbox, bus=self.log),
         }
 
@@ -275,6 +286,16 @@ class Stage:
             shards=MemoryColdShards(self.hot),
             sources=Sources(ledger=self.ledger, log_ends=self.log, outbox=MemoryOutbox()),
             grace=LEASE,
+        )
+
+    def _cancelling(self) -> CancellingServices:
+        return CancellingServices(
+            control=CountedControl(MemoryControl(self.hot), self.counters),
+            admission=MemoryAdmission(self.hot),
+            bus=self.log,
+            delays=CountedDelays(MemoryDelays(self.hot), self.counters),
+            rows=self.ledger,
+            find=lambda task_id: self.ledger.find(task_id) or Nowhere(),
         )
 
     def _redriving(self) -> RedrivingServices:

@@ -5,6 +5,7 @@ import re
 from hashlib import sha256
 
 import pytest
+from msgspec import Raw
 
 from functions.gateway.description.every import OPERATIONS
 from functions.gateway.description.problems import PROBLEMS
@@ -12,6 +13,8 @@ from infra.openapi.document import refusals_of
 from taskmill.adapters.api_keys import ApiKeys
 from taskmill.adapters.redis.endpoints import RedisEndpoints
 from taskmill.adapters.redis.session import Session
+from taskmill.domain.schedule import Definition, Draft, Pausing
+from taskmill.domain.task import DEFAULT_TENANT, Millis
 from tests.unit.functions.stage import Stage
 from tests.unit.gateway import described
 from tests.unit.gateway.calls import JSON, NOBODY, call, end, post, submit
@@ -35,10 +38,25 @@ def ask(stage, operation, *, name=None, **request):
     return call(stage, operation.method.upper(), path, **request)
 
 
+SCHEDULING = {"makeSchedule", "putSchedule"}
+MIDNIGHT = {"cron": "0 0 * * *"}
+
+
+def scheduled(operation, task, **fields):
+    """Return a body that asks for a schedule of this task, or for the task itself."""
+    if operation.name not in SCHEDULING:
+        return task
+    name = {"name": NOBODY} if operation.name == "makeSchedule" else {}
+    return {"task": task, **MIDNIGHT, **name, **fields}
+
+
 def ask_with(body):
     """Return a way to provoke a refusal: with this body."""
-    text = body if isinstance(body, str) else json.dumps(body)
-    return lambda stage, operation, _: ask(stage, operation, headers=JSON, body=text)
+
+    def provoke(stage, operation, _):
+        return ask(stage, operation, headers=JSON, body=json.dumps(scheduled(operation, body)))
+
+    return provoke
 
 
 def without_a_key(stage, operation, _):
@@ -62,8 +80,12 @@ def without_stores(stage, operation, _):
     stage.records.is_away = True
     stage.endpoints = RedisEndpoints(Session("redis://127.0.0.1:1/0"))
     stage.hot.forget()
+    moments = {"from": "2026-01-01T00:00:00Z", "until": "2026-01-01T00:00:00Z"}
     body = {
         "POST /v1/tasks": {"type": "echo"},
+        "POST /v1/schedules": scheduled(operation, {"type": "echo"}),
+        "PUT /v1/schedules/{name}": scheduled(operation, {"type": "echo"}),
+        "POST /v1/schedules/{name}/backfill": moments,
         "POST /v1/endpoints/enable": {"url": PUBLIC},
         "PATCH /v1/tasks/{task_id}": {"delay_seconds": 1},
     }
@@ -84,11 +106,17 @@ def in_unknown_words(stage, operation, _):
 
 def of_no_type(stage, operation, _):
     rest = {"size": 1, "sha256": "0" * 64} if operation.name == "offerUpload" else {}
-    return ask(stage, operation, headers=JSON, body=json.dumps({"type": "nobody"} | rest))
+    body = scheduled(operation, {"type": "nobody"} | rest)
+    return ask(stage, operation, headers=JSON, body=json.dumps(body))
 
 
 def of_nobody(stage, operation, _):
-    body = {"delay_seconds": 1} if operation.name == "changeTask" else {"url": PUBLIC}
+    moments = {"from": "2026-01-01T00:00:00Z", "until": "2026-01-01T00:00:00Z"}
+    body = {
+        "changeTask": {"delay_seconds": 1},
+        "putSchedule": scheduled(operation, {"type": "echo"}, revision=1),
+        "backfillSchedule": moments,
+    }.get(operation.name, {"url": PUBLIC})
     return ask(stage, operation, headers=JSON, body=json.dumps(body))
 
 
@@ -128,15 +156,61 @@ def beside_its_successor(stage, operation, _):
     return ask(stage, operation, name=name)
 
 
+def a_schedule(stage, *, zone="UTC", is_managed=False):
+    definition = Definition(task=Raw(b'{"type":"echo"}'), cron="0 0 * * *", timezone=zone)
+    moments = {"next_at_ms": None, "decided_at_ms": Millis(0)}
+    stage.schedules.make(
+        Draft(
+            tenant=DEFAULT_TENANT,
+            name=NOBODY,
+            definition=definition,
+            is_managed=is_managed,
+            paused=Pausing(Millis(0), "ada"),
+            **moments,
+        )
+    )
+
+
+def at_no_time(stage, operation, _):
+    if operation.name in SCHEDULING:
+        body = scheduled(operation, {"type": "echo"}, cron="0 0 31 2 *")
+    else:
+        a_schedule(stage, zone="Mars/Olympus")
+        body = {"from": "2026-01-01T00:00:00Z", "until": "2026-01-01T00:00:00Z"}
+    return ask(stage, operation, headers=JSON, body=json.dumps(body))
+
+
+def of_another_name(stage, operation, _):
+    a_schedule(stage)
+    body = scheduled(operation, {"type": "echo", "payload": {"say": 1}})
+    return ask(stage, operation, headers=JSON, body=json.dumps(body))
+
+
+def of_another_revision(stage, operation, _):
+    a_schedule(stage)
+    body = scheduled(operation, {"type": "echo"}, revision=99)
+    return ask(stage, operation, headers=JSON, body=json.dumps(body))
+
+
+def of_a_folder(stage, operation, _):
+    a_schedule(stage, is_managed=True)
+    body = scheduled(operation, {"type": "echo"})
+    return ask(stage, operation, headers=JSON, body=json.dumps(body))
+
+
 PROVOKED = {
+    "already_exists": of_another_name,
     "already_finished": of_what_is_over,
     "another_job_lives": beside_its_successor,
     "bad_request": with_what_is_no_json,
+    "changed_meanwhile": of_another_revision,
     "forbidden": lambda stage, operation, _: ask(stage, operation, headers={"Taskmill-Depth": "1"}),
     "idempotency_key_reused": under_a_used_key,
     "internal_error": by_a_fault_of_ours,
     "invalid_payload": ask_with({"type": "echo", "payload": 1}),
     "invalid_request": in_unknown_words,
+    "invalid_schedule": at_no_time,
+    "managed_schedule": of_a_folder,
     "not_found": of_nobody,
     "not_redrivable": of_what_lives,
     "not_supported_yet": ask_with({"type": "echo", "priority": "high"}),

@@ -1,0 +1,133 @@
+"""Fires a schedule beside its rule, and shows when it fires."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Annotated, Any, assert_never
+
+import msgspec
+from msgspec import Meta, Struct
+
+from functions.gateway.answering import Told
+from functions.gateway.listing import read_moment
+from functions.gateway.presenter import moment
+from functions.gateway.problem import Problem, problem_of, unprocessable
+from functions.gateway.schedules import find, no_schedule, restless
+from taskmill.bootstrap import gateway
+from taskmill.domain.coming import Coming
+from taskmill.domain.firing import calendar_of, millis_of, moment_of
+from taskmill.domain.refusal import Refusal
+from taskmill.domain.task import DEFAULT_TENANT, Millis
+from taskmill.usecases.keep_schedules import (
+    MOST_BACKFILLED,
+    Fired,
+    NoSchedule,
+    Restless,
+    TooMany,
+    backfill,
+    trigger,
+)
+from taskmill.usecases.reading_requests import misfit, read_value
+
+USUAL_COUNT = 10
+LARGEST_COUNT = 100
+_Moment = Annotated[
+    str, Meta(min_length=1, max_length=255, extra_json_schema={"format": "date-time"})
+]
+
+
+class BackfillRequest(Struct, forbid_unknown_fields=True, kw_only=True, rename={"since": "from"}):
+    """The first moment of the range, and the last; what is still to come fires in its time."""
+
+    since: _Moment
+    until: _Moment
+
+
+def trigger_schedule(name: str) -> Told | Problem:
+    answer = trigger(name, gateway.schedules(), tenant=DEFAULT_TENANT)
+    match answer:
+        case Fired(fires):
+            (told,) = _fires(answer)
+            location = f"/v1/tasks/{fires[0].request.task_id}"
+            return Told(HTTPStatus.ACCEPTED, told, location)
+        case NoSchedule():
+            return no_schedule(name)
+        case Restless():
+            return restless()
+        case _:
+            assert_never(answer)
+
+
+def backfill_schedule(name: str, body: bytes) -> Told | Problem:
+    asked = _range(body)
+    if isinstance(asked, Problem):
+        return asked
+    answer = backfill(name, *asked, gateway.schedules(), tenant=DEFAULT_TENANT)
+    match answer:
+        case Fired():
+            return Told(HTTPStatus.ACCEPTED, {"fires": _fires(answer)})
+        case TooMany(count):
+            detail = (
+                f"{count:,} instants lie there; one request fires {MOST_BACKFILLED:,}:"
+                " ask for the range in parts"
+            )
+            return unprocessable("invalid_request", detail, "/until")
+        case NoSchedule():
+            return no_schedule(name)
+        case Restless():
+            return restless()
+        case _:
+            assert_never(answer)
+
+
+def preview_schedule(name: str, given: Mapping[str, str]) -> Told | Problem:
+    for parameter in given:
+        if parameter != "count":
+            detail = f"there is no parameter {parameter!r}"
+            return unprocessable("invalid_request", detail, parameter)
+    text = given.get("count", str(USUAL_COUNT))
+    if not (text.isascii() and text.isdecimal() and text.strip("0")):
+        detail = f"count is a whole number from 1 to {LARGEST_COUNT}"
+        return unprocessable("invalid_request", detail, "count")
+    found = find(name)
+    if found is None:
+        return no_schedule(name)
+    count = min(int(text.lstrip("0")[:9]), LARGEST_COUNT)
+    since = moment_of(gateway.schedules().now())
+    coming = calendar_of(found.definition).preview(since, count)
+    return Told(HTTPStatus.OK, {"next": [_coming(one) for one in coming]})
+
+
+def _range(body: bytes) -> tuple[Millis, Millis] | Problem:
+    given = read_value(body)
+    if isinstance(given, Refusal):
+        return problem_of(given)
+    try:
+        asked = msgspec.convert(given, BackfillRequest)
+    except msgspec.ValidationError as error:
+        return problem_of(misfit(str(error)))
+    since, until = _moment("from", asked.since), _moment("until", asked.until)
+    if isinstance(since, Problem):
+        return since
+    if isinstance(until, Problem):
+        return until
+    return since, until
+
+
+def _moment(name: str, text: str) -> Millis | Problem:
+    at_ms = read_moment(name, text)
+    if isinstance(at_ms, Problem):
+        return unprocessable("invalid_request", at_ms.detail, f"/{name}")
+    return Millis(max(at_ms or 0, 0))
+
+
+def _fires(answer: Fired) -> list[dict[str, Any]]:
+    return [{"at": moment(one.nominal_ms), "task_id": one.request.task_id} for one in answer.fires]
+
+
+def _coming(coming: Coming) -> dict[str, Any]:
+    told: dict[str, Any] = {"reading": coming.reading.isoformat(timespec="seconds")}
+    if coming.at is not None:
+        told["at"] = moment(millis_of(coming.at))
+    if coming.mark is not None:
+        told["mark"] = coming.mark
+    return told

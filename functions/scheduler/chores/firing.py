@@ -1,0 +1,32 @@
+"""Fires the schedules whose time has come."""
+
+from datetime import timedelta
+
+from functions.scheduler.chore import Chore
+from taskmill.bootstrap import chores, process
+from taskmill.domain.task import TaskId
+from taskmill.usecases.cancel import cancel
+from taskmill.usecases.delay import load
+from taskmill.usecases.find_task import Unsure
+from taskmill.usecases.fire import fire
+
+
+def _fire() -> int:
+    return fire(chores.firing().schedules, cancel=_cancel)
+
+
+def _cancel(task_id: TaskId) -> bool:
+    bound = chores.cancelling()
+    answer = cancel(
+        task_id,
+        control=bound.control,
+        admission=bound.admission,
+        bus=bound.bus,
+        clock=process.clock,
+        find=bound.find,
+        load=lambda one: load(bound.rows.of([one]), bound.delays),
+    )
+    return not isinstance(answer, Unsure)
+
+
+CHORE = Chore(name="fire_schedules", every=timedelta(milliseconds=200), do=_fire, is_slow=True)

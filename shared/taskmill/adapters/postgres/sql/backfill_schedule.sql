@@ -1,0 +1,22 @@
+-- Enqueue instants of a schedule that lie behind it.
+WITH known AS (
+    SELECT tenant
+    FROM schedules
+    WHERE tenant = %(tenant)s AND name = %(name)s AND revision = %(revision)s
+)
+
+INSERT INTO enqueued (tenant, task_id, submission, request)
+SELECT
+    known.tenant,
+    fire.task_id,
+    fire.submission,
+    fire.request
+FROM json_to_recordset(%(fires)s::json) AS fire (
+    place integer,
+    task_id uuid,
+    submission text,
+    request json
+)
+CROSS JOIN known
+ORDER BY fire.place
+RETURNING id;

@@ -1,0 +1,29 @@
+-- List the schedules that are to be looked at, those first that wait longest. Nothing is held: who
+-- comes too late with what it makes of them changes nothing.
+SELECT
+    schedules.tenant,
+    schedules.name,
+    schedules.definition::text AS definition,
+    schedules.revision,
+    schedules.is_managed,
+    schedules.is_held,
+    schedules.paused_by,
+    schedules.last_task_id::text AS last_task_id,
+    schedules.open_tasks::text [] AS open_tasks,
+    schedules.fired,
+    schedules.skipped,
+    schedules.missed,
+    round(extract(EPOCH FROM schedules.next_at) * 1000)::bigint AS next_at_ms,
+    round(extract(EPOCH FROM schedules.decided_at) * 1000)::bigint AS decided_at_ms,
+    round(extract(EPOCH FROM schedules.paused_at) * 1000)::bigint AS paused_at_ms,
+    round(extract(EPOCH FROM schedules.last_nominal_at) * 1000)::bigint AS last_nominal_ms,
+    round(extract(EPOCH FROM schedules.last_fired_at) * 1000)::bigint AS last_fired_at_ms,
+    round(extract(EPOCH FROM schedules.created_at) * 1000)::bigint AS created_at_ms,
+    round(extract(EPOCH FROM schedules.changed_at) * 1000)::bigint AS changed_at_ms,
+    NULL AS refused_code,
+    NULL AS refused_detail,
+    floor(extract(EPOCH FROM clock_timestamp()) * 1000)::bigint AS now_ms
+FROM schedules
+WHERE schedules.look_at <= clock_timestamp()
+ORDER BY schedules.look_at
+LIMIT %(most)s;

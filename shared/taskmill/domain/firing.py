@@ -1,0 +1,190 @@
+"""What a schedule whose time has come fires, and what follows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from hashlib import sha256
+from typing import assert_never
+
+import msgspec
+from msgspec import Raw
+
+from taskmill.domain.calendar import Calendar, Unusable, jitter, read_calendar
+from taskmill.domain.catching_up import Lateness, due
+from taskmill.domain.coming import Dst
+from taskmill.domain.enqueued import Enqueue
+from taskmill.domain.errors import ScheduleBroken
+from taskmill.domain.naming import keyed_id
+from taskmill.domain.schedule import OPEN_TASKS, Definition, Fire, Overlap, Schedule, Step
+from taskmill.domain.task import Millis, TaskId, TaskType
+
+LOOK_AGAIN_MS = 500
+"""So often is looked whether the task has ended for which a fire waits."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+def moment_of(at_ms: Millis) -> datetime:
+    return _EPOCH + at_ms * _MILLISECOND
+
+
+def millis_of(moment: datetime) -> Millis:
+    return Millis((moment - _EPOCH) // _MILLISECOND)
+
+
+def calendar_of(definition: Definition) -> Calendar:
+    """Return the calendar of a definition; ScheduleBroken if its zone is no more."""
+    told = definition
+    return _calendar(told.cron, told.every_seconds, told.timezone, told.dst)
+
+
+@lru_cache(maxsize=1_024)
+def _calendar(cron: str | None, every_seconds: int | None, zone: str, dst: Dst) -> Calendar:
+    read = read_calendar(cron=cron, every_seconds=every_seconds, zone=zone, dst=dst, now=_EPOCH)
+    if isinstance(read, Unusable):
+        raise ScheduleBroken(read.reason)
+    return read
+
+
+def next_behind(definition: Definition, at_ms: Millis) -> Millis | None:
+    comes = calendar_of(definition).after(moment_of(at_ms))
+    return None if comes is None else millis_of(comes)
+
+
+def fire_at(seen: Schedule, nominal_ms: Millis, occasion: str = "") -> Fire:
+    """Return what an instant asks for: the same request under the same key, whoever asks.
+
+    On an *occasion* beside the rule it begins at once.
+    """
+    definition = seen.definition
+    fields = msgspec.json.decode(definition.task, type=dict[str, Raw])
+    moment = moment_of(nominal_ms)
+    key = f"schedule:{seen.name}:{occasion}{_told(moment)}"
+    named: dict[str, object] = {**fields, "idempotency_key": key}
+    if definition.jitter_seconds and not occasion:
+        within = timedelta(seconds=definition.jitter_seconds)
+        named["run_at"] = _told(moment + jitter(seen.name, moment, within))
+    request = msgspec.json.encode(named)
+    task_type = TaskType(msgspec.json.decode(fields["type"], type=str))
+    enqueue = Enqueue(
+        tenant=seen.tenant,
+        task_id=keyed_id(seen.tenant, task_type, key),
+        submission=sha256(request).hexdigest()[:32],
+        request=request,
+    )
+    return Fire(nominal_ms, enqueue)
+
+
+def _told(moment: datetime) -> str:
+    precision = "milliseconds" if moment.microsecond else "seconds"
+    return moment.isoformat(timespec=precision).replace("+00:00", "Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrived:
+    """The instants that have come and are to be fired, unless they overlap."""
+
+    seen: Schedule
+    now_ms: Millis
+    instants: Sequence[Millis]
+    missed: int = 0
+    skipped: int = 0
+
+
+def arrived(seen: Schedule, now_ms: Millis) -> Arrived:
+    """Return which instants have come since it was decided what becomes of those before."""
+    now = moment_of(max(now_ms, seen.decided_at_ms))
+    calendar, definition = calendar_of(seen.definition), seen.definition
+    lateness = Lateness(
+        catch_up=definition.catch_up, window=timedelta(seconds=definition.catch_up_window_seconds)
+    )
+    if not seen.is_held or seen.next_at_ms is None:
+        told = due(calendar, lateness, behind=moment_of(seen.decided_at_ms), now=now)
+        instants = [millis_of(one) for one in told.to_fire]
+        return Arrived(seen=seen, now_ms=millis_of(now), instants=instants, missed=told.skipped)
+    held = Arrived(seen=seen, now_ms=millis_of(now), instants=[seen.next_at_ms])
+    behind = moment_of(seen.next_at_ms)
+    match definition.overlap:
+        case Overlap.ALLOW:
+            told = due(calendar, lateness, behind=behind, now=now)
+            more = [millis_of(one) for one in told.to_fire]
+            return replace(held, instants=[*held.instants, *more], missed=told.skipped)
+        case Overlap.CANCEL_RUNNING:
+            latest = [millis_of(one) for one in calendar.latest(behind, now, 1)]
+            skipped = calendar.count(behind, now)
+            return replace(held, instants=latest or held.instants, skipped=skipped)
+        case Overlap.SKIP | Overlap.QUEUE_ONE:
+            return replace(held, skipped=calendar.count(behind, now))
+        case _:
+            assert_never(definition.overlap)
+
+
+def step_of(arrived: Arrived, *, still_open: Sequence[TaskId], is_free: bool) -> Step:
+    """Return what becomes of a schedule; without room, its fire waits or is skipped.
+
+    *still_open* are tasks of former fires that have not ended.
+    """
+    instants, last = arrived.instants, len(arrived.instants) - 1
+    ways = _Ways(arrived, still_open)
+    if not instants:
+        return ways.fire([])
+    match arrived.seen.definition.overlap:
+        case Overlap.ALLOW:
+            return ways.fire(instants)
+        case Overlap.SKIP if is_free:
+            return ways.fire(instants[:1], skipped=last)
+        case Overlap.SKIP:
+            return ways.fire([], skipped=len(instants))
+        case Overlap.QUEUE_ONE if is_free:
+            return ways.fire(instants[:1], waits=instants[1:2])
+        case Overlap.QUEUE_ONE:
+            # What comes behind the one that waits is counted when that one goes.
+            return ways.hold(instants[0], skipped=-arrived.skipped)
+        case Overlap.CANCEL_RUNNING if is_free:
+            return ways.fire(instants[-1:], skipped=last)
+        case Overlap.CANCEL_RUNNING:
+            return ways.hold(instants[-1], skipped=last)
+        case overlap:
+            assert_never(overlap)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ways:
+    arrived: Arrived
+    still_open: Sequence[TaskId]
+
+    def fire(
+        self, instants: Sequence[Millis], *, skipped: int = 0, waits: Sequence[Millis] = ()
+    ) -> Step:
+        arrived = self.arrived
+        fires = [fire_at(arrived.seen, one) for one in instants]
+        tasks = [*self.still_open, *(fire.request.task_id for fire in fires)]
+        comes = waits[0] if waits else next_behind(arrived.seen.definition, arrived.now_ms)
+        return Step(
+            seen=arrived.seen,
+            now_ms=arrived.now_ms,
+            fires=fires,
+            next_at_ms=comes,
+            look_at_ms=comes,
+            decided_at_ms=waits[0] if waits else arrived.now_ms,
+            is_held=bool(waits),
+            skipped=arrived.skipped + skipped,
+            missed=arrived.missed,
+            open_tasks=tasks[-OPEN_TASKS:],
+        )
+
+    def hold(self, nominal_ms: Millis, *, skipped: int) -> Step:
+        arrived = self.arrived
+        return Step(
+            seen=arrived.seen,
+            now_ms=arrived.now_ms,
+            next_at_ms=nominal_ms,
+            look_at_ms=Millis(arrived.now_ms + LOOK_AGAIN_MS),
+            decided_at_ms=nominal_ms,
+            is_held=True,
+            skipped=arrived.skipped + skipped,
+            missed=arrived.missed,
+            open_tasks=self.still_open[-OPEN_TASKS:],
+        )

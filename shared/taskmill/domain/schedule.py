@@ -1,0 +1,151 @@
+"""What is submitted again and again, and when."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+
+from msgspec import Raw, Struct
+
+from taskmill.domain.catching_up import WINDOW, CatchUp
+from taskmill.domain.coming import Dst
+from taskmill.domain.enqueued import Enqueue
+from taskmill.domain.task import Millis, TaskId
+
+OPEN_TASKS = 10
+"""So many of its latest tasks a schedule remembers, to see whether they overlap the next."""
+
+
+class Overlap(StrEnum):
+    """What becomes of a fire while the task of the one before has not ended."""
+
+    ALLOW = "allow"
+    SKIP = "skip"
+    QUEUE_ONE = "queue_one"
+    """One waits until that task has ended; those that come meanwhile are skipped."""
+    CANCEL_RUNNING = "cancel_running"
+
+
+class Definition(Struct, frozen=True, kw_only=True):
+    """What a schedule submits and when, as it is kept: in the words of its request."""
+
+    task: Raw
+    cron: str | None = None
+    every_seconds: int | None = None
+    timezone: str = "UTC"
+    dst: Dst = Dst()
+    overlap: Overlap = Overlap.ALLOW
+    catch_up: CatchUp = CatchUp.ONE
+    catch_up_window_seconds: int = WINDOW // timedelta(seconds=1)
+    jitter_seconds: float = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Pausing:
+    at_ms: Millis
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class LastFire:
+    nominal_ms: Millis
+    at_ms: Millis
+    task_id: TaskId
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why the task of the last fire was not taken."""
+
+    code: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class FireTally:
+    """What became of all instants so far."""
+
+    fired: int = 0
+    skipped: int = 0
+    """The task before had not ended."""
+    missed: int = 0
+    """Nobody fired them in time, and they are not made up for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    tenant: str
+    name: str
+    definition: Definition
+    revision: int
+    is_managed: bool
+    next_at_ms: Millis | None
+    """The nominal instant that comes next; none while it is paused, or when none comes any more."""
+    decided_at_ms: Millis
+    """Of every instant until then it is decided what becomes of it."""
+    is_held: bool = False
+    """The next instant has come, and is still to be fired."""
+    paused: Pausing | None = None
+    last: LastFire | None = None
+    refused: Refused | None = None
+    open_tasks: Sequence[TaskId] = ()
+    tally: FireTally = FireTally()
+    created_at_ms: Millis
+    changed_at_ms: Millis
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A schedule as people want it."""
+
+    tenant: str
+    name: str
+    definition: Definition
+    is_managed: bool
+    next_at_ms: Millis | None
+    decided_at_ms: Millis
+    is_held: bool = False
+    paused: Pausing | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fire:
+    """What one instant of a schedule asks for."""
+
+    nominal_ms: Millis
+    request: Enqueue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What is to become of a schedule; nothing does if it is not as it was seen any more."""
+
+    seen: Schedule
+    now_ms: Millis
+    fires: Sequence[Fire] = ()
+    next_at_ms: Millis | None
+    look_at_ms: Millis | None
+    decided_at_ms: Millis
+    is_held: bool = False
+    skipped: int = 0
+    missed: int = 0
+    open_tasks: Sequence[TaskId] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DueSchedules:
+    now_ms: Millis
+    """The time of the ledger: no other clock decides what is due."""
+    schedules: Sequence[Schedule]
+
+
+class Whereabouts(StrEnum):
+    """Where the task of a fire is."""
+
+    ENQUEUED = "enqueued"
+    """Not in the log yet: nobody can cancel it."""
+    LIVING = "living"
+    OVER = "over"
+    """It has ended, or was refused."""
+    UNKNOWN = "unknown"
+    """In the log, and not in the ledger yet; or long forgotten."""
