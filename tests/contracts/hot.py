@@ -27,7 +27,7 @@ from taskmill.domain.admission import Owed
 from taskmill.domain.lease import Claimed, NextTurn, Settlement, Waiting
 from taskmill.domain.naming import shard_of
 from taskmill.domain.task import Status
-from tests.builders import a_claim, a_success, deferred
+from tests.builders import a_claim, a_success, deferred, now_ms
 
 SHARDS = 4
 
@@ -114,6 +114,11 @@ class InMemory:
         """Lose what says how long records are kept, and nothing else."""
         self.store.lifetimes.clear()
 
+    def life_left_ms(self, task):
+        """Return how long the record of a task is still kept."""
+        ends = self.store.records[task.id].ends_at_ms or self.store.lifetimes[task.id]
+        return ends - now_ms()
+
     def open(self):
         self.store.open()
 
@@ -170,6 +175,12 @@ class InValkey:
         """Lose what says how long records are kept, and nothing else."""
         for shard in range(SHARDS):
             self.session.command("DEL", ShardKeys(shard, SHARDS).lifetimes)
+
+    def life_left_ms(self, task):
+        """Return how long the record of a task is still kept."""
+        keys = ShardKeys(shard_of(task.id, SHARDS), SHARDS)
+        ends = self.session.command("ZSCORE", keys.lifetimes, task.id)
+        return int(ends) - now_ms() if ends else self.session.command("PTTL", keys.record(task.id))
 
     def open(self):
         open_shards(self.session, SHARDS)

@@ -7,15 +7,15 @@ from msgspec.structs import replace
 
 from taskmill.domain import wire
 from taskmill.domain.admission import OwedKind, Replayed
-from taskmill.domain.control import ChangeOrder, OrderAnswer
+from taskmill.domain.control import CancelOrder, ChangeOrder, OrderAnswer
 from taskmill.domain.delay import Delayed, DelayOrder, due_of
 from taskmill.domain.facts import TaskChanged
-from taskmill.domain.lease import Refused
+from taskmill.domain.lease import Ending, Refused
 from taskmill.domain.projection import row_of
 from taskmill.domain.records import Absent, TaskView
 from taskmill.domain.restoration import hot_view
 from taskmill.domain.task import Status, Timing
-from tests.builders import a_claim, a_fresh_envelope, a_request, now_ms
+from tests.builders import a_claim, a_fresh_envelope, a_request, cancelled, now_ms
 from tests.contracts.hot import admitted, claimed, finished
 from tests.waiting import eventually
 
@@ -240,6 +240,27 @@ def test_what_is_put_off_far_is_owed_to_nobody(hot, key):
     assert set(sight(hot, task).owed) == {OwedKind.FACTS}
     assert delayed(hot, task) is Delayed.OVER
     assert sight(hot, task).turn == 2
+
+
+@pytest.mark.parametrize("key", [None, "k"])
+@pytest.mark.parametrize("wish", ["change", "cancel"])
+def test_what_was_ordered_of_a_far_task_stays_for_a_day(hot, key, wish):
+    """Else a ledger that is behind would bring it near as it was."""
+    task = waiting(hot, key, delay_ms=HOUR)
+    delayed(hot, task)
+    if wish == "cancel":
+        told = CancelOrder(
+            id=task.id,
+            seen=sight(hot, task).moment,
+            facts=(cancelled(task, token=0, started_at_ms=None),),
+            ending=Ending(finished_at_ms=now_ms()),
+        )
+        assert hot.control(window=AT_ONCE).cancel([told]) == [OrderAnswer.DONE]
+    else:
+        change(hot, task, delay_ms=2 * HOUR)
+    assert 23 * HOUR < hot.life_left_ms(task) <= 24 * HOUR
+    how = {"from_ledger": True}
+    assert delayed(hot, task, how=how, far=timedelta(days=1)) is Delayed.OVER
 
 
 def test_what_was_far_is_kept_when_it_is_put_near(hot):

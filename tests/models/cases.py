@@ -3,6 +3,7 @@
 from tests.models.admission import cases as admission_cases
 from tests.models.case import Case, told
 from tests.models.checker import STUCK
+from tests.models.delays import OUTDATED, Delays
 from tests.models.due_set import DOUBLED, DueSet
 from tests.models.execution import cases as execution_cases
 from tests.models.suspects import BLAMED, Suspects
@@ -13,6 +14,14 @@ def _due(without: str = "", expected: str | None = None, *, deep: bool = False) 
     left = {"retries": most, "kills": most, "pauses": most, "cancels": 1}
     name = told("due set", left)
     return Case(name, lambda rules: DueSet(rules, **left), without, expected, deep)
+
+
+def _waiting(
+    without: str = "", expected: str | None = None, *, body: str = "far", deep: bool = False
+) -> Case:
+    left = {"changes": 2 if deep else 1, "kills": 2 if deep else 1, "hours": 1}
+    name = told(f"delays: {body}", left)
+    return Case(name, lambda rules: Delays(rules, body, **left), without, expected, deep)
 
 
 def _batch(
@@ -32,6 +41,17 @@ DUE_SET = [
     _due(deep=True),
 ]
 
+DELAYS = [
+    _waiting(),
+    _waiting(body="near"),
+    _waiting("delaying_compares", OUTDATED),
+    _waiting("a_change_is_a_new_turn", OUTDATED),
+    _waiting("a_change_takes_facts_over", STUCK),
+    _waiting("orders_outlast_the_lag", OUTDATED),
+    _waiting("far_rows_leave_last", STUCK),
+    _waiting(deep=True),
+]
+
 SUSPECTS = [
     _batch(),
     _batch(innocents=3, kills=1),
@@ -40,4 +60,4 @@ SUSPECTS = [
     _batch("", BLAMED, kills=2),
 ]
 
-CASES = [*DUE_SET, *SUSPECTS, *execution_cases.CASES, *admission_cases.CASES]
+CASES = [*DUE_SET, *DELAYS, *SUSPECTS, *execution_cases.CASES, *admission_cases.CASES]

@@ -18,6 +18,18 @@ class Rules(NamedTuple):
     cancel_takes_facts_over: bool = True
     """What removes an entry owes the facts that it carried."""
 
+    # What waits for a time
+    delaying_compares: bool = True
+    """What is let wait, or brought near, is the turn that the record is in."""
+    a_change_is_a_new_turn: bool = True
+    """Whoever stands in line for the turn before is refused by it."""
+    a_change_takes_facts_over: bool = True
+    """What removes the entry of a turn owes the facts that it carried."""
+    orders_outlast_the_lag: bool = True
+    """The record of a far task that was changed or cancelled ends when the ledger knows of it."""
+    far_rows_leave_last: bool = True
+    """The ledger keeps what is far until it is owed in the due set."""
+
     # Admission
     admit_knows_its_own: bool = True
     """A submission that was admitted before is told so, and is no duplicate of itself."""

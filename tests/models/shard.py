@@ -65,6 +65,8 @@ class Record(NamedTuple):
     last: tuple[Fact, ...] = ()
     """The facts of the last end, for who asks again."""
     cancel_requested: bool = False
+    ends: bool = False
+    """The ledger alone keeps its task: it ends after a while."""
 
     @property
     def is_final(self) -> bool:

@@ -15,13 +15,13 @@ SCRIPTS = {path.stem: path for path in LUA.glob("*.lua")}
 
 WITHOUT_A_STEP = {
     "forget_record",  # a step of its own in `execution`: hours later a finished task's record ends
-    "change_task",  # times are not modelled, but in the simulation
-    "delay_task",  # the same
     "park_turn",  # types that nobody takes are not modelled
     "take_place",  # it is about requests that wait, not about tasks
 }
 
 NOT_REACHED = {
+    "change_task": {"COLD"},  # the model of what waits forgets nothing
+    "delay_task": {"COLD"},  # the same
     "begin_rebuild": {"LIVE"},  # a rebuild that finds nothing to do is no step
     "repair_record": {"COLD"},  # Redis forgets once in these cases, before anything is repaired
     "take_due": {"COLD"},  # the due set's model forgets nothing

@@ -14,6 +14,11 @@ FAR_RECORD = timedelta(hours=1)
 """How long the record of such a task is kept for readers; of a keyed one, what the key needs stays.
 Not shorter than the age up to which a missing record is made anew by claim."""
 
+ORDER_STAYS = timedelta(days=1)
+"""How long the record of a scheduled task is kept at least that was changed, cancelled or ended: a
+ledger that is behind by less hears of it before the record ends, and brings nothing near that is
+over."""
+
 EXPIRED = "expired"
 """The reason of a task that is dead because it could not begin in time."""
 

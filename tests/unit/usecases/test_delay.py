@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from msgspec import Struct
 
+from taskmill.domain import topics
 from taskmill.domain.delay import FAR, FAR_RECORD
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.lease import LEASE
@@ -388,6 +389,36 @@ def test_a_change_whose_author_died_is_told_by_the_scheduler(line):
     line.system.rebuild()
     line.pass_ms(2 * DAY)
     assert [at for _, at, _ in line.begun] == [begin + DAY]
+
+
+RECORDERS = [reader.name for reader in topics.RECORDERS]
+
+
+@pytest.mark.parametrize("key", [None, "k"])
+def test_a_far_task_that_is_put_off_while_the_ledger_is_hours_behind_begins_then(line, key):
+    task = line.accepted(key, delay_ms=5 * HOUR)
+    stand_still(line, *RECORDERS)
+    begin = line.now
+    assert isinstance(line.system.change(task, Wanted(delay_ms=20 * HOUR)), Changed)
+    line.pass_ms(10 * HOUR)
+    assert line.begun == []
+    stand_still(line)
+    line.pass_ms(DAY)
+    assert [at - begin for _, at, _ in line.begun] == [20 * HOUR]
+
+
+@pytest.mark.parametrize("key", [None, "k"])
+@pytest.mark.parametrize("age", [0, 10])
+def test_a_far_task_that_is_cancelled_while_the_ledger_is_hours_behind_never_runs(line, key, age):
+    task = line.accepted(key, delay_ms=age * DAY + 5 * HOUR)
+    line.pass_ms(age * DAY)
+    stand_still(line, *RECORDERS)
+    assert isinstance(line.system.cancel(task), Cancelled)
+    line.pass_ms(10 * HOUR)
+    stand_still(line)
+    line.pass_ms(DAY)
+    assert line.begun == []
+    assert line.system.rows.find(task).status == "cancelled"
 
 
 def test_what_waits_for_its_next_attempt_can_be_changed(line):

@@ -20,7 +20,7 @@ from taskmill.domain.control import (
     Sight,
     Sighting,
 )
-from taskmill.domain.delay import FAR, FAR_RECORD, said_ms
+from taskmill.domain.delay import FAR, ORDER_STAYS, said_ms
 from taskmill.domain.lease import Ending
 from taskmill.domain.records import TaskView
 from taskmill.domain.retention import HOLD, KEY_GRACE, KEY_WINDOW, UNKEYED_RECORD, in_ms
@@ -35,12 +35,14 @@ class MemoryControl:
         window: timedelta = KEY_WINDOW,
         grace: timedelta = KEY_GRACE,
         hold: timedelta = HOLD,
+        order_stays: timedelta = ORDER_STAYS,
     ) -> None:
         self._hot = hot
         self._views = MemoryRecords(hot)
         self._window = in_ms(window)
         self._grace = in_ms(grace)
         self._hold = in_ms(hold)
+        self._order_stays = in_ms(order_stays)
 
     def see(self, ids: Sequence[TaskId]) -> Sequence[Sight]:
         return [self._see(task_id) for task_id in ids]
@@ -87,11 +89,13 @@ class MemoryControl:
         record.status, record.last, record.ending = order.status, order.facts, ending
         record.holding, record.dropped = None, set()
         now = self._hot.clock()
+        stays = self._order_stays if order.seen.status is Status.SCHEDULED else 0
         if record.is_keyed:
-            expires = max(now + self._grace, record.submitted + self._window)
+            grace = max(self._grace, stays)
+            expires = max(now + grace, record.submitted + self._window)
             self._hot.lifetimes[order.id] = expires
         else:
-            record.ends_at_ms = now + in_ms(UNKEYED_RECORD)
+            record.ends_at_ms = now + max(in_ms(UNKEYED_RECORD), stays)
 
     def redrive(self, orders: Sequence[RedriveOrder]) -> Sequence[RedriveAnswer]:
         return [self._redrive(order) for order in orders]
@@ -132,7 +136,7 @@ class MemoryControl:
         owed = (self._hot.clock() + self._hold, Owed(facts=order.facts))
         self._hot.due[_name(envelope.id, record, OwedKind.FACTS)] = owed
         if order.due_at_ms - said_ms(envelope) > in_ms(FAR):
-            let_end(self._hot, envelope.id, record, after=in_ms(FAR_RECORD))
+            let_end(self._hot, envelope.id, record, after=self._order_stays)
         else:
             record.ends_at_ms = None
             self._hot.lifetimes.pop(envelope.id, None)

@@ -21,14 +21,14 @@ from taskmill.domain.control import (
     Sight,
     Sighting,
 )
-from taskmill.domain.delay import FAR, FAR_RECORD, said_ms
+from taskmill.domain.delay import FAR, ORDER_STAYS, said_ms
 from taskmill.domain.records import Absent
 from taskmill.domain.retention import HOLD, KEY_GRACE, KEY_WINDOW, UNKEYED_RECORD, in_ms
-from taskmill.domain.task import Millis, TaskId, about
+from taskmill.domain.task import Millis, Status, TaskId, about
 
 
 class RedisControl:
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each span of time is a word of its own
         self,
         session: Session,
         *,
@@ -36,12 +36,14 @@ class RedisControl:
         window: timedelta = KEY_WINDOW,
         grace: timedelta = KEY_GRACE,
         hold: timedelta = HOLD,
+        order_stays: timedelta = ORDER_STAYS,
     ) -> None:
         self._session = session
         self._shards = shards
         self._window = in_ms(window)
         self._grace = in_ms(grace)
         self._hold = in_ms(hold)
+        self._order_stays = in_ms(order_stays)
         self._sight = scripts.load("sight_record")
         self._cancel = scripts.load("cancel_task")
         self._redrive = scripts.load("redrive_task")
@@ -60,6 +62,7 @@ class RedisControl:
         return [OrderAnswer(answer.decode().lower()) for answer in answers]
 
     def _cancel_call(self, order: CancelOrder) -> Call:
+        stays = self._order_stays if order.seen.status is Status.SCHEDULED else 0
         return self._keys(order.id), [
             order.id,
             order.seen.generation,
@@ -70,8 +73,8 @@ class RedisControl:
             wire.encode(Owed(facts=order.facts)),
             self._hold,
             self._window,
-            self._grace,
-            in_ms(UNKEYED_RECORD),
+            max(self._grace, stays),
+            max(in_ms(UNKEYED_RECORD), stays),
             order.status,
         ]
 
@@ -113,7 +116,7 @@ class RedisControl:
             order.due_at_ms,
             said_ms(envelope),
             in_ms(FAR),
-            in_ms(FAR_RECORD),
+            self._order_stays,
             wire.encode(Owed(task=envelope)),
             wire.encode(order.facts),
             wire.encode(Owed(facts=order.facts)),

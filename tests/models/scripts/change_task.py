@@ -1,0 +1,35 @@
+"""The step of `change_task.lua`: it changes only what its caller saw."""
+
+from tests.models.rules import Rules
+from tests.models.scripts.answers import answers
+from tests.models.shard import Entry, Envelope, Fact, Record, Reply, Shard
+
+
+@answers("COLD", "MOVED", "DONE")
+def change_task(  # noqa: PLR0913 - one step, with all that its caller brings
+    shard: Shard,
+    rules: Rules,
+    *,
+    seen: Record,
+    envelope: Envelope,
+    facts: tuple[Fact, ...],
+    is_far: bool,
+) -> Reply:
+    if shard.is_cold:
+        return Reply("COLD", shard)
+    record = shard.record
+    if record is None:
+        return Reply("MOVED", shard)
+    is_as_seen = record[:3] == seen[:3]
+    if not (is_as_seen or not rules.control_compares) or record.cancel_requested:
+        return Reply("MOVED", shard)
+    turn = envelope.turn
+    owed = Entry(record.generation, turn, "facts", "later", facts)
+    told = shard.without((record.generation, seen.turn, "turn")).with_entry(owed)
+    changed = record._replace(
+        turn=turn, status="scheduled", body=envelope.body, last=facts, lease="", ends=is_far
+    )
+    rest = told._replace(record=changed)
+    if not is_far:
+        rest = rest.with_entry(Entry(record.generation, turn, "turn", "later", (), envelope))
+    return Reply("DONE", rest, facts=facts, owed=owed)

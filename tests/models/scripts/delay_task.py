@@ -1,0 +1,37 @@
+"""The step of `delay_task.lua`."""
+
+from tests.models.rules import Rules
+from tests.models.scripts.answers import answers
+from tests.models.shard import Entry, Envelope, Record, Reply, Shard
+
+
+@answers("COLD", "OVER", "FORGOTTEN", "NEAR", "FAR")
+def delay_task(  # noqa: PLR0913 - one step, with all that its caller brings
+    shard: Shard,
+    rules: Rules,
+    *,
+    envelope: Envelope,
+    is_far: bool,
+    is_far_now: bool,
+    from_ledger: bool,
+) -> Reply:
+    """*is_far* is what was said, or what is so by now where the ledger says it."""
+    if shard.is_cold:
+        return Reply("COLD", shard)
+    record, generation, turn = shard.record, envelope.generation, envelope.turn
+    if record and rules.delaying_compares:
+        same_turn = record.turn == turn
+        if record.is_final or record.turn > turn or (same_turn and record.status != "scheduled"):
+            return Reply("OVER", shard)
+    if not record and not from_ledger and generation <= shard.old:
+        return Reply("FORGOTTEN", shard)
+    if not record or record.turn != turn:
+        token = record.token if record else 0
+        record = Record(generation, turn, "scheduled", token, body=envelope.body)
+    if is_far:
+        return Reply("FAR", shard._replace(record=record._replace(ends=is_far_now or record.ends)))
+    kept = shard._replace(record=record._replace(ends=False))
+    entry = Entry(generation, turn, "turn", "later", (), envelope)
+    if shard.entry(entry.member) is not None:
+        return Reply("NEAR", kept)
+    return Reply("NEAR", kept.with_entry(entry))
