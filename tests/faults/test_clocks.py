@@ -46,7 +46,11 @@ def test_a_process_whose_clock_is_off_starts_nothing_early_or_late(
 ):
     off_by(off)
     retry = {"retry": {"first_seconds": FIRST, "factor": 1}}
-    requests = [run.request(n, fields=retry, ill="raise", ill_runs=n % 3) for n in range(TASKS)]
+    later = {"delay_seconds": 2}
+    requests = [
+        run.request(n, fields=retry | (later if n % 4 else {}), ill="raise", ill_runs=n % 3)
+        for n in range(TASKS)
+    ]
     run.submit_many(requests, batch=5, callers=4, seconds=6)
     submitted = now_ms()
     run.await_ends()

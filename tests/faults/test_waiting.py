@@ -1,5 +1,6 @@
 """What waits for a time, while those die who keep it: near, far, changed, or until it expires."""
 
+import signal
 from datetime import timedelta
 
 import pytest
@@ -7,7 +8,10 @@ import pytest
 from taskmill.adapters.crash import EXIT_CODE
 from taskmill.domain.delay import FAR
 from taskmill.domain.task import Timing
+from tests.faults.invariants import EARLY_MS
 from tests.faults.run import now_ms, starts
+from tests.faults.test_clocks import moment
+from tests.faults.test_clocks import starts as first_starts
 from tests.waiting import eventually
 
 TASKS = 40
@@ -56,3 +60,36 @@ def test_what_expires_while_it_waits_is_dead_soon_though_the_first_to_see_it_die
     assert min(died_ms) > end_ms
     assert starts(stack, set(run.ids)) == {}
     figures.tell("expiry", f"{len(died_ms)} dead {max(died_ms) - end_ms} ms after it at the latest")
+
+
+def test_schedulers_that_stand_still_make_nothing_early_twice_or_lost(
+    stack, run, scheduler, figures
+):
+    """One stands still for longer than its hold; meanwhile the other does, too, for a while."""
+    schedulers = {"first": scheduler(), "second": scheduler()}
+    first_ms = now_ms() + 4_000
+    due = {run.label(n): first_ms + 20 * n for n in range(400)}
+    with stack.standing_still("Scheduler"):
+        run.submit_many(
+            [run.request(n, fields={"run_at": moment(due[run.label(n)])}) for n in range(400)]
+        )
+        for at_ms, name, number in (
+            (1_000, "first", signal.SIGSTOP),
+            (3_500, "second", signal.SIGSTOP),
+            (6_500, "first", signal.SIGCONT),
+            (8_500, "second", signal.SIGCONT),
+        ):
+            eventually(lambda at=first_ms + at_ms: now_ms() >= at, within=60, reason="the moment")
+            schedulers[name].send_signal(number)
+        run.await_ends()
+    assert run.complaints() == []
+    assert starts(stack, set(run.ids)) == dict.fromkeys(due, 1)
+    begun = first_starts(stack, run)
+    early = [label for label, at in begun.items() if at < due[label] - EARLY_MS]
+    late = sorted(begun[label] - at for label, at in due.items())
+    figures.tell(
+        "standing still",
+        f"400 due over 8 s, nobody works for 3 s of them: late by {late[200]} ms in the middle"
+        f" and {late[-1]} ms at most, each ran once",
+    )
+    assert early == []
