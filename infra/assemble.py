@@ -1,4 +1,4 @@
-"""Assembles template.yaml, the catalogue of types and the API's description from the folders."""
+"""Assembles template, catalogue of types, schedules and the API's description from the folders."""
 
 import sys
 from importlib import import_module
@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[1]
 NOTICE = "# Assembled by `make template`; edit infra/base.yaml or a function.yaml instead.\n"
 TEMPLATE = ROOT / "template.yaml"
 CATALOGUE = ROOT / "shared/taskmill/catalogue.json"
+SCHEDULES = ROOT / "shared/taskmill/schedules.json"
 DESCRIPTION = ROOT / "functions/gateway/openapi.json"
 
 
@@ -64,12 +65,18 @@ def _function_timeout(folder: Path) -> float:
     raise LookupError(f"{folder}/function.yaml has no function with the handler {handler}")
 
 
+def _as_text(told: list[dict[str, Any]]) -> str:
+    return msgspec.json.format(msgspec.json.encode(told), indent=2).decode() + "\n"
+
+
 def main() -> int:
     sys.path[:0] = [str(ROOT), str(ROOT / "shared")]
     types = catalogue()
+    declared = import_module("infra.declared").schedules(ROOT / "functions/workers", types)
     wanted = {
         TEMPLATE: template(),
-        CATALOGUE: msgspec.json.format(msgspec.json.encode(types), indent=2).decode() + "\n",
+        CATALOGUE: _as_text(types),
+        SCHEDULES: _as_text(declared),
         DESCRIPTION: import_module("infra.openapi.document").document(types),
     }
     stale = [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]

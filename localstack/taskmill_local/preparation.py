@@ -18,6 +18,7 @@ from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.task import TaskType
 from taskmill.domain.topics import worker
 from taskmill_local.aside import aside
+from taskmill_local.declared import declare_all
 from taskmill_local.errors import StoreFailed
 from taskmill_local.settings import SHARDS, Settings
 from taskmill_local.stores.start import Addresses
@@ -30,8 +31,7 @@ async def prepare(settings: Settings, addresses: Addresses) -> None:
     async with asyncio.TaskGroup() as steps:
         topics = topic_plans(settings.root)
         steps.create_task(aside(make_topics, addresses.kafka_brokers, topics))
-        migrations = settings.root / "infra" / "postgres" / "migrations"
-        steps.create_task(aside(bring_up_to_date, addresses.postgres_owner_dsn, migrations))
+        steps.create_task(aside(prepare_ledger, addresses.postgres_owner_dsn, settings.root))
         sealed_by = addresses.redis_sealed_by
         steps.create_task(aside(open_or_leave, addresses.redis_url, sealed_by=sealed_by))
 
@@ -73,6 +73,11 @@ def _topic_plan(defaults: Mapping[str, Any], own: Mapping[str, Any]) -> TopicPla
         partitions=own["partitions"],
         configs={name: str(value) for name, value in configs.items()},
     )
+
+
+def prepare_ledger(owner_dsn: str, root: Path) -> None:
+    bring_up_to_date(owner_dsn, root / "infra" / "postgres" / "migrations")
+    declare_all(owner_dsn, root)
 
 
 def bring_up_to_date(owner_dsn: str, migrations: Path) -> list[str]:

@@ -1,5 +1,7 @@
 """Reads the history of a running system: the audit that its tests compare answers with."""
 
+import json
+
 import psycopg
 
 
@@ -57,6 +59,16 @@ def quarantined(stack, topic):
         return connection.execute(
             "SELECT value, reason FROM quarantine WHERE topic = %s", (topic,)
         ).fetchall()
+
+
+def outdate_a_schedule(stack, name, task):
+    """Leave a schedule there that was made when its type took other payloads."""
+    with _connected(stack) as connection:
+        connection.execute(
+            "INSERT INTO schedules (tenant, name, definition, is_managed, decided_at, created_at,"
+            " changed_at) VALUES ('default', %s, %s, FALSE, now(), now(), now())",
+            (name, json.dumps({"task": task, "cron": "@daily"})),
+        )
 
 
 def _connected(stack):

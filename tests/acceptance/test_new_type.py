@@ -1,4 +1,4 @@
-"""Adding a type is copying a folder."""
+"""Adding a type is copying a folder; what fires it by the clock is declared there."""
 
 import json
 import shutil
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.system import System
+from tests.acceptance.system import System, run_command
 from tests.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
@@ -39,7 +39,22 @@ def add_type(project):
     for path in folder.iterdir():
         text = path.read_text().replace(OLD, NEW).replace(OLD.capitalize(), NEW.capitalize())
         path.write_text(text)
+    declared = "nightly:\n  cron: 0 3 * * *\n  task: {payload: {say: good night}}\n"
+    (folder / "schedules.yaml").write_text(declared)
+    assemble(project)
+
+
+def assemble(project):
     subprocess.run([sys.executable, "infra/assemble.py"], cwd=project, check=True)
+
+
+def apply(system, project):
+    """Return what it says that makes the ledger's schedules those of the folders."""
+    dsn = system.client.platform()["stores"]["PostgreSQL"]["address"]
+    words = ("schedule", "apply", "--dsn", dsn)
+    told = run_command(system.folder, *words, TASKMILL_ROOT=str(project))
+    assert told.returncode == 0, told
+    return told.stdout
 
 
 def test_a_copied_folder_is_a_new_type(folder, project):
@@ -58,6 +73,14 @@ def test_a_copied_folder_is_a_new_type(folder, project):
             "succeeded",
             {"say": "hello"},
         )
+        schedule = system.client.get("/v1/schedules/nightly").body
+        assert (schedule["managed"], schedule["task"]["type"]) == (True, NEW)
+        refused = system.client.ask("DELETE", "/v1/schedules/nightly")
+        assert (refused.status, refused.body["type"]) == (409, "managed_schedule")
+        assert apply(system, project) == "nothing to do: they are as declared\n"
+        (project / "functions/workers" / NEW / "schedules.yaml").unlink()
+        assemble(project)
+        assert apply(system, project) == "deleted nightly\n"
         eventually(
             lambda: system.client.get(f"/v1/tasks?type={NEW}&status=succeeded").body["tasks"],
             within=60,

@@ -9,7 +9,7 @@ import pytest
 from redis import Redis
 
 from taskmill.adapters.kafka.bus import KafkaBus
-from tests.acceptance.ledger import ends, statuses
+from tests.acceptance.ledger import ends, outdate_a_schedule, statuses
 from tests.acceptance.system import System, run_command
 from tests.builders import a_fresh_envelope, now_ms, succeeded
 from tests.waiting import eventually
@@ -59,9 +59,12 @@ def test_an_emptied_redis_is_rebuilt_from_the_ledger(system):
     (key,) = redis.keys(f"tm:*:task:{ids[0]}")
     redis.hset(key, "status", "running")
     orphan = facts_of_nobodys_task(system)
+    outdate_a_schedule(system, "nightly", {"type": "echo", "payload": {"sleep_seconds": "x"}})
     code, told = doctor(system)
     assert (code, [one["id"] for one in told["record_behind"]]) == (1, [ids[0]])
     assert told["unsubmitted"] == [{"id": orphan}]
+    (unfit,) = told["unfit_schedules"]
+    assert (unfit["name"], unfit["field"]) == ("nightly", "/task/payload/sleep_seconds")
     redis.close()
 
 

@@ -5,6 +5,7 @@ from typing import Final, NoReturn, TypeAlias
 
 from taskmill_local.cli.control_words import add_control
 from taskmill_local.cli.exits import Exit
+from taskmill_local.cli.schedule_words import add_schedule
 
 _ABOUT: Final = "A task queue made of stateless functions, on this machine."
 _EXAMPLES: Final = """\
@@ -66,9 +67,10 @@ examples:
 
 _DOCTOR: Final = """\
 It looks at the tasks of the last hour and at those that are unfinished for longer, twice where
-something disagrees, as the scheduler does every minute. It asks the stores of the running local
-system, or those that TASKMILL_KAFKA_BROKERS, TASKMILL_REDIS_URL, TASKMILL_POSTGRES_DSN and
-TASKMILL_SHARDS name. Exit code 0: all agree; 1: something does not; 3: nothing could be compared.
+something disagrees, as the scheduler does every minute; and at schedules whose tasks would be
+refused today. It asks the stores of the running local system, or those that TASKMILL_KAFKA_BROKERS,
+TASKMILL_REDIS_URL, TASKMILL_POSTGRES_DSN and TASKMILL_SHARDS name. Exit code 0: all is well; 1:
+something is not; 3: nothing could be compared.
 """
 
 
@@ -104,6 +106,7 @@ def parser() -> argparse.ArgumentParser:
     ):
         add(words)
     add_control(lambda *about: _command(words, *about))
+    add_schedule(lambda *about: _command(words, *about))
     return root
 
 

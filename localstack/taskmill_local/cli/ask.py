@@ -121,11 +121,14 @@ def _submission(asked: argparse.Namespace) -> str:
         "metadata": dict(pair(text) for text in asked.meta) or None,
     }
     told = {name: value for name, value in fields.items() if value is not None}
-    payload = _payload(asked)
-    return f'{json.dumps(told)[:-1]}, "payload": {payload}}}'
+    return with_payload(told, payload_of(asked))
 
 
-def _payload(asked: argparse.Namespace) -> str:
+def with_payload(fields: Json, payload: str) -> str:
+    return f'{json.dumps(fields)[:-1]}, "payload": {payload}}}'
+
+
+def payload_of(asked: argparse.Namespace) -> str:
     if asked.file is not None and asked.payload is not None:
         raise WrongUsage("Give the payload either as an argument or with --file, not both.")
     try:

@@ -1,15 +1,12 @@
 """The commands that look after a running system: cancel, change, redrive and the like."""
 
 import argparse
-import json
 import sys
-from collections.abc import Callable
-from contextlib import closing
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
-from taskmill_local.cli.api import Answer, Api, Json
-from taskmill_local.cli.ask import WrongUsage, address, complain, pair, print_line, refused, width
+from taskmill_local.cli.api import Json
+from taskmill_local.cli.ask import WrongUsage, complain, pair, width
 from taskmill_local.cli.control_text import (
     dead_rows,
     history_text,
@@ -18,14 +15,15 @@ from taskmill_local.cli.control_text import (
     quarantine_rows,
 )
 from taskmill_local.cli.exits import Exit
-from taskmill_local.cli.text import aligned, task_card
+from taskmill_local.cli.telling import ask, table, tell
+from taskmill_local.cli.text import task_card
 
 _VERBS: Final = {"stop": "POST", "resume": "POST", "show": "GET"}
 
 
 def cancel(asked: argparse.Namespace) -> Exit:
-    answer = _ask("POST", f"/v1/tasks/{_name(asked.id)}/cancel")
-    exit_ = _told(answer, asked, task_card)
+    answer = ask("POST", f"/v1/tasks/{_name(asked.id)}/cancel")
+    exit_ = tell(answer, asked, task_card)
     if exit_ is Exit.DONE and answer.body.get("status") == "running" and not asked.json:
         sys.stderr.write("It runs: its worker is asked to end it.\n")
     return exit_
@@ -38,32 +36,32 @@ def change(asked: argparse.Namespace) -> Exit:
         return complain(str(wrong), Exit.USAGE)
     told = {"delay_seconds": asked.delay, "run_at": asked.run_at, "metadata": metadata}
     wanted = {name: value for name, value in told.items() if value is not None}
-    return _told(_ask("PATCH", f"/v1/tasks/{_name(asked.id)}", wanted), asked, task_card)
+    return tell(ask("PATCH", f"/v1/tasks/{_name(asked.id)}", wanted), asked, task_card)
 
 
 def redrive(asked: argparse.Namespace) -> Exit:
-    return _told(_ask("POST", f"/v1/tasks/{_name(asked.id)}/redrive"), asked, task_card)
+    return tell(ask("POST", f"/v1/tasks/{_name(asked.id)}/redrive"), asked, task_card)
 
 
 def history(asked: argparse.Namespace) -> Exit:
-    answer = _ask("GET", f"/v1/tasks/{_name(asked.id)}/history")
-    return _told(answer, asked, lambda told: history_text(told, width=width()))
+    answer = ask("GET", f"/v1/tasks/{_name(asked.id)}/history")
+    return tell(answer, asked, lambda told: history_text(told, width=width()))
 
 
 def dead(asked: argparse.Namespace) -> Exit:
     wanted = {"status": "dead", "limit": str(asked.limit)} | _which_dead(asked)
-    answer = _ask("GET", f"/v1/tasks?{urlencode(wanted)}")
-    return _told(answer, asked, lambda told: _table(dead_rows(told["tasks"]), "Nobody is dead."))
+    answer = ask("GET", f"/v1/tasks?{urlencode(wanted)}")
+    return tell(answer, asked, lambda told: table(dead_rows(told["tasks"]), "Nobody is dead."))
 
 
 def quarantine(asked: argparse.Namespace) -> Exit:
     if asked.discard is not None:
-        answer = _ask("POST", f"/v1/quarantine/{_name(asked.discard)}/discard")
-        return _told(answer, asked, lambda told: _table(quarantine_rows([told]), ""))
+        answer = ask("POST", f"/v1/quarantine/{_name(asked.discard)}/discard")
+        return tell(answer, asked, lambda told: table(quarantine_rows([told]), ""))
     wanted = {"discarded": str(asked.discarded).lower(), "limit": str(asked.limit)}
-    answer = _ask("GET", f"/v1/quarantine?{urlencode(wanted)}")
-    return _told(
-        answer, asked, lambda told: _table(quarantine_rows(told["records"]), "Nothing is there.")
+    answer = ask("GET", f"/v1/quarantine?{urlencode(wanted)}")
+    return tell(
+        answer, asked, lambda told: table(quarantine_rows(told["records"]), "Nothing is there.")
     )
 
 
@@ -73,12 +71,12 @@ def redrives(asked: argparse.Namespace) -> Exit:
             return complain(f"Name the job: taskmill redrives {asked.action} <id>.", Exit.USAGE)
         verb = "" if asked.action == "show" else f"/{asked.action}"
         target = f"/v1/redrives/{_name(asked.id)}{verb}"
-        return _told(_ask(_VERBS[asked.action], target), asked, job_card)
+        return tell(ask(_VERBS[asked.action], target), asked, job_card)
     if asked.action == "start":
-        return _told(_ask("POST", "/v1/redrives", _request(asked)), asked, job_card)
+        return tell(ask("POST", "/v1/redrives", _request(asked)), asked, job_card)
     query = f"?limit={asked.limit}" if asked.limit else ""
-    answer = _ask("GET", f"/v1/redrives{query}")
-    return _told(answer, asked, lambda told: _table(job_rows(told["redrives"]), "There is no job."))
+    answer = ask("GET", f"/v1/redrives{query}")
+    return tell(answer, asked, lambda told: table(job_rows(told["redrives"]), "There is no job."))
 
 
 def _request(asked: argparse.Namespace) -> Json:
@@ -97,27 +95,5 @@ def _which_dead(asked: argparse.Namespace) -> dict[str, Any]:
     return {name: one for name, one in wanted.items() if one is not None}
 
 
-def _ask(method: str, target: str, body: Json | None = None) -> Answer:
-    with closing(Api(address())) as api:
-        return api.ask(method, target, body)
-
-
 def _name(given: str) -> str:
     return quote(given, safe="")
-
-
-def _told(answer: Answer, asked: argparse.Namespace, show: Callable[[Json], str]) -> Exit:
-    if answer.is_refusal:
-        return refused(answer)
-    text = json.dumps(answer.body) if asked.json else show(answer.body)
-    if text:
-        print_line(text)
-    return Exit.DONE
-
-
-def _table(rows: list[tuple[str, ...]], without: str) -> str:
-    """Lay the rows out below their head; say *without* when there are none."""
-    if len(rows) > 1:
-        return aligned(rows, width=width())
-    sys.stderr.write(f"{without}\n")
-    return ""

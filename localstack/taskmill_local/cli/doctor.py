@@ -1,20 +1,25 @@
-"""Compares the ledger with the log and Redis, and tells what disagrees; it changes nothing."""
+"""Compares ledger, log and Redis, and schedules with their types; it changes nothing."""
 
 import json
 import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Any, Final
 
+from taskmill.adapters.catalogue import AssembledCatalogue
+from taskmill.adapters.postgres.connection import Database
+from taskmill.adapters.postgres.schedules import PostgresSchedules
 from taskmill.bootstrap import chores, process
 from taskmill.domain.errors import SettingsInvalid, StoreUnavailable
 from taskmill.domain.reconciliation import ABOUT, Diverged, Divergence
 from taskmill.domain.retention import in_ms
-from taskmill.domain.task import Millis
+from taskmill.domain.task import DEFAULT_TENANT, Millis
 from taskmill.settings import Settings
+from taskmill.usecases.declare_schedules import misfits
 from taskmill.usecases.reconcile import PATIENCE, Books, Reconciler, unsubmitted
 from taskmill.usecases.step_over import gaps_of
 from taskmill_local.cli.api import Api
@@ -47,7 +52,11 @@ def examine(environment: Mapping[str, str], url: str, *, as_json: bool) -> Exit:
             _addressed(environment, url), needs=("kafka", "redis", "postgres")
         )
         reconciler = chores.make_reconciler(settings)
-        complaints = [*_looked_twice(reconciler), *_never_seen(reconciler.books)]
+        complaints = [
+            *_looked_twice(reconciler),
+            *_never_seen(reconciler.books),
+            *_unfit(settings),
+        ]
     except (SettingsInvalid, StoreUnavailable) as error:
         raise PlatformError(f"Nothing can be compared: {error}.") from error
     if as_json:
@@ -87,6 +96,26 @@ def _never_seen(books: Books) -> Iterator[_Complaint]:
             remedy="nobody can mend that; the quarantine may have what became of them",
             members=[{"id": task_id} for task_id in lost],
             examples=lost,
+        )
+
+
+def _unfit(settings: Settings) -> Iterator[_Complaint]:
+    """Tell which schedules fire for nothing, since their types or zones were changed."""
+    catalogue = AssembledCatalogue(reaches_loopback=settings.reaches_loopback)
+    with closing(Database(settings.postgres)) as database:
+        schedules = PostgresSchedules(database)
+        now = process.clock()
+        found = list(misfits(schedules, catalogue, tenant=DEFAULT_TENANT, now=now))
+    if found:
+        yield _Complaint(
+            kind="unfit_schedules",
+            about=f"{len(found)} schedules, what they submit would be refused",
+            remedy="put them as they should be, or delete them",
+            members=[
+                {"name": one.name, "refused": why.code, "detail": why.detail, "field": why.pointer}
+                for one, why in found
+            ],
+            examples=[f"{one.name}: {why.detail} (at {why.pointer})" for one, why in found],
         )
 
 

@@ -142,6 +142,12 @@ def _control(asked: argparse.Namespace) -> Exit:
     return command(asked)
 
 
+def _schedule(asked: argparse.Namespace) -> Exit:
+    from taskmill_local.cli.schedules import schedule
+
+    return schedule(asked)
+
+
 _COMMANDS: Final[Mapping[str, Command]] = {
     "up": _up,
     "demo": _demo,
@@ -155,5 +161,6 @@ _COMMANDS: Final[Mapping[str, Command]] = {
     "doctor": _doctor,
     "cost": _cost,
     "bench": _bench,
+    "schedule": _schedule,
     **dict.fromkeys(CONTROL, _control),
 }

@@ -17,6 +17,7 @@ COMMANDS = (
     "migrate",
     "cost",
     "bench",
+    "schedule",
     *CONTROL,
 )
 

@@ -1,0 +1,61 @@
+"""Collects the schedules that the types' folders declare, and checks each as the API does."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+
+from taskmill.adapters.catalogue import AssembledCatalogue
+from taskmill.domain.refusal import Refusal
+from taskmill.domain.task import Millis
+from taskmill.usecases.reading_schedules import read_new
+
+FILE = "schedules.yaml"
+
+
+def schedules(workers: Path, types: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the requests that make them; what cannot be is a SystemExit that says why."""
+    catalogue = AssembledCatalogue(msgspec.json.encode(types))
+    found: dict[str, dict[str, Any]] = {}
+    for path in sorted(workers.glob(f"*/{FILE}")):
+        for request in _requests(path):
+            _check(request, path, found, catalogue)
+            found[request["name"]] = request
+    return [found[name] for name in sorted(found)]
+
+
+def _requests(path: Path) -> Iterator[dict[str, Any]]:
+    try:
+        told = yaml.safe_load(path.read_text())
+    except yaml.YAMLError as error:
+        raise SystemExit(f"{_short(path)} is no YAML: {error}") from error
+    if not isinstance(told, dict) or not all(isinstance(one, dict) for one in told.values()):
+        raise SystemExit(f"{_short(path)} holds names, and below each what a schedule has")
+    for name, fields in told.items():
+        task = fields.get("task", {})
+        if not isinstance(task, dict):
+            raise SystemExit(f"{_short(path)}: the task of {name} has its payload below it")
+        yield {"name": name, **fields, "task": {"type": path.parent.name, **task}}
+
+
+def _check(
+    request: dict[str, Any],
+    path: Path,
+    found: Mapping[str, object],
+    catalogue: AssembledCatalogue,
+) -> None:
+    name = request["name"]
+    if name in found:
+        raise SystemExit(f"{_short(path)}: another folder has a schedule {name}")
+    if request["task"]["type"] != path.parent.name:
+        raise SystemExit(f"{_short(path)}: {name} is of the type of its folder, and of no other")
+    read = read_new(request, catalogue, now=Millis(int(time.time() * 1000)))
+    if isinstance(read, Refusal):
+        raise SystemExit(f"{_short(path)}: {name}: {read.detail} (at {read.pointer})")
+
+
+def _short(path: Path) -> str:
+    return f"{path.parent.name}/{path.name}"

@@ -1,0 +1,113 @@
+"""The words of the command line about schedules."""
+
+import argparse
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from taskmill_local.cli.control_words import Add
+
+_ABOUT: Final = """\
+A schedule submits a task again and again: by a cron expression of five fields (minute, hour, day,
+month, day of the week), with a sixth behind them for the second, or each so many seconds.
+
+examples:
+  taskmill schedule put nightly echo '{"say": 1}' --cron '0 3 * * *' --timezone Europe/Berlin
+  taskmill schedule put pulse echo --every 2 --overlap skip
+  taskmill schedule next nightly --count 5       when it fires, and what is unusual about that
+  taskmill schedule pause nightly                and `resume` goes on with the next one
+  taskmill schedule backfill nightly --from 2026-11-01T00:00:00Z --until 2026-11-08T00:00:00Z
+  taskmill schedule apply --dsn "$DSN"           those of the folders, after a deployment
+"""
+_GAPS: Final = ("skip", "shift")
+_FOLDS: Final = ("first", "both")
+_OVERLAPS: Final = ("allow", "skip", "queue_one", "cancel_running")
+_CATCH_UPS: Final = ("none", "one", "all")
+Words: TypeAlias = Callable[[str, str], argparse.ArgumentParser]
+
+
+def add_schedule(add: Add) -> None:
+    """Add the command and its verbs."""
+    one = add("schedule", "submit tasks again and again, by the clock", _ABOUT)
+    verbs = one.add_subparsers(dest="verb", required=True, metavar="VERB")
+
+    def verb(name: str, about: str) -> argparse.ArgumentParser:
+        return verbs.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}.")
+
+    _wanted(verb("add", "make a schedule; a name that is taken is refused"))
+    put = verb("put", "make a schedule, or replace the one of that name")
+    _wanted(put)
+    put.add_argument("--revision", type=int, metavar="N", help="only if it has this revision")
+    _list(verb("list", "list schedules by their names"))
+    _named(verb("show", "show a schedule, and what it did last"))
+    _next(verb("next", "show when a schedule fires next"))
+    _named(verb("pause", "let a schedule fire no more until it is resumed"))
+    _named(verb("resume", "let a paused schedule go on with its next instant"))
+    _named(verb("trigger", "fire a schedule now, beside its rule"))
+    _backfill(verb("backfill", "fire the instants of a range that is past"))
+    _named(verb("delete", "delete a schedule; the tasks that it fired stay"))
+    _apply(verb("apply", "make the schedules of a ledger those that the folders declare"))
+
+
+def _wanted(one: argparse.ArgumentParser) -> None:
+    one.add_argument("name", help="the schedule's name")
+    one.add_argument("type", help="the task type, see `taskmill types`")
+    one.add_argument("payload", nargs="?", help="the payload as JSON (default {})")
+    one.add_argument("--file", metavar="PATH", help="read the payload from a file; - is stdin")
+    when = one.add_mutually_exclusive_group(required=True)
+    when.add_argument("--cron", metavar="EXPRESSION", help="five fields, or six: seconds last")
+    when.add_argument("--every", type=int, metavar="SECONDS", help="a period, counted from 1970")
+    one.add_argument("--timezone", metavar="ZONE", help="such as Europe/Berlin (UTC)")
+    _choice(one, "--gap", _GAPS, "what clocks leave out when they go forward (skip)")
+    _choice(one, "--fold", _FOLDS, "what clocks show twice when they go back (first)")
+    _choice(one, "--overlap", _OVERLAPS, "while the task before has not ended (allow)")
+    _choice(one, "--catch-up", _CATCH_UPS, "what nobody fired in time (one)")
+    one.add_argument("--window", type=int, metavar="SECONDS", help="how old `all` may be (a day)")
+    one.add_argument("--jitter", type=float, metavar="SECONDS", help="begin up to so much later")
+    one.add_argument(
+        "--meta", action="append", default=[], metavar="KEY=VALUE", help="metadata; repeatable"
+    )
+    one.add_argument("--max-attempts", type=int, metavar="N", help="calls in all, of each task")
+    one.add_argument("--timeout", type=float, metavar="SECONDS", help="cut an attempt off after")
+    state = one.add_mutually_exclusive_group()
+    for name, is_enabled, about in (
+        ("--paused", False, "do not fire until it is resumed"),
+        ("--enabled", True, "fire, also if it was paused"),
+    ):
+        state.add_argument(name, action="store_const", const=is_enabled, dest="enabled", help=about)
+    _as_json(one)
+
+
+def _choice(one: argparse.ArgumentParser, name: str, known: tuple[str, ...], about: str) -> None:
+    one.add_argument(name, choices=known, help=about)
+
+
+def _named(one: argparse.ArgumentParser) -> None:
+    one.add_argument("name", help="the schedule's name")
+    _as_json(one)
+
+
+def _list(one: argparse.ArgumentParser) -> None:
+    one.add_argument("--limit", type=int, default=100, metavar="N", help="at most so many (100)")
+    _as_json(one)
+
+
+def _next(one: argparse.ArgumentParser) -> None:
+    one.add_argument("--count", type=int, default=10, metavar="N", help="so many (10)")
+    _named(one)
+
+
+def _backfill(one: argparse.ArgumentParser) -> None:
+    one.add_argument(
+        "--from", required=True, metavar="TIME", dest="since", help="from 2026-01-31T12:00:00Z on"
+    )
+    one.add_argument("--until", required=True, metavar="TIME", help="until then, itself as well")
+    _named(one)
+
+
+def _apply(one: argparse.ArgumentParser) -> None:
+    one.add_argument("--dsn", required=True, help="the ledger's database")
+    _as_json(one)
+
+
+def _as_json(one: argparse.ArgumentParser) -> None:
+    one.add_argument("--json", action="store_true", help="print it as JSON")

@@ -1,0 +1,50 @@
+"""Makes the schedules of a ledger those that the project's folders declare."""
+
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from time import time
+from typing import Any
+
+import msgspec
+
+from taskmill.adapters.catalogue import AssembledCatalogue
+from taskmill.adapters.postgres.connection import Database
+from taskmill.adapters.postgres.schedules import PostgresSchedules
+from taskmill.domain.errors import ScheduleBroken, StoreUnavailable
+from taskmill.domain.refusal import Refusal
+from taskmill.domain.task import DEFAULT_TENANT, Millis
+from taskmill.usecases.declare_schedules import Declared, declare
+from taskmill.usecases.reading_schedules import Wanted, read_new
+from taskmill_local.errors import PlatformError, StoreFailed
+
+
+def declare_all(dsn: str, root: Path) -> Declared:
+    """Bring a ledger's managed schedules up to date; done again, nothing is."""
+    wanted = _read(root / "shared" / "taskmill")
+    with closing(Database(dsn)) as database:
+        try:
+            return declare(wanted, PostgresSchedules(database), tenant=DEFAULT_TENANT)
+        except (StoreUnavailable, ScheduleBroken) as error:
+            raise StoreFailed(
+                f"The schedules of the folders cannot be declared: {error}. "
+                "Does the server run, and did `taskmill migrate` run before?"
+            ) from error
+
+
+def _read(assembled: Path) -> Sequence[Wanted]:
+    given = msgspec.json.decode((assembled / "schedules.json").read_bytes(), type=list[Any])
+    if not given:
+        return []
+    catalogue = AssembledCatalogue((assembled / "catalogue.json").read_bytes())
+    return [_wanted(one, catalogue) for one in given]
+
+
+def _wanted(given: Any, catalogue: AssembledCatalogue) -> Wanted:
+    wanted = read_new(given, catalogue, now=Millis(int(time() * 1000)))
+    if isinstance(wanted, Refusal):
+        raise PlatformError(
+            f"The declared schedule {given.get('name')} cannot be: {wanted.detail} "
+            f"(at {wanted.pointer}). Correct it in its folder, and run `make template`."
+        )
+    return wanted
