@@ -16,6 +16,7 @@ a first look:
 with `taskmill up` running in another terminal:
   taskmill submit echo '{"say": "hello"}' --wait 5
   taskmill list --status dead
+  taskmill schedule put pulse echo --every 10    a task every ten seconds
   taskmill logs EchoWorker -f
 
 exit codes:

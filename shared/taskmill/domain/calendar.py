@@ -60,7 +60,9 @@ class Calendar:
 
     def latest(self, moment: datetime, end: datetime, most: int) -> list[datetime]:
         """Return the last *most* instants behind *moment* and not behind *end*, in their order."""
-        low, high = _seconds(moment), max(_seconds(moment), _seconds(end))
+        if len(found := self.between(moment, end, most + 1)) <= most:
+            return found
+        low, high = _seconds(moment), _seconds(end)
         while low < high:  # the earliest second behind which there are not too many
             middle = (low + high) // 2
             if self.count(_at(middle), end) <= most:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from taskmill.domain.calendar import Calendar, Every
+from taskmill.domain.calendar import Calendar, Every, read_calendar
 from taskmill.domain.catching_up import CatchUp, Lateness, due
 
 MINUTE = timedelta(minutes=1)
@@ -64,6 +64,23 @@ def test_a_year_of_missed_seconds_is_counted_and_not_walked():
     found = due(secondly, given, behind=NOW - timedelta(days=365), now=NOW)
     assert len(found.to_fire) == given.most
     assert found.skipped == 365 * 86_400 - given.most
+
+
+@pytest.mark.parametrize(
+    ("zone", "fired", "next_at"),
+    [("Etc/GMT-1", "01:00", 25), ("Etc/GMT-2", "00:00", 24), ("UTC", None, 2)],
+    ids=["as foreseen", "an hour earlier", "an hour later"],
+)
+def test_where_the_rules_of_a_zone_changed_meanwhile_an_instant_still_fires_once(
+    zone, fired, next_at
+):
+    """It was foreseen for 01:00, by the rules that the zone had when that was decided."""
+    midnight = datetime(2027, 1, 2, tzinfo=UTC)
+    calendar = read_calendar(cron="0 2 * * *", every_seconds=None, zone=zone, now=midnight)
+    behind = midnight - 12 * 60 * MINUTE
+    found = due(calendar, Lateness(), behind=behind, now=midnight + 60 * MINUTE)
+    assert [f"{at:%H:%M}" for at in found.to_fire] == ([fired] if fired else [])
+    assert (found.skipped, found.next_at) == (0, midnight + next_at * 60 * MINUTE)
 
 
 @pytest.mark.parametrize("catch_up", CatchUp)
