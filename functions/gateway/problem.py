@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from taskmill.domain.outcome import clip
 from taskmill.domain.refusal import LONGEST_TEXT, Refusal, RefusalKind
+from taskmill.usecases.find_task import Refused
 
 ProblemType: TypeAlias = Literal[
     "already_exists",
@@ -14,6 +15,7 @@ ProblemType: TypeAlias = Literal[
     "another_job_lives",
     "bad_request",
     "changed_meanwhile",
+    "enqueue_refused",
     "forbidden",
     "idempotency_key_reused",
     "internal_error",
@@ -111,3 +113,9 @@ def missing(detail: str) -> Problem:
 
 def not_found(task_id: str) -> Problem:
     return missing(f"there is no task {task_id}")
+
+
+def refused(given: Refused) -> Problem:
+    """Tell who has the id of a request that was refused behind its commit."""
+    detail = f"it was asked for and refused, {given.code}: {given.detail}"
+    return Problem(HTTPStatus.GONE, "enqueue_refused", detail, given.pointer)

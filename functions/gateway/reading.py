@@ -4,12 +4,13 @@ import re
 from datetime import timedelta
 from typing import assert_never
 
-from functions.gateway.problem import Problem, not_found, unavailable, unprocessable
+from functions.gateway.problem import Problem, not_found, refused, unavailable, unprocessable
 from taskmill.bootstrap import gateway, process
 from taskmill.domain.records import TaskView
 from taskmill.domain.retention import in_ms
 from taskmill.domain.task import TaskId
 from taskmill.usecases.find_task import Finding, Nowhere, Unsure, find_task
+from taskmill.usecases.take_requests import look_at_request
 
 LONGEST_WAIT_SECONDS = 25.0
 _FIRST_LOOK = timedelta(milliseconds=20)
@@ -81,13 +82,18 @@ def find(task_id: TaskId) -> Finding:
         outbox=gateway.outbox,
         log_ends=services.log_ends,
         pause=process.pause,
+        asked=_asked,
     )
+
+
+def _asked(task_id: TaskId) -> TaskView | Nowhere | None:
+    return look_at_request(task_id, gateway.requests(), gateway.services().catalogue)
 
 
 def untold(task_id: TaskId, found: Nowhere | Unsure) -> Problem:
     match found:
-        case Nowhere():
-            return not_found(task_id)
+        case Nowhere(why):
+            return not_found(task_id) if why is None else refused(why)
         case Unsure(why):
             return unavailable(f"the task cannot be told now: {why}", 1)
         case _:

@@ -16,6 +16,7 @@ from functions.scheduler.chores import (
     redriving,
     relaying,
     retaining,
+    taking,
 )
 from functions.scheduler.rota import Rota
 from taskmill.bootstrap import process, scheduler
@@ -33,6 +34,8 @@ CHORES = (
     nearing.CHORE,
     expiring.CHORE,
     firing.CHORE,
+    taking.TAKE,
+    taking.TAKE_UP,
 )
 LAST_WORK_BEFORE_THE_END = timedelta(seconds=5)
 TIME_TO_ANSWER = timedelta(seconds=1)

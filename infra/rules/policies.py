@@ -33,7 +33,7 @@ _MAY_TALK_TO: Mapping[str, frozenset[str]] = {
     "Inbox": frozenset({"Kafka", "Redis", "S3"}),
     "Dispatcher": frozenset({"Kafka", "Redis"}),
     "Recorder": frozenset({"Kafka", "secrets"}),
-    "Scheduler": frozenset({"Kafka", "Redis", "secrets"}),
+    "Scheduler": frozenset({"Kafka", "Redis", "S3", "secrets"}),
 }
 _A_WORKER_TALKS_TO = frozenset({"Kafka", "Redis", "S3"})
 

@@ -66,7 +66,7 @@ class Shape:
     fixed_mappings: int = 5
     pollers_per_unit: int = 10
     alarms_each: int = 3  # for each function, and for each mapping
-    alarms_else: int = 6
+    alarms_else: int = 7
     metrics: int = 40  # sets of labels that are usually seen, and for each type besides
     metrics_each_type: int = 15
     secrets: int = 4

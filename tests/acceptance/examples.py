@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from urllib.parse import quote, urlencode
 from uuid import uuid4
 
+import psycopg
 from confluent_kafka import Producer
 
 from functions.gateway.description.control import PUT_OFF_ID, RUNNING_ID, WAITING_ID
@@ -73,6 +74,7 @@ class Play:
             self._await_listed(task["id"])
         self._await_status(self._cast[WAITING_ID], "retrying")
         self._cast[RECORD] = self._a_record()
+        self._let_refuse()
         stores = client.platform()["stores"]
         RedisEndpoints(Session(stores["Valkey"]["address"])).disable(URL, at_ms=1)
 
@@ -154,6 +156,17 @@ class Play:
             lambda: any(map(is_found, self._client.get(path).body["tasks"])),
             within=PATIENCE,
             reason=f"a task in {path}",
+        )
+
+    def _let_refuse(self):
+        """Commit what is no request; its readers are told so."""
+        dsn = self._client.platform()["stores"]["PostgreSQL"]["address"]
+        with psycopg.connect(dsn.replace("taskmill_app@", "taskmill_enqueue@")) as connection:
+            connection.execute("SELECT taskmill.enqueue('echo', max_attempts => 0)")
+        eventually(
+            lambda: self._client.get("/v1/enqueued").body["requests"],
+            within=PATIENCE,
+            reason="a request is refused",
         )
 
     def _a_record(self):

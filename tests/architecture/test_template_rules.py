@@ -138,8 +138,8 @@ CONTROLS = [
     ),
     (
         policies.functions_talk_only_to_their_stores,
-        allow("s3:GetObject", ARN, "SchedulerRole"),
-        "Scheduler may talk to S3, but has no business there",
+        allow("s3:GetObject", ARN, "DispatcherRole"),
+        "Dispatcher may talk to S3, but has no business there",
     ),
     (
         policies.resources_are_ours,

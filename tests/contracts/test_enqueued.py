@@ -104,7 +104,7 @@ def test_what_is_parked_leaves_the_line_and_tells_why(requests):
     requests.add([stuck, good])
     park(requests, stuck.task_id)
     assert line(requests) == [good.task_id]
-    (listed,) = requests.parked(before=None, most=10)
+    (listed,) = requests.page(is_parked=True, before=None, most=10)
     assert requests.find(stuck.task_id) == listed
     assert listed.parked.reason == "invalid_payload"
     assert (listed.parked.detail, listed.parked.pointer) == ("it does not fit", "/payload")
@@ -116,9 +116,20 @@ def test_the_parked_are_listed_from_the_latest_on(requests):
     for wish in wishes:
         requests.add([wish])
         park(requests, wish.task_id)
-    third, second = requests.parked(before=None, most=2)
-    (first,) = requests.parked(before=second.number, most=2)
+    third, second = requests.page(is_parked=True, before=None, most=2)
+    (first,) = requests.page(is_parked=True, before=second.number, most=2)
     assert [row.task_id for row in (first, second, third)] == [wish.task_id for wish in wishes]
+
+
+def test_those_that_wait_are_listed_apart(requests):
+    wishes = [a_wish() for _ in range(4)]
+    requests.add(wishes)
+    mark_done(requests, wishes[0].task_id)
+    park(requests, wishes[1].task_id)
+    listed = requests.page(is_parked=False, before=None, most=10)
+    assert [row.task_id for row in listed] == [wishes[3].task_id, wishes[2].task_id]
+    (last,) = requests.page(is_parked=False, before=listed[0].number, most=10)
+    assert last == listed[1]
 
 
 def test_who_waits_is_found_before_who_is_parked(requests):
@@ -133,7 +144,7 @@ def test_who_is_put_off_is_passed_over_for_a_while(requests):
     slow, good = a_wish(), a_wish()
     requests.add([slow, good])
     with requests.held(most=1) as held:
-        held.put_off(held.rows[0], SOON)
+        held.put_off(held.rows, SOON)
     eventually(
         lambda: line(requests) == [good.task_id, slow.task_id],
         within=60,
@@ -144,7 +155,7 @@ def test_who_is_put_off_is_passed_over_for_a_while(requests):
 def test_nothing_waits_that_was_put_off(requests):
     requests.add([a_wish()])
     with requests.held(most=1) as held:
-        held.put_off(held.rows[0], LONG)
+        held.put_off(held.rows, LONG)
     assert not requests.is_any_waiting()
     assert line(requests) == []
     assert requests.backlog(most=10).waiting == 1

@@ -53,7 +53,7 @@ CANCEL: Final = Operation(
             what="It runs, and is asked to end.", body=Task, has_location=True
         ),
     },
-    problems=["not_found", "already_finished", "unavailable"],
+    problems=["not_found", "enqueue_refused", "already_finished", "unavailable"],
     examples=[
         Example(
             name="a task that waits",
@@ -76,7 +76,7 @@ REDRIVE: Final = Operation(
     details="Repeated while that lives, it is the same generation.",
     parameters=[TASK_ID],
     answers={HTTPStatus.ACCEPTED: Answer(what="It lives again.", body=Task, has_location=True)},
-    problems=["not_found", "not_redrivable", "unavailable"],
+    problems=["not_found", "enqueue_refused", "not_redrivable", "unavailable"],
     examples=[
         Example(
             name="a dead task",
@@ -96,6 +96,7 @@ CHANGE: Final = Operation(
     answers={HTTPStatus.OK: Answer(what="It waits for that.", body=Task)},
     problems=[
         "not_found",
+        "enqueue_refused",
         "not_waiting",
         "bad_request",
         "unsupported_media_type",

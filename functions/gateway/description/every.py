@@ -6,6 +6,7 @@ from typing import Final
 from functions.gateway.description import (
     control,
     endpoints,
+    enqueued,
     history,
     payloads,
     quarantine,
@@ -26,6 +27,7 @@ OPERATIONS: Final[Sequence[Operation]] = (
     *redrives.OPERATIONS,
     *schedules.OPERATIONS,
     *quarantine.OPERATIONS,
+    *enqueued.OPERATIONS,
     *endpoints.OPERATIONS,
     *service.OPERATIONS,
 )

@@ -64,7 +64,7 @@ HISTORY: Final = Operation(
     details=f"The latest {LONGEST_HISTORY} facts in order, and the attempts that they make up.",
     parameters=[TASK_ID],
     answers={HTTPStatus.OK: Answer(what="Facts and attempts.", body=History)},
-    problems=["not_found", "unavailable"],
+    problems=["not_found", "enqueue_refused", "unavailable"],
     examples=[
         Example(
             name="a task that died",

@@ -44,6 +44,11 @@ PROBLEMS: Final[Mapping[ProblemType, Refusal]] = {
         "The schedule has another revision than the one that was to be replaced.",
         "Read it again, and replace the revision that you have seen.",
     ),
+    "enqueue_refused": Refusal(
+        HTTPStatus.GONE,
+        "The request was enqueued and committed, and is not one: `detail` says why.",
+        "Enqueue it again as `detail` says. It is listed on `GET /v1/enqueued`.",
+    ),
     "forbidden": Refusal(
         HTTPStatus.FORBIDDEN,
         "The request comes from a webhook of a task: such tasks could go round for ever.",

@@ -102,7 +102,7 @@ READ: Final = Operation(
         asked("include", Literal["payload"], "Tell the payload too."),
     ],
     answers={HTTPStatus.OK: Answer(what="The task.", body=ReadTask)},
-    problems=["invalid_request", "not_found", "unavailable"],
+    problems=["invalid_request", "not_found", "enqueue_refused", "unavailable"],
     examples=[
         Example(
             name="wait for its end",

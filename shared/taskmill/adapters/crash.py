@@ -49,6 +49,8 @@ POINTS: Mapping[str, Edge] = {
     "scheduler after publish before clear": Edge("due", "clear", Moment.BEFORE),
     "scheduler after clear": Edge("due", "clear", Moment.AFTER),
     "relay after publish before mark": Edge("bus", "flush", Moment.AFTER, "relaying"),
+    "enqueued after admit": Edge("admission", "admit", Moment.AFTER, "taking"),
+    "enqueued after take before mark": Edge("admission", "clear", Moment.AFTER, "taking"),
     "rebuild before the marker": Edge("shards", "open", Moment.BEFORE, "rebuilding"),
     "gateway after the script of redrive": Edge("control", "redrive", Moment.AFTER, "gateway"),
     "gateway after the script of cancel": Edge("control", "cancel", Moment.AFTER, "gateway"),

@@ -10,8 +10,10 @@ from taskmill.bootstrap import process
 from taskmill.domain.task import TaskId
 from taskmill.ports.admission import Admission
 from taskmill.ports.bus import Bus
+from taskmill.ports.catalogue import Catalogue
 from taskmill.ports.control import Control
 from taskmill.ports.delays import Delays, Expiries, FarTasks
+from taskmill.ports.enqueued import Requests
 from taskmill.ports.outbox import Outbox
 from taskmill.ports.quarantine import NewerParcels
 from taskmill.ports.rebuilding import ColdShards, WholeRows
@@ -22,6 +24,11 @@ from taskmill.settings import Settings
 from taskmill.usecases.find_task import Finding, Nowhere
 from taskmill.usecases.rebuild import Sources
 from taskmill.usecases.reconcile import Books, Reconciler
+from taskmill.usecases.take_requests import RequestDoor
+
+_PATIENCE_WITH_REDIS = timedelta(seconds=1)
+_PATIENCE_WITH_KAFKA = timedelta(seconds=2)
+"""Together well below what the rows of a request are held for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +84,49 @@ def relaying() -> RelayServices:
     return RelayServices(
         outbox=CountedOutbox(PostgresOutbox(Database(settings.postgres)), process.counters()),
         bus=CountedBus(KafkaBus(settings.kafka), process.counters()),
+    )
+
+
+@cache
+@process.rigged("taking")
+def taking() -> RequestDoor:
+    """Open what takes requests; it waits less for each store than its rows are held."""
+    from taskmill.adapters.counted.bus import CountedBus
+    from taskmill.adapters.counted.enqueued import CountedRequests
+    from taskmill.adapters.kafka.bus import KafkaBus
+    from taskmill.adapters.postgres.connection import Database
+    from taskmill.adapters.postgres.enqueued import PostgresRequests
+    from taskmill.adapters.redis.admission import RedisAdmission
+    from taskmill.adapters.redis.records import RedisRecords
+    from taskmill.adapters.redis.session import Session
+
+    settings = Settings.from_env(os.environ, needs=("kafka", "redis", "postgres"))
+    bus = KafkaBus(settings.kafka, patience=_PATIENCE_WITH_KAFKA)
+    session = Session(settings.redis, patience=_PATIENCE_WITH_REDIS)
+    return RequestDoor(
+        requests=CountedRequests(PostgresRequests(Database(settings.postgres)), process.counters()),
+        catalogue=process.catalogue(),
+        admission=RedisAdmission(session, shards=settings.shards, hold=settings.pace.hold),
+        records=RedisRecords(session, shards=settings.shards),
+        bus=CountedBus(bus, process.counters()),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakeUpServices:
+    requests: Requests
+    catalogue: Catalogue
+
+
+@cache
+def taking_up() -> TakeUpServices:
+    """Open what lets the parked wait again; of its own, because it works beside the taking."""
+    from taskmill.adapters.postgres.connection import Database
+    from taskmill.adapters.postgres.enqueued import PostgresRequests
+
+    settings = Settings.from_env(os.environ, needs=("postgres",))
+    return TakeUpServices(
+        requests=PostgresRequests(Database(settings.postgres)), catalogue=process.catalogue()
     )
 
 

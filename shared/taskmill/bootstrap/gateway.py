@@ -16,6 +16,7 @@ from taskmill.ports.bus import Bus
 from taskmill.ports.catalogue import Catalogue
 from taskmill.ports.control import Control
 from taskmill.ports.delays import Delays
+from taskmill.ports.enqueued import Requests
 from taskmill.ports.ledger import LedgerRows
 from taskmill.ports.log import LogEnds
 from taskmill.ports.outbox import Outbox
@@ -152,6 +153,13 @@ def outbox() -> Outbox:
 
     settings = Settings.from_env(os.environ, needs=())
     return PostgresOutbox(_ledger_at_the_door(), cap=settings.outbox_cap)
+
+
+@cache
+def requests() -> Requests:
+    from taskmill.adapters.postgres.enqueued import PostgresRequests
+
+    return PostgresRequests(_ledger_at_the_door())
 
 
 @cache

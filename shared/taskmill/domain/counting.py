@@ -41,6 +41,8 @@ class Count(StrEnum):
     CHANGES = "taskmill_change_orders_total"
     PARKED = "taskmill_parked_total"
     OUTBOX = "taskmill_outbox_rows_total"
+    ENQUEUED = "taskmill_enqueued_total"
+    ENQUEUED_IN_VAIN = "taskmill_enqueued_in_vain_total"
     BREAKERS = "taskmill_breakers_opened_total"
     CHORES = "taskmill_chores_done_total"
     CHORE_FAILURES = "taskmill_chore_failures_total"
@@ -85,7 +87,8 @@ def _one_of(words: str) -> frozenset[str]:
 
 CHORES: Final = _one_of(
     "bring_near expire fire_schedules forget_expired forget_old publish_due"
-    " put_back_parcels rebuild reconcile redrive_many relay_outbox tell_counts"
+    " put_back_parcels rebuild reconcile redrive_many relay_outbox"
+    " take_requests take_up_requests tell_counts"
 )
 _TYPE: Final[dict[str, frozenset[str] | None]] = {"type": DEPLOYED}
 _TOPICS: Final = frozenset(
@@ -220,6 +223,15 @@ TABLE: Final[Mapping[Counted, Measure]] = {
     Count.OUTBOX: Measure(
         about="Rows of the outbox that were relayed to the log, or parked as unpublishable",
         labels={"answer": _one_of("relayed parked")},
+    ),
+    Count.ENQUEUED: Measure(
+        about="Requests that were enqueued, by whether they became tasks or were put off",
+        labels={"answer": _one_of("taken put_off")},
+    ),
+    Count.ENQUEUED_IN_VAIN: Measure(
+        about="Requests that were enqueued and are refused",
+        labels={},
+        calls_for_help=True,
     ),
     Count.BREAKERS: Measure(
         about="How often a process stopped asking a store that did not answer",

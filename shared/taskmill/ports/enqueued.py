@@ -20,7 +20,7 @@ class HeldRequests(Protocol):
 
     def park(self, row: Enqueued, why: Refusal) -> None: ...
 
-    def put_off(self, row: Enqueued, by: timedelta) -> None: ...
+    def put_off(self, rows: Sequence[Enqueued], by: timedelta) -> None: ...
 
 
 class Requests(Protocol):
@@ -40,8 +40,8 @@ class Requests(Protocol):
         """Return a request for this task that waits, else the one that was parked last."""
         ...
 
-    def parked(self, *, before: int | None, most: int) -> Sequence[Enqueued]:
-        """Return those that were parked, the latest request first."""
+    def page(self, *, is_parked: bool, before: int | None, most: int) -> Sequence[Enqueued]:
+        """Return those that were parked, or those that wait, the latest request first."""
         ...
 
     def backlog(self, *, most: int) -> Backlog: ...

@@ -18,8 +18,20 @@ Pause: TypeAlias = Callable[[timedelta], None]
 
 
 @dataclass(frozen=True, slots=True)
+class Refused:
+    """A request was enqueued, and is not one: why, in the words of a refusal."""
+
+    code: str
+    detail: str
+    pointer: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Nowhere:
     """No such task: both stores are silent, and the ledger has seen the whole log."""
+
+    refused: Refused | None = None
+    """Why there will be none, though somebody asked for it and may have its id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +44,15 @@ class Unsure:
 
 
 Finding: TypeAlias = TaskView | Nowhere | Unsure
+Asked: TypeAlias = Callable[[TaskId], TaskView | Nowhere | None]
+"""Tells what will be of a request that stands in the table, or None: there is none."""
 
 LONGEST_CATCH_UP = timedelta(seconds=1.5)
 _STEP = timedelta(milliseconds=100)
+
+
+def _nobody(_task_id: TaskId) -> None:
+    return None
 
 
 def find_task(  # noqa: PLR0913 - every place where a task may stand, each named
@@ -45,11 +63,12 @@ def find_task(  # noqa: PLR0913 - every place where a task may stand, each named
     outbox: Callable[[], Outbox],
     log_ends: LogEnds,
     pause: Pause,
+    asked: Asked = _nobody,
 ) -> Finding:
     """Return the task, or that there is none, or that this cannot be known now.
 
-    The outbox is asked before the log's ends: what the relay publishes meanwhile stands behind
-    them, or the ledger has it.
+    The outbox and the requests are asked before the log's ends: what is published meanwhile stands
+    behind them, or the ledger has it.
     """
     reading = _read(task_id, records)
     if isinstance(reading, TaskView):
@@ -62,6 +81,9 @@ def find_task(  # noqa: PLR0913 - every place where a task may stand, each named
             return Unsure("it is accepted and waits for Kafka")
         if isinstance(reading, Cold):
             return Unsure("its record cannot be read now, and the ledger does not know it yet")
+        coming = asked(task_id)
+        if coming is not None:
+            return coming
         return _silence(task_id, ledger(), log_ends, pause)
     except StoreUnavailable as error:
         return Unsure(f"{error.store} cannot be reached", is_away=True)

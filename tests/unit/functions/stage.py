@@ -14,6 +14,7 @@ import pytest
 from taskmill.adapters.api_keys import ApiKeys
 from taskmill.adapters.catalogue import AssembledCatalogue
 from taskmill.adapters.counted.bus import CountedBus
+from taskmill.adapters.counted.enqueued import CountedRequests
 from taskmill.adapters.counted.hot import (
     CountedAdmission,
     CountedControl,
@@ -71,6 +72,7 @@ from taskmill.bootstrap.chores import (
     RedrivingServices,
     RelayServices,
     RetainingServices,
+    TakeUpServices,
 )
 from taskmill.bootstrap.gateway import GatewayServices
 from taskmill.bootstrap.inbox import InboxServices
@@ -89,6 +91,7 @@ from taskmill.usecases.rebuild import Sources
 from taskmill.usecases.reconcile import Books, Reconciler
 from taskmill.usecases.record import record
 from taskmill.usecases.statistics import Board
+from taskmill.usecases.take_requests import RequestDoor
 
 NOW = 1_794_000_000_000
 
@@ -168,7 +171,6 @@ class Stage:
         self.log = MemoryLog(self.clock)
         self.due = MemoryDueSet(self.hot)
         self.entropy = random.Random(7)
-        self.requests = MemoryRequests(self.clock)
         self.redrives = MemoryRedriveJobs(lambda: self.ledger, self.clock)
         self.schedules = MemorySchedules(lambda: self.ledger, self.requests, self.clock)
         self.board = Board(
@@ -229,6 +231,7 @@ class Stage:
             "redrive_jobs": lambda: self.redrives,
             "schedules": lambda: self.schedules,
             "outbox": lambda: self.outbox,
+            "requests": lambda: self.requests,
             "statistics": lambda: self.board,
             "quarantine": lambda: MemoryQuarantine(lambda: self.ledger),
         }
@@ -258,6 +261,10 @@ class Stage:
                 schedules=CountedFiring(self.schedules, self.counters)
             ),
             "cancelling": self._cancelling,
+            "taking": self._taking,
+            "taking_up": lambda: TakeUpServices(
+                requests=self.requests, catalogue=AssembledCatalogue()
+            ),
             "relaying": lambda: RelayServices(outbox=self.outbox, bus=self.log),
         }
 
@@ -306,6 +313,15 @@ class Stage:
             bus=self.log,
             rows=self.ledger,
             find=lambda task_id: self.ledger.find(task_id) or Nowhere(),
+        )
+
+    def _taking(self) -> RequestDoor:
+        return RequestDoor(
+            requests=CountedRequests(self.requests, self.counters),
+            catalogue=AssembledCatalogue(),
+            admission=MemoryAdmission(self.hot),
+            records=self.records,
+            bus=self.log,
         )
 
     def _retaining(self) -> RetainingServices:

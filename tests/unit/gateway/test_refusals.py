@@ -13,6 +13,7 @@ from infra.openapi.document import refusals_of
 from taskmill.adapters.api_keys import ApiKeys
 from taskmill.adapters.redis.endpoints import RedisEndpoints
 from taskmill.adapters.redis.session import Session
+from taskmill.domain.enqueued import Enqueue
 from taskmill.domain.schedule import Definition, Draft, Pausing
 from taskmill.domain.task import DEFAULT_TENANT, Millis
 from tests.unit.functions.stage import Stage
@@ -77,6 +78,7 @@ def by_a_fault_of_ours(stage, operation, monkeypatch):
 def without_stores(stage, operation, _):
     submit(stage)
     stage.log.is_away = stage.outbox.is_away = stage.ledger.is_away = True
+    stage.requests.is_away = True
     stage.records.is_away = True
     stage.endpoints = RedisEndpoints(Session("redis://127.0.0.1:1/0"))
     stage.hot.forget()
@@ -198,12 +200,18 @@ def of_a_folder(stage, operation, _):
     return ask(stage, operation, headers=JSON, body=json.dumps(body))
 
 
+def of_what_was_refused(stage, operation, _):
+    stage.requests.add([Enqueue(task_id=NOBODY, submission="s", request=b'{"type": "nobody"}')])
+    return ask(stage, operation, headers=JSON, body='{"delay_seconds": 1}')
+
+
 PROVOKED = {
     "already_exists": of_another_name,
     "already_finished": of_what_is_over,
     "another_job_lives": beside_its_successor,
     "bad_request": with_what_is_no_json,
     "changed_meanwhile": of_another_revision,
+    "enqueue_refused": of_what_was_refused,
     "forbidden": lambda stage, operation, _: ask(stage, operation, headers={"Taskmill-Depth": "1"}),
     "idempotency_key_reused": under_a_used_key,
     "internal_error": by_a_fault_of_ours,

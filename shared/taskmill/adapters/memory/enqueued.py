@@ -85,10 +85,11 @@ class MemoryRequests:
         found.sort(key=lambda kept: -kept.row.parked.at_ms if kept.row.parked else float("-inf"))
         return found[0].row if found else None
 
-    def parked(self, *, before: int | None, most: int) -> Sequence[Enqueued]:
+    def page(self, *, is_parked: bool, before: int | None, most: int) -> Sequence[Enqueued]:
         self._ask()
-        aside = [kept.row for kept in reversed(self.kept) if kept.row.parked is not None]
-        return [row for row in aside if before is None or row.number < before][:most]
+        rows = [kept.row for kept in reversed(self.kept) if kept.done_at_ms is None]
+        wanted = [row for row in rows if (row.parked is not None) is is_parked]
+        return [row for row in wanted if before is None or row.number < before][:most]
 
     def backlog(self, *, most: int) -> Backlog:
         self._ask()
@@ -131,8 +132,9 @@ class MemoryHeldRequests:
         parked = Parked(reason=why.code, detail=why.detail, pointer=why.pointer, at_ms=self.clock())
         self._said[row.number] = Kept(row=replace(row, parked=parked))
 
-    def put_off(self, row: Enqueued, by: timedelta) -> None:
-        self._said[row.number] = Kept(row=row, not_before_ms=self.clock() + in_ms(by))
+    def put_off(self, rows: Sequence[Enqueued], by: timedelta) -> None:
+        for row in rows:
+            self._said[row.number] = Kept(row=row, not_before_ms=self.clock() + in_ms(by))
 
     def commit(self) -> None:
         for kept in self.kept:

@@ -25,6 +25,7 @@ class PostgresRequests:
         self._hold = queries.load("hold_enqueued")
         self._take_up = queries.load("take_up_enqueued")
         self._find = queries.load("find_enqueued")
+        self._list_waiting = queries.load("list_waiting_enqueued")
         self._list_parked = queries.load("list_parked_enqueued")
         self._count = queries.load("count_enqueued")
 
@@ -57,9 +58,10 @@ class PostgresRequests:
         rows = self._database.fetch(self._find, {"id": task_id})
         return _enqueued(rows[0]) if rows else None
 
-    def parked(self, *, before: int | None, most: int) -> Sequence[Enqueued]:
+    def page(self, *, is_parked: bool, before: int | None, most: int) -> Sequence[Enqueued]:
         asked = {"before": before, "most": most}
-        return [_enqueued(row) for row in self._database.fetch(self._list_parked, asked)]
+        statement = self._list_parked if is_parked else self._list_waiting
+        return [_enqueued(row) for row in self._database.fetch(statement, asked)]
 
     def backlog(self, *, most: int) -> Backlog:
         (row,) = self._database.fetch(self._count, {"most": most})
@@ -91,8 +93,8 @@ class PostgresHeldRequests:
         }
         self._connection.execute(queries.load("park_enqueued"), aside)
 
-    def put_off(self, row: Enqueued, by: timedelta) -> None:
-        told = {"id": row.number, "seconds": by.total_seconds()}
+    def put_off(self, rows: Sequence[Enqueued], by: timedelta) -> None:
+        told = {"ids": [row.number for row in rows], "seconds": by.total_seconds()}
         self._connection.execute(queries.load("put_off_enqueued"), told)
 
 

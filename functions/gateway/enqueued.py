@@ -1,0 +1,71 @@
+"""Shows the requests that were enqueued and are no tasks: those that wait, and those refused."""
+
+import re
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from functions.gateway.answering import Told
+from functions.gateway.cursors import Mark, cursor_behind, mark_of
+from functions.gateway.listing import read_limit
+from functions.gateway.pages import Line, fitting
+from functions.gateway.presenter import moment
+from functions.gateway.problem import Problem, bad_request, unprocessable
+from taskmill.bootstrap import gateway
+from taskmill.domain.enqueued import Enqueued
+
+_KNOWN = {"state", "limit", "cursor"}
+_STATES = ("waiting", "parked")
+_NUMBER = re.compile(r"[0-9]{1,18}")
+
+
+def list_enqueued(given: Mapping[str, str]) -> Told | Problem:
+    for name in given:
+        if name not in _KNOWN:
+            return unprocessable("invalid_request", f"there is no parameter {name!r}", name)
+    if given.get("state", "parked") not in _STATES:
+        detail = f"state is one of {', '.join(_STATES)}"
+        return unprocessable("invalid_request", detail, "state")
+    limit, before = read_limit(given.get("limit")), _before(given)
+    if isinstance(limit, Problem):
+        return limit
+    if isinstance(before, Problem):
+        return before
+    is_parked = given.get("state", "parked") == "parked"
+    rows = gateway.requests().page(is_parked=is_parked, before=before, most=limit + 1)
+    lines = [Line(_shown(row), _mark(row)) for row in rows[:limit]]
+    behind = lines[-1].mark if len(rows) > limit else None
+    told, mark = fitting(lines, behind=behind)
+    cursor = cursor_behind(mark, given) if mark else None
+    return Told(HTTPStatus.OK, {"requests": told, "next_cursor": cursor})
+
+
+def _mark(row: Enqueued) -> Mark:
+    return Mark(row.created_at_ms, str(row.number))
+
+
+def _before(given: Mapping[str, str]) -> int | Problem | None:
+    if "cursor" not in given:
+        return None
+    mark = mark_of(given["cursor"], given)
+    if isinstance(mark, Problem):
+        return mark
+    if not _NUMBER.fullmatch(mark.name):
+        return bad_request("the cursor is not one of ours: start without it")
+    return int(mark.name)
+
+
+def _shown(row: Enqueued) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "task_id": row.task_id,
+        "tenant": row.tenant,
+        "enqueued_at": moment(row.created_at_ms),
+        "size": len(row.request),
+    }
+    if row.parked is not None:
+        shown["parked_at"] = moment(row.parked.at_ms)
+        shown["reason"] = row.parked.reason
+        shown["detail"] = row.parked.detail
+        if row.parked.pointer is not None:
+            shown["field"] = row.parked.pointer
+    return shown

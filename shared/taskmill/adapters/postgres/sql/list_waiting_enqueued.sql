@@ -1,0 +1,19 @@
+-- Read the requests that are no tasks yet, the latest first, behind a place in the list.
+SELECT
+    id,
+    tenant,
+    task_id,
+    submission,
+    request::text AS request,
+    created_at,
+    parked_at,
+    parked_reason,
+    parked_detail,
+    parked_pointer
+FROM enqueued
+WHERE
+    done_at IS NULL
+    AND parked_at IS NULL
+    AND (%(before)s::bigint IS NULL OR id < %(before)s)
+ORDER BY id DESC
+LIMIT %(most)s;

@@ -1,0 +1,161 @@
+"""Makes tasks of the requests that were enqueued, and parks those that never become one."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final, TypeAlias, assert_never
+
+from taskmill.domain.enqueued import TYPE_MAY_COME, Enqueued
+from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.records import TaskView
+from taskmill.domain.refusal import Refusal, RefusalKind, key_reused
+from taskmill.domain.submission import InLog, KeyReused, NotNow, Submission, view_of
+from taskmill.domain.task import Envelope, TaskId
+from taskmill.ports.admission import Admission
+from taskmill.ports.blobs import Blobs
+from taskmill.ports.bus import Bus
+from taskmill.ports.catalogue import Catalogue
+from taskmill.ports.enqueued import HeldRequests, Requests
+from taskmill.ports.records import Records
+from taskmill.usecases.find_task import Nowhere, Refused
+from taskmill.usecases.knowing_keys import has_a_task
+from taskmill.usecases.reading_requests import read_request, read_submission, read_value
+from taskmill.usecases.take import take
+
+ROWS_AT_A_TIME: Final = 200
+OCTETS_AT_A_TIME: Final = 8 * 1024 * 1024
+"""So much is read, admitted and published well before what is held is lost."""
+
+ROUNDS: Final = 20
+REST: Final = timedelta(seconds=1)
+"""Who cannot be taken now is passed over for so long, while others can."""
+
+_log = logging.getLogger("taskmill.take_requests")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestDoor:
+    """What the requests in the table are read and taken with."""
+
+    requests: Requests
+    catalogue: Catalogue
+    admission: Admission
+    records: Records
+    bus: Bus
+
+
+def take_requests(door: RequestDoor, *, blobs: Callable[[], Blobs]) -> int:
+    """Take what waits, and return how many left the line.
+
+    What is marked stands in the log. A death on any line only means that rows are taken again, as
+    the same submissions: what was admitted is then published once more, or known to be.
+    """
+    moved = 0
+    for _ in range(ROUNDS):
+        if not door.requests.is_any_waiting():
+            break
+        with door.requests.held(most=ROWS_AT_A_TIME) as held:
+            left, later = _Round(door, held, blobs).work()
+        moved += left
+        if later and not left:
+            raise StoreUnavailable("a store that taking needs", later[0].why)
+    return moved
+
+
+def take_up_known(requests: Requests, catalogue: Catalogue) -> int:
+    """Let requests wait again whose type came with a deployment behind them."""
+    types = [entry.name for entry in catalogue.entries()]
+    return requests.take_up(types, parked_within=TYPE_MAY_COME)
+
+
+def look_at_request(
+    task_id: TaskId, requests: Requests, catalogue: Catalogue
+) -> TaskView | Nowhere | None:
+    """Return what will be the task, or that its request is refused, or None: nobody asked."""
+    row = requests.find(task_id)
+    if row is None:
+        return None
+    if row.parked is not None:
+        parked = row.parked
+        return Nowhere(Refused(parked.reason, parked.detail, parked.pointer))
+    given = read_value(row.request)
+    if isinstance(given, Refusal):
+        return Nowhere(Refused(given.code, given.detail, given.pointer))
+    read = read_submission(given, None, catalogue, now=row.created_at_ms)
+    if isinstance(read, Refusal):
+        return Nowhere(Refused(read.code, read.detail, read.pointer))
+    return view_of(_envelope(row, read))
+
+
+_Read: TypeAlias = tuple[Enqueued, Envelope]
+
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    door: RequestDoor
+    held: HeldRequests
+    blobs: Callable[[], Blobs]
+
+    def work(self) -> tuple[int, list[NotNow]]:
+        """Return how many left the line, and why others did not."""
+        read, left, later = self._read()
+        taken = take(
+            [envelope for _, envelope in read], admission=self.door.admission, bus=self.door.bus
+        )
+        done: list[Enqueued] = []
+        for (row, _), answer in zip(read, taken, strict=True):
+            match answer:
+                case InLog():
+                    done.append(row)
+                case KeyReused(task_id):
+                    self._park(row, key_reused(task_id))
+                    left += 1
+                case NotNow():
+                    later.append((row, answer))
+                case _:
+                    assert_never(answer)
+        if done:
+            self.held.mark_done(done)
+        left += len(done)
+        if left:  # else all of them wait for the same store, and the whole line rests
+            self.held.put_off([row for row, _ in later], REST)
+        return left, [answer for _, answer in later]
+
+    def _read(self) -> tuple[list[_Read], int, list[tuple[Enqueued, NotNow]]]:
+        read: list[_Read] = []
+        parked, octets = 0, 0
+        later: list[tuple[Enqueued, NotNow]] = []
+        for row in self.held.rows:
+            octets += len(row.request)
+            if read and octets > OCTETS_AT_A_TIME:
+                break
+            submission = self._submission(row)
+            if isinstance(submission, Submission):
+                read.append((row, _envelope(row, submission)))
+            elif submission.kind is RefusalKind.UNAVAILABLE:
+                later.append((row, NotNow(submission.detail)))
+            else:
+                self._park(row, submission)
+                parked += 1
+        return read, parked, later
+
+    def _submission(self, row: Enqueued) -> Submission | Refusal:
+        """Read it as of its own moment, so that it reads alike whenever that is."""
+        return read_request(
+            row.request,
+            None,
+            self.door.catalogue,
+            now=row.created_at_ms,
+            blobs=self.blobs,
+            is_known=lambda submission: has_a_task(submission, self.door.records),
+        )
+
+    def _park(self, row: Enqueued, why: Refusal) -> None:
+        self.held.park(row, why)
+        _log.error("request parked", extra={"row": row.number, "why": why.code})
+
+
+def _envelope(row: Enqueued, submission: Submission) -> Envelope:
+    """Return the same envelope whenever the row is read."""
+    return submission.named(row.task_id, submission=row.submission, now=row.created_at_ms)

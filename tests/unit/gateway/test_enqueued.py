@@ -1,0 +1,113 @@
+"""What was enqueued can be read from its commit on, and what was refused says why."""
+
+import json
+
+import pytest
+
+from functions.scheduler.chores import taking
+from taskmill.domain.counting import Count
+from taskmill.domain.enqueued import Enqueue
+from tests.unit.functions.stage import Stage
+from tests.unit.gateway.calls import NOBODY, call, get, post, submit
+
+
+@pytest.fixture
+def stage(monkeypatch):
+    stage = Stage()
+    stage.bind(monkeypatch)
+    return stage
+
+
+def enqueue(stage, task_id=NOBODY, **request):
+    body = json.dumps({"type": "echo"} | request).encode()
+    stage.requests.add([Enqueue(task_id=task_id, submission="s", request=body)])
+
+
+def test_it_is_read_before_it_is_a_task_and_then_as_one(stage):
+    enqueue(stage, metadata={"a": "b"}, delay_seconds=5)
+    before = get(stage, f"/v1/tasks/{NOBODY}").body
+    assert (before["id"], before["status"], before["metadata"]) == (
+        NOBODY,
+        "scheduled",
+        {"a": "b"},
+    )
+    assert taking.TAKE.do() == 1
+    after = get(stage, f"/v1/tasks/{NOBODY}").body
+    assert (after["status"], after["created_at"]) == (before["status"], before["created_at"])
+
+
+@pytest.mark.parametrize("is_parked", [False, True])
+def test_who_asks_for_what_is_refused_is_told_why(stage, is_parked):
+    enqueue(stage, payload=1)
+    if is_parked:
+        taking.TAKE.do()
+    told = get(stage, f"/v1/tasks/{NOBODY}")
+    assert told.kind == (410, "enqueue_refused", "/payload")
+    assert "invalid_payload" in told.body["detail"]
+
+
+def test_who_asks_for_what_is_no_json_is_told_why(stage):
+    stage.requests.add([Enqueue(task_id=NOBODY, submission="s", request=b'{"a": 1, "a": 2}')])
+    assert get(stage, f"/v1/tasks/{NOBODY}").kind == (410, "enqueue_refused", None)
+
+
+def test_a_task_is_shown_though_another_request_under_its_key_was_refused(stage):
+    task = submit(stage, idempotency_key="k").body
+    enqueue(stage, task["id"], idempotency_key="k", payload={"say": "something else"})
+    taking.TAKE.do()
+    assert get(stage, f"/v1/tasks/{task['id']}").status == 200
+    (listed,) = get(stage, "/v1/enqueued").body["requests"]
+    assert (listed["task_id"], listed["reason"]) == (task["id"], "idempotency_key_reused")
+
+
+def test_nobody_is_told_of_a_refusal_while_redis_cannot_be_asked(stage):
+    """The task may be there all the same: another request may have made it."""
+    enqueue(stage, payload=1)
+    taking.TAKE.do()
+    stage.records.is_away = True
+    assert get(stage, f"/v1/tasks/{NOBODY}").kind == (503, "unavailable", None)
+
+
+def test_what_waits_cannot_be_cancelled_before_it_is_a_task(stage):
+    enqueue(stage)
+    assert post(stage, f"/v1/tasks/{NOBODY}/cancel").kind == (503, "unavailable", None)
+    taking.TAKE.do()
+    assert post(stage, f"/v1/tasks/{NOBODY}/cancel").status == 200
+
+
+def test_what_is_refused_is_listed_with_its_reason(stage):
+    enqueue(stage, payload=1)
+    enqueue(stage, "01a1b2c3-0000-7000-8000-000000000002")
+    waiting = get(stage, "/v1/enqueued", state="waiting").body["requests"]
+    assert [one["task_id"][-1] for one in waiting] == ["2", "1"]
+    taking.TAKE.do()
+    assert get(stage, "/v1/enqueued", state="waiting").body["requests"] == []
+    (told,) = get(stage, "/v1/enqueued", state="parked").body["requests"]
+    assert (told["task_id"], told["reason"], told["field"]) == (
+        NOBODY,
+        "invalid_payload",
+        "/payload",
+    )
+    assert stage.counters.total(Count.ENQUEUED_IN_VAIN) == 1
+
+
+def test_the_list_is_walked(stage):
+    for _ in range(3):
+        enqueue(stage, payload=1)
+    taking.TAKE.do()
+    page = get(stage, "/v1/enqueued", limit="2").body
+    rest = get(stage, "/v1/enqueued", limit="2", cursor=page["next_cursor"]).body
+    assert (len(page["requests"]), len(rest["requests"]), rest["next_cursor"]) == (2, 1, None)
+
+
+@pytest.mark.parametrize(
+    ("asked", "kind"),
+    [
+        ({"state": "done"}, (422, "invalid_request", "state")),
+        ({"odd": "1"}, (422, "invalid_request", "odd")),
+        ({"limit": "0"}, (422, "invalid_request", "limit")),
+        ({"cursor": "x"}, (400, "bad_request", None)),
+    ],
+)
+def test_the_list_is_asked_for_in_known_words(stage, asked, kind):
+    assert call(stage, "GET", "/v1/enqueued", query=asked).kind == kind

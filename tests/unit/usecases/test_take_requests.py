@@ -1,0 +1,225 @@
+"""What was enqueued becomes one task each, or is parked; nobody is stopped by one."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from taskmill.adapters.catalogue import AssembledCatalogue
+from taskmill.adapters.memory.blobs import MemoryBlobs
+from taskmill.adapters.memory.enqueued import MemoryRequests
+from taskmill.domain import topics
+from taskmill.domain.enqueued import Enqueue
+from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.naming import keyed_id
+from taskmill.domain.pointers import payload_key
+from taskmill.usecases import take_requests as module
+from taskmill.usecases.take_requests import (
+    ROUNDS,
+    ROWS_AT_A_TIME,
+    RequestDoor,
+    take_requests,
+    take_up_known,
+)
+from tests.builders import ECHO, a_new_id
+from tests.unit.usecases.stage import Away, World
+
+DIGEST = "0" * 64
+POINTER = (
+    b'{"type": "echo", "payload_ref": {"url": "s3://memory/%s", "size": 1, "sha256": "%s"}}'
+    % (payload_key("echo", "default", DIGEST).encode(), DIGEST.encode())
+)
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+@pytest.fixture
+def requests(world):
+    return MemoryRequests(world.clock)
+
+
+@pytest.fixture
+def blobs():
+    return MemoryBlobs()
+
+
+@pytest.fixture
+def door(world, requests):
+    return RequestDoor(
+        requests=requests,
+        catalogue=AssembledCatalogue(),
+        admission=world.admission,
+        records=world.records,
+        bus=world.log,
+    )
+
+
+def taken(door, blobs=None):
+    return take_requests(door, blobs=lambda: blobs or MemoryBlobs())
+
+
+def enqueue(requests, *bodies, submission="s1"):
+    wishes = [Enqueue(task_id=a_new_id(), submission=submission, request=one) for one in bodies]
+    requests.add(wishes)
+    return [wish.task_id for wish in wishes]
+
+
+def enqueue_keyed(requests, key, payload=b"1", submission="s1"):
+    body = b'{"type":"echo","payload":{"say":%s},"idempotency_key":"%s"}' % (payload, key.encode())
+    task_id = keyed_id("default", ECHO, key)
+    requests.add([Enqueue(task_id=task_id, submission=submission, request=body)])
+    return task_id
+
+
+def published(world):
+    return [task.id for task in world.log.tasks(topics.PENDING)]
+
+
+def parked(requests):
+    return [
+        (row.task_id, row.parked.reason, row.parked.pointer)
+        for row in requests.page(is_parked=True, before=None, most=100)
+    ]
+
+
+def test_a_request_becomes_a_task_that_runs_once(world, requests, door):
+    world.now += 5_000
+    (task_id,) = enqueue(requests, b'{"type": "echo", "payload": {"say": 1.10}}')
+    world.now += 700
+    assert taken(door) == 1
+    (task,) = world.log.tasks(topics.PENDING)
+    assert (task.id, task.submission, bytes(task.payload)) == (task_id, "s1", b'{"say":1.1}')
+    assert task.created_at_ms == world.now - 700
+    world.dispatch()
+    world.work()
+    assert world.performed == [task_id]
+    assert taken(door) == 0
+
+
+def test_a_request_that_is_taken_again_is_the_same_task(world, requests, door):
+    """As after a death before the mark: the row comes again, whoever reads it."""
+    (task_id,) = enqueue(requests, b'{"type": "echo"}')
+    taken(door)
+    requests.kept[0].done_at_ms = None
+    taken(door)
+    world.let_holds_end()
+    world.publish_due()
+    world.dispatch()
+    world.work()
+    assert world.performed == [task_id]
+
+
+def test_what_was_admitted_by_one_that_died_is_published_by_the_next(world, requests, door):
+    (task_id,) = enqueue(requests, b'{"type": "echo"}')
+    world.log.is_away = True
+    with pytest.raises(StoreUnavailable):
+        taken(door)
+    world.log.is_away = False
+    assert taken(door) == 1
+    assert published(world) == [task_id]
+
+
+def test_the_same_request_under_a_key_is_done_as_a_replay(world, requests, door):
+    task_id = enqueue_keyed(requests, "k")
+    taken(door)
+    enqueue_keyed(requests, "k", submission="s2")
+    assert taken(door) == 1
+    assert published(world) == [task_id]
+    assert parked(requests) == []
+
+
+def test_another_request_under_the_key_is_parked(world, requests, door):
+    task_id = enqueue_keyed(requests, "k")
+    enqueue_keyed(requests, "k", payload=b"2", submission="s2")
+    assert taken(door) == 2
+    assert published(world) == [task_id]
+    assert parked(requests) == [(task_id, "idempotency_key_reused", "/idempotency_key")]
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (b'{"type": "nobody"}', ("unknown_type", "/type")),
+        (b'{"type": "echo", "payload": 1}', ("invalid_payload", "/payload")),
+        (b'{"type": "echo", "priority": "high"}', ("not_supported_yet", "/priority")),
+        (b'{"type": "echo", "type": "echo"}', ("bad_request", None)),
+        (b'{"type": "echo", "max_attempts": 0}', ("invalid_request", "/max_attempts")),
+        (b"[]", ("invalid_request", "")),
+        (POINTER, ("payload_missing", "/payload_ref")),
+    ],
+)
+def test_what_is_no_request_is_parked_and_the_others_flow(world, requests, door, body, why):
+    stuck, good = enqueue(requests, body, b'{"type": "echo"}')
+    assert taken(door) == 2
+    assert published(world) == [good]
+    assert parked(requests) == [(stuck, *why)]
+
+
+def test_while_a_store_is_away_all_of_them_wait(world, requests, door):
+    ids = enqueue(requests, *[b'{"type": "echo"}'] * 3)
+    with pytest.raises(StoreUnavailable):
+        taken(replace(door, admission=Away()))
+    assert published(world) == []
+    assert taken(door) == 3
+    assert published(world) == ids
+
+
+def test_while_the_bucket_is_away_those_that_point_there_are_passed_over(
+    world, requests, door, blobs
+):
+    pointing, good = enqueue(requests, POINTER, b'{"type": "echo"}')
+    blobs.is_away = True
+    assert taken(door, blobs) == 1
+    assert published(world) == [good]
+    blobs.is_away = False
+    assert taken(door, blobs) == 0
+    world.wait(timedelta(seconds=1))
+    assert taken(door, blobs) == 1
+    assert parked(requests) == [(pointing, "payload_missing", "/payload_ref")]
+
+
+def test_a_type_that_is_deployed_behind_its_requests_still_gets_them(world, requests, door):
+    (late,) = enqueue(requests, b'{"type": "nobody"}')
+    (misfit,) = enqueue(requests, b'{"type": "echo", "payload": 1}')
+    taken(door)
+    assert take_up_known(requests, door.catalogue) == 0
+    requests.kept[0].row = replace(requests.kept[0].row, request=b'{"type": "echo"}')
+    assert take_up_known(requests, door.catalogue) == 1
+    assert taken(door) == 1
+    assert published(world) == [late]
+    assert parked(requests) == [(misfit, "invalid_payload", "/payload")]
+
+
+def test_nobody_takes_up_what_was_refused_long_ago(world, requests, door):
+    enqueue(requests, b'{"type": "nobody"}')
+    taken(door)
+    requests.kept[0].row = replace(requests.kept[0].row, request=b'{"type": "echo"}')
+    world.wait(timedelta(minutes=10))
+    assert take_up_known(requests, door.catalogue) == 0
+
+
+def test_a_long_line_is_taken_in_parts_and_others_get_their_turn(world, requests, door):
+    enqueue(requests, *[b'{"type": "echo"}'] * (ROWS_AT_A_TIME * ROUNDS + 1))
+    assert taken(door) == ROWS_AT_A_TIME * ROUNDS
+    assert taken(door) == 1
+
+
+def test_large_requests_are_taken_a_few_at_a_time(world, requests, door, monkeypatch):
+    monkeypatch.setattr(module, "OCTETS_AT_A_TIME", 300_000)
+    body = b'{"type": "echo", "payload": {"say": "%s"}}' % (b"x" * (250_000))
+    ids = enqueue(requests, *[body] * 3)
+    assert taken(door) == 3
+    assert published(world) == ids
+
+
+def test_a_request_is_read_as_of_its_own_moment_however_late_that_is(world, requests, door):
+    """Taken before by one that died, it must not be refused by the next for having come late."""
+    expires = datetime.fromtimestamp(world.now / 1000 + 60, UTC).isoformat()
+    body = b'{"type": "echo", "delay_seconds": 30, "expires_at": "%s"}' % expires.encode()
+    (task_id,) = enqueue(requests, body)
+    world.wait(timedelta(seconds=45))
+    assert taken(door) == 1
+    assert published(world) == [task_id]
