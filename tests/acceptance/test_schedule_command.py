@@ -23,11 +23,12 @@ def test_a_schedule_is_put_watched_paused_and_deleted(stack):
     made = json.loads(run("put", NAME, "echo", '{"say": "tick"}', "--every", "1", "--json"))
     assert (made["every_seconds"], made["task"]["payload"]) == (1, {"say": "tick"})
     eventually(lambda: read()["fired"] >= 2, within=DEADLINE, reason="it fires")
+    assert ended(stack.client, read()["last_task_id"])["result"] == {"say": "tick"}
 
     assert "paused by" in run("pause", NAME)
     fired = read()["fired"]
     assert NAME in run("list")
-    assert run("trigger", NAME).split()[0] == "INSTANT"
+    ended(stack.client, run("trigger", NAME).split()[-1])
     assert read()["fired"] >= fired
 
     cron = ("--cron", "30 2 * * *", "--timezone", "Europe/Berlin", "--gap", "shift")
@@ -35,3 +36,13 @@ def test_a_schedule_is_put_watched_paused_and_deleted(stack):
     assert len(run("next", NAME, "--count", "3").splitlines()) == 4
     run("delete", NAME)
     assert stack.client.get(f"/v1/schedules/{NAME}").status == 404
+
+
+def ended(client, task_id):
+    """Return a task that has succeeded."""
+
+    def has_succeeded():
+        return client.get(f"/v1/tasks/{task_id}").body.get("status") == "succeeded"
+
+    eventually(has_succeeded, within=DEADLINE, reason=f"the task {task_id} succeeds")
+    return client.task(task_id)

@@ -20,6 +20,7 @@ from taskmill_local.cli.api import Api, Json
 from taskmill_local.cli.console import OurConsole
 from taskmill_local.cli.demo.arrivals import mail_arrived, report_arrived, webhook_arrived
 from taskmill_local.cli.demo.hook import SECRET_NAME, Receiver, receiving
+from taskmill_local.cli.demo.pulse import make_pulse, pulse_arrived
 from taskmill_local.cli.demo.show import show_on
 from taskmill_local.cli.demo.story import (
     Role,
@@ -89,6 +90,7 @@ def _play_through(console: Console, url: str, receiver: Receiver) -> list[Role]:
     deadline = time.monotonic() + _PATIENCE_SECONDS
     console.print(f"Submitting tasks to {url} …\n")
     try:
+        make_pulse(api)
         with show_on(console) as show:
             for role in submit_all(api, webhook_to(receiver.url, SECRET_NAME)):
                 roles.append(role)
@@ -98,7 +100,8 @@ def _play_through(console: Console, url: str, receiver: Receiver) -> list[Role]:
                 show.update(roles)
         _check_ends(roles)
         arrived = mail_arrived(api, roles), webhook_arrived(receiver, roles), report_arrived(roles)
-        console.print("\n" + "\n".join(arrived))
+        fired = pulse_arrived(api, deadline)
+        console.print("\n" + "\n".join((*arrived, fired)))
         _wait_for_ledger(api, roles, deadline)
     finally:
         api.close()

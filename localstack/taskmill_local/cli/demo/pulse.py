@@ -1,0 +1,41 @@
+"""The demo's schedule: it fires every two seconds while the other tasks go their ways."""
+
+import time
+from http import HTTPStatus
+from typing import Final
+
+from taskmill_local.cli.api import Api, Json, problem_sentence
+from taskmill_local.cli.demo.story import StoryBroken
+
+_NAME: Final = "pulse"
+_PERIOD: Final = 2
+_FIRES: Final = 2
+_GLANCE_SECONDS: Final = 0.05
+
+
+def make_pulse(api: Api) -> None:
+    task = {"type": "echo", "payload": {"say": "tick"}, "metadata": {"schedule": _NAME}}
+    asked = {"every_seconds": _PERIOD, "task": task}
+    answer = api.ask("PUT", f"/v1/schedules/{_NAME}", asked)
+    if answer.status != HTTPStatus.CREATED:
+        raise StoryBroken(f"The schedule was not made: {problem_sentence(answer)}")
+
+
+def pulse_arrived(api: Api, deadline: float) -> str:
+    """Return a sentence about the tasks that the schedule fired, and that have ended."""
+    while len(ended := _ended(api)) < _FIRES:
+        if time.monotonic() > deadline:
+            raise StoryBroken(f"The schedule {_NAME} fired {len(ended)} tasks that ended well.")
+        time.sleep(_GLANCE_SECONDS)
+    times = ", ".join(sorted(_instant(task) for task in ended))
+    return f"A schedule fires every {_PERIOD} s, each time once: at {times}"
+
+
+def _ended(api: Api) -> list[Json]:
+    wanted = {"status": "succeeded", "metadata.schedule": _NAME}
+    return list(api.tasks(wanted).body.get("tasks", ()))
+
+
+def _instant(task: Json) -> str:
+    """Return the nominal instant, which the task's key names."""
+    return str(task["idempotency_key"]).rpartition("T")[2].rstrip("Z")
