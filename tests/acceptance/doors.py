@@ -1,8 +1,10 @@
 """The doors of a running system: each takes requests in its own way, and tells its refusals."""
 
 import json
+import re
 from contextlib import closing
 
+import psycopg
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from taskmill.domain import topics
@@ -10,6 +12,28 @@ from tests.acceptance.client import PATIENCE_SECONDS
 from tests.waiting import eventually
 
 TAKEN = "taken"
+UNAVAILABLE = 503
+_ENQUEUE = """
+SELECT taskmill.enqueue(
+    %(type)s, %(payload)s::json,
+    idempotency_key => %(idempotency_key)s,
+    delay_seconds => %(delay_seconds)s,
+    run_at => %(run_at)s::timestamptz,
+    expires_at => %(expires_at)s::timestamptz,
+    max_attempts => %(max_attempts)s,
+    timeout_seconds => %(timeout_seconds)s,
+    retry => %(retry)s::json,
+    metadata => %(metadata)s::json,
+    payload_ref => %(payload_ref)s::json
+)::text
+"""
+_ARGUMENTS = set(re.findall(r"%\((\w+)\)s", _ENQUEUE))
+_AS_JSON = {"payload", "retry", "metadata", "payload_ref"}
+_LATEST_ROW = "SELECT max(id) FROM enqueued WHERE task_id = %s"
+_ROWS = """
+SELECT id, parked_reason, parked_pointer FROM enqueued
+WHERE id = ANY(%s) AND (done_at IS NOT NULL OR parked_at IS NOT NULL)
+"""
 
 
 class Http:
@@ -21,8 +45,16 @@ class Http:
         return {name: self._bring(case) for name, case in cases.items()}
 
     def _bring(self, case):
+        """Insist where a store is slow: the answer is then that of a repeated request."""
         headers = {} if case.header_key is None else {"Idempotency-Key": case.header_key}
-        answer = self._client.ask("POST", "/v1/tasks", case.body, **headers)
+        answers = []
+
+        def is_answered():
+            answers.append(self._client.ask("POST", "/v1/tasks", case.body, **headers))
+            return answers[-1].status != UNAVAILABLE and "dedupe" not in answers[-1].body
+
+        eventually(is_answered, within=PATIENCE_SECONDS, reason="an answer for good")
+        answer = answers[-1]
         if answer.status in {200, 202}:
             return TAKEN
         return answer.body["type"], answer.body.get("field")
@@ -99,6 +131,50 @@ class Inbox:
                 "enable.auto.commit": False,
             }
         )
+
+
+class Sql:
+    """The function `taskmill.enqueue`, and the rows that it writes."""
+
+    def __init__(self, stack):
+        self._address = stack.client.platform()["stores"]["PostgreSQL"]["address"]
+
+    def bring(self, cases):
+        told, rows = {}, {}
+        with (
+            psycopg.connect(self._address, user="taskmill_enqueue", autocommit=True) as caller,
+            psycopg.connect(self._address, autocommit=True) as ledger,
+        ):
+            for name, case in cases.items():
+                try:
+                    (task_id,) = caller.execute(_ENQUEUE, arguments(case)).fetchone()
+                except psycopg.errors.InvalidParameterValue as error:
+                    told[name] = error.diag.constraint_name, f"/{error.diag.column_name}"
+                else:
+                    (rows[name],) = ledger.execute(_LATEST_ROW, (task_id,)).fetchone()
+            ends = self._await_ends(ledger, list(rows.values()))
+        return {name: told.get(name) or ends[rows[name]] for name in cases}
+
+    def _await_ends(self, ledger, rows):
+        """Return of each row that it was taken, or why it is parked."""
+        ends = {}
+
+        def have_ended():
+            for row, code, pointer in ledger.execute(_ROWS, (rows,)).fetchall():
+                ends[row] = (code, pointer) if code else TAKEN
+            return len(ends) == len(rows)
+
+        eventually(have_ended, within=PATIENCE_SECONDS, reason="every row is taken or parked")
+        return ends
+
+
+def arguments(case):
+    """Return a request as the arguments of the function, whose types are those of SQL."""
+    given = dict.fromkeys(_ARGUMENTS) | json.loads(case.body)
+    return {
+        name: json.dumps(value) if name in _AS_JSON and value is not None else value
+        for name, value in given.items()
+    }
 
 
 def request(**fields):
