@@ -1,0 +1,94 @@
+"""Asks for tasks inside a transaction of the caller's own, over whatever connection it has."""
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+_TYPES: Final = {
+    "type": "text",
+    "payload": "json",
+    "idempotency_key": "text",
+    "delay_seconds": "double precision",
+    "run_at": "timestamptz",
+    "expires_at": "timestamptz",
+    "max_attempts": "integer",
+    "timeout_seconds": "double precision",
+    "retry": "json",
+    "metadata": "json",
+    "payload_ref": "json",
+}
+_NOTHING: Final[Any] = object()
+
+
+def enqueue(  # noqa: PLR0913 - the fields of a request, each named
+    connection: Any,
+    type: str,  # noqa: A002 - the word of the request
+    payload: Any = _NOTHING,
+    *,
+    idempotency_key: str | None = None,
+    delay_seconds: float | None = None,
+    run_at: datetime | None = None,
+    expires_at: datetime | None = None,
+    max_attempts: int | None = None,
+    timeout_seconds: float | None = None,
+    retry: Mapping[str, float] | None = None,
+    metadata: Mapping[str, str] | None = None,
+    payload_ref: Mapping[str, Any] | None = None,
+) -> str:
+    """Ask for a task in the transaction that is open on *connection*, and return its id.
+
+    Rolled back, nobody asked; committed, there will be one task. The connection is one of psycopg,
+    SQLAlchemy (a session, too) or Django, or a cursor; its user has the role `taskmill_enqueue`.
+    What cannot be a request raises the error that the connection raises for wrong values.
+
+        with psycopg.connect(dsn) as connection:
+            connection.execute("INSERT INTO orders (id) VALUES (17)")
+            enqueue(connection, "echo", {"say": "order 17"}, idempotency_key="order 17")
+    """
+    asked = {
+        "type": type,
+        "payload": None if payload is _NOTHING else _json(payload),
+        "idempotency_key": idempotency_key,
+        "delay_seconds": delay_seconds,
+        "run_at": _moment("run_at", run_at),
+        "expires_at": _moment("expires_at", expires_at),
+        "max_attempts": max_attempts,
+        "timeout_seconds": timeout_seconds,
+        "retry": None if retry is None else _json(dict(retry)),
+        "metadata": None if metadata is None else _json(dict(metadata)),
+        "payload_ref": None if payload_ref is None else _json(dict(payload_ref)),
+    }
+    told = {name: value for name, value in asked.items() if value is not None}
+    given = ", ".join(f"{name} => %({name})s::{_TYPES[name]}" for name in told)
+    return _answer(connection, f"SELECT taskmill.enqueue({given})::text AS task_id", told)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _moment(name: str, told: datetime | None) -> str | None:
+    if told is not None and told.utcoffset() is None:
+        raise ValueError(f"{name} needs a time zone: which moment is {told}?")
+    return None if told is None else told.isoformat()
+
+
+def _answer(connection: Any, statement: str, values: Mapping[str, Any]) -> str:
+    if hasattr(connection, "get_bind"):  # a session of SQLAlchemy
+        connection = connection.connection()
+    if hasattr(connection, "exec_driver_sql"):  # a connection of SQLAlchemy
+        return _only(connection.exec_driver_sql(statement, values).fetchone())
+    if hasattr(connection, "execute"):  # a connection of psycopg, or any cursor
+        told = connection.execute(statement, values)
+        return _only((connection if told is None else told).fetchone())
+    with connection.cursor() as cursor:  # a connection of Django, or of psycopg2
+        cursor.execute(statement, values)
+        return _only(cursor.fetchone())
+
+
+def _only(row: Any) -> str:
+    """Return the one value of a row, whatever the connection makes of rows."""
+    if isinstance(row, str):
+        return row
+    return str(row["task_id"] if isinstance(row, Mapping) else row[0])
