@@ -5,7 +5,7 @@ import math
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 
-import django.db
+import django
 import psycopg
 import pytest
 import sqlalchemy
@@ -78,7 +78,9 @@ def of_sqlalchemy_session(dsn, *, is_kept):
 @contextmanager
 def of_django(dsn, *, is_kept):
     if not settings.configured:
-        settings.configure(DATABASES={"default": _for_django(dsn)}, USE_TZ=True)
+        databases = {"default": _for_django(dsn)}
+        settings.configure(DATABASES=databases, USE_TZ=True, LOGGING_CONFIG=None)
+        django.setup()
     connection = connections["default"]
     try:
         with transaction.atomic():
