@@ -1,12 +1,15 @@
 """Applications that enqueue inside transactions of their own, next to rows of their own."""
 
 import json
+import os
+import random
 import socket
-from contextlib import suppress
+from contextlib import closing, contextmanager, suppress
 
 import psycopg
 
 from tests.faults.history import Submit
+from tests.waiting import eventually
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS orders (
@@ -14,10 +17,14 @@ CREATE TABLE IF NOT EXISTS orders (
 );
 GRANT SELECT, INSERT ON orders TO taskmill_enqueue
 """
-ORDER = """
+_ORDER = """
 INSERT INTO orders (label, run, task_id)
 VALUES (%s, %s, taskmill.enqueue(%s, %s, idempotency_key => %s, metadata => %s))
 """
+_CALLERS = """
+SELECT count(*) FROM pg_stat_activity WHERE usename = 'taskmill_enqueue'
+"""
+_WAITING = "SELECT count(*) FROM enqueued WHERE done_at IS NULL"
 
 
 def open_the_shop(stack):
@@ -25,26 +32,35 @@ def open_the_shop(stack):
         owner.execute(_TABLE)
 
 
-def connect(stack, **options):
+def connect(stack):
     port = stack.ground.proxies["PostgreSQL"].upstream
-    return psycopg.connect(stack.ground.dsn("taskmill_enqueue", port=port), **options)
+    return psycopg.connect(stack.ground.dsn("taskmill_enqueue", port=port))
 
 
 def place_order(connection, run, number, *, is_keyed=True):
     """Write an order and ask for its task, in the transaction that is open."""
     asked = run.request(number)
     label = run.label(number)
-    key = label if is_keyed else None
     payload, metadata = json.dumps(asked["payload"]), json.dumps(asked["metadata"])
-    connection.execute(ORDER, (label, run.name, asked["type"], payload, key, metadata))
+    key = label if is_keyed else None
+    connection.execute(_ORDER, (label, run.name, asked["type"], payload, key, metadata))
     return label
+
+
+@contextmanager
+def an_open_transaction(stack, run, number):
+    """Place an order and let the others commit before it; it is the first and ends last."""
+    with closing(connect(stack)) as connection:
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        place_order(connection, run, number)
+        yield
+        connection.commit()
 
 
 def hang_up(connection):
     """Let go of the server without a word, as a process that is killed does."""
-    with suppress(OSError), socket.socket(fileno=connection.fileno()) as line:
+    with suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as line:
         line.shutdown(socket.SHUT_RDWR)
-        line.detach()
     connection.close()
 
 
@@ -55,9 +71,45 @@ def commit_and_hang_up(connection):
     hang_up(connection)
 
 
+def commit(connection):
+    connection.commit()
+
+
+def roll_back(connection):
+    connection.rollback()
+
+
+ENDS = (commit, commit, commit, roll_back, roll_back, hang_up, commit_and_hang_up)
+
+
+def trade(stack, run, numbers, chance):
+    """Order one after the other, and end each transaction in one of all the ways."""
+    connection = connect(stack)
+    try:
+        for number in numbers:
+            if connection.closed:
+                connection = connect(stack)
+            if chance.random() < 0.2:  # part of it may be taken back
+                with connection.transaction(force_rollback=True):
+                    place_order(connection, run, f"{number} taken back")
+            place_order(connection, run, number, is_keyed=chance.random() < 0.5)
+            chance.choice(ENDS)(connection)
+    finally:
+        connection.close()
+
+
 def book(run):
-    """Let the run know what was committed: nobody else may have made a task."""
-    rows = run.stack.ask("SELECT label, task_id::text FROM orders WHERE run = %s", run.name)
+    """Let the run know what was committed, and return it: nobody else may have made a task."""
+    stack = run.stack
+    eventually(
+        lambda: stack.ask(_CALLERS) == [(0,)], within=60, reason="PostgreSQL knows who hung up"
+    )
+    rows = stack.ask("SELECT label, task_id::text FROM orders WHERE run = %s", run.name)
     run.ids.update(rows)
     run.submits += [Submit(label=label, body=label, key=label, id=name) for label, name in rows]
+    eventually(lambda: stack.ask(_WAITING) == [(0,)], within=60, reason="nobody waits to be taken")
     return dict(rows)
+
+
+def seeded(run, number):
+    return random.Random(f"{run.name} {number}")
