@@ -10,10 +10,10 @@ from functions.gateway.answering import Told
 from functions.gateway.presenter import moment, task_as_json
 from functions.gateway.problem import Problem, conflict, problem_of, unprocessable
 from functions.gateway.reading import find, id_of, untold
-from taskmill.bootstrap import gateway, process
+from taskmill.bootstrap import blobs, gateway, process
 from taskmill.domain.refusal import Refusal, invalid
 from taskmill.domain.request import DelaySeconds, Metadata, RunAt
-from taskmill.usecases.change import Changed, NotWaiting, TooLate, Wanted, change
+from taskmill.usecases.change import Changed, NotWaiting, PayloadGone, TooLate, Wanted, change
 from taskmill.usecases.find_task import Nowhere, Unsure
 from taskmill.usecases.reading_requests import metadata_refusal, misfit, read_value
 from taskmill.usecases.reading_times import read_begin
@@ -44,6 +44,7 @@ def change_one(given_id: str, body: bytes) -> Told | Problem:
         rows=gateway.whole_rows,
         find=find,
         load=gateway.load,
+        blobs=blobs.at_the_door,
         pause=process.pause,
     )
     match answer:
@@ -55,6 +56,8 @@ def change_one(given_id: str, body: bytes) -> Told | Problem:
         case TooLate(expires_at_ms):
             detail = f"the task expires at {moment(expires_at_ms)}, before it could begin"
             return unprocessable("invalid_request", detail, "/run_at")
+        case PayloadGone(why):
+            return unprocessable("invalid_request", why, "/run_at")
         case Nowhere() | Unsure():
             return untold(task_id, answer)
         case _:

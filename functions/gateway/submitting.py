@@ -75,7 +75,7 @@ def _checked(given: Any, *, now: Millis) -> Submission | Refusal:
         return submission
     return (
         untimely(submission, now=now, is_known=_is_known)
-        or missing_payload(submission, blobs.at_the_door)
+        or missing_payload(submission, blobs.at_the_door, now=now, is_known=_is_known)
         or submission
     )
 

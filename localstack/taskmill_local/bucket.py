@@ -9,6 +9,7 @@ import time
 from base64 import b64encode
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from email.utils import formatdate
 from hashlib import sha256
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -112,10 +113,11 @@ class _Conversation(BaseHTTPRequestHandler):
     def _get(self, file: Path) -> None:
         try:
             content = file.read_bytes()
+            written = formatdate(file.stat().st_mtime, usegmt=True)
         except OSError:
             raise _Refused(HTTPStatus.NOT_FOUND, "NoSuchKey", "nothing is there") from None
         kind, _ = mimetypes.guess_type(file.name)
-        self._tell(HTTPStatus.OK, content, kind or "application/octet-stream")
+        self._tell(HTTPStatus.OK, content, kind or "application/octet-stream", written)
 
     def _put(self, file: Path) -> None:
         length = self.headers.get("Content-Length", "")
@@ -152,8 +154,10 @@ class _Conversation(BaseHTTPRequestHandler):
         }:
             raise _Refused(HTTPStatus.BAD_REQUEST, "BadDigest", "the content has another hash")
 
-    def _tell(self, status: HTTPStatus, body: bytes, kind: str) -> None:
+    def _tell(self, status: HTTPStatus, body: bytes, kind: str, written: str = "") -> None:
         self.send_response(status)
+        if written:
+            self.send_header("Last-Modified", written)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Connection", "close")

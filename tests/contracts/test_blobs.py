@@ -1,6 +1,7 @@
 """One behaviour of the bucket: what memory promises, S3 and the bucket of the laptop keep."""
 
 import hashlib
+import time
 from base64 import b64encode
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -89,9 +90,18 @@ def test_what_is_written_is_read_by_its_url(bucket):
     bucket.write(KEY, content)
     url = bucket.url(KEY)
     assert url == f"s3://mill/{KEY}"
-    assert bucket.size(url) == len(content)
+    assert bucket.look(url).size == len(content)
     assert bucket.read(url, most=len(content) + 1) == content
     assert bucket.read(url, most=10) == content[:10]
+
+
+def test_what_is_written_is_kept_for_days_and_anew_when_it_is_written_again(s3):
+    content, days = b"hello", timedelta(days=30).total_seconds()
+    for _ in range(2):
+        before = int(time.time())
+        s3.write(KEY, content)
+        kept = s3.look(s3.url(KEY)).kept_until_ms / 1000 - days
+        assert before - 1 <= kept <= time.time() + 1
 
 
 def test_what_is_written_again_is_replaced(bucket):
@@ -102,7 +112,7 @@ def test_what_is_written_again_is_replaced(bucket):
 
 @pytest.mark.parametrize("url", ["s3://mill/results/nothing", f"s3://other/{KEY}", "", "s3://mill"])
 def test_where_nothing_is_nothing_is_read(bucket, url):
-    assert bucket.size(url) is None
+    assert bucket.look(url) is None
     assert bucket.read(url, most=100) is None
 
 
@@ -120,7 +130,7 @@ def test_a_client_writes_and_reads_by_links(s3):
     digest = hashlib.sha256(content).hexdigest()
     upload = s3.upload_link(KEY, size=len(content), digest=digest)
     assert asked(upload.method, upload.url, content, upload.headers).status == 200
-    assert s3.size(s3.url(KEY)) == len(content)
+    assert s3.look(s3.url(KEY)).size == len(content)
     assert asked("GET", s3.download_link(s3.url(KEY))).body == content
 
 
@@ -136,7 +146,7 @@ def test_a_link_lets_nobody_write_anything_else(laptop):
     assert asked("PUT", upload.url.replace("abc", "abd"), content, told).status == 403
     assert asked("GET", upload.url, None, told).status == 403
     assert asked("GET", f"{laptop.endpoint}/mill/{KEY}").status == 403
-    assert S3Blobs(laptop).size(f"s3://mill/{KEY}") is None
+    assert S3Blobs(laptop).look(f"s3://mill/{KEY}") is None
     assert asked("PUT", upload.url, content, told).status == 200
 
 
@@ -178,7 +188,7 @@ def test_a_wrong_key_is_no_silence(laptop):
         S3Blobs(stranger).read(f"s3://mill/{KEY}", most=9)
     with pytest.raises(BlobRefused, match="403"):
         S3Blobs(stranger).write(KEY, b"x")
-    assert S3Blobs(stranger).size(f"s3://mill/{KEY}") is None  # who may not list, is told no more
+    assert S3Blobs(stranger).look(f"s3://mill/{KEY}") is None  # who may not list, is told no more
 
 
 def test_a_bucket_that_is_away_is_said_to_be_away(tmp_path):
@@ -186,7 +196,7 @@ def test_a_bucket_that_is_away_is_said_to_be_away(tmp_path):
     stop()
     away = S3Blobs(access, patience=SOON, tries=2)
     for ask in (
-        lambda: away.size(f"s3://mill/{KEY}"),
+        lambda: away.look(f"s3://mill/{KEY}"),
         lambda: away.read(f"s3://mill/{KEY}", most=9),
         lambda: away.write(KEY, b"x"),
     ):

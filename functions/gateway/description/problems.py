@@ -111,7 +111,7 @@ PROBLEMS: Final[Mapping[ProblemType, Refusal]] = {
     ),
     "payload_missing": Refusal(
         HTTPStatus.UNPROCESSABLE_ENTITY,
-        "What `payload_ref` points at is not there, or not for this type.",
+        "What `payload_ref` points at is not there, or not for this type, or may be gone by then.",
         "Upload it first: `POST /v1/payloads` tells how, and the `payload_ref` to send.",
     ),
     "payload_too_large": Refusal(

@@ -26,7 +26,8 @@ def at_the_door() -> Blobs:
     from taskmill.adapters.s3.blobs import STORE, S3Blobs
 
     guard = Guard(STORE, tolerance=QUICK, opened=process.count_opening)
-    return S3Blobs(access(), patience=_PATIENCE_AT_THE_DOOR, guard=guard)
+    keeps = Settings.from_env(os.environ, needs=()).keeps
+    return S3Blobs(access(), patience=_PATIENCE_AT_THE_DOOR, guard=guard, keeps=keeps)
 
 
 @cache

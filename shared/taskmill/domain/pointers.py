@@ -12,6 +12,9 @@ POINTED_BYTES: Final = 20 * 1024 * 1024
 LINK_LIVES: Final = timedelta(minutes=15)
 """How long a link to upload or download may be followed."""
 
+PAYLOAD_MARGIN: Final = timedelta(days=1)
+"""For so long behind its beginning a task may want its payload: in line, and for its retries."""
+
 
 Size: TypeAlias = Annotated[int, Meta(ge=1, le=POINTED_BYTES)]
 Digest: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")]
@@ -27,6 +30,14 @@ class Pointer(Struct, frozen=True, kw_only=True):
     size: int
     sha256: str
     """In hex."""
+
+
+class Blob(Struct, frozen=True, kw_only=True):
+    """What stands in the bucket."""
+
+    size: int
+    kept_until_ms: int
+    """It may be gone after that; uploaded again, it is kept anew."""
 
 
 class Upload(Struct, frozen=True, kw_only=True):

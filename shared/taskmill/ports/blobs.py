@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from taskmill.domain.pointers import Upload
+from taskmill.domain.pointers import Blob, Upload
 
 
 class Blobs(Protocol):
@@ -16,7 +16,7 @@ class Blobs(Protocol):
 
     def download_link(self, url: str) -> str: ...
 
-    def size(self, url: str) -> int | None: ...
+    def look(self, url: str) -> Blob | None: ...
 
     def read(self, url: str, *, most: int) -> bytes | None:
         """Return what stands there, cut behind *most* bytes; None when nothing does."""

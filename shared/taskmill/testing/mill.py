@@ -30,7 +30,7 @@ from taskmill.testing.clock import MovableClock
 from taskmill.testing.refusal import Refused
 from taskmill.testing.system import System
 from taskmill.usecases.change import Changed, Wanted
-from taskmill.usecases.pointing import what_is_missing
+from taskmill.usecases.pointing import payload_at
 from taskmill.worker import Worker
 
 LONGEST_LIFE = timedelta(days=800)
@@ -113,9 +113,9 @@ class Mill:
             if payload is not NOTHING:
                 raise Refused("a task has a payload or a payload_ref, and not both")
             bucket = self.system.blobs
-            why = what_is_missing(payload_ref, task_type, DEFAULT_TENANT, bucket)
-            if why is not None:
-                raise Refused(why)
+            found = payload_at(payload_ref, task_type, DEFAULT_TENANT, bucket)
+            if isinstance(found, str):
+                raise Refused(found)
             return None
         plain = {} if payload is NOTHING else msgspec.to_builtins(payload)
         misfit = self._catalogue.misfit(task_type, plain)

@@ -159,6 +159,7 @@ class System:
             rows=lambda: self.rows,
             find=self.find,
             load=self._load,
+            blobs=lambda: self.blobs,
             pause=self.clock.move,
         )
 

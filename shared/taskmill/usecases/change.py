@@ -19,11 +19,13 @@ from taskmill.domain.restoration import envelope_of
 from taskmill.domain.submission import view_of
 from taskmill.domain.task import Envelope, Millis, Status, TaskId, Timing
 from taskmill.ports.admission import Admission
+from taskmill.ports.blobs import Blobs
 from taskmill.ports.bus import Bus
 from taskmill.ports.clock import Pause
 from taskmill.ports.control import Control
 from taskmill.ports.rebuilding import WholeRows
 from taskmill.usecases.find_task import Finding, Nowhere, Unsure
+from taskmill.usecases.pointing import gone_before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +56,14 @@ class TooLate:
     expires_at_ms: Millis
 
 
-Change: TypeAlias = Changed | NotWaiting | TooLate | Nowhere | Unsure
+@dataclass(frozen=True, slots=True)
+class PayloadGone:
+    """By then its uploaded payload may be gone."""
+
+    why: str
+
+
+Change: TypeAlias = Changed | NotWaiting | TooLate | PayloadGone | Nowhere | Unsure
 
 _LOOKS = 15
 _STEP = timedelta(milliseconds=100)
@@ -73,6 +82,7 @@ def change(  # noqa: PLR0913 - the ports that it needs, each named
     rows: Callable[[], WholeRows],
     find: Callable[[TaskId], Finding],
     load: Callable[[TaskId], object],
+    blobs: Callable[[], Blobs],
     pause: Pause,
 ) -> Change:
     """Say what became of it; what was decided stands in the log before it is said.
@@ -80,7 +90,7 @@ def change(  # noqa: PLR0913 - the ports that it needs, each named
     *load* makes the record of a task that the ledger alone keeps. What was submitted a moment ago
     is nowhere whole until the dispatcher or the recorder has read it: that is worth a wait.
     """
-    desk = _Desk(wanted, control, admission, bus, rows, find, load)
+    desk = _Desk(wanted, control, admission, bus, rows, find, load, blobs)
     try:
         for look in range(_LOOKS):
             answer = desk.try_to_change(task_id)
@@ -102,6 +112,7 @@ class _Desk:
     rows: Callable[[], WholeRows]
     find: Callable[[TaskId], Finding]
     load: Callable[[TaskId], object]
+    blobs: Callable[[], Blobs]
 
     def try_to_change(self, task_id: TaskId) -> Change | None:
         """Return None when the task went on meanwhile: look again."""
@@ -134,6 +145,9 @@ class _Desk:
         latest = None if _has_begun(sight) else expires_ms(envelope)
         if latest is not None and due >= latest:
             return TooLate(latest)
+        gone = self._gone(envelope, due)
+        if gone is not None:
+            return PayloadGone(gone)
         following = self._following(envelope, sight, due, latest)
         facts = (*sight.owed_facts(OwedKind.TURN), _told(following, sight))
         order = ChangeOrder(seen=sight.moment, envelope=following, due_at_ms=due, facts=facts)
@@ -168,6 +182,14 @@ class _Desk:
             return Millis(now + wanted.delay_ms)
         due = wanted.run_at_ms if wanted.run_at_ms is not None else sight.task.due_at_ms
         return Millis(max(now, due or now))
+
+    def _gone(self, envelope: Envelope, due: Millis) -> str | None:
+        """Say why it may not find its payload then; one that is gone already stops nobody."""
+        pointer, wanted = envelope.payload_ref, self.wanted
+        if pointer is None or (wanted.run_at_ms, wanted.delay_ms) == (None, None):
+            return None
+        found = self.blobs().look(pointer.url)
+        return None if found is None else gone_before(found, due)
 
     def _following(
         self, envelope: Envelope, sight: Sighting, due: Millis, latest: Millis | None

@@ -61,7 +61,7 @@ def read_request(  # noqa: PLR0913 - what is read, and whom it may ask, each nam
         return submission
     return (
         untimely(submission, now=now, is_known=is_known)
-        or missing_payload(submission, blobs)
+        or missing_payload(submission, blobs, now=now, is_known=is_known)
         or submission
     )
 

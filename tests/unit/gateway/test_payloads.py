@@ -1,17 +1,19 @@
 """Large payloads at the door: how one is uploaded, and which pointers are taken."""
 
 import hashlib
+import json
 
 import pytest
 from msgspec import Raw
 
+from functions.dispatcher.handler import lambda_handler as dispatcher
 from taskmill.domain import topics
 from taskmill.domain.lease import Ending
 from taskmill.domain.pointers import POINTED_BYTES, Pointer
-from taskmill.domain.task import Status
+from taskmill.domain.task import Millis, Status
 from tests.builders import NOW
 from tests.unit.functions.stage import Stage
-from tests.unit.gateway.calls import batch, get, post, submit
+from tests.unit.gateway.calls import JSON, batch, call, get, post, submit
 from tests.unit.gateway.tasks import a_view
 
 CONTENT = b'{"say": "hello"}'
@@ -112,6 +114,53 @@ def test_a_pointer_that_leads_nowhere_is_refused(stage, fields, kind):
     stage.blobs.write(KEY, CONTENT)
     assert submit(stage, **fields).kind == kind
     assert stage.log.tasks(topics.PENDING) == []
+
+
+DAY = 86_400
+
+
+def kept_for(stage, days):
+    stage.blobs.write(KEY, CONTENT)
+    stage.blobs.kept_until_ms = stage.clock() + int(days * DAY * 1000)
+
+
+def test_a_task_that_may_not_find_its_payload_any_more_is_refused(stage):
+    kept_for(stage, days=30)
+    told = submit(stage, payload_ref=REF, delay_seconds=29 * DAY + 1)
+    assert told.kind == (422, "payload_missing", "/payload_ref")
+    assert "kept until 2026-12-06T21:20:00+00:00" in told.body["detail"]
+    assert "begin at 2026-12-05T21:20:01+00:00" in told.body["detail"]
+    (result,) = batch(
+        stage, {"type": "echo", "payload_ref": REF, "run_at": "2026-12-05T21:20:01Z"}
+    ).body["results"]
+    assert result["status"] == 422
+    assert submit(stage, payload_ref=REF, delay_seconds=29 * DAY).status == 202
+
+
+def test_a_payload_that_is_about_to_go_must_be_uploaded_again(stage):
+    kept_for(stage, days=0.9)
+    assert submit(stage, payload_ref=REF).kind == (422, "payload_missing", "/payload_ref")
+
+
+def test_a_request_that_was_in_time_for_its_payload_gets_its_task_again(stage):
+    kept_for(stage, days=30)
+    asked = {"payload_ref": REF, "delay_seconds": 29 * DAY, "idempotency_key": "k"}
+    task = submit(stage, **asked).body
+    stage.clock.now = Millis(stage.clock.now + 60_000)
+    again = submit(stage, **asked)
+    assert (again.status, again.body["id"]) == (200, task["id"])
+
+
+@pytest.mark.parametrize(("days", "status"), [(28, 200), (29.5, 422)])
+def test_a_task_is_not_put_off_until_its_payload_may_be_gone(stage, days, status):
+    kept_for(stage, days=30)
+    task = submit(stage, payload_ref=REF, delay_seconds=60).body
+    stage.run(dispatcher, topics.PENDING)
+    wanted = json.dumps({"delay_seconds": days * DAY})
+    told = call(stage, "PATCH", f"/v1/tasks/{task['id']}", headers=JSON, body=wanted)
+    assert told.status == status
+    if status == 422:
+        assert told.kind == (422, "invalid_request", "/run_at")
 
 
 def test_what_was_not_uploaded_is_missing_and_says_what_to_do(stage):

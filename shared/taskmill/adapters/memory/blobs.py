@@ -1,9 +1,10 @@
 """Payloads and results in memory; its links lead nowhere."""
 
 from taskmill.domain.errors import StoreUnavailable
-from taskmill.domain.pointers import Upload
+from taskmill.domain.pointers import Blob, Upload
 
 STORE = "S3"
+_FOR_EVER = 2**53
 
 
 class MemoryBlobs:
@@ -11,6 +12,7 @@ class MemoryBlobs:
 
     def __init__(self, bucket: str = "memory") -> None:
         self.is_away = False
+        self.kept_until_ms = _FOR_EVER
         self.contents: dict[str, bytes] = {}
         self._home = f"s3://{bucket}/"
 
@@ -24,9 +26,11 @@ class MemoryBlobs:
     def download_link(self, url: str) -> str:
         return f"memory:{url.removeprefix(self._home)}"
 
-    def size(self, url: str) -> int | None:
+    def look(self, url: str) -> Blob | None:
         content = self._content(url)
-        return None if content is None else len(content)
+        if content is None:
+            return None
+        return Blob(size=len(content), kept_until_ms=self.kept_until_ms)
 
     def read(self, url: str, *, most: int) -> bytes | None:
         content = self._content(url)

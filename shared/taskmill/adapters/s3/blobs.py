@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from functools import cache
 from hashlib import sha256
 from http import HTTPStatus
@@ -20,7 +21,8 @@ from taskmill.adapters.access import S3Access
 from taskmill.adapters.guard import Guard
 from taskmill.adapters.s3.signing import link
 from taskmill.domain.errors import BlobRefused, StoreUnavailable
-from taskmill.domain.pointers import LINK_LIVES, Upload
+from taskmill.domain.pointers import LINK_LIVES, Blob, Upload
+from taskmill.domain.retention import LEDGER_DAYS
 
 STORE: Final = "S3"
 CHECKSUM: Final = "x-amz-checksum-sha256"
@@ -37,21 +39,24 @@ class _Answer:
     status: int
     length: int
     body: bytes
+    written_at: datetime | None
 
 
 class S3Blobs:
-    def __init__(
+    def __init__(  # noqa: PLR0913 - how long it waits and keeps, each a word of its own
         self,
         access: S3Access,
         *,
         patience: timedelta = timedelta(seconds=10),
         tries: int = 1,
+        keeps: timedelta = timedelta(days=LEDGER_DAYS),
         guard: Guard | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._access = access
         self._patience = patience
         self._tries = tries
+        self._keeps = keeps
         self._guard = guard or Guard(STORE)
         self._now = now
 
@@ -70,8 +75,8 @@ class S3Blobs:
     def download_link(self, url: str) -> str:
         return self._link("GET", url.removeprefix(self._home))
 
-    def size(self, url: str) -> int | None:
-        """Return how large it is; None when it is not there, or not ours to see.
+    def look(self, url: str) -> Blob | None:
+        """Return what is there; None when nothing is, or it is not ours to see.
 
         Who may not list a bucket is told 403 of what is not in it.
         """
@@ -82,7 +87,8 @@ class S3Blobs:
             return None
         if answer.status != HTTPStatus.OK:
             raise _refused("HEAD", url, answer)
-        return answer.length
+        kept_until = (answer.written_at or self._now()) + self._keeps
+        return Blob(size=answer.length, kept_until_ms=int(kept_until.timestamp() * 1000))
 
     def read(self, url: str, *, most: int) -> bytes | None:
         """Return what stands there, cut behind *most* bytes; None when nothing does."""
@@ -134,6 +140,7 @@ class S3Blobs:
                 response.status,
                 int(response.headers.get("Content-Length") or 0),
                 response.read(most + 1)[:most] if most else b"",
+                _moment(response.headers.get("Last-Modified")),
             )
             if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR or answer.status in _BUSY:
                 raise StoreUnavailable(STORE, f"it answered {answer.status}")
@@ -167,6 +174,13 @@ def _connection(scheme: str, place: str, patience: timedelta) -> HTTPConnection:
 @cache
 def _trust() -> ssl.SSLContext:
     return ssl.create_default_context()
+
+
+def _moment(told: str | None) -> datetime | None:
+    try:
+        return parsedate_to_datetime(told) if told else None
+    except ValueError:
+        return None
 
 
 def _refused(method: str, url: str, answer: _Answer) -> BlobRefused:
