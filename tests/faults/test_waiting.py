@@ -27,12 +27,12 @@ def await_death(process):
 @pytest.mark.parametrize("point", ["before the due set write", "after the due set write"])
 def test_what_comes_near_and_is_called_back_runs_once_whoever_dies(stack, run, scheduler, point):
     """A scheduler dies while it brings them near, and a gateway while it changes them."""
-    fields = {"delay_seconds": FAR.total_seconds() + 2}
+    fields = {"delay_seconds": FAR.total_seconds() + 4}
     with stack.standing_still("Scheduler"):
         run.submit_many([run.request(n, fields=fields) for n in range(TASKS)])
         await_death(scheduler(f"nearing {point}:1"))
     ids = list(run.ids.values())
-    eventually(lambda: stack.ask(_STILL_FAR, ids) == [(0,)], within=60, reason="all came near")
+    eventually(lambda: stack.ask(_STILL_FAR, ids) == [(0,)], within=120, reason="all came near")
     order = stack.arm("Gateway", "gateway after the script of change", 10)
     for task_id in ids:
         run.change(task_id, delay_seconds=0)
@@ -46,7 +46,7 @@ def test_what_expires_while_it_waits_is_dead_soon_though_the_first_to_see_it_die
     stack, run, scheduler, figures
 ):
     """Half of it waits near, half of it far; a scheduler dies behind its script."""
-    end_ms = now_ms() + 3_000
+    end_ms = now_ms() + 4_000
     with stack.standing_still("Scheduler"):
         for at, delay in ((0, timedelta(minutes=1)), (TASKS, 2 * FAR)):
             timing = Timing(delay_ms=delay // timedelta(milliseconds=1), expires_at_ms=end_ms)
@@ -67,21 +67,21 @@ def test_schedulers_that_stand_still_make_nothing_early_twice_or_lost(
 ):
     """One stands still for longer than its hold; meanwhile the other does, too, for a while."""
     schedulers = {"first": scheduler(), "second": scheduler()}
-    first_ms = now_ms() + 4_000
-    due = {run.label(n): first_ms + 20 * n for n in range(400)}
+    first_ms = now_ms() + 3_000
+    due = {run.label(n): first_ms + 15 * n for n in range(400)}
     with stack.standing_still("Scheduler"):
         run.submit_many(
             [run.request(n, fields={"run_at": moment(due[run.label(n)])}) for n in range(400)]
         )
         for at_ms, name, number in (
-            (1_000, "first", signal.SIGSTOP),
-            (3_500, "second", signal.SIGSTOP),
-            (6_500, "first", signal.SIGCONT),
-            (8_500, "second", signal.SIGCONT),
+            (500, "first", signal.SIGSTOP),
+            (3_000, "second", signal.SIGSTOP),
+            (6_000, "first", signal.SIGCONT),
+            (7_000, "second", signal.SIGCONT),
         ):
             eventually(lambda at=first_ms + at_ms: now_ms() >= at, within=60, reason="the moment")
             schedulers[name].send_signal(number)
-        run.await_ends()
+    run.await_ends()
     assert run.complaints() == []
     assert starts(stack, set(run.ids)) == dict.fromkeys(due, 1)
     begun = first_starts(stack, run)
@@ -89,7 +89,7 @@ def test_schedulers_that_stand_still_make_nothing_early_twice_or_lost(
     late = sorted(begun[label] - at for label, at in due.items())
     figures.tell(
         "standing still",
-        f"400 due over 8 s, nobody works for 3 s of them: late by {late[200]} ms in the middle"
+        f"400 due over 6 s, nobody works for 3 s of them: late by {late[200]} ms in the middle"
         f" and {late[-1]} ms at most, each ran once",
     )
     assert early == []
