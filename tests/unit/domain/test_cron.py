@@ -4,13 +4,19 @@ from datetime import date, datetime, time, timedelta
 from itertools import islice
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from taskmill.domain.cron import Cron
 from taskmill.domain.reading_cron import Malformed, read_cron
 
 MINUTE = timedelta(minutes=1)
+SOME = settings(
+    max_examples=100,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 FAR = datetime.fromisoformat("2400-01-01T00:00:00")
 
 
@@ -110,6 +116,13 @@ def test_days_that_no_year_has_are_known(expression, never):
     assert read(expression).never_fires() is never
 
 
+@SOME
+@given(st.text() | st.text(alphabet="0123456789*/-,#lL @mon", max_size=40))
+def test_whatever_is_written_is_read_or_refused(text):
+    found = read_cron(text)
+    assert isinstance(found, Malformed) or found.expression == text
+
+
 def parts(low, high):
     numbers = st.integers(low, high)
     spans = st.tuples(numbers, numbers).map(sorted)
@@ -139,7 +152,7 @@ times = st.builds(
 fields = st.tuples(parts(0, 59), parts(0, 23), parts(1, 31), parts(1, 12), parts(0, 6))
 
 
-@settings(max_examples=60)
+@SOME
 @given(fields, times, st.integers(0, 3 * 1440))
 def test_the_readings_are_those_that_a_look_at_each_minute_finds(fields, since, length):
     """Where both days are given, either will do."""
