@@ -364,6 +364,21 @@ def test_schedulers_at_a_time_ask_for_each_instant_once(database):
             assert len({row.task_id for row in held.rows}) == len(held.rows) == 100
 
 
+def test_what_a_newer_version_wrote_stops_no_other(database):
+    owner, dsn = database
+    with closing(Database(dsn)) as mine:
+        people, firing = PostgresSchedules(mine), PostgresFiring(mine)
+        for name in ("newer", "known"):
+            people.make(a_draft(name))
+        with psycopg.connect(owner) as other:
+            other.execute(
+                "UPDATE schedules SET definition = replace(definition::text, 'allow', %s)::json"
+                " WHERE name = 'newer'",
+                ["perhaps"],
+            )
+        assert [one.name for one in firing.due(most=9).schedules] == ["known"]
+
+
 def test_a_row_that_another_holds_is_passed_over_and_the_others_go_on(database):
     owner, dsn = database
     with closing(Database(dsn)) as mine:

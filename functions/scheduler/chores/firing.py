@@ -29,4 +29,4 @@ def _cancel(task_id: TaskId) -> bool:
     return not isinstance(answer, Unsure)
 
 
-CHORE = Chore(name="fire_schedules", every=timedelta(milliseconds=200), do=_fire, is_slow=True)
+CHORE = Chore(name="fire_schedules", every=timedelta(milliseconds=250), do=_fire, is_slow=True)

@@ -58,6 +58,8 @@ POINTS: Mapping[str, Edge] = {
     "nearing before the due set write": Edge("delays", "delay", Moment.BEFORE, "nearing"),
     "nearing after the due set write": Edge("far", "leave", Moment.BEFORE, "nearing"),
     "expiring after the script": Edge("control", "cancel", Moment.AFTER, "expiring"),
+    "firing before the statement": Edge("schedules", "advance", Moment.BEFORE, "firing"),
+    "firing behind the statement": Edge("schedules", "advance", Moment.AFTER, "firing"),
     "redrive job after the script": Edge("control", "redrive", Moment.AFTER, "redriving"),
     "reconciler after select": Edge("control", "see", Moment.BEFORE, "reconciling"),
 }

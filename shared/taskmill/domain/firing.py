@@ -20,7 +20,8 @@ from taskmill.domain.schedule import OPEN_TASKS, Definition, Fire, Overlap, Sche
 from taskmill.domain.task import Millis, TaskId, TaskType
 
 LOOK_AGAIN_MS = 500
-"""So often is looked whether the task has ended for which a fire waits."""
+MOST_SELDOM_MS = 10_000
+"""So often, and ever more seldom, is looked whether the task has ended for which a fire waits."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -89,6 +90,8 @@ class Arrived:
     seen: Schedule
     now_ms: Millis
     instants: Sequence[Millis]
+    next_at_ms: Millis | None
+    """The first instant behind now."""
     missed: int = 0
     skipped: int = 0
 
@@ -100,23 +103,27 @@ def arrived(seen: Schedule, now_ms: Millis) -> Arrived:
     lateness = Lateness(
         catch_up=definition.catch_up, window=timedelta(seconds=definition.catch_up_window_seconds)
     )
-    if not seen.is_held or seen.next_at_ms is None:
-        told = due(calendar, lateness, behind=moment_of(seen.decided_at_ms), now=now)
-        instants = [millis_of(one) for one in told.to_fire]
-        return Arrived(seen=seen, now_ms=millis_of(now), instants=instants, missed=told.skipped)
-    held = Arrived(seen=seen, now_ms=millis_of(now), instants=[seen.next_at_ms])
-    behind = moment_of(seen.next_at_ms)
+    held = [seen.next_at_ms] if seen.is_held and seen.next_at_ms is not None else []
+    behind = moment_of(held[0] if held else seen.decided_at_ms)
+    told = due(calendar, lateness, behind=behind, now=now)
+    come = Arrived(
+        seen=seen,
+        now_ms=millis_of(now),
+        instants=[*held, *map(millis_of, told.to_fire)],
+        next_at_ms=None if told.next_at is None else millis_of(told.next_at),
+        missed=told.skipped,
+    )
+    if not held:
+        return come
     match definition.overlap:
         case Overlap.ALLOW:
-            told = due(calendar, lateness, behind=behind, now=now)
-            more = [millis_of(one) for one in told.to_fire]
-            return replace(held, instants=[*held.instants, *more], missed=told.skipped)
+            return come
         case Overlap.CANCEL_RUNNING:
             latest = [millis_of(one) for one in calendar.latest(behind, now, 1)]
             skipped = calendar.count(behind, now)
-            return replace(held, instants=latest or held.instants, skipped=skipped)
+            return replace(come, instants=latest or held, skipped=skipped, missed=0)
         case Overlap.SKIP | Overlap.QUEUE_ONE:
-            return replace(held, skipped=calendar.count(behind, now))
+            return replace(come, instants=held, skipped=calendar.count(behind, now), missed=0)
         case _:
             assert_never(definition.overlap)
 
@@ -161,7 +168,7 @@ class _Ways:
         arrived = self.arrived
         fires = [fire_at(arrived.seen, one) for one in instants]
         tasks = [*self.still_open, *(fire.request.task_id for fire in fires)]
-        comes = waits[0] if waits else next_behind(arrived.seen.definition, arrived.now_ms)
+        comes = waits[0] if waits else arrived.next_at_ms
         return Step(
             seen=arrived.seen,
             now_ms=arrived.now_ms,
@@ -177,11 +184,12 @@ class _Ways:
 
     def hold(self, nominal_ms: Millis, *, skipped: int) -> Step:
         arrived = self.arrived
+        rest_ms = min(max((arrived.now_ms - nominal_ms) // 8, LOOK_AGAIN_MS), MOST_SELDOM_MS)
         return Step(
             seen=arrived.seen,
             now_ms=arrived.now_ms,
             next_at_ms=nominal_ms,
-            look_at_ms=Millis(arrived.now_ms + LOOK_AGAIN_MS),
+            look_at_ms=Millis(arrived.now_ms + rest_ms),
             decided_at_ms=nominal_ms,
             is_held=True,
             skipped=arrived.skipped + skipped,

@@ -13,6 +13,7 @@ from taskmill.ports.due import DueSet
 from taskmill.ports.leases import Leases
 from taskmill.ports.rebuilding import ColdShards
 from taskmill.ports.recording import Ledger
+from taskmill.ports.schedules import Firing
 
 PORTS = {
     "admission": Admission,
@@ -23,6 +24,7 @@ PORTS = {
     "far": FarTasks,
     "leases": Leases,
     "ledger": Ledger,
+    "schedules": Firing,
     "shards": ColdShards,
 }
 

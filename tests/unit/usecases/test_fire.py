@@ -1,6 +1,7 @@
 """Each instant of a schedule fires once, is skipped or missed as its policies say."""
 
 import json
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -13,10 +14,10 @@ from taskmill.domain import firing
 from taskmill.domain.catching_up import MOST, CatchUp
 from taskmill.domain.coming import Dst, Fold, Gap
 from taskmill.domain.errors import ScheduleBroken
-from taskmill.domain.firing import LOOK_AGAIN_MS
+from taskmill.domain.firing import LOOK_AGAIN_MS, MOST_SELDOM_MS
 from taskmill.domain.refusal import invalid
 from taskmill.domain.retention import in_ms
-from taskmill.domain.schedule import OPEN_TASKS, Definition, FireTally, Overlap
+from taskmill.domain.schedule import OPEN_TASKS, Definition, Draft, FireTally, Overlap
 from taskmill.domain.task import Millis
 from taskmill.usecases import fire as fire_module
 from taskmill.usecases.fire import BATCH, LEDGER_MAY_LAG_MS, fire
@@ -197,6 +198,33 @@ def test_two_schedulers_that_saw_the_same_fire_it_once(desk):
     assert desk.fired() == [60]
 
 
+class Forgetful(MemorySchedules):
+    """Takes whatever it is told, whether it is as it was seen or not."""
+
+    def advance(self, steps):
+        return super().advance([replace(step, seen=self._now(step.seen)) for step in steps])
+
+    def _now(self, seen):
+        return self.find(seen.tenant, seen.name)
+
+
+def test_without_the_comparison_an_instant_would_be_asked_for_twice(desk):
+    """What the one before shows would not show otherwise."""
+    desk.schedules = Forgetful(lambda: desk.ledger, desk.requests, desk.clock)
+    desk.make()
+    desk.now += MINUTE
+    advance = desk.schedules.advance
+
+    def another_was_faster(steps):
+        desk.schedules.advance = advance
+        assert desk.fire() == 1
+        return advance(steps)
+
+    desk.schedules.advance = another_was_faster
+    assert fire(desk.schedules, cancel=desk.cancel) == 1
+    assert desk.fired() == [60, 60]
+
+
 def test_more_than_a_batch_is_fired_in_one_turn_those_first_that_wait_longest(desk):
     for number in range(2 * BATCH + 1):
         desk.make(f"n{number}")
@@ -265,7 +293,7 @@ def test_one_fire_waits_for_the_task_before_and_those_behind_it_are_skipped(desk
         desk.fire(behind=30 * SECOND)
     assert desk.fired() == [60]
     desk.end(*tasks)
-    assert desk.fire(behind=LOOK_AGAIN_MS) == 1
+    assert desk.fire(behind=MOST_SELDOM_MS) == 1
     assert desk.fired() == [60, 120]
     assert not desk.seen().is_held
     assert desk.seen().tally == FireTally(fired=2, skipped=2)
@@ -460,6 +488,43 @@ def test_a_schedule_whose_zone_is_gone_stops_no_other(desk, monkeypatch):
     assert len(desk.fired("broken")) == 1
 
 
+def test_rules_of_a_zone_that_changed_count_from_then_on(desk):
+    """What was foreseen before is neither fired nor lost."""
+    desk.make("early", cron="30 * * * *")
+    desk.make("late", cron="30 * * * *")
+    for name, foreseen in (("early", 20), ("late", 40)):
+        seen = desk.seen(name)
+        desk.schedules.change(seen, replace(as_it_is(seen), next_at_ms=NOON + foreseen * MINUTE))
+    for _ in range(45):
+        desk.fire(behind=MINUTE)
+    assert desk.fired("early") == desk.fired("late") == [30 * 60]
+    assert desk.seen("late").next_at_ms == NOON + 90 * MINUTE
+
+
+def as_it_is(seen):
+    names = [one.name for one in fields(Draft)]
+    return Draft(**{name: getattr(seen, name) for name in names})
+
+
+def test_what_waits_for_long_is_looked_at_more_seldom(desk):
+    desk.make(overlap=Overlap.QUEUE_ONE, cron="0 0 * * *")
+    trigger("n", desk.schedules, tenant=T)
+    desk.fire(behind=24 * HOUR)
+    looks = 0
+    due = desk.schedules.due
+
+    def looked(*, most):
+        nonlocal looks
+        told = due(most=most)
+        looks += len(told.schedules)
+        return told
+
+    desk.schedules.due = looked
+    for _ in range(HOUR // 1_000):
+        desk.fire(behind=1_000)
+    assert 300 < looks < 500
+
+
 def test_a_clock_that_goes_back_fires_nothing_twice(desk):
     desk.make()
     desk.fire(behind=MINUTE)
@@ -490,7 +555,9 @@ def test_what_is_not_there_is_told(desk):
 
 def test_a_rule_that_comes_no_more_is_looked_at_no_more(desk, monkeypatch):
     desk.make()
-    monkeypatch.setattr(firing, "next_behind", lambda *_: None)
+    due = firing.due
+    no_more = lambda *given, **named: replace(due(*given, **named), next_at=None)  # noqa: E731 - once
+    monkeypatch.setattr(firing, "due", no_more)
     desk.fire(behind=MINUTE)
     assert desk.seen().next_at_ms is None
     assert desk.fire(behind=int(timedelta(days=1) / timedelta(milliseconds=1))) == 0

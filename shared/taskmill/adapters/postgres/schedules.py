@@ -1,5 +1,6 @@
 """Schedules, in PostgreSQL: what people do with them, and how they are fired."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,6 +24,8 @@ from taskmill.domain.schedule import (
     Whereabouts,
 )
 from taskmill.domain.task import Millis, TaskId
+
+_log = logging.getLogger("taskmill.schedules")
 
 
 class PostgresSchedules:
@@ -78,7 +81,8 @@ class PostgresFiring:
     def due(self, *, most: int) -> DueSchedules:
         rows = self._database.fetch(self._due, {"most": most})
         now_ms = Millis(rows[0]["now_ms"] if rows else 0)
-        return DueSchedules(now_ms, [_schedule(row) for row in rows])
+        told = [one for one in map(_if_it_can_be_read, rows) if one is not None]
+        return DueSchedules(now_ms, told)
 
     def whereabouts(self, tasks: Sequence[TaskId]) -> Mapping[TaskId, Whereabouts]:
         rows = self._database.fetch(self._find, {"tasks": list(tasks)}) if tasks else []
@@ -172,6 +176,17 @@ def _schedule(row: Mapping[str, Any]) -> Schedule:
         created_at_ms=row["created_at_ms"],
         changed_at_ms=row["changed_at_ms"],
     )
+
+
+def _if_it_can_be_read(row: Mapping[str, Any]) -> Schedule | None:
+    """Leave a schedule that a newer version wrote to the schedulers of that version."""
+    try:
+        return _schedule(row)
+    except msgspec.ValidationError as error:
+        _log.warning(
+            "schedule is of a newer version", extra={"schedule": row["name"], "why": error}
+        )
+        return None
 
 
 def _last(row: Mapping[str, Any]) -> LastFire | None:

@@ -1,0 +1,263 @@
+"""Any number of schedulers, dying and standing still, fires each instant once (P20)."""
+
+import json
+import os
+import signal
+import time
+from collections import Counter, defaultdict
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from threading import Event, Thread
+
+import pytest
+
+from taskmill.adapters.crash import EXIT_CODE
+from tests.waiting import eventually
+
+SCHEDULES = int(os.environ.get("TASKMILL_P20_SCHEDULES", "40"))
+SECONDS = int(os.environ.get("TASKMILL_P20_SECONDS", "10"))
+HERD = int(os.environ.get("TASKMILL_SCHEDULE_HERD", "2000"))
+"""200 schedules for 30 s and 10,000 in one second are promised; CI has two cores for all."""
+
+LATE_AT_MOST = 10.0
+PATIENCE = 60
+HOUR_MS = 3_600_000
+EDITED = 5
+EACH_SECOND = ({"cron": "* * * * * *"}, {"every_seconds": 1})
+_FIRED = """
+SELECT
+    split_part(request ->> 'idempotency_key', ':', 2),
+    substring(request ->> 'idempotency_key' FROM '^schedule:[^:]*:(.*)$'),
+    extract(EPOCH FROM created_at)::float
+FROM enqueued WHERE request ->> 'idempotency_key' LIKE %s
+"""
+_ENDED = """
+SELECT idempotency_key, extract(EPOCH FROM started_at)::float FROM tasks
+WHERE metadata @> jsonb_build_object('run', %s::text) AND status = 'succeeded'
+AND idempotency_key LIKE 'schedule:%%'
+"""
+_HERD = """
+INSERT INTO schedules (
+    tenant, name, definition, is_managed, next_at, look_at, decided_at, created_at, changed_at
+)
+SELECT 'default', %s || '-' || n, %s::json, FALSE, %s, %s, now(), now(), now()
+FROM generate_series(1, %s) AS n
+"""
+
+
+class Clockwork:
+    """The schedules of one test: all of them bear the name of its run."""
+
+    def __init__(self, stack, run):
+        self.stack, self.run, self.client = stack, run, stack.client
+
+    def name(self, number):
+        return f"{self.run.name}-{number}"
+
+    def task(self, number, **payload):
+        label = self.name(number)
+        about = {"metadata": {"run": self.run.name, "label": label}}
+        return {"type": "probe", "payload": {"name": label, **payload}, **about}
+
+    def put(self, number, *, name="", **fields):
+        told = {"task": self.task(number)} | (fields or EACH_SECOND[0])
+        body = json.dumps({"catch_up": "all", **told}).encode()
+        answer = self.client.ask("PUT", f"/v1/schedules/{name or self.name(number)}", body)
+        assert answer.status in {200, 201}, answer
+        return answer.body
+
+    def read(self, number):
+        return self.client.get(f"/v1/schedules/{self.name(number)}").body
+
+    def pause(self, number):
+        return self.client.post(f"/v1/schedules/{self.name(number)}/pause", None).body
+
+    def fired(self):
+        """Return by schedule which instants were asked for, each as often as it was, and when."""
+        told = defaultdict(list)
+        for name, instant, at in self.stack.ask(_FIRED, f"schedule:{self.run.name}-%"):
+            told[name].append((datetime.fromisoformat(instant).timestamp(), at))
+        return told
+
+    def lateness(self):
+        return sorted(at - instant for told in self.fired().values() for instant, at in told)
+
+    def await_ends(self):
+        """Wait until every fire is a task that has succeeded; return when each began."""
+        wanted = sum(map(len, self.fired().values()))
+
+        def have_ended():
+            return len(self.stack.ask(_ENDED, self.run.name)) >= wanted
+
+        eventually(have_ended, within=2 * PATIENCE, reason=f"{wanted} fires have ended")
+        return dict(self.stack.ask(_ENDED, self.run.name))
+
+    def close(self):
+        self.stack.ask(
+            "DELETE FROM schedules WHERE name LIKE %s RETURNING name", f"{self.run.name}-%"
+        )
+
+
+@pytest.fixture
+def clockwork(stack, run):
+    clockwork = Clockwork(stack, run)
+    yield clockwork
+    clockwork.close()
+
+
+def test_each_instant_fires_once_whoever_dies_stands_still_or_edits(
+    stack, run, clockwork, scheduler, figures
+):
+    """One scheduler stands still for longer than anything is held, one dies, all pause at once."""
+    made = [clockwork.put(number) for number in range(SCHEDULES)]
+    paused, doomed = scheduler(), scheduler()
+    end = time.monotonic() + SECONDS
+    with edits(clockwork) as edited:
+        paused.send_signal(signal.SIGSTOP)
+        wait_until(end - SECONDS * 0.6)
+        doomed.kill()
+        with stack.standing_still("Scheduler"):
+            wait_until(end - SECONDS * 0.4)
+            scheduler()
+        wait_until(end)
+    paused.send_signal(signal.SIGCONT)
+    last = {one["name"]: one for one in map(clockwork.pause, range(SCHEDULES))}
+    clockwork.await_ends()
+    fired = clockwork.fired()
+    for one in made:
+        told = last[one["name"]]
+        instants = sorted(instant for instant, _ in fired[one["name"]])
+        assert instants == list(range(seconds(one["next_at"]), seconds(told["last_at"]) + 1)), one
+        assert (told["fired"], told["skipped"], told["missed"]) == (len(instants), 0, 0)
+    late = clockwork.lateness()
+    effects = {(line["label"], line["token"]) for line in stack.left(set(last))}
+    ran = Counter(label for label, _ in effects)  # each with a token of its own
+    assert ran == {name: len(told) for name, told in fired.items()}
+    figures.tell(
+        "P20",
+        f"{SCHEDULES} schedules each second for {SECONDS} s, 4 schedulers, one stopped for all of "
+        f"it, one killed, {sum(edited)} edits: {len(late):,} fires, none twice, none missing; "
+        f"late by {p(late, 50):.2f} s (p50) and {p(late, 99):.2f} s (p99)",
+    )
+
+
+def wait_until(moment):
+    time.sleep(max(0.0, moment - time.monotonic()))
+
+
+@contextmanager
+def edits(clockwork):
+    """Edit a few schedules over and over: their task, and the form of their rule."""
+    is_over, done = Event(), []
+
+    def edit():
+        count = 0
+        while not is_over.wait(0.02):
+            number = count % EDITED
+            rule = EACH_SECOND[count // EDITED % 2]
+            clockwork.put(number, task=clockwork.task(number, keeps=False), **rule)
+            count += 1
+        done.append(count)
+
+    thread = Thread(target=edit)
+    thread.start()
+    try:
+        yield done
+    finally:
+        is_over.set()
+        thread.join()
+
+
+def seconds(moment):
+    return round(datetime.fromisoformat(moment).timestamp())
+
+
+@pytest.mark.parametrize("where", ["before", "behind"])
+def test_a_scheduler_that_dies_inside_a_fire_fires_all_or_nothing(
+    stack, clockwork, scheduler, where
+):
+    with stack.standing_still("Scheduler"):
+        made = [clockwork.put(number) for number in range(20)]
+        process = scheduler(f"firing {where} the statement:1")
+        eventually(lambda: process.poll() is not None, within=PATIENCE, reason="it died")
+        assert process.returncode == EXIT_CODE
+        assert clockwork.fired() or where == "before"
+    eventually(
+        lambda: all(clockwork.read(number)["fired"] >= 2 for number in range(20)),
+        within=PATIENCE,
+        reason="they go on",
+    )
+    last = {one["name"]: one for one in map(clockwork.pause, range(20))}
+    fired = clockwork.fired()
+    for one in made:
+        instants = sorted(instant for instant, _ in fired[one["name"]])
+        until = seconds(last[one["name"]]["last_at"])
+        assert instants == list(range(seconds(one["next_at"]), until + 1))
+
+
+def test_clocks_that_are_an_hour_off_fire_nothing_early_or_late(
+    stack, clockwork, scheduler, figures
+):
+    """No scheduler but two is at work: one an hour ahead, one an hour behind."""
+    with stack.standing_still("Scheduler"):
+        for off in (HOUR_MS, -HOUR_MS):
+            scheduler(TASKMILL_CLOCK_AHEAD_MS=off)
+        made = [clockwork.put(number) for number in range(10)]
+        eventually(
+            lambda: all(clockwork.read(number)["fired"] >= 3 for number in range(10)),
+            within=PATIENCE,
+            reason="they fire",
+        )
+        last = {one["name"]: one for one in map(clockwork.pause, range(10))}
+    fired, late = clockwork.fired(), clockwork.lateness()
+    for one in made:
+        instants = sorted(instant for instant, _ in fired[one["name"]])
+        until = seconds(last[one["name"]]["last_at"])
+        assert instants == list(range(seconds(one["next_at"]), until + 1))
+    figures.tell(
+        "P20",
+        f"schedulers an hour ahead and behind: {len(late)} fires, {late[-1]:.2f} s late at most",
+    )
+    assert late[0] >= 0
+
+
+def test_a_herd_of_the_same_second_is_fired_and_nothing_else_starves(
+    stack, run, clockwork, figures
+):
+    """Another schedule fires each second, and callers submit, while the herd is let loose."""
+    clockwork.put(0, name=clockwork.name("witness"))
+    at = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=5)
+    cron = f"{at.minute} {at.hour} {at.day} {at.month} * {at.second}"
+    definition = {"task": clockwork.task("herd"), "cron": cron}
+    stack.ask(_HERD + "RETURNING 1", f"{run.name}-h", json.dumps(definition), at, at, HERD)
+    asked = 0
+    while len(clockwork.fired()) <= HERD:
+        assert datetime.now(UTC) < at + timedelta(seconds=2 * PATIENCE), "the herd is fired"
+        run.submit([run.request(asked)])
+        asked += 1
+        time.sleep(0.2)
+    stack.ask(
+        "UPDATE schedules SET next_at = NULL, look_at = NULL WHERE name = %s RETURNING 1",
+        clockwork.name("witness"),
+    )
+    began = clockwork.await_ends()
+    run.await_ends()
+    fired = clockwork.fired()
+    witness = sorted(late - instant for instant, late in fired.pop(clockwork.name("witness")))
+    herd = sorted(late - instant for told in fired.values() for instant, late in told)
+    starts = sorted(
+        moment - at.timestamp() for key, moment in began.items() if "-h-" in (key or "")
+    )
+    figures.tell(
+        "P20",
+        f"{HERD:,} schedules of one second: fired late by {p(herd, 50):.1f} s (p50) and "
+        f"{p(herd, 99):.1f} s (p99), their tasks began after {p(starts, 50):.1f} and "
+        f"{p(starts, 99):.1f} s; another schedule meanwhile by {witness[-1]:.1f} s at most",
+    )
+    assert len(herd) == len(starts) == HERD
+    assert p(herd, 99) <= LATE_AT_MOST
+    assert witness[-1] <= LATE_AT_MOST
+
+
+def p(values, percent):
+    return values[len(values) * percent // 100]
