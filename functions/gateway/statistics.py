@@ -24,6 +24,7 @@ def statistics_as_json(told: Statistics) -> dict[str, Any]:
         "types": _types(told),
         "in_flight": sum(running),
         "is_complete": figures.is_complete,
+        "enqueued": _enqueued(told),
         "last_minute": _last_minute(figures),
         "lag": {reader.name: lag for reader, lag in told.lags.items()},
     }
@@ -38,6 +39,17 @@ def _types(told: Statistics) -> dict[str, Any]:
             waited = max(told.taken_at_ms - depth.eldest_ms, 0) / 1000
             shown["oldest_wait_seconds"] = round(waited, 3)
     return dict(sorted(types.items()))
+
+
+def _enqueued(told: Statistics) -> dict[str, Any]:
+    backlog, waited = told.backlog, None
+    if backlog.oldest_at_ms is not None:
+        waited = round(max(told.taken_at_ms - backlog.oldest_at_ms, 0) / 1000, 3)
+    return {
+        "waiting": backlog.waiting,
+        "oldest_wait_seconds": waited,
+        "parked": backlog.parked,
+    }
 
 
 def _last_minute(figures: Figures) -> dict[str, int]:

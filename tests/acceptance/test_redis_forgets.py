@@ -5,10 +5,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
 
+import psycopg
 import pytest
 from redis import Redis
 
 from taskmill.adapters.kafka.bus import KafkaBus
+from taskmill.sql import enqueue
 from tests.acceptance.ledger import ends, outdate_a_schedule, statuses
 from tests.acceptance.system import System, run_command
 from tests.builders import a_fresh_envelope, now_ms, succeeded
@@ -60,12 +62,28 @@ def test_an_emptied_redis_is_rebuilt_from_the_ledger(system):
     redis.hset(key, "status", "running")
     orphan = facts_of_nobodys_task(system)
     outdate_a_schedule(system, "nightly", {"type": "echo", "payload": {"sleep_seconds": "x"}})
+    refused = enqueue_in_vain(system)
     code, told = doctor(system)
     assert (code, [one["id"] for one in told["record_behind"]]) == (1, [ids[0]])
     assert told["unsubmitted"] == [{"id": orphan}]
     (unfit,) = told["unfit_schedules"]
     assert (unfit["name"], unfit["field"]) == ("nightly", "/task/payload/sleep_seconds")
+    (in_vain,) = told["refused_requests"]
+    assert (in_vain["id"], in_vain["field"]) == (refused, "/max_attempts")
     redis.close()
+
+
+def enqueue_in_vain(system):
+    """Commit what is no request, and wait until that is found out; return the id that it had."""
+    dsn = system.client.platform()["stores"]["PostgreSQL"]["address"]
+    with psycopg.connect(dsn.replace("taskmill_app@", "taskmill_enqueue@")) as connection:
+        task_id = enqueue(connection, "echo", max_attempts=0)
+    eventually(
+        lambda: system.client.get("/v1/enqueued").body["requests"],
+        within=PATIENCE,
+        reason="it is refused",
+    )
+    return task_id
 
 
 def facts_of_nobodys_task(system):

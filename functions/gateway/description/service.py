@@ -51,12 +51,21 @@ class LastMinute(Struct):
     lost: Count
 
 
+class EnqueuedFigures(Struct):
+    """Requests that were enqueued and are no tasks yet, or never will be; 50,000 at most."""
+
+    waiting: Count
+    oldest_wait_seconds: float | None
+    parked: Count
+
+
 class Statistics(Struct):
     """How much waits, for how long, where, and how fast it is done."""
 
     as_of: AsOf
     types: dict[str, TypeFigures]
     in_flight: Count
+    enqueued: EnqueuedFigures
     is_complete: Annotated[bool, Meta(description="False: there is at least so much.")]
     last_minute: LastMinute
     lag: Annotated[
@@ -81,6 +90,7 @@ _STATISTICS: Final = {
     "types": {"echo": {"depth": {"queued": 3}, "oldest_wait_seconds": 0.25}},
     "in_flight": 0,
     "is_complete": True,
+    "enqueued": {"waiting": 0, "oldest_wait_seconds": None, "parked": 0},
     "last_minute": {
         "submitted": 7,
         "succeeded": 4,

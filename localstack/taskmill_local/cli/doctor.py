@@ -1,4 +1,4 @@
-"""Compares ledger, log and Redis, and schedules with their types; it changes nothing."""
+"""Compares ledger, log and Redis, and looks for what is refused; it changes nothing."""
 
 import json
 import sys
@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from taskmill.adapters.catalogue import AssembledCatalogue
 from taskmill.adapters.postgres.connection import Database
+from taskmill.adapters.postgres.enqueued import PostgresRequests
 from taskmill.adapters.postgres.schedules import PostgresSchedules
 from taskmill.bootstrap import chores, process
 from taskmill.domain.errors import SettingsInvalid, StoreUnavailable
@@ -29,6 +30,7 @@ from taskmill_local.settings import SHARDS
 
 _YOUNG: Final = timedelta(hours=1)
 _EXAMPLES: Final = 3
+_MOST_REFUSED: Final = 200
 _STORES: Final = {
     "TASKMILL_KAFKA_BROKERS": "Kafka",
     "TASKMILL_REDIS_URL": "Valkey",
@@ -56,6 +58,7 @@ def examine(environment: Mapping[str, str], url: str, *, as_json: bool) -> Exit:
             *_looked_twice(reconciler),
             *_never_seen(reconciler.books),
             *_unfit(settings),
+            *_refused(settings),
         ]
     except (SettingsInvalid, StoreUnavailable) as error:
         raise PlatformError(f"Nothing can be compared: {error}.") from error
@@ -116,6 +119,24 @@ def _unfit(settings: Settings) -> Iterator[_Complaint]:
                 for one, why in found
             ],
             examples=[f"{one.name}: {why.detail} (at {why.pointer})" for one, why in found],
+        )
+
+
+def _refused(settings: Settings) -> Iterator[_Complaint]:
+    """Tell which requests were committed and never become tasks."""
+    with closing(Database(settings.postgres)) as database:
+        rows = PostgresRequests(database).page(is_parked=True, before=None, most=_MOST_REFUSED)
+    told = [(one.task_id, one.parked) for one in rows if one.parked is not None]
+    if told:
+        yield _Complaint(
+            kind="refused_requests",
+            about=f"{len(told)} requests that were enqueued and are refused",
+            remedy="enqueue them again as they should be; GET /v1/enqueued lists all of them",
+            members=[
+                {"id": name, "refused": why.reason, "detail": why.detail, "field": why.pointer}
+                for name, why in told
+            ],
+            examples=[f"{name}: {why.detail} (at {why.pointer})" for name, why in told],
         )
 
 

@@ -14,11 +14,18 @@ def stats_text(told: Json, *, width: int | None) -> str:
     minute = ", ".join(f"{count} {word}" for word, count in told["last_minute"].items())
     parts = [f"in the last minute: {minute}", aligned(_types(told), width=width)]
     parts.append(aligned(_lags(told), width=width))
+    parts.append(_enqueued(told["enqueued"]))
     if not told["is_complete"]:
         parts.append("More waits than was looked at: there are at least so many.")
     if told["as_of"] is not None:
         parts.append(f"as the ledger was at {told['as_of']}")
     return "\n\n".join(parts)
+
+
+def _enqueued(told: Json) -> str:
+    waited = span(_milliseconds(told["oldest_wait_seconds"]))
+    since = f", the oldest for {waited}" if told["waiting"] else ""
+    return f"enqueued and no task: {told['waiting']} wait{since}; {told['parked']} are refused"
 
 
 def _types(told: Json) -> list[tuple[str, ...]]:

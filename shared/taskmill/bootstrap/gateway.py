@@ -173,6 +173,7 @@ def statistics() -> Board:
     return Board(
         PostgresFigures(_ledger_at_the_door()),
         KafkaReaders(settings.kafka),
+        requests(),
         readers=readers(types),
         clock=process.clock,
     )

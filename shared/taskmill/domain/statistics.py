@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from taskmill.domain.enqueued import Backlog
 from taskmill.domain.task import Millis, Status, TaskType
 from taskmill.domain.topics import Reader
 
@@ -34,5 +35,8 @@ class Statistics:
     figures: Figures
     lags: Mapping[Reader, int]
     """How many records of the log wait in front of each function that reads it."""
+
+    backlog: Backlog
+    """What was enqueued and is no task."""
 
     taken_at_ms: Millis

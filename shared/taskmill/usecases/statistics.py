@@ -8,10 +8,12 @@ from taskmill.domain.retention import in_ms
 from taskmill.domain.statistics import Statistics
 from taskmill.domain.topics import Reader
 from taskmill.ports.clock import Clock
+from taskmill.ports.enqueued import Requests
 from taskmill.ports.figures import LedgerFigures
 from taskmill.ports.log import LogReaders
 
 KEPT: Final = timedelta(seconds=3)
+MOST_COUNTED: Final = 50_000
 
 
 class Board:
@@ -19,12 +21,14 @@ class Board:
         self,
         figures: LedgerFigures,
         log: LogReaders,
+        requests: Requests,
         *,
         readers: Sequence[Reader],
         clock: Clock,
     ) -> None:
         self._figures = figures
         self._log = log
+        self._requests = requests
         self._readers = readers
         self._clock = clock
         self._kept: Statistics | None = None
@@ -37,5 +41,6 @@ class Board:
             for (reader, _), reach in self._log.reach(self._readers).items():
                 lags[reader] += reach.lag
             figures = self._figures.figures()
-            self._kept = Statistics(figures=figures, lags=lags, taken_at_ms=now)
+            backlog = self._requests.backlog(most=MOST_COUNTED)
+            self._kept = Statistics(figures=figures, lags=lags, backlog=backlog, taken_at_ms=now)
         return self._kept

@@ -12,6 +12,7 @@ TOLD = {
     "is_complete": True,
     "last_minute": {"submitted": 40, "succeeded": 38},
     "lag": {"dispatcher": 0, "worker-echo": 12},
+    "enqueued": {"waiting": 3, "oldest_wait_seconds": 75.5, "parked": 1},
 }
 
 
@@ -26,6 +27,8 @@ def test_the_figures_stand_in_columns():
         "READER       LAG",
         "dispatcher   0",
         "worker-echo  12",
+        "",
+        "enqueued and no task: 3 wait, the oldest for 1.3 min; 1 are refused",
         "",
         "as the ledger was at 2026-11-18T17:00:00.000Z",
     ]

@@ -176,6 +176,7 @@ class Stage:
         self.board = Board(
             MemoryFigures(self.ledger, self.clock),
             self.log,
+            self.requests,
             readers=topics.readers([TaskType("echo")]),
             clock=self.clock,
         )

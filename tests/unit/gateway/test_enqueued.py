@@ -111,3 +111,12 @@ def test_the_list_is_walked(stage):
 )
 def test_the_list_is_asked_for_in_known_words(stage, asked, kind):
     assert call(stage, "GET", "/v1/enqueued", query=asked).kind == kind
+
+
+def test_statistics_tell_how_many_wait_and_how_many_are_refused(stage):
+    enqueue(stage, payload=1)
+    taking.TAKE.do()
+    enqueue(stage, "01a1b2c3-0000-7000-8000-000000000002")
+    stage.clock.now += 1_500
+    told = get(stage, "/v1/stats").body["enqueued"]
+    assert told == {"waiting": 1, "oldest_wait_seconds": 1.5, "parked": 1}

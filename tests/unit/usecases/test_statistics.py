@@ -2,6 +2,7 @@
 
 import pytest
 
+from taskmill.adapters.memory.enqueued import MemoryRequests
 from taskmill.adapters.memory.figures import MemoryFigures
 from taskmill.domain import topics
 from taskmill.domain.errors import StoreUnavailable
@@ -20,7 +21,8 @@ def world():
 @pytest.fixture
 def board(world):
     figures = MemoryFigures(world.ledger, world.clock)
-    return Board(figures, world.log, readers=READERS, clock=world.clock)
+    requests = MemoryRequests(world.clock)
+    return Board(figures, world.log, requests, readers=READERS, clock=world.clock)
 
 
 def lags(told):

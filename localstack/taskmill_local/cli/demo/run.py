@@ -20,6 +20,7 @@ from taskmill_local.cli.api import Api, Json
 from taskmill_local.cli.console import OurConsole
 from taskmill_local.cli.demo.arrivals import mail_arrived, report_arrived, webhook_arrived
 from taskmill_local.cli.demo.hook import SECRET_NAME, Receiver, receiving
+from taskmill_local.cli.demo.orders import orders_arrived, place_orders
 from taskmill_local.cli.demo.pulse import make_pulse, pulse_arrived
 from taskmill_local.cli.demo.show import show_on
 from taskmill_local.cli.demo.story import (
@@ -91,6 +92,7 @@ def _play_through(console: Console, url: str, receiver: Receiver) -> list[Role]:
     console.print(f"Submitting tasks to {url} …\n")
     try:
         make_pulse(api)
+        orders = place_orders(api)
         with show_on(console) as show:
             for role in submit_all(api, webhook_to(receiver.url, SECRET_NAME)):
                 roles.append(role)
@@ -100,8 +102,8 @@ def _play_through(console: Console, url: str, receiver: Receiver) -> list[Role]:
                 show.update(roles)
         _check_ends(roles)
         arrived = mail_arrived(api, roles), webhook_arrived(receiver, roles), report_arrived(roles)
-        fired = pulse_arrived(api, deadline)
-        console.print("\n" + "\n".join((*arrived, fired)))
+        ordered, fired = orders_arrived(api, orders, deadline), pulse_arrived(api, deadline)
+        console.print("\n" + "\n".join((*arrived, ordered, fired)))
         _wait_for_ledger(api, roles, deadline)
     finally:
         api.close()
