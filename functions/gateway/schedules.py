@@ -5,6 +5,7 @@ from http import HTTPStatus
 from typing import Any, assert_never
 
 import msgspec
+from msgspec import Raw
 
 from functions.gateway.answering import Told
 from functions.gateway.cursors import Mark, cursor_behind, mark_of
@@ -77,7 +78,7 @@ def list_schedules(given: Mapping[str, str]) -> Told | Problem:
     if isinstance(mark, Problem):
         return mark
     found = gateway.schedules().page(DEFAULT_TENANT, after=mark.name, limit=limit + 1)
-    lines = [Line(shown(one), Mark(_NO_TIME, one.name)) for one in found[:limit]]
+    lines = [Line(_listed(one), Mark(_NO_TIME, one.name)) for one in found[:limit]]
     told, behind = fitting(lines, behind=lines[-1].mark if len(found) > limit else None)
     cursor = cursor_behind(behind, given) if behind else None
     return Told(HTTPStatus.OK, {"schedules": told, "next_cursor": cursor})
@@ -134,6 +135,13 @@ def _tell(
             return restless()
         case _:
             assert_never(answer)
+
+
+def _listed(schedule: Schedule) -> dict[str, Any]:
+    """Return what those see who asked for many: no payload, like in other lists."""
+    task = msgspec.json.decode(schedule.definition.task, type=dict[str, Raw])
+    task.pop("payload", None)
+    return shown(schedule) | {"task": task}
 
 
 def shown(schedule: Schedule) -> dict[str, Any]:

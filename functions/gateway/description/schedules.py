@@ -59,7 +59,7 @@ class Schedule(Struct, kw_only=True):
     """A schedule as it is now, and what it has done."""
 
     name: str
-    task: dict[str, Any]
+    task: Annotated[dict[str, Any], Meta(description="In lists, without its payload.")]
     cron: str | UnsetType = UNSET
     every_seconds: Count | UnsetType = UNSET
     timezone: str
@@ -210,7 +210,7 @@ LIST: Final = Operation(
             name="the first ones",
             status=HTTPStatus.OK,
             given={"limit": "200"},
-            answer={"schedules": [_MADE], "next_cursor": None},
+            answer={"schedules": [_MADE | {"task": {"type": "echo"}}], "next_cursor": None},
         )
     ],
 )

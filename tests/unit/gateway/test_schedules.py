@@ -303,6 +303,13 @@ def test_lists_come_in_pages_by_name(stage):
     assert get(stage, "/v1/schedules", cursor="bent").kind[:2] == (400, "bad_request")
 
 
+def test_lists_show_no_payload(stage):
+    make(stage, task=HOURLY["task"] | {"metadata": {"order": "17"}})
+    (listed,) = get(stage, "/v1/schedules").body["schedules"]
+    assert listed["task"] == {"type": "echo", "metadata": {"order": "17"}}
+    assert {**listed, "task": None} == {**get(stage, PATH).body, "task": None}
+
+
 def test_a_schedule_of_a_folder_is_not_changed_over_http(stage):
     definition = Definition(task=Raw(b'{"type":"echo"}'), cron="0 * * * *")
     wanted = Wanted(name="hourly", definition=definition, enabled=None)
