@@ -1,8 +1,11 @@
 """What `taskmill.enqueue` writes inside the caller's transaction, names, refuses and allows."""
 
 import json
+import shutil
+import tempfile
 from contextlib import closing
 from datetime import UTC, datetime
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -13,8 +16,13 @@ from psycopg.types.json import Json
 
 from taskmill.adapters.postgres.connection import Database
 from taskmill.adapters.postgres.enqueued import PostgresRequests
+from taskmill.adapters.postgres.migrate import migrate
 from taskmill.domain.naming import keyed_id, unkeyed_id
+from taskmill_local.stores import postgres
+from taskmill_local.stores.home import prepare_home
+from taskmill_local.stores.server import Server
 from tests.builders import now_ms
+from tests.contracts.conftest import GRACE, MIGRATIONS
 
 ANY_TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=300)
 KEYS = st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=1, max_size=255)
@@ -22,8 +30,31 @@ TYPES = ANY_TEXT.filter(lambda text: 1 <= len(text) <= 128)
 
 
 @pytest.fixture(scope="module")
-def dsns(make_database):
-    return make_database()
+def older_postgres(runner):
+    """Start the oldest PostgreSQL that comes with the packages of the local platform."""
+    folder = Path(tempfile.mkdtemp(prefix="taskmill-"))
+    folder.chmod(0o755)
+    prepare_home(folder / "home")
+    server = Server("PostgreSQL", folder / "home")
+    programs = postgres._programs().parents[1] / "pginstall/bin"  # noqa: SLF001 - the way there
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(postgres, "_programs", lambda: programs)
+            yield runner.run(postgres.start_postgres(server, durable=False))
+    finally:
+        runner.run(server.stop(GRACE))
+        shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module", params=[18, 16])
+def dsns(request):
+    if request.param == 18:
+        return request.getfixturevalue("make_database")()
+    older = request.getfixturevalue("older_postgres")
+    with psycopg.connect(older.owner) as connection:
+        assert connection.info.server_version // 10_000 == request.param
+    migrate(older.owner, MIGRATIONS)
+    return older.owner, older.app
 
 
 @pytest.fixture(scope="module")
