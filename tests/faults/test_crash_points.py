@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from taskmill.adapters.crash import EXIT_CODE, POINTS
+from tests.faults.callers import book, connect, open_the_shop, place_order
 from tests.faults.stack import WORKER
 from tests.waiting import eventually
 
@@ -105,6 +106,19 @@ def test_a_relay_that_dies_before_the_mark_publishes_again(stack, run, scheduler
         stack.ground.end("Kafka", signal.SIGKILL)
         run.submit_many([run.request(n) for n in range(TASKS)])
         stack.ground.revive("Kafka")
+    run.await_ends()
+    assert run.complaints() == []
+
+
+@pytest.mark.parametrize("point", [one for one in POINTS if one.split()[0] == "enqueued"])
+def test_who_dies_while_taking_what_was_committed_is_followed_by_another(
+    stack, run, scheduler, point
+):
+    open_the_shop(stack)
+    with a_doomed_scheduler(stack, scheduler, f"{point}:1"), connect(stack) as connection:
+        for number in range(TASKS):
+            place_order(connection, run, number, is_keyed=number % 2 == 0)
+    assert len(book(run)) == TASKS
     run.await_ends()
     assert run.complaints() == []
 
