@@ -22,6 +22,11 @@ CREATE TABLE enqueued (
     CONSTRAINT who_is_parked_knows_why CHECK (
         num_nulls(parked_at, parked_reason, parked_detail) IN (0, 3)
     )
+) WITH (
+    -- Who has left the line still stands in its index until that is swept, however large the table.
+    autovacuum_vacuum_scale_factor = 0,
+    autovacuum_vacuum_threshold = 50000,
+    vacuum_index_cleanup = ON
 );
 
 -- The relay's line; it is empty nearly always.
