@@ -23,9 +23,8 @@ def quiet_client(client):
     for job in client.get("/v1/redrives?limit=200").body["redrives"]:
         if job["state"] in LIVING:
             client.post(f"/v1/redrives/{job['id']}/stop", None)
-    while made := client.get("/v1/schedules?limit=200").body["schedules"]:
-        for one in made:
-            client.ask("DELETE", f"/v1/schedules/{one['name']}")
+    for one in client.get("/v1/schedules?limit=200").body["schedules"]:
+        client.ask("DELETE", f"/v1/schedules/{one['name']}")
 
 
 def test_a_stranger_who_read_the_description_finds_it_true(quiet_client, tmp_path):
