@@ -125,7 +125,10 @@ def make_database(postgres, migrated):
     def make():
         name = f"ledger_{next(_numbers)}"
         _make_database(postgres, name, migrated)
-        return _in_database(postgres.owner, name), _in_database(postgres.app, name)
+        owner = _in_database(postgres.owner, name)
+        with psycopg.connect(owner) as connection:  # the copy is as old as what was copied
+            connection.execute("UPDATE windows SET until = now()")
+        return owner, _in_database(postgres.app, name)
 
     return make
 
