@@ -24,7 +24,10 @@ VALUES (%s, %s, taskmill.enqueue(%s, %s, idempotency_key => %s, metadata => %s))
 _CALLERS = """
 SELECT count(*) FROM pg_stat_activity WHERE usename = 'taskmill_enqueue'
 """
-_WAITING = "SELECT count(*) FROM enqueued WHERE done_at IS NULL"
+_WAITING = """
+SELECT count(*) FROM enqueued
+WHERE done_at IS NULL AND task_id IN (SELECT task_id FROM orders WHERE run = %s)
+"""
 
 
 def open_the_shop(stack):
@@ -107,7 +110,7 @@ def book(run):
     rows = stack.ask("SELECT label, task_id::text FROM orders WHERE run = %s", run.name)
     run.ids.update(rows)
     run.submits += [Submit(label=label, body=label, key=label, id=name) for label, name in rows]
-    eventually(lambda: stack.ask(_WAITING) == [(0,)], within=60, reason="nobody waits to be taken")
+    eventually(lambda: stack.ask(_WAITING, run.name) == [(0,)], within=60, reason="nobody waits")
     return dict(rows)
 
 

@@ -102,7 +102,7 @@ def test_a_commit_is_in_the_log_soon_after(stack, run, figures):
         f"from commit to log: {quantiles(late, n=2)[0]:.0f} ms (p50), {p99:.0f} ms (p99),"
         f" {PROMPT_MS} are meant",
     )
-    assert p99 < 20 * PROMPT_MS
+    assert p99 < 100 * PROMPT_MS
 
 
 def test_what_is_committed_becomes_a_task_and_what_is_not_does_not(stack, run, figures):

@@ -49,8 +49,11 @@ def orders_arrived(api: Api, orders: Orders, deadline: float) -> str:
         if time.monotonic() > deadline:
             raise StoryBroken(f"The committed order's task did not end: {answer.body}")
         time.sleep(_GLANCE_SECONDS)
-    if (answer := api.task(orders.rolled_back)).status != HTTPStatus.NOT_FOUND:
-        raise StoryBroken(f"The order that was rolled back has a task: {answer.body}")
+    # A 503 only says that the ledger has not seen the whole log yet.
+    while (answer := api.task(orders.rolled_back)).status != HTTPStatus.NOT_FOUND:
+        if answer.status != HTTPStatus.SERVICE_UNAVAILABLE or time.monotonic() > deadline:
+            raise StoryBroken(f"The order that was rolled back has a task: {answer.body}")
+        time.sleep(_GLANCE_SECONDS)
     return (
         "A transaction that committed an order made its task, with "
         "taskmill.enqueue; one that was rolled back made none"
