@@ -47,7 +47,7 @@ class Timing(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """When a task may begin, and until when it must have begun."""
 
     run_at_ms: Moment | None = None
-    delay_ms: int | None = None
+    delay_ms: Annotated[int, Meta(ge=0, le=LAST_MOMENT)] | None = None
     """Instead of a moment: counted from the generation, which is a moment of Redis."""
     expires_at_ms: Moment | None = None
     turn: int = 1

@@ -9,7 +9,7 @@ from msgspec import Raw
 from taskmill.domain import wire
 from taskmill.domain.admission import Owed
 from taskmill.domain.errors import NewerVersion, Undecodable
-from taskmill.domain.task import about
+from taskmill.domain.task import Timing, about
 from tests.builders import (
     a_new_id,
     admitted,
@@ -159,6 +159,13 @@ def test_a_fact_at_a_moment_that_no_calendar_has_is_undecodable(kind, name, mome
 @pytest.mark.parametrize(("moment", "is_one"), [(-1, False), (0, True), (LAST, True)])
 def test_a_task_is_of_a_moment_that_can_be_shown(moment, is_one):
     (parcel,) = wire.parcels_of_tasks([an_envelope(created_at_ms=moment)])
+    found = told(wire.open_tasks, parcel)
+    assert isinstance(found, tuple) == is_one
+
+
+@pytest.mark.parametrize(("delay", "is_one"), [(-1, False), (-(10**15), False), (0, True)])
+def test_a_task_waits_for_no_time_below_zero(delay, is_one):
+    (parcel,) = wire.parcels_of_tasks([an_envelope(timing=Timing(delay_ms=delay))])
     found = told(wire.open_tasks, parcel)
     assert isinstance(found, tuple) == is_one
 
