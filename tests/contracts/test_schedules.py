@@ -18,7 +18,7 @@ from taskmill.adapters.postgres.ledger import PostgresLedger
 from taskmill.adapters.postgres.schedules import PostgresFiring, PostgresSchedules
 from taskmill.domain.catching_up import CatchUp
 from taskmill.domain.coming import Dst, Fold, Gap
-from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.errors import ScheduleBroken, StoreUnavailable
 from taskmill.domain.firing import fire_at
 from taskmill.domain.refusal import invalid
 from taskmill.domain.schedule import (
@@ -32,7 +32,7 @@ from taskmill.domain.schedule import (
     Step,
     Whereabouts,
 )
-from taskmill.domain.task import Millis
+from taskmill.domain.task import DEFAULT_TENANT, Millis
 from tests.builders import a_fresh_envelope, a_new_id, now_ms, started, succeeded
 from tests.contracts.ledgers import batch_of
 
@@ -377,6 +377,8 @@ def test_what_a_newer_version_wrote_stops_no_other(database):
                 ["perhaps"],
             )
         assert [one.name for one in firing.due(most=9).schedules] == ["known"]
+        with pytest.raises(ScheduleBroken, match="newer was written by a newer version"):
+            people.find(DEFAULT_TENANT, "newer")
 
 
 def test_a_row_that_another_holds_is_passed_over_and_the_others_go_on(database):

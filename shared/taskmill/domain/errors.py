@@ -51,7 +51,7 @@ class SettingsInvalid(TaskmillError):
 
 
 class ScheduleBroken(TaskmillError):
-    """A schedule that was sound cannot be read any more, as when its time zone is gone."""
+    """A schedule that was sound cannot be read here: its time zone is gone, or it is too new."""
 
 
 class LedgerRefused(TaskmillError):

@@ -9,6 +9,7 @@ from msgspec import Raw
 
 from taskmill.adapters.postgres import queries
 from taskmill.adapters.postgres.connection import Database
+from taskmill.domain.errors import ScheduleBroken
 from taskmill.domain.schedule import (
     OPEN_TASKS,
     Definition,
@@ -160,7 +161,7 @@ def _schedule(row: Mapping[str, Any]) -> Schedule:
     return Schedule(
         tenant=row["tenant"],
         name=row["name"],
-        definition=msgspec.json.decode(row["definition"], type=Definition),
+        definition=_definition(row),
         revision=row["revision"],
         is_managed=row["is_managed"],
         next_at_ms=row["next_at_ms"],
@@ -182,11 +183,17 @@ def _if_it_can_be_read(row: Mapping[str, Any]) -> Schedule | None:
     """Leave a schedule that a newer version wrote to the schedulers of that version."""
     try:
         return _schedule(row)
-    except msgspec.ValidationError as error:
-        _log.warning(
-            "schedule is of a newer version", extra={"schedule": row["name"], "why": error}
-        )
+    except ScheduleBroken as error:
+        _log.warning("schedule cannot be read", extra={"why": str(error)})
         return None
+
+
+def _definition(row: Mapping[str, Any]) -> Definition:
+    try:
+        return msgspec.json.decode(row["definition"], type=Definition)
+    except msgspec.ValidationError as error:
+        why = f"the schedule {row['name']} was written by a newer version, which can read it"
+        raise ScheduleBroken(f"{why}: {error}") from error
 
 
 def _last(row: Mapping[str, Any]) -> LastFire | None:
