@@ -192,11 +192,11 @@ class Stack(Running):
         self.signal(signal.SIGKILL, function)
         return order
 
-    def spawn_scheduler(self, seconds=60, crash_at="", **variables):
+    def spawn_scheduler(self, seconds=60, crash_at="", *flags, **variables):
         """Start a scheduler of the test's own beside the platform's."""
         with self._own_log("scheduler") as log:
             return subprocess.Popen(
-                [sys.executable, "-P", str(SCHEDULER), str(seconds)],
+                [sys.executable, "-P", str(SCHEDULER), str(seconds), *flags],
                 env=self._own_environment(TASKMILL_CRASH_AT=crash_at, **variables),
                 stdout=log,
                 stderr=log,

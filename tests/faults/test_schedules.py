@@ -1,27 +1,29 @@
 """Any number of schedulers, dying and standing still, fires each instant once (P20)."""
 
 import json
-import os
-import signal
 import time
 from collections import Counter, defaultdict
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from threading import Event, Thread
 
+import psutil
 import pytest
 
 from taskmill.adapters.crash import EXIT_CODE
+from tests.faketime import needs_faketime, shifted
+from tests.faults.run import Run
 from tests.waiting import eventually
 
-SCHEDULES = int(os.environ.get("TASKMILL_P20_SCHEDULES", "40"))
-SECONDS = int(os.environ.get("TASKMILL_P20_SECONDS", "10"))
-HERD = int(os.environ.get("TASKMILL_SCHEDULE_HERD", "2000"))
-"""200 schedules for 30 s and 10,000 in one second are promised; CI has two cores for all."""
-
-LATE_AT_MOST = 10.0
+SCHEDULES = 200
+SECONDS = 30
+HERD = 10_000
+LATE_AT_MOST = 1.0
+HERD_LATE_AT_MOST = 10.0
 PATIENCE = 60
-HOUR_MS = 3_600_000
+STILL = 60
+"""So many seconds a scheduler stands still, and wakes up in the middle of what it did."""
+
 EDITED = 5
 EACH_SECOND = ({"cron": "* * * * * *"}, {"every_seconds": 1})
 _FIRED = """
@@ -35,6 +37,14 @@ _ENDED = """
 SELECT idempotency_key, extract(EPOCH FROM started_at)::float FROM tasks
 WHERE metadata @> jsonb_build_object('run', %s::text) AND status = 'succeeded'
 AND idempotency_key LIKE 'schedule:%%'
+"""
+_ENQUEUE = """
+SELECT count(taskmill.enqueue('probe', %s::json, metadata => %s::json))
+FROM generate_series(1, %s)
+"""
+_HAVE_RUN = """
+SELECT count(*) FROM tasks
+WHERE metadata @> jsonb_build_object('usual', %s::text) AND status = 'succeeded'
 """
 _HERD = """
 INSERT INTO schedules (
@@ -69,9 +79,6 @@ class Clockwork:
     def read(self, number):
         return self.client.get(f"/v1/schedules/{self.name(number)}").body
 
-    def pause(self, number):
-        return self.client.post(f"/v1/schedules/{self.name(number)}/pause", None).body
-
     def fired(self):
         """Return by schedule which instants were asked for, each as often as it was, and when."""
         told = defaultdict(list)
@@ -94,6 +101,21 @@ class Clockwork:
         eventually(have_ended, within=2 * PATIENCE, reason=f"{wanted} fires have ended")
         return dict(self.stack.ask(_ENDED, self.run.name))
 
+    def once_each(self, made):
+        """Say that each instant from the first to the last was asked for, and once."""
+        names = [one["name"] for one in made]
+        last = {name: self._pause(name) for name in names}
+        fired = self.fired()
+        for one in made:
+            told = last[one["name"]]
+            instants = sorted(instant for instant, _ in fired[one["name"]])
+            expected = range(seconds(one["next_at"]), seconds(told["last_at"]) + 1)
+            assert instants == list(expected), one
+            assert (told["fired"], told["skipped"], told["missed"]) == (len(instants), 0, 0)
+
+    def _pause(self, name):
+        return self.client.post(f"/v1/schedules/{name}/pause", None).body
+
     def close(self):
         self.stack.ask(
             "DELETE FROM schedules WHERE name LIKE %s RETURNING name", f"{self.run.name}-%"
@@ -107,15 +129,37 @@ def clockwork(stack, run):
     clockwork.close()
 
 
+@pytest.fixture(scope="module")
+def long_kept(stack):
+    """Give schedules that fire all along, whatever else is tried, and who stands still in a fire.
+
+    That scheduler has read what is due, and was about to tell PostgreSQL what becomes of it.
+    """
+    stack.await_schedulers()
+    clockwork = Clockwork(stack, Run(stack))
+    made = [clockwork.put(number) for number in range(5)]
+    process = stack.spawn_scheduler(600, "firing before the statement:1", "--still")
+    try:
+        sleeper = psutil.Process(process.pid)
+        eventually(
+            lambda: sleeper.status() == psutil.STATUS_STOPPED, within=PATIENCE, reason="it stopped"
+        )
+        yield clockwork, made, sleeper, time.monotonic()
+    finally:
+        process.kill()
+        process.wait()
+        clockwork.close()
+
+
+@pytest.mark.usefixtures("long_kept")
 def test_each_instant_fires_once_whoever_dies_stands_still_or_edits(
     stack, run, clockwork, scheduler, figures
 ):
-    """One scheduler stands still for longer than anything is held, one dies, all pause at once."""
+    """Three schedulers: one dies in the middle, then the other two stand still for a while."""
     made = [clockwork.put(number) for number in range(SCHEDULES)]
-    paused, doomed = scheduler(), scheduler()
+    doomed = scheduler()
     end = time.monotonic() + SECONDS
     with edits(clockwork) as edited:
-        paused.send_signal(signal.SIGSTOP)
         wait_until(end - SECONDS * 0.6)
         struck = time.time()
         doomed.kill()
@@ -123,26 +167,35 @@ def test_each_instant_fires_once_whoever_dies_stands_still_or_edits(
             wait_until(end - SECONDS * 0.4)
             scheduler()
         wait_until(end)
-    paused.send_signal(signal.SIGCONT)
-    last = {one["name"]: one for one in map(clockwork.pause, range(SCHEDULES))}
+    clockwork.once_each(made)
     clockwork.await_ends()
     fired = clockwork.fired()
-    for one in made:
-        told = last[one["name"]]
-        instants = sorted(instant for instant, _ in fired[one["name"]])
-        assert instants == list(range(seconds(one["next_at"]), seconds(told["last_at"]) + 1)), one
-        assert (told["fired"], told["skipped"], told["missed"]) == (len(instants), 0, 0)
-    late, well = clockwork.lateness(), clockwork.lateness(until=struck - 1)
-    effects = {(line["label"], line["token"]) for line in stack.left(set(last))}
+    names = {one["name"] for one in made}
+    effects = {(line["label"], line["token"]) for line in stack.left(names)}
     ran = Counter(label for label, _ in effects)  # each with a token of its own
     assert ran == {name: len(told) for name, told in fired.items()}
+    late, well = clockwork.lateness(), clockwork.lateness(until=struck - 1)
     figures.tell(
         "P20",
-        f"{SCHEDULES} schedules each second for {SECONDS} s, 4 schedulers, one stopped for all of "
-        f"it, one killed, {sum(edited)} edits: {len(late):,} fires, none twice, none missing; "
+        f"{SCHEDULES} schedules each second for {SECONDS} s, 5 schedulers, one stopped in a fire, "
+        f"one killed, {sum(edited)} edits: {len(late):,} fires, none twice, none missing; "
         f"late by {p(late, 50):.2f} s (p50) and {p(late, 99):.2f} s (p99), by {p(well, 99):.2f} s "
         "(p99) before one was killed",
     )
+    assert in_most_seconds(fired, until=struck - 1) <= LATE_AT_MOST
+
+
+def in_most_seconds(fired, until):
+    """Return how late 99 % of an instant's fires were, of the instants in the middle.
+
+    A busy machine may spoil some of them.
+    """
+    each = defaultdict(list)
+    for told in fired.values():
+        for instant, at in told:
+            if instant < until:
+                each[instant].append(at - instant)
+    return p(sorted(p(sorted(late), 99) for late in each.values()), 50)
 
 
 def wait_until(moment):
@@ -191,33 +244,25 @@ def test_a_scheduler_that_dies_inside_a_fire_fires_all_or_nothing(
         within=PATIENCE,
         reason="they go on",
     )
-    last = {one["name"]: one for one in map(clockwork.pause, range(20))}
-    fired = clockwork.fired()
-    for one in made:
-        instants = sorted(instant for instant, _ in fired[one["name"]])
-        until = seconds(last[one["name"]]["last_at"])
-        assert instants == list(range(seconds(one["next_at"]), until + 1))
+    clockwork.once_each(made)
 
 
+@needs_faketime
 def test_clocks_that_are_an_hour_off_fire_nothing_early_or_late(
     stack, clockwork, scheduler, figures
 ):
     """No scheduler but two is at work: one an hour ahead, one an hour behind."""
     with stack.standing_still("Scheduler"):
-        for off in (HOUR_MS, -HOUR_MS):
-            scheduler(TASKMILL_CLOCK_AHEAD_MS=off)
+        for off in ("+1h", "-1h"):
+            scheduler(**shifted(off))
         made = [clockwork.put(number) for number in range(10)]
         eventually(
             lambda: all(clockwork.read(number)["fired"] >= 3 for number in range(10)),
             within=PATIENCE,
             reason="they fire",
         )
-        last = {one["name"]: one for one in map(clockwork.pause, range(10))}
-    fired, late = clockwork.fired(), clockwork.lateness()
-    for one in made:
-        instants = sorted(instant for instant, _ in fired[one["name"]])
-        until = seconds(last[one["name"]]["last_at"])
-        assert instants == list(range(seconds(one["next_at"]), until + 1))
+        clockwork.once_each(made)
+    late = clockwork.lateness()
     figures.tell(
         "P20",
         f"schedulers an hour ahead and behind: {len(late)} fires, {late[-1]:.2f} s late at most",
@@ -228,7 +273,11 @@ def test_clocks_that_are_an_hour_off_fire_nothing_early_or_late(
 def test_a_herd_of_the_same_second_is_fired_and_nothing_else_starves(
     stack, run, clockwork, figures
 ):
-    """Another schedule fires each second, and callers submit, while the herd is let loose."""
+    """Another schedule fires each second, and callers submit, while the herd is let loose.
+
+    On a machine that is busy with other things, it takes no longer than requests in a table do.
+    """
+    usual = seconds_to_run_enqueued(stack, run)
     clockwork.put(0, name=clockwork.name("witness"))
     at = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=5)
     cron = f"{at.minute} {at.hour} {at.day} {at.month} * {at.second}"
@@ -256,11 +305,43 @@ def test_a_herd_of_the_same_second_is_fired_and_nothing_else_starves(
         "P20",
         f"{HERD:,} schedules of one second: fired late by {p(herd, 50):.1f} s (p50) and "
         f"{p(herd, 99):.1f} s (p99), their tasks began after {p(starts, 50):.1f} and "
-        f"{p(starts, 99):.1f} s; another schedule meanwhile by {witness[-1]:.1f} s at most",
+        f"{p(starts, 99):.1f} s; another schedule meanwhile by {witness[-1]:.1f} s at most; as "
+        f"many requests in a table take {usual:.1f} s",
     )
     assert len(herd) == len(starts) == HERD
-    assert p(herd, 99) <= LATE_AT_MOST
-    assert witness[-1] <= LATE_AT_MOST
+    limit = max(HERD_LATE_AT_MOST, 2 * usual)
+    assert (p(herd, 99) <= limit, witness[-1] <= limit) == (True, True)
+
+
+def seconds_to_run_enqueued(stack, run):
+    """Return for how long as many requests take that were enqueued at once."""
+    began = time.monotonic()
+    about = {"label": "usual", "usual": run.name}
+    stack.ask(_ENQUEUE, json.dumps({"name": "usual"}), json.dumps(about), HERD)
+    wanted = [(HERD,)]
+    eventually(
+        lambda: stack.ask(_HAVE_RUN, run.name) == wanted, within=2 * PATIENCE, reason="they ran"
+    )
+    return time.monotonic() - began
+
+
+def test_a_scheduler_that_stood_still_for_a_minute_in_a_fire_fires_nothing_again(
+    long_kept, figures
+):
+    clockwork, made, sleeper, since = long_kept
+    wait_until(since + STILL)
+    worked = sleeper.cpu_times().user
+    sleeper.resume()
+    eventually(
+        lambda: sleeper.cpu_times().user > worked + 0.2, within=PATIENCE, reason="it is at work"
+    )
+    clockwork.once_each(made)
+    clockwork.await_ends()
+    figures.tell(
+        "P20",
+        f"one stood still for {time.monotonic() - since:.0f} s in the middle of a fire: "
+        f"{len(clockwork.lateness()):,} fires meanwhile, none twice, none missing",
+    )
 
 
 def p(values, percent):
