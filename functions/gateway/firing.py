@@ -12,7 +12,7 @@ from functions.gateway.listing import read_moment
 from functions.gateway.presenter import moment
 from functions.gateway.problem import Problem, problem_of, unprocessable
 from functions.gateway.schedules import find, no_schedule, restless
-from taskmill.bootstrap import gateway
+from taskmill.bootstrap import oversight
 from taskmill.domain.coming import Coming
 from taskmill.domain.firing import calendar_of, millis_of, moment_of
 from taskmill.domain.refusal import Refusal
@@ -43,7 +43,7 @@ class BackfillRequest(Struct, forbid_unknown_fields=True, kw_only=True, rename={
 
 
 def trigger_schedule(name: str) -> Told | Problem:
-    answer = trigger(name, gateway.schedules(), tenant=DEFAULT_TENANT)
+    answer = trigger(name, oversight.schedules(), tenant=DEFAULT_TENANT)
     match answer:
         case Fired(fires):
             (told,) = _fires(answer)
@@ -61,7 +61,7 @@ def backfill_schedule(name: str, body: bytes) -> Told | Problem:
     asked = _range(body)
     if isinstance(asked, Problem):
         return asked
-    answer = backfill(name, *asked, gateway.schedules(), tenant=DEFAULT_TENANT)
+    answer = backfill(name, *asked, oversight.schedules(), tenant=DEFAULT_TENANT)
     match answer:
         case Fired():
             return Told(HTTPStatus.ACCEPTED, {"fires": _fires(answer)})
@@ -92,7 +92,7 @@ def preview_schedule(name: str, given: Mapping[str, str]) -> Told | Problem:
     if found is None:
         return no_schedule(name)
     count = min(int(text.lstrip("0")[:9]), LARGEST_COUNT)
-    since = moment_of(gateway.schedules().now())
+    since = moment_of(oversight.schedules().now())
     coming = calendar_of(found.definition).preview(since, count)
     return Told(HTTPStatus.OK, {"next": [_coming(one) for one in coming]})
 

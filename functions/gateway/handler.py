@@ -1,8 +1,10 @@
 """The HTTP API: each route reads its request, makes one call, and tells the answer."""
 
 import logging
+from functools import cache
 from http import HTTPStatus
-from typing import Any
+from importlib import import_module
+from typing import Any, Final
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
@@ -12,38 +14,25 @@ from functions.gateway.counting import count_refusal
 from functions.gateway.keys import refusal
 from functions.gateway.loops import loop
 from functions.gateway.problem import Problem
-from functions.gateway.routes import (
-    control,
-    description,
-    endpoints,
-    enqueued,
-    health,
-    payloads,
-    quarantine,
-    redrives,
-    schedules,
-    stats,
-    tasks,
-    types,
-)
+from functions.gateway.routes import tasks
 from taskmill.bootstrap import gateway, process
 
+_ALL_BUT_TASKS: Final = (
+    "control",
+    "description",
+    "endpoints",
+    "enqueued",
+    "health",
+    "payloads",
+    "quarantine",
+    "redrives",
+    "schedules",
+    "stats",
+    "types",
+)
+_OF_TASKS: Final = frozenset({"/v1/tasks", "/v1/tasks/batch"})
 app = APIGatewayHttpResolver()
-for subject in (
-    tasks,
-    payloads,
-    control,
-    quarantine,
-    enqueued,
-    redrives,
-    schedules,
-    endpoints,
-    types,
-    stats,
-    health,
-    description,
-):
-    app.include_router(subject.router)
+app.include_router(tasks.router)
 _log = logging.getLogger("taskmill.gateway")
 
 
@@ -52,9 +41,18 @@ def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     process.log("gateway")
     request_id = event["requestContext"]["requestId"]
     request = APIGatewayProxyEventV2(event)
+    if request.path not in _OF_TASKS:
+        know_every_route()
     refused = refusal(request, gateway.api_keys()) or loop(request)
     answer = app.resolve(event, context) if refused is None else _turn_away(refused)
     return answer | {"headers": (answer.get("headers") or {}) | {"X-Request-Id": request_id}}
+
+
+@cache
+def know_every_route() -> None:
+    """Import what submits no task at the first request for it: a cold start is waited for."""
+    for subject in _ALL_BUT_TASKS:
+        app.include_router(import_module(f"functions.gateway.routes.{subject}").router)
 
 
 @app.not_found

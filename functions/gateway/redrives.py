@@ -12,7 +12,7 @@ from functions.gateway.listing import read_limit, read_moment
 from functions.gateway.presenter import moment
 from functions.gateway.problem import Problem, bad_request, conflict, missing, unprocessable
 from functions.gateway.reading import id_of
-from taskmill.bootstrap import gateway, process
+from taskmill.bootstrap import oversight, process
 from taskmill.domain import strict_json
 from taskmill.domain.naming import fingerprint, unkeyed_id
 from taskmill.domain.redriving import JobState, NewJob, RedriveJob, Wanted
@@ -57,7 +57,7 @@ def make_job(body: bytes) -> Told | Problem:
         rate_per_second=request.rate_per_second,
         at_ms=now,
     )
-    return _accepted(gateway.redrive_jobs().make(job))
+    return _accepted(oversight.redrive_jobs().make(job))
 
 
 def list_jobs(given: Mapping[str, str]) -> Told | Problem:
@@ -67,7 +67,7 @@ def list_jobs(given: Mapping[str, str]) -> Told | Problem:
     limit = read_limit(given.get("limit"))
     if isinstance(limit, Problem):
         return limit
-    jobs = gateway.redrive_jobs().latest(DEFAULT_TENANT, limit=limit)
+    jobs = oversight.redrive_jobs().latest(DEFAULT_TENANT, limit=limit)
     return Told(HTTPStatus.OK, {"redrives": [_shown(job) for job in jobs]})
 
 
@@ -82,7 +82,7 @@ def stop_job(name: str) -> Told | Problem:
         return job
     if job.state is JobState.DONE:
         return conflict("already_finished", "the job has done all that it was to do")
-    gateway.redrive_jobs().stop(job.id)
+    oversight.redrive_jobs().stop(job.id)
     return read_job(name)
 
 
@@ -92,7 +92,7 @@ def resume_job(name: str) -> Told | Problem:
         return job
     if job.state is JobState.DONE:
         return conflict("already_finished", "the job has done all that it was to do")
-    gateway.redrive_jobs().resume(job.id)
+    oversight.redrive_jobs().resume(job.id)
     job = _find(name)
     if not isinstance(job, Problem) and job.state is not JobState.RUNNING:
         return conflict("another_job_lives", "the same request has another job, which lives")
@@ -101,7 +101,7 @@ def resume_job(name: str) -> Told | Problem:
 
 def _find(name: str) -> RedriveJob | Problem:
     job_id = id_of(name)
-    job = None if isinstance(job_id, Problem) else gateway.redrive_jobs().find(job_id)
+    job = None if isinstance(job_id, Problem) else oversight.redrive_jobs().find(job_id)
     return missing(f"there is no redrive job {name}") if job is None else job
 
 

@@ -20,7 +20,7 @@ from functions.gateway.problem import (
     unavailable,
     unprocessable,
 )
-from taskmill.bootstrap import gateway, process
+from taskmill.bootstrap import gateway, oversight, process
 from taskmill.domain.refusal import Refusal
 from taskmill.domain.schedule import Definition, Schedule
 from taskmill.domain.schedule_request import NAME
@@ -51,7 +51,7 @@ def make_schedule(body: bytes, *, by: str) -> Told | Problem:
     wanted = read_new(given, gateway.services().catalogue, now=process.clock())
     if isinstance(wanted, Refusal):
         return problem_of(wanted)
-    made = make(wanted, gateway.schedules(), tenant=DEFAULT_TENANT, by=by)
+    made = make(wanted, oversight.schedules(), tenant=DEFAULT_TENANT, by=by)
     return _tell(wanted.name, made)
 
 
@@ -64,7 +64,7 @@ def put_schedule(name: str, body: bytes, *, by: str) -> Told | Problem:
     wanted = read_replacement(name, given, gateway.services().catalogue, now=process.clock())
     if isinstance(wanted, Refusal):
         return problem_of(wanted)
-    return _tell(name, put(wanted, gateway.schedules(), tenant=DEFAULT_TENANT, by=by))
+    return _tell(name, put(wanted, oversight.schedules(), tenant=DEFAULT_TENANT, by=by))
 
 
 def list_schedules(given: Mapping[str, str]) -> Told | Problem:
@@ -77,7 +77,7 @@ def list_schedules(given: Mapping[str, str]) -> Told | Problem:
     mark = mark_of(given["cursor"], given) if "cursor" in given else Mark(_NO_TIME, "")
     if isinstance(mark, Problem):
         return mark
-    found = gateway.schedules().page(DEFAULT_TENANT, after=mark.name, limit=limit + 1)
+    found = oversight.schedules().page(DEFAULT_TENANT, after=mark.name, limit=limit + 1)
     lines = [Line(_listed(one), Mark(_NO_TIME, one.name)) for one in found[:limit]]
     told, behind = fitting(lines, behind=lines[-1].mark if len(found) > limit else None)
     cursor = cursor_behind(behind, given) if behind else None
@@ -90,19 +90,19 @@ def read_schedule(name: str) -> Told | Problem:
 
 
 def delete_schedule(name: str) -> Told | Problem:
-    return _tell(name, delete(name, gateway.schedules(), tenant=DEFAULT_TENANT))
+    return _tell(name, delete(name, oversight.schedules(), tenant=DEFAULT_TENANT))
 
 
 def pause_schedule(name: str, *, by: str) -> Told | Problem:
-    return _tell(name, pause(name, gateway.schedules(), tenant=DEFAULT_TENANT, by=by))
+    return _tell(name, pause(name, oversight.schedules(), tenant=DEFAULT_TENANT, by=by))
 
 
 def resume_schedule(name: str) -> Told | Problem:
-    return _tell(name, resume(name, gateway.schedules(), tenant=DEFAULT_TENANT))
+    return _tell(name, resume(name, oversight.schedules(), tenant=DEFAULT_TENANT))
 
 
 def find(name: str) -> Schedule | None:
-    return gateway.schedules().find(DEFAULT_TENANT, name) if NAME.fullmatch(name) else None
+    return oversight.schedules().find(DEFAULT_TENANT, name) if NAME.fullmatch(name) else None
 
 
 def no_schedule(name: str) -> Problem:

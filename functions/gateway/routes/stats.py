@@ -5,7 +5,7 @@ from http import HTTPStatus
 from functions.gateway.answering import Answer, Told, new_router, tell
 from functions.gateway.problem import unavailable
 from functions.gateway.statistics import statistics_as_json
-from taskmill.bootstrap import gateway
+from taskmill.bootstrap import oversight
 from taskmill.domain.errors import StoreUnavailable
 
 router = new_router()
@@ -14,7 +14,7 @@ router = new_router()
 @router.get("/v1/stats")
 def get_stats() -> Answer:
     try:
-        told = gateway.statistics().look()
+        told = oversight.statistics().look()
     except StoreUnavailable as error:
         return tell(unavailable(f"statistics need Kafka and the ledger: {error.store} is away", 2))
     return tell(Told(HTTPStatus.OK, statistics_as_json(told)))

@@ -20,7 +20,7 @@ _SHOWN_BYTES = 4096
 _LARGEST_LOG_BYTES = 2**20
 _GLANCE_SECONDS = 0.02
 _PORT_TAKEN = b"Address already in use"
-_START_LIMIT = timedelta(seconds=60)
+_START_LIMIT = timedelta(seconds=120)
 
 
 class Server:

@@ -10,7 +10,6 @@ from taskmill.adapters.api_keys import ApiKeys
 from taskmill.adapters.guard import QUICK, Guard
 from taskmill.bootstrap import process
 from taskmill.domain.task import TaskId
-from taskmill.domain.topics import readers
 from taskmill.ports.admission import Admission
 from taskmill.ports.bus import Bus
 from taskmill.ports.catalogue import Catalogue
@@ -23,10 +22,7 @@ from taskmill.ports.outbox import Outbox
 from taskmill.ports.quarantine import Quarantine
 from taskmill.ports.rebuilding import WholeRows
 from taskmill.ports.records import Records, Waiters
-from taskmill.ports.redriving import RedriveJobs
-from taskmill.ports.schedules import Schedules
 from taskmill.settings import Settings
-from taskmill.usecases.statistics import Board
 
 _PATIENCE_WITH_REDIS = timedelta(seconds=1)
 _PATIENCE_WITH_KAFKA = timedelta(seconds=2)
@@ -93,7 +89,7 @@ def api_keys() -> ApiKeys | None:
 
 
 @cache
-def _ledger_at_the_door() -> Any:
+def ledger_at_the_door() -> Any:
     """Open PostgreSQL for the gateway; apart, because most requests never need it."""
     from taskmill.adapters.postgres.connection import Database
 
@@ -109,14 +105,14 @@ def _ledger_at_the_door() -> Any:
 def ledger_rows() -> LedgerRows:
     from taskmill.adapters.postgres.rows import PostgresRows
 
-    return PostgresRows(_ledger_at_the_door())
+    return PostgresRows(ledger_at_the_door())
 
 
 @cache
 def whole_rows() -> WholeRows:
     from taskmill.adapters.postgres.whole import PostgresWholeRows
 
-    return PostgresWholeRows(_ledger_at_the_door())
+    return PostgresWholeRows(ledger_at_the_door())
 
 
 def load(task_id: TaskId) -> None:
@@ -130,21 +126,7 @@ def load(task_id: TaskId) -> None:
 def quarantine() -> Quarantine:
     from taskmill.adapters.postgres.quarantine import PostgresQuarantine
 
-    return PostgresQuarantine(_ledger_at_the_door())
-
-
-@cache
-def redrive_jobs() -> RedriveJobs:
-    from taskmill.adapters.postgres.redrives import PostgresRedriveJobs
-
-    return PostgresRedriveJobs(_ledger_at_the_door())
-
-
-@cache
-def schedules() -> Schedules:
-    from taskmill.adapters.postgres.schedules import PostgresSchedules
-
-    return PostgresSchedules(_ledger_at_the_door())
+    return PostgresQuarantine(ledger_at_the_door())
 
 
 @cache
@@ -152,28 +134,11 @@ def outbox() -> Outbox:
     from taskmill.adapters.postgres.outbox import PostgresOutbox
 
     settings = Settings.from_env(os.environ, needs=())
-    return PostgresOutbox(_ledger_at_the_door(), cap=settings.outbox_cap)
+    return PostgresOutbox(ledger_at_the_door(), cap=settings.outbox_cap)
 
 
 @cache
 def requests() -> Requests:
     from taskmill.adapters.postgres.enqueued import PostgresRequests
 
-    return PostgresRequests(_ledger_at_the_door())
-
-
-@cache
-def statistics() -> Board:
-    """Open what statistics need; apart, because hardly a request asks for them."""
-    from taskmill.adapters.kafka.readers import KafkaReaders
-    from taskmill.adapters.postgres.figures import PostgresFigures
-
-    settings = Settings.from_env(os.environ, needs=("kafka",))
-    types = [entry.name for entry in process.catalogue().entries()]
-    return Board(
-        PostgresFigures(_ledger_at_the_door()),
-        KafkaReaders(settings.kafka),
-        requests(),
-        readers=readers(types),
-        clock=process.clock,
-    )
+    return PostgresRequests(ledger_at_the_door())

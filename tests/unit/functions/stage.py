@@ -56,6 +56,7 @@ from taskmill.bootstrap import (
     dispatcher,
     gateway,
     inbox,
+    oversight,
     process,
     recorder,
     scheduler,
@@ -198,6 +199,7 @@ class Stage:
         for module, bound in {
             process: self._process(),
             gateway: self._gateway(),
+            oversight: self._oversight(),
             worker: {"services": self._worker, "loop_crew": lambda: self.crew},
             dispatcher: {
                 "admission": lambda: CountedAdmission(MemoryAdmission(self.hot), self.counters),
@@ -229,12 +231,16 @@ class Stage:
             "api_keys": lambda: self.api_keys,
             "ledger_rows": lambda: self.ledger,
             "whole_rows": lambda: self.ledger,
-            "redrive_jobs": lambda: self.redrives,
-            "schedules": lambda: self.schedules,
             "outbox": lambda: self.outbox,
             "requests": lambda: self.requests,
-            "statistics": lambda: self.board,
             "quarantine": lambda: MemoryQuarantine(lambda: self.ledger),
+        }
+
+    def _oversight(self) -> dict[str, Any]:
+        return {
+            "redrive_jobs": lambda: self.redrives,
+            "schedules": lambda: self.schedules,
+            "statistics": lambda: self.board,
         }
 
     def _chores(self) -> dict[str, Any]:

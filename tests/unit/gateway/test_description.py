@@ -98,8 +98,11 @@ def test_a_payload_comes_with_its_task_or_by_reference(request_, fits):
     assert jsonschema_rs.Draft202012Validator(whole).is_valid(request_) is fits
 
 
-def test_a_starting_gateway_reads_nothing_of_what_the_description_is_made_of():
-    loaded = "import functions.gateway.handler, sys; print(*sys.modules)"
+def test_a_gateway_reads_nothing_of_what_the_description_is_made_of():
+    loaded = (
+        "from functions.gateway.handler import know_every_route; know_every_route(); import sys; "
+        "print(*sys.modules)"
+    )
     told = subprocess.run([sys.executable, "-c", loaded], cwd=ROOT, capture_output=True, check=True)
     names = told.stdout.decode().split()
     assert "functions.gateway.routes.description" in names
