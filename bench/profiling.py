@@ -18,6 +18,7 @@ FUNCTIONS: Final[Mapping[str, str]] = {
     "gateway": "Gateway",
     "dispatcher": "Dispatcher",
     "recorder": "Recorder",
+    "scheduler": "Scheduler",
 }
 _LINES: Final = 30
 _DEADLINE_SECONDS: Final = 30

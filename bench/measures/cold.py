@@ -6,7 +6,7 @@ import os
 import tempfile
 import time
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
 from statistics import median
@@ -25,7 +25,7 @@ from taskmill.domain.task import Envelope, Millis, TaskType
 from taskmill_local.lambdas.answer import Answer, Responded
 from taskmill_local.lambdas.functions import Functions
 from taskmill_local.plan import FunctionPlan
-from taskmill_local.settings import EVERYWHERE, SHARDS
+from taskmill_local.settings import SHARDS, Settings
 from taskmill_local.template.read import read_plan
 
 _SECTION: Final = "cold start: spawn → first answer, stores in use"
@@ -41,19 +41,25 @@ _REFUSED: Final = 300
 def measure_cold(system: System, sizes: Sizes) -> list[Figure]:
     """Start each function anew for one event, with nothing else at work."""
     plans = _plans(system)
+    home = {"TASKMILL_ROOT": str(system.folder), "TASKMILL_HOME": system.look()["home"]}
+    told = Settings.from_environment(home).for_functions
     events: dict[str, Callable[[], dict[str, Any]]] = {
         "Bare": lambda: _http_event(system.folder, BARE_PATH),
         "Gateway": lambda: _http_event(system.folder, "/v1/tasks"),
-        "Dispatcher": lambda: _kafka_event(topics.PENDING),
-        "EchoWorker": lambda: _kafka_event(topics.worker(TaskType("echo"))),
-        "Recorder": lambda: _kafka_event(topics.PENDING),
+        "Dispatcher": lambda: _kafka_event(topics.PENDING, _parcel("echo")),
+        "EchoWorker": lambda: _work_event("echo"),
+        "EmailWorker": lambda: _work_event("email"),
+        "ReportWorker": lambda: _work_event("report"),
+        "WebhookWorker": lambda: _work_event("webhook"),
+        "Recorder": lambda: _kafka_event(topics.PENDING, _parcel("echo")),
+        "Inbox": lambda: _kafka_event(topics.INBOX, json.dumps(a_task()).encode()),
     }
     return [
         Figure(
             section=_SECTION,
             name=name,
             value=median(
-                asyncio.run(_cold_ms(system.folder, plans[name], make()))
+                asyncio.run(_cold_ms(system.folder, told, plans[name], make()))
                 for _ in range(sizes.cold_starts)
             ),
             unit="ms",
@@ -77,13 +83,15 @@ def _plans(system: System) -> dict[str, FunctionPlan]:
     return dict(plan.functions)
 
 
-async def _cold_ms(folder: Path, plan: FunctionPlan, event: dict[str, Any]) -> float:
+async def _cold_ms(
+    folder: Path, told: Mapping[str, str], plan: FunctionPlan, event: dict[str, Any]
+) -> float:
     with tempfile.TemporaryDirectory(prefix="taskmill-bench-") as logs:
         functions = Functions(
             {plan.name: plan},
             logs=Path(logs),
             python_path=(folder, folder / "shared"),
-            extra_environment=EVERYWHERE,
+            extra_environment=told,
             concurrency_cap=1,
         )
         try:
@@ -114,8 +122,20 @@ def _http_event(folder: Path, path: str) -> dict[str, Any]:
     return event | body
 
 
-def _kafka_event(topic: str) -> dict[str, Any]:
-    (value,) = wire.parcels_of_tasks([_envelope()])
+def _work_event(task_type: str) -> dict[str, Any]:
+    """Return a task for a worker; its payload fits `echo`, other types end it as one that does not.
+
+    Both ways it is claimed and settled, and its end is published.
+    """
+    return _kafka_event(topics.worker(TaskType(task_type)), _parcel(task_type))
+
+
+def _parcel(task_type: str) -> bytes:
+    (value,) = wire.parcels_of_tasks([_envelope(task_type)])
+    return value
+
+
+def _kafka_event(topic: str, value: bytes) -> dict[str, Any]:
     record = {
         "topic": topic,
         "partition": _NO_PARTITION,
@@ -129,13 +149,13 @@ def _kafka_event(topic: str) -> dict[str, Any]:
     return {"eventSource": "SelfManagedKafka", "bootstrapServers": "", "records": records}
 
 
-def _envelope() -> Envelope:
+def _envelope(task_type: str) -> Envelope:
     now = _now()
     return Envelope(
         generation=now,
         id=unkeyed_id(now, os.urandom(10)),
         submission=os.urandom(16).hex(),
-        type=TaskType("echo"),
+        type=TaskType(task_type),
         payload=Raw(json.dumps(a_task()["payload"]).encode()),
         fingerprint="0" * 64,
         created_at_ms=now,

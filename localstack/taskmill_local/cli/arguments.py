@@ -56,7 +56,7 @@ examples:
 """
 
 MEASURES: Final = ("idle", "submit", "latency", "drain", "cold", "far", "growth")
-PROFILES: Final = ("worker", "gateway", "dispatcher", "recorder")
+PROFILES: Final = ("worker", "gateway", "dispatcher", "recorder", "scheduler")
 
 
 _COST: Final = """\
