@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from infra.rules import functions, mappings, policies, stores
+from infra.rules import functions, log, mappings, policies, stores
 from infra.rules.template import Template
 from taskmill_local.template.expand import expand
 from taskmill_local.template.source import load_template
@@ -19,6 +19,8 @@ Rule: TypeAlias = Callable[[Template], Iterator[str]]
 RULES: Final[tuple[Rule, ...]] = (
     policies.actions_are_named,
     policies.resources_are_ours,
+    policies.nobody_else_is_let_in,
+    policies.functions_are_called_by_what_we_made,
     policies.each_function_has_its_own_role,
     policies.roles_take_no_foreign_policies,
     policies.only_services_assume_roles,
@@ -38,6 +40,8 @@ RULES: Final[tuple[Rule, ...]] = (
     mappings.windows_fit_the_path,
     mappings.topics_are_made_with_their_workers,
     mappings.workers_are_fed,
+    log.functions_use_the_log_as_their_code_does,
+    log.mappings_feed_who_the_code_knows,
     stores.stores_are_closed,
     stores.what_holds_tasks_is_kept,
     stores.nobody_comes_in_from_everywhere,

@@ -7,12 +7,15 @@ from typing import Any
 from infra.rules.template import (
     FUNCTION,
     MANAGED_POLICY,
+    PERMISSION,
+    POLICY,
     ROLE,
     Template,
     as_list,
     is_worker,
     target,
     text_of,
+    worker_of,
 )
 
 # Actions that know no narrower resource than all.
@@ -35,21 +38,54 @@ _MAY_TALK_TO: Mapping[str, frozenset[str]] = {
     "Recorder": frozenset({"Kafka", "secrets"}),
     "Scheduler": frozenset({"Kafka", "Redis", "S3", "secrets"}),
 }
+_OF_AWS = ".amazonaws.com"
 _A_WORKER_TALKS_TO = frozenset({"Kafka", "Redis", "S3"})
 
 
 def documents(template: Template) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for name, role in template.of(ROLE):
-        for policy in role.get("Policies") or ():
-            yield name, policy["PolicyDocument"]
-    for name, policy in template.of(MANAGED_POLICY):
-        yield name, policy["PolicyDocument"]
+    """Yield every document that allows or denies something, in whatever kind of resource it is.
+
+    Who may take a role stands in a document of its own kind, which `only_services_assume_roles`
+    reads.
+    """
+    for name, resource in template.resources.items():
+        for document in _documents_in(resource.get("Properties")):
+            yield name, document
+
+
+def _documents_in(value: Any) -> Iterator[Mapping[str, Any]]:
+    match value:
+        case dict():
+            for key, inner in value.items():
+                if key == "PolicyDocument":
+                    yield inner
+                else:
+                    yield from _documents_in(inner)
+        case list():
+            for inner in value:
+                yield from _documents_in(inner)
+        case _:  # numbers and the like hold no document
+            return
 
 
 def statements(template: Template) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield what is allowed: what is denied may be as wide as it likes."""
     for name, document in documents(template):
         for statement in as_list(document["Statement"]):
-            yield name, statement
+            if statement.get("Effect") != "Deny":
+                yield name, statement
+
+
+def statements_for(template: Template, role: str | None) -> Iterator[Mapping[str, Any]]:
+    """Yield what a role is allowed, by itself and by all that is attached to it."""
+    attached = {target(arn) for arn in template.properties(role).get("ManagedPolicyArns") or ()}
+    for kind in (MANAGED_POLICY, POLICY):
+        for name, policy in template.of(kind):
+            if role in map(target, policy.get("Roles") or ()):
+                attached.add(name)
+    for name, statement in statements(template):
+        if role is not None and (name == role or name in attached):
+            yield statement
 
 
 def actions_are_named(template: Template) -> Iterator[str]:
@@ -70,6 +106,37 @@ def resources_are_ours(template: Template) -> Iterator[str]:
         for resource in as_list(statement.get("Resource", [])):
             if "*" in _FAMILIES.sub("", text_of(resource)):
                 yield f"{name} reaches {text_of(resource)}; name what is ours"
+
+
+def nobody_else_is_let_in(template: Template) -> Iterator[str]:
+    """Look at documents that say who may come: without a word more, the whole world could."""
+    for name, statement in statements(template):
+        if "NotPrincipal" in statement:
+            yield f"{name} lets all but some in; name those who may come"
+        if "Principal" not in statement or _is_service(statement["Principal"]):
+            continue
+        conditions = statement.get("Condition") or {}
+        account = (conditions.get("StringEquals") or {}).get("aws:PrincipalAccount")
+        if target(account) != "AWS::AccountId":
+            yield f"{name} lets {statement['Principal']} in; let only our own account in"
+
+
+def functions_are_called_by_what_we_made(template: Template) -> Iterator[str]:
+    for name, permission in template.of(PERMISSION):
+        if permission.get("Action") != "lambda:InvokeFunction":
+            yield f"{name} allows {permission.get('Action')}; calling is all that is needed"
+        if not str(permission.get("Principal")).endswith(_OF_AWS):
+            yield f"{name} lets {permission.get('Principal')} call; only a service of AWS may"
+        if not _names_ours(permission.get("SourceArn")):
+            yield f"{name} lets that service call for anybody; name the SourceArn that is ours"
+
+
+def _is_service(principal: Any) -> bool:
+    return isinstance(principal, dict) and principal.keys() == {"Service"}
+
+
+def _names_ours(source: Any) -> bool:
+    return target(source) is not None or "${AWS::AccountId}" in text_of(source)
 
 
 def each_function_has_its_own_role(template: Template) -> Iterator[str]:
@@ -96,8 +163,8 @@ def roles_take_no_foreign_policies(template: Template) -> Iterator[str]:
 def only_services_assume_roles(template: Template) -> Iterator[str]:
     for name, role in template.of(ROLE):
         for statement in as_list(role["AssumeRolePolicyDocument"]["Statement"]):
-            principal = statement.get("Principal")
-            if not isinstance(principal, dict) or principal.keys() != {"Service"}:
+            if not _is_service(statement.get("Principal")):
+                principal = statement.get("Principal")
                 yield f"{name} can be taken by {principal}; only a service of AWS may take it"
 
 
@@ -118,9 +185,9 @@ def functions_talk_only_to_their_stores(template: Template) -> Iterator[str]:
 
 def workers_keep_to_their_own_objects(template: Template) -> Iterator[str]:
     for name, function in template.of(FUNCTION):
-        if not is_worker(function):
+        own = worker_of(function)
+        if own is None:
             continue
-        own = str(function["Handler"]).removeprefix("functions.workers.").split(".")[0]
         allowed = {"s3:GetObject": f"/payloads/{own}/*", "s3:PutObject": f"/results/{own}/*"}
         for action, resource in _objects(template, target(function.get("Role"))):
             if not text_of(resource).endswith(allowed.get(action, "/")):
@@ -128,18 +195,16 @@ def workers_keep_to_their_own_objects(template: Template) -> Iterator[str]:
 
 
 def _objects(template: Template, role: str | None) -> Iterator[tuple[str, Any]]:
-    for name, statement in statements(template):
+    for statement in statements_for(template, role):
         for action in as_list(statement.get("Action", [])):
-            if name == role and str(action).startswith("s3:"):
+            if str(action).startswith("s3:"):
                 for resource in as_list(statement.get("Resource", [])):
                     yield str(action), resource
 
 
 def _stores(template: Template, role: str | None) -> Iterator[str]:
-    managed = {target(arn) for arn in template.properties(role).get("ManagedPolicyArns") or ()}
-    for name, statement in statements(template):
-        if name == role or name in managed:
-            for action in as_list(statement.get("Action", [])):
-                service = str(action).split(":", maxsplit=1)[0]
-                if service in _STORES:
-                    yield _STORES[service]
+    for statement in statements_for(template, role):
+        for action in as_list(statement.get("Action", [])):
+            service = str(action).split(":", maxsplit=1)[0]
+            if service in _STORES:
+                yield _STORES[service]

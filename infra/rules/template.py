@@ -10,6 +10,8 @@ FUNCTION = "AWS::Lambda::Function"
 LOG_GROUP = "AWS::Logs::LogGroup"
 MANAGED_POLICY = "AWS::IAM::ManagedPolicy"
 MAPPING = "AWS::Lambda::EventSourceMapping"
+PERMISSION = "AWS::Lambda::Permission"
+POLICY = "AWS::IAM::Policy"
 ROLE = "AWS::IAM::Role"
 SECRET = "AWS::SecretsManager::Secret"  # noqa: S105 - a resource type
 TOPIC = "AWS::MSK::Topic"
@@ -61,6 +63,12 @@ def target(value: Any) -> str | None:
 
 def is_worker(function: Mapping[str, Any]) -> bool:
     return str(function.get("Handler")).startswith(_WORKERS)
+
+
+def worker_of(function: Mapping[str, Any]) -> str | None:
+    """Return the type whose tasks a function takes."""
+    own = str(function.get("Handler"))
+    return own.removeprefix(_WORKERS).split(".")[0] if is_worker(function) else None
 
 
 def as_list(value: Any) -> list[Any]:

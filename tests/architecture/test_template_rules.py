@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from infra.check_template import NESTED, RULES, complaints, expanded, nested
-from infra.rules import functions, mappings, policies, stores
+from infra.rules import functions, log, mappings, policies, stores
 from infra.rules.template import TOPIC, Template
 from taskmill_local.template.source import load_template
 
@@ -70,6 +70,33 @@ def add(name: str, kind: str, **properties: Any) -> Any:
     return plant
 
 
+def deny_all(template: Template) -> None:
+    own(template).append({"Effect": "Deny", "Action": "*", "Resource": "*"})
+
+
+def revoke(resource: str, role: str = "GatewayRole") -> Any:
+    """Take a resource out of all that a role may do."""
+
+    def plant(template: Template) -> None:
+        for statement in own(template, role):
+            listed = statement["Resource"]
+            if isinstance(listed, list):
+                statement["Resource"] = [one for one in listed if resource not in str(one)]
+
+    return plant
+
+
+def attach(*statements: dict[str, Any], role: str = "GatewayRole") -> Any:
+    document = {"Version": "2012-10-17", "Statement": list(statements)}
+    return add("Odd", "AWS::IAM::Policy", Roles=[{"Ref": role}], PolicyDocument=document)
+
+
+def door(**statement: Any) -> Any:
+    """Make an endpoint whose document has one statement."""
+    document = {"Statement": {"Effect": "Allow", "Action": "s3:GetObject", **statement}}
+    return add("Door", "AWS::EC2::VPCEndpoint", PolicyDocument=document)
+
+
 def keep_no_topic(template: Template) -> None:
     del template.resources["EchoWorkerTopic"]["DeletionPolicy"]
 
@@ -83,6 +110,7 @@ def forget(resource: str) -> Any:
 
 
 ARN = {"Fn::Sub": "arn:${AWS::Partition}:sns:${AWS::Region}:${AWS::AccountId}:x"}
+TOPIC_OF = "${Data.Outputs.KafkaTopics}/tasks."
 STRANGER = {"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sts:AssumeRole"}
 OPEN = [{"IpProtocol": "tcp", "FromPort": 1, "ToPort": 2, "CidrIp": "0.0.0.0/0"}]
 
@@ -105,6 +133,86 @@ CONTROLS = [
         policies.resources_are_ours,
         lambda template: own(template).append({"Effect": "Allow", "NotResource": "x"}),
         "all but some resources",
+    ),
+    (policies.actions_are_named, attach({"Effect": "Allow", "Action": "s3:*"}), "Odd allows s3:*"),
+    (policies.actions_are_named, door(Action="s3:*"), "Door allows s3:*"),
+    (policies.resources_are_ours, door(Resource="*"), "Door reaches *"),
+    (policies.nobody_else_is_let_in, door(Principal="*"), "Door lets * in"),
+    (policies.nobody_else_is_let_in, door(NotPrincipal="*"), "Door lets all but some in"),
+    (
+        policies.nobody_else_is_let_in,
+        put("BucketPolicy", "PolicyDocument.Statement", [{"Effect": "Allow", "Principal": "*"}]),
+        "BucketPolicy lets * in",
+    ),
+    (
+        policies.functions_are_called_by_what_we_made,
+        put("GatewaySubmitTaskPermission", "Principal", "*"),
+        "GatewaySubmitTaskPermission lets * call",
+    ),
+    (
+        policies.functions_are_called_by_what_we_made,
+        put("GatewaySubmitTaskPermission", "SourceArn", None),
+        "lets that service call for anybody",
+    ),
+    (
+        policies.functions_are_called_by_what_we_made,
+        put("GatewaySubmitTaskPermission", "Action", "lambda:UpdateFunctionCode"),
+        "allows lambda:UpdateFunctionCode",
+    ),
+    (
+        log.functions_use_the_log_as_their_code_does,
+        revoke("taskmill-recorder-dlq", "SchedulerRole"),
+        "Scheduler may not DescribeGroup taskmill-recorder-dlq, but must",
+    ),
+    (
+        log.functions_use_the_log_as_their_code_does,
+        revoke("tasks.worker.*"),
+        "Gateway may not DescribeTopic tasks.worker.*, but must",
+    ),
+    (
+        log.functions_use_the_log_as_their_code_does,
+        revoke("tasks.pending", "DispatcherRole"),
+        "Dispatcher may not WriteData tasks.pending, but must",
+    ),
+    (
+        log.functions_use_the_log_as_their_code_does,
+        put("EchoWorkerRole", "ManagedPolicyArns", [{"Ref": "FeedsFromKafka"}]),
+        "EchoWorker may not WriteDataIdempotently the cluster, but must",
+    ),
+    (
+        log.functions_use_the_log_as_their_code_does,
+        put("RecorderRole", "ManagedPolicyArns", [{"Ref": "WritesToKafka"}]),
+        "Recorder may WriteDataIdempotently the cluster, but has no business there",
+    ),
+    (
+        log.functions_use_the_log_as_their_code_does,
+        allow("kafka-cluster:WriteData", {"Fn::Sub": f"{TOPIC_OF}pending"}, "EchoWorkerRole"),
+        "EchoWorker may WriteData tasks.pending, but has no business there",
+    ),
+    (
+        log.functions_use_the_log_as_their_code_does,
+        attach(
+            {
+                "Effect": "Allow",
+                "Action": ["kafka-cluster:ReadData"],
+                "Resource": [{"Fn::Sub": f"{TOPIC_OF}inbox"}],
+            }
+        ),
+        "Gateway may ReadData tasks.inbox, but has no business there",
+    ),
+    (
+        log.mappings_feed_who_the_code_knows,
+        put(
+            "RecorderDlq",
+            "AmazonManagedKafkaEventSourceConfig.ConsumerGroupId",
+            "taskmill-recorder-dead",
+        ),
+        "Recorder: the template has no taskmill-recorder-dlq that reads tasks.dlq",
+    ),
+    (
+        log.mappings_feed_who_the_code_knows,
+        put("EchoWorkerTasks", "Topics", ["tasks.worker.email"]),
+        "EchoWorker: the code has no taskmill-worker-echo that reads tasks.worker.email",
     ),
     (
         policies.each_function_has_its_own_role,
@@ -358,6 +466,12 @@ def test_a_rule_catches_what_breaks_it(template, rule, plant, complaint):
     bad = Template(body=deepcopy(template.body))
     plant(bad)
     assert any(complaint in told for told in rule(bad)), list(rule(bad))
+
+
+def test_what_is_denied_may_be_wide(template):
+    wide = Template(body=deepcopy(template.body))
+    deny_all(wide)
+    assert complaints(wide) == []
 
 
 def test_every_rule_was_seen_to_catch_something():

@@ -1,0 +1,119 @@
+"""Who may do what in the log: each function what its code does there, and nothing else."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from infra.rules.policies import statements_for
+from infra.rules.template import FUNCTION, MAPPING, Template, as_list, target, text_of, worker_of
+from taskmill.domain import topics
+from taskmill.domain.task import TaskType
+from taskmill.domain.topics import Reader
+
+Grant: TypeAlias = tuple[str, str]
+"""An action, and the topic, the group or the cluster that it is for."""
+
+_SERVICE: Final = "kafka-cluster:"
+_CLUSTER: Final = "the cluster"
+_EVERY_TYPE: Final = TaskType("*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """What the code of a function does in the log."""
+
+    reads: Iterable[Reader] = ()
+    """By a mapping, which joins the group in the name of the function."""
+
+    writes: frozenset[str] = frozenset()
+    watches: Iterable[Reader] = ()
+    """Whose place it asks for: what was committed, and how far the topic reaches."""
+
+    looks_at: frozenset[str] = frozenset()
+    """How far these topics reach."""
+
+
+_FACTS: Final = frozenset({topics.EVENTS, topics.DLQ})
+_WORK: Final = topics.worker(_EVERY_TYPE)
+ENDS: Final = frozenset({topics.PENDING, topics.EVENTS})
+"""What a read compares the ledger with."""
+
+USES: Final[Mapping[str, Use]] = {
+    "Gateway": Use(
+        writes=_FACTS | {topics.PENDING},
+        watches=topics.readers([_EVERY_TYPE]),
+        looks_at=ENDS,
+    ),
+    "Inbox": Use(reads=[topics.INBOX_READER], writes=frozenset({topics.PENDING, topics.DLQ})),
+    "Dispatcher": Use(reads=[topics.DISPATCHER], writes=_FACTS | {topics.PENDING, _WORK}),
+    "Recorder": Use(reads=topics.RECORDERS),
+    "Scheduler": Use(
+        writes=_FACTS | {topics.PENDING, _WORK},
+        watches=[topics.DISPATCHER, *topics.RECORDERS, topics.worker_of(_EVERY_TYPE)],
+        looks_at=ENDS,
+    ),
+}
+
+
+def use_of(name: str, function: Mapping[str, Any]) -> Use | None:
+    own = worker_of(function)
+    if own is not None:
+        return Use(reads=[topics.worker_of(TaskType(own))], writes=_FACTS)
+    return USES.get(name)
+
+
+def functions_use_the_log_as_their_code_does(template: Template) -> Iterator[str]:
+    for name, function in template.of(FUNCTION):
+        use = use_of(name, function)
+        if use is None:
+            continue
+        needed, granted = set(_needed(use)), set(_granted(template, target(function.get("Role"))))
+        for action, what in sorted(needed - granted):
+            yield f"{name} may not {action} {what}, but must"
+        for action, what in sorted(granted - needed):
+            yield f"{name} may {action} {what}, but has no business there"
+
+
+def mappings_feed_who_the_code_knows(template: Template) -> Iterator[str]:
+    """Lag is asked for by these names, and what the ledger lacks is found by them."""
+    fed: dict[str | None, set[tuple[str, str]]] = {}
+    for _, mapping in template.of(MAPPING):
+        group = (mapping.get("AmazonManagedKafkaEventSourceConfig") or {}).get("ConsumerGroupId")
+        places = {(str(group), topic) for topic in mapping.get("Topics") or ()}
+        fed.setdefault(target(mapping.get("FunctionName")), set()).update(places)
+    for name, function in template.of(FUNCTION):
+        use = use_of(name, function)
+        known = {(one.group, one.topic) for one in use.reads} if use else set()
+        for group, topic in sorted(known ^ fed.get(name, set())):
+            where = "template" if (group, topic) in known else "code"
+            yield f"{name}: the {where} has no {group} that reads {topic}"
+
+
+def _needed(use: Use) -> Iterator[Grant]:
+    if use.reads or use.writes or use.watches or use.looks_at:
+        yield "Connect", _CLUSTER
+    if use.writes:
+        yield "WriteDataIdempotently", _CLUSTER
+    for topic in use.writes:
+        yield from (("DescribeTopic", topic), ("WriteData", topic))
+    for topic in use.looks_at:
+        yield "DescribeTopic", topic
+    for reader in use.watches:
+        yield from (("DescribeTopic", reader.topic), ("DescribeGroup", reader.group))
+    for reader in use.reads:
+        yield "DescribeClusterDynamicConfiguration", _CLUSTER
+        yield from (("DescribeTopic", reader.topic), ("ReadData", reader.topic))
+        yield from (("DescribeGroup", reader.group), ("AlterGroup", reader.group))
+
+
+def _granted(template: Template, role: str | None) -> Iterator[Grant]:
+    for statement in statements_for(template, role):
+        for action in as_list(statement.get("Action", [])):
+            if str(action).startswith(_SERVICE):
+                for resource in as_list(statement.get("Resource", [])):
+                    yield str(action).removeprefix(_SERVICE), _named(resource)
+
+
+def _named(resource: Any) -> str:
+    """Return the topic or the group at the end of an ARN; an attribute is that of the cluster."""
+    return _CLUSTER if target(resource) else text_of(resource).rpartition("/")[2]
