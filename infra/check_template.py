@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from infra.rules import functions, log, mappings, policies, stores
+from infra.rules import alarms, functions, log, mappings, policies, stores
 from infra.rules.template import Template
 from taskmill_local.template.expand import expand
 from taskmill_local.template.source import load_template
@@ -42,6 +42,9 @@ RULES: Final[tuple[Rule, ...]] = (
     mappings.workers_are_fed,
     log.functions_use_the_log_as_their_code_does,
     log.mappings_feed_who_the_code_knows,
+    alarms.alarms_tell_somebody,
+    alarms.functions_are_watched,
+    alarms.mappings_are_watched,
     stores.stores_are_closed,
     stores.what_holds_tasks_is_kept,
     stores.nobody_comes_in_from_everywhere,

@@ -10,6 +10,7 @@ from infra.rules.template import (
     PASSWORD_IN_URL,
     SECRET,
     Template,
+    is_ours,
     is_worker,
     literals,
     target,
@@ -31,7 +32,7 @@ def functions_name_their_limits(template: Template) -> Iterator[str]:
         for limit in ("Timeout", "MemorySize"):
             if not isinstance(function.get(limit), int):
                 yield f"{name} has no {limit}"
-        if _is_ours(function) and not isinstance(function.get("ReservedConcurrentExecutions"), int):
+        if is_ours(function) and not isinstance(function.get("ReservedConcurrentExecutions"), int):
             yield f"{name} has no ReservedConcurrentExecutions; it could starve the others"
         if function.get("MemorySize", 0) > _MOST_MEMORY:
             yield f"{name} takes more memory than the {_MOST_MEMORY} MB that every account grants"
@@ -53,7 +54,7 @@ def time_outs_fit_their_triggers(template: Template) -> Iterator[str]:
 def functions_stay_in_the_network(template: Template) -> Iterator[str]:
     for name, function in template.of(FUNCTION):
         vpc = function.get("VpcConfig") or {}
-        if _is_ours(function) and not (vpc.get("SubnetIds") and vpc.get("SecurityGroupIds")):
+        if is_ours(function) and not (vpc.get("SubnetIds") and vpc.get("SecurityGroupIds")):
             yield f"{name} is not in the network of the stores"
 
 
@@ -104,11 +105,6 @@ def passwords_are_nowhere(template: Template) -> Iterator[str]:
                 yield f"{name} has {path} in the template"
         if any(PASSWORD_IN_URL.search(text) for text in literals(properties)):
             yield f"{name} has a URL with a password"
-
-
-def _is_ours(function: Mapping[str, Any]) -> bool:
-    """Tell the functions of the folders from those that serve a stack while it is made."""
-    return is_worker(function) or str(function.get("Handler")).startswith("functions.")
 
 
 def _environment(function: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -65,6 +65,11 @@ def is_worker(function: Mapping[str, Any]) -> bool:
     return str(function.get("Handler")).startswith(_WORKERS)
 
 
+def is_ours(function: Mapping[str, Any]) -> bool:
+    """Tell the functions of the folders from those that serve a stack while it is made."""
+    return str(function.get("Handler")).startswith("functions.")
+
+
 def worker_of(function: Mapping[str, Any]) -> str | None:
     """Return the type whose tasks a function takes."""
     own = str(function.get("Handler"))

@@ -88,7 +88,11 @@ def _standing(load: Load, prices: Prices, shape: Shape) -> Iterator[Line]:
         usd=metrics * prices.metric_month,
         why=f"{metrics} sets of labels are counted apart",
     )
-    alarms = shape.alarms_each * (functions + mappings) + shape.alarms_else
+    alarms = (
+        shape.alarms_each_function * functions
+        + shape.alarms_each_mapping * mappings
+        + shape.alarms_else
+    )
     yield Line(
         what="the rest",
         usd=shape.zones * _HOURS * prices.endpoint_hour

@@ -65,8 +65,9 @@ class Shape:
     fixed_functions: int = 5
     fixed_mappings: int = 5
     pollers_per_unit: int = 10
-    alarms_each: int = 3  # for each function, and for each mapping
-    alarms_else: int = 7
+    alarms_each_function: int = 3
+    alarms_each_mapping: int = 4
+    alarms_else: int = 16
     metrics: int = 40  # sets of labels that are usually seen, and for each type besides
     metrics_each_type: int = 15
     secrets: int = 4

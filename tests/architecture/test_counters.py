@@ -2,14 +2,16 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
 from functions.gateway.counting import ANSWERS
 from functions.scheduler.handler import CHORES
+from infra.check_template import expanded
+from infra.rules.alarms import ALARM
 from taskmill.adapters.counted.hot import VERDICTS
 from taskmill.adapters.counted.leases import CLAIMS, SETTLEMENTS
 from taskmill.domain.admission import Verdict
@@ -83,8 +85,24 @@ def test_names_are_prometheus_names():
 
 def test_each_alarm_on_a_count_finds_its_sum_over_all_labels():
     """CloudWatch knows a sum without labels only where the line tells it so."""
-    told = re.findall(r"MetricName: (taskmill_\w+)", (ROOT / "infra/base.yaml").read_text())
-    assert set(told) == {str(what) for what, measure in TABLE.items() if measure.calls_for_help}
+    whole = {alarm["MetricName"] for alarm in alarms() if not alarm.get("Dimensions")}
+    assert whole == {str(what) for what, measure in TABLE.items() if measure.calls_for_help}
+
+
+def test_each_alarm_on_a_part_of_a_count_names_labels_and_words_of_the_table():
+    parts = [alarm for alarm in alarms() if alarm.get("Dimensions")]
+    assert parts
+    for alarm in parts:
+        known = TABLE[Count(alarm["MetricName"])].labels
+        said = {one["Name"]: one["Value"] for one in alarm["Dimensions"]}
+        assert said.keys() == known.keys()
+        assert all(word in (known[label] or ()) for label, word in said.items())
+
+
+def alarms() -> list[Mapping[str, Any]]:
+    """Return those that look at what we count ourselves."""
+    every = [alarm for _, alarm in expanded().of(ALARM)]
+    return [alarm for alarm in every if str(alarm.get("MetricName")).startswith("taskmill_")]
 
 
 def test_the_readme_lists_what_is_counted():

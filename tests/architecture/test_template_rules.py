@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from infra.check_template import NESTED, RULES, complaints, expanded, nested
-from infra.rules import functions, log, mappings, policies, stores
+from infra.rules import alarms, functions, log, mappings, policies, stores
 from infra.rules.template import TOPIC, Template
 from taskmill_local.template.source import load_template
 
@@ -439,6 +439,39 @@ CONTROLS = [
         "EchoWorkerTopic has not 3 copies",
     ),
     (mappings.workers_are_fed, forget("EchoWorkerTasks"), "EchoWorker is a worker that no mapping"),
+    (alarms.alarms_tell_somebody, put("TasksDie", "AlarmActions", []), "TasksDie rings for nobody"),
+    (
+        alarms.alarms_tell_somebody,
+        put("TasksDie", "AlarmDescription", None),
+        "TasksDie does not say what it is about",
+    ),
+    (
+        alarms.alarms_tell_somebody,
+        put("TasksDie", "TreatMissingData", None),
+        "TasksDie does not say what silence means",
+    ),
+    (alarms.functions_are_watched, forget("GatewayAlarms"), "Gateway has no alarms"),
+    (
+        alarms.functions_are_watched,
+        put("GatewayAlarms", "Parameters.LongestMilliseconds", 30_000),
+        "Gateway is called slow only when it was killed already",
+    ),
+    (alarms.mappings_are_watched, forget("RecorderDlqAlarms"), "RecorderDlq has no alarms"),
+    (
+        alarms.mappings_are_watched,
+        put("RecorderDlqAlarms", "Parameters.Group", "taskmill-recorder-events"),
+        "RecorderDlq reads as taskmill-recorder-dlq, and taskmill-recorder-events is watched",
+    ),
+    (
+        alarms.mappings_are_watched,
+        put("RecorderDlqAlarms", "Parameters.Topic", None),
+        "RecorderDlq reads as tasks.dlq, and None is watched",
+    ),
+    (
+        alarms.mappings_are_watched,
+        put("RecorderDlqAlarms", "Parameters.Cluster", None),
+        "RecorderDlq is watched in no cluster",
+    ),
     (
         stores.stores_are_closed,
         add("Database", "AWS::RDS::DBCluster", StorageEncrypted=False),
@@ -490,6 +523,30 @@ def test_the_topics_of_the_deployment_are_those_of_the_local_platform(template):
     configs = [*(topic["Configs"] for topic in made.values()), outputs("data")["TopicConfigs"]]
     defaults = {name: str(value) for name, value in asked["defaults"].items()}
     assert [settings(one) for one in configs] == [defaults] * len(configs)
+
+
+def test_who_is_behind_is_told_of_long_before_the_log_forgets():
+    asked = yaml.safe_load((ROOT / "infra/kafka/topics.yaml").read_text())
+    longest = nested()["alarms.yaml"].parameters["LongestLag"]["Default"]
+    assert 2 * 1000 * longest < asked["defaults"]["retention.ms"]
+
+
+def test_the_cache_is_told_of_before_it_throws_keys_away():
+    data = nested()["data.yaml"]
+    limit = of(data, "Redis")["CacheUsageLimits"]["DataStorage"]["Maximum"] * 1_000_000_000
+    assert 0.5 * limit < of(data, "RedisFills")["Threshold"] < 0.9 * limit
+
+
+def test_the_disk_of_each_broker_is_looked_at():
+    data = nested()["data.yaml"]
+    looked_at = [
+        dimension["Value"]
+        for metric in of(data, "KafkaFills")["Metrics"]
+        if "MetricStat" in metric
+        for dimension in metric["MetricStat"]["Metric"]["Dimensions"]
+        if dimension["Name"] == "Broker ID"
+    ]
+    assert looked_at == [str(1 + at) for at in range(of(data, "Kafka")["NumberOfBrokerNodes"])]
 
 
 def settings(configs: dict[str, str]) -> dict[str, str]:

@@ -192,8 +192,9 @@ TABLE: Final[Mapping[Counted, Measure]] = {
         labels={"topic": _TOPICS},
     ),
     Count.PUBLISH_FAILURES: Measure(
-        about="Publications that Kafka did not acknowledge in time",
+        about="Publications that Kafka refused, or did not acknowledge in time",
         labels={},
+        calls_for_help=True,
     ),
     Count.FACTS: Measure(
         about="Facts that reached the ledger, a repeated one each time",
@@ -244,6 +245,7 @@ TABLE: Final[Mapping[Counted, Measure]] = {
     Count.CHORE_FAILURES: Measure(
         about="Chores that failed, and rest for a while",
         labels={"chore": CHORES},
+        calls_for_help=True,
     ),
     Count.RESTORED: Measure(
         about="Records that were made anew from the ledger after Redis forgot",

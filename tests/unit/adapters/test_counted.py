@@ -8,11 +8,13 @@ from taskmill.adapters.counted.bus import CountedBus
 from taskmill.adapters.counted.hot import CountedDueSet, CountedParking
 from taskmill.adapters.counted.leases import CountedLeases
 from taskmill.adapters.counted.ledger import CountedLedger, CountedOutbox
+from taskmill.adapters.kafka.bus import KafkaBus
 from taskmill.adapters.memory.counters import MemoryCounters
 from taskmill.adapters.memory.parking import MemoryParking
 from taskmill.domain import wire
 from taskmill.domain.counting import Count, Span
 from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.refusal import unavailable
 from taskmill.usecases.publish_due import publish_due
 from taskmill.usecases.relay import relay
 from tests.builders import (
@@ -101,6 +103,26 @@ def test_a_publication_is_timed_and_a_failed_one_counted(world, counters):
     assert len(counters.times(Span.PUBLISH)) == counters.total(Count.PUBLISH_FAILURES) == 1
     assert counters.total(Count.DISPATCHED, type="echo") == 1
     assert counters.total(Count.UNDECODABLE, topic="tasks.worker.*") == 1
+
+
+@pytest.mark.parametrize(
+    "send",
+    [
+        lambda bus: bus.send_pending([an_envelope()]),
+        lambda bus: bus.send_work([an_envelope()]),
+        lambda bus: bus.send_facts([started(an_envelope())]),
+        lambda bus: bus.send_parcel("tasks.events", b"{}"),
+        lambda bus: bus.send_undecodable(a_log_record(b"?"), "no task"),
+        lambda bus: bus.send_refused(a_log_record(b"?"), unavailable("no")),
+    ],
+)
+def test_what_kafka_does_not_even_let_us_send_is_a_failed_publication(counters, send):
+    """A topic that is missing or barred is told of before anything waits for an answer."""
+    nowhere = KafkaBus("127.0.0.1:1", patience=timedelta(milliseconds=10))
+    with pytest.raises(StoreUnavailable):
+        send(CountedBus(nowhere, counters))
+    assert counters.total(Count.PUBLISH_FAILURES) == 1
+    assert counters.total(Count.DISPATCHED) == counters.total(Count.UNDECODABLE) == 0
 
 
 def test_what_comes_late_or_twice_to_the_ledger_is_counted(world, counters):

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from infra.check_template import expanded, nested
+from infra.rules.alarms import ALARM
 from taskmill_local.cli import main
 from taskmill_local.cost import Bill, bill
 from taskmill_local.prices import Load, Prices, Shape
@@ -85,11 +86,11 @@ def test_the_shape_is_that_of_the_template():
         one for one in template.of("AWS::Lambda::Function") if one[0] == "Scheduler"
     )
     assert shape.memory_gb == scheduler["MemorySize"] / 1024
-    ((_, alarms),) = [
-        (kind, list(nested()["alarms.yaml"].of(kind))) for kind in ["AWS::CloudWatch::Alarm"]
-    ]
-    assert 2 * shape.alarms_each == len(alarms)
-    assert shape.alarms_else == len(list(template.of("AWS::CloudWatch::Alarm")))
+    each = [alarm["Condition"] for alarm in nested()["alarms.yaml"].resources.values()]
+    assert shape.alarms_each_function == each.count("HasFunction")
+    assert shape.alarms_each_mapping == each.count("HasMapping")
+    others = [*template.of(ALARM), *data.of(ALARM)]
+    assert shape.alarms_else == len(others)
 
 
 def test_the_command_shows_the_bill_and_what_it_is_worth(capsys):

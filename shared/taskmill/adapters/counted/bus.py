@@ -2,7 +2,8 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
 from taskmill.domain.counting import Count, Span, topic_label
@@ -27,35 +28,47 @@ class CountedBus:
         return self._bus.is_shut()
 
     def send_pending(self, envelopes: Sequence[Envelope | Sealed]) -> None:
-        self._bus.send_pending(envelopes)
+        with self._failures():
+            self._bus.send_pending(envelopes)
 
     def send_work(self, envelopes: Sequence[Envelope | Sealed]) -> None:
-        self._bus.send_work(envelopes)
+        with self._failures():
+            self._bus.send_work(envelopes)
         for task_type, tasks in tally(envelope.type for envelope in envelopes):
             self._counters.count(Count.DISPATCHED, tasks, type=task_type)
 
     def send_facts(self, facts: Sequence[Fact]) -> None:
-        self._bus.send_facts(facts)
+        with self._failures():
+            self._bus.send_facts(facts)
 
     def send_parcel(self, topic: str, value: bytes) -> None:
-        self._bus.send_parcel(topic, value)
+        with self._failures():
+            self._bus.send_parcel(topic, value)
 
     def send_undecodable(self, record: LogRecord, reason: str) -> None:
-        self._bus.send_undecodable(record, reason)
+        with self._failures():
+            self._bus.send_undecodable(record, reason)
         self._counters.count(Count.UNDECODABLE, topic=topic_label(record.position.topic))
 
     def send_refused(self, record: LogRecord, refusal: Refusal) -> None:
-        self._bus.send_refused(record, refusal)
+        with self._failures():
+            self._bus.send_refused(record, refusal)
         self._counters.count(Count.REFUSALS, reason=refusal.code)
 
     def flush(self) -> None:
         began = time.monotonic()
-        try:
+        with self._failures():
             self._bus.flush()
+        self._counters.time(Span.PUBLISH, time.monotonic() - began)
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        """Count what fails: a topic that is missing or barred is told of by the sending already."""
+        try:
+            yield
         except StoreUnavailable:
             self._counters.count(Count.PUBLISH_FAILURES)
             raise
-        self._counters.time(Span.PUBLISH, time.monotonic() - began)
 
 
 def tally(words: Iterable[W]) -> Iterable[tuple[W, int]]:

@@ -1,0 +1,56 @@
+"""What is watched: every function and every mapping, and an alarm that rings for somebody."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from infra.rules.template import FUNCTION, MAPPING, Template, is_ours, target
+
+ALARM: Final = "AWS::CloudWatch::Alarm"
+_STACK: Final = "AWS::CloudFormation::Stack"
+_ALARMS: Final = "alarms.yaml"
+
+
+def alarms_tell_somebody(template: Template) -> Iterator[str]:
+    for name, alarm in template.of(ALARM):
+        if not alarm.get("AlarmActions"):
+            yield f"{name} rings for nobody"
+        if not alarm.get("AlarmDescription"):
+            yield f"{name} does not say what it is about"
+        if not alarm.get("TreatMissingData"):
+            yield f"{name} does not say what silence means"
+
+
+def functions_are_watched(template: Template) -> Iterator[str]:
+    watching = {target(given.get("Function")): given for given in _watching(template)}
+    for name, function in template.of(FUNCTION):
+        if not is_ours(function):
+            continue
+        if name not in watching:
+            yield f"{name} has no alarms"
+        elif not 0 < _longest(watching[name]) < 1000 * function.get("Timeout", 0):
+            yield f"{name} is called slow only when it was killed already, or always"
+
+
+def mappings_are_watched(template: Template) -> Iterator[str]:
+    watching = {target(given.get("Mapping")): given for given in _watching(template)}
+    for name, mapping in template.of(MAPPING):
+        if name not in watching:
+            yield f"{name} has no alarms"
+            continue
+        group = (mapping.get("AmazonManagedKafkaEventSourceConfig") or {}).get("ConsumerGroupId")
+        (topic,) = mapping.get("Topics") or [None]
+        for what, read in (("Group", group), ("Topic", topic)):
+            if watching[name].get(what) != read:
+                yield f"{name} reads as {read}, and {watching[name].get(what)} is watched"
+        if not watching[name].get("Cluster"):
+            yield f"{name} is watched in no cluster"
+
+
+def _watching(template: Template) -> Iterator[Mapping[str, Any]]:
+    for _, stack in template.of(_STACK):
+        if str(stack.get("TemplateURL")).endswith(_ALARMS):
+            yield stack.get("Parameters") or {}
+
+
+def _longest(given: Mapping[str, Any]) -> int:
+    return int(given.get("LongestMilliseconds") or 0)
