@@ -35,6 +35,8 @@ class MappingPlan:
     batch_size: int
     window: timedelta
     pollers: int
+    cluster: str | None = None
+    """The ARN of the cluster, as its events tell; none for a Kafka that is not managed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import TIMESTAMP_CREATE_TIME
+from confluent_kafka import TIMESTAMP_CREATE_TIME, TIMESTAMP_LOG_APPEND_TIME
 
 from functions.dispatcher.handler import lambda_handler as dispatcher
 from functions.gateway.handler import lambda_handler as gateway
@@ -16,6 +16,8 @@ from functions.inbox.handler import lambda_handler as inbox
 from functions.recorder.handler import lambda_handler as recorder
 from functions.scheduler.handler import lambda_handler as scheduler
 from functions.workers.echo.handler import lambda_handler as echo
+from infra.check_template import expanded
+from infra.rules.template import MAPPING
 from taskmill.domain import topics
 from taskmill.domain.admission import OwedKind
 from taskmill.domain.facts import TaskDeferred, TaskDied
@@ -26,7 +28,7 @@ from taskmill_local.front.event import event_of
 from taskmill_local.front.head import parse_head
 from taskmill_local.front.request import Request
 from taskmill_local.front.routing import Router
-from taskmill_local.mappings.event import assemble, encode
+from taskmill_local.mappings.event import Origin, assemble, encode
 from taskmill_local.plan import RoutePlan
 from tests.unit.functions.stage import NOW, Stage, an_http_event
 
@@ -212,12 +214,31 @@ def test_the_local_platform_writes_kafka_events_of_the_recorded_shape(name):
     lines = {
         place: [encode(Fetched(one)) for one in line] for place, line in event["records"].items()
     }
-    written = json.loads(assemble(event["bootstrapServers"], lines))
+    origin = Origin(event["bootstrapServers"], event.get("eventSourceArn"))
+    written = json.loads(assemble(origin, lines))
     for line in event["records"].values():
         for one in line:
             if one.get("value", "") is None:
                 del one["value"]  # seen on the platform in both forms: null, and left out
     assert written == event
+
+
+def test_recorded_kafka_events_are_of_the_kind_that_the_mappings_of_the_template_send():
+    """But one, of a Kafka that is not managed: a function takes both."""
+    managed = {
+        topic: "EventSourceArn" in mapping
+        for _, mapping in expanded().of(MAPPING)
+        for topic in mapping["Topics"]
+    }
+    kinds = {name: load(name) for name in RUNS if name.startswith("kafka_")}
+    assert {name for name, event in kinds.items() if "eventSourceArn" not in event} == {"kafka_odd"}
+    for event in kinds.values():
+        is_managed = event["eventSource"] == "aws:kafka"
+        assert is_managed == ("eventSourceArn" in event)
+        stamp = "LOG_APPEND_TIME" if is_managed else "CREATE_TIME"
+        for one in (one for line in event["records"].values() for one in line):
+            assert one["timestampType"] == stamp
+            assert managed[one["topic"]] or not is_managed
 
 
 class Fetched:
@@ -236,7 +257,8 @@ class Fetched:
         return self._one["offset"]
 
     def timestamp(self) -> tuple[int, int]:
-        return TIMESTAMP_CREATE_TIME, self._one["timestamp"]
+        kinds = {"CREATE_TIME": TIMESTAMP_CREATE_TIME, "LOG_APPEND_TIME": TIMESTAMP_LOG_APPEND_TIME}
+        return kinds[self._one["timestampType"]], self._one["timestamp"]
 
     def key(self) -> bytes | None:
         return _octets(self._one.get("key"))

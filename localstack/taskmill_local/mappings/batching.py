@@ -4,7 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from taskmill_local.mappings.event import Record, bytes_around, bytes_for, bytes_for_partition
+from taskmill_local.mappings.event import (
+    Origin,
+    Record,
+    bytes_around,
+    bytes_for,
+    bytes_for_partition,
+)
 from taskmill_local.mappings.lane import Lane
 
 
@@ -15,7 +21,7 @@ class Batching:
     count: int
     event_bytes: int
     window: timedelta
-    bootstrap: str
+    origin: Origin
 
     def choose(self, lanes: Iterable[Lane], *, now: float, gather_until: float) -> Sequence[Lane]:
         """Return the lanes that the next batch takes from, the longest unserved first.
@@ -33,7 +39,7 @@ class Batching:
         return sound if again is None or sound[0].turn < again.turn else [again]
 
     def collect(self, lanes: Sequence[Lane], *, now: float) -> dict[Lane, list[Record]]:
-        count, room = self.count, self.event_bytes - bytes_around(self.bootstrap)
+        count, room = self.count, self.event_bytes - bytes_around(self.origin)
         batch: dict[Lane, list[Record]] = {}
         for lane in lanes:
             frame = bytes_for_partition(lane.name)

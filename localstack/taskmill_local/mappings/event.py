@@ -10,11 +10,21 @@ from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME
 
 # Header values are lists of signed bytes: Java's view of a byte.
 _SIGNED = [b"%d" % (byte - 256 if byte > 127 else byte) for byte in range(256)]  # noqa: PLR2004 - the largest signed byte
-_EVENT = b'{"eventSource":"SelfManagedKafka","bootstrapServers":%b,"records":{%b}}'
+_EVENT = b'{%b,"bootstrapServers":%b,"records":{%b}}'
+_OWN = b'"eventSource":"SelfManagedKafka"'
+_MANAGED = b'"eventSource":"aws:kafka","eventSourceArn":%b'
 _PARTITION = b"%b:[%b]"
 # The client then returns a list and an error at once. A plain call would go on with the list, and
 # the error would come out of whatever is called next; this way of calling looks for it.
 _checked_headers = methodcaller("headers")
+
+
+class Origin(NamedTuple):
+    """Where an event says that its records come from."""
+
+    brokers: str
+    cluster: str | None = None
+    """The ARN of a cluster of MSK; none is a Kafka of one's own."""
 
 
 class Record(NamedTuple):
@@ -66,22 +76,23 @@ def _headers_of(message: Fetched) -> Sequence[tuple[str, bytes | None]]:
         return ()
 
 
-def assemble(bootstrap: str, records: Mapping[str, Sequence[Record]]) -> bytes:
+def assemble(origin: Origin, records: Mapping[str, Sequence[Record]]) -> bytes:
     """Write the event with the *records* of each ``<topic>-<partition>``."""
     partitions = (
         _PARTITION % (_quoted(name), b",".join([record.json for record in taken]))
         for name, taken in records.items()
     )
-    return _EVENT % (_quoted(bootstrap), b",".join(partitions))
+    source = _OWN if origin.cluster is None else _MANAGED % _quoted(origin.cluster)
+    return _EVENT % (source, _quoted(origin.brokers), b",".join(partitions))
 
 
-def bytes_around(bootstrap: str) -> int:
+def bytes_around(origin: Origin) -> int:
     """Return the size of an event besides its partitions.
 
     Sizes count a comma behind each record. The last record of a partition has none, which pays for
     the one between partitions; the last partition has none either.
     """
-    return len(assemble(bootstrap, {})) - 1
+    return len(assemble(origin, {})) - 1
 
 
 def bytes_for_partition(name: str) -> int:

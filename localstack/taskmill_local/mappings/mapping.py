@@ -9,7 +9,7 @@ from typing import TypeAlias
 from taskmill_local.lambdas.answer import Answer, Failed, Failure
 from taskmill_local.mappings.batching import Batching
 from taskmill_local.mappings.client import FETCH_WAIT
-from taskmill_local.mappings.event import Record, assemble
+from taskmill_local.mappings.event import Origin, Record, assemble
 from taskmill_local.mappings.feed import Feed
 from taskmill_local.mappings.lane import Lane
 from taskmill_local.mappings.limits import Limits
@@ -29,7 +29,7 @@ class RunningMapping:
         self, plan: MappingPlan, *, brokers: str, invoke: Invoke, limits: Limits, report: Report
     ) -> None:
         self._plan = plan
-        self._brokers = brokers
+        self._origin = Origin(brokers, plan.cluster)
         self._invoke = invoke
         self._limits = limits
         self._report = report
@@ -37,7 +37,7 @@ class RunningMapping:
             count=plan.batch_size,
             event_bytes=limits.event_bytes,
             window=max(plan.window - FETCH_WAIT, timedelta()),
-            bootstrap=brokers,
+            origin=self._origin,
         )
         self._lanes: dict[int, Lane] = {}
         self._running: dict[asyncio.Task[None], Batch] = {}
@@ -176,7 +176,7 @@ class RunningMapping:
         self._alarm = None if due is None else self._loop.call_at(due, self._pump)
 
     async def _deliver(self, batch: Batch) -> None:
-        event = assemble(self._brokers, {lane.name: taken for lane, taken in batch.items()})
+        event = assemble(self._origin, {lane.name: taken for lane, taken in batch.items()})
         try:
             answer = await self._invoke(self._plan.function, event)
         except Exception as error:  # noqa: BLE001 - a batch that cannot be given away has failed

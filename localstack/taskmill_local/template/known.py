@@ -77,6 +77,7 @@ PROPERTIES: Mapping[str, Known] = {
                 "AmazonManagedKafkaEventSourceConfig",
                 "BatchSize",
                 "Enabled",
+                "EventSourceArn",
                 "FunctionName",
                 "FunctionResponseTypes",
                 "MaximumBatchingWindowInSeconds",
@@ -90,7 +91,6 @@ PROPERTIES: Mapping[str, Known] = {
         ),
         ignored=frozenset(
             {
-                "EventSourceArn",
                 "KmsKeyArn",
                 "LoggingConfig",
                 "MetricsConfig",

@@ -6,6 +6,7 @@ from taskmill_local.plan import MappingPlan
 from taskmill_local.template.resource import Resource
 
 _CONFIGS = ("AmazonManagedKafkaEventSourceConfig", "SelfManagedKafkaEventSourceConfig")
+_THE_CLUSTER = "arn:aws:kafka:us-east-1:000000000000:cluster/local/0"
 _POLLERS = frozenset({"MaximumPollers", "MinimumPollers", "PollerGroupName"})
 # What Kafka mappings wait for a fuller batch when the template names no window.
 _DEFAULT_WINDOW = timedelta(milliseconds=500)
@@ -26,6 +27,7 @@ def mapping_plan(resource: Resource) -> MappingPlan:
         batch_size=resource.number("BatchSize", default=100, low=1, high=10_000),
         window=_window(resource),
         pollers=_pollers(resource),
+        cluster=_cluster(resource),
     )
 
 
@@ -47,6 +49,12 @@ def _group(resource: Resource) -> str:
         case _:
             resource.complain(f"one ConsumerGroupId must stand in {' or '.join(_CONFIGS)}")
             return ""
+
+
+def _cluster(resource: Resource) -> str | None:
+    """Return what events call a cluster of MSK; here none is known by more than its mention."""
+    given = resource.properties.get("EventSourceArn")
+    return given if given is None or isinstance(given, str) else _THE_CLUSTER
 
 
 def _window(resource: Resource) -> timedelta:

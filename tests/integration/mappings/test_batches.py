@@ -76,6 +76,20 @@ def test_an_event_has_the_platforms_shape(brokers):
     }
 
 
+def test_an_event_of_a_managed_cluster_names_it(brokers):
+    topic = Topic.create(brokers, message_timestamp_type="LogAppendTime")
+    topic.fill([b"x"])
+    arn = "arn:aws:kafka:us-east-1:000000000000:cluster/local/0"
+    [event] = deliver(topic, count=1, cluster=arn).events
+    [[record]] = event.pop("records").values()
+    assert event == {
+        "eventSource": "aws:kafka",
+        "eventSourceArn": arn,
+        "bootstrapServers": brokers,
+    }
+    assert record["timestampType"] == "LOG_APPEND_TIME"
+
+
 def test_what_a_record_lacks_is_left_out_of_the_event(topic):
     topic.send([{"value": None, "key": b"gone", "partition": 0}, {"value": b"", "partition": 0}])
     event_records = [

@@ -377,7 +377,7 @@ def a_kafka_event(records: Iterable[LogRecord]) -> dict[str, Any]:
                 "headers": [{name: list(octets)} for name, octets in one.headers.items()],
             }
         )
-    return {"eventSource": "SelfManagedKafka", "bootstrapServers": "", "records": lines}
+    return {"eventSource": "aws:kafka", "bootstrapServers": "", "records": lines}
 
 
 _requests = count(1)

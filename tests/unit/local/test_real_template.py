@@ -18,3 +18,8 @@ def test_the_template_is_accepted():
     assert plan.routes
     assert plan.mappings
     assert plan.rules
+
+
+def test_its_mappings_send_events_of_a_managed_kafka():
+    plan = read_plan(TEMPLATE, root=ROOT, parameters=GIVEN)
+    assert all(one.cluster and one.cluster.startswith("arn:aws:kafka:") for one in plan.mappings)
