@@ -1,7 +1,9 @@
 """The figures behind the cost of a deployment: list prices, the template's shape, and a load."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
+
+from taskmill.adapters.catalogue import AssembledCatalogue
 
 REGION: Final = "us-east-1"
 AS_OF: Final = "2026-11"
@@ -32,6 +34,11 @@ class Prices:
     log_gb: float = 0.50  # (r)
 
 
+def deployed_types() -> int:
+    """Return how many types `template.yaml` deploys."""
+    return len(AssembledCatalogue().entries())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
     """What is asked of a deployment in a month."""
@@ -43,7 +50,7 @@ class Load:
     tasks_per_run: int = 10
     """How many tasks an invocation behind Kafka gets on average; a busy queue has hundreds."""
 
-    types: int = 1
+    types: int = field(default_factory=deployed_types)
     is_keyed: bool = False
 
 

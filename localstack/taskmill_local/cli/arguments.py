@@ -225,7 +225,7 @@ def _cost(words: "_Words") -> None:
     _add_number(one, "--per-submit", 1, "tasks in a request; a batch takes 1,000 at most")
     _add_number(one, "--per-run", 10, "tasks that an invocation behind Kafka gets on average")
     _add_number(one, "--task-milliseconds", 20, "what a task lasts")
-    _add_number(one, "--types", 1, "task types")
+    one.add_argument("--types", type=_positive, metavar="N", help="task types (those deployed)")
     one.add_argument("--keyed", action="store_true", help="every task has an idempotency key")
     one.add_argument("--json", action="store_true", help="print the bill as JSON")
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from taskmill_local.cli.exits import Exit
 from taskmill_local.cost import Bill, Line, bill
-from taskmill_local.prices import AS_OF, REGION, Load
+from taskmill_local.prices import AS_OF, REGION, Load, deployed_types
 
 _CAVEAT: Final = (
     f"List prices of {REGION}, {AS_OF}, without tax, transfer and discounts,\n"
@@ -25,7 +25,7 @@ def show_cost(asked: argparse.Namespace) -> Exit:
         tasks_per_submit=asked.per_submit,
         tasks_per_run=asked.per_run,
         task_milliseconds=asked.task_milliseconds,
-        types=asked.types,
+        types=asked.types or deployed_types(),
         is_keyed=asked.keyed,
     )
     told = bill(load)

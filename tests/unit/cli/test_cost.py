@@ -1,16 +1,21 @@
 """What a deployment costs follows what is asked of it, and its lines add up."""
 
 import json
+import re
 from dataclasses import replace
+from math import prod
+from pathlib import Path
 
 import pytest
 
 from infra.check_template import expanded, nested
 from infra.rules.alarms import ALARM
+from taskmill.domain.counting import TABLE
 from taskmill_local.cli import main
 from taskmill_local.cost import Bill, bill
 from taskmill_local.prices import Load, Prices, Shape
 
+ROOT = Path(__file__).parents[3]
 MILLION = Load(tasks=1_000_000)
 
 
@@ -91,6 +96,36 @@ def test_the_shape_is_that_of_the_template():
     assert shape.alarms_each_mapping == each.count("HasMapping")
     others = [*template.of(ALARM), *data.of(ALARM)]
     assert shape.alarms_else == len(others)
+
+
+def test_what_is_deployed_by_default_is_what_the_template_deploys():
+    assert MILLION.types == len(list(expanded().of("AWS::MSK::Topic")))
+
+
+def test_as_many_metrics_are_paid_for_as_the_table_can_make():
+    shape, typed, others = Shape(), 0, 0
+    for measure in TABLE.values():
+        sets = prod(len(words) for words in measure.labels.values() if words is not None)
+        if "type" in measure.labels:
+            typed += sets
+        else:
+            others += sets
+    of_types = [measure for measure in TABLE.values() if "type" in measure.labels]
+    assert len(of_types) <= shape.metrics_each_type <= typed
+    assert len(TABLE) - len(of_types) <= shape.metrics <= others
+
+
+def test_the_readme_tells_what_the_command_does():
+    told = " ".join((ROOT / "README.md").read_text().split())
+    (standing, each, batched) = re.findall(
+        r"about (\d+) USD a month for standing still, .{,80}? and about ([\d.]+) USD per million"
+        r" small tasks, or ([\d.]+) when they come in batches",
+        told,
+    )[0]
+    assert float(standing) == pytest.approx(bill(MILLION).standing_usd, rel=0.05)
+    assert float(each) == pytest.approx(bill(MILLION).usd_per_million, abs=0.05)
+    batches = replace(MILLION, tasks_per_submit=100, tasks_per_run=100)
+    assert float(batched) == pytest.approx(bill(batches).usd_per_million, abs=0.05)
 
 
 def test_the_command_shows_the_bill_and_what_it_is_worth(capsys):
