@@ -1,10 +1,15 @@
 """How statistics look to a client."""
 
-from typing import Any, Final
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 from functions.gateway.presenter import moment
-from taskmill.domain.statistics import Figures, Statistics
-from taskmill.domain.task import Status
+from taskmill.domain.counting import OTHER
+from taskmill.domain.statistics import Depth, Statistics
+from taskmill.domain.task import Millis, Status, TaskType
+
+_Fact: TypeAlias = tuple[TaskType | None, str]
 
 _KINDS: Final = {
     "submitted": "TaskSubmitted",
@@ -25,32 +30,49 @@ def statistics_as_json(told: Statistics) -> dict[str, Any]:
         "in_flight": sum(running),
         "is_complete": figures.is_complete,
         "enqueued": _enqueued(told),
-        "last_minute": _last_minute(figures),
+        "last_minute": _happened(figures.facts_of_last_minute),
         "lag": {reader.name: lag for reader, lag in told.lags.items()},
     }
 
 
 def _types(told: Statistics) -> dict[str, Any]:
-    types: dict[str, Any] = {}
+    facts: defaultdict[str, Counter[_Fact]] = defaultdict(Counter)
+    depths: defaultdict[str, list[Depth]] = defaultdict(list)
+    for (name, kind), number in told.figures.facts_of_last_minute.items():
+        if kind in _KINDS.values() and name is not None:
+            facts[name if name in told.types else OTHER][name, kind] += number
     for depth in told.figures.depths:
-        shown = types.setdefault(depth.type, {"depth": {}, "oldest_wait_seconds": None})
-        shown["depth"][depth.status] = depth.tasks
-        if depth.status is Status.QUEUED:
-            waited = max(told.taken_at_ms - depth.eldest_ms, 0) / 1000
-            shown["oldest_wait_seconds"] = round(waited, 3)
-    return dict(sorted(types.items()))
+        depths[depth.type].append(depth)
+    return {
+        name: _one_type(depths[name], told.taken_at_ms) | {"last_minute": _happened(facts[name])}
+        for name in sorted({*depths, *facts})
+    }
+
+
+def _one_type(depths: Sequence[Depth], now: Millis) -> dict[str, Any]:
+    since = [one.waits_since_ms for one in depths if one.waits_since_ms is not None]
+    return {
+        "depth": {one.status: one.tasks for one in depths},
+        "in_line": sum(one.in_line for one in depths),
+        "oldest_wait_seconds": _waited(min(since, default=None), now),
+    }
 
 
 def _enqueued(told: Statistics) -> dict[str, Any]:
-    backlog, waited = told.backlog, None
-    if backlog.oldest_at_ms is not None:
-        waited = round(max(told.taken_at_ms - backlog.oldest_at_ms, 0) / 1000, 3)
+    backlog = told.backlog
     return {
         "waiting": backlog.waiting,
-        "oldest_wait_seconds": waited,
+        "oldest_wait_seconds": _waited(backlog.oldest_at_ms, told.taken_at_ms),
         "parked": backlog.parked,
     }
 
 
-def _last_minute(figures: Figures) -> dict[str, int]:
-    return {name: figures.facts_of_last_minute.get(kind, 0) for name, kind in _KINDS.items()}
+def _waited(since: Millis | None, now: Millis) -> float | None:
+    return None if since is None else round(max(now - since, 0) / 1000, 3)
+
+
+def _happened(facts: Mapping[_Fact, int]) -> dict[str, int]:
+    sums: Counter[str] = Counter()
+    for (_, kind), number in facts.items():
+        sums[kind] += number
+    return {name: sums[kind] for name, kind in _KINDS.items()}

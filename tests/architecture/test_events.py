@@ -146,7 +146,15 @@ def http_stats_tells_what_waits_and_where(stage: Stage, event: dict[str, Any]) -
     stage.clock.now += 1500
     status, told = ask(stage, event)
     assert (status, told["is_complete"], told["in_flight"]) == (200, True, 0)
-    assert told["types"] == {"echo": {"depth": {"queued": 1}, "oldest_wait_seconds": 1.5}}
+    none = dict.fromkeys(("submitted", "succeeded", "retried", "died", "cancelled", "lost"), 0)
+    assert told["types"] == {
+        "echo": {
+            "depth": {"queued": 1},
+            "in_line": 1,
+            "oldest_wait_seconds": 1.5,
+            "last_minute": none | {"submitted": 1},
+        }
+    }
     assert (told["last_minute"]["submitted"], told["last_minute"]["succeeded"]) == (1, 0)
     assert told["lag"]["dispatcher"] == 1
     stage.ledger.is_away = True

@@ -42,7 +42,7 @@ FROM tasks ORDER BY id
 _HISTORY = f"""
 SELECT
     task_id::text AS id, generation, turn, kind, subject, {_MOMENT.format("at")},
-    body::text AS body
+    body::text AS body, type
 FROM facts
 """.encode()  # noqa: S608 - no value goes in
 _QUARANTINE = b'SELECT topic, partition, "offset", member, reason, value FROM quarantine'

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from taskmill.domain.task import TaskType
+from taskmill.domain.task import TaskType, Timing
 from tests.builders import a_fresh_envelope, deferred, died, now_ms, started, succeeded
 from tests.contracts.ledgers import batch_of
 
@@ -16,7 +16,7 @@ def a_task(**changes):
 
 def depths(tables, **how):
     return {
-        (one.type, one.status): (one.tasks, one.eldest_ms)
+        (one.type, one.status): (one.tasks, one.in_line, one.waits_since_ms)
         for one in tables.figures(**how).figures().depths
     }
 
@@ -31,13 +31,34 @@ def test_what_is_unfinished_is_counted_by_type_and_status(ledger):
     queued = [a_task() for _ in range(3)]
     running, waiting, mail, done, dead = a_task(), a_task(), a_task(type=MAIL), a_task(), a_task()
     told = [*queued, running, waiting, mail, done, dead]
-    facts = [started(running), deferred(waiting), succeeded(done), died(dead)]
+    later = now_ms() + 60_000
+    facts = [started(running), deferred(waiting, due_at_ms=later), succeeded(done), died(dead)]
     ledger.ledger.record(batch_of(*told, *facts))
     assert depths(ledger) == {
-        ("echo", "queued"): (3, min(one.generation for one in queued)),
-        ("echo", "running"): (1, running.generation),
-        ("echo", "retrying"): (1, waiting.generation),
-        ("mail", "queued"): (1, mail.generation),
+        ("echo", "queued"): (3, 3, min(one.generation for one in queued)),
+        ("echo", "running"): (1, 0, None),
+        ("echo", "retrying"): (1, 0, None),
+        ("mail", "queued"): (1, 1, mail.generation),
+    }
+
+
+def test_what_is_due_stands_in_line_since_then(ledger):
+    now = now_ms()
+    later, due, eldest = a_task(), a_task(), a_task()
+    begun, before = a_task(), now - 60_000
+    delayed = a_task(created_at_ms=before, generation=before, timing=Timing(run_at_ms=now - 7_000))
+    facts = [
+        deferred(later, due_at_ms=now + 60_000),
+        deferred(due, due_at_ms=now - 2_000),
+        deferred(eldest, due_at_ms=now - 5_000),
+        deferred(begun, due_at_ms=now - 9_000),
+        started(replace(begun, turn=2, attempt=2)),
+    ]
+    ledger.ledger.record(batch_of(later, due, eldest, delayed, begun, *facts))
+    assert depths(ledger) == {
+        ("echo", "retrying"): (3, 2, now - 5_000),
+        ("echo", "scheduled"): (1, 1, now - 7_000),
+        ("echo", "running"): (1, 0, None),
     }
 
 
@@ -46,23 +67,26 @@ def test_an_old_task_that_is_unfinished_is_counted_once(ledger):
     old = a_task(created_at_ms=now_ms() - day, generation=now_ms() - day)
     ledger.ledger.record(batch_of(old))
     ledger.ledger.record(batch_of(old))
-    assert depths(ledger) == {("echo", "queued"): (1, old.generation)}
+    assert depths(ledger) == {("echo", "queued"): (1, 1, old.generation)}
     ledger.ledger.record(batch_of(succeeded(old)))
     assert depths(ledger) == {}
 
 
-def test_what_happened_in_the_last_minute_is_counted_by_kind(ledger):
+def test_what_happened_in_the_last_minute_is_counted_by_type_and_kind(ledger):
     now = now_ms()
     one, two = a_task(), a_task()
     late = a_task(created_at_ms=now - 61_000)
     retried = deferred(two, at_ms=now)
     again = succeeded(replace(two, turn=2, attempt=2), at_ms=now)
     ledger.ledger.record(batch_of(one, two, late, retried, again, succeeded(one, at_ms=now)))
-    ledger.ledger.record(batch_of(one))
+    mail = a_task(type=MAIL)
+    ledger.ledger.record(batch_of(one, mail, died(mail, at_ms=now)))
     assert ledger.figures().figures().facts_of_last_minute == {
-        "TaskSubmitted": 2,
-        "TaskDeferred": 1,
-        "TaskSucceeded": 2,
+        ("echo", "TaskSubmitted"): 2,
+        ("echo", "TaskDeferred"): 1,
+        ("echo", "TaskSucceeded"): 2,
+        ("mail", "TaskSubmitted"): 1,
+        ("mail", "TaskDied"): 1,
     }
 
 

@@ -21,7 +21,7 @@ from tests.faults.stack import WORKER
 TASKS = 600
 QUICK = {"retry": {"first_seconds": 0.5}, "max_attempts": 3}
 _HISTORY = """
-SELECT facts.task_id::text, kind, facts.generation, facts.turn, body::text, type, tenant
+SELECT facts.task_id::text, kind, facts.generation, facts.turn, body::text, tasks.type, tenant
 FROM facts INNER JOIN tasks ON facts.task_id = tasks.id WHERE task_id = ANY(%s::uuid[])
 """
 _EDITS = ["UPDATE facts SET turn = 1", "DELETE FROM facts", "TRUNCATE facts", "DROP TABLE facts"]

@@ -33,13 +33,6 @@ class Types(Struct):
     types: list[Type]
 
 
-class TypeFigures(Struct):
-    """How many tasks of a type are in which status, and since when one waits."""
-
-    depth: dict[Status, Count]
-    oldest_wait_seconds: float | None
-
-
 class LastMinute(Struct):
     """How much happened in the minute before `as_of`."""
 
@@ -49,6 +42,18 @@ class LastMinute(Struct):
     died: Count
     cancelled: Count
     lost: Count
+
+
+class TypeFigures(Struct):
+    """How many tasks of a type are in which status, and how long the first in line waits.
+
+    What waits for a time stands in line once that has come; until it begins, its status stays.
+    """
+
+    depth: dict[Status, Count]
+    in_line: Count
+    oldest_wait_seconds: float | None
+    last_minute: LastMinute
 
 
 class EnqueuedFigures(Struct):
@@ -63,7 +68,10 @@ class Statistics(Struct):
     """How much waits, for how long, where, and how fast it is done."""
 
     as_of: AsOf
-    types: dict[str, TypeFigures]
+    types: Annotated[
+        dict[str, TypeFigures],
+        Meta(description="`other`: what happened to tasks of types that are not deployed."),
+    ]
     in_flight: Count
     enqueued: EnqueuedFigures
     is_complete: Annotated[bool, Meta(description="False: there is at least so much.")]
@@ -85,20 +93,28 @@ class Readiness(Struct):
     status: Literal["ready"]
 
 
+_LAST_MINUTE: Final = {
+    "submitted": 7,
+    "succeeded": 4,
+    "retried": 0,
+    "died": 0,
+    "cancelled": 0,
+    "lost": 0,
+}
 _STATISTICS: Final = {
     "as_of": "2026-11-06T21:20:00.000Z",
-    "types": {"echo": {"depth": {"queued": 3}, "oldest_wait_seconds": 0.25}},
+    "types": {
+        "echo": {
+            "depth": {"queued": 3},
+            "in_line": 3,
+            "oldest_wait_seconds": 0.25,
+            "last_minute": _LAST_MINUTE,
+        }
+    },
     "in_flight": 0,
     "is_complete": True,
     "enqueued": {"waiting": 0, "oldest_wait_seconds": None, "parked": 0},
-    "last_minute": {
-        "submitted": 7,
-        "succeeded": 4,
-        "retried": 0,
-        "died": 0,
-        "cancelled": 0,
-        "lost": 0,
-    },
+    "last_minute": _LAST_MINUTE,
     "lag": {"dispatcher": 0, "worker-echo": 3},
 }
 

@@ -8,6 +8,7 @@ from taskmill_local.cli.text import aligned, span
 Json = Mapping[str, Any]
 
 _STATUSES: Final = ("queued", "running", "retrying", "scheduled")
+_ENDS: Final = ("succeeded", "died", "cancelled")
 
 
 def stats_text(told: Json, *, width: int | None) -> str:
@@ -33,12 +34,14 @@ def _types(told: Json) -> list[tuple[str, ...]]:
         (
             name,
             *(str(one["depth"].get(status, 0)) for status in _STATUSES),
+            str(one["in_line"]),
             span(_milliseconds(one["oldest_wait_seconds"])),
+            str(sum(one["last_minute"].get(end, 0) for end in _ENDS)),
         )
         for name, one in told["types"].items()
     ]
-    head = ("TYPE", *(status.upper() for status in _STATUSES), "OLDEST WAIT")
-    return [head, *(rows or [("nothing waits", *[""] * len(_STATUSES), "")])]
+    head = ("TYPE", *map(str.upper, _STATUSES), "IN LINE", "OLDEST WAIT", "ENDED/MIN")
+    return [head, *(rows or [("nothing waits", *[""] * (len(head) - 1))])]
 
 
 def _milliseconds(seconds: float | None) -> float | None:

@@ -94,6 +94,8 @@ class HistoryEntry(Struct, frozen=True, kw_only=True):
     subject: str
     at_ms: Millis
     body: Raw
+    type: TaskType | None = None
+    """For sums; a task's own history need not tell it."""
 
 
 class Quarantined(Struct, frozen=True, kw_only=True):
@@ -336,6 +338,7 @@ def history_of(told: Told) -> HistoryEntry:
         subject=subject,
         at_ms=at_ms,
         body=body,
+        type=told.type,
     )
 
 

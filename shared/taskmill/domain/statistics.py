@@ -1,6 +1,6 @@
 """How much waits, for how long, and how fast it is done."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from taskmill.domain.enqueued import Backlog
@@ -10,12 +10,16 @@ from taskmill.domain.topics import Reader
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Depth:
-    """How many tasks of a type are in a status, and since when the eldest of them lives."""
+    """How many tasks of a type are in a status, and how many of them wait for their worker only."""
 
     type: TaskType
     status: Status
     tasks: int
-    eldest_ms: Millis
+    in_line: int
+    """Those that are queued, or whose time has come: their status changes when they begin."""
+
+    waits_since_ms: Millis | None
+    """Since when the first of them stands in line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +30,9 @@ class Figures:
     is_complete: bool
     """False when there was more than could be looked at: then there are at least so many."""
 
-    facts_of_last_minute: Mapping[str, int]
+    facts_of_last_minute: Mapping[tuple[TaskType | None, str], int]
+    """By type and kind; what an older version of this code wrote has no type."""
+
     as_of_ms: Millis | None
 
 
@@ -38,5 +44,8 @@ class Statistics:
 
     backlog: Backlog
     """What was enqueued and is no task."""
+
+    types: Collection[TaskType]
+    """Those that are deployed; what happens to others is told under one word."""
 
     taken_at_ms: Millis

@@ -6,7 +6,7 @@ from typing import Final
 
 from taskmill.domain.retention import in_ms
 from taskmill.domain.statistics import Statistics
-from taskmill.domain.topics import Reader
+from taskmill.domain.topics import Reader, type_of
 from taskmill.ports.clock import Clock
 from taskmill.ports.enqueued import Requests
 from taskmill.ports.figures import LedgerFigures
@@ -30,6 +30,7 @@ class Board:
         self._log = log
         self._requests = requests
         self._readers = readers
+        self._types = frozenset(filter(None, (type_of(one.topic) for one in readers)))
         self._clock = clock
         self._kept: Statistics | None = None
 
@@ -42,5 +43,7 @@ class Board:
                 lags[reader] += reach.lag
             figures = self._figures.figures()
             backlog = self._requests.backlog(most=MOST_COUNTED)
-            self._kept = Statistics(figures=figures, lags=lags, backlog=backlog, taken_at_ms=now)
+            self._kept = Statistics(
+                figures=figures, lags=lags, backlog=backlog, types=self._types, taken_at_ms=now
+            )
         return self._kept

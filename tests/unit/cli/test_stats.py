@@ -5,8 +5,18 @@ from taskmill_local.cli.stats import stats_text
 TOLD = {
     "as_of": "2026-11-18T17:00:00.000Z",
     "types": {
-        "echo": {"depth": {"queued": 12, "running": 2}, "oldest_wait_seconds": 75.5},
-        "mail": {"depth": {"retrying": 1}, "oldest_wait_seconds": None},
+        "echo": {
+            "depth": {"queued": 12, "running": 2, "retrying": 3},
+            "in_line": 14,
+            "oldest_wait_seconds": 75.5,
+            "last_minute": {"submitted": 40, "succeeded": 38, "died": 1},
+        },
+        "mail": {
+            "depth": {"retrying": 1},
+            "in_line": 0,
+            "oldest_wait_seconds": None,
+            "last_minute": {},
+        },
     },
     "in_flight": 2,
     "is_complete": True,
@@ -20,9 +30,9 @@ def test_the_figures_stand_in_columns():
     assert stats_text(TOLD, width=None).splitlines() == [
         "in the last minute: 40 submitted, 38 succeeded",
         "",
-        "TYPE  QUEUED  RUNNING  RETRYING  SCHEDULED  OLDEST WAIT",
-        "echo  12      2        0         0          1.3 min",
-        "mail  0       0        1         0          -",
+        "TYPE  QUEUED  RUNNING  RETRYING  SCHEDULED  IN LINE  OLDEST WAIT  ENDED/MIN",
+        "echo  12      2        3         0          14       1.3 min      39",
+        "mail  0       0        1         0          0        -            0",
         "",
         "READER       LAG",
         "dispatcher   0",

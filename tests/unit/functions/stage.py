@@ -178,7 +178,7 @@ class Stage:
             MemoryFigures(self.ledger, self.clock),
             self.log,
             self.requests,
-            readers=topics.readers([TaskType("echo")]),
+            readers=topics.readers([TaskType("echo"), TaskType("email")]),
             clock=self.clock,
         )
 

@@ -7,7 +7,7 @@ from taskmill.adapters.memory.ledger import MemoryLedger
 from taskmill.domain.projection import Row
 from taskmill.domain.retention import WINDOW_BEHIND, in_ms
 from taskmill.domain.statistics import Depth, Figures
-from taskmill.domain.task import Millis
+from taskmill.domain.task import Millis, Status
 from taskmill.ports.clock import Clock
 
 _MINUTE_MS = 60_000
@@ -22,11 +22,12 @@ class MemoryFigures:
     def figures(self) -> Figures:
         self._ledger.ask()
         since = self._clock() - _MINUTE_MS
-        recent = Counter(one.kind for one in self._ledger.history.values() if one.at_ms > since)
+        history = self._ledger.history.values()
+        recent = Counter((one.type, one.kind) for one in history if one.at_ms > since)
         young, noted = self._young(), self._noted()
         seen = [*young[: self._most], *noted[: self._most]]
         return Figures(
-            depths=_depths([row for row in seen if not row.status.is_final]),
+            depths=self._depths([row for row in seen if not row.status.is_final]),
             is_complete=max(len(young), len(noted)) < self._most,
             facts_of_last_minute=dict(recent),
             as_of_ms=self._ledger.as_of_ms(),
@@ -44,15 +45,26 @@ class MemoryFigures:
     def _is_passed(self, row: Row) -> bool:
         return _created_at(row) <= self._clock() - in_ms(WINDOW_BEHIND)
 
+    def _depths(self, waiting: Sequence[Row]) -> Sequence[Depth]:
+        alike = defaultdict(list)
+        for row in waiting:
+            alike[row.type, row.status].append(_in_line_since(row, now=self._clock()))
+        return [
+            Depth(
+                type=name,
+                status=status,
+                tasks=len(moments),
+                in_line=len([one for one in moments if one is not None]),
+                waits_since_ms=min((one for one in moments if one is not None), default=None),
+            )
+            for (name, status), moments in alike.items()
+        ]
 
-def _depths(waiting: Sequence[Row]) -> Sequence[Depth]:
-    alike = defaultdict(list)
-    for row in waiting:
-        alike[row.type, row.status].append(row.generation)
-    return [
-        Depth(type=name, status=status, tasks=len(since), eldest_ms=Millis(min(since)))
-        for (name, status), since in alike.items()
-    ]
+
+def _in_line_since(row: Row, *, now: Millis) -> Millis | None:
+    if row.status is Status.QUEUED:
+        return Millis(row.generation)
+    return row.due_at_ms if row.due_at_ms is not None and row.due_at_ms <= now else None
 
 
 def _created_at(row: Row) -> int:

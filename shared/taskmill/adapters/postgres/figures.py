@@ -30,12 +30,13 @@ class PostgresFigures:
                     type=row["type"],
                     status=Status(row["status"]),
                     tasks=row["tasks"],
-                    eldest_ms=row["eldest"],
+                    in_line=row["in_line"],
+                    waits_since_ms=row["since"],
                 )
                 for row in counted
                 if row["type"] is not None
             ],
             is_complete=max(overall["noted"], overall["young"], overall["far"]) < self._most,
-            facts_of_last_minute={row["kind"]: row["facts"] for row in recent},
+            facts_of_last_minute={(row["type"], row["kind"]): row["facts"] for row in recent},
             as_of_ms=max(as_of, default=None),
         )

@@ -1,5 +1,5 @@
 -- Append facts to the history. A fact told twice is stored once.
-INSERT INTO facts (task_id, generation, turn, kind, subject, at, body)
+INSERT INTO facts (task_id, generation, turn, kind, subject, at, body, type)
 SELECT
     told.id,
     told.generation,
@@ -7,7 +7,8 @@ SELECT
     told.kind,
     told.subject,
     to_timestamp(told.at_ms / 1000.0),
-    told.body
+    told.body,
+    told.type
 FROM json_to_recordset(%(history)s::json) AS told (
     id uuid,
     generation bigint,
@@ -15,7 +16,8 @@ FROM json_to_recordset(%(history)s::json) AS told (
     kind text,
     subject text,
     at_ms double precision,
-    body json
+    body json,
+    type text
 )
 ORDER BY told.id
 ON CONFLICT DO NOTHING;

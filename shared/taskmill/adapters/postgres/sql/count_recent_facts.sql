@@ -1,7 +1,8 @@
--- Count the facts of the last minute, by kind.
+-- Count the facts of the last minute, by type and kind.
 SELECT
+    type,
     kind,
     count(*) AS facts
 FROM facts
 WHERE at > now() - '1 minute'::interval
-GROUP BY kind;
+GROUP BY type, kind;

@@ -1,6 +1,7 @@
--- Count what is unfinished, by type and status, with the eldest generation of each: those that were
--- noted when the window passed over their age, the younger ones, and those that wait far ahead. No
--- more rows of each are looked at than asked for; `noted`, `young` and `far` tell how many that were.
+-- Count what is unfinished, by type and status, and what of it stands in line, with since when: those
+-- that were noted when the window passed over their age, the younger ones, and those that wait far
+-- ahead. No more rows of each are looked at than asked for; `noted`, `young` and `far` tell how many
+-- that were.
 WITH passed AS (
     SELECT windows.until FROM windows
     WHERE windows.name = 'unfinished'
@@ -21,6 +22,7 @@ young AS (
         tasks.type,
         tasks.status,
         tasks.generation,
+        tasks.due_at,
         tasks.finished_at
     FROM tasks
     WHERE tasks.created_at > (SELECT passed.until FROM passed)
@@ -32,27 +34,41 @@ waiting AS (
     SELECT
         young.type,
         young.status,
-        young.generation
+        young.generation,
+        young.due_at
     FROM young
     WHERE young.finished_at IS NULL
     UNION ALL
     SELECT
         tasks.type,
         tasks.status,
-        tasks.generation
+        tasks.generation,
+        tasks.due_at
     FROM (SELECT noted.task_id FROM noted UNION SELECT far.task_id FROM far) AS old
     INNER JOIN tasks ON old.task_id = tasks.id
     -- Some were noted although they are young.
     WHERE tasks.finished_at IS NULL AND tasks.created_at <= (SELECT passed.until FROM passed)
+),
+
+line AS (
+    SELECT
+        waiting.type,
+        waiting.status,
+        CASE
+            WHEN waiting.status = 'queued' THEN waiting.generation
+            WHEN waiting.due_at <= now() THEN (extract(EPOCH FROM waiting.due_at) * 1000)::bigint
+        END AS since
+    FROM waiting
 )
 
 SELECT
-    waiting.type,
-    waiting.status,
+    line.type,
+    line.status,
     count(*) AS tasks,
-    min(waiting.generation) AS eldest,
+    count(line.since) AS in_line,
+    min(line.since) AS since,
     (SELECT count(*) FROM noted) AS noted,
     (SELECT count(*) FROM young) AS young,
     (SELECT count(*) FROM far) AS far
-FROM waiting
-GROUP BY GROUPING SETS ((waiting.type, waiting.status), ());
+FROM line
+GROUP BY GROUPING SETS ((line.type, line.status), ());
