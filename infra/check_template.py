@@ -33,6 +33,7 @@ RULES: Final[tuple[Rule, ...]] = (
     functions.logs_end,
     functions.the_api_is_not_open,
     functions.secrets_are_not_in_the_open,
+    functions.variables_are_known,
     functions.passwords_are_nowhere,
     mappings.mappings_never_give_a_record_away,
     mappings.mappings_share_their_pollers,

@@ -16,6 +16,7 @@ from infra.rules.template import (
     target,
     text_of,
 )
+from taskmill.settings.known import misspelt
 
 _LONGEST_BEHIND_KAFKA = 840  # a mapping refuses functions with a longer time-out
 _LONGEST_BEHIND_HTTP = 30
@@ -95,6 +96,12 @@ def secrets_are_not_in_the_open(template: Template) -> Iterator[str]:
     for name, secret in template.of(SECRET):
         if secret.get("SecretString", _EMPTY) != _EMPTY:
             yield f"{name} has its value in the template; let it be generated"
+
+
+def variables_are_known(template: Template) -> Iterator[str]:
+    for name, function in template.of(FUNCTION):
+        for complaint in misspelt(_environment(function)):
+            yield f"{name}: {complaint}"
 
 
 def passwords_are_nowhere(template: Template) -> Iterator[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from taskmill.adapters.access import KafkaAccess, PostgresAccess, RedisAccess, Way
+from taskmill.settings.known import misspelt
 from taskmill_local.errors import PlatformError
 from taskmill_local.plan import FunctionPlan
 from taskmill_local.stores.start import External
@@ -58,7 +59,7 @@ class Settings:
         cls, environment: Mapping[str, str] = os.environ, *, folder: Path | None = None
     ) -> Self:
         folder = folder or Path.cwd()
-        complaints: list[str] = []
+        complaints = list(misspelt(environment))
         whole = _reader(environment, complaints)
         port = whole("TASKMILL_PORT", DEFAULT_PORT, 0, _HIGHEST_PORT)
         concurrency = whole("TASKMILL_CONCURRENCY", _CONCURRENCY_OF_OTHERS, 1, _MOST_ENVIRONMENTS)

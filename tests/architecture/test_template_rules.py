@@ -355,6 +355,11 @@ CONTROLS = [
         "ApiKeys has its value in the template",
     ),
     (
+        functions.variables_are_known,
+        variable("TASKMILL_OUTBOX_CAPP", "7"),
+        "Gateway: TASKMILL_OUTBOX_CAPP is no setting, but TASKMILL_OUTBOX_CAP is",
+    ),
+    (
         functions.passwords_are_nowhere,
         variable("DSN", "postgresql://app:hunter2@there/db"),
         "Gateway has a URL with a password",

@@ -14,7 +14,8 @@ from taskmill.domain.errors import SettingsInvalid
 from taskmill.domain.outbox import OUTBOX_CAP
 from taskmill.domain.pace import USUAL, Pace
 from taskmill.domain.retention import AT_LEAST_KEPT, LEDGER_DAYS
-from taskmill.settings.environment import PREFIX, Environment
+from taskmill.settings.environment import Environment
+from taskmill.settings.known import PREFIX
 from taskmill.settings.stores import Stores, Vault
 
 _WHOLE = re.compile(r"-?[0-9]{1,12}")

@@ -2,16 +2,15 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
 
-PREFIX: Final = "TASKMILL_"
+from taskmill.settings.known import PREFIX, misspelt
 
 
 class Environment:
     """One reading of it, which goes on after a complaint."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
-        self.complaints: list[str] = []
+        self.complaints: list[str] = list(misspelt(env))
         self.away: list[str] = []
         """Settings that lead to stores beyond this machine."""
 

@@ -17,7 +17,8 @@ from taskmill.adapters.access import (
     Way,
 )
 from taskmill.domain.errors import SettingsInvalid
-from taskmill.settings.environment import PREFIX, Environment
+from taskmill.settings.environment import Environment
+from taskmill.settings.known import PREFIX
 
 _ADDRESSES = {"KAFKA": "KAFKA_BROKERS", "REDIS": "REDIS_URL", "POSTGRES": "POSTGRES_DSN"}
 _SCHEMES = {"KAFKA": "", "REDIS": "rediss://", "POSTGRES": "postgresql://"}

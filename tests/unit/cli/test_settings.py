@@ -56,6 +56,11 @@ def test_a_root_without_a_template_is_refused(tmp_path):
         Settings.from_environment({"TASKMILL_ROOT": "."}, folder=tmp_path)
 
 
+def test_a_setting_that_nobody_knows_is_refused(project):
+    with pytest.raises(SettingsRefused, match="TASKMILL_PORTS is no setting, but TASKMILL_PORT is"):
+        Settings.from_environment({"TASKMILL_PORTS": "0"}, folder=project)
+
+
 def test_all_wrong_settings_are_named_at_once(project):
     wrong = {
         "TASKMILL_PORT": "70000",

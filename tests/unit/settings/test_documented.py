@@ -11,6 +11,7 @@ from functions.workers.email.settings import MailSettings
 from taskmill.domain.errors import SettingsInvalid
 from taskmill.domain.pace import Pace
 from taskmill.settings import Settings
+from taskmill.settings.known import KNOWN, PREFIX
 from taskmill_local.settings import Settings as LocalSettings
 from tests.unit.settings.vault import Cupboard
 
@@ -78,6 +79,9 @@ OF_MAIL = {
     "TASKMILL_SES_IDENTITY": "example.com",
 }
 """What the README tells who wants mails sent; the worker of the type email reads them."""
+
+_TALK_OF_WRONG_ONES = {"unit", "architecture"}
+"""Tests that give names which nobody reads."""
 
 CUPBOARD = Cupboard(
     secrets={"login": '{"username":"me","password":"s3cret"}', "keys": "{}", "hooks": "{}"},
@@ -149,15 +153,34 @@ def effect_on_mail(env):
     return settings.sender, settings.smtp and settings.smtp.value
 
 
-def test_no_other_variable_has_an_effect():
+def test_no_other_variable_is_taken():
     asked = set()
     for env in (HERE, {}):
         noting = Noting(env)
         effect(noting)
         asked |= {name for name in noting.asked if name.startswith("TASKMILL_")}
     assert asked >= set(documented())
-    others = asked - set(documented())
-    assert [name for name in others if effect(HERE | {name: "x"}) != effect(HERE)] == []
+    for name in asked - set(documented()):
+        assert f"{name} is no setting" in effect(HERE | {name: "x"})
+
+
+def test_the_table_of_settings_holds_what_is_read_and_nothing_else():
+    """A name that is missing there would be refused; one too many would hide what is misspelt."""
+    sources = [
+        path.read_text()
+        for folder in ("shared", "functions", "localstack", "bench", "tests")
+        for path in (ROOT / folder).rglob("*.py")
+        if path.name != "known.py" and path.relative_to(ROOT).parts[1] not in _TALK_OF_WRONG_ONES
+    ]
+    spelt = {name for text in sources for name in re.findall(r'"([A-Z][A-Z0-9_]+)"', text)}
+    here = {*documented(), *LOCAL, *OF_MAIL}
+    assert here <= KNOWN
+    read = {f"{PREFIX}{name.removeprefix(PREFIX)}" for name in spelt} | here
+    paces = {f"{PREFIX}{one.name.upper()}_MS" for one in fields(Pace)}
+    elsewhere = {f"{PREFIX}EVERY_ZONE"}  # of a test among those
+    assert KNOWN - read - paces == elsewhere
+    ours = {name for name in spelt if name.startswith(PREFIX)}
+    assert ours - KNOWN <= {PREFIX}
 
 
 def test_what_is_read_is_used():

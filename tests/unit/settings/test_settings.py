@@ -50,6 +50,26 @@ def test_everything_that_is_missing_is_named_at_once():
     ]
 
 
+@pytest.mark.parametrize(
+    ("wrong", "complaint"),
+    [
+        (
+            "TASKMILL_OUTBOX_CAPP",
+            "TASKMILL_OUTBOX_CAPP is no setting, but TASKMILL_OUTBOX_CAP is",
+        ),
+        ("TASKMILL_SHARD", "TASKMILL_SHARD is no setting, but TASKMILL_SHARDS is"),
+        ("TASKMILL_COLOUR", "TASKMILL_COLOUR is no setting"),
+    ],
+)
+def test_a_setting_that_nobody_knows_is_refused_and_the_nearest_is_named(wrong, complaint):
+    assert complaints(HERE | {wrong: "7"}) == [complaint]
+    assert complaints(HERE | {wrong: ""}) == [complaint], "not even without a value"
+
+
+def test_variables_of_others_are_theirs():
+    read(HERE | {"TASKMIL_SHARDS": "x", "MY_TASKMILL_URL": "x", "OUTBOX_CAPP": "7"})
+
+
 def test_a_bucket_is_named_and_spoken_to_in_plaintext_on_this_machine_only():
     assert complaints({}, "s3") == [
         "TASKMILL_BUCKET is missing: it names where large payloads and results are"
