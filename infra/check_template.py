@@ -26,6 +26,7 @@ RULES: Final[tuple[Rule, ...]] = (
     policies.only_services_assume_roles,
     policies.functions_talk_only_to_their_stores,
     policies.workers_keep_to_their_own_objects,
+    policies.functions_read_the_secrets_that_they_are_told_of,
     functions.functions_name_their_limits,
     functions.time_outs_fit_their_triggers,
     functions.functions_stay_in_the_network,

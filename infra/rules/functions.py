@@ -10,6 +10,7 @@ from infra.rules.template import (
     PASSWORD_IN_URL,
     SECRET,
     Template,
+    environment_of,
     is_ours,
     is_worker,
     literals,
@@ -78,7 +79,7 @@ def logs_end(template: Template) -> Iterator[str]:
 
 def the_api_is_not_open(template: Template) -> Iterator[str]:
     for name, function in template.of(FUNCTION):
-        keys = _environment(function).get("TASKMILL_API_KEYS_SECRET")
+        keys = environment_of(function).get("TASKMILL_API_KEYS_SECRET")
         if name == "Gateway" and not template.is_a(target(keys), SECRET):
             yield f"{name} has no secret with the keys of the API: it would be open or dead"
 
@@ -86,7 +87,7 @@ def the_api_is_not_open(template: Template) -> Iterator[str]:
 def secrets_are_not_in_the_open(template: Template) -> Iterator[str]:
     hidden = {name for name, one in template.parameters.items() if one.get("NoEcho")}
     for name, function in template.of(FUNCTION):
-        for variable, value in _environment(function).items():
+        for variable, value in environment_of(function).items():
             if target(value) in hidden:
                 yield f"{name}: {variable} shows the hidden parameter {target(value)}"
             if _SAYS_SECRET.search(variable) and isinstance(value, str) and value:
@@ -100,7 +101,7 @@ def secrets_are_not_in_the_open(template: Template) -> Iterator[str]:
 
 def variables_are_known(template: Template) -> Iterator[str]:
     for name, function in template.of(FUNCTION):
-        for complaint in misspelt(_environment(function)):
+        for complaint in misspelt(environment_of(function)):
             yield f"{name}: {complaint}"
 
 
@@ -112,7 +113,3 @@ def passwords_are_nowhere(template: Template) -> Iterator[str]:
                 yield f"{name} has {path} in the template"
         if any(PASSWORD_IN_URL.search(text) for text in literals(properties)):
             yield f"{name} has a URL with a password"
-
-
-def _environment(function: Mapping[str, Any]) -> Mapping[str, Any]:
-    return (function.get("Environment") or {}).get("Variables") or {}

@@ -12,7 +12,10 @@ from infra.rules.template import (
     ROLE,
     Template,
     as_list,
+    environment_of,
+    is_ours,
     is_worker,
+    references,
     target,
     text_of,
     worker_of,
@@ -192,6 +195,29 @@ def workers_keep_to_their_own_objects(template: Template) -> Iterator[str]:
         for action, resource in _objects(template, target(function.get("Role"))):
             if not text_of(resource).endswith(allowed.get(action, "/")):
                 yield f"{name} may {action} {text_of(resource)}, which is not its own"
+
+
+def functions_read_the_secrets_that_they_are_told_of(template: Template) -> Iterator[str]:
+    for name, function in template.of(FUNCTION):
+        if not is_ours(function):
+            continue
+        readable = set(_readable_secrets(template, target(function.get("Role"))))
+        told = {
+            variable: set(references(value))
+            for variable, value in environment_of(function).items()
+            if variable.endswith("_SECRET")
+        }
+        for variable, named in told.items():
+            if not named & readable:
+                yield f"{name} may not read the secret of {variable}, but must"
+        for secret in sorted(readable.difference(*told.values())):
+            yield f"{name} may read {secret}, which no variable of it names"
+
+
+def _readable_secrets(template: Template, role: str | None) -> Iterator[str]:
+    for statement in statements_for(template, role):
+        if "secretsmanager:GetSecretValue" in as_list(statement.get("Action", [])):
+            yield from references(statement.get("Resource"))
 
 
 def _objects(template: Template, role: str | None) -> Iterator[tuple[str, Any]]:

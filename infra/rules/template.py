@@ -61,6 +61,27 @@ def target(value: Any) -> str | None:
             return None
 
 
+def references(value: Any) -> Iterator[str]:
+    """Yield what an expression points at, wherever in it that stands."""
+    match value:
+        case {"Ref": str(name)} | {"Fn::GetAtt": str(name)}:
+            yield name
+        case {"Fn::GetAtt": [*path]}:
+            yield ".".join(map(str, path))
+        case dict():
+            for inner in value.values():
+                yield from references(inner)
+        case list():
+            for inner in value:
+                yield from references(inner)
+        case _:  # a text or a number points at nothing
+            return
+
+
+def environment_of(function: Mapping[str, Any]) -> Mapping[str, Any]:
+    return (function.get("Environment") or {}).get("Variables") or {}
+
+
 def is_worker(function: Mapping[str, Any]) -> bool:
     return str(function.get("Handler")).startswith(_WORKERS)
 

@@ -446,6 +446,16 @@ CONTROLS = [
     (mappings.workers_are_fed, forget("EchoWorkerTasks"), "EchoWorker is a worker that no mapping"),
     (alarms.alarms_tell_somebody, put("TasksDie", "AlarmActions", []), "TasksDie rings for nobody"),
     (
+        policies.functions_read_the_secrets_that_they_are_told_of,
+        put("RecorderRole", "ManagedPolicyArns", []),
+        "Recorder may not read the secret of TASKMILL_POSTGRES_SECRET, but must",
+    ),
+    (
+        policies.functions_read_the_secrets_that_they_are_told_of,
+        allow("secretsmanager:GetSecretValue", {"Ref": "WebhookSecrets"}),
+        "Gateway may read WebhookSecrets, which no variable of it names",
+    ),
+    (
         alarms.alarms_tell_somebody,
         put("TasksDie", "AlarmDescription", None),
         "TasksDie does not say what it is about",
