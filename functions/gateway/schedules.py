@@ -159,7 +159,7 @@ def shown(schedule: Schedule) -> dict[str, Any]:
     }
     if schedule.next_at_ms is not None:
         told["next_at"] = moment(schedule.next_at_ms)
-    if schedule.is_held:
+    if schedule.held:
         told["waits"] = True
     if schedule.paused is not None:
         told["paused_at"] = moment(schedule.paused.at_ms)

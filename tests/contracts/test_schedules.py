@@ -39,6 +39,7 @@ from tests.contracts.ledgers import batch_of
 T = "default"
 MINUTE = 60_000
 HOUR = 60 * MINUTE
+HELD = [Millis(1_794_009_600_001), Millis(1_794_009_660_999)]
 
 
 @dataclass
@@ -126,11 +127,11 @@ def test_what_is_made_is_found_as_it_was_made(desk):
         catch_up_window_seconds=77,
         jitter_seconds=0.5,
     )
-    draft = a_draft(definition=definition, is_managed=True, is_held=True)
+    draft = a_draft(definition=definition, is_managed=True, held=HELD, next_at_ms=HELD[0])
     assert desk.people.make(draft)
     found = desk.named()
     assert found.definition == definition
-    assert (found.tenant, found.name, found.is_managed, found.is_held) == (T, "n", True, True)
+    assert (found.tenant, found.name, found.is_managed, found.held) == (T, "n", True, HELD)
     assert (found.next_at_ms, found.decided_at_ms) == (draft.next_at_ms, draft.decided_at_ms)
     assert (found.paused, found.last, found.refused, found.tally) == (None, None, None, FireTally())
     assert abs(found.created_at_ms - now_ms()) < MINUTE
@@ -166,6 +167,13 @@ def test_a_change_gives_another_revision_and_needs_the_one_that_was_seen(desk):
     assert desk.people.delete(changed)
     assert desk.named() is None
     assert not desk.people.change(changed, draft)
+
+
+def test_a_change_counts_what_it_skips_and_misses(desk):
+    seen = make(desk)
+    desk.people.change(seen, a_draft(next_at_ms=HELD[0], held=HELD, skipped=2, missed=3))
+    changed = desk.named()
+    assert (changed.held, changed.tally) == (HELD, FireTally(skipped=2, missed=3))
 
 
 def test_a_change_needs_the_instant_that_was_seen(desk):
@@ -238,11 +246,12 @@ def test_a_step_without_a_fire_keeps_the_last_one(desk):
 def test_what_is_held_is_looked_at_later(desk):
     seen = make(desk)
     look_at = Millis(now_ms() + HOUR)
-    step = a_step(seen, next_at_ms=seen.next_at_ms, look_at_ms=look_at, is_held=True)
+    held = [seen.next_at_ms, seen.next_at_ms + 1]
+    step = a_step(seen, next_at_ms=seen.next_at_ms, look_at_ms=look_at, held=held)
     desk.firing.advance([step])
-    assert (desk.named().is_held, desk.due()) == (True, [])
+    assert (desk.named().held, desk.due()) == (held, [])
     desk.firing.advance([replace(step, look_at_ms=Millis(now_ms() - 1))])
-    assert [one.is_held for one in desk.due()] == [True]
+    assert [one.held for one in desk.due()] == [held]
 
 
 def test_each_step_is_done_once_whoever_comes_again(desk):
@@ -401,7 +410,8 @@ def test_a_row_that_another_holds_is_passed_over_and_the_others_go_on(database):
         b"paused_at = now(), paused_by = 'ada'",
         b"paused_at = now(), next_at = NULL, look_at = NULL",
         b"last_task_id = '00000000-0000-7000-8000-000000000000'",
-        b"is_held = TRUE, next_at = NULL, look_at = NULL",
+        b"held_ms = '{1}', next_at = NULL, look_at = NULL",
+        b"held_ms = '{1, 2}'",
     ],
 )
 def test_what_cannot_be_is_refused_by_the_table(database, change):

@@ -76,7 +76,7 @@ class Schedule(Struct, kw_only=True):
         | UnsetType
     ) = UNSET
     waits: (
-        Annotated[bool, Meta(description="`next_at` has come, and waits for the task before.")]
+        Annotated[bool, Meta(description="`next_at` has come, and is still to be fired.")]
         | UnsetType
     ) = UNSET
     paused_at: Moment | UnsetType = UNSET

@@ -15,8 +15,8 @@ CREATE TABLE schedules (
     look_at timestamptz,
     -- Of every instant until then it is decided what becomes of it.
     decided_at timestamptz NOT NULL,
-    -- The next instant has come, and is still to be fired.
-    is_held boolean NOT NULL DEFAULT FALSE,
+    -- Instants that have come and are still to be fired, the next one first.
+    held_ms bigint [] NOT NULL DEFAULT '{}',
     paused_at timestamptz,
     paused_by text,
     last_nominal_at timestamptz,
@@ -33,7 +33,10 @@ CREATE TABLE schedules (
     CONSTRAINT who_paused_it_is_told CHECK ((paused_at IS NULL) = (paused_by IS NULL)),
     CONSTRAINT what_is_paused_has_no_next CHECK (paused_at IS NULL OR next_at IS NULL),
     CONSTRAINT what_comes_is_looked_at CHECK ((next_at IS NULL) = (look_at IS NULL)),
-    CONSTRAINT what_is_held_comes CHECK (NOT is_held OR next_at IS NOT NULL),
+    CONSTRAINT what_is_held_comes_next CHECK (
+        cardinality(held_ms) = 0
+        OR next_at IS NOT DISTINCT FROM to_timestamp(held_ms[1] / 1000.0)
+    ),
     CONSTRAINT a_fire_is_told_whole CHECK (
         (last_nominal_at IS NULL) = (last_fired_at IS NULL)
         AND (last_nominal_at IS NULL) = (last_task_id IS NULL)

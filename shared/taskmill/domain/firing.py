@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from taskmill.domain.calendar import Calendar, Unusable, jitter, read_calendar
-from taskmill.domain.catching_up import Lateness, due
+from taskmill.domain.catching_up import MOST, Lateness, due
 from taskmill.domain.coming import Dst
 from taskmill.domain.enqueued import Enqueue
 from taskmill.domain.errors import ScheduleBroken
@@ -98,32 +98,32 @@ class Arrived:
 
 def arrived(seen: Schedule, now_ms: Millis) -> Arrived:
     """Return which instants have come since it was decided what becomes of those before."""
-    now = moment_of(max(now_ms, seen.decided_at_ms))
+    behind, now = moment_of(seen.decided_at_ms), moment_of(max(now_ms, seen.decided_at_ms))
     calendar, definition = calendar_of(seen.definition), seen.definition
     lateness = Lateness(
         catch_up=definition.catch_up, window=timedelta(seconds=definition.catch_up_window_seconds)
     )
-    held = [seen.next_at_ms] if seen.is_held and seen.next_at_ms is not None else []
-    behind = moment_of(held[0] if held else seen.decided_at_ms)
     told = due(calendar, lateness, behind=behind, now=now)
     come = Arrived(
         seen=seen,
         now_ms=millis_of(now),
-        instants=[*held, *map(millis_of, told.to_fire)],
+        instants=[millis_of(one) for one in told.to_fire],
         next_at_ms=None if told.next_at is None else millis_of(told.next_at),
         missed=told.skipped,
     )
-    if not held:
+    if not seen.held:
         return come
+    others = len(seen.held) - 1 + calendar.count(behind, now)
     match definition.overlap:
         case Overlap.ALLOW:
-            return come
+            instants = [*seen.held, *come.instants]
+            cut = max(len(instants) - MOST, 0)
+            return replace(come, instants=instants[cut:], missed=come.missed + cut)
         case Overlap.CANCEL_RUNNING:
             latest = [millis_of(one) for one in calendar.latest(behind, now, 1)]
-            skipped = calendar.count(behind, now)
-            return replace(come, instants=latest or held, skipped=skipped, missed=0)
+            return replace(come, instants=latest or seen.held[-1:], skipped=others, missed=0)
         case Overlap.SKIP | Overlap.QUEUE_ONE:
-            return replace(come, instants=held, skipped=calendar.count(behind, now), missed=0)
+            return replace(come, instants=seen.held[:1], skipped=others, missed=0)
         case _:
             assert_never(definition.overlap)
 
@@ -148,11 +148,12 @@ def step_of(arrived: Arrived, *, still_open: Sequence[TaskId], is_free: bool) ->
             return ways.fire(instants[:1], waits=instants[1:2])
         case Overlap.QUEUE_ONE:
             # What comes behind the one that waits is counted when that one goes.
-            return ways.hold(instants[0], skipped=-arrived.skipped)
+            held = arrived.seen.held or instants[:1]
+            return ways.hold(held, skipped=-arrived.skipped)
         case Overlap.CANCEL_RUNNING if is_free:
             return ways.fire(instants[-1:], skipped=last)
         case Overlap.CANCEL_RUNNING:
-            return ways.hold(instants[-1], skipped=last)
+            return ways.hold(instants[-1:], skipped=last)
         case overlap:
             assert_never(overlap)
 
@@ -176,22 +177,22 @@ class _Ways:
             next_at_ms=comes,
             look_at_ms=comes,
             decided_at_ms=waits[0] if waits else arrived.now_ms,
-            is_held=bool(waits),
+            held=waits,
             skipped=arrived.skipped + skipped,
             missed=arrived.missed,
             open_tasks=tasks[-OPEN_TASKS:],
         )
 
-    def hold(self, nominal_ms: Millis, *, skipped: int) -> Step:
-        arrived = self.arrived
+    def hold(self, held: Sequence[Millis], *, skipped: int) -> Step:
+        arrived, nominal_ms = self.arrived, held[0]
         rest_ms = min(max((arrived.now_ms - nominal_ms) // 8, LOOK_AGAIN_MS), MOST_SELDOM_MS)
         return Step(
             seen=arrived.seen,
             now_ms=arrived.now_ms,
             next_at_ms=nominal_ms,
             look_at_ms=Millis(arrived.now_ms + rest_ms),
-            decided_at_ms=nominal_ms,
-            is_held=True,
+            decided_at_ms=max(nominal_ms, arrived.seen.decided_at_ms),
+            held=held,
             skipped=arrived.skipped + skipped,
             missed=arrived.missed,
             open_tasks=self.still_open[-OPEN_TASKS:],

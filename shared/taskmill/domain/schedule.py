@@ -83,8 +83,8 @@ class Schedule:
     """The nominal instant that comes next; none while it is paused, or when none comes any more."""
     decided_at_ms: Millis
     """Of every instant until then it is decided what becomes of it."""
-    is_held: bool = False
-    """The next instant has come, and is still to be fired."""
+    held: Sequence[Millis] = ()
+    """Instants that have come and are still to be fired, the next one first."""
     paused: Pausing | None = None
     last: LastFire | None = None
     refused: Refused | None = None
@@ -104,8 +104,10 @@ class Draft:
     is_managed: bool
     next_at_ms: Millis | None
     decided_at_ms: Millis
-    is_held: bool = False
+    held: Sequence[Millis] = ()
     paused: Pausing | None = None
+    skipped: int = 0
+    missed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,7 @@ class Step:
     next_at_ms: Millis | None
     look_at_ms: Millis | None
     decided_at_ms: Millis
-    is_held: bool = False
+    held: Sequence[Millis] = ()
     skipped: int = 0
     missed: int = 0
     open_tasks: Sequence[TaskId] = ()

@@ -96,6 +96,6 @@ def _rest(seen: Schedule, now_ms: Millis) -> Step:
         next_at_ms=seen.next_at_ms,
         look_at_ms=Millis(now_ms + BROKEN_RESTS_MS),
         decided_at_ms=seen.decided_at_ms,
-        is_held=seen.is_held,
+        held=seen.held,
         open_tasks=seen.open_tasks,
     )

@@ -1,12 +1,20 @@
 """Makes, edits, pauses, resumes and deletes schedules: what fires at the edge fires once."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from taskmill.domain.catching_up import ON_TIME, CatchUp
-from taskmill.domain.firing import calendar_of, fire_at, millis_of, moment_of, next_behind
-from taskmill.domain.retention import in_ms
+from taskmill.domain.errors import ScheduleBroken
+from taskmill.domain.firing import (
+    Arrived,
+    arrived,
+    calendar_of,
+    fire_at,
+    millis_of,
+    moment_of,
+    next_behind,
+)
 from taskmill.domain.schedule import Definition, Draft, Fire, Pausing, Schedule
 from taskmill.domain.task import Millis
 from taskmill.ports.schedules import Schedules
@@ -115,7 +123,7 @@ def pause(name: str, schedules: Schedules, *, tenant: str, by: str) -> Change:
     def paused(seen: Schedule, now: Millis) -> Draft | None:
         if seen.paused is not None:
             return None
-        return replace(_as_it_is(seen), next_at_ms=None, is_held=False, paused=Pausing(now, by))
+        return _paused(_as_it_is(seen), _come(seen, now), Pausing(now, by))
 
     return _change(name, schedules, tenant, paused)
 
@@ -206,7 +214,7 @@ def _as_it_is(seen: Schedule) -> Draft:
         is_managed=seen.is_managed,
         next_at_ms=seen.next_at_ms,
         decided_at_ms=seen.decided_at_ms,
-        is_held=seen.is_held,
+        held=seen.held,
         paused=seen.paused,
     )
 
@@ -220,39 +228,48 @@ def _draft(  # noqa: PLR0913 - what is wanted, what is there, and by whom
     *,
     is_managed: bool,
 ) -> Draft:
-    definition = wanted.definition
+    come = _come(seen, now) if seen else None
+    edited_at_ms = come.now_ms if come else now
     anew = Draft(
         tenant=tenant,
         name=wanted.name,
-        definition=definition,
+        definition=wanted.definition,
         is_managed=is_managed,
-        next_at_ms=next_behind(definition, now),
-        decided_at_ms=now,
+        next_at_ms=next_behind(wanted.definition, edited_at_ms),
+        decided_at_ms=edited_at_ms,
     )
     was_paused = seen.paused if seen else None
     if wanted.enabled is False or (wanted.enabled is None and was_paused):
-        return replace(anew, next_at_ms=None, paused=was_paused or Pausing(now, by))
-    if seen is None or seen.next_at_ms is None:
+        return _paused(anew, come, was_paused or Pausing(now, by))
+    if seen is None or come is None or seen.next_at_ms is None:
         return anew
-    if _times(seen.definition) == _times(definition):
+    if _times(seen.definition) == _times(wanted.definition):
         kept = _as_it_is(seen)
-        return replace(kept, definition=definition, is_managed=is_managed)
-    if _is_to_fire(seen, now):
-        return replace(
-            anew, next_at_ms=seen.next_at_ms, decided_at_ms=seen.next_at_ms, is_held=True
-        )
-    return anew
+        return replace(kept, definition=wanted.definition, is_managed=is_managed)
+    edited = replace(anew, skipped=come.skipped, missed=come.missed)
+    if not come.instants:
+        return edited
+    return replace(edited, next_at_ms=come.instants[0], held=come.instants)
+
+
+def _paused(draft: Draft, come: Arrived | None, paused: Pausing) -> Draft:
+    """Let nothing come; what had come and was not fired yet is missed."""
+    idle = replace(draft, next_at_ms=None, held=(), paused=paused)
+    if come is None:
+        return idle
+    return replace(idle, skipped=come.skipped, missed=come.missed + len(come.instants))
+
+
+def _come(seen: Schedule, now: Millis) -> Arrived:
+    """Return what has come of the rule as it was; of one that is broken, what was foreseen."""
+    if seen.next_at_ms is None:
+        return Arrived(seen=seen, now_ms=now, instants=(), next_at_ms=None)
+    with suppress(ScheduleBroken):
+        return arrived(seen, now)
+    foreseen = seen.held or [seen.next_at_ms]
+    come = [one for one in foreseen if one <= now]
+    return Arrived(seen=seen, now_ms=now, instants=come, next_at_ms=None)
 
 
 def _times(definition: Definition) -> object:
     return definition.cron, definition.every_seconds, definition.timezone, definition.dst
-
-
-def _is_to_fire(seen: Schedule, now: Millis) -> bool:
-    """Say whether an instant of the times before has come, and is still to be fired."""
-    if seen.is_held:
-        return True
-    if seen.next_at_ms is None or seen.next_at_ms > now:
-        return False
-    is_late = now - seen.next_at_ms > in_ms(ON_TIME)
-    return not is_late or seen.definition.catch_up is not CatchUp.NONE

@@ -62,7 +62,7 @@ class MemorySchedules:
                 is_managed=draft.is_managed,
                 next_at_ms=draft.next_at_ms,
                 decided_at_ms=draft.decided_at_ms,
-                is_held=draft.is_held,
+                held=draft.held,
                 paused=draft.paused,
                 created_at_ms=now,
                 changed_at_ms=now,
@@ -83,8 +83,9 @@ class MemorySchedules:
                 is_managed=draft.is_managed,
                 next_at_ms=draft.next_at_ms,
                 decided_at_ms=draft.decided_at_ms,
-                is_held=draft.is_held,
+                held=draft.held,
                 paused=draft.paused,
+                tally=_more(kept.tally, draft),
                 changed_at_ms=now,
             )
         )
@@ -142,14 +143,15 @@ class MemorySchedules:
         if kept is None or (kept.next_at_ms, kept.last) != (seen.next_at_ms, seen.last):
             return False
         last = step.fires[-1] if step.fires else None
+        tally = _more(kept.tally, step)
         moved = replace(
             kept,
             next_at_ms=step.next_at_ms,
             decided_at_ms=step.decided_at_ms,
-            is_held=step.is_held,
+            held=step.held,
             last=LastFire(last.nominal_ms, now, last.request.task_id) if last else kept.last,
             open_tasks=list(step.open_tasks),
-            tally=_more(kept.tally, step),
+            tally=replace(tally, fired=tally.fired + len(step.fires)),
         )
         self._keep(moved, look_at=step.look_at_ms)
         self._requests.add([fire.request for fire in step.fires])
@@ -182,9 +184,5 @@ def _name(schedule: Schedule) -> str:
     return schedule.name
 
 
-def _more(tally: FireTally, step: Step) -> FireTally:
-    return FireTally(
-        fired=tally.fired + len(step.fires),
-        skipped=tally.skipped + step.skipped,
-        missed=tally.missed + step.missed,
-    )
+def _more(tally: FireTally, told: Step | Draft) -> FireTally:
+    return replace(tally, skipped=tally.skipped + told.skipped, missed=tally.missed + told.missed)

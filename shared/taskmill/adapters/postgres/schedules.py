@@ -121,7 +121,9 @@ def _wanted(draft: Draft) -> dict[str, Any]:
         "is_managed": draft.is_managed,
         "next_at_ms": draft.next_at_ms,
         "decided_at_ms": draft.decided_at_ms,
-        "is_held": draft.is_held,
+        "held_ms": list(draft.held),
+        "skipped": draft.skipped,
+        "missed": draft.missed,
         "paused_at_ms": draft.paused.at_ms if draft.paused else None,
         "paused_by": draft.paused.by if draft.paused else None,
     }
@@ -143,7 +145,7 @@ def _step(step: Step) -> dict[str, Any]:
         "next_at_ms": step.next_at_ms,
         "look_at_ms": step.look_at_ms,
         "decided_at_ms": step.decided_at_ms,
-        "is_held": step.is_held,
+        "held_ms": list(step.held),
         "fired": len(step.fires),
         "skipped": step.skipped,
         "missed": step.missed,
@@ -166,7 +168,7 @@ def _schedule(row: Mapping[str, Any]) -> Schedule:
         is_managed=row["is_managed"],
         next_at_ms=row["next_at_ms"],
         decided_at_ms=row["decided_at_ms"],
-        is_held=row["is_held"],
+        held=row["held_ms"],
         paused=Pausing(row["paused_at_ms"], row["paused_by"]) if row["paused_by"] else None,
         last=_last(row),
         refused=Refused(row["refused_code"], row["refused_detail"])

@@ -7,7 +7,9 @@ SET
     next_at = to_timestamp(%(next_at_ms)s::bigint / 1000.0),
     look_at = to_timestamp(%(next_at_ms)s::bigint / 1000.0),
     decided_at = to_timestamp(%(decided_at_ms)s::bigint / 1000.0),
-    is_held = %(is_held)s,
+    held_ms = %(held_ms)s::bigint [],
+    skipped = skipped + %(skipped)s,
+    missed = missed + %(missed)s,
     paused_at = to_timestamp(%(paused_at_ms)s::bigint / 1000.0),
     paused_by = %(paused_by)s,
     changed_at = clock_timestamp()

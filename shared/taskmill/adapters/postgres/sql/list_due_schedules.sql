@@ -6,7 +6,7 @@ SELECT
     schedules.definition::text AS definition,
     schedules.revision,
     schedules.is_managed,
-    schedules.is_held,
+    schedules.held_ms,
     schedules.paused_by,
     schedules.last_task_id::text AS last_task_id,
     schedules.open_tasks::text [] AS open_tasks,

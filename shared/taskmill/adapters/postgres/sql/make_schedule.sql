@@ -1,6 +1,6 @@
 -- Make a schedule, unless there is one of that name.
 INSERT INTO schedules (
-    tenant, name, definition, is_managed, next_at, look_at, decided_at, is_held, paused_at, paused_by,
+    tenant, name, definition, is_managed, next_at, look_at, decided_at, held_ms, paused_at, paused_by,
     created_at, changed_at
 )
 VALUES (
@@ -11,7 +11,7 @@ VALUES (
     to_timestamp(%(next_at_ms)s::bigint / 1000.0),
     to_timestamp(%(next_at_ms)s::bigint / 1000.0),
     to_timestamp(%(decided_at_ms)s::bigint / 1000.0),
-    %(is_held)s,
+    %(held_ms)s::bigint [],
     to_timestamp(%(paused_at_ms)s::bigint / 1000.0),
     %(paused_by)s,
     clock_timestamp(),
