@@ -1,7 +1,8 @@
 -- Forget the expiries that were kept, and those of tasks that have ended.
+-- Compared with what does not change within a statement, in the type of the index.
 DELETE FROM expiries AS met
 USING tasks AS task
 WHERE
-    met.expires_at_ms < extract(EPOCH FROM clock_timestamp()) * 1000
+    met.expires_at_ms < floor(extract(EPOCH FROM now()) * 1000)::bigint
     AND task.id = met.task_id
     AND (task.started_at IS NOT NULL OR task.finished_at IS NOT NULL);
