@@ -34,7 +34,7 @@ _FILL = {
 }
 _PAGE = {"after_ms": None, "after_id": None, "most": 500}
 _LOOKS = {
-    "list_due_schedules": {"most": 250},
+    "list_due_schedules": {"most": 250, "unreadable": []},
     "list_past_expiries": _PAGE,
     "leave_met_expiries": {},
     "list_coming_tasks": _PAGE | {"ahead_seconds": 600},

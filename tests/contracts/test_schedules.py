@@ -207,6 +207,7 @@ def test_those_are_due_whose_time_has_come_the_longest_first(desk):
     make(desk, "over", next_at_ms=None)
     assert [one.name for one in desk.due()] == ["late", "later"]
     assert [one.name for one in desk.due(most=1)] == ["late"]
+    assert [desk.firing.due(most=most).has_more for most in (1, 2, 3)] == [True, True, False]
     assert abs(desk.firing.due(most=1).now_ms - now) < MINUTE
 
 
@@ -373,21 +374,56 @@ def test_schedulers_at_a_time_ask_for_each_instant_once(database):
             assert len({row.task_id for row in held.rows}) == len(held.rows) == 100
 
 
+def written_by_a_newer_version(owner, pattern):
+    with psycopg.connect(owner) as other:
+        other.execute(
+            "UPDATE schedules SET definition = replace(definition::text, 'allow', 'perhaps')::json"
+            " WHERE name LIKE %s",
+            [pattern],
+        )
+
+
 def test_what_a_newer_version_wrote_stops_no_other(database):
     owner, dsn = database
     with closing(Database(dsn)) as mine:
         people, firing = PostgresSchedules(mine), PostgresFiring(mine)
         for name in ("newer", "known"):
             people.make(a_draft(name))
-        with psycopg.connect(owner) as other:
-            other.execute(
-                "UPDATE schedules SET definition = replace(definition::text, 'allow', %s)::json"
-                " WHERE name = 'newer'",
-                ["perhaps"],
-            )
+        written_by_a_newer_version(owner, "newer")
         assert [one.name for one in firing.due(most=9).schedules] == ["known"]
         with pytest.raises(ScheduleBroken, match="newer was written by a newer version"):
             people.find(DEFAULT_TENANT, "newer")
+
+
+def test_what_a_newer_version_wrote_fills_no_batch_twice(database):
+    """More than a batch of them stand at the head, and go on standing there."""
+    owner, dsn = database
+    with closing(Database(dsn)) as mine:
+        people, firing = PostgresSchedules(mine), PostgresFiring(mine)
+        for number in range(5):
+            people.make(a_draft(f"newer {number}", next_at_ms=Millis(now_ms() - HOUR)))
+        written_by_a_newer_version(owner, "newer%")
+        for name in ("a", "b", "c"):
+            people.make(a_draft(name))
+        told = [firing.due(most=3) for _ in range(4)]
+        assert [len(one.schedules) for one in told] == [0, 1, 3, 3]
+        assert [one.has_more for one in told] == [True, True, True, True]
+        assert not firing.due(most=4).has_more
+        written_by_a_newer_version(owner, "a")
+        people.change(people.find(DEFAULT_TENANT, "b"), a_draft("b", next_at_ms=Millis(now_ms())))
+        assert [one.name for one in firing.due(most=9).schedules] == ["c", "b"]
+
+
+def test_a_newer_schedule_that_is_edited_into_an_older_form_is_read_again(database):
+    owner, dsn = database
+    with closing(Database(dsn)) as mine:
+        people, firing = PostgresSchedules(mine), PostgresFiring(mine)
+        people.make(a_draft())
+        seen = people.find(DEFAULT_TENANT, "n")
+        written_by_a_newer_version(owner, "n")
+        assert firing.due(most=9).schedules == firing.due(most=9).schedules == []
+        people.change(seen, a_draft())
+        assert [one.name for one in firing.due(most=9).schedules] == ["n"]
 
 
 def test_a_row_that_another_holds_is_passed_over_and_the_others_go_on(database):

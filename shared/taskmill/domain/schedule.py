@@ -139,6 +139,8 @@ class DueSchedules:
     now_ms: Millis
     """The time of the ledger: no other clock decides what is due."""
     schedules: Sequence[Schedule]
+    has_more: bool
+    """Others may be due behind these, of which some may be unreadable here."""
 
 
 class Whereabouts(StrEnum):

@@ -30,7 +30,7 @@ def fire(schedules: Firing, *, cancel: Callable[[TaskId], bool]) -> int:
         steps = _steps(due.schedules, due.now_ms, schedules, cancel)
         done = schedules.advance(steps) if steps else ()
         fired += sum(len(step.fires) for step in done)
-        if len(due.schedules) < BATCH:
+        if not due.has_more:
             break
     return fired
 

@@ -127,7 +127,8 @@ class MemorySchedules:
             for name, kept in self._kept.items()
             if (look_at := self._look_at[name]) is not None and look_at <= now
         ]
-        return DueSchedules(now, [self._kept[name] for _, name in sorted(due)[:most]])
+        told = [self._kept[name] for _, name in sorted(due)[:most]]
+        return DueSchedules(now, told, has_more=len(told) == most)
 
     def whereabouts(self, tasks: Sequence[TaskId]) -> Mapping[TaskId, Whereabouts]:
         self._ledger().ask()

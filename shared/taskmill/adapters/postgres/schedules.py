@@ -78,12 +78,14 @@ class PostgresFiring:
         self._due = queries.load("list_due_schedules")
         self._find = queries.load("find_whereabouts")
         self._advance = queries.load("advance_schedules")
+        self._unreadable: set[int] = set()
 
     def due(self, *, most: int) -> DueSchedules:
-        rows = self._database.fetch(self._due, {"most": most})
+        asked = {"most": most, "unreadable": list(self._unreadable)}
+        rows = self._database.fetch(self._due, asked)
         now_ms = Millis(rows[0]["now_ms"] if rows else 0)
-        told = [one for one in map(_if_it_can_be_read, rows) if one is not None]
-        return DueSchedules(now_ms, told)
+        told = [one for one in map(self._if_it_can_be_read, rows) if one is not None]
+        return DueSchedules(now_ms, told, has_more=len(rows) == most)
 
     def whereabouts(self, tasks: Sequence[TaskId]) -> Mapping[TaskId, Whereabouts]:
         rows = self._database.fetch(self._find, {"tasks": list(tasks)}) if tasks else []
@@ -102,6 +104,18 @@ class PostgresFiring:
         }
         moved = {(row["tenant"], row["name"]) for row in self._database.fetch(self._advance, told)}
         return [step for step in steps if (step.seen.tenant, step.seen.name) in moved]
+
+    def _if_it_can_be_read(self, row: Mapping[str, Any]) -> Schedule | None:
+        """Leave a schedule that a newer version wrote to the schedulers of that version.
+
+        It stays due for them, and is passed over here for as long as it has this revision.
+        """
+        try:
+            return _schedule(row)
+        except ScheduleBroken as error:
+            _log.warning("schedule cannot be read", extra={"why": str(error)})
+            self._unreadable.add(row["revision"])
+            return None
 
 
 def _name(seen: Schedule) -> dict[str, Any]:
@@ -179,15 +193,6 @@ def _schedule(row: Mapping[str, Any]) -> Schedule:
         created_at_ms=row["created_at_ms"],
         changed_at_ms=row["changed_at_ms"],
     )
-
-
-def _if_it_can_be_read(row: Mapping[str, Any]) -> Schedule | None:
-    """Leave a schedule that a newer version wrote to the schedulers of that version."""
-    try:
-        return _schedule(row)
-    except ScheduleBroken as error:
-        _log.warning("schedule cannot be read", extra={"why": str(error)})
-        return None
 
 
 def _definition(row: Mapping[str, Any]) -> Definition:

@@ -25,6 +25,8 @@ SELECT
     NULL AS refused_detail,
     floor(extract(EPOCH FROM now()) * 1000)::bigint AS now_ms
 FROM schedules
-WHERE schedules.look_at <= now()
+WHERE
+    schedules.look_at <= now()
+    AND schedules.revision <> ALL(%(unreadable)s::bigint [])
 ORDER BY schedules.look_at
 LIMIT %(most)s;
