@@ -1,6 +1,7 @@
 """Fires the schedules whose time has come."""
 
 from datetime import timedelta
+from time import monotonic
 
 from functions.scheduler.chore import Chore
 from taskmill.bootstrap import chores, process
@@ -12,7 +13,11 @@ from taskmill.usecases.fire import fire
 
 
 def _fire() -> int:
-    return fire(chores.firing().schedules, cancel=_cancel)
+    return fire(chores.firing().schedules, cancel=_cancel, now=_now)
+
+
+def _now() -> timedelta:
+    return timedelta(seconds=monotonic())
 
 
 def _cancel(task_id: TaskId) -> bool:

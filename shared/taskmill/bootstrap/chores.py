@@ -28,7 +28,7 @@ from taskmill.usecases.take_requests import RequestDoor
 
 _PATIENCE_WITH_REDIS = timedelta(seconds=1)
 _PATIENCE_WITH_KAFKA = timedelta(seconds=2)
-"""Together well below what the rows of a request are held for."""
+"""Together well below what the rows of a request are held for, and what a fire may be late."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,13 +258,15 @@ def cancelling() -> CancellingServices:
     from taskmill.adapters.redis.session import Session
 
     settings = Settings.from_env(os.environ, needs=("kafka", "redis", "postgres"))
-    session, database = Session(settings.redis), Database(settings.postgres)
+    session = Session(settings.redis, patience=_PATIENCE_WITH_REDIS)
+    database = Database(settings.postgres)
     shards, counters = settings.shards, process.counters()
+    bus = KafkaBus(settings.kafka, patience=_PATIENCE_WITH_KAFKA)
     rows = PostgresRows(database)
     return CancellingServices(
         control=CountedControl(RedisControl(session, shards=shards), counters),
         admission=RedisAdmission(session, shards=shards),
-        bus=CountedBus(KafkaBus(settings.kafka), counters),
+        bus=CountedBus(bus, counters),
         delays=CountedDelays(RedisDelays(session, shards=shards), counters),
         rows=PostgresWholeRows(database),
         find=lambda task_id: rows.find(task_id) or Nowhere(),

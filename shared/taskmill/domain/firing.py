@@ -158,6 +158,17 @@ def step_of(arrived: Arrived, *, still_open: Sequence[TaskId], is_free: bool) ->
             assert_never(overlap)
 
 
+def held_by(step: Step) -> Schedule:
+    """Return the schedule behind a step that fired nothing."""
+    return replace(
+        step.seen,
+        next_at_ms=step.next_at_ms,
+        decided_at_ms=step.decided_at_ms,
+        held=step.held,
+        open_tasks=step.open_tasks,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Ways:
     arrived: Arrived

@@ -132,6 +132,8 @@ class Step:
     skipped: int = 0
     missed: int = 0
     open_tasks: Sequence[TaskId] = ()
+    to_cancel: Sequence[TaskId] = ()
+    """These are in the way of what is held."""
 
 
 @dataclass(frozen=True, slots=True)

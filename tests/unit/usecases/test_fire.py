@@ -20,7 +20,7 @@ from taskmill.domain.retention import in_ms
 from taskmill.domain.schedule import OPEN_TASKS, Definition, Draft, FireTally, Overlap
 from taskmill.domain.task import Millis
 from taskmill.usecases import fire as fire_module
-from taskmill.usecases.fire import BATCH, LEDGER_MAY_LAG_MS, fire
+from taskmill.usecases.fire import BATCH, LEDGER_MAY_LAG_MS, LONGEST_CANCELLING, fire
 from taskmill.usecases.keep_schedules import (
     Kept,
     NoSchedule,
@@ -52,7 +52,9 @@ class Desk:
         self.schedules = MemorySchedules(lambda: self.ledger, self.requests, self.clock)
         self.cancelled = []
         self.can_cancel = True
-        self.on_advance = lambda: None
+        self.cancelling_takes = timedelta()
+        self.ran_for = timedelta()
+        self.on_cancel = lambda: None
 
     def clock(self):
         return Millis(self.now)
@@ -68,10 +70,15 @@ class Desk:
 
     def fire(self, *, behind=0):
         self.now += behind
-        return fire(self.schedules, cancel=self.cancel)
+        return fire(self.schedules, cancel=self.cancel, now=self.running)
+
+    def running(self):
+        return self.ran_for
 
     def cancel(self, task_id):
         self.cancelled.append(task_id)
+        self.ran_for += self.cancelling_takes
+        self.on_cancel()
         return self.can_cancel
 
     def fired(self, name="n"):
@@ -194,7 +201,7 @@ def test_two_schedulers_that_saw_the_same_fire_it_once(desk):
         return advance(steps)
 
     desk.schedules.advance = another_was_faster
-    assert fire(desk.schedules, cancel=desk.cancel) == 0
+    assert fire(desk.schedules, cancel=desk.cancel, now=desk.running) == 0
     assert desk.fired() == [60]
 
 
@@ -221,7 +228,7 @@ def test_without_the_comparison_an_instant_would_be_asked_for_twice(desk):
         return advance(steps)
 
     desk.schedules.advance = another_was_faster
-    assert fire(desk.schedules, cancel=desk.cancel) == 1
+    assert fire(desk.schedules, cancel=desk.cancel, now=desk.running) == 1
     assert desk.fired() == [60, 60]
 
 
@@ -348,6 +355,52 @@ def test_a_fire_waits_until_it_is_known_that_the_task_before_is_cancelled(desk):
     assert desk.fired() == [60, 120]
 
 
+def test_a_store_that_hangs_while_one_is_cancelled_delays_no_other(desk):
+    """All others have fired before, those of later batches, too."""
+    desk.make("first", overlap=Overlap.CANCEL_RUNNING)
+    for number in range(BATCH):
+        desk.make(f"n{number}")
+    desk.fire(behind=MINUTE)
+    desk.take()
+    seen = []
+    desk.on_cancel = lambda: seen.append(len(desk.requests.kept))
+    desk.fire(behind=MINUTE)
+    assert seen == [BATCH + 1 + BATCH]
+    assert desk.fired("first") == [60, 120]
+
+
+def test_cancelling_ends_with_its_time_and_goes_on_in_another_turn(desk):
+    desk.cancelling_takes = LONGEST_CANCELLING
+    for number in range(5):
+        desk.make(f"n{number}", overlap=Overlap.CANCEL_RUNNING)
+    desk.fire(behind=MINUTE)
+    desk.take()
+    told = [desk.fire(behind=MINUTE), *(desk.fire(behind=SECOND) for _ in range(3))]
+    assert told == [2, 2, 1, 0]
+    assert len(desk.cancelled) == 5
+    for number in range(5):
+        assert desk.fired(f"n{number}") == [60, 120]
+        assert desk.seen(f"n{number}").tally == FireTally(fired=2)
+
+
+def test_a_scheduler_that_dies_while_it_cancels_leaves_the_fire_to_the_next(desk):
+    desk.make(overlap=Overlap.CANCEL_RUNNING)
+    desk.fire(behind=MINUTE)
+    tasks = desk.take()
+
+    def die():
+        raise KeyboardInterrupt
+
+    desk.on_cancel = die
+    with pytest.raises(KeyboardInterrupt):
+        desk.fire(behind=MINUTE)
+    desk.on_cancel = lambda: None
+    desk.end(*tasks)
+    desk.fire(behind=LOOK_AGAIN_MS)
+    assert desk.fired() == [60, 120]
+    assert desk.seen().tally == FireTally(fired=2)
+
+
 # Edits
 
 
@@ -393,7 +446,7 @@ def test_what_a_scheduler_made_of_it_before_an_edit_does_not_happen(desk):
         return advance(steps)
 
     desk.schedules.advance = edited_meanwhile
-    assert fire(desk.schedules, cancel=desk.cancel) == 0
+    assert fire(desk.schedules, cancel=desk.cancel, now=desk.running) == 0
     assert desk.fire() == 1
     assert b"new" in desk.requests.kept[0].row.request
     assert len(desk.requests.kept) == 1
@@ -651,7 +704,7 @@ def test_what_changes_all_the_time_is_given_up(desk, monkeypatch):
 def test_what_is_not_there_is_told(desk):
     assert pause("n", desk.schedules, tenant=T, by="ada") == NoSchedule()
     assert isinstance(put(wanted(), desk.schedules, tenant=T, by="ada"), Kept)
-    assert fire_module.fire(desk.schedules, cancel=desk.cancel) == 0
+    assert fire_module.fire(desk.schedules, cancel=desk.cancel, now=desk.running) == 0
 
 
 def test_a_rule_that_comes_no_more_is_looked_at_no_more(desk, monkeypatch):
