@@ -34,7 +34,7 @@ _FILL = {
 }
 _PAGE = {"after_ms": None, "after_id": None, "most": 500}
 _LOOKS = {
-    "list_due_schedules": {"most": 250, "unreadable": []},
+    "list_due_schedules": {"most": 250, "octets": 9, "unreadable": []},
     "list_past_expiries": _PAGE,
     "leave_met_expiries": {},
     "list_coming_tasks": _PAGE | {"ahead_seconds": 600},
@@ -64,11 +64,26 @@ def full(make_database):
 
 @pytest.mark.parametrize("name", _LOOKS)
 def test_a_look_reads_nothing_that_is_not_due(full, name):
-    with psycopg.connect(full, row_factory=dict_row) as connection:
-        explained = b"EXPLAIN (ANALYZE, FORMAT JSON) " + queries.load(name)
-        (row,) = connection.execute(explained, _LOOKS[name]).fetchall()
+    told = explained(full, name, _LOOKS[name])
+    assert not any(map(_looked_at, nodes(told["Plan"]))), told
+
+
+def test_of_many_that_are_due_a_look_reads_no_more_than_it_tells(database):
+    owner, app = database
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute(_FILL["schedules"].replace("+ '1 day'", "- '1 day'"), [MANY])
+        connection.execute("ANALYZE schedules")
+    told = explained(app, "list_due_schedules", {"most": 10, "octets": 9_999, "unreadable": []})
+    assert told["Plan"]["Actual Rows"] == 10
+    assert max(map(_looked_at, nodes(told["Plan"]))) == 10, told
+
+
+def explained(dsn, name, values):
+    with psycopg.connect(dsn, row_factory=dict_row) as connection:
+        statement = b"EXPLAIN (ANALYZE, FORMAT JSON) " + queries.load(name)
+        (row,) = connection.execute(statement, values).fetchall()
     (told,) = row["QUERY PLAN"]
-    assert sum(map(_looked_at, nodes(told["Plan"]))) == 0, told
+    return told
 
 
 def nodes(node):
@@ -78,4 +93,6 @@ def nodes(node):
 
 
 def _looked_at(node):
+    if "Relation Name" not in node:
+        return 0
     return node["Actual Rows"] + sum(told for name, told in node.items() if "Removed" in name)

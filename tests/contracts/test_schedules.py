@@ -39,6 +39,7 @@ from tests.contracts.ledgers import batch_of
 T = "default"
 MINUTE = 60_000
 HOUR = 60 * MINUTE
+ROOM = 1_000_000
 HELD = [Millis(1_794_009_600_001), Millis(1_794_009_660_999)]
 
 
@@ -64,14 +65,14 @@ class Desk:
 def desk(request):
     if request.param == "memory":
         ledger, requests = MemoryLedger(), MemoryRequests(now_ms)
-        schedules = MemorySchedules(lambda: ledger, requests, now_ms)
+        schedules = MemorySchedules(lambda: ledger, requests, now_ms, octets_at_a_time=ROOM)
         yield Desk(schedules, schedules, requests, ledger)
         return
     _, dsn = request.getfixturevalue("database")
     with closing(Database(dsn)) as database:
         yield Desk(
             PostgresSchedules(database),
-            PostgresFiring(database),
+            PostgresFiring(database, octets_at_a_time=ROOM),
             PostgresRequests(database),
             PostgresLedger(database),
         )
@@ -209,6 +210,17 @@ def test_those_are_due_whose_time_has_come_the_longest_first(desk):
     assert [one.name for one in desk.due(most=1)] == ["late"]
     assert [desk.firing.due(most=most).has_more for most in (1, 2, 3)] == [True, True, False]
     assert abs(desk.firing.due(most=1).now_ms - now) < MINUTE
+
+
+def test_so_many_are_told_at_a_time_as_there_is_room_for_and_one_at_least(desk):
+    for name, octets in (("a", ROOM // 2), ("b", ROOM), ("c", 2 * ROOM), ("d", 1)):
+        task = Raw(b'{"type":"echo","payload":{"say":"' + b"x" * octets + b'"}}')
+        make(desk, name, definition=a_definition(task=task))
+    told = []
+    while (due := desk.firing.due(most=9)).schedules:
+        told.append(([one.name for one in due.schedules], due.has_more))
+        desk.firing.advance([a_step(one) for one in due.schedules])
+    assert told == [(["a", "b"], True), (["c"], True), (["d"], False)]
 
 
 def test_a_step_moves_on_counts_and_enqueues(desk):

@@ -23,6 +23,8 @@ LOOK_AGAIN_MS = 500
 MOST_SELDOM_MS = 10_000
 """So often, and ever more seldom, is looked whether the task has ended for which a fire waits."""
 
+_OCTETS_BESIDE_THE_TASK = 200
+"""Its key, and when it begins."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 
@@ -128,10 +130,18 @@ def arrived(seen: Schedule, now_ms: Millis) -> Arrived:
             assert_never(definition.overlap)
 
 
-def step_of(arrived: Arrived, *, still_open: Sequence[TaskId], is_free: bool) -> Step:
+def octets_of_a_fire(seen: Schedule) -> int:
+    """Return how large a request is at most, without making it."""
+    return seen.definition.octets + len(seen.name) + _OCTETS_BESIDE_THE_TASK
+
+
+def step_of(
+    arrived: Arrived, *, still_open: Sequence[TaskId], is_free: bool, most: int = MOST
+) -> Step:
     """Return what becomes of a schedule; without room, its fire waits or is skipped.
 
-    *still_open* are tasks of former fires that have not ended.
+    *still_open* are tasks of former fires that have not ended. Of more than *most* instants, the
+    others are held.
     """
     instants, last = arrived.instants, len(arrived.instants) - 1
     ways = _Ways(arrived, still_open)
@@ -139,13 +149,13 @@ def step_of(arrived: Arrived, *, still_open: Sequence[TaskId], is_free: bool) ->
         return ways.fire([])
     match arrived.seen.definition.overlap:
         case Overlap.ALLOW:
-            return ways.fire(instants)
+            return ways.fire(instants[:most], held=instants[most:])
         case Overlap.SKIP if is_free:
             return ways.fire(instants[:1], skipped=last)
         case Overlap.SKIP:
             return ways.fire([], skipped=len(instants))
         case Overlap.QUEUE_ONE if is_free:
-            return ways.fire(instants[:1], waits=instants[1:2])
+            return ways.fire(instants[:1], held=instants[1:2], skipped=max(last - 1, 0))
         case Overlap.QUEUE_ONE:
             # What comes behind the one that waits is counted when that one goes.
             held = arrived.seen.held or instants[:1]
@@ -175,20 +185,20 @@ class _Ways:
     still_open: Sequence[TaskId]
 
     def fire(
-        self, instants: Sequence[Millis], *, skipped: int = 0, waits: Sequence[Millis] = ()
+        self, instants: Sequence[Millis], *, skipped: int = 0, held: Sequence[Millis] = ()
     ) -> Step:
         arrived = self.arrived
         fires = [fire_at(arrived.seen, one) for one in instants]
         tasks = [*self.still_open, *(fire.request.task_id for fire in fires)]
-        comes = waits[0] if waits else arrived.next_at_ms
+        comes = held[0] if held else arrived.next_at_ms
         return Step(
             seen=arrived.seen,
             now_ms=arrived.now_ms,
             fires=fires,
             next_at_ms=comes,
             look_at_ms=comes,
-            decided_at_ms=waits[0] if waits else arrived.now_ms,
-            held=waits,
+            decided_at_ms=arrived.now_ms,
+            held=held,
             skipped=arrived.skipped + skipped,
             missed=arrived.missed,
             open_tasks=tasks[-OPEN_TASKS:],

@@ -14,6 +14,8 @@ from taskmill.domain.task import Millis, TaskId
 
 OPEN_TASKS = 10
 """So many of its latest tasks a schedule remembers, to see whether they overlap the next."""
+OCTETS_AT_A_TIME = 8 * 1024 * 1024
+"""So large are the schedules that are looked at together, and the requests of one statement."""
 
 
 class Overlap(StrEnum):
@@ -38,6 +40,10 @@ class Definition(Struct, frozen=True, kw_only=True):
     catch_up: CatchUp = CatchUp.ONE
     catch_up_window_seconds: int = WINDOW // timedelta(seconds=1)
     jitter_seconds: float = 0
+
+    @property
+    def octets(self) -> int:
+        return memoryview(self.task).nbytes
 
 
 @dataclass(frozen=True, slots=True)

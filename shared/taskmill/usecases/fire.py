@@ -1,14 +1,22 @@
 """Fires the schedules whose time has come: each instant once, however many schedulers there are."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from itertools import accumulate, takewhile
 from typing import TypeAlias
 
 from taskmill.domain.errors import ScheduleBroken
-from taskmill.domain.firing import Arrived, arrived, held_by, step_of
-from taskmill.domain.schedule import Overlap, Schedule, Step, Whereabouts
+from taskmill.domain.firing import Arrived, arrived, held_by, octets_of_a_fire, step_of
+from taskmill.domain.schedule import (
+    OCTETS_AT_A_TIME,
+    DueSchedules,
+    Overlap,
+    Schedule,
+    Step,
+    Whereabouts,
+)
 from taskmill.domain.task import Millis, TaskId
 from taskmill.ports.schedules import Firing
 
@@ -34,40 +42,59 @@ def fire(schedules: Firing, *, cancel: Cancel, now: Callable[[], timedelta]) -> 
     jumps. What a scheduler makes of a schedule happens in one statement, and only if the schedule
     is as it was seen.
     """
-    fired, to_cancel = 0, list[Step]()
+    fired = 0
+    to_cancel: Sequence[Step] = ()
     for _ in range(MOST_BATCHES):
-        due = schedules.due(most=BATCH)
-        steps = _steps(due.schedules, due.now_ms, schedules)
-        done = _advance(steps, schedules)
-        fired += sum(len(step.fires) for step in done)
-        to_cancel += [step for step in done if step.to_cancel]
-        if not due.has_more:
+        due, is_more_due = schedules.due(most=BATCH), False
+        for part in _parts(due, schedules):
+            done = schedules.advance(part)
+            fired += sum(len(step.fires) for step in done)
+            to_cancel = _as_many_as_fit([*to_cancel, *(one for one in done if one.to_cancel)])
+            is_more_due |= any(step.held and not _looks_back(step.seen) for step in done)
+        if not (due.has_more or is_more_due):
             break
-    return fired + _make_room(to_cancel[:MOST_CANCELLING], schedules, cancel, now)
+    return fired + _make_room(to_cancel, schedules, cancel, now)
 
 
-def _advance(steps: Sequence[Step], schedules: Firing) -> Sequence[Step]:
-    return schedules.advance(steps) if steps else ()
+def _parts(due: DueSchedules, schedules: Firing) -> Iterator[Sequence[Step]]:
+    """Yield the steps, so many at a time as one statement has room for."""
+    looking_back = [one for one in due.schedules if _looks_back(one)]
+    found = schedules.whereabouts([task for one in looking_back for task in one.open_tasks])
+    part, left = list[Step](), OCTETS_AT_A_TIME
+    for one in due.schedules:
+        octets = octets_of_a_fire(one)
+        if part and octets > left:
+            yield part
+            part, left = [], OCTETS_AT_A_TIME
+        step = _step(one, due.now_ms, found, most=max(left // octets, 1))
+        part.append(step)
+        left -= octets * len(step.fires)
+    if part:
+        yield part
 
 
-def _steps(seen: Sequence[Schedule], now_ms: Millis, schedules: Firing) -> Sequence[Step]:
-    asked = [task for one in seen if _looks_back(one) for task in one.open_tasks]
-    found = schedules.whereabouts(asked)
-    return [_step(one, now_ms, found) for one in seen]
+def _as_many_as_fit(steps: Sequence[Step]) -> Sequence[Step]:
+    """Return the first of them, each schedule's latest, whose fires one statement has room for."""
+    latest = list({(step.seen.tenant, step.seen.name): step for step in steps}.values())
+    so_far = accumulate(octets_of_a_fire(step.seen) for step in latest)
+    fitting = takewhile(lambda octets: octets <= OCTETS_AT_A_TIME, so_far)
+    return [step for step, _ in zip(latest[:MOST_CANCELLING], fitting, strict=False)]
 
 
 def _looks_back(seen: Schedule) -> bool:
     return seen.definition.overlap is not Overlap.ALLOW
 
 
-def _step(seen: Schedule, now_ms: Millis, found: Mapping[TaskId, Whereabouts]) -> Step:
+def _step(
+    seen: Schedule, now_ms: Millis, found: Mapping[TaskId, Whereabouts], *, most: int
+) -> Step:
     try:
         come = arrived(seen, now_ms)
     except ScheduleBroken as error:
         _log.warning("schedule is broken", extra={"schedule": seen.name, "why": str(error)})
         return _rest(seen, now_ms)
     if not _looks_back(seen):
-        return step_of(come, still_open=seen.open_tasks, is_free=True)
+        return step_of(come, still_open=seen.open_tasks, is_free=True, most=most)
     still_open = [task for task in seen.open_tasks if _is_open(task, seen, now_ms, found)]
     step = step_of(come, still_open=still_open, is_free=not still_open)
     if _is_to_cancel(come, still_open, found):
@@ -107,7 +134,7 @@ def _make_room(
         if all(cancel(task) for task in step.to_cancel):
             come = arrived(held_by(step), step.now_ms)
             free.append(step_of(come, still_open=step.open_tasks, is_free=True))
-    return sum(len(step.fires) for step in _advance(free, schedules))
+    return sum(len(step.fires) for step in schedules.advance(free)) if free else 0
 
 
 def _rest(seen: Schedule, now_ms: Millis) -> Step:

@@ -17,7 +17,14 @@ from taskmill.domain.errors import ScheduleBroken
 from taskmill.domain.firing import LOOK_AGAIN_MS, MOST_SELDOM_MS
 from taskmill.domain.refusal import invalid
 from taskmill.domain.retention import in_ms
-from taskmill.domain.schedule import OPEN_TASKS, Definition, Draft, FireTally, Overlap
+from taskmill.domain.schedule import (
+    OCTETS_AT_A_TIME,
+    OPEN_TASKS,
+    Definition,
+    Draft,
+    FireTally,
+    Overlap,
+)
 from taskmill.domain.task import Millis
 from taskmill.usecases import fire as fire_module
 from taskmill.usecases.fire import BATCH, LEDGER_MAY_LAG_MS, LONGEST_CANCELLING, fire
@@ -237,6 +244,29 @@ def test_more_than_a_batch_is_fired_in_one_turn_those_first_that_wait_longest(de
         desk.make(f"n{number}")
     assert desk.fire(behind=MINUTE) == 2 * BATCH + 1
     assert len({kept.row.task_id for kept in desk.requests.kept}) == 2 * BATCH + 1
+
+
+def test_what_is_too_large_for_one_statement_is_fired_in_several(desk):
+    """In their order, in one turn, and each once."""
+    told, advance = [], desk.schedules.advance
+
+    def measured(steps):
+        told.append(sum(len(fire.request.request) for step in steps for fire in step.fires))
+        return advance(steps)
+
+    desk.schedules.advance = measured
+    large = Raw(b'{"type":"echo","payload":{"say":"' + b"x" * 250_000 + b'"}}')
+    for name in ("one", "other"):
+        desk.make(name, catch_up=CatchUp.ALL, task=large)
+    desk.make("small")
+    assert desk.fire(behind=99 * MINUTE) == 199
+    assert 6 <= len(told) <= 9
+    assert max(told) <= OCTETS_AT_A_TIME
+    for name in ("one", "other"):
+        assert desk.fired(name) == [60 * n for n in range(1, 100)]
+        assert desk.seen(name).held == []
+        assert desk.seen(name).next_at_ms == NOON + 100 * MINUTE
+    assert desk.fired("small") == [5_940]
 
 
 # Overlaps

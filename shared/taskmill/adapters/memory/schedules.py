@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import count
+from itertools import accumulate, count, takewhile
 
 from taskmill.adapters.memory.enqueued import MemoryRequests
 from taskmill.adapters.memory.ledger import MemoryLedger
 from taskmill.domain.schedule import (
+    OCTETS_AT_A_TIME,
     OPEN_TASKS,
     Draft,
     DueSchedules,
@@ -26,11 +27,17 @@ class MemorySchedules:
     """Both what people do with schedules and how they are fired."""
 
     def __init__(
-        self, ledger: Callable[[], MemoryLedger], requests: MemoryRequests, clock: Clock
+        self,
+        ledger: Callable[[], MemoryLedger],
+        requests: MemoryRequests,
+        clock: Clock,
+        *,
+        octets_at_a_time: int = OCTETS_AT_A_TIME,
     ) -> None:
         self._ledger = ledger
         self._requests = requests
         self._clock = clock
+        self._octets_at_a_time = octets_at_a_time
         self._kept: dict[tuple[str, str], Schedule] = {}
         self._look_at: dict[tuple[str, str], Millis | None] = {}
         self._revisions = count(1)
@@ -127,8 +134,11 @@ class MemorySchedules:
             for name, kept in self._kept.items()
             if (look_at := self._look_at[name]) is not None and look_at <= now
         ]
-        told = [self._kept[name] for _, name in sorted(due)[:most]]
-        return DueSchedules(now, told, has_more=len(told) == most)
+        line = [self._kept[name] for _, name in sorted(due)]
+        before = accumulate((one.definition.octets for one in line), initial=0)
+        room = takewhile(lambda octets: octets < self._octets_at_a_time, before)
+        told = [one for one, _ in zip(line[:most], room, strict=False)]
+        return DueSchedules(now, told, has_more=len(told) == most or len(told) < len(line))
 
     def whereabouts(self, tasks: Sequence[TaskId]) -> Mapping[TaskId, Whereabouts]:
         self._ledger().ask()

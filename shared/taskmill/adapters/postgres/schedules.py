@@ -11,6 +11,7 @@ from taskmill.adapters.postgres import queries
 from taskmill.adapters.postgres.connection import Database
 from taskmill.domain.errors import ScheduleBroken
 from taskmill.domain.schedule import (
+    OCTETS_AT_A_TIME,
     OPEN_TASKS,
     Definition,
     Draft,
@@ -73,19 +74,24 @@ class PostgresSchedules:
 
 
 class PostgresFiring:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, octets_at_a_time: int = OCTETS_AT_A_TIME) -> None:
         self._database = database
+        self._octets_at_a_time = octets_at_a_time
         self._due = queries.load("list_due_schedules")
         self._find = queries.load("find_whereabouts")
         self._advance = queries.load("advance_schedules")
         self._unreadable: set[int] = set()
 
     def due(self, *, most: int) -> DueSchedules:
-        asked = {"most": most, "unreadable": list(self._unreadable)}
+        asked = {
+            "most": most,
+            "octets": self._octets_at_a_time,
+            "unreadable": list(self._unreadable),
+        }
         rows = self._database.fetch(self._due, asked)
         now_ms = Millis(rows[0]["now_ms"] if rows else 0)
         told = [one for one in map(self._if_it_can_be_read, rows) if one is not None]
-        return DueSchedules(now_ms, told, has_more=len(rows) == most)
+        return DueSchedules(now_ms, told, has_more=bool(rows) and rows[0]["has_more"])
 
     def whereabouts(self, tasks: Sequence[TaskId]) -> Mapping[TaskId, Whereabouts]:
         rows = self._database.fetch(self._find, {"tasks": list(tasks)}) if tasks else []

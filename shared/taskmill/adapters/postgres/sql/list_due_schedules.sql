@@ -1,6 +1,29 @@
--- List the schedules that are to be looked at, those first that wait longest. Nothing is held: who
--- comes too late with what it makes of them changes nothing. Compared with what does not change
--- within a statement: only then the index is read no further than to now.
+-- List the schedules that are to be looked at, those first that wait longest, as many as there is
+-- room for, and one at least. Nothing is held: who comes too late with what it makes of them changes
+-- nothing. Compared with what does not change within a statement: only then the index is read no
+-- further than to now.
+WITH head AS (
+    SELECT
+        look_at,
+        octet_length(definition::text) AS octets
+    FROM schedules
+    WHERE look_at <= now() AND revision <> ALL(%(unreadable)s::bigint [])
+    ORDER BY look_at
+    LIMIT %(most)s
+),
+
+line AS (
+    SELECT sum(octets) OVER (ORDER BY look_at ROWS UNBOUNDED PRECEDING) - octets AS octets_before
+    FROM head
+),
+
+room AS (
+    SELECT
+        count(*) AS found,
+        count(*) FILTER (WHERE octets_before < %(octets)s) AS fitting
+    FROM line
+)
+
 SELECT
     schedules.tenant,
     schedules.name,
@@ -23,10 +46,11 @@ SELECT
     round(extract(EPOCH FROM schedules.changed_at) * 1000)::bigint AS changed_at_ms,
     NULL AS refused_code,
     NULL AS refused_detail,
+    (SELECT found = %(most)s OR found > fitting FROM room) AS has_more,
     floor(extract(EPOCH FROM now()) * 1000)::bigint AS now_ms
 FROM schedules
 WHERE
     schedules.look_at <= now()
     AND schedules.revision <> ALL(%(unreadable)s::bigint [])
 ORDER BY schedules.look_at
-LIMIT %(most)s;
+LIMIT (SELECT fitting FROM room);
