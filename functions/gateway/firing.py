@@ -16,12 +16,14 @@ from taskmill.bootstrap import oversight
 from taskmill.domain.coming import Coming
 from taskmill.domain.firing import calendar_of, millis_of, moment_of
 from taskmill.domain.refusal import Refusal
+from taskmill.domain.schedule import OCTETS_AT_A_TIME
 from taskmill.domain.task import DEFAULT_TENANT, Millis
 from taskmill.usecases.keep_schedules import (
     MOST_BACKFILLED,
     Fired,
     NoSchedule,
     Restless,
+    TooLarge,
     TooMany,
     backfill,
     trigger,
@@ -69,6 +71,13 @@ def backfill_schedule(name: str, body: bytes) -> Told | Problem:
             detail = (
                 f"{count:,} instants lie there; one request fires {MOST_BACKFILLED:,}:"
                 " ask for the range in parts"
+            )
+            return unprocessable("invalid_request", detail, "/until")
+        case TooLarge(count, most):
+            detail = (
+                f"{count:,} instants lie there, and with a task as large as this one request fires"
+                f" {most:,} of them: {OCTETS_AT_A_TIME:,} bytes together; ask for the range in"
+                " parts"
             )
             return unprocessable("invalid_request", detail, "/until")
         case NoSchedule():

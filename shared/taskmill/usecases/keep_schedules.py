@@ -14,8 +14,16 @@ from taskmill.domain.firing import (
     millis_of,
     moment_of,
     next_behind,
+    octets_of_a_fire,
 )
-from taskmill.domain.schedule import Definition, Draft, Fire, Pausing, Schedule
+from taskmill.domain.schedule import (
+    OCTETS_AT_A_TIME,
+    Definition,
+    Draft,
+    Fire,
+    Pausing,
+    Schedule,
+)
 from taskmill.domain.task import Millis
 from taskmill.ports.schedules import Schedules
 from taskmill.usecases.reading_schedules import Wanted
@@ -73,6 +81,14 @@ class TooMany:
     """More instants lie there than one request may fire."""
 
     count: int
+
+
+@dataclass(frozen=True, slots=True)
+class TooLarge:
+    """So many instants lie there, and their requests are larger than those of one may be."""
+
+    count: int
+    most: int
 
 
 def make(
@@ -169,7 +185,7 @@ def trigger(name: str, schedules: Schedules, *, tenant: str) -> Fired | NoSchedu
 
 def backfill(
     name: str, since: Millis, until: Millis, schedules: Schedules, *, tenant: str
-) -> Fired | TooMany | NoSchedule | Restless:
+) -> Fired | TooMany | TooLarge | NoSchedule | Restless:
     """Fire every instant from *since* until *until*: those that fired are replays."""
     for _ in range(_LOOKS):
         seen = schedules.find(tenant, name)
@@ -180,6 +196,9 @@ def backfill(
         count = calendar.count(begin, end)
         if count > MOST_BACKFILLED:
             return TooMany(count)
+        most = OCTETS_AT_A_TIME // octets_of_a_fire(seen)
+        if count > most:
+            return TooLarge(count, most)
         instants = calendar.between(begin, end, MOST_BACKFILLED)
         fires = [fire_at(seen, millis_of(one)) for one in instants]
         if not fires or schedules.backfill(seen, fires):

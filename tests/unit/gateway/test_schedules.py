@@ -249,6 +249,19 @@ def test_a_range_that_is_too_large_is_backfilled_in_parts(stage):
     assert stage.requests.kept == []
 
 
+def test_a_backfill_with_too_large_payloads_is_refused_with_how_many_may_be(stage):
+    make(stage, task={"type": "echo", "payload": {"say": "x" * 250_000}})
+    told = backfill(stage, "2026-11-05T00:00:00Z", "2026-11-06T12:00:00Z")
+    assert told.kind == (422, "invalid_request", "/until")
+    assert "37 instants" in told.body["detail"]
+    assert "8,388,608 bytes" in told.body["detail"]
+    assert "33 of them" in told.body["detail"]
+    assert stage.requests.kept == []
+    fitting = backfill(stage, "2026-11-05T00:00:00Z", "2026-11-06T08:00:00Z")
+    assert len(fitting.body["fires"]) == 33
+    assert sum(len(kept.row.request) for kept in stage.requests.kept) <= 8 * 1024 * 1024
+
+
 @pytest.mark.parametrize(
     ("body", "field"),
     [
