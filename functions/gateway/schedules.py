@@ -154,6 +154,7 @@ def shown(schedule: Schedule) -> dict[str, Any]:
         "fired": schedule.tally.fired,
         "skipped": schedule.tally.skipped,
         "missed": schedule.tally.missed,
+        "backfilled": schedule.tally.backfilled,
         "created_at": moment(schedule.created_at_ms),
         "changed_at": moment(schedule.changed_at_ms),
     }

@@ -305,11 +305,11 @@ def test_a_trigger_is_the_last_fire_and_among_the_open_tasks(desk):
     assert len(desk.enqueued()) == OPEN_TASKS + 2
 
 
-def test_a_backfill_enqueues_and_changes_nothing(desk):
+def test_a_backfill_enqueues_is_counted_and_changes_nothing_else(desk):
     seen = make(desk)
     fires = [fire_at(seen, Millis(at * MINUTE)) for at in range(3)]
     assert desk.people.backfill(seen, fires)
-    assert desk.named() == seen
+    assert desk.named() == replace(seen, tally=FireTally(backfilled=3))
     assert desk.enqueued() == [fire.request.task_id for fire in fires]
 
 

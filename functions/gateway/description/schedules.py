@@ -90,7 +90,13 @@ class Schedule(Struct, kw_only=True):
     last_refusal: LastRefusal | UnsetType = UNSET
     fired: Count
     skipped: Annotated[Count, Meta(description="The task before had not ended.")]
-    missed: Annotated[Count, Meta(description="No scheduler was there, and it was not made up.")]
+    missed: Annotated[
+        Count,
+        Meta(
+            description="No scheduler was there, or it was paused before, and it was not made up."
+        ),
+    ]
+    backfilled: Annotated[Count, Meta(description="Asked for by backfills, beside `fired`.")]
     created_at: Moment
     changed_at: Moment
 
@@ -149,6 +155,7 @@ _MADE: Final[dict[str, Any]] = _ASKED | {
     "fired": 0,
     "skipped": 0,
     "missed": 0,
+    "backfilled": 0,
     "created_at": "2026-11-06T21:20:00.000Z",
     "changed_at": "2026-11-06T21:20:00.000Z",
 }

@@ -27,6 +27,7 @@ CREATE TABLE schedules (
     fired bigint NOT NULL DEFAULT 0,
     skipped bigint NOT NULL DEFAULT 0,
     missed bigint NOT NULL DEFAULT 0,
+    backfilled bigint NOT NULL DEFAULT 0,
     created_at timestamptz NOT NULL,
     changed_at timestamptz NOT NULL,
     PRIMARY KEY (tenant, name),

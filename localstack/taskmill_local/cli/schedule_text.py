@@ -39,7 +39,8 @@ def schedule_card(one: Json) -> str:
         "next": _waiting(one),
         "last": f"{one['last_at']}, task {one['last_task_id']}" if "last_at" in one else None,
         "refused": f"{refused['type']}: {refused['detail']}" if refused else None,
-        "fires": f"{one['fired']} fired, {one['skipped']} skipped, {one['missed']} missed",
+        "fires": f"{one['fired']} fired, {one['skipped']} skipped, {one['missed']} missed"
+        f", {one['backfilled']} backfilled",
         "managed": "it is declared in the folder of its type" if one["managed"] else None,
         "revision": f"{one['revision']} of {one['changed_at']}",
     }

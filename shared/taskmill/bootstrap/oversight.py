@@ -20,9 +20,11 @@ def redrive_jobs() -> RedriveJobs:
 
 @cache
 def schedules() -> Schedules:
+    from taskmill.adapters.counted.schedules import CountedSchedules
     from taskmill.adapters.postgres.schedules import PostgresSchedules
 
-    return PostgresSchedules(gateway.ledger_at_the_door())
+    schedules = PostgresSchedules(gateway.ledger_at_the_door())
+    return CountedSchedules(schedules, process.counters())
 
 
 @cache

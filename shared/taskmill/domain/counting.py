@@ -279,7 +279,7 @@ TABLE: Final[Mapping[Counted, Measure]] = {
     ),
     Count.INSTANTS: Measure(
         about="Instants of schedules, by what became of them",
-        labels={"outcome": _one_of("fired skipped missed")},
+        labels={"outcome": _one_of("fired skipped missed triggered backfilled")},
     ),
     Span.WAIT: Measure(
         about="From a task's submission to its first start",

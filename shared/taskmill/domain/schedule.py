@@ -75,7 +75,9 @@ class FireTally:
     skipped: int = 0
     """The task before had not ended."""
     missed: int = 0
-    """Nobody fired them in time, and they are not made up for."""
+    """Nobody fired them in time, or before a pause, and they are not made up for."""
+    backfilled: int = 0
+    """Asked for by people, some of them perhaps once more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,6 +28,7 @@ SCHEDULE = {
     "fired": 3,
     "skipped": 1,
     "missed": 2,
+    "backfilled": 5,
     "changed_at": "2026-11-01T00:00:00.000Z",
 }
 
@@ -121,7 +122,7 @@ def test_a_schedule_is_shown_with_what_matters():
         "catch up   all within 3600 s",
         'task       {"type": "echo", "payload": {"say": "é"}}',
         "refused    invalid_payload: it does not fit",
-        "fires      3 fired, 1 skipped, 2 missed",
+        "fires      3 fired, 1 skipped, 2 missed, 5 backfilled",
         "managed    it is declared in the folder of its type",
     ):
         assert line in shown

@@ -23,7 +23,7 @@ from taskmill.adapters.counted.hot import (
 )
 from taskmill.adapters.counted.leases import CountedLeases
 from taskmill.adapters.counted.ledger import CountedLedger
-from taskmill.adapters.counted.schedules import CountedFiring
+from taskmill.adapters.counted.schedules import CountedFiring, CountedSchedules
 from taskmill.adapters.memory.admission import MemoryAdmission, MemoryDueSet
 from taskmill.adapters.memory.archive import MemoryArchive
 from taskmill.adapters.memory.blobs import MemoryBlobs
@@ -239,7 +239,7 @@ class Stage:
     def _oversight(self) -> dict[str, Any]:
         return {
             "redrive_jobs": lambda: self.redrives,
-            "schedules": lambda: self.schedules,
+            "schedules": lambda: CountedSchedules(self.schedules, self.counters),
             "statistics": lambda: self.board,
         }
 

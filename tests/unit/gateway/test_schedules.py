@@ -5,6 +5,7 @@ import json
 import pytest
 from msgspec import Raw
 
+from taskmill.domain.counting import Count
 from taskmill.domain.naming import keyed_id
 from taskmill.domain.refusal import invalid
 from taskmill.domain.schedule import Definition
@@ -62,6 +63,7 @@ def test_a_schedule_is_made_once_and_shown(stage):
         "fired": 0,
         "skipped": 0,
         "missed": 0,
+        "backfilled": 0,
         "created_at": "2026-11-06T21:20:00.000Z",
         "changed_at": "2026-11-06T21:20:00.000Z",
     }
@@ -224,6 +226,19 @@ def test_a_range_is_backfilled_under_the_keys_of_its_instants(stage):
     assert again.body == told.body
     first, second = stage.requests.kept[0].row, stage.requests.kept[3].row
     assert (first.submission, first.request) == (second.submission, second.request)
+
+
+def test_what_people_let_fire_and_keep_from_firing_is_counted(stage):
+    make(stage)
+    backfill(stage, "2026-11-06T18:00:00Z", "2026-11-06T20:00:00Z")
+    post(stage, f"{PATH}/trigger")
+    stage.clock.now += 3 * 3_600_000
+    post(stage, f"{PATH}/pause")
+    shown = get(stage, PATH).body
+    counts = {"fired": 1, "skipped": 0, "missed": 3, "backfilled": 3}
+    assert {name: shown[name] for name in counts} == counts
+    for outcome, count in (("triggered", 1), ("backfilled", 3), ("missed", 3), ("fired", 0)):
+        assert stage.counters.total(Count.INSTANTS, outcome=outcome) == count
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from taskmill.domain.counting import Count, Span
-from taskmill.domain.schedule import DueSchedules, Step, Whereabouts
-from taskmill.domain.task import TaskId
+from taskmill.domain.schedule import Draft, DueSchedules, Fire, Schedule, Step, Whereabouts
+from taskmill.domain.task import Millis, TaskId
 from taskmill.ports.counters import Counters
-from taskmill.ports.schedules import Firing
+from taskmill.ports.schedules import Firing, Schedules
 
 
 class CountedFiring:
@@ -25,10 +25,54 @@ class CountedFiring:
         late = [(one.now_ms - fire.nominal_ms) / 1000 for one in done for fire in one.fires]
         if late:
             self._counters.time(Span.FIRE_LATENESS, *late)
-        for outcome, count in (
-            ("fired", len(late)),
-            ("skipped", sum(one.skipped for one in done)),
-            ("missed", sum(one.missed for one in done)),
-        ):
-            self._counters.count(Count.INSTANTS, count, outcome=outcome)
+        _count(
+            self._counters,
+            fired=len(late),
+            skipped=sum(one.skipped for one in done),
+            missed=sum(one.missed for one in done),
+        )
         return done
+
+
+class CountedSchedules:
+    def __init__(self, schedules: Schedules, counters: Counters) -> None:
+        self._schedules = schedules
+        self._counters = counters
+
+    def now(self) -> Millis:
+        return self._schedules.now()
+
+    def find(self, tenant: str, name: str) -> Schedule | None:
+        return self._schedules.find(tenant, name)
+
+    def page(self, tenant: str, *, after: str, limit: int) -> Sequence[Schedule]:
+        return self._schedules.page(tenant, after=after, limit=limit)
+
+    def make(self, draft: Draft) -> bool:
+        return self._schedules.make(draft)
+
+    def change(self, seen: Schedule, draft: Draft) -> bool:
+        is_done = self._schedules.change(seen, draft)
+        if is_done:
+            _count(self._counters, skipped=draft.skipped, missed=draft.missed)
+        return is_done
+
+    def delete(self, seen: Schedule) -> bool:
+        return self._schedules.delete(seen)
+
+    def trigger(self, seen: Schedule, fire: Fire) -> bool:
+        is_done = self._schedules.trigger(seen, fire)
+        if is_done:
+            _count(self._counters, triggered=1)
+        return is_done
+
+    def backfill(self, seen: Schedule, fires: Sequence[Fire]) -> bool:
+        is_done = self._schedules.backfill(seen, fires)
+        if is_done:
+            _count(self._counters, backfilled=len(fires))
+        return is_done
+
+
+def _count(counters: Counters, **by_outcome: int) -> None:
+    for outcome, count in by_outcome.items():
+        counters.count(Count.INSTANTS, count, outcome=outcome)

@@ -122,8 +122,11 @@ class MemorySchedules:
 
     def backfill(self, seen: Schedule, fires: Sequence[Fire]) -> bool:
         self._ledger().ask()
-        if self._as_seen(seen) is None:
+        kept = self._as_seen(seen)
+        if kept is None:
             return False
+        tally = replace(kept.tally, backfilled=kept.tally.backfilled + len(fires))
+        self._kept[kept.tenant, kept.name] = replace(kept, tally=tally)
         self._requests.add([fire.request for fire in fires])
         return True
 

@@ -195,7 +195,7 @@ def _schedule(row: Mapping[str, Any]) -> Schedule:
         if row["refused_code"]
         else None,
         open_tasks=[TaskId(one) for one in row["open_tasks"]],
-        tally=FireTally(fired=row["fired"], skipped=row["skipped"], missed=row["missed"]),
+        tally=FireTally(row["fired"], row["skipped"], row["missed"], row["backfilled"]),
         created_at_ms=row["created_at_ms"],
         changed_at_ms=row["changed_at_ms"],
     )

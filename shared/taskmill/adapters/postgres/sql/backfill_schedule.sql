@@ -1,8 +1,9 @@
--- Enqueue instants of a schedule that lie behind it.
+-- Enqueue instants of a schedule that lie behind it, and count them.
 WITH known AS (
-    SELECT tenant
-    FROM schedules
+    UPDATE schedules
+    SET backfilled = backfilled + json_array_length(%(fires)s::json)
     WHERE tenant = %(tenant)s AND name = %(name)s AND revision = %(revision)s
+    RETURNING tenant
 )
 
 INSERT INTO enqueued (tenant, task_id, submission, request)

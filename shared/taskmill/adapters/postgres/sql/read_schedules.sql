@@ -12,6 +12,7 @@ SELECT
     schedules.fired,
     schedules.skipped,
     schedules.missed,
+    schedules.backfilled,
     round(extract(EPOCH FROM schedules.next_at) * 1000)::bigint AS next_at_ms,
     round(extract(EPOCH FROM schedules.decided_at) * 1000)::bigint AS decided_at_ms,
     round(extract(EPOCH FROM schedules.paused_at) * 1000)::bigint AS paused_at_ms,
