@@ -40,6 +40,7 @@ INVARIANTS: Mapping[str, Callable[[Case], Finding]] = {
     "I8 idempotency": invariants.idempotency,
     "I10 attempts": invariants.attempts,
     "P1 blame": invariants.blame,
+    "I13 cron": invariants.cron,
     "I14 conservation": invariants.conservation,
     "I16 bounded": invariants.bounded,
 }

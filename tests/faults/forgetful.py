@@ -1,5 +1,6 @@
 """The system without a rule that chance seldom asks for: each variant needs a story of its own."""
 
+import json
 from dataclasses import replace
 
 from msgspec.structs import replace as with_fields
@@ -7,6 +8,7 @@ from msgspec.structs import replace as with_fields
 from taskmill.adapters.memory.admission import MemoryAdmission, MemoryDueSet
 from taskmill.adapters.memory.leases import MemoryLeases
 from taskmill.adapters.memory.rebuild import MemoryColdShards
+from taskmill.adapters.memory.schedules import MemorySchedules
 from taskmill.domain.admission import Replayed
 from taskmill.domain.lease import LEASE, Refused, Suspect
 from taskmill.testing.system import System
@@ -116,6 +118,23 @@ class BlamesEverybody(MemoryLeases):
         return answers
 
 
+class NamesNoInstant(MemorySchedules):
+    """Fires whatever it is told, however often, and each time under another key."""
+
+    def advance(self, steps):
+        return super().advance([self._again(step) for step in steps])
+
+    def _again(self, step):
+        known = self.find(step.seen.tenant, step.seen.name)
+        return replace(step, seen=known, fires=[self._anew(one) for one in step.fires])
+
+    def _anew(self, fire):
+        asked = json.loads(fire.request.request)
+        asked["idempotency_key"] += f"#{len(self._requests.kept)}"
+        request = replace(fire.request, request=json.dumps(asked).encode())
+        return replace(fire, request=request)
+
+
 UNHELD = Parts({"due": HoldsNothing})
 TOKENS_FROM_ONE = Parts({"leases": CountsTokensFromOne, "shards": RestoresNoTokens})
 BY_ATTEMPT = Parts({"leases": OrdersByAttempt})
@@ -124,3 +143,4 @@ HASTY = Parts(system=WaitsForNoLedger)
 SILENT = Parts({"admission": ReplaysSilently})
 SNOOZES_SPEND = Parts({"leases": CountsSnoozes})
 BLAMING = Parts({"leases": BlamesEverybody})
+NO_UNIQUE_INSTANT = Parts({"schedules": NamesNoInstant})

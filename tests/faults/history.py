@@ -94,6 +94,24 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Fired:
+    """A task that was asked for under a nominal instant of a schedule, whoever asked."""
+
+    schedule: str
+    nominal_ms: int
+    task_id: str
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The nominal instants at which a schedule is to fire, as its calendar and policies say."""
+
+    schedule: str
+    fires_ms: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
     """A figure that has a cap, as it was seen during the run."""
 
@@ -124,6 +142,8 @@ class History:
     records: Mapping[str, tuple[int, str]] = field(default_factory=dict)
     """Generation and status of each task that Redis still has."""
 
+    plans: Sequence[Plan] = ()
+    fires: Sequence[Fired] = ()
     samples: Sequence[Sample] = ()
     expected_dead: frozenset[str] = frozenset()
     """The labels that are made to die; every other death is somebody else's fault."""

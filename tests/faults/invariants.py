@@ -228,6 +228,26 @@ def blame(case: Case) -> Finding:
             yield row.label, f"is dead ({row.reason}) by no fault of its own"
 
 
+def cron(case: Case) -> Finding:
+    """Each instant of a plan is one task, none is early, and no other instant is one."""
+    tasks: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for fired in case.history.fires:
+        tasks[fired.schedule][fired.nominal_ms].add(fired.task_id)
+        if fired.at_ms < fired.nominal_ms:
+            early = fired.nominal_ms - fired.at_ms
+            yield fired.schedule, f"fired {fired.nominal_ms} early, by {early} ms"
+    for schedule, instants in tasks.items():
+        for nominal_ms, ids in sorted(instants.items()):
+            if len(ids) > 1:
+                yield schedule, f"made {len(ids)} tasks of {nominal_ms}"
+    for plan in case.history.plans:
+        planned, fired_ms = set(plan.fires_ms), set(tasks[plan.schedule])
+        for nominal_ms in sorted(planned - fired_ms):
+            yield plan.schedule, f"never fired {nominal_ms}"
+        for nominal_ms in sorted(fired_ms - planned):
+            yield plan.schedule, f"fired {nominal_ms} against its calendar or policy"
+
+
 def conservation(case: Case) -> Finding:
     taken = {one.id for one in case.history.submits if one.outcome in ACKNOWLEDGED and one.id}
     counted = Counter(row.status for row in case.history.rows if row.id in taken)

@@ -9,8 +9,10 @@ from tests.faults.checker import INVARIANTS, check
 from tests.faults.history import (
     Backoff,
     Effect,
+    Fired,
     History,
     Outcome,
+    Plan,
     Read,
     Redrive,
     Sample,
@@ -84,8 +86,15 @@ def a_history(tasks=3):
         backoff=Backoff(first_ms=1_000, factor=2, cap_ms=300_000),
         kills=1,
         in_flight=10,
+        plans=[Plan(schedule="s", fires_ms=[1_000, 2_000])],
+        fires=[_fired(1_000), _fired(2_000), _fired(2_000)],
         samples=[Sample(name="outbox", value=3, cap=10)],
     )
+
+
+def _fired(nominal_ms, **changes):
+    told = {"schedule": "s", "task_id": f"s{nominal_ms}", "at_ms": nominal_ms + 5}
+    return Fired(nominal_ms=nominal_ms, **told | changes)
 
 
 def test_a_sound_history_has_no_complaints():
@@ -218,6 +227,16 @@ BROKEN = {
     "a retry spends none": ("I10 attempts", lambda h: fact(h, "TaskSucceeded", attempt=1)),
     "a retry comes too soon": ("I10 attempts", lambda h: fact(h, "TaskDeferred", due_at_ms=1_100)),
     "an innocent task dies": ("P1 blame", lambda h: row(h, status="dead", reason="poison")),
+    "an instant is two tasks": (
+        "I13 cron",
+        lambda h: more(h, "fires", _fired(1_000, task_id="other")),
+    ),
+    "an instant is missed": ("I13 cron", lambda h: replace(h, fires=h.fires[1:])),
+    "what was to be missed fires": ("I13 cron", lambda h: more(h, "fires", _fired(1_500))),
+    "an instant fires early": (
+        "I13 cron",
+        lambda h: more(h, "fires", _fired(2_000, at_ms=1_999)),
+    ),
     "a taken task is in no state": (
         "I14 conservation",
         lambda h: replace(h, rows=h.rows[1:]),

@@ -1,19 +1,31 @@
 """Ways to break a queue that chance seldom takes: a story leads to each, where it is caught."""
 
+import json
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
+from msgspec import Raw
 
+from taskmill.adapters.memory.enqueued import MemoryRequests
+from taskmill.adapters.memory.schedules import MemorySchedules
 from taskmill.domain import topics
+from taskmill.domain.firing import arrived, millis_of, step_of
 from taskmill.domain.lease import LEASE
 from taskmill.domain.outcome import Retry, Snooze, Succeeded
+from taskmill.domain.schedule import Definition
+from taskmill.usecases.fire import fire
+from taskmill.usecases.keep_schedules import make
+from taskmill.usecases.reading_schedules import Wanted
 from tests.faults import forgetful
 from tests.faults.checker import check
-from tests.faults.history import Sample
+from tests.faults.history import Fired, Plan, Sample
 from tests.faults.mortals import WORK, Mortals, deaths
 
 SECOND = timedelta(seconds=1)
+MINUTE = timedelta(minutes=1)
+MILLISECOND = timedelta(milliseconds=1)
+MINUTELY = Definition(task=Raw(b'{"type":"probe"}'), every_seconds=60)
 
 
 class Story:
@@ -156,7 +168,45 @@ def a_poison_among_others(parts):
     return replace(story.come_to_rest(), expected_dead=frozenset({"poison"}), in_flight=0)
 
 
+def an_instant_that_two_schedulers_saw(parts):
+    """Another one fires what the first one saw; then nobody is there for five instants."""
+    story = Story(parts)
+    clock = story.mortals.clock
+    requests = MemoryRequests(clock)
+    kind = parts.ports["schedules"] if parts else MemorySchedules
+    schedules = kind(lambda: story.system.rows, requests, clock)
+    wanted = Wanted(name="s", definition=MINUTELY, enabled=None)
+    first = make(wanted, schedules, tenant="default", by="ada").schedule.next_at_ms
+    clock.move(MINUTE)
+    steps = [
+        step_of(arrived(seen, clock()), still_open=(), is_free=True)
+        for seen in schedules.due(most=9).schedules
+    ]
+    schedules.advance(steps)
+    schedules.advance(steps)
+    clock.move(5 * MINUTE)
+    fire(schedules, cancel=lambda _: True, now=timedelta)
+    fired = [_become_a_task(story, kept.row) for kept in requests.kept]
+    plan = Plan(schedule="s", fires_ms=[first, first + 5 * MINUTE // MILLISECOND])
+    return replace(story.come_to_rest(), plans=[plan], fires=fired)
+
+
+def _become_a_task(story, row):
+    """Let the relay take what a fire enqueued."""
+    key = json.loads(row.request)["idempotency_key"]
+    _, schedule, instant = key.split("#")[0].split(":", maxsplit=2)
+    asked = story.mortals.submit(instant, key=key)
+    nominal_ms = millis_of(datetime.fromisoformat(instant))
+    at_ms = story.mortals.clock()
+    return Fired(schedule=schedule, nominal_ms=nominal_ms, task_id=asked.id, at_ms=at_ms)
+
+
 STORIES = {
+    "cron without its unique instant": (
+        an_instant_that_two_schedulers_saw,
+        forgetful.NO_UNIQUE_INSTANT,
+        "I13 cron",
+    ),
     "publish-then-remove without a hold": (
         two_schedulers_at_once,
         forgetful.UNHELD,
