@@ -12,6 +12,8 @@ import pytest
 
 from taskmill.adapters.crash import EXIT_CODE
 from tests.faketime import needs_faketime, shifted
+from tests.faults.checker import check
+from tests.faults.history import Fired, History, Plan
 from tests.faults.run import Run
 from tests.waiting import eventually
 
@@ -30,7 +32,8 @@ _FIRED = """
 SELECT
     split_part(request ->> 'idempotency_key', ':', 2),
     substring(request ->> 'idempotency_key' FROM '^schedule:[^:]*:(.*)$'),
-    extract(EPOCH FROM created_at)::float
+    extract(EPOCH FROM created_at)::float,
+    task_id::text
 FROM enqueued WHERE request ->> 'idempotency_key' LIKE %s
 """
 _ENDED = """
@@ -82,9 +85,12 @@ class Clockwork:
     def fired(self):
         """Return by schedule which instants were asked for, each as often as it was, and when."""
         told = defaultdict(list)
-        for name, instant, at in self.stack.ask(_FIRED, f"schedule:{self.run.name}-%"):
+        for name, instant, at, _ in self._asked_for():
             told[name].append((datetime.fromisoformat(instant).timestamp(), at))
         return told
+
+    def _asked_for(self):
+        return self.stack.ask(_FIRED, f"schedule:{self.run.name}-%")
 
     def lateness(self, until=float("inf")):
         """Return by how much the instants before some moment were fired late."""
@@ -103,15 +109,36 @@ class Clockwork:
 
     def once_each(self, made):
         """Say that each instant from the first to the last was asked for, and once."""
-        names = [one["name"] for one in made]
-        last = {name: self._pause(name) for name in names}
-        fired = self.fired()
-        for one in made:
-            told = last[one["name"]]
-            instants = sorted(instant for instant, _ in fired[one["name"]])
-            expected = range(seconds(one["next_at"]), seconds(told["last_at"]) + 1)
-            assert instants == list(expected), one
-            assert (told["fired"], told["skipped"], told["missed"]) == (len(instants), 0, 0)
+        last = {one["name"]: self._pause(one["name"]) for one in made}
+        plans = [
+            Plan(
+                schedule=one["name"],
+                fires_ms=range(
+                    1000 * seconds(one["next_at"]),
+                    1000 * seconds(last[one["name"]]["last_at"]) + 1,
+                    1000,
+                ),
+            )
+            for one in made
+        ]
+        fires = [
+            Fired(
+                schedule=name,
+                nominal_ms=1000 * seconds(instant),
+                task_id=task_id,
+                at_ms=int(1000 * at),
+            )
+            for name, instant, at, task_id in self._asked_for()
+            if name in last
+        ]
+        assert [str(one) for one in check(History(plans=plans, fires=fires))] == []
+        asked = Counter(fire.schedule for fire in fires)
+        for plan in plans:
+            told, instants = last[plan.schedule], len(plan.fires_ms)
+            assert asked[plan.schedule] == instants, "an instant was asked for again"
+            paused = int(datetime.fromisoformat(told["paused_at"]).timestamp())
+            missed = paused - seconds(told["last_at"])
+            assert (told["fired"], told["skipped"], told["missed"]) == (instants, 0, missed)
 
     def _pause(self, name):
         return self.client.post(f"/v1/schedules/{name}/pause", None).body
