@@ -386,6 +386,33 @@ def test_schedulers_at_a_time_ask_for_each_instant_once(database):
             assert len({row.task_id for row in held.rows}) == len(held.rows) == 100
 
 
+@pytest.mark.parametrize("what", ["trigger", "backfill", "fire"])
+def test_what_is_asked_for_is_counted_and_enqueued_together_or_not_at_all(database, what):
+    """Each is one statement, as every edit is: who dies in it has done all of it or nothing."""
+    owner, dsn = database
+    with closing(Database(dsn)) as mine:
+        people, firing = PostgresSchedules(mine), PostgresFiring(mine)
+        people.make(a_draft())
+        seen = people.find(T, "n")
+        fires = [fire_at(seen, Millis(at)) for at in (MINUTE, 2 * MINUTE)]
+        ask = {
+            "trigger": lambda: people.trigger(seen, fires[0]),
+            "backfill": lambda: people.backfill(seen, fires),
+            "fire": lambda: firing.advance([a_step(seen, *fires)]),
+        }[what]
+        with psycopg.connect(owner, autocommit=True) as other:
+            if what == "trigger":
+                other.execute("SELECT nextval('enqueued_id_seq')")
+            other.execute("ALTER TABLE enqueued ADD CONSTRAINT it_ends_here CHECK (id < 2)")
+            with pytest.raises(psycopg.errors.CheckViolation):
+                ask()
+            assert other.execute("SELECT count(*) FROM enqueued").fetchone() == (0,)
+            assert people.find(T, "n") == seen
+            other.execute("ALTER TABLE enqueued DROP CONSTRAINT it_ends_here")
+            assert ask()
+        assert people.find(T, "n").tally != seen.tally
+
+
 def written_by_a_newer_version(owner, pattern):
     with psycopg.connect(owner) as other:
         other.execute(
