@@ -24,7 +24,8 @@ BATCH = 250
 MOST_BATCHES = 20
 """What remains is fired in the next turn of the chore."""
 LEDGER_MAY_LAG_MS = 3_600_000
-BROKEN_RESTS_MS = 60_000
+BROKEN_RESTS_MS = 10_000
+"""A scheduler of another version may know its zone, and then fires it in time."""
 LONGEST_CANCELLING = timedelta(seconds=2)
 MOST_CANCELLING = 100
 """Of so many schedules at once the tasks before are cancelled, one by one."""

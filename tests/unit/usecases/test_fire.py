@@ -672,6 +672,16 @@ def test_a_schedule_whose_zone_is_gone_stops_no_other(desk, monkeypatch, lose_a_
     assert len(desk.fired("broken")) == 1
 
 
+def test_where_one_scheduler_lacks_a_zone_another_still_fires_in_time(
+    desk, monkeypatch, lose_a_zone
+):
+    desk.make(timezone="Europe/Berlin", catch_up=CatchUp.NONE)
+    lose_a_zone()
+    assert desk.fire(behind=MINUTE) == 0
+    monkeypatch.undo()
+    assert desk.fire(behind=15 * SECOND) == 1
+
+
 def test_rules_of_a_zone_that_changed_count_from_then_on(desk):
     """What was foreseen before is neither fired nor lost."""
     desk.make("early", cron="30 * * * *")
