@@ -54,6 +54,8 @@ def missing_payload(
         found = payload_at(pointer, submission.type, DEFAULT_TENANT, blobs())
     except StoreUnavailable as error:
         return unavailable(f"the payload cannot be looked for: {error.store} is away")
+    except BlobRefused:  # the bucket or its role is not set up: the request may be right
+        return unavailable("the payload cannot be looked for: the bucket refuses to be asked")
     if isinstance(found, str):
         return invalid("payload_missing", found, "/payload_ref")
     begins = due_ms(submission.timing, generation=0, created_at_ms=now) or now

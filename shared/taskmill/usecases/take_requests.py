@@ -27,6 +27,9 @@ ROWS_AT_A_TIME: Final = 200
 OCTETS_AT_A_TIME: Final = 8 * 1024 * 1024
 """So much is read, admitted and published well before what is held is lost."""
 
+LOOKS_AT_A_TIME: Final = 20
+"""So often the bucket is asked in the same time."""
+
 ROUNDS: Final = 20
 REST: Final = timedelta(seconds=1)
 """Who cannot be taken now is passed over for so long, while others can."""
@@ -91,19 +94,23 @@ def look_at_request(
 _Read: TypeAlias = tuple[Enqueued, Envelope]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Round:
     door: RequestDoor
     held: HeldRequests
     blobs: Callable[[], Blobs]
+    looks: int = 0
+    absent: str | None = None
+    """Why the bucket is not asked any more."""
 
     def work(self) -> tuple[int, list[NotNow]]:
         """Return how many left the line, and why others did not."""
-        read, left, later = self._read()
+        read, left = self._read()
         taken = take(
             [envelope for _, envelope in read], admission=self.door.admission, bus=self.door.bus
         )
         done: list[Enqueued] = []
+        later: list[tuple[Enqueued, NotNow]] = []
         for (row, _), answer in zip(read, taken, strict=True):
             match answer:
                 case InLog():
@@ -122,23 +129,36 @@ class _Round:
             self.held.put_off([row for row, _ in later], REST)
         return left, [answer for _, answer in later]
 
-    def _read(self) -> tuple[list[_Read], int, list[tuple[Enqueued, NotNow]]]:
+    def _read(self) -> tuple[list[_Read], int]:
+        """Read the rows, and put off those whose payloads nobody can look for now.
+
+        Whatever becomes of the others: a long line of them would hold everybody up.
+        """
         read: list[_Read] = []
+        blocked: list[Enqueued] = []
         parked, octets = 0, 0
-        later: list[tuple[Enqueued, NotNow]] = []
         for row in self.held.rows:
             octets += len(row.request)
-            if read and octets > OCTETS_AT_A_TIME:
+            if self.looks >= LOOKS_AT_A_TIME or (read and octets > OCTETS_AT_A_TIME):
                 break
             submission = self._submission(row)
             if isinstance(submission, Submission):
                 read.append((row, _envelope(row, submission)))
             elif submission.kind is RefusalKind.UNAVAILABLE:
-                later.append((row, NotNow(submission.detail)))
+                self.absent = submission.detail
+                blocked.append(row)
             else:
                 self._park(row, submission)
                 parked += 1
-        return read, parked, later
+        if blocked:
+            self.held.put_off(blocked, REST)
+        return read, parked
+
+    def _bucket(self) -> Blobs:
+        if self.absent is not None:
+            raise StoreUnavailable("S3", self.absent)
+        self.looks += 1
+        return self.blobs()
 
     def _submission(self, row: Enqueued) -> Submission | Refusal:
         """Read it as of its own moment, so that it reads alike whenever that is."""
@@ -147,7 +167,7 @@ class _Round:
             None,
             self.door.catalogue,
             now=row.created_at_ms,
-            blobs=self.blobs,
+            blobs=self._bucket,
             is_known=lambda submission: has_a_task(submission, self.door.records),
         )
 

@@ -1,5 +1,6 @@
 """What was enqueued becomes one task each, or is parked; nobody is stopped by one."""
 
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -10,11 +11,12 @@ from taskmill.adapters.memory.blobs import MemoryBlobs
 from taskmill.adapters.memory.enqueued import MemoryRequests
 from taskmill.domain import topics
 from taskmill.domain.enqueued import Enqueue
-from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.errors import BlobRefused, StoreUnavailable
 from taskmill.domain.naming import keyed_id
 from taskmill.domain.pointers import payload_key
 from taskmill.usecases import take_requests as module
 from taskmill.usecases.take_requests import (
+    LOOKS_AT_A_TIME,
     ROUNDS,
     ROWS_AT_A_TIME,
     RequestDoor,
@@ -179,6 +181,60 @@ def test_while_the_bucket_is_away_those_that_point_there_are_passed_over(
     world.wait(timedelta(seconds=1))
     assert taken(door, blobs) == 1
     assert parked(requests) == [(pointing, "payload_missing", "/payload_ref")]
+
+
+def test_a_long_line_of_those_that_point_at_an_absent_bucket_holds_up_nobody(
+    world, requests, door, blobs
+):
+    blocked = enqueue(requests, *[POINTER] * (ROWS_AT_A_TIME + 1))
+    (good,) = enqueue(requests, b'{"type": "echo"}')
+    blobs.is_away = True
+    assert taken(door, blobs) == 1
+    assert published(world) == [good]
+    blobs.is_away = False
+    world.wait(timedelta(seconds=1))
+    assert taken(door, blobs) == len(blocked)
+
+
+def test_a_bucket_that_did_not_answer_is_not_asked_again_in_the_round(requests, door):
+    """Each question may take seconds, and rows are held for five."""
+    enqueue(requests, *[POINTER] * ROWS_AT_A_TIME)
+    asked = []
+
+    class Hanging(MemoryBlobs):
+        def look(self, url):
+            asked.append(url)
+            raise StoreUnavailable("S3", "it hangs")
+
+    assert taken(door, Hanging()) == 0
+    assert len(asked) == 1
+
+
+def test_a_bucket_that_refuses_to_be_asked_holds_up_nobody(world, requests, door):
+    class Refusing(MemoryBlobs):
+        def look(self, url):
+            raise BlobRefused("S3 answered 400")
+
+    _, good = enqueue(requests, POINTER, b'{"type": "echo"}')
+    assert taken(door, Refusing()) == 1
+    assert published(world) == [good]
+    assert parked(requests) == []
+
+
+def test_a_round_asks_a_slow_bucket_only_so_often(world, requests, door, blobs):
+    enqueue(requests, *[POINTER] * (LOOKS_AT_A_TIME + 1))
+    rounds = []
+    held = requests.held
+
+    @contextmanager
+    def noted(*, most):
+        with held(most=most) as rows:
+            yield rows
+        rounds.append(len(parked(requests)))
+
+    requests.held = noted
+    assert taken(door, blobs) == LOOKS_AT_A_TIME + 1
+    assert rounds == [LOOKS_AT_A_TIME, LOOKS_AT_A_TIME + 1]
 
 
 def test_a_type_that_is_deployed_behind_its_requests_still_gets_them(world, requests, door):
