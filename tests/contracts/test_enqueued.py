@@ -1,29 +1,41 @@
 """What is enqueued waits, is held by one, is done or parked; in memory and in PostgreSQL."""
 
 from contextlib import closing
+from dataclasses import replace
 from datetime import timedelta
 
 import psycopg
 import pytest
 
 from taskmill.adapters.memory.enqueued import MemoryRequests
+from taskmill.adapters.memory.ledger import MemoryLedger
 from taskmill.adapters.postgres.connection import Database
 from taskmill.adapters.postgres.enqueued import PostgresRequests
-from taskmill.domain.enqueued import HELD_AT_MOST, Enqueue
+from taskmill.adapters.postgres.ledger import PostgresLedger
+from taskmill.domain import topics
+from taskmill.domain.enqueued import HELD_AT_MOST, LEDGER_MAY_LAG, MAY_BE_FORGOTTEN, Enqueue
 from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.projection import Applied, LedgerBatch
 from taskmill.domain.refusal import invalid, malformed
-from tests.builders import a_new_id, now_ms
+from taskmill.domain.retention import in_ms
+from tests.builders import a_fresh_envelope, a_new_id, now_ms
+from tests.contracts.ledgers import batch_of
 from tests.waiting import eventually
 
 SOON = timedelta(milliseconds=200)
 LONG = timedelta(minutes=10)
 
 
+@pytest.fixture
+def memory_ledger():
+    return MemoryLedger()
+
+
 @pytest.fixture(params=["memory", "postgres"])
-def make_requests(request):
+def make_requests(request, memory_ledger):
     """Give more views of one table, as two processes have them."""
     if request.param == "memory":
-        requests = MemoryRequests(now_ms)
+        requests = MemoryRequests(now_ms, lambda: memory_ledger)
         yield lambda **_: requests
         return
     _, dsn = request.getfixturevalue("database")
@@ -41,6 +53,16 @@ def make_requests(request):
 @pytest.fixture
 def requests(make_requests):
     return make_requests()
+
+
+@pytest.fixture
+def ledger(request, make_requests, memory_ledger):
+    """Give the ledger that stands beside the requests."""
+    if request.node.callspec.params["make_requests"] == "memory":
+        yield memory_ledger
+        return
+    with closing(Database(request.getfixturevalue("database")[1])) as database:
+        yield PostgresLedger(database)
 
 
 def a_wish(body=b'{"type":"echo"}', *, task_id=None, submission="s1"):
@@ -193,6 +215,60 @@ def test_the_backlog_tells_how_many_wait_and_since_when(requests):
     assert (told.waiting, told.parked) == (2, 1)
     assert abs(told.oldest_at_ms - now_ms()) < 60_000
     assert requests.backlog(most=1).waiting == 1
+
+
+def look_back(requests):
+    with requests.held(most=100) as held:
+        return held.look_back(held.rows)
+
+
+def test_the_ledger_tells_which_requests_are_tasks_already(requests, ledger):
+    taken, other, unknown = (a_fresh_envelope(submission=word) for word in ("s1", "s2", "s3"))
+    ledger.record(batch_of(taken, other))
+    ledger.record(applied_to(7, as_of_ms=now_ms()))
+    for one in (taken, unknown):
+        requests.add([a_wish(task_id=one.id, submission=one.submission)])
+    requests.add([a_wish(task_id=other.id, submission="another one under its key")])
+    assert look_back(requests).found == {"s1"}
+
+
+def applied_to(position, *, as_of_ms):
+    run = Applied(topic=topics.PENDING, partition=1, first=0, next=position, as_of_ms=as_of_ms)
+    return LedgerBatch(applied=[run])
+
+
+@pytest.mark.parametrize(
+    ("end", "age", "is_complete"),
+    [
+        (7, LEDGER_MAY_LAG * 2, True),
+        (8, LEDGER_MAY_LAG * 2, False),
+        (8, LEDGER_MAY_LAG / 2, True),
+    ],
+)
+def test_the_ledgers_silence_counts_when_it_lacks_nothing_or_the_last_minutes_alone(
+    requests, ledger, end, age, is_complete
+):
+    ledger.record(applied_to(7, as_of_ms=now_ms() - in_ms(age)))
+    requests.add([a_wish()])
+    told = look_back(requests)
+    assert told.is_complete({(topics.PENDING, 1): end}) is is_complete
+    assert not told.is_complete({(topics.PENDING, 2): 1})
+    assert told.is_complete({(topics.PENDING, 2): 0})
+
+
+def test_a_request_of_half_an_hour_may_be_forgotten(request, requests, memory_ledger):
+    requests.add([a_wish()])
+    with requests.held(most=1) as held:
+        assert not held.rows[0].may_be_forgotten
+    if isinstance(requests, MemoryRequests):
+        kept = requests.kept[0]
+        aged = kept.row.created_at_ms - in_ms(MAY_BE_FORGOTTEN) - 1
+        kept.row = replace(kept.row, created_at_ms=aged)
+    else:
+        with psycopg.connect(request.getfixturevalue("database")[1]) as connection:
+            connection.execute("UPDATE enqueued SET created_at = created_at - '31 min'::interval")
+    with requests.held(most=1) as held:
+        assert held.rows[0].may_be_forgotten
 
 
 def test_what_one_holds_another_passes_over(make_requests):

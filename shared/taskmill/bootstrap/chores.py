@@ -94,6 +94,7 @@ def taking() -> RequestDoor:
     from taskmill.adapters.counted.bus import CountedBus
     from taskmill.adapters.counted.enqueued import CountedRequests
     from taskmill.adapters.kafka.bus import KafkaBus
+    from taskmill.adapters.kafka.ends import KafkaLogEnds
     from taskmill.adapters.postgres.connection import Database
     from taskmill.adapters.postgres.enqueued import PostgresRequests
     from taskmill.adapters.redis.admission import RedisAdmission
@@ -109,6 +110,7 @@ def taking() -> RequestDoor:
         admission=RedisAdmission(session, shards=settings.shards, hold=settings.pace.hold),
         records=RedisRecords(session, shards=settings.shards),
         bus=CountedBus(bus, process.counters()),
+        log_ends=KafkaLogEnds(settings.kafka, patience=_PATIENCE_WITH_KAFKA),
     )
 
 

@@ -1,5 +1,6 @@
 """Requests that stand in a table until they are tasks."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -7,6 +8,13 @@ from taskmill.domain.task import DEFAULT_TENANT, Millis, TaskId
 
 HELD_AT_MOST = timedelta(seconds=5)
 """Who holds rows and says nothing for this long holds them no longer."""
+
+MAY_BE_FORGOTTEN = timedelta(minutes=30)
+"""A request of this age may have been a task that Redis knows no more: the record of a far one
+without a key ends after an hour."""
+
+LEDGER_MAY_LAG = timedelta(minutes=10)
+"""What the log took in so long, Redis knows."""
 
 TYPE_MAY_COME = timedelta(minutes=10)
 """So long after it was parked, a request whose type is deployed at last is taken up again."""
@@ -47,6 +55,24 @@ class Enqueued:
 
     created_at_ms: Millis
     parked: Parked | None = None
+    may_be_forgotten: bool = False
+    """So old that Redis may have forgotten its task, if it was one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookBack:
+    """What the ledger has of submissions, and how far it knew the log at that moment."""
+
+    found: frozenset[str]
+    applied: Mapping[tuple[str, int], int]
+    recent: frozenset[tuple[str, int]]
+    """The partitions of which it lacks nothing but the last minutes."""
+
+    def is_complete(self, ends: Mapping[tuple[str, int], int]) -> bool:
+        """Tell whether what was not found is not in the log either, or is known to Redis."""
+        return all(
+            place in self.recent or self.applied.get(place, 0) >= end for place, end in ends.items()
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

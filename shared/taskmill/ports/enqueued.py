@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import Protocol
 
-from taskmill.domain.enqueued import Backlog, Enqueue, Enqueued
+from taskmill.domain.enqueued import Backlog, Enqueue, Enqueued, LookBack
 from taskmill.domain.refusal import Refusal
 from taskmill.domain.task import TaskId
 
@@ -15,6 +15,10 @@ class HeldRequests(Protocol):
 
     @property
     def rows(self) -> Sequence[Enqueued]: ...
+
+    def look_back(self, rows: Sequence[Enqueued]) -> LookBack:
+        """Ask the ledger, which stands beside them, whether these were taken long ago."""
+        ...
 
     def mark_done(self, rows: Sequence[Enqueued]) -> None: ...
 

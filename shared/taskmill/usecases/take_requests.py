@@ -1,11 +1,12 @@
 """Makes tasks of the requests that were enqueued, and parks those that never become one."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, TypeAlias, assert_never
 
+from taskmill.domain import topics
 from taskmill.domain.enqueued import TYPE_MAY_COME, Enqueued
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.records import TaskView
@@ -17,6 +18,7 @@ from taskmill.ports.blobs import Blobs
 from taskmill.ports.bus import Bus
 from taskmill.ports.catalogue import Catalogue
 from taskmill.ports.enqueued import HeldRequests, Requests
+from taskmill.ports.log import LogEnds
 from taskmill.ports.records import Records
 from taskmill.usecases.find_task import Nowhere, Refused
 from taskmill.usecases.knowing_keys import has_a_task
@@ -34,6 +36,9 @@ ROUNDS: Final = 20
 REST: Final = timedelta(seconds=1)
 """Who cannot be taken now is passed over for so long, while others can."""
 
+REST_WITHOUT_THE_LEDGER: Final = timedelta(seconds=10)
+"""So long it may well need to get to where the log ends."""
+
 _log = logging.getLogger("taskmill.take_requests")
 
 
@@ -46,13 +51,15 @@ class RequestDoor:
     admission: Admission
     records: Records
     bus: Bus
+    log_ends: LogEnds
 
 
 def take_requests(door: RequestDoor, *, blobs: Callable[[], Blobs]) -> int:
     """Take what waits, and return how many left the line.
 
     What is marked stands in the log. A death on any line only means that rows are taken again, as
-    the same submissions: what was admitted is then published once more, or known to be.
+    the same submissions: what was admitted is then published once more, or known to be. Redis knows
+    it for an hour at least; of a row that is older the ledger is asked before.
     """
     moved = 0
     for _ in range(ROUNDS):
@@ -105,11 +112,12 @@ class _Round:
 
     def work(self) -> tuple[int, list[NotNow]]:
         """Return how many left the line, and why others did not."""
-        read, left = self._read()
+        forgotten, rows = self._taken_long_ago()
+        read, left = self._read(rows)
         taken = take(
             [envelope for _, envelope in read], admission=self.door.admission, bus=self.door.bus
         )
-        done: list[Enqueued] = []
+        done = list(forgotten)
         later: list[tuple[Enqueued, NotNow]] = []
         for (row, _), answer in zip(read, taken, strict=True):
             match answer:
@@ -129,7 +137,26 @@ class _Round:
             self.held.put_off([row for row, _ in later], REST)
         return left, [answer for _, answer in later]
 
-    def _read(self) -> tuple[list[_Read], int]:
+    def _taken_long_ago(self) -> tuple[Sequence[Enqueued], Sequence[Enqueued]]:
+        """Return the rows whose tasks Redis may have forgotten, and those that may be taken.
+
+        PostgreSQL may have gone away before their mark, and come back when the tasks were long
+        over: admitted anew, they would run twice. Where the ledger itself lacks what the log had
+        when it was asked, its silence says nothing, and they wait.
+        """
+        old = [row for row in self.held.rows if row.may_be_forgotten]
+        if not old:
+            return [], self.held.rows
+        ends = self.door.log_ends.ends()  # before the ledger, which may go on meanwhile
+        told = self.held.look_back(old)
+        known = [row for row in old if row.submission in told.found]
+        unknown = [row for row in self.held.rows if row not in known]
+        if told.is_complete({at: end for at, end in ends.items() if at[0] == topics.PENDING}):
+            return known, unknown
+        self.held.put_off([row for row in unknown if row in old], REST_WITHOUT_THE_LEDGER)
+        return known, [row for row in unknown if row not in old]
+
+    def _read(self, rows: Sequence[Enqueued]) -> tuple[list[_Read], int]:
         """Read the rows, and put off those whose payloads nobody can look for now.
 
         Whatever becomes of the others: a long line of them would hold everybody up.
@@ -137,7 +164,7 @@ class _Round:
         read: list[_Read] = []
         blocked: list[Enqueued] = []
         parked, octets = 0, 0
-        for row in self.held.rows:
+        for row in rows:
             octets += len(row.request)
             if self.looks >= LOOKS_AT_A_TIME or (read and octets > OCTETS_AT_A_TIME):
                 break

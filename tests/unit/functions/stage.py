@@ -165,7 +165,7 @@ class Stage:
     counters: MemoryCounters = field(default_factory=lambda: MemoryCounters({"echo"}))
 
     def __post_init__(self) -> None:
-        self.requests = MemoryRequests(self.clock)
+        self.requests = MemoryRequests(self.clock, lambda: self.ledger)
         self.hot = MemoryHot(self.clock)
         self.hot.open()
         self.records = Records(self.hot)
@@ -329,6 +329,7 @@ class Stage:
             admission=MemoryAdmission(self.hot),
             records=self.records,
             bus=self.log,
+            log_ends=self.log,
         )
 
     def _retaining(self) -> RetainingServices:

@@ -10,13 +10,14 @@ from taskmill.adapters.catalogue import AssembledCatalogue
 from taskmill.adapters.memory.blobs import MemoryBlobs
 from taskmill.adapters.memory.enqueued import MemoryRequests
 from taskmill.domain import topics
-from taskmill.domain.enqueued import Enqueue
+from taskmill.domain.enqueued import MAY_BE_FORGOTTEN, Enqueue
 from taskmill.domain.errors import BlobRefused, StoreUnavailable
 from taskmill.domain.naming import keyed_id
 from taskmill.domain.pointers import payload_key
 from taskmill.usecases import take_requests as module
 from taskmill.usecases.take_requests import (
     LOOKS_AT_A_TIME,
+    REST_WITHOUT_THE_LEDGER,
     ROUNDS,
     ROWS_AT_A_TIME,
     RequestDoor,
@@ -40,7 +41,7 @@ def world():
 
 @pytest.fixture
 def requests(world):
-    return MemoryRequests(world.clock)
+    return MemoryRequests(world.clock, lambda: world.ledger)
 
 
 @pytest.fixture
@@ -56,6 +57,7 @@ def door(world, requests):
         admission=world.admission,
         records=world.records,
         bus=world.log,
+        log_ends=world.log,
     )
 
 
@@ -112,6 +114,51 @@ def test_a_request_that_is_taken_again_is_the_same_task(world, requests, door):
     world.dispatch()
     world.work()
     assert world.performed == [task_id]
+
+
+def forget_the_mark(world, requests, *, meanwhile=MAY_BE_FORGOTTEN * 8):
+    """Let PostgreSQL go away before the mark, and come back when Redis knows the task no more."""
+    requests.kept[0].done_at_ms = None
+    world.dispatch()
+    world.work()
+    world.wait(meanwhile)
+
+
+@pytest.mark.parametrize("is_late", [True, False])
+def test_what_ran_long_before_its_mark_does_not_run_again(world, requests, door, is_late):
+    (task_id,) = enqueue(requests, b'{"type": "echo"}')
+    taken(door)
+    forget_the_mark(world, requests)
+    if is_late:  # the ledger was away as long, and has not read the log yet
+        assert taken(door) == 0
+        world.wait(REST_WITHOUT_THE_LEDGER)
+    world.record()
+    assert taken(door) == 1
+    assert published(world) == [task_id]
+    assert not requests.is_any_waiting()
+
+
+def test_what_was_not_taken_for_long_is_taken_once_the_ledger_can_tell(world, requests, door):
+    ids = enqueue(requests, *[b'{"type": "echo"}'] * 2)
+    world.admitted()  # what other doors took, and the ledger has not read
+    world.wait(MAY_BE_FORGOTTEN * 2)
+    assert taken(door) == 0
+    (young,) = enqueue(requests, b'{"type": "echo"}')
+    assert taken(door) == 1
+    world.wait(REST_WITHOUT_THE_LEDGER)
+    world.record()
+    world.admitted()  # it lacks the last minutes alone
+    assert taken(door) == 2
+    assert [one for one in published(world) if one in {young, *ids}] == [young, *ids]
+
+
+def test_while_the_log_is_away_nobody_can_tell_what_it_has(world, requests, door):
+    enqueue(requests, b'{"type": "echo"}')
+    taken(door)
+    forget_the_mark(world, requests)
+    world.log.is_away = True
+    with pytest.raises(StoreUnavailable):
+        taken(door)
 
 
 def test_what_was_admitted_by_one_that_died_is_published_by_the_next(world, requests, door):

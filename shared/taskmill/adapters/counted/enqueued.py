@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 from taskmill.domain.counting import Count
-from taskmill.domain.enqueued import Backlog, Enqueue, Enqueued
+from taskmill.domain.enqueued import Backlog, Enqueue, Enqueued, LookBack
 from taskmill.domain.refusal import Refusal
 from taskmill.domain.task import TaskId
 from taskmill.ports.counters import Counters
@@ -56,6 +56,9 @@ class CountedHeldRequests:
     @property
     def rows(self) -> Sequence[Enqueued]:
         return self._held.rows
+
+    def look_back(self, rows: Sequence[Enqueued]) -> LookBack:
+        return self._held.look_back(rows)
 
     def mark_done(self, rows: Sequence[Enqueued]) -> None:
         self._held.mark_done(rows)

@@ -1,12 +1,21 @@
 """What was enqueued, in memory."""
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
-from taskmill.domain.enqueued import Backlog, Enqueue, Enqueued, Parked
+from taskmill.adapters.memory.ledger import MemoryLedger
+from taskmill.domain.enqueued import (
+    LEDGER_MAY_LAG,
+    MAY_BE_FORGOTTEN,
+    Backlog,
+    Enqueue,
+    Enqueued,
+    LookBack,
+    Parked,
+)
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.refusal import Refusal
 from taskmill.domain.retention import in_ms
@@ -31,10 +40,11 @@ class Kept:
 class MemoryRequests:
     """While `is_away`, it neither keeps nor answers."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, ledger: Callable[[], MemoryLedger] = MemoryLedger) -> None:
         self.is_away = False
         self.kept: list[Kept] = []
         self._clock = clock
+        self._ledger = ledger
         self._last_number = 0
 
     def add(self, requests: Sequence[Enqueue]) -> None:
@@ -61,7 +71,7 @@ class MemoryRequests:
         free = [kept for kept in self._line() if not kept.is_held][:most]
         for kept in free:
             kept.is_held = True
-        held = MemoryHeldRequests(free, self._clock)
+        held = MemoryHeldRequests(free, self._clock, self._ledger)
         try:
             yield held
             self._ask()
@@ -118,11 +128,31 @@ def _wants(parked: Parked | None, since: int) -> bool:
 class MemoryHeldRequests:
     kept: Sequence[Kept]
     clock: Clock
+    ledger: Callable[[], MemoryLedger]
     _said: dict[int, Kept] = field(default_factory=dict)
 
     @property
     def rows(self) -> Sequence[Enqueued]:
-        return [one.row for one in self.kept]
+        since = self.clock() - in_ms(MAY_BE_FORGOTTEN)
+        return [
+            replace(one.row, may_be_forgotten=one.row.created_at_ms < since) for one in self.kept
+        ]
+
+    def look_back(self, rows: Sequence[Enqueued]) -> LookBack:
+        ledger = self.ledger()
+        ledger.ask()
+        since = self.clock() - in_ms(LEDGER_MAY_LAG)
+        return LookBack(
+            found=frozenset(
+                row.submission
+                for row in rows
+                if (known := ledger.rows.get(row.task_id))
+                and known.body
+                and known.body.submission == row.submission
+            ),
+            applied=ledger.applied(),
+            recent=ledger.applied_since(since),
+        )
 
     def mark_done(self, rows: Sequence[Enqueued]) -> None:
         for row in rows:

@@ -159,6 +159,10 @@ class MemoryLedger:
         self.ask()
         return {place: run.next for place, run in self._applied.items()}
 
+    def applied_since(self, moment_ms: int) -> frozenset[tuple[str, int]]:
+        """Name the partitions of which it knows records that are younger."""
+        return frozenset(place for place, run in self._applied.items() if run.as_of_ms > moment_ms)
+
     def restorable(self, *, finished: bool) -> Iterator[Sequence[Row]]:
         """Give what the hot state is made of; what would have ended there may be among it."""
         self.ask()

@@ -9,7 +9,16 @@ import psycopg
 
 from taskmill.adapters.postgres import queries
 from taskmill.adapters.postgres.connection import Database
-from taskmill.domain.enqueued import HELD_AT_MOST, Backlog, Enqueue, Enqueued, Parked
+from taskmill.domain.enqueued import (
+    HELD_AT_MOST,
+    LEDGER_MAY_LAG,
+    MAY_BE_FORGOTTEN,
+    Backlog,
+    Enqueue,
+    Enqueued,
+    LookBack,
+    Parked,
+)
 from taskmill.domain.refusal import Refusal
 from taskmill.domain.retention import in_ms
 from taskmill.domain.task import Millis, TaskId
@@ -46,7 +55,8 @@ class PostgresRequests:
     def held(self, *, most: int) -> Iterator["PostgresHeldRequests"]:
         with self._database.transaction() as connection:
             connection.execute(self._limit_a_hold, self._limit)
-            rows = connection.execute(self._hold, {"most": most}).fetchall()
+            asked = {"most": most, "old_seconds": MAY_BE_FORGOTTEN.total_seconds()}
+            rows = connection.execute(self._hold, asked).fetchall()
             yield PostgresHeldRequests(connection, [_enqueued(row) for row in rows])
 
     def take_up(self, types: Collection[str], *, parked_within: timedelta) -> int:
@@ -80,6 +90,21 @@ class PostgresHeldRequests:
         self.rows = rows
         self._connection = connection
 
+    def look_back(self, rows: Sequence[Enqueued]) -> LookBack:
+        asked = {
+            "ids": [row.task_id for row in rows],
+            "submissions": [row.submission for row in rows],
+            "seconds": LEDGER_MAY_LAG.total_seconds(),
+        }
+        places = self._connection.execute(queries.load("look_back"), asked).fetchall()
+        return LookBack(
+            found=frozenset(word for row in places for word in row["found"]),
+            applied={(row["topic"], row["partition"]): row["position"] for row in places},
+            recent=frozenset(
+                (row["topic"], row["partition"]) for row in places if row["is_recent"]
+            ),
+        )
+
     def mark_done(self, rows: Sequence[Enqueued]) -> None:
         ids = [row.number for row in rows]
         self._connection.execute(queries.load("mark_enqueued"), {"ids": ids})
@@ -107,6 +132,7 @@ def _enqueued(row: dict[str, Any]) -> Enqueued:
         request=row["request"].encode(),
         created_at_ms=_ms(row["created_at"]),
         parked=_parked(row),
+        may_be_forgotten=row.get("may_be_forgotten", False),
     )
 
 

@@ -10,7 +10,8 @@ SELECT
     parked_at,
     parked_reason,
     parked_detail,
-    parked_pointer
+    parked_pointer,
+    created_at < now() - %(old_seconds)s * '1 second'::interval AS may_be_forgotten
 FROM enqueued
 WHERE done_at IS NULL AND parked_at IS NULL AND not_before <= now()
 ORDER BY not_before, id
