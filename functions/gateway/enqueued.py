@@ -60,7 +60,7 @@ def _shown(row: Enqueued) -> dict[str, Any]:
         "task_id": row.task_id,
         "tenant": row.tenant,
         "enqueued_at": moment(row.created_at_ms),
-        "size": len(row.request),
+        "size": row.octets,
     }
     if row.parked is not None:
         shown["parked_at"] = moment(row.parked.at_ms)

@@ -189,6 +189,13 @@ def test_ids_without_a_key_are_those_of_this_moment_and_all_different(shop):
         ("'echo', idempotency_key => E'a\\n'", "invalid_request", "idempotency_key"),
         ("'echo', idempotency_key => 'ä'", "invalid_request", "idempotency_key"),
         ("'echo', idempotency_key => repeat('x', 256)", "invalid_request", "idempotency_key"),
+        (
+            "'echo', retry => '{}', metadata => to_json(repeat('x', 1100000))",
+            "invalid_request",
+            "metadata",
+        ),
+        ("'echo', '1', retry => to_json(repeat('x', 1100000))", "invalid_request", "retry"),
+        ("'echo', payload_ref => to_json(repeat('x', 1100000))", "invalid_request", "payload_ref"),
         ("'echo', delay_seconds => 1, run_at => now()", "invalid_request", "delay_seconds"),
         ("'echo', delay_seconds => 'NaN'", "invalid_request", "delay_seconds"),
         ("'echo', timeout_seconds => 'Infinity'", "invalid_request", "timeout_seconds"),

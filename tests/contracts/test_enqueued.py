@@ -13,7 +13,14 @@ from taskmill.adapters.postgres.connection import Database
 from taskmill.adapters.postgres.enqueued import PostgresRequests
 from taskmill.adapters.postgres.ledger import PostgresLedger
 from taskmill.domain import topics
-from taskmill.domain.enqueued import HELD_AT_MOST, LEDGER_MAY_LAG, MAY_BE_FORGOTTEN, Enqueue
+from taskmill.domain.enqueued import (
+    HELD_AT_MOST,
+    LARGEST_REQUEST,
+    LEDGER_MAY_LAG,
+    MAY_BE_FORGOTTEN,
+    OCTETS_HELD,
+    Enqueue,
+)
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.projection import Applied, LedgerBatch
 from taskmill.domain.refusal import invalid, malformed
@@ -98,6 +105,32 @@ def test_what_is_added_is_kept_as_it_is(requests):
     assert requests.find(wish.task_id) == row
 
 
+def a_large_wish(octets):
+    body = b'{"type":"echo","payload":"%s"}' % (b"x" * octets)
+    return a_wish(body[: octets - 2] + b'"}')
+
+
+def test_no_more_is_held_than_may_be_read_at_once(requests):
+    wishes = [a_large_wish(LARGEST_REQUEST) for _ in range(OCTETS_HELD // LARGEST_REQUEST + 2)]
+    requests.add(wishes)
+    with requests.held(most=100) as held:
+        assert sum(row.octets for row in held.rows) == OCTETS_HELD
+        assert [row.request for row in held.rows] == [one.request for one in wishes[:-2]]
+        held.mark_done(held.rows)
+    assert line(requests) == [one.task_id for one in wishes[-2:]]
+
+
+def test_what_is_too_large_to_be_a_request_is_not_read(requests):
+    huge, good = a_large_wish(LARGEST_REQUEST + 1), a_wish()
+    requests.add([huge, good])
+    with requests.held(most=100) as held:
+        assert [(row.task_id, row.request, row.octets) for row in held.rows] == [
+            (huge.task_id, None, LARGEST_REQUEST + 1),
+            (good.task_id, good.request, len(good.request)),
+        ]
+    assert requests.find(huge.task_id).request is None
+
+
 def test_two_requests_under_one_key_stand_side_by_side(requests):
     task_id = a_new_id()
     requests.add([a_wish(task_id=task_id, submission=word) for word in ("first", "second")])
@@ -127,7 +160,8 @@ def test_what_is_parked_leaves_the_line_and_tells_why(requests):
     park(requests, stuck.task_id)
     assert line(requests) == [good.task_id]
     (listed,) = requests.page(is_parked=True, before=None, most=10)
-    assert requests.find(stuck.task_id) == listed
+    assert requests.find(stuck.task_id) == replace(listed, request=stuck.request)
+    assert (listed.request, listed.octets) == (None, len(stuck.request))
     assert listed.parked.reason == "invalid_payload"
     assert (listed.parked.detail, listed.parked.pointer) == ("it does not fit", "/payload")
     assert abs(listed.parked.at_ms - now_ms()) < 60_000

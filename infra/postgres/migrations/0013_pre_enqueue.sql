@@ -178,6 +178,7 @@ CREATE FUNCTION taskmill.enqueue(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     longest_payload CONSTANT integer := 262144;
+    longest_request CONSTANT integer := 1048576;
     request text;
     named uuid;
 BEGIN
@@ -232,6 +233,20 @@ BEGIN
         ('metadata', metadata)
     ) AS field (name, told)
     WHERE field.told IS NOT NULL;
+
+    IF octet_length(request) > longest_request THEN
+        PERFORM taskmill.refuse(
+            'invalid_request', field.name,
+            format('the request has %s bytes; the limit is %s', octet_length(request), longest_request),
+            format('%s is the largest of its arguments.', field.name)
+        )
+        FROM (
+            VALUES ('payload_ref', payload_ref), ('retry', retry), ('metadata', metadata)
+        ) AS field (name, told)
+        WHERE field.told IS NOT NULL
+        ORDER BY octet_length(field.told::text) DESC
+        LIMIT 1;
+    END IF;
 
     IF idempotency_key IS NULL THEN
         named := public.unkeyed_id();

@@ -16,6 +16,12 @@ without a key ends after an hour."""
 LEDGER_MAY_LAG = timedelta(minutes=10)
 """What the log took in so long, Redis knows."""
 
+OCTETS_HELD = 8 * 1024 * 1024
+"""So much is read, admitted and published well before what is held is lost."""
+
+LARGEST_REQUEST = 1024 * 1024
+"""What has more octets is no request: of it only the size is read."""
+
 TYPE_MAY_COME = timedelta(minutes=10)
 """So long after it was parked, a request whose type is deployed at last is taken up again."""
 
@@ -50,9 +56,11 @@ class Enqueued:
     tenant: str
     task_id: TaskId
     submission: str
-    request: bytes
-    """As it was given: whoever reads it decides whether it is a request."""
+    request: bytes | None
+    """As it was given: whoever reads it decides whether it is a request. None in lists, and when it
+    is too large to be one."""
 
+    octets: int
     created_at_ms: Millis
     parked: Parked | None = None
     may_be_forgotten: bool = False

@@ -7,10 +7,10 @@ from datetime import timedelta
 from typing import Final, TypeAlias, assert_never
 
 from taskmill.domain import topics
-from taskmill.domain.enqueued import TYPE_MAY_COME, Enqueued
+from taskmill.domain.enqueued import LARGEST_REQUEST, TYPE_MAY_COME, Enqueued
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.records import TaskView
-from taskmill.domain.refusal import Refusal, RefusalKind, key_reused
+from taskmill.domain.refusal import Refusal, RefusalKind, invalid, key_reused
 from taskmill.domain.submission import InLog, KeyReused, NotNow, Submission, view_of
 from taskmill.domain.task import Envelope, TaskId
 from taskmill.ports.admission import Admission
@@ -26,11 +26,8 @@ from taskmill.usecases.reading_requests import read_request, read_submission, re
 from taskmill.usecases.take import take
 
 ROWS_AT_A_TIME: Final = 200
-OCTETS_AT_A_TIME: Final = 8 * 1024 * 1024
-"""So much is read, admitted and published well before what is held is lost."""
-
 LOOKS_AT_A_TIME: Final = 20
-"""So often the bucket is asked in the same time."""
+"""So often the bucket is asked well before what is held is lost."""
 
 ROUNDS: Final = 20
 REST: Final = timedelta(seconds=1)
@@ -89,7 +86,7 @@ def look_at_request(
     if row.parked is not None:
         parked = row.parked
         return Nowhere(Refused(parked.reason, parked.detail, parked.pointer))
-    given = read_value(row.request)
+    given = read_value(row.request) if row.request is not None else _too_large(row)
     if isinstance(given, Refusal):
         return Nowhere(Refused(given.code, given.detail, given.pointer))
     read = read_submission(given, None, catalogue, now=row.created_at_ms)
@@ -163,10 +160,9 @@ class _Round:
         """
         read: list[_Read] = []
         blocked: list[Enqueued] = []
-        parked, octets = 0, 0
+        parked = 0
         for row in rows:
-            octets += len(row.request)
-            if self.looks >= LOOKS_AT_A_TIME or (read and octets > OCTETS_AT_A_TIME):
+            if self.looks >= LOOKS_AT_A_TIME:
                 break
             submission = self._submission(row)
             if isinstance(submission, Submission):
@@ -189,6 +185,8 @@ class _Round:
 
     def _submission(self, row: Enqueued) -> Submission | Refusal:
         """Read it as of its own moment, so that it reads alike whenever that is."""
+        if row.request is None:
+            return _too_large(row)
         return read_request(
             row.request,
             None,
@@ -201,6 +199,11 @@ class _Round:
     def _park(self, row: Enqueued, why: Refusal) -> None:
         self.held.park(row, why)
         _log.error("request parked", extra={"row": row.number, "why": why.code})
+
+
+def _too_large(row: Enqueued) -> Refusal:
+    detail = f"the request has {row.octets} bytes; the limit is {LARGEST_REQUEST}"
+    return invalid("invalid_request", detail, "")
 
 
 def _envelope(row: Enqueued, submission: Submission) -> Envelope:

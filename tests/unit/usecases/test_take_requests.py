@@ -10,17 +10,17 @@ from taskmill.adapters.catalogue import AssembledCatalogue
 from taskmill.adapters.memory.blobs import MemoryBlobs
 from taskmill.adapters.memory.enqueued import MemoryRequests
 from taskmill.domain import topics
-from taskmill.domain.enqueued import MAY_BE_FORGOTTEN, Enqueue
+from taskmill.domain.enqueued import LARGEST_REQUEST, MAY_BE_FORGOTTEN, OCTETS_HELD, Enqueue
 from taskmill.domain.errors import BlobRefused, StoreUnavailable
 from taskmill.domain.naming import keyed_id
 from taskmill.domain.pointers import payload_key
-from taskmill.usecases import take_requests as module
 from taskmill.usecases.take_requests import (
     LOOKS_AT_A_TIME,
     REST_WITHOUT_THE_LEDGER,
     ROUNDS,
     ROWS_AT_A_TIME,
     RequestDoor,
+    look_at_request,
     take_requests,
     take_up_known,
 )
@@ -310,12 +310,20 @@ def test_a_long_line_is_taken_in_parts_and_others_get_their_turn(world, requests
     assert taken(door) == 1
 
 
-def test_large_requests_are_taken_a_few_at_a_time(world, requests, door, monkeypatch):
-    monkeypatch.setattr(module, "OCTETS_AT_A_TIME", 300_000)
+def test_large_requests_are_taken_a_few_at_a_time(world, requests, door):
     body = b'{"type": "echo", "payload": {"say": "%s"}}' % (b"x" * (250_000))
-    ids = enqueue(requests, *[body] * 3)
-    assert taken(door) == 3
+    ids = enqueue(requests, *[body] * (OCTETS_HELD // len(body) + 2))
+    assert taken(door) == len(ids)
     assert published(world) == ids
+
+
+def test_what_is_too_large_to_be_a_request_is_parked(world, requests, door):
+    body = b'{"type": "echo", "payload": 1%s}' % (b" " * LARGEST_REQUEST)
+    huge, good = enqueue(requests, body, b'{"type": "echo"}')
+    assert look_at_request(huge, requests, door.catalogue).refused.code == "invalid_request"
+    assert taken(door) == 2
+    assert published(world) == [good]
+    assert parked(requests) == [(huge, "invalid_request", "")]
 
 
 def test_a_request_is_read_as_of_its_own_moment_however_late_that_is(world, requests, door):

@@ -5,11 +5,14 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from itertools import accumulate
 
 from taskmill.adapters.memory.ledger import MemoryLedger
 from taskmill.domain.enqueued import (
+    LARGEST_REQUEST,
     LEDGER_MAY_LAG,
     MAY_BE_FORGOTTEN,
+    OCTETS_HELD,
     Backlog,
     Enqueue,
     Enqueued,
@@ -57,6 +60,7 @@ class MemoryRequests:
                 task_id=one.task_id,
                 submission=one.submission,
                 request=one.request,
+                octets=len(one.request),
                 created_at_ms=self._clock(),
             )
             self.kept.append(Kept(row=row))
@@ -68,7 +72,7 @@ class MemoryRequests:
     @contextmanager
     def held(self, *, most: int) -> Iterator["MemoryHeldRequests"]:
         self._ask()
-        free = [kept for kept in self._line() if not kept.is_held][:most]
+        free = _readable([kept for kept in self._line() if not kept.is_held][:most])
         for kept in free:
             kept.is_held = True
         held = MemoryHeldRequests(free, self._clock, self._ledger)
@@ -84,7 +88,7 @@ class MemoryRequests:
         self._ask()
         since = self._clock() - in_ms(parked_within)
         named = [kept for kept in self.kept if _wants(kept.row.parked, since)]
-        known = [kept for kept in named if json.loads(kept.row.request)["type"] in types]
+        known = [kept for kept in named if json.loads(kept.row.request or b"")["type"] in types]
         for kept in known:
             kept.row = replace(kept.row, parked=None)
         return len(known)
@@ -93,13 +97,14 @@ class MemoryRequests:
         self._ask()
         found = [one for one in self.kept if one.row.task_id == task_id and one.done_at_ms is None]
         found.sort(key=lambda kept: -kept.row.parked.at_ms if kept.row.parked else float("-inf"))
-        return found[0].row if found else None
+        return _as_read(found[0].row) if found else None
 
     def page(self, *, is_parked: bool, before: int | None, most: int) -> Sequence[Enqueued]:
         self._ask()
         rows = [kept.row for kept in reversed(self.kept) if kept.done_at_ms is None]
         wanted = [row for row in rows if (row.parked is not None) is is_parked]
-        return [row for row in wanted if before is None or row.number < before][:most]
+        page = [row for row in wanted if before is None or row.number < before][:most]
+        return [replace(row, request=None) for row in page]
 
     def backlog(self, *, most: int) -> Backlog:
         self._ask()
@@ -120,6 +125,16 @@ class MemoryRequests:
             raise StoreUnavailable(STORE, "it is told to be away")
 
 
+def _readable(line: Sequence[Kept]) -> Sequence[Kept]:
+    """Return the head of a line that may be read at once."""
+    so_far = accumulate(len(_as_read(kept.row).request or b"") for kept in line)
+    return [kept for kept, octets in zip(line, so_far, strict=True) if octets <= OCTETS_HELD]
+
+
+def _as_read(row: Enqueued) -> Enqueued:
+    return row if row.octets <= LARGEST_REQUEST else replace(row, request=None)
+
+
 def _wants(parked: Parked | None, since: int) -> bool:
     return parked is not None and parked.reason == "unknown_type" and parked.at_ms > since
 
@@ -135,7 +150,8 @@ class MemoryHeldRequests:
     def rows(self) -> Sequence[Enqueued]:
         since = self.clock() - in_ms(MAY_BE_FORGOTTEN)
         return [
-            replace(one.row, may_be_forgotten=one.row.created_at_ms < since) for one in self.kept
+            replace(_as_read(one.row), may_be_forgotten=one.row.created_at_ms < since)
+            for one in self.kept
         ]
 
     def look_back(self, rows: Sequence[Enqueued]) -> LookBack:

@@ -11,8 +11,10 @@ from taskmill.adapters.postgres import queries
 from taskmill.adapters.postgres.connection import Database
 from taskmill.domain.enqueued import (
     HELD_AT_MOST,
+    LARGEST_REQUEST,
     LEDGER_MAY_LAG,
     MAY_BE_FORGOTTEN,
+    OCTETS_HELD,
     Backlog,
     Enqueue,
     Enqueued,
@@ -55,7 +57,12 @@ class PostgresRequests:
     def held(self, *, most: int) -> Iterator["PostgresHeldRequests"]:
         with self._database.transaction() as connection:
             connection.execute(self._limit_a_hold, self._limit)
-            asked = {"most": most, "old_seconds": MAY_BE_FORGOTTEN.total_seconds()}
+            asked = {
+                "most": most,
+                "octets": OCTETS_HELD,
+                "largest": LARGEST_REQUEST,
+                "old_seconds": MAY_BE_FORGOTTEN.total_seconds(),
+            }
             rows = connection.execute(self._hold, asked).fetchall()
             yield PostgresHeldRequests(connection, [_enqueued(row) for row in rows])
 
@@ -65,7 +72,7 @@ class PostgresRequests:
         return int(row["taken_up"])
 
     def find(self, task_id: TaskId) -> Enqueued | None:
-        rows = self._database.fetch(self._find, {"id": task_id})
+        rows = self._database.fetch(self._find, {"id": task_id, "largest": LARGEST_REQUEST})
         return _enqueued(rows[0]) if rows else None
 
     def page(self, *, is_parked: bool, before: int | None, most: int) -> Sequence[Enqueued]:
@@ -129,7 +136,8 @@ def _enqueued(row: dict[str, Any]) -> Enqueued:
         tenant=row["tenant"],
         task_id=TaskId(str(row["task_id"])),
         submission=row["submission"],
-        request=row["request"].encode(),
+        request=None if row["request"] is None else row["request"].encode(),
+        octets=row["octets"],
         created_at_ms=_ms(row["created_at"]),
         parked=_parked(row),
         may_be_forgotten=row.get("may_be_forgotten", False),

@@ -1,19 +1,50 @@
--- Hold the head of the line. By its flags and not by the last number seen: a smaller number may be
--- committed later. What another relay holds is passed over.
+-- Hold the head of the line, no more of it than is read at once. By its flags and not by the last
+-- number seen: a smaller number may be committed later. What another relay holds is passed over.
+WITH head AS (
+    SELECT
+        id,
+        tenant,
+        task_id,
+        submission,
+        request,
+        -- What is huge as it is stored need not be unpacked to see that.
+        CASE
+            WHEN pg_column_size(request) > %(largest)s THEN pg_column_size(request)
+            ELSE octet_length(request::text)
+        END AS octets,
+        created_at,
+        parked_at,
+        parked_reason,
+        parked_detail,
+        parked_pointer,
+        not_before
+    FROM enqueued
+    WHERE done_at IS NULL AND parked_at IS NULL AND not_before <= now()
+    ORDER BY not_before, id
+    LIMIT %(most)s
+    FOR UPDATE SKIP LOCKED
+),
+
+measured AS (
+    SELECT
+        head.*,
+        sum(octets) FILTER (WHERE octets <= %(largest)s) OVER (ORDER BY not_before, id) AS so_far
+    FROM head
+)
+
 SELECT
     id,
     tenant,
     task_id,
     submission,
-    request::text AS request,
+    CASE WHEN octets <= %(largest)s THEN request::text END AS request,
+    octets,
     created_at,
     parked_at,
     parked_reason,
     parked_detail,
     parked_pointer,
     created_at < now() - %(old_seconds)s * '1 second'::interval AS may_be_forgotten
-FROM enqueued
-WHERE done_at IS NULL AND parked_at IS NULL AND not_before <= now()
-ORDER BY not_before, id
-LIMIT %(most)s
-FOR UPDATE SKIP LOCKED;
+FROM measured
+WHERE coalesce(so_far, 0) <= %(octets)s
+ORDER BY not_before, id;
