@@ -30,6 +30,7 @@ def statistics_as_json(told: Statistics) -> dict[str, Any]:
         "in_flight": sum(running),
         "is_complete": figures.is_complete,
         "enqueued": _enqueued(told),
+        "outbox": {"waiting": told.outbox.waiting, "parked": told.outbox.parked},
         "last_minute": _happened(figures.facts_of_last_minute),
         "lag": {reader.name: lag for reader, lag in told.lags.items()},
     }

@@ -8,6 +8,7 @@ from taskmill.adapters.postgres.connection import Database
 from taskmill.adapters.postgres.outbox import PostgresOutbox
 from taskmill.domain import wire
 from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.outbox import Lost, OutboxBacklog, ParkedTask
 from tests.builders import a_fresh_envelope, a_request
 
 
@@ -102,14 +103,28 @@ def test_what_is_published_makes_room_and_is_not_found_any_more(outbox, make_out
     assert make_outbox().has_room(5)
 
 
-def test_what_is_parked_leaves_the_line_and_is_found(outbox):
+def test_what_is_parked_leaves_the_line_and_is_told_to_be_lost(outbox):
     stuck, good = a_fresh_envelope(), a_fresh_envelope()
     outbox.add([stuck])
     outbox.add([good])
-    with outbox.held(most=10) as held:
-        held.park(held.rows[0], "too large")
+    park_the_head(outbox, "too large")
     assert line(outbox) == [good.id]
-    assert outbox.find(stuck.id) == stuck
+    assert outbox.find(stuck.id) == Lost("too large")
+    assert outbox.parked(most=10) == [ParkedTask(task_id=stuck.id, why="too large")]
+    assert outbox.backlog(most=10) == OutboxBacklog(waiting=1, parked=1)
+
+
+def test_what_is_unsent_is_found_before_what_is_lost(outbox):
+    first, second = (a_request("k", submission=word) for word in ("first", "second"))
+    outbox.add([first])
+    park_the_head(outbox, "too large")
+    outbox.add([second])
+    assert outbox.find(first.id) == second
+
+
+def park_the_head(outbox, why):
+    with outbox.held(most=1) as held:
+        held.park(held.rows[0], why)
 
 
 def test_the_line_is_read_from_a_place_on(outbox):

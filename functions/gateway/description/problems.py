@@ -46,8 +46,9 @@ PROBLEMS: Final[Mapping[ProblemType, Refusal]] = {
     ),
     "enqueue_refused": Refusal(
         HTTPStatus.GONE,
-        "The request was enqueued and committed, and is not one: `detail` says why.",
-        "Enqueue it again as `detail` says. It is listed on `GET /v1/enqueued`.",
+        "The request was enqueued and committed, and is not one; or it was accepted while Kafka was"
+        " away, which will never take it: `detail` says why.",
+        "Ask again as `detail` says. What was enqueued is listed on `GET /v1/enqueued`.",
     ),
     "forbidden": Refusal(
         HTTPStatus.FORBIDDEN,

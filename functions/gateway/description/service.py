@@ -64,6 +64,13 @@ class EnqueuedFigures(Struct):
     parked: Count
 
 
+class OutboxFigures(Struct):
+    """Tasks that were accepted while Kafka was away and wait for it, or that it will never take."""
+
+    waiting: Count
+    parked: Count
+
+
 class Statistics(Struct):
     """How much waits, for how long, where, and how fast it is done."""
 
@@ -74,6 +81,7 @@ class Statistics(Struct):
     ]
     in_flight: Count
     enqueued: EnqueuedFigures
+    outbox: OutboxFigures
     is_complete: Annotated[bool, Meta(description="False: there is at least so much.")]
     last_minute: LastMinute
     lag: Annotated[
@@ -114,6 +122,7 @@ _STATISTICS: Final = {
     "in_flight": 0,
     "is_complete": True,
     "enqueued": {"waiting": 0, "oldest_wait_seconds": None, "parked": 0},
+    "outbox": {"waiting": 0, "parked": 0},
     "last_minute": _LAST_MINUTE,
     "lag": {"dispatcher": 0, "worker-echo": 3},
 }

@@ -22,5 +22,7 @@ WHERE published_at IS NULL AND parked_reason IS NULL;
 -- For who asks after a task or its key while the log is away.
 CREATE INDEX outbox_unsent_tasks ON outbox (task_id) WHERE published_at IS NULL;
 
+CREATE INDEX outbox_parked ON outbox (id) WHERE parked_reason IS NOT NULL;
+
 GRANT SELECT, INSERT, UPDATE ON outbox TO taskmill_app;
 GRANT USAGE ON SEQUENCE outbox_id_seq TO taskmill_app;

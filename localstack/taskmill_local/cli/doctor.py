@@ -13,6 +13,7 @@ from typing import Any, Final
 from taskmill.adapters.catalogue import AssembledCatalogue
 from taskmill.adapters.postgres.connection import Database
 from taskmill.adapters.postgres.enqueued import PostgresRequests
+from taskmill.adapters.postgres.outbox import PostgresOutbox
 from taskmill.adapters.postgres.schedules import PostgresSchedules
 from taskmill.bootstrap import chores, process
 from taskmill.domain.errors import SettingsInvalid, StoreUnavailable
@@ -59,6 +60,7 @@ def examine(environment: Mapping[str, str], url: str, *, as_json: bool) -> Exit:
             *_never_seen(reconciler.books),
             *_unfit(settings),
             *_refused(settings),
+            *_lost(settings),
         ]
     except (SettingsInvalid, StoreUnavailable) as error:
         raise PlatformError(f"Nothing can be compared: {error}.") from error
@@ -137,6 +139,20 @@ def _refused(settings: Settings) -> Iterator[_Complaint]:
                 for name, why in told
             ],
             examples=[f"{name}: {why.detail} (at {why.pointer})" for name, why in told],
+        )
+
+
+def _lost(settings: Settings) -> Iterator[_Complaint]:
+    """Tell which tasks were accepted while Kafka was away, and are none."""
+    with closing(Database(settings.postgres)) as database:
+        told = PostgresOutbox(database).parked(most=_MOST_REFUSED)
+    if told:
+        yield _Complaint(
+            kind="lost_in_the_outbox",
+            about=f"{len(told)} tasks that were accepted while Kafka was away, which refuses them",
+            remedy="mend the cause and clear their parked_reason, or ask for them anew",
+            members=[{"id": one.task_id, "why": one.why} for one in told],
+            examples=[f"{one.task_id}: {one.why}" for one in told],
         )
 
 

@@ -16,6 +16,8 @@ def stats_text(told: Json, *, width: int | None) -> str:
     parts = [f"in the last minute: {minute}", aligned(_types(told), width=width)]
     parts.append(aligned(_lags(told), width=width))
     parts.append(_enqueued(told["enqueued"]))
+    if any(told["outbox"].values()):
+        parts.append(_outbox(told["outbox"]))
     if not told["is_complete"]:
         parts.append("More waits than was looked at: there are at least so many.")
     if told["as_of"] is not None:
@@ -27,6 +29,10 @@ def _enqueued(told: Json) -> str:
     waited = span(_milliseconds(told["oldest_wait_seconds"]))
     since = f", the oldest for {waited}" if told["waiting"] else ""
     return f"enqueued and no task: {told['waiting']} wait{since}; {told['parked']} are refused"
+
+
+def _outbox(told: Json) -> str:
+    return f"in the outbox: {told['waiting']} wait for Kafka; {told['parked']} it will never take"
 
 
 def _types(told: Json) -> list[tuple[str, ...]]:

@@ -39,6 +39,7 @@ def statistics() -> Board:
         PostgresFigures(gateway.ledger_at_the_door()),
         KafkaReaders(settings.kafka),
         gateway.requests(),
+        gateway.outbox(),
         readers=readers(types),
         clock=process.clock,
     )

@@ -22,6 +22,11 @@ def unkeyed_id(now: Millis, entropy: bytes) -> TaskId:
     return _uuid(now << 80 | int.from_bytes(entropy[:10], "big"), version=7)
 
 
+def is_keyed(task_id: TaskId) -> bool:
+    """Tell whether the id comes from a key, so that its task may have had a life before."""
+    return task_id[14] == "8"
+
+
 def _uuid(number: int, *, version: int) -> TaskId:
     number = number & ~(0xF << 76) | version << 76
     number = number & ~(0x3 << 62) | 0x2 << 62

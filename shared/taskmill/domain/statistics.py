@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from taskmill.domain.enqueued import Backlog
+from taskmill.domain.outbox import OutboxBacklog
 from taskmill.domain.task import Millis, Status, TaskType
 from taskmill.domain.topics import Reader
 
@@ -45,6 +46,7 @@ class Statistics:
     backlog: Backlog
     """What was enqueued and is no task."""
 
+    outbox: OutboxBacklog
     types: Collection[TaskType]
     """Those that are deployed; what happens to others is told under one word."""
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from taskmill.domain.outbox import Unsent
+from taskmill.domain.outbox import Lost, OutboxBacklog, ParkedTask, Unsent
 from taskmill.domain.task import Envelope, TaskId
 
 
@@ -26,7 +26,13 @@ class Outbox(Protocol):
 
     def add(self, envelopes: Sequence[Envelope]) -> None: ...
 
-    def find(self, task_id: TaskId) -> Envelope | None: ...
+    def find(self, task_id: TaskId) -> Envelope | Lost | None:
+        """Return what is unsent of this task, else that it was lost here."""
+        ...
+
+    def parked(self, *, most: int) -> Sequence[ParkedTask]: ...
+
+    def backlog(self, *, most: int) -> OutboxBacklog: ...
 
     def unsent(self, *, after: int, most: int) -> Sequence[Unsent]: ...
 

@@ -7,8 +7,10 @@ from typing import TypeAlias
 
 from taskmill.domain.admission import Cold
 from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.naming import is_keyed
+from taskmill.domain.outbox import Lost
 from taskmill.domain.records import Absent, Reading, TaskView
-from taskmill.domain.task import Status, TaskId
+from taskmill.domain.task import Envelope, Status, TaskId
 from taskmill.ports.ledger import LedgerRows
 from taskmill.ports.log import LogEnds
 from taskmill.ports.outbox import Outbox
@@ -19,7 +21,7 @@ Pause: TypeAlias = Callable[[timedelta], None]
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A request was enqueued, and is not one: why, in the words of a refusal."""
+    """What was taken will be no task: why, in the words of a refusal."""
 
     code: str
     detail: str
@@ -74,11 +76,18 @@ def find_task(  # noqa: PLR0913 - every place where a task may stand, each named
     if isinstance(reading, TaskView):
         return reading
     try:
+        # A key may have been used again: the ledger then knows the life before. An id without a key
+        # has one life, and the ledger alone tells its end.
+        unsent = outbox().find(task_id) if is_keyed(task_id) else None
         row = ledger().find(task_id)
-        if row is not None:
+        if row is not None and not _is_before(row, unsent):
             return row if _is_told(row, reading) else Unsure("its record cannot be read now")
-        if outbox().find(task_id) is not None:
+        if not is_keyed(task_id):
+            unsent = outbox().find(task_id)
+        if isinstance(unsent, Envelope):
             return Unsure("it is accepted and waits for Kafka")
+        if unsent is not None:
+            return Nowhere(Refused("unpublishable", unsent.why, None))
         if isinstance(reading, Cold):
             return Unsure("its record cannot be read now, and the ledger does not know it yet")
         coming = asked(task_id)
@@ -87,6 +96,13 @@ def find_task(  # noqa: PLR0913 - every place where a task may stand, each named
         return _silence(task_id, ledger(), log_ends, pause)
     except StoreUnavailable as error:
         return Unsure(f"{error.store} cannot be reached", is_away=True)
+
+
+def _is_before(row: TaskView, unsent: Envelope | Lost | None) -> bool:
+    """Tell whether a later life of the task waits for the log; of a deferred one nobody knows."""
+    if not isinstance(unsent, Envelope):
+        return False
+    return unsent.deferred or unsent.generation > row.generation
 
 
 def _is_told(row: TaskView, reading: Reading) -> bool:

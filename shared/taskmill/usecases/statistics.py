@@ -11,17 +11,19 @@ from taskmill.ports.clock import Clock
 from taskmill.ports.enqueued import Requests
 from taskmill.ports.figures import LedgerFigures
 from taskmill.ports.log import LogReaders
+from taskmill.ports.outbox import Outbox
 
 KEPT: Final = timedelta(seconds=3)
 MOST_COUNTED: Final = 50_000
 
 
 class Board:
-    def __init__(
+    def __init__(  # noqa: PLR0913 - whom it asks, each named
         self,
         figures: LedgerFigures,
         log: LogReaders,
         requests: Requests,
+        outbox: Outbox,
         *,
         readers: Sequence[Reader],
         clock: Clock,
@@ -29,6 +31,7 @@ class Board:
         self._figures = figures
         self._log = log
         self._requests = requests
+        self._outbox = outbox
         self._readers = readers
         self._types = frozenset(filter(None, (type_of(one.topic) for one in readers)))
         self._clock = clock
@@ -42,8 +45,12 @@ class Board:
             for (reader, _), reach in self._log.reach(self._readers).items():
                 lags[reader] += reach.lag
             figures = self._figures.figures()
-            backlog = self._requests.backlog(most=MOST_COUNTED)
             self._kept = Statistics(
-                figures=figures, lags=lags, backlog=backlog, types=self._types, taken_at_ms=now
+                figures=figures,
+                lags=lags,
+                backlog=self._requests.backlog(most=MOST_COUNTED),
+                outbox=self._outbox.backlog(most=MOST_COUNTED),
+                types=self._types,
+                taken_at_ms=now,
             )
         return self._kept

@@ -134,7 +134,9 @@ class _Intake:
             return None
         try:
             unsent = self.outbox().find(envelope.id)
-            return unsent.fingerprint if unsent else self.ledger().fingerprint(envelope.id)
+            if isinstance(unsent, Envelope):
+                return unsent.fingerprint
+            return self.ledger().fingerprint(envelope.id)
         except StoreUnavailable:
             return None
 
@@ -201,7 +203,7 @@ class _Intake:
     def _read_cold(self, task_id: TaskId) -> TaskView | None:
         try:
             unsent = self.outbox().find(task_id)
-            return view_of(unsent) if unsent else self.ledger().find(task_id)
+            return view_of(unsent) if isinstance(unsent, Envelope) else self.ledger().find(task_id)
         except StoreUnavailable:
             return None
 

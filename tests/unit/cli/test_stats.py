@@ -23,6 +23,7 @@ TOLD = {
     "last_minute": {"submitted": 40, "succeeded": 38},
     "lag": {"dispatcher": 0, "worker-echo": 12},
     "enqueued": {"waiting": 3, "oldest_wait_seconds": 75.5, "parked": 1},
+    "outbox": {"waiting": 2, "parked": 1},
 }
 
 
@@ -39,6 +40,8 @@ def test_the_figures_stand_in_columns():
         "worker-echo  12",
         "",
         "enqueued and no task: 3 wait, the oldest for 1.3 min; 1 are refused",
+        "",
+        "in the outbox: 2 wait for Kafka; 1 it will never take",
         "",
         "as the ledger was at 2026-11-18T17:00:00.000Z",
     ]

@@ -178,6 +178,7 @@ class Stage:
             MemoryFigures(self.ledger, self.clock),
             self.log,
             self.requests,
+            self.outbox,
             readers=topics.readers([TaskType("echo"), TaskType("email")]),
             clock=self.clock,
         )

@@ -4,9 +4,11 @@ from datetime import timedelta
 
 import pytest
 
+from taskmill.domain import wire
 from taskmill.domain.records import TaskView
+from taskmill.domain.retention import KEY_WINDOW
 from taskmill.domain.task import Status
-from taskmill.usecases.find_task import LONGEST_CATCH_UP, Nowhere, Unsure, find_task
+from taskmill.usecases.find_task import LONGEST_CATCH_UP, Nowhere, Refused, Unsure, find_task
 from tests.builders import a_new_id
 from tests.unit.usecases.stage import Away, World
 
@@ -106,6 +108,58 @@ def test_a_task_that_stands_only_in_the_outbox_is_never_denied(world):
     world.log.is_away = False
     world.record()
     assert find(world, request.id) == Unsure("it is accepted and waits for Kafka")
+
+
+def spilled_anew(world):
+    """Let a key be used again after its window, while Kafka is away."""
+    world.submit(world.request("k"))
+    world.dispatch()
+    world.work()
+    world.record()
+    world.wait(KEY_WINDOW)
+    world.log.is_away = True
+    (receipt,) = world.submit(world.request("k", submission="again"))
+    assert receipt.is_spilled
+    return receipt.task.id
+
+
+def test_the_end_of_a_generation_is_not_told_while_the_next_waits_for_the_log(world):
+    task_id = spilled_anew(world)
+    found = find(world, task_id, records=Away())
+    assert found == Unsure("it is accepted and waits for Kafka")
+
+
+def test_what_the_ledger_knows_to_have_ended_is_told_though_it_is_still_in_the_outbox(world):
+    """Kafka took it, and its answer was lost."""
+    task_id = spilled_anew(world)
+    world.log.is_away = False
+    kept = wire.open_envelope(world.outbox.kept[0].row.envelope)
+    world.log.send_pending([kept])
+    world.log.flush()
+    world.dispatch()
+    world.work()
+    world.record()
+    found = find(world, task_id, records=Away())
+    assert (found.status, found.generation) == (Status.SUCCEEDED, kept.generation)
+
+
+def test_without_a_key_one_question_tells_what_has_ended(world):
+    (task,) = world.admitted()
+    world.work()
+    world.record()
+    found = find(world, task.id, records=Away(), outbox=None)
+    assert found.status is Status.SUCCEEDED
+
+
+def test_a_task_that_the_log_never_takes_is_told_to_be_lost(world):
+    world.log.is_away = True
+    request = world.request("k")
+    world.submit(request, admission=Away(), records=Away())
+    with world.outbox.held(most=1) as held:
+        held.park(held.rows[0], "it is too large")
+    world.log.is_away = False
+    found = find(world, request.id)
+    assert found.refused == Refused("unpublishable", "it is too large", None)
 
 
 def test_without_redis_and_the_log_a_task_in_the_outbox_is_not_denied(world):

@@ -6,8 +6,9 @@ from taskmill.adapters.memory.enqueued import MemoryRequests
 from taskmill.adapters.memory.figures import MemoryFigures
 from taskmill.domain import topics
 from taskmill.domain.errors import StoreUnavailable
+from taskmill.domain.outbox import OutboxBacklog
 from taskmill.usecases.statistics import KEPT, Board
-from tests.builders import ECHO
+from tests.builders import ECHO, a_fresh_envelope
 from tests.unit.usecases.stage import World
 
 READERS = topics.readers([ECHO])
@@ -22,7 +23,7 @@ def world():
 def board(world):
     figures = MemoryFigures(world.ledger, world.clock)
     requests = MemoryRequests(world.clock)
-    return Board(figures, world.log, requests, readers=READERS, clock=world.clock)
+    return Board(figures, world.log, requests, world.outbox, readers=READERS, clock=world.clock)
 
 
 def lags(told):
@@ -48,6 +49,13 @@ def test_who_asks_within_a_moment_gets_the_same(world, board):
     assert board.look() is first
     world.wait(KEPT)
     assert lags(board.look())["worker-echo"] == 1
+
+
+def test_it_is_told_what_waits_in_the_outbox_and_what_the_log_never_takes(world, board):
+    world.outbox.add([a_fresh_envelope(), a_fresh_envelope()])
+    with world.outbox.held(most=1) as held:
+        held.park(held.rows[0], "it is too large")
+    assert board.look().outbox == OutboxBacklog(waiting=1, parked=1)
 
 
 @pytest.mark.parametrize(("store", "named"), [("log", "Kafka"), ("ledger", "PostgreSQL")])

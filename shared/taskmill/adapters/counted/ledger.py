@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from taskmill.adapters.counted.bus import tally
 from taskmill.domain.counting import Count, topic_label
-from taskmill.domain.outbox import Unsent
+from taskmill.domain.outbox import Lost, OutboxBacklog, ParkedTask, Unsent
 from taskmill.domain.projection import LedgerBatch
 from taskmill.domain.task import Envelope, TaskId
 from taskmill.ports.counters import Counters
@@ -39,8 +39,14 @@ class CountedOutbox:
     def add(self, envelopes: Sequence[Envelope]) -> None:
         self._outbox.add(envelopes)
 
-    def find(self, task_id: TaskId) -> Envelope | None:
+    def find(self, task_id: TaskId) -> Envelope | Lost | None:
         return self._outbox.find(task_id)
+
+    def parked(self, *, most: int) -> Sequence[ParkedTask]:
+        return self._outbox.parked(most=most)
+
+    def backlog(self, *, most: int) -> OutboxBacklog:
+        return self._outbox.backlog(most=most)
 
     def unsent(self, *, after: int, most: int) -> Sequence[Unsent]:
         return self._outbox.unsent(after=after, most=most)
@@ -48,13 +54,18 @@ class CountedOutbox:
     @contextmanager
     def held(self, *, most: int) -> Iterator[Held]:
         with self._outbox.held(most=most) as held:
-            yield CountedHeld(held, self._counters)
+            counted = CountedHeld(held)
+            yield counted
+        for answer, rows in counted.told.items():
+            self._counters.count(Count.OUTBOX, rows, answer=answer)
 
 
 class CountedHeld:
-    def __init__(self, held: Held, counters: Counters) -> None:
+    """What is said counts at the end: an alarm looks at what was parked."""
+
+    def __init__(self, held: Held) -> None:
         self._held = held
-        self._counters = counters
+        self.told = {"relayed": 0, "parked": 0}
 
     @property
     def rows(self) -> Sequence[Unsent]:
@@ -62,8 +73,8 @@ class CountedHeld:
 
     def mark_published(self, rows: Sequence[Unsent]) -> None:
         self._held.mark_published(rows)
-        self._counters.count(Count.OUTBOX, len(rows), answer="relayed")
+        self.told["relayed"] += len(rows)
 
     def park(self, row: Unsent, reason: str) -> None:
         self._held.park(row, reason)
-        self._counters.count(Count.OUTBOX, answer="parked")
+        self.told["parked"] += 1

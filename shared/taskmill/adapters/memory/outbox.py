@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from taskmill.domain import wire
 from taskmill.domain.errors import StoreUnavailable
-from taskmill.domain.outbox import OUTBOX_CAP, Unsent
+from taskmill.domain.outbox import OUTBOX_CAP, Lost, OutboxBacklog, ParkedTask, Unsent
 from taskmill.domain.task import Envelope, TaskId
 
 STORE = "PostgreSQL"
@@ -47,11 +47,29 @@ class MemoryOutbox:
             row = Unsent(number=len(self.kept) + 1, envelope=envelope)
             self.kept.append(Kept(row=row, name=name))
 
-    def find(self, task_id: TaskId) -> Envelope | None:
+    def find(self, task_id: TaskId) -> Envelope | Lost | None:
         self._ask()
         found = [one for one in self.kept if one.name[0] == task_id and not one.is_published]
-        found.sort(key=lambda kept: (kept.name[2] == 0, -kept.name[2], kept.row.number))
-        return wire.open_envelope(found[0].row.envelope) if found else None
+        if not found:
+            return None
+        found.sort(key=_place)
+        why = found[0].parked_reason
+        return wire.open_envelope(found[0].row.envelope) if why is None else Lost(why)
+
+    def parked(self, *, most: int) -> Sequence[ParkedTask]:
+        self._ask()
+        return [
+            ParkedTask(task_id=one.name[0], why=one.parked_reason)
+            for one in self.kept
+            if one.parked_reason is not None
+        ][:most]
+
+    def backlog(self, *, most: int) -> OutboxBacklog:
+        self._ask()
+        return OutboxBacklog(
+            waiting=min(sum(one.is_unsent for one in self.kept), most),
+            parked=min(sum(one.parked_reason is not None for one in self.kept), most),
+        )
 
     def unsent(self, *, after: int, most: int) -> Sequence[Unsent]:
         self._ask()
@@ -76,6 +94,11 @@ class MemoryOutbox:
     def _ask(self) -> None:
         if self.is_away:
             raise StoreUnavailable(STORE, "it is told to be away")
+
+
+def _place(kept: Kept) -> tuple[bool, bool, int, int]:
+    generation = kept.name[2]
+    return (kept.parked_reason is not None, generation == 0, -generation, kept.row.number)
 
 
 class MemoryHeld:

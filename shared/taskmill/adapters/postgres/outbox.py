@@ -13,7 +13,7 @@ from msgspec import Raw
 from taskmill.adapters.postgres import queries
 from taskmill.adapters.postgres.connection import Database
 from taskmill.domain import wire
-from taskmill.domain.outbox import OUTBOX_CAP, Unsent
+from taskmill.domain.outbox import OUTBOX_CAP, Lost, OutboxBacklog, ParkedTask, Unsent
 from taskmill.domain.task import Envelope, TaskId
 
 _SECONDS_THAT_A_COUNT_HOLDS = 1.0
@@ -30,6 +30,8 @@ class PostgresOutbox:
         self._add = queries.load("add_to_outbox")
         self._count = queries.load("count_unsent")
         self._find = queries.load("find_unsent")
+        self._list_parked = queries.load("list_parked_unsent")
+        self._backlog = queries.load("count_outbox")
         self._list = queries.load("list_unsent")
         self._hold = queries.load("hold_unsent")
 
@@ -65,9 +67,22 @@ class PostgresOutbox:
         )
         self._unsent += len(rows)
 
-    def find(self, task_id: TaskId) -> Envelope | None:
+    def find(self, task_id: TaskId) -> Envelope | Lost | None:
         rows = self._database.fetch(self._find, {"id": task_id}, within=_AT_THE_DOOR)
-        return wire.open_envelope(rows[0]["envelope"].encode()) if rows else None
+        if not rows:
+            return None
+        why = rows[0]["parked_reason"]
+        return wire.open_envelope(rows[0]["envelope"].encode()) if why is None else Lost(why)
+
+    def parked(self, *, most: int) -> Sequence[ParkedTask]:
+        return [
+            ParkedTask(task_id=TaskId(str(row["task_id"])), why=row["parked_reason"])
+            for row in self._database.fetch(self._list_parked, {"most": most})
+        ]
+
+    def backlog(self, *, most: int) -> OutboxBacklog:
+        (row,) = self._database.fetch(self._backlog, {"most": most})
+        return OutboxBacklog(waiting=row["waiting"], parked=row["parked"])
 
     def unsent(self, *, after: int, most: int) -> Sequence[Unsent]:
         return [

@@ -1,0 +1,14 @@
+-- Count what waits for the log and what it will never take, no further than it matters.
+SELECT
+    (
+        SELECT count(*)
+        FROM (
+            SELECT 1 FROM outbox
+            WHERE published_at IS NULL AND parked_reason IS NULL
+            LIMIT %(most)s
+        ) AS line
+    ) AS waiting,
+    (
+        SELECT count(*)
+        FROM (SELECT 1 FROM outbox WHERE parked_reason IS NOT NULL LIMIT %(most)s) AS aside
+    ) AS parked;
