@@ -21,6 +21,7 @@ class _Turn:
         self.chore = chore
         self.due_at = due_at
         self.under_way: Future[int] | None = None
+        self.ended_at = due_at
         self.done = 0
 
 
@@ -51,10 +52,10 @@ class Rota:
     def work(self) -> timedelta:
         """Begin what is due, book what has ended, and return how long to rest."""
         for turn in self._turns:
+            self._book_what_has_ended(turn)
             if turn.under_way is None and turn.due_at <= self._now():
-                turn.under_way = self._begin(turn.chore)
-            if turn.under_way is not None and turn.under_way.done():
-                self._book(turn, turn.under_way)
+                turn.under_way = self._begin(turn)
+                self._book_what_has_ended(turn)
         waiting = [turn.due_at for turn in self._turns if turn.under_way is None]
         rest = min(waiting, default=self._now() + LONGEST_REST) - self._now()
         return min(max(rest, timedelta(0)), LONGEST_REST)
@@ -64,18 +65,27 @@ class Rota:
         under_way = [turn.under_way for turn in self._turns if turn.under_way is not None]
         wait(under_way, timeout=max(within.total_seconds(), 0))
         for turn in self._turns:
-            if turn.under_way is not None and turn.under_way.done():
-                self._book(turn, turn.under_way)
+            self._book_what_has_ended(turn)
 
-    def _begin(self, chore: Chore) -> Future[int]:
-        if chore.is_slow:
-            return self._errands.start(chore.name, chore.do)
+    def _begin(self, turn: _Turn) -> Future[int]:
+        def do() -> int:
+            try:
+                return turn.chore.do()
+            finally:
+                turn.ended_at = self._now()
+
+        if turn.chore.is_slow:
+            return self._errands.start(turn.chore.name, do)
         ended: Future[int] = Future()
         try:
-            ended.set_result(chore.do())
+            ended.set_result(do())
         except Exception as error:  # noqa: BLE001 - a bug in one chore must not stop the others
             ended.set_exception(error)
         return ended
+
+    def _book_what_has_ended(self, turn: _Turn) -> None:
+        if turn.under_way is not None and turn.under_way.done():
+            self._book(turn, turn.under_way)
 
     def _book(self, turn: _Turn, ended: Future[int]) -> None:
         turn.under_way, rest = None, turn.chore.every or self._tick
@@ -95,4 +105,4 @@ class Rota:
                 self._log.error("chore broke", extra={"chore": turn.chore.name}, exc_info=error)
             case exit_:
                 raise exit_
-        turn.due_at = self._now() + rest
+        turn.due_at = turn.ended_at + rest  # its end may be seen a tick later

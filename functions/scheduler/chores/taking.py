@@ -17,6 +17,6 @@ def _take_up() -> int:
 
 
 TAKE = Chore(name="take_requests", every=timedelta(milliseconds=50), do=_take, is_slow=True)
-"""Its end is seen at the next tick: so it looks every 150 ms at least, and two schedulers do."""
+"""Its end is seen at a tick: so it looks every 100 ms as a rule, and two schedulers do."""
 
 TAKE_UP = Chore(name="take_up_requests", every=timedelta(seconds=10), do=_take_up, is_slow=True)

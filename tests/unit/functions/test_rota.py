@@ -1,6 +1,7 @@
 """Chores come in their turns; one that fails, hangs or has a bug stops no other."""
 
 import logging
+from concurrent.futures import Future
 from datetime import timedelta
 from threading import Event
 
@@ -115,6 +116,24 @@ def test_a_run_waits_for_what_is_under_way_no_longer_than_it_may():
     day.rota.finish(within=timedelta(0))
     assert day.rota.done == {"hang": 0}
     go_on.set()
+
+
+def test_a_slow_chore_rests_from_its_end_on_however_late_that_is_seen():
+    under_way = []
+
+    class Patient:
+        def start(self, _name, errand):
+            under_way.append((errand, Future()))
+            return under_way[-1][1]
+
+    day = Day(counted(every=timedelta(milliseconds=60), is_slow=True), errands=Patient())
+    day.rota.work()
+    errand, ended = under_way[0]
+    ended.set_result(errand())
+    day.now += timedelta(milliseconds=60)
+    day.rota.work()
+    assert day.rota.done == {"count": 1}
+    assert len(under_way) == 2
 
 
 def test_an_errand_that_ended_is_started_again():
