@@ -53,6 +53,7 @@ def dsns(request):
     older = request.getfixturevalue("older_postgres")
     with psycopg.connect(older.owner) as connection:
         assert connection.info.server_version // 10_000 == request.param
+        connection.execute("GRANT CREATE ON SCHEMA public TO PUBLIC")  # as before PostgreSQL 15
     migrate(older.owner, MIGRATIONS)
     return older.owner, older.app
 
@@ -236,6 +237,7 @@ def test_what_is_no_json_is_an_error_at_once(shop, payload):
         "SELECT FROM public.outbox",
         "SELECT nextval('public.enqueued_id_seq')",
         "CREATE TABLE taskmill.mine (id integer)",
+        "CREATE TABLE public.mine (id integer)",
         "SELECT public.forget_enqueued(now(), 1)",
         "SELECT public.forget_tasks(now(), 1)",
         "SELECT public.keyed_id('default', 'echo', 'k')",

@@ -115,6 +115,11 @@ by_standing, by_generation, by_change, old_enough, forget_enqueued, name_part, k
 FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION by_standing, by_generation, by_change, forget_enqueued TO taskmill_app;
 
+-- Before PostgreSQL 15 everybody may put tables there: nobody but us. Where the schema is another
+-- one's, this only warns.
+GRANT CREATE ON SCHEMA public TO CURRENT_USER;
+REVOKE CREATE ON SCHEMA public FROM PUBLIC;
+
 CREATE SCHEMA taskmill;
 
 -- A refusal in the words of an error: CONSTRAINT has its code, COLUMN the argument.
