@@ -110,8 +110,12 @@ def book(run):
     rows = stack.ask("SELECT label, task_id::text FROM orders WHERE run = %s", run.name)
     run.ids.update(rows)
     run.submits += [Submit(label=label, body=label, key=label, id=name) for label, name in rows]
-    eventually(lambda: stack.ask(_WAITING, run.name) == [(0,)], within=60, reason="nobody waits")
+    eventually(lambda: not are_some_waiting(run), within=60, reason="nobody waits")
     return dict(rows)
+
+
+def are_some_waiting(run):
+    return run.stack.ask(_WAITING, run.name) != [(0,)]
 
 
 def seeded(run, number):

@@ -179,12 +179,17 @@ class Run:
             for sent in [pool.submit(send, number, one) for number, one in enumerate(batches)]:
                 sent.result()
 
-    def leave_in_inbox(self, requests):
-        """Write requests as producers do that speak Kafka, spread over the partitions."""
+    def leave_in_inbox(self, requests, *, apart=False):
+        """Write requests as producers do that speak Kafka, spread over the partitions.
+
+        *Apart*, each is in the log before the next is written: then they come in many batches.
+        """
         brokers = self.stack.client.platform()["stores"]["Kafka"]["address"]
         producer = Producer({"bootstrap.servers": brokers, "acks": "all"})
         for one in requests:
             producer.produce(topics.INBOX, json.dumps(one).encode(), one["metadata"]["label"])
+            if apart:
+                producer.flush(self.patience)
         assert producer.flush(self.patience) == 0
 
     def await_rows(self, count, within=120):

@@ -13,6 +13,7 @@ from threading import Event, Thread
 
 import psycopg
 
+from taskmill.adapters.redis.keys import shard_keys
 from taskmill.adapters.redis.records import RedisRecords
 from taskmill.adapters.redis.session import Session
 from taskmill.domain.admission import Cold
@@ -26,6 +27,7 @@ ROOT = Path(__file__).parents[2]
 PARTS = ("functions", "infra", "localstack", "shared")
 PROBE = Path(__file__).with_name("probe")
 SCHEDULER = Path(__file__).with_name("a_scheduler.py")
+A_RECONCILER = Path(__file__).with_name("a_reconciler.py")
 A_WORKER = Path(__file__).with_name("a_worker.py")
 PACE = {
     "TASKMILL_LEASE_MS": "4000",
@@ -213,6 +215,19 @@ class Stack(Running):
             text=True,
         )
 
+    def reconcile(self, count, within=120):
+        """Let another process mend so many disagreements; return how many of each kind it did."""
+        with self._own_log("reconciler") as log:
+            told = subprocess.run(
+                [sys.executable, "-P", str(A_RECONCILER), str(count)],
+                env=self._own_environment(),
+                stdout=subprocess.PIPE,
+                stderr=log,
+                timeout=within,
+                check=True,
+            )
+        return json.loads(told.stdout)
+
     def _own_log(self, name):
         return (self.folder / "home" / "logs" / f"own-{name}.log").open("ab")
 
@@ -259,6 +274,14 @@ class Stack(Running):
     def ask(self, query, *values):
         with psycopg.connect(self.ground.own_dsn, autocommit=True) as connection:
             return connection.execute(query, values).fetchall()
+
+    def rewrite_records(self, ids, **fields):
+        """Let Redis say of tasks what is not so."""
+        session = Session(self.ground.own_redis_url)
+        words = [word for field in fields.items() for word in field]
+        for task_id in ids:
+            session.command("HSET", shard_keys(task_id, SHARDS).record(task_id), *words)
+        session.close()
 
     def records(self, ids):
         session = Session(self.ground.own_redis_url)

@@ -7,11 +7,15 @@ from datetime import timedelta
 import pytest
 
 from taskmill.adapters.crash import EXIT_CODE, POINTS
-from tests.faults.callers import book, connect, open_the_shop, place_order
+from taskmill.domain.reconciliation import Divergence
+from taskmill.domain.task import Status
+from tests.faults.callers import are_some_waiting, book, connect, open_the_shop, place_order
 from tests.faults.stack import WORKER
 from tests.waiting import eventually
 
 TASKS = 200
+PARTS = 10
+PLANTED = 10
 FUNCTIONS = {
     "gateway": "Gateway",
     "dispatcher": "Dispatcher",
@@ -25,6 +29,13 @@ SELECT id FROM tasks WHERE id = ANY(%s::uuid[])
 ON CONFLICT DO NOTHING RETURNING task_id
 """
 """Let the reconciler look at them, though they are young."""
+
+_FORGET_THE_END = """
+UPDATE tasks
+SET status = 'queued', rank = 0, token = 0, finished_at = NULL, result = NULL, started_at = NULL
+WHERE id = ANY(%s::uuid[])
+RETURNING id
+"""
 
 BUSY = [one for one in POINTS if one.split()[0] in FUNCTIONS and "script" not in one]
 
@@ -40,14 +51,15 @@ def test_a_death_at_this_line_loses_nothing(stack, run, point, nth):
     assert run.complaints() == []
 
 
+@pytest.mark.parametrize("nth", [1, 10])
 @pytest.mark.parametrize("point", [one for one in POINTS if one.split()[0] == "inbox"])
-def test_an_inbox_that_dies_at_this_line_takes_each_request_once(stack, run, point):
+def test_an_inbox_that_dies_at_this_line_takes_each_request_once(stack, run, point, nth):
     """A second task of a request without a key would be a second row."""
     requests = [run.request(n) for n in range(TASKS)]
     for one in requests[::2]:
         del one["idempotency_key"]
-    order = stack.arm("Inbox", point, 1)
-    run.leave_in_inbox(requests)
+    order = stack.arm("Inbox", point, nth)
+    run.leave_in_inbox(requests, apart=nth > 1)
     run.await_rows(TASKS)
     run.await_ends()
     stack.come_to_rest()
@@ -110,14 +122,25 @@ def test_a_relay_that_dies_before_the_mark_publishes_again(stack, run, scheduler
     assert run.complaints() == []
 
 
+@pytest.mark.parametrize("nth", [1, 10])
 @pytest.mark.parametrize("point", [one for one in POINTS if one.split()[0] == "enqueued"])
 def test_who_dies_while_taking_what_was_committed_is_followed_by_another(
-    stack, run, scheduler, point
+    stack, run, scheduler, point, nth
 ):
+    """What it took before was committed in ten parts, one after the other."""
     open_the_shop(stack)
-    with a_doomed_scheduler(stack, scheduler, f"{point}:1"), connect(stack) as connection:
-        for number in range(TASKS):
-            place_order(connection, run, number, is_keyed=number % 2 == 0)
+    with stack.standing_still("Scheduler"), connect(stack) as connection:
+        process = scheduler(f"{point}:{nth}")
+        for part in range(PARTS):
+            for number in range(part * TASKS // PARTS, (part + 1) * TASKS // PARTS):
+                place_order(connection, run, number, is_keyed=number % 2 == 0)
+            connection.commit()
+            eventually(
+                lambda: process.poll() is not None or not are_some_waiting(run),
+                within=60,
+                reason="they were taken, or who takes them died",
+            )
+        assert process.returncode == EXIT_CODE
     assert len(book(run)) == TASKS
     run.await_ends()
     assert run.complaints() == []
@@ -143,9 +166,18 @@ def test_a_gateway_that_dies_behind_its_script_is_asked_again(stack, run, verb):
     assert run.complaints() == []
 
 
-def test_a_reconciler_that_dies_behind_its_select_harms_nobody(stack, run, scheduler):
+def test_a_reconciler_that_dies_behind_its_select_leaves_it_to_another(stack, run, scheduler):
+    """Records say that tasks run which are over, and the ledger that others are not."""
     run.submit_many([run.request(n) for n in range(TASKS)])
     run.await_ends()
+    stack.come_to_rest()
+    ids = list(run.ids.values())
     with a_doomed_scheduler(stack, scheduler, "reconciler after select:1"):
-        stack.ask(_SET_APART, list(run.ids.values()))
+        stack.ask(_SET_APART, ids)
+        stack.rewrite_records(ids[:PLANTED], status="running")
+        stack.ask(_FORGET_THE_END, ids[-PLANTED:])
+    mended = stack.reconcile(2 * PLANTED)
+    assert mended == {Divergence.RECORD_BEHIND: PLANTED, Divergence.LEDGER_BEHIND: PLANTED}
+    run.await_ends()
+    assert {view.status for view in stack.records(ids)} == {Status.SUCCEEDED}
     assert run.complaints() == []
