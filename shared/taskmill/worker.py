@@ -28,7 +28,7 @@ from taskmill.domain.pointers import Pointer
 from taskmill.domain.whole_numbers import with_whole_numbers
 from taskmill.ports.blobs import Blobs
 from taskmill.ports.crew import Crew
-from taskmill.usecases.arrivals import open_arrivals
+from taskmill.usecases.arrivals import open_own_arrivals
 from taskmill.usecases.execute import execute
 from taskmill.usecases.pointing import fetch, keep, too_large
 from taskmill.usecases.shop import Perform, Shop, Task
@@ -82,7 +82,7 @@ class Worker(Generic[P]):
         return answer
 
     def _work(self, event: dict[str, Any], shop: Shop) -> dict[str, Any]:
-        arrivals = open_arrivals(records_of(event), shop.bus)
+        arrivals = open_own_arrivals(records_of(event), shop.bus)
         return failures(execute(arrivals, self.performing(blobs.in_line), shop))
 
     @property

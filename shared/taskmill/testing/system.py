@@ -46,7 +46,7 @@ from taskmill.ports.recording import Ledger
 from taskmill.ports.records import Records
 from taskmill.testing.clock import MovableClock
 from taskmill.testing.crew import PatientCrew
-from taskmill.usecases.arrivals import open_arrivals, open_sealed_arrivals
+from taskmill.usecases.arrivals import open_own_arrivals, open_sealed_arrivals
 from taskmill.usecases.cancel import Cancellation, cancel
 from taskmill.usecases.change import Change, Wanted, change
 from taskmill.usecases.delay import bring_near, delay, load, waits
@@ -274,7 +274,7 @@ class System:
         return task_type in self._workers
 
     def _work(self, worker: Worker[Any], records: Sequence[LogRecord]) -> set[Position]:
-        arrivals = open_arrivals(records, self.bus)
+        arrivals = open_own_arrivals(records, self.bus)
         crew = PatientCrew(self.clock)
         run = crew.in_time(worker.performing(lambda: self.blobs))
         return execute(arrivals, run, self._shop(worker.concurrency, crew))

@@ -1,10 +1,11 @@
 """What a function takes from the log: envelopes, each with its place."""
 
-from collections.abc import Callable, Iterable, Iterator
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from taskmill.domain import wire
+from taskmill.domain import topics, wire
 from taskmill.domain.errors import Undecodable
 from taskmill.domain.lease import Source
 from taskmill.domain.log import LogRecord
@@ -13,6 +14,8 @@ from taskmill.domain.wire import Sealed
 from taskmill.ports.bus import Bus
 
 M = TypeVar("M")
+
+_log = logging.getLogger("taskmill.arrivals")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,26 @@ def open_arrivals(records: Iterable[LogRecord], bus: Bus) -> list[Arrival]:
     return [
         Arrival(envelope, source) for envelope, source in _members(records, wire.open_tasks, bus)
     ]
+
+
+def open_own_arrivals(records: Sequence[LogRecord], bus: Bus) -> list[Arrival]:
+    """Return the envelopes that stand in the topic of their type, like `open_arrivals`.
+
+    Others go back to the dispatcher, which knows the way of their type, or lets them wait for it;
+    they stand there before the position of these records is committed.
+    """
+    arrivals = open_arrivals(records, bus)
+    strays = {one.source.position for one in arrivals if _is_astray(one)}
+    if not strays:
+        return arrivals
+    opened = open_sealed_arrivals([one for one in records if one.position in strays], bus)
+    bus.send_pending([one.sealed for one in opened if _is_astray(one)])
+    _log.warning("tasks in the topic of another type", extra={"records": sorted(map(str, strays))})
+    return [one for one in arrivals if not _is_astray(one)]
+
+
+def _is_astray(arrival: Arrival | SealedArrival) -> bool:
+    return arrival.envelope.type != topics.type_of(arrival.source.position.topic)
 
 
 def open_sealed_arrivals(records: Iterable[LogRecord], bus: Bus) -> list[SealedArrival]:

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from msgspec import Raw, Struct
 
-from taskmill.domain import topics
+from taskmill.domain import topics, wire
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.lease import Position
 from taskmill.worker import Discard, Retry, RetryPolicy, Snooze, Succeeded, Task, Worker, serve
@@ -65,6 +65,30 @@ def test_a_whole_number_is_one_however_it_is_written(stage, copies):
     """The schema at the door takes each of them."""
     worker = serve(Letter, lambda letter: letter.copies)
     assert the_end(stage, worker, payload={"to": "me", "copies": copies}) == 3
+
+
+def test_a_task_of_another_type_goes_back_to_the_dispatcher_as_it_is(stage):
+    stranger = wire.encode(a_task(stage, type="other"))[:-1] + b',"only_newer":1.10}'
+    own = wire.encode(a_task(stage, 1, payload={"to": "you"}))
+    answer = work_on(stage, serve(Letter, lambda letter: letter.to), stranger, own)
+    assert answer == {"batchItemFailures": []}
+    assert list(ends(stage).values()) == ["you"]
+    (record,) = stage.log.records(topics.PENDING)
+    assert stranger in record.value
+
+
+def test_a_task_of_another_type_comes_again_when_the_log_does_not_take_it_back(stage):
+    stranger = wire.encode(a_task(stage, type="other"))
+    with pytest.raises(StoreUnavailable):
+        work_on(stage, answering(1), stranger, is_away=True)
+
+
+def work_on(stage, worker, *envelopes, is_away=False):
+    """Hand over a parcel of what was written into the topic."""
+    stage.log.send_parcel(topics.worker(ECHO), b'{"v":1,"tasks":[%s]}' % b",".join(envelopes))
+    stage.log.flush()
+    stage.log.is_away = is_away
+    return stage.run(worker, topics.worker(ECHO))
 
 
 @pytest.mark.parametrize("payload_type", [Letter, LetterDict, LetterStruct])
