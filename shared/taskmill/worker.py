@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar, overload
 import msgspec
 
 from taskmill.adapters.kafka.event import failures, records_of
-from taskmill.bootstrap import blobs, process, worker
+from taskmill.bootstrap import blobs, dispatcher, process, worker
 from taskmill.domain.backoff import DEFAULT_RETRY, RetryPolicy
 from taskmill.domain.catalogue import TypeDefaults
 from taskmill.domain.counting import Count
@@ -30,6 +30,7 @@ from taskmill.ports.blobs import Blobs
 from taskmill.ports.crew import Crew
 from taskmill.usecases.arrivals import open_own_arrivals
 from taskmill.usecases.execute import execute
+from taskmill.usecases.park import park
 from taskmill.usecases.pointing import fetch, keep, too_large
 from taskmill.usecases.shop import Perform, Shop, Task
 
@@ -82,8 +83,10 @@ class Worker(Generic[P]):
         return answer
 
     def _work(self, event: dict[str, Any], shop: Shop) -> dict[str, Any]:
-        arrivals = open_own_arrivals(records_of(event), shop.bus)
-        return failures(execute(arrivals, self.performing(blobs.in_line), shop))
+        own, astray = open_own_arrivals(records_of(event), shop.bus)
+        # Those that cannot wait any more live on elsewhere: the dispatcher sends nobody here.
+        failed = park(astray, dispatcher.parking()).failed if astray else set()
+        return failures(failed | execute(own, self.performing(blobs.in_line), shop))
 
     @property
     def is_async(self) -> bool:

@@ -145,7 +145,7 @@ def test_statistics_ask_for_the_readers_that_the_gateway_may_watch():
     figures = MemoryFigures(world.ledger, world.clock)
     requests = MemoryRequests(world.clock)
     readers = topics.readers([EVERY])
-    Board(figures, noting, requests, readers=readers, clock=world.clock).look()
+    Board(figures, noting, requests, world.outbox, readers=readers, clock=world.clock).look()
     assert noting.asked == set(use("Gateway").watches)
 
 

@@ -274,10 +274,11 @@ class System:
         return task_type in self._workers
 
     def _work(self, worker: Worker[Any], records: Sequence[LogRecord]) -> set[Position]:
-        arrivals = open_own_arrivals(records, self.bus)
+        own, astray = open_own_arrivals(records, self.bus)
+        failed = park(astray, self.parking).failed
         crew = PatientCrew(self.clock)
         run = crew.in_time(worker.performing(lambda: self.blobs))
-        return execute(arrivals, run, self._shop(worker.concurrency, crew))
+        return failed | execute(own, run, self._shop(worker.concurrency, crew))
 
     def _shop(self, concurrency: int, crew: PatientCrew) -> Shop:
         """Start a process: nothing is left of the one before, which may have died."""

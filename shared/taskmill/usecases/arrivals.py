@@ -46,20 +46,21 @@ def open_arrivals(records: Iterable[LogRecord], bus: Bus) -> list[Arrival]:
     ]
 
 
-def open_own_arrivals(records: Sequence[LogRecord], bus: Bus) -> list[Arrival]:
-    """Return the envelopes that stand in the topic of their type, like `open_arrivals`.
+def open_own_arrivals(
+    records: Sequence[LogRecord], bus: Bus
+) -> tuple[list[Arrival], list[SealedArrival]]:
+    """Return the envelopes of a worker's records, and apart those of another type than its topic's.
 
-    Others go back to the dispatcher, which knows the way of their type, or lets them wait for it;
-    they stand there before the position of these records is committed.
+    These are for the dispatcher, which knows the way of their type.
     """
     arrivals = open_arrivals(records, bus)
-    strays = {one.source.position for one in arrivals if _is_astray(one)}
-    if not strays:
-        return arrivals
-    opened = open_sealed_arrivals([one for one in records if one.position in strays], bus)
-    bus.send_pending([one.sealed for one in opened if _is_astray(one)])
-    _log.warning("tasks in the topic of another type", extra={"records": sorted(map(str, strays))})
-    return [one for one in arrivals if not _is_astray(one)]
+    places = {one.source.position for one in arrivals if _is_astray(one)}
+    if not places:
+        return arrivals, []
+    _log.warning("tasks in the topic of another type", extra={"records": sorted(map(str, places))})
+    opened = open_sealed_arrivals([one for one in records if one.position in places], bus)
+    own = [one for one in arrivals if not _is_astray(one)]
+    return own, [one for one in opened if _is_astray(one)]
 
 
 def _is_astray(arrival: Arrival | SealedArrival) -> bool:
