@@ -13,6 +13,9 @@ from functions.workers.email.transport import Transport
 from taskmill.bootstrap import process
 from taskmill.worker import Discard, Outcome, RetryPolicy, Task, serve
 
+_SHARE_OF_TIME = 0.9
+"""Of an attempt's time: the rest is for telling how it ended."""
+
 
 @cache
 def settings() -> MailSettings:
@@ -31,8 +34,11 @@ def perform(email: Email, task: Task) -> Outcome:
         return Discard(
             "this deployment sends no mail: give it MailFrom, and SmtpServer or SesIdentity"
         )
-    mail = compose(email, sender=sender, reference=task.idempotency_token, now=datetime.now(UTC))
-    return transport().send(mail)
+    now = datetime.now(UTC)
+    mail = compose(email, sender=sender, reference=task.idempotency_token, now=now)
+    # Who is cut off cannot tell any more whether the mail may have arrived.
+    seconds = (task.deadline - now).total_seconds() * _SHARE_OF_TIME
+    return transport().send(mail, seconds=seconds)
 
 
 process.at_init(settings)

@@ -4,7 +4,7 @@ boto3 is imported on the first mail: who sends by SMTP never pays for it.
 """
 # ruff: noqa: PLC0415 - see above
 
-from functools import cached_property
+from threading import Lock
 from typing import Any, Final
 
 from functions.workers.email.message import Mail
@@ -28,12 +28,16 @@ _SERVER_ERROR: Final = 500
 class Ses:
     """It writes a Message-ID of its own over ours, and tells it."""
 
-    def send(self, mail: Mail) -> Outcome:
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._clients: dict[int, Any] = {}
+
+    def send(self, mail: Mail, *, seconds: float) -> Outcome:
         from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError
         from botocore.exceptions import EndpointConnectionError as Unreachable
 
         try:
-            answer = self._client.send_email(
+            answer = self._client(seconds).send_email(
                 FromEmailAddress=mail.sender,
                 Destination={"ToAddresses": list(mail.recipients)},
                 Content={"Raw": {"Data": mail.content}},
@@ -46,17 +50,26 @@ class Ses:
             return Retry(f"SES may have taken the mail: {error}", may_have_worked=True)
         return Succeeded({"message_id": mail.message_id, "ses_message_id": answer["MessageId"]})
 
-    @cached_property
-    def _client(self) -> Any:
-        import boto3
-        from botocore.config import Config
+    def _client(self, seconds: float) -> Any:
+        """Return a client that has told within *seconds*, or within one, how it went."""
+        patience = min(max(int(seconds), 1), SECONDS_TO_CONNECT + SECONDS_TO_ANSWER)
+        with self._lock:  # boto3 makes one client after the other
+            if patience not in self._clients:
+                self._clients[patience] = _open(patience)
+            return self._clients[patience]
 
-        patience = Config(
-            connect_timeout=SECONDS_TO_CONNECT,
-            read_timeout=SECONDS_TO_ANSWER,
-            retries={"total_max_attempts": 1},  # tries are the queue's
-        )
-        return boto3.client("sesv2", config=patience)
+
+def _open(patience: int) -> Any:
+    import boto3
+    from botocore.config import Config
+
+    connecting = patience * SECONDS_TO_CONNECT / (SECONDS_TO_CONNECT + SECONDS_TO_ANSWER)
+    config = Config(
+        connect_timeout=connecting,
+        read_timeout=patience - connecting,
+        retries={"total_max_attempts": 1},  # tries are the queue's
+    )
+    return boto3.client("sesv2", config=config)
 
 
 def _refused(response: Any) -> Outcome:

@@ -1,9 +1,13 @@
 """Sends a mail by SMTP, and knows at which step it may have arrived although nobody said so."""
 
 import smtplib
+import socket
 import ssl
-from collections.abc import Sequence
-from contextlib import suppress
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from threading import Timer
 from typing import Final
 
 from functions.workers.email.access import STARTTLS, TLS, SmtpAccess
@@ -20,6 +24,7 @@ SECONDS_TO_PART: Final = 1
 _GO_ON: Final = 354
 _PERMANENT: Final = 5
 _DONE: Final = 2
+_REFUSED: Final = (4, _PERMANENT)
 
 
 class Smtp:
@@ -29,31 +34,37 @@ class Smtp:
         self._access = access
         self._hello = hello
 
-    def send(self, mail: Mail) -> Outcome:
+    def send(self, mail: Mail, *, seconds: float) -> Outcome:
+        until = time.monotonic() + seconds
         try:
-            connection = self._access.open(self._connect, _is_refusal)
+            connection = self._access.open(partial(self._connect, until), _is_refusal)
         except OSError as error:  # of which those of smtplib are
             return Retry(f"the mail server does not let us in: {_why(error)}")
         try:
-            return _converse(connection, mail)
+            with _hung_up_at(until, connection):
+                return _converse(connection, mail)
         except OSError as error:
             return Retry(f"the mail server left before the mail was sent: {_why(error)}")
         finally:
             _take_leave(connection)
 
-    def _connect(self, access: SmtpAccess) -> smtplib.SMTP:
+    def _connect(self, until: float, access: SmtpAccess) -> smtplib.SMTP:
         connection = self._reach(access)
         try:
             _wait(connection, SECONDS_FOR_AN_ANSWER)
-            if access.security == STARTTLS:
-                connection.starttls(context=_context(access))
-            connection.ehlo_or_helo_if_needed()
-            if access.credentials.are_whole:
-                connection.login(access.credentials.username, access.credentials.password)
+            with _hung_up_at(until, connection):
+                self._enter(connection, access)
         except BaseException:
             connection.close()
             raise
         return connection
+
+    def _enter(self, connection: smtplib.SMTP, access: SmtpAccess) -> None:
+        if access.security == STARTTLS:
+            connection.starttls(context=_context(access))
+        connection.ehlo_or_helo_if_needed()
+        if access.credentials.are_whole:
+            connection.login(access.credentials.username, access.credentials.password)
 
     def _reach(self, access: SmtpAccess) -> smtplib.SMTP:
         if access.security == TLS:
@@ -67,6 +78,28 @@ class Smtp:
         return smtplib.SMTP(
             access.host, access.port, local_hostname=self._hello, timeout=SECONDS_TO_CONNECT
         )
+
+
+@contextmanager
+def _hung_up_at(until: float, connection: smtplib.SMTP) -> Iterator[None]:
+    """End the conversation when its time is over, so that we can tell at which step it was."""
+    seconds = until - time.monotonic()
+    if seconds <= 0:
+        raise TimeoutError("the time of this attempt is over")
+    timer = Timer(seconds, _hang_up, [connection])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _hang_up(connection: smtplib.SMTP) -> None:
+    if connection.sock is not None:
+        with suppress(OSError):
+            # Not the method of a TLS socket, which would go on in plaintext for a moment.
+            socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)
 
 
 def _take_leave(connection: smtplib.SMTP) -> None:
@@ -115,13 +148,15 @@ def _hand_over(connection: smtplib.SMTP, mail: Mail, refused: dict[str, str]) ->
         connection.send(stuffed(mail.content))
         code, words = connection.getreply()
     except OSError as error:
-        return Retry(
-            f"the mail server may have taken the mail, and did not say so: {_why(error)}",
-            may_have_worked=True,
-        )
-    if code // 100 != _DONE:
-        return _refused("the mail", code, words)
-    return Succeeded({"message_id": mail.message_id, "refused": refused})
+        return _in_doubt(_why(error))
+    if code // 100 == _DONE:
+        return Succeeded({"message_id": mail.message_id, "refused": refused})
+    return _refused("the mail", code, words) if code // 100 in _REFUSED else _in_doubt(_text(words))
+
+
+def _in_doubt(why: str) -> Retry:
+    reason = f"the mail server may have taken the mail, and did not say so: {why}"
+    return Retry(reason, may_have_worked=True)
 
 
 def stuffed(content: bytes) -> bytes:

@@ -7,4 +7,6 @@ from taskmill.worker import Outcome
 
 
 class Transport(Protocol):
-    def send(self, mail: Mail) -> Outcome: ...
+    def send(self, mail: Mail, *, seconds: float) -> Outcome:
+        """Send a mail, and answer within so many seconds whether it may have arrived."""
+        ...

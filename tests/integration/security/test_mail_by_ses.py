@@ -1,5 +1,7 @@
 """SES takes a mail whole, for its identity, or its answer says what becomes of the task."""
 
+import socket
+import time
 from datetime import UTC, datetime
 
 import boto3
@@ -7,12 +9,14 @@ import msgspec
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError
 
+from functions.workers.email import ses
 from functions.workers.email.message import compose
 from functions.workers.email.payload import Email
 from functions.workers.email.ses import Ses
 from taskmill.worker import Discard, Retry, Succeeded
 
 PAYLOAD = {"to": ["ada@example.com"], "bcc": ["bob@example.com"], "subject": "hello", "text": "x"}
+PLENTY = 60.0
 
 
 def a_mail():
@@ -21,11 +25,11 @@ def a_mail():
 
 
 def test_ses_sends_for_an_identity_that_it_knows(account):
-    refused = Ses().send(a_mail())
+    refused = Ses().send(a_mail(), seconds=PLENTY)
     assert isinstance(refused, Discard)
     assert "MessageRejected" in refused.reason
     boto3.client("sesv2").create_email_identity(EmailIdentity="example.com")
-    answer = Ses().send(a_mail())
+    answer = Ses().send(a_mail(), seconds=PLENTY)
     assert isinstance(answer, Succeeded)
     assert answer.result["message_id"] == "<t-1@example.com>"
     assert answer.result["ses_message_id"]
@@ -59,9 +63,23 @@ def an_answer(code, status):
     ],
     ids=str,
 )
-def test_what_ses_says_decides(error, kind, in_doubt):
-    ses = Ses()
-    vars(ses)["_client"] = Client(error)
-    answer = ses.send(a_mail())
+def test_what_ses_says_decides(error, kind, in_doubt, monkeypatch):
+    way = Ses()
+    monkeypatch.setattr(way, "_client", lambda _seconds: Client(error))
+    answer = way.send(a_mail(), seconds=PLENTY)
     assert isinstance(answer, kind)
     assert getattr(answer, "may_have_worked", None) == in_doubt
+
+
+@pytest.mark.parametrize("seconds", [0.5, 2, 80])
+def test_ses_is_asked_no_longer_than_its_task_has_time(seconds, account, monkeypatch):
+    """It takes the connection and never answers; only who still waits can say what that means."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        monkeypatch.setenv("AWS_ENDPOINT_URL_SESV2", address)
+        monkeypatch.setattr(ses, "SECONDS_TO_ANSWER", 2)
+        began = time.monotonic()
+        answer = Ses().send(a_mail(), seconds=seconds)
+    assert isinstance(answer, Retry)
+    assert answer.may_have_worked
+    assert time.monotonic() - began < 20

@@ -1,21 +1,29 @@
 """A mail reaches a real server whole, or its task learns what to do; a stranger learns nothing."""
 
+import time
 from datetime import UTC, datetime
 from email import message_from_bytes
 from email.policy import default
 
 import msgspec
 import pytest
+from msgspec import Raw
 
-from functions.workers.email import smtp
+from functions.workers.email import handler, smtp
 from functions.workers.email.access import SmtpAccess
 from functions.workers.email.message import compose
 from functions.workers.email.payload import Email
 from functions.workers.email.settings import MailSettings
 from functions.workers.email.smtp import Smtp
 from taskmill.adapters.access import Access
+from taskmill.adapters.crew import ThreadCrew
+from taskmill.domain.counting import Count
+from taskmill.domain.facts import TaskDeferred
+from taskmill.domain.task import TaskType
 from taskmill.worker import Discard, Retry, Succeeded
+from tests.builders import an_envelope
 from tests.integration.security.smtp_server import HANGS_UP, SAYS_NOTHING, mail_server
+from tests.unit.functions.stage import Clock, Stage
 
 PAYLOAD = {
     "to": ["Ada Lovelace <ada@example.com>"],
@@ -24,12 +32,21 @@ PAYLOAD = {
     "subject": "Your order",
     "text": "Hello\n.\nthis is behind a dot",
 }
+PLENTY = 60.0
 EVERYBODY = ["ada@example.com", "ue@example.com", "secret@example.com"]
+
+
+SENDER = "Shop <shop@example.com>"
+
+
+class RealClock(Clock):
+    def __call__(self):
+        return time.time_ns() // 1_000_000
 
 
 def a_mail(**changes):
     email = msgspec.convert(PAYLOAD | changes, Email)
-    return compose(email, sender="Shop <shop@example.com>", reference="t-1", now=datetime.now(UTC))
+    return compose(email, sender=SENDER, reference="t-1", now=datetime.now(UTC))
 
 
 def by_smtp(server, **ways):
@@ -38,7 +55,7 @@ def by_smtp(server, **ways):
 
 
 def send(server, **changes):
-    return by_smtp(server).send(a_mail(**changes))
+    return by_smtp(server).send(a_mail(**changes), seconds=PLENTY)
 
 
 def test_a_mail_arrives_whole_and_names_nobody_of_bcc():
@@ -97,6 +114,54 @@ def test_a_mail_that_is_not_acknowledged_may_have_arrived(word, monkeypatch):
     assert answer.may_have_worked
 
 
+@pytest.mark.parametrize("word", [b"hello?", b"99 what", b"354 go on", b"0", b"\xff", b"2" * 9000])
+def test_what_no_reader_understands_behind_a_mail_may_mean_that_it_arrived(word):
+    with mail_server({"the mail": word}) as server:
+        answer = send(server)
+    assert isinstance(answer, Retry)
+    assert answer.may_have_worked
+
+
+@pytest.mark.parametrize("step", ["MAIL", "RCPT", "DATA"])
+def test_what_no_reader_understands_before_the_mail_is_no_doubt(step):
+    with mail_server({step: b"hello?"}) as server:
+        answer = send(server)
+    assert isinstance(answer, Retry)
+    assert not answer.may_have_worked
+
+
+@pytest.mark.parametrize("security", ["PLAINTEXT", "STARTTLS", "TLS"])
+def test_a_mail_of_which_nothing_was_said_in_the_time_of_its_task_is_counted(
+    security, authority, monkeypatch
+):
+    """The task's own time is shorter than what a server may take for a mail."""
+    stage = Stage(clock=RealClock(), crew=ThreadCrew())
+    stage.bind(monkeypatch)
+    ways = {} if security == "PLAINTEXT" else {"context": authority.context("good")}
+    trust = {"security": security, "ca_file": str(authority.file)}
+    monkeypatch.setattr(handler, "settings", lambda: MailSettings(sender=SENDER, smtp=None))
+    with mail_server({"the mail": SAYS_NOTHING}, is_wrapped=security == "TLS", **ways) as server:
+        monkeypatch.setattr(handler, "transport", lambda: by_smtp(server, **trust))
+        payload = Raw(msgspec.json.encode(PAYLOAD))
+        task = an_envelope(type=TaskType("email"), payload=payload, timeout_seconds=2.0)
+        stage.log.send_work([task])
+        stage.log.flush()
+        stage.run(handler.lambda_handler, "tasks.worker.email")
+    (end,) = stage.log.facts()
+    assert isinstance(end, TaskDeferred)
+    assert (end.reason, len(server.raw)) == ("failed", 1)
+    assert stage.counters.total(Count.IN_DOUBT) == 1
+
+
+@pytest.mark.parametrize("step", ["EHLO", "MAIL", "RCPT", "DATA"])
+def test_a_mail_that_was_not_told_in_the_time_of_its_task_cannot_have_arrived(step):
+    with mail_server({step: SAYS_NOTHING, "HELO": SAYS_NOTHING}) as server:
+        answer = by_smtp(server).send(a_mail(), seconds=0.5)
+    assert isinstance(answer, Retry)
+    assert not answer.may_have_worked
+    assert server.raw == []
+
+
 @pytest.mark.parametrize("word", [HANGS_UP, SAYS_NOTHING])
 @pytest.mark.parametrize("step", ["EHLO", "MAIL", "RCPT", "DATA"])
 def test_a_server_that_leaves_earlier_cannot_have_taken_it(step, word, monkeypatch):
@@ -124,7 +189,9 @@ def test_no_server_at_all_is_tried_again():
 
 def test_a_name_that_nobody_knows_is_tried_again():
     access = SmtpAccess(server="mail.invalid:25", security="STARTTLS")
-    assert isinstance(Smtp(Access(access), hello="example.com").send(a_mail()), Retry)
+    assert isinstance(
+        Smtp(Access(access), hello="example.com").send(a_mail(), seconds=PLENTY), Retry
+    )
 
 
 def test_who_is_refused_for_good_does_not_hold_back_the_others():
@@ -161,7 +228,9 @@ def test_the_mail_and_the_login_go_over_tls_only(security, authority):
     with mail_server(passwords=frozenset({"shop:right"}), **ways) as server:
         env = settings | {"TASKMILL_SMTP_SERVER": f"localhost:{server.port}"}
         told = MailSettings.from_env(env, read_secret=secret_with("right"))
-        assert isinstance(Smtp(told.smtp, hello="example.com").send(a_mail()), Succeeded)
+        assert isinstance(
+            Smtp(told.smtp, hello="example.com").send(a_mail(), seconds=PLENTY), Succeeded
+        )
     open_lines = [line for line in server.lines if line not in server.secured]
     assert {line.partition(" ")[0].upper() for line in open_lines} <= {"EHLO", "STARTTLS"}
     assert server.said("AUTH")
@@ -191,7 +260,7 @@ def test_a_rotated_login_is_read_anew_without_a_restart(passwords, kind):
             "TASKMILL_SMTP_SECRET": "login",
         }
         told = MailSettings.from_env(env, read_secret=secret_with(*passwords))
-        answer = Smtp(told.smtp, hello="example.com").send(a_mail())
+        answer = Smtp(told.smtp, hello="example.com").send(a_mail(), seconds=PLENTY)
     assert isinstance(answer, kind)
     assert "old" not in str(answer)
 
@@ -208,7 +277,9 @@ def test_a_rotated_login_is_read_anew_without_a_restart(passwords, kind):
 def test_another_server_is_told_nothing(show, sentence, security, authority):
     ways = {"context": authority.context(show), "is_wrapped": security == "TLS"}
     with mail_server(**ways) as server:
-        answer = by_smtp(server, security=security, ca_file=str(authority.file)).send(a_mail())
+        answer = by_smtp(server, security=security, ca_file=str(authority.file)).send(
+            a_mail(), seconds=PLENTY
+        )
     assert isinstance(answer, Retry)
     assert sentence in answer.reason
     assert not server.said("MAIL")
@@ -216,7 +287,7 @@ def test_another_server_is_told_nothing(show, sentence, security, authority):
 
 def test_a_server_without_starttls_is_told_nothing():
     with mail_server() as server:
-        answer = by_smtp(server, security="STARTTLS").send(a_mail())
+        answer = by_smtp(server, security="STARTTLS").send(a_mail(), seconds=PLENTY)
     assert isinstance(answer, Retry)
     assert "STARTTLS" in answer.reason
     assert not server.said("MAIL")

@@ -25,7 +25,7 @@ class Way:
         self.answer = answer
         self.mails = []
 
-    def send(self, mail):
+    def send(self, mail, *, seconds):
         self.mails.append(mail)
         return self.answer
 
