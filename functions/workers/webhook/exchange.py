@@ -1,15 +1,15 @@
 """Carries one request to a target and its answer back, through the wall and within deadlines."""
 
 import asyncio
-import socket
 import ssl
 from asyncio import StreamReader, StreamWriter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from functions.workers.webhook.answer import HEAD_LIMIT, Body, Head, read_body, read_head
+from functions.workers.webhook.resolver import Resolver
 from taskmill.domain.wall import Target, Walled, vetted
 
 SECONDS_TO_CONNECT: Final = 5.0
@@ -21,12 +21,6 @@ Resolve: TypeAlias = Callable[[str], Awaitable[Sequence[str]]]
 Dial: TypeAlias = Callable[
     [str, int, ssl.SSLContext | None, str | None], Awaitable[tuple[StreamReader, StreamWriter]]
 ]
-
-
-async def resolve(host: str) -> Sequence[str]:
-    """Ask the system for a host's addresses."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
 async def dial(
@@ -43,7 +37,7 @@ class Ways:
     """How the world is reached; nothing here reads proxies from the environment."""
 
     context: ssl.SSLContext
-    resolve: Resolve = resolve
+    resolve: Resolve = field(default_factory=Resolver)
     dial: Dial = dial
     seconds_to_connect: float = SECONDS_TO_CONNECT
 

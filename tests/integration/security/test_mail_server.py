@@ -1,6 +1,5 @@
 """A mail reaches a real server whole, or its task learns what to do; a stranger learns nothing."""
 
-import time
 from datetime import UTC, datetime
 from email import message_from_bytes
 from email.policy import default
@@ -23,7 +22,7 @@ from taskmill.domain.task import TaskType
 from taskmill.worker import Discard, Retry, Succeeded
 from tests.builders import an_envelope
 from tests.integration.security.smtp_server import HANGS_UP, SAYS_NOTHING, mail_server
-from tests.unit.functions.stage import Clock, Stage
+from tests.unit.functions.stage import RealClock, Stage
 
 PAYLOAD = {
     "to": ["Ada Lovelace <ada@example.com>"],
@@ -37,11 +36,6 @@ EVERYBODY = ["ada@example.com", "ue@example.com", "secret@example.com"]
 
 
 SENDER = "Shop <shop@example.com>"
-
-
-class RealClock(Clock):
-    def __call__(self):
-        return time.time_ns() // 1_000_000
 
 
 def a_mail(**changes):

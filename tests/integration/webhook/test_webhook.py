@@ -15,6 +15,7 @@ import pytest
 from functions.workers.webhook import exchange, handler
 from functions.workers.webhook.answer import BODY_LIMIT
 from functions.workers.webhook.keyring import Keyring
+from functions.workers.webhook.resolver import Resolver
 from taskmill.adapters.redis.endpoints import RedisEndpoints
 from taskmill.adapters.redis.session import Session
 from taskmill.domain.outcome import RESULT_LIMIT, encode_result
@@ -220,7 +221,7 @@ def test_who_speaks_no_tls_is_told_nothing(sender):
 def test_this_machine_is_called_only_where_it_is_allowed(sender):
     sender.signers["here"] = {"host": "127.0.0.1", "secrets": [whsec(SECRET)]}
     keyring = Keyring(lambda: json.dumps(sender.signers))
-    ways = replace(sender.desk.ways, resolve=exchange.resolve, dial=exchange.dial)
+    ways = replace(sender.desk.ways, resolve=Resolver(), dial=exchange.dial)
     sender.desk = replace(sender.desk, keyring=keyring, ways=ways)
     with receiver(None) as told:
         url = f"http://127.0.0.1:{told.port}/in"

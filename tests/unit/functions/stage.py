@@ -2,6 +2,7 @@
 
 import logging
 import random
+import time
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -110,6 +111,13 @@ class Clock:
     def pause(self, span: timedelta) -> None:
         self.now += span // timedelta(milliseconds=1)
         self.on_pause()
+
+
+class RealClock(Clock):
+    """Time moves by itself, for what waits in earnest."""
+
+    def __call__(self) -> Millis:
+        return Millis(time.time_ns() // 1_000_000)
 
 
 class Context:
