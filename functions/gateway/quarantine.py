@@ -13,9 +13,10 @@ from functions.gateway.pages import Line, fitting
 from functions.gateway.presenter import moment
 from functions.gateway.problem import Problem, bad_request, missing, unprocessable
 from taskmill.bootstrap import gateway, process
-from taskmill.domain.quarantine import AfterRecord, Discard, Place, QuarantinedRecord
+from taskmill.domain.quarantine import AfterRecord, Discard, OpenedRecord, Place, QuarantinedRecord
 
-SHOWN_BYTES = 1_024
+SHOWN_BYTES = 65_536
+SHOWN_HEADER_BYTES = 1_024
 SHOWN_HEADERS = 10
 _KNOWN = {"discarded", "limit", "cursor"}
 _NAME = re.compile(r"([A-Za-z0-9._-]{1,249}):([0-9]{1,9}):([0-9]{1,18}):([0-9]{1,9})")
@@ -41,6 +42,14 @@ def read_quarantine(given: Mapping[str, str]) -> Told | Problem:
     return Told(HTTPStatus.OK, {"records": told, "next_cursor": cursor})
 
 
+def read_record(name: str) -> Told | Problem:
+    place = _place(name)
+    found = gateway.quarantine().find(place) if place is not None else None
+    if found is None:
+        return _nowhere(name)
+    return Told(HTTPStatus.OK, _shown(found.record) | _inside(found))
+
+
 def discard_record(name: str, by: str) -> Told | Problem:
     place = _place(name)
     if place is not None:
@@ -48,6 +57,10 @@ def discard_record(name: str, by: str) -> Told | Problem:
         record = gateway.quarantine().discard(place, discard)
         if record is not None:
             return Told(HTTPStatus.OK, _shown(record))
+    return _nowhere(name)
+
+
+def _nowhere(name: str) -> Problem:
     return missing(f"there is no record {name} in quarantine")
 
 
@@ -83,14 +96,24 @@ def _shown(record: QuarantinedRecord) -> dict[str, Any]:
         "offset": record.place.offset,
         "at": moment(record.at_ms),
         "reason": record.reason,
-        "size": len(record.value),
-        "value_base64": b64encode(record.value[:SHOWN_BYTES]).decode(),
-        "headers_base64": {
-            name: b64encode(octets[:SHOWN_BYTES]).decode()
-            for name, octets in list(record.headers.items())[:SHOWN_HEADERS]
-        },
+        "size": record.size,
+        "header_names": list(record.header_names[:SHOWN_HEADERS]),
     }
     if record.discarded is not None:
         shown["discarded_at"] = moment(record.discarded.at_ms)
         shown["discarded_by"] = record.discarded.by
     return shown
+
+
+def _inside(found: OpenedRecord) -> dict[str, Any]:
+    return {
+        "value_base64": _beginning(found.value, SHOWN_BYTES),
+        "headers_base64": {
+            name: _beginning(found.headers[name], SHOWN_HEADER_BYTES)
+            for name in found.record.header_names[:SHOWN_HEADERS]
+        },
+    }
+
+
+def _beginning(octets: bytes, most: int) -> str:
+    return b64encode(octets[:most]).decode()

@@ -2,7 +2,7 @@
 
 import json
 import re
-from base64 import b64encode
+from base64 import b64decode
 from datetime import UTC, datetime
 from urllib.parse import quote, urlencode
 from uuid import uuid4
@@ -174,14 +174,16 @@ class Play:
         producer = Producer({"bootstrap.servers": stores["Kafka"]["address"]})
         producer.produce(PENDING, NO_TASK)
         assert producer.flush(PATIENCE) == 0
-        value = b64encode(NO_TASK).decode()
 
         def found():
             records = self._client.get("/v1/quarantine").body["records"]
-            return [one["id"] for one in records if one["value_base64"] == value]
+            return [one["id"] for one in records if self._value_of(one) == NO_TASK]
 
         eventually(found, within=PATIENCE, reason="a record in quarantine")
         return found()[0]
+
+    def _value_of(self, record):
+        return b64decode(self._client.get(f"/v1/quarantine/{record['id']}").body["value_base64"])
 
 
 def alike(shown, told):

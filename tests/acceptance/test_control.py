@@ -138,6 +138,8 @@ def test_a_record_that_was_never_a_task_is_shown_and_discarded(client, monkeypat
 
     eventually(found, within=LONG, reason="a record in quarantine")
     name = found()[0]["id"]
+    assert main(["quarantine", name]) == 0
+    assert f"never a task {word.decode()}" in capsys.readouterr().out
     assert main(["quarantine", "--discard", name]) == 0
     assert "anybody" in capsys.readouterr().out
     assert main(["quarantine", "--discarded", "--limit", "200"]) == 0

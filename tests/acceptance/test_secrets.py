@@ -1,17 +1,20 @@
 """Secrets that people hand over show up nowhere but where their own task is told."""
 
 import json
-from contextlib import suppress
+import re
+from base64 import b64decode, b64encode
+from contextlib import closing, suppress
 from itertools import count
 from operator import methodcaller
 from uuid import uuid4
 
+import psycopg
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from msgspec import Raw
 
 from taskmill.domain import topics, wire
-from tests.acceptance.ledger import quarantined
+from tests.acceptance.ledger import outdate_a_schedule, quarantined
 from tests.acceptance.raw import JSON, a_request, ask
 from tests.builders import a_fresh_envelope
 from tests.waiting import eventually
@@ -25,6 +28,9 @@ LISTS = (
     "/v1/tasks?status=cancelled&limit=200",
     "/v1/quarantine?limit=200",
     "/v1/quarantine?discarded=true&limit=200",
+    "/v1/enqueued?state=parked&limit=200",
+    "/v1/enqueued?state=waiting&limit=200",
+    "/v1/schedules?limit=200",
     "/v1/redrives",
     "/v1/endpoints/disabled",
     "/v1/stats",
@@ -32,6 +38,7 @@ LISTS = (
     "/platform",
 )
 TOPICS = (topics.PENDING, topics.EVENTS, topics.WORKER_PREFIX + "echo")
+ENQUEUE = "SELECT taskmill.enqueue(%s, %s::json, idempotency_key => %s)"
 WAYS = (
     "password={}",
     "Authorization: Bearer {}",
@@ -40,6 +47,9 @@ WAYS = (
     "GET /?token={}&x=1 failed",
 )
 """How libraries say secrets when they fail."""
+
+
+ENCODED = re.compile(r"[A-Za-z0-9+/_-]{20,}")
 
 
 class Plants:
@@ -56,7 +66,17 @@ class Plants:
         return word
 
     def seen_in(self, text):
-        return {self.where[word] for word in self.where if word in text}
+        """Tell what shows in a text, and in all that may stand there in base64."""
+        shown = "\n".join([text, *decoded(text)])
+        return {self.where[word] for word in self.where if word in shown}
+
+
+def decoded(text):
+    """Read each run of letters of base64 from each of the four letters where a group may begin."""
+    for run in ENCODED.findall(text):
+        for skipped in range(4):
+            part = run[skipped:].replace("-", "+").replace("_", "/")
+            yield b64decode(part + "A" * (-len(part) % 4)).decode("latin-1")
 
 
 @pytest.fixture
@@ -154,6 +174,72 @@ def be_refused(client, plants):
     assert {answer.status for answer in refused} <= {400, 404, 413, 415, 422}
 
 
+def come_by_kafka(stack, client, plants):
+    """Leave requests in the topic for them, one that is taken and others that are refused."""
+    new, key = plants.new, f"token={plants.new('a key that came by Kafka')}"
+    requests = [
+        ({"type": "echo", "payload": {"say": new("a payload by Kafka")}}, key),
+        ({"type": "echo", "payload": {"say": new("another payload under its key")}}, key),
+        (
+            {"type": "echo", "payload": {"say": new("a bad field beside it")}, "max_attempts": 0},
+            "a",
+        ),
+        ({"type": "echo", "payload": {"sleep_seconds": new("what does not fit")}}, "b"),
+        ({"type": "nobody", "payload": {"say": new("a payload that nobody takes")}}, "c"),
+        ({"type": "echo", "metadata": {"pin": [new("metadata that cannot be")]}}, "d"),
+    ]
+    values = [(json.dumps(body).encode(), key) for body, key in requests]
+    values.append((b'{"p": "%b' % new("no JSON by Kafka").encode(), "e"))
+    producer = Producer({"bootstrap.servers": client.platform()["stores"]["Kafka"]["address"]})
+    for value, key in values:
+        pinned = ("Authorization", new("a header by Kafka").encode())
+        headers = [("idempotency-key", key.encode()), pinned]
+        producer.produce(topics.INBOX, value, partition=0, headers=headers)
+    assert producer.flush(PATIENCE) == 0
+    refused = len(values) - 1
+    eventually(
+        lambda: len(quarantined(stack, topics.INBOX)) >= refused,
+        within=LONG,
+        reason="what was refused is in quarantine",
+    )
+
+
+def be_enqueued(stack, client, plants):
+    """Ask for tasks in SQL and by schedules; some are refused behind the commit."""
+    new = plants.new
+    address = client.platform()["stores"]["PostgreSQL"]["address"]
+    calls = [
+        ("echo", {"say": new("a payload in SQL")}, "a"),
+        ("echo", {"sleep_seconds": new("what does not fit, in SQL")}, "b"),
+        ("nobody", {"say": new("a payload in SQL that nobody takes")}, "c"),
+        ("echo", {"say": new("a payload in SQL under a used key")}, "a"),
+    ]
+    keys = {key: f"token={new('a key in SQL')}" for key in "abc"}
+    with closing(psycopg.connect(address, user="taskmill_enqueue", autocommit=True)) as caller:
+        for name, payload, key in calls:
+            caller.execute(ENQUEUE, (name, json.dumps(payload), keys[key]))
+        with pytest.raises(psycopg.Error):
+            caller.execute(ENQUEUE, ("echo", json.dumps({"say": new("an error of SQL")}), ""))
+    task = {"type": "echo", "payload": {"say": new("the payload of a schedule")}}
+    schedule = {"name": "secrets", "task": task, "cron": "0 0 1 1 *"}
+    assert client.post("/v1/schedules", schedule).status == 201
+    assert client.post("/v1/schedules/secrets/trigger", None).status == 202
+    outdated = {"type": "echo", "payload": {"sleep_seconds": new("a schedule's misfit")}}
+    outdate_a_schedule(stack, "outdated-secrets", outdated)
+    assert client.post("/v1/schedules/outdated-secrets/trigger", None).status in {202, 422}
+    for refused in (
+        {"name": "no", "task": task | {"more": new("a schedule's task")}, "cron": "* * * * *"},
+        {"name": "no", "task": task, "cron": new("a calendar")},
+        {"name": "no", "task": task, "cron": "* * * * *", "timezone": new("a zone")},
+    ):
+        assert client.post("/v1/schedules", refused).status == 422
+    eventually(
+        lambda: len(client.get("/v1/enqueued?limit=200").body["requests"]) >= 2,
+        within=LONG,
+        reason="what was refused is parked",
+    )
+
+
 def be_odd(stack, client, plants):
     """Write records with secrets that are no tasks, or that the ledger cannot hold."""
     new = plants.new
@@ -191,6 +277,8 @@ def be_odd(stack, client, plants):
 def test_a_secret_shows_up_nowhere_but_where_its_own_task_is_told(stack, client, plants):
     live_through(client, plants)
     be_refused(client, plants)
+    come_by_kafka(stack, client, plants)
+    be_enqueued(stack, client, plants)
     be_odd(stack, client, plants)
     eventually(lambda: client.platform()["lag"] == 0, within=LONG, reason="the ledger has it all")
 
@@ -202,6 +290,13 @@ def test_a_secret_shows_up_nowhere_but_where_its_own_task_is_told(stack, client,
         assert plants.seen_in(of_others(answer)) == set(), path
     assert plants.seen_in(client.get("/metrics").text) == set()
     assert plants.seen_in("\n".join(headers_of_the_dead(client))) == set()
+
+
+def test_what_is_in_base64_is_seen(plants):
+    word = plants.new("base64").encode()
+    for before in range(4):
+        assert plants.seen_in(b64encode(b"x" * before + word).decode()) == {"base64"}
+    assert plants.seen_in(f"{'x' * 7}/{b64encode(word).decode()}") == {"base64"}
 
 
 def logs_of(stack):

@@ -98,7 +98,16 @@ def test_the_quarantine_is_walked_from_the_latest_on(ledger):
     assert [place.offset for place in places(rest)] == [1, 0]
     assert rest.next is None
     latest = first.records[0]
-    assert (latest.reason, latest.value, latest.headers) == ("no parcel", b"\x00\xff", HEADERS)
+    assert (latest.reason, latest.size, latest.header_names) == ("no parcel", 2, sorted(HEADERS))
+
+
+def test_what_a_record_holds_is_told_of_one_at_a_time(ledger):
+    ledger.ledger.record(LedgerBatch(quarantined=[a_record(1), a_record(2)]))
+    page = ledger.kept.page(is_discarded=False, after=None, limit=9)
+    found = ledger.kept.find(Place("tasks.pending", 0, 1, 0))
+    assert found.record == page.records[1]
+    assert (found.value, found.headers) == (b"\x00\xff", HEADERS)
+    assert ledger.kept.find(Place("tasks.pending", 0, 9, 0)) is None
 
 
 def test_a_discarded_record_is_kept_with_who_and_when_first(ledger):

@@ -111,7 +111,13 @@ _PATHS = [
     *("/", "*", "/v1/tasks", "/v1/tasks/batch", "/v1/tasks/x", "/v1/tasks/x/cancel", "/v1/types"),
     *("/v1/tasks/01a1b2c3-0000-7000-8000-000000000001/history", "/v1/redrives", "/healthz"),
     *("/v1/tasks/01a1b2c3-0000-7000-8000-000000000001", "/v1/redrives/x/stop", "/v1/payloads"),
-    *("/v1/quarantine", "/v1/quarantine/a:0:1:0/discard", "/v1/endpoints/enable", "/v1/stats"),
+    *(
+        "/v1/quarantine",
+        "/v1/quarantine/a:0:1:0",
+        "/v1/quarantine/a:0:1:0/discard",
+        "/v1/endpoints/enable",
+        "/v1/stats",
+    ),
     *("http://here/v1/tasks", "/v1/tasks/%00", "/v1/tasks/%ff%fe", "/%2e%2e/v1", "/readyz"),
 ]
 _NAMES = [

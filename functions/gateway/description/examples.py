@@ -45,6 +45,6 @@ MISFIT: Final = {
     "type": "invalid_payload",
     "title": "Unprocessable Content",
     "status": 422,
-    "detail": "-1 is less than the minimum of 0",
+    "detail": "it is less than the minimum of 0",
     "field": "/payload/sleep_seconds",
 }

@@ -14,7 +14,7 @@ RECORD: Final = f"{PENDING}:0:17:0"
 
 
 class QuarantinedRecord(Struct, kw_only=True):
-    """A record of the log that was never a task: where it stood, and how its bytes begin."""
+    """Where a record of the log stood that was never a task. What it holds may be secret."""
 
     id: str
     topic: str
@@ -23,10 +23,16 @@ class QuarantinedRecord(Struct, kw_only=True):
     at: Moment
     reason: str
     size: Count
-    value_base64: str
-    headers_base64: dict[str, str]
+    header_names: list[str]
     discarded_at: Moment | UnsetType = UNSET
     discarded_by: str | UnsetType = UNSET
+
+
+class OpenedRecord(QuarantinedRecord, kw_only=True):
+    """The same with how its bytes begin."""
+
+    value_base64: str
+    headers_base64: dict[str, str]
 
 
 class QuarantinePage(Struct):
@@ -44,10 +50,10 @@ _RECORD: Final[dict[str, Any]] = {
     "at": "2026-11-06T21:20:00.000Z",
     "reason": "the record is not a parcel: JSON is malformed: invalid character (byte 4)",
     "size": 7,
-    "value_base64": "bm8gdGFzaw==",
-    "headers_base64": {},
+    "header_names": [],
 }
 
+NAME: Final = Parameter(name="name", place="path", type=str, what="The id of a record.")
 LIST: Final = Operation(
     route="GET /v1/quarantine",
     name="listQuarantine",
@@ -68,12 +74,29 @@ LIST: Final = Operation(
         )
     ],
 )
+READ: Final = Operation(
+    route="GET /v1/quarantine/{name}",
+    name="readRecord",
+    summary="Read a record of the quarantine",
+    details="Its value up to 65,536 bytes, and ten of its headers, each up to 1,024.",
+    parameters=[NAME],
+    answers={HTTPStatus.OK: Answer(what="The record.", body=OpenedRecord)},
+    problems=["not_found", "unavailable"],
+    examples=[
+        Example(
+            name="a record",
+            status=HTTPStatus.OK,
+            given={"name": RECORD},
+            answer=_RECORD | {"value_base64": "bm8gdGFzaw==", "headers_base64": {}},
+        )
+    ],
+)
 DISCARD: Final = Operation(
     route="POST /v1/quarantine/{name}/discard",
     name="discardRecord",
     summary="Take note that a record was dealt with",
     details="It is kept, and tells by whose key.",
-    parameters=[Parameter(name="name", place="path", type=str, what="The id of a record.")],
+    parameters=[NAME],
     answers={HTTPStatus.OK: Answer(what="The record.", body=QuarantinedRecord)},
     problems=["not_found", "unavailable"],
     examples=[
@@ -86,4 +109,4 @@ DISCARD: Final = Operation(
         )
     ],
 )
-OPERATIONS: Final = (LIST, DISCARD)
+OPERATIONS: Final = (LIST, READ, DISCARD)

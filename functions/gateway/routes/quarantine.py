@@ -3,7 +3,7 @@
 from functions.gateway.answering import Answer, new_router, tell
 from functions.gateway.keys import caller
 from functions.gateway.problem import unavailable
-from functions.gateway.quarantine import discard_record, read_quarantine
+from functions.gateway.quarantine import discard_record, read_quarantine, read_record
 from taskmill.bootstrap import gateway
 from taskmill.domain.errors import StoreUnavailable
 
@@ -14,6 +14,14 @@ router = new_router()
 def get_quarantine() -> Answer:
     try:
         return tell(read_quarantine(router.current_event.query_string_parameters))
+    except StoreUnavailable as error:
+        return _away(error)
+
+
+@router.get("/v1/quarantine/<name>")
+def get_record(name: str) -> Answer:
+    try:
+        return tell(read_record(name))
     except StoreUnavailable as error:
         return _away(error)
 

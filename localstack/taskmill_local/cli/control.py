@@ -13,6 +13,7 @@ from taskmill_local.cli.control_text import (
     job_card,
     job_rows,
     quarantine_rows,
+    record_card,
 )
 from taskmill_local.cli.exits import Exit
 from taskmill_local.cli.telling import ask, table, tell
@@ -58,6 +59,8 @@ def quarantine(asked: argparse.Namespace) -> Exit:
     if asked.discard is not None:
         answer = ask("POST", f"/v1/quarantine/{_name(asked.discard)}/discard")
         return tell(answer, asked, lambda told: table(quarantine_rows([told]), ""))
+    if asked.id is not None:
+        return tell(ask("GET", f"/v1/quarantine/{_name(asked.id)}"), asked, record_card)
     wanted = {"discarded": str(asked.discarded).lower(), "limit": str(asked.limit)}
     answer = ask("GET", f"/v1/quarantine?{urlencode(wanted)}")
     return tell(

@@ -1,5 +1,6 @@
 """How the dead, histories, redrive jobs and the quarantine look as plain text."""
 
+from base64 import b64decode
 from collections.abc import Iterable
 from typing import Any
 
@@ -64,6 +65,27 @@ def _quarantine_row(record: Json) -> tuple[str, ...]:
         record.get("discarded_by", "-"),
         _line(record["reason"]),
     )
+
+
+def record_card(record: Json) -> str:
+    """Show what a record holds, with escapes in place of what a terminal could obey."""
+    headers = record["headers_base64"].items()
+    return "\n".join(
+        [
+            f"{record['id']}  {_second(record['at'])}  {record['size']} bytes",
+            record["reason"],
+            *(
+                f"  {_escaped(name.encode())}: {_escaped(b64decode(told))}"
+                for name, told in headers
+            ),
+            _escaped(b64decode(record["value_base64"])),
+            "",
+        ]
+    )
+
+
+def _escaped(octets: bytes) -> str:
+    return repr(octets)[2:-1]
 
 
 def job_rows(jobs: Iterable[Json]) -> Rows:

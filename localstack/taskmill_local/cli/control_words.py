@@ -28,6 +28,7 @@ What stood in the log and was never a task is kept here with its bytes.
 
 examples:
   taskmill quarantine
+  taskmill quarantine tasks.pending:0:7:0              what one of them holds
   taskmill quarantine --discard tasks.pending:0:7:0    kept, and marked as dealt with
   taskmill quarantine --discarded
 """
@@ -79,6 +80,7 @@ def _which_dead(one: argparse.ArgumentParser) -> None:
 
 
 def _quarantine(one: argparse.ArgumentParser) -> None:
+    one.add_argument("id", nargs="?", help="a record, to show what it holds")
     one.add_argument("--discarded", action="store_true", help="those that were dealt with")
     one.add_argument("--discard", metavar="ID", help="mark this one as dealt with")
     one.add_argument("--limit", type=int, default=20, metavar="N", help="at most so many (20)")

@@ -42,7 +42,11 @@ class AssembledCatalogue:
         }
         return {
             name: jsonschema_rs.validator_for(
-                dict(entry.schema), validate_formats=True, formats=known
+                # Complaints are kept and listed, and a value may be a secret.
+                dict(entry.schema),
+                validate_formats=True,
+                formats=known,
+                mask="it",
             )
             for name, entry in self._entries.items()
         }

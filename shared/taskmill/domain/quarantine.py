@@ -24,12 +24,23 @@ class Discard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuarantinedRecord:
+    """A record by its outside: what it holds may be secret, and is told of one at a time."""
+
     place: Place
     at_ms: Millis
     reason: str
+    size: int
+    header_names: Sequence[str]
+    discarded: Discard | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedRecord:
+    """A record with what it holds."""
+
+    record: QuarantinedRecord
     value: bytes
     headers: Mapping[str, bytes]
-    discarded: Discard | None
 
 
 PUT_BACK = "taskmill: put back into its topic"

@@ -119,7 +119,7 @@ def vetted(target: Target, addresses: Sequence[str]) -> Sequence[str] | Walled:
 
 def _wrong_letters(place: str, rest: str) -> str | None:
     if not place.isascii():
-        return f"the host must be written in ASCII{_in_punycode(place)}"
+        return f"the host must be written in ASCII{_in_punycode(place.rpartition('@')[2])}"
     if "#" in rest:
         return "the URL must have no fragment: nothing behind a # is ever sent"
     letters = place + rest

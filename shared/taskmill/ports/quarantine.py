@@ -8,6 +8,7 @@ from taskmill.domain.quarantine import (
     AfterRecord,
     Discard,
     KeptParcel,
+    OpenedRecord,
     Place,
     QuarantinedRecord,
     QuarantinePage,
@@ -20,6 +21,8 @@ class Quarantine(Protocol):
     def page(
         self, *, is_discarded: bool, after: AfterRecord | None, limit: int
     ) -> QuarantinePage: ...
+
+    def find(self, place: Place) -> OpenedRecord | None: ...
 
     def discard(self, place: Place, discard: Discard) -> QuarantinedRecord | None: ...
 

@@ -119,6 +119,11 @@ def test_a_name_that_looks_like_another_is_shown_in_punycode():
     assert isinstance(target_of("https://xn--pypal-4ve.com/in"), Target)
 
 
+def test_a_password_before_such_a_name_is_not_shown():
+    told = target_of("https://user:p\xe4ss@example.com/in").why
+    assert told == "the host must be written in ASCII, which is example.com"
+
+
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "127.0.0.1", "[::1]"])
 def test_this_machine_is_no_target_under_any_of_its_names(host):
     assert why(f"https://{host}/in")

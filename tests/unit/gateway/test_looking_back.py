@@ -1,7 +1,7 @@
 """The dead, histories and the quarantine over HTTP: for people when something went wrong."""
 
 import json
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from hashlib import sha256
 
 import pytest
@@ -135,25 +135,38 @@ def quarantined(stage, value=b"\x00\xff"):
     record(stage.log.records(topics.DLQ), stage.ledger)
 
 
-def test_the_quarantine_shows_the_bytes_and_where_they_stood(stage):
+IN_QUARANTINE = {
+    "id": "tasks.pending:0:7:0",
+    "topic": "tasks.pending",
+    "partition": 0,
+    "offset": 7,
+    "at": "2026-11-06T21:20:00.000Z",
+    "reason": "no parcel",
+    "size": 2,
+    "header_names": ["who"],
+}
+
+
+def test_the_quarantine_lists_where_records_stood_and_nothing_that_they_hold(stage):
     quarantined(stage)
     told = get(stage, "/v1/quarantine")
-    assert told.body == {
-        "records": [
-            {
-                "id": "tasks.pending:0:7:0",
-                "topic": "tasks.pending",
-                "partition": 0,
-                "offset": 7,
-                "at": "2026-11-06T21:20:00.000Z",
-                "reason": "no parcel",
-                "size": 2,
-                "value_base64": b64encode(b"\x00\xff").decode(),
-                "headers_base64": {"who": b64encode(b"else").decode()},
-            }
-        ],
-        "next_cursor": None,
+    assert told.body == {"records": [IN_QUARANTINE], "next_cursor": None}
+
+
+def test_one_record_of_the_quarantine_shows_its_bytes(stage):
+    quarantined(stage)
+    told = get(stage, "/v1/quarantine/tasks.pending:0:7:0")
+    inside = {
+        "value_base64": b64encode(b"\x00\xff").decode(),
+        "headers_base64": {"who": b64encode(b"else").decode()},
     }
+    assert told.body == IN_QUARANTINE | inside
+
+
+def test_of_a_long_record_the_beginning_is_shown(stage):
+    quarantined(stage, b"x" * 70_000)
+    told = get(stage, "/v1/quarantine/tasks.pending:0:7:0").body
+    assert (told["size"], b64decode(told["value_base64"])) == (70_000, b"x" * 65_536)
 
 
 def test_a_record_is_discarded_by_somebody_and_kept(stage):
@@ -170,9 +183,10 @@ def test_a_record_is_discarded_by_somebody_and_kept(stage):
 
 
 @pytest.mark.parametrize("name", ["tasks.pending:0:8:0", "17", "a:b:c:d", "%00"])
-def test_a_record_that_is_not_there_is_not_discarded(stage, name):
+def test_a_record_that_is_not_there_is_neither_shown_nor_discarded(stage, name):
     quarantined(stage)
     assert post(stage, f"/v1/quarantine/{name}/discard").kind == (404, "not_found", None)
+    assert get(stage, f"/v1/quarantine/{name}").kind == (404, "not_found", None)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +216,7 @@ def test_the_quarantine_is_walked(stage):
 def test_without_the_ledger_nobody_looks_back(stage):
     task_id = dead(stage)
     stage.ledger.is_away = True
-    for path in ("/v1/quarantine", f"/v1/tasks/{task_id}/history"):
+    for path in ("/v1/quarantine", "/v1/quarantine/t:0:0:0", f"/v1/tasks/{task_id}/history"):
         assert get(stage, path).kind == (503, "unavailable", None)
     assert get(stage, "/v1/tasks", status="dead").kind == (503, "unavailable", None)
     assert post(stage, "/v1/quarantine/t:0:0:0/discard").kind == (503, "unavailable", None)

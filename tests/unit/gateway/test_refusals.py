@@ -34,7 +34,7 @@ def stage(monkeypatch):
 
 
 def ask(stage, operation, *, name=None, **request):
-    usual = RECORD if operation.name == "discardRecord" else NOBODY
+    usual = RECORD if operation.name in {"readRecord", "discardRecord"} else NOBODY
     path = re.sub(r"\{\w+\}", name or usual, operation.path)
     return call(stage, operation.method.upper(), path, **request)
 

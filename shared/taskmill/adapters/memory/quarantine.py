@@ -7,6 +7,7 @@ from taskmill.domain.projection import Quarantined
 from taskmill.domain.quarantine import (
     AfterRecord,
     Discard,
+    OpenedRecord,
     Place,
     QuarantinedRecord,
     QuarantinePage,
@@ -30,12 +31,20 @@ class MemoryQuarantine:
             records[:limit], AfterRecord(last.at_ms, last.place) if last else None
         )
 
+    def find(self, place: Place) -> OpenedRecord | None:
+        ledger = self._ledger()
+        ledger.ask()
+        for one in ledger.quarantined.values():
+            if _place(one) == place:
+                record = _record(one, ledger.discarded)
+                return OpenedRecord(record=record, value=one.value, headers=one.headers)
+        return None
+
     def discard(self, place: Place, discard: Discard) -> QuarantinedRecord | None:
-        found = [record for record in self._records() if record.place == place]
-        if not found:
-            return None
-        self._ledger().discarded.setdefault(place, discard)
-        return next(record for record in self._records() if record.place == place)
+        if self.find(place) is not None:
+            self._ledger().discarded.setdefault(place, discard)
+        found = self.find(place)
+        return found.record if found is not None else None
 
     def _records(self) -> list[QuarantinedRecord]:
         ledger = self._ledger()
@@ -43,13 +52,17 @@ class MemoryQuarantine:
         return [_record(one, ledger.discarded) for one in ledger.quarantined.values()]
 
 
+def _place(one: Quarantined) -> Place:
+    return Place(one.topic, one.partition, one.offset, one.member)
+
+
 def _record(one: Quarantined, discarded: dict[Place, Discard]) -> QuarantinedRecord:
-    place = Place(one.topic, one.partition, one.offset, one.member)
+    place = _place(one)
     return QuarantinedRecord(
         place=place,
         at_ms=one.at_ms,
         reason=one.reason,
-        value=one.value,
-        headers=one.headers,
+        size=len(one.value),
+        header_names=sorted(one.headers),
         discarded=discarded.get(place),
     )

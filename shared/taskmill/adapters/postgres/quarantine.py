@@ -10,6 +10,7 @@ from taskmill.adapters.postgres.connection import Database
 from taskmill.domain.quarantine import (
     AfterRecord,
     Discard,
+    OpenedRecord,
     Place,
     QuarantinedRecord,
     QuarantinePage,
@@ -20,6 +21,7 @@ from taskmill.domain.task import Millis
 class PostgresQuarantine:
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._find = queries.load("find_record")
         self._list = queries.load("list_quarantine")
         self._discard = queries.load("discard_record")
 
@@ -34,6 +36,10 @@ class PostgresQuarantine:
         records = [_record(row) for row in rows[:limit]]
         last = records[-1] if len(rows) > limit else None
         return QuarantinePage(records, AfterRecord(last.at_ms, last.place) if last else None)
+
+    def find(self, place: Place) -> OpenedRecord | None:
+        rows = self._database.fetch(self._find, _named(place))
+        return _opened(rows[0]) if rows else None
 
     def discard(self, place: Place, discard: Discard) -> QuarantinedRecord | None:
         asked = _named(place) | {"at_ms": discard.at_ms, "by": discard.by}
@@ -53,13 +59,21 @@ def _named(place: Place) -> dict[str, Any]:
     }
 
 
+def _opened(row: Mapping[str, Any]) -> OpenedRecord:
+    return OpenedRecord(record=_record(row), value=row["value"], headers=_headers(row))
+
+
+def _headers(row: Mapping[str, Any]) -> Mapping[str, bytes]:
+    return msgspec.json.decode(row["headers"], type=dict[str, bytes])
+
+
 def _record(row: Mapping[str, Any]) -> QuarantinedRecord:
     at_ms = row["discarded_at_ms"]
     return QuarantinedRecord(
         place=Place(row["topic"], row["partition"], row["offset"], row["member"]),
         at_ms=Millis(row["at_ms"]),
         reason=row["reason"],
-        value=row["value"],
-        headers=msgspec.json.decode(row["headers"], type=dict[str, bytes]),
+        size=row["size"],
+        header_names=sorted(_headers(row)),
         discarded=None if at_ms is None else Discard(at_ms=at_ms, by=row["discarded_by"]),
     )

@@ -14,7 +14,7 @@ RETURNING
     known."offset",
     known.member,
     known.reason,
-    known.value,
+    octet_length(known.value) AS size,
     known.headers::text AS headers,
     round(extract(EPOCH FROM known.at) * 1000)::bigint AS at_ms,
     round(extract(EPOCH FROM known.discarded_at) * 1000)::bigint AS discarded_at_ms,

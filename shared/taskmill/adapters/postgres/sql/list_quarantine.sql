@@ -5,7 +5,7 @@ SELECT
     "offset",
     member,
     reason,
-    value,
+    octet_length(value) AS size,
     headers::text AS headers,
     round(extract(EPOCH FROM at) * 1000)::bigint AS at_ms,
     round(extract(EPOCH FROM discarded_at) * 1000)::bigint AS discarded_at_ms,
