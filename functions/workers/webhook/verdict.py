@@ -7,17 +7,13 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any, Final
 
-import msgspec
-
 from functions.workers.webhook.answer import Body, Head
-from taskmill.domain.outcome import RESULT_LIMIT
 from taskmill.domain.wall import Target
 from taskmill.worker import Discard, Outcome, Retry, Succeeded
 
 SOONEST: Final = timedelta(seconds=1)
 LATEST: Final = timedelta(hours=1)
 
-_ROOM_FOR_THE_REST: Final = 2_560
 _QUOTED: Final = 300
 _TRIED_AGAIN: Final = (
     HTTPStatus.REQUEST_TIMEOUT,
@@ -72,24 +68,15 @@ def wanted_wait(text: str, now: datetime) -> timedelta | None:
 
 
 def _result(target: Target, head: Head, body: Body, text: str) -> dict[str, Any]:
-    kept = _fitting(text)
     return {
         "host": target.host,
         "status": head.status,
         "content_type": head.one("content-type")[:255].replace("\0", ""),
-        "body": kept,
-        "is_cut": body.is_cut or kept != text,
+        "body": text,
+        "is_cut": body.is_cut,
     }
 
 
 def _text_of(body: Body) -> str:
     """Return what a result can hold: text, and no NUL."""
     return body.octets.decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
-
-
-def _fitting(text: str) -> str:
-    """Cut what has too many bytes as JSON."""
-    room = RESULT_LIMIT - _ROOM_FOR_THE_REST
-    while (size := len(msgspec.json.encode(text))) > room:
-        text = text[: len(text) * room // size]
-    return text

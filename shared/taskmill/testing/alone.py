@@ -12,6 +12,7 @@ from msgspec import Raw
 from taskmill.domain.lease import Position
 from taskmill.domain.naming import unkeyed_id
 from taskmill.domain.outcome import Attempt, Outcome, Succeeded, encode_result
+from taskmill.domain.pointers import POINTED_BYTES
 from taskmill.domain.retention import in_ms
 from taskmill.domain.task import Envelope, TaskType
 from taskmill.testing.clock import MovableClock
@@ -56,7 +57,7 @@ def perform(  # noqa: PLR0913 - what a handler may look at, each by its name
         answer = asyncio.run(answer)
     outcome = answer if isinstance(answer, Outcome) else Succeeded(answer)
     if isinstance(outcome, Succeeded):
-        encode_result(outcome.result)
+        encode_result(outcome.result, limit=POINTED_BYTES)
     return outcome
 
 

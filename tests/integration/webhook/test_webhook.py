@@ -10,7 +10,9 @@ from dataclasses import replace
 from datetime import timedelta
 from email.utils import format_datetime
 
+import msgspec
 import pytest
+from msgspec import Raw
 
 from functions.workers.webhook import exchange, handler
 from functions.workers.webhook.answer import BODY_LIMIT
@@ -18,11 +20,15 @@ from functions.workers.webhook.keyring import Keyring
 from functions.workers.webhook.resolver import Resolver
 from taskmill.adapters.redis.endpoints import RedisEndpoints
 from taskmill.adapters.redis.session import Session
-from taskmill.domain.outcome import RESULT_LIMIT, encode_result
+from taskmill.domain.outcome import encode_result
+from taskmill.domain.pointers import POINTED_BYTES
+from taskmill.domain.task import TaskType
 from taskmill.testing import Refused, perform
 from taskmill.worker import Discard, Retry, Succeeded
+from tests.builders import an_envelope
 from tests.integration.webhook.conftest import HOST, OTHER_SECRET, PUBLIC, SECRET, URL, whsec
 from tests.integration.webhook.receiver import OK, receiver, reset
+from tests.unit.functions.stage import Stage
 
 CHUNKED = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
@@ -313,12 +319,26 @@ def test_without_redis_a_webhook_is_sent_and_nobody_disabled(sender, hook):
 
 @pytest.mark.parametrize("size", [BODY_LIMIT - 1, BODY_LIMIT, BODY_LIMIT + 1, 5_000_000])
 @pytest.mark.parametrize("letter", [b"a", b"\x01", b"\x00", b"\xff", "€".encode()])
-def test_of_a_long_answer_so_much_is_kept_as_a_result_can_hold(sender, hook, size, letter):
-    hook.answers = [answer(200, body=(letter * size)[:size])]
+def test_of_a_long_answer_64_kib_are_kept_whatever_they_are_as_json(sender, hook, size, letter):
+    body = (letter * size)[:size]
+    hook.answers = [answer(200, body=body)]
     outcome = sender.send()
-    assert len(encode_result(outcome.result)) <= RESULT_LIMIT
-    assert outcome.result["is_cut"]
-    assert len(outcome.result["body"].encode()) > 10_000 - 1
+    kept = body[:BODY_LIMIT].decode("utf-8", "replace").replace("\0", "\ufffd")
+    assert (outcome.result["body"], outcome.result["is_cut"]) == (kept, size > BODY_LIMIT)
+    assert len(encode_result(outcome.result, limit=POINTED_BYTES)) > BODY_LIMIT - 1
+
+
+def test_an_answer_that_is_too_long_to_travel_is_pointed_at(sender, hook, monkeypatch):
+    stage = Stage()
+    stage.bind(monkeypatch)
+    hook.answers = [answer(200, body=b"\x01" * BODY_LIMIT)]
+    payload = Raw(msgspec.json.encode({"url": URL, "secret": "shop"}))
+    stage.log.send_work([an_envelope(type=TaskType("webhook"), payload=payload)])
+    stage.log.flush()
+    stage.run(handler.lambda_handler, "tasks.worker.webhook")
+    (end,) = stage.log.facts()
+    content = stage.blobs.read(end.result_ref.url, most=POINTED_BYTES)
+    assert msgspec.json.decode(content)["body"] == "\x01" * BODY_LIMIT
 
 
 @pytest.mark.parametrize(

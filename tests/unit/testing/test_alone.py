@@ -43,6 +43,14 @@ def test_a_result_that_is_no_json_is_no_success():
         perform(serve(Greeting, lambda _: float("nan")), {"name": "Ada"})
 
 
+def test_a_result_that_goes_into_the_bucket_is_a_success_and_one_too_large_for_it_is_none():
+    assert perform(serve(Greeting, lambda _: "x" * 100_000), {"name": "Ada"}) == Succeeded(
+        "x" * 100_000
+    )
+    with pytest.raises(ValueError, match="limit"):
+        perform(serve(Greeting, lambda _: "x" * 21_000_000), {"name": "Ada"})
+
+
 def test_the_handler_is_told_of_its_task():
     clock = MovableClock()
 
