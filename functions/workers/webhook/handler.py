@@ -39,6 +39,7 @@ class Desk:
     endpoints: Endpoints
     counters: Counters
     ways: Ways
+    api_host: str = ""
     reaches_loopback: bool = False
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
@@ -57,6 +58,8 @@ async def _judged(webhook: Webhook, task: Task, desk: Desk) -> Judged:
     target = target_of(webhook.url, reaches_loopback=desk.reaches_loopback)
     if isinstance(target, Walled):
         return Judged(Discard(target.why), "walled")
+    if target.host == desk.api_host:
+        return Judged(Discard(f"{target.host} is taskmill itself: no task makes tasks"), "walled")
     secrets = await asyncio.to_thread(desk.keyring.secrets_for, webhook.secret, target.host)
     if isinstance(secrets, Unsigned):
         return Judged(Discard(secrets.why), "unsigned")
@@ -126,6 +129,7 @@ def desk() -> Desk:
         endpoints=services.endpoints,
         counters=process.counters(),
         ways=Ways(context=context_with(services.ca_file)),
+        api_host=services.api_host,
         reaches_loopback=services.reaches_loopback,
     )
 

@@ -23,8 +23,8 @@ class _NoValue:
 
 
 NO_VALUE: Final = _NoValue()
-# What may be referred to by its name; nothing stands behind the name of a secret here.
-_REFERRED_TO: Final = frozenset({known.FUNCTION, known.SECRET})
+# What may be referred to by its name; nothing stands behind that of a secret or of an API here.
+_REFERRED_TO: Final = frozenset({known.FUNCTION, known.SECRET, known.API})
 _REFERENCE = re.compile(r"\$\{(!?)([^}]*)\}")
 _DYNAMIC = re.compile(r"\{\{resolve:[^}]*\}\}")
 
@@ -83,7 +83,7 @@ class Values:
         if self._kind(name) == known.BUCKET:
             return name.lower()  # as S3 has its names
         raise Unresolved(
-            f"{name} has no value here, only parameters, functions, secrets and buckets have one"
+            f"{name} has no value here: it is no parameter, function, API, secret or bucket"
         )
 
     def attribute(self, resource: str, attribute: str) -> str:

@@ -30,6 +30,7 @@ class WebhookServices:
     endpoints: Endpoints
     read_secrets: Callable[[], str]
     ca_file: str
+    api_host: str
     reaches_loopback: bool
 
 
@@ -41,5 +42,6 @@ def services() -> WebhookServices:
         endpoints=endpoints(),
         read_secrets=settings.read_webhook_secrets,
         ca_file=settings.webhook_ca_file,
+        api_host=settings.api_host,
         reaches_loopback=settings.reaches_loopback,
     )

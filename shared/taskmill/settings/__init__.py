@@ -51,6 +51,9 @@ class Settings:
     """Gives what webhooks are signed with, by name."""
 
     webhook_ca_file: str = ""
+    api_host: str = ""
+    """Where this deployment's own gateway is, which no webhook may call."""
+
     reaches_loopback: bool = False
     """Whether webhooks may call this machine: on a machine of one's own only."""
 
@@ -85,6 +88,7 @@ class Settings:
             namespace=environment.text("NAMESPACE", "taskmill"),
             read_webhook_secrets=reading.webhook_secrets(),
             webhook_ca_file=environment.file("WEBHOOK_CA_FILE"),
+            api_host=environment.text("API_HOST", "").lower(),
             reaches_loopback=reading.reaches_loopback(),
             crash_at=reading.crash_at(),
             clock_ahead=reading.clock_ahead(),

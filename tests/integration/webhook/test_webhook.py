@@ -168,6 +168,15 @@ def test_a_url_that_passed_the_door_all_the_same_is_discarded(sender, hook, url)
     assert (sender.resolved, sender.dialled) == ([], [])
 
 
+@pytest.mark.parametrize("host", [HOST, HOST.upper()])
+def test_no_webhook_calls_the_gateway_that_it_came_from(sender, hook, host):
+    sender.desk = replace(sender.desk, api_host=HOST)
+    outcome = sender.send(url=f"https://{host}/v1/tasks")
+    assert outcome == Discard(f"{HOST} is taskmill itself: no task makes tasks")
+    assert (sender.resolved, sender.dialled) == ([], [])
+    assert sender.counted("walled") == 1
+
+
 @pytest.mark.parametrize("forms", ["2130706433", "0x7f000001", "0177.0.0.1", "127.1", "0"])
 def test_the_system_would_have_taken_odd_addresses(forms):
     found = socket.getaddrinfo(forms, None, type=socket.SOCK_STREAM)

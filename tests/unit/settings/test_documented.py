@@ -49,6 +49,7 @@ VALUES = {
     "TASKMILL_WEBHOOK_SECRET_FILE": __file__,
     "TASKMILL_WEBHOOK_CA_FILE": __file__,
     "TASKMILL_WEBHOOK_LOOPBACK": "1",
+    "TASKMILL_API_HOST": "api.example.com",
     "TASKMILL_BUCKET": "another",
     "TASKMILL_BUCKET_ENDPOINT": "https://s3.example.com",
     "TASKMILL_SHARDS": "7",

@@ -43,6 +43,12 @@ def test_a_file_stands_for_the_secret_on_a_machine_of_one_s_own(tmp_path):
     assert settings.read_webhook_secrets() == "{}"
 
 
+def test_the_host_of_the_own_api_is_known_as_names_are_compared():
+    assert (
+        read(HERE | NAMED | {"TASKMILL_API_HOST": "API.example.com"}).api_host == "api.example.com"
+    )
+
+
 def test_without_a_secret_the_worker_does_not_start():
     assert complaint(HERE) == (
         "TASKMILL_WEBHOOK_SECRET is missing: it names what webhooks are signed with"
