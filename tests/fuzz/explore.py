@@ -39,5 +39,10 @@ def explore(target: Target, *, seconds: float, seed: int) -> int:
         target.holds(food)
 
     while time.monotonic() < until:
-        hypothesis.seed(seed + fed)(_HOW(given(target.food)(feed)))()
+        of_round = seed + fed
+        try:
+            hypothesis.seed(of_round)(_HOW(given(target.food)(feed)))()
+        except BaseException as error:
+            error.add_note(f"{target.name} broke in a round that begins with SEED={of_round}")
+            raise
     return fed
