@@ -2,6 +2,7 @@
 
 import time
 from contextlib import closing
+from uuid import uuid4
 
 import pytest
 from confluent_kafka import Producer
@@ -13,6 +14,8 @@ from taskmill.adapters.catalogue import AssembledCatalogue
 from taskmill.adapters.kafka.cluster import Cluster
 from taskmill.adapters.kafka.producer import Producer as Producing
 from taskmill.domain import topics
+from taskmill.domain.naming import keyed_id
+from taskmill.domain.task import DEFAULT_TENANT, TaskType
 from tests.records import SHAPES, headers, values
 from tests.waiting import eventually
 
@@ -23,6 +26,7 @@ TOPICS = [topics.INBOX, topics.PENDING, topics.EVENTS, topics.DLQ, *map(topics.w
 GOOD = {
     "echo": ({"say": "still"}, "succeeded"),
     "email": ({"to": ["a@b.example"], "subject": "still", "text": "here"}, "succeeded"),
+    "report": ({"columns": ["still"], "rows": [[17]]}, "succeeded"),
     "webhook": ({"url": "https://a.example/", "secret": "nobodys"}, "dead"),  # and nothing is sent
 }
 SOME = settings(
@@ -74,7 +78,22 @@ def test_any_records_on_any_topics_stop_nobody(client, told):
     assert status_behind_it(client) == "succeeded"
 
 
-@pytest.mark.parametrize("kind", GOOD)
+def test_a_bad_trace_on_a_record_does_no_harm(client):
+    traces = {uuid4().hex: octets for octets in (b"00-zz-zz-01", b"", b"\xff\x00", b"0" * 5_000)}
+    told = [
+        {"idempotency-key": key.encode(), "traceparent": octets, "X-Amzn-Trace-Id": octets}
+        for key, octets in traces.items()
+    ]
+    write(client, [(topics.INBOX, None, b'{"type": "echo"}', named) for named in told])
+    tasks = [keyed_id(DEFAULT_TENANT, TaskType("echo"), key) for key in traces]
+    eventually(
+        lambda: all('"succeeded"' in client.get(f"/v1/tasks/{one}").text for one in tasks),
+        within=LONG,
+        reason="each became a task, and has run",
+    )
+
+
+@pytest.mark.parametrize("kind", TYPES)
 def test_behind_all_of_it_a_task_of_each_type_comes_to_its_end(client, kind):
     payload, end = GOOD[kind]
     task = client.submit(payload, type=kind)["id"]
