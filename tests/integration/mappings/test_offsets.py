@@ -268,6 +268,18 @@ def test_a_mapping_whose_records_are_gone_goes_on_with_the_first_that_is_there(t
     assert topic.committed() == 20
 
 
+def test_a_mapping_whose_group_was_forgotten_begins_with_the_first_record(topic):
+    """After seven idle days a broker forgets a group; from the latest on, records would be lost."""
+    topic.fill([b"x"] * 10)
+    deliver(topic, count=10)
+    admin = AdminClient({"bootstrap.servers": topic.brokers, "log_level": 0})
+    (gone,) = admin.delete_consumer_groups([topic.plan().group]).values()
+    gone.result(timeout=SOON)
+    topic.fill([b"x"] * 5)
+    assert deliver(topic, count=15).seen == [(0, offset) for offset in range(15)]
+    assert topic.committed() == 15
+
+
 def test_a_mapping_under_which_records_go_goes_on_behind_them(topic):
     """It holds as many as it may, and has not read the others yet."""
     release = asyncio.Event()

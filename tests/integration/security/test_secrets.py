@@ -208,6 +208,18 @@ def test_a_function_whose_secret_is_missing_does_not_start(handler, account, nam
     assert f"{setting}: the secret '{name}' cannot be read" in words
 
 
+@pytest.mark.parametrize("handler", FUNCTIONS)
+def test_a_function_that_cannot_ask_for_its_secret_does_not_start(
+    handler, account, name, monkeypatch
+):
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    setting = f"TASKMILL_{'POSTGRES' if handler == 'recorder' else 'REDIS'}_SECRET"
+    code, words = start_of(handler, OPEN | {setting: name})
+    assert code != 0
+    assert f"{setting}: the secret '{name}' cannot be read" in words
+    assert "127.0.0.1:9" in words
+
+
 @pytest.mark.parametrize("handler", ["gateway", "workers.echo"])
 def test_a_function_without_its_bucket_does_not_start(handler):
     code, words = start_of(handler, OPEN | {"TASKMILL_BUCKET": ""})
