@@ -17,7 +17,11 @@ def test_bench_tells_every_figure_with_what_was_asked_of_it(folder):
         "Gateway",
         "Dispatcher",
         "EchoWorker",
+        "EmailWorker",
+        "ReportWorker",
+        "WebhookWorker",
         "Recorder",
+        "Inbox",
     }
     gateway = figures["cold start", "Gateway"]
     assert (gateway["limit"], gateway["unit"]) == (250, "ms")
