@@ -1,6 +1,7 @@
 """A workload and its history: careful callers submit, and everything that was seen is kept."""
 
 import json
+import os
 import random
 import time
 from collections import Counter
@@ -31,6 +32,9 @@ from tests.faults.history import Effect, History, Outcome, Redrive, Standing, Su
 from tests.waiting import eventually
 
 TYPE = "probe"
+SEED = "FAULTS_SEED"
+"""Names a seed that each test takes instead of one that it draws."""
+
 _FACTS = """
 SELECT
     task_id::text, kind, generation, turn, round(extract(EPOCH FROM at) * 1000)::bigint,
@@ -426,4 +430,8 @@ def last_end_ms(history):
 
 
 def a_seed():
-    return random.SystemRandom().randrange(1_000_000)
+    """Draw a seed, or take the one that is named, and say which."""
+    named = os.environ.get(SEED)
+    seed = random.SystemRandom().randrange(1_000_000) if named is None else int(named)
+    print(f"seed {seed}", flush=True)  # noqa: T201 - a test that fails shows it
+    return seed

@@ -64,7 +64,6 @@ def main():
     parser.add_argument("--seed", type=int, default=None)
     asked = parser.parse_args()
     seed = a_seed() if asked.seed is None else asked.seed
-    say(f"seed {seed}")
     chance, folder = random.Random(seed), a_folder()
     until, number = time.monotonic() + asked.minutes * 60, 0
     with asyncio.Runner() as runner:
