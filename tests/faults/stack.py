@@ -28,6 +28,7 @@ PARTS = ("functions", "infra", "localstack", "shared")
 PROBE = Path(__file__).with_name("probe")
 SCHEDULER = Path(__file__).with_name("a_scheduler.py")
 A_RECONCILER = Path(__file__).with_name("a_reconciler.py")
+NURSERY = Path(__file__).with_name("a_nursery.py")
 A_WORKER = Path(__file__).with_name("a_worker.py")
 PACE = {
     "TASKMILL_LEASE_MS": "4000",
@@ -202,6 +203,18 @@ class Stack(Running):
                 env=self._own_environment(TASKMILL_CRASH_AT=crash_at, **variables),
                 stdout=log,
                 stderr=log,
+            )
+
+    def spawn_nursery(self, most_per_shard):
+        """Start what brings forth schedulers, without the time that a start takes."""
+        with self._own_log("scheduler") as log:
+            return subprocess.Popen(
+                [sys.executable, "-P", str(NURSERY), str(most_per_shard)],
+                env=self._own_environment(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
             )
 
     def spawn_worker(self, seconds, kind="probe", **variables):

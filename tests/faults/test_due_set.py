@@ -1,47 +1,95 @@
 """What is due is handed over, whoever dies while handing it over (P6)."""
 
-import time
-from datetime import timedelta
+import os
+import signal
+from contextlib import suppress
 
-from taskmill.adapters.crash import EXIT_CODE
+import pytest
+
 from taskmill.domain import topics, wire
-from taskmill.usecases.publish_due import MOST_PER_SHARD
 from taskmill_local.settings import SHARDS
 from tests.faults.log import ends, values_since
 from tests.faults.nemesis import Nemesis
+from tests.faults.run import a_seed
+from tests.waiting import eventually
 
 TASKS = 5_000
-SECONDS = 8
-ORDERS = ("scheduler after publish before clear:1", "scheduler after take:2", "")
+DEATHS = 25
+SECONDS_BETWEEN = 0.3
+MOST_PER_SHARD = 10
+"""So little at a time that they die amid the work, and may hold but a part of it."""
+
+ORDERS = ("scheduler after publish before clear:5", "", "scheduler after take:5", "")
+"""Half of them die on a line that matters, if nobody kills them before."""
 
 
-def test_a_due_task_is_handed_over_and_seldom_twice(stack, run, scheduler, figures):
-    """The system's own scheduler stands still meanwhile, so that those who die have the work."""
-    before = ends(stack, topics.PENDING)
-    order = iter(range(1_000))
-    living = [scheduler(), scheduler()]
+class Shift:
+    """Two schedulers; in the place of one that died there is another at once."""
 
-    def strike(chance):
-        """Kill one, and let others take its place: some will die on their own."""
-        at = chance.randrange(len(living))
-        living[at].kill()
-        living[at] = scheduler(ORDERS[next(order) % len(ORDERS)])
+    def __init__(self, nursery):
+        self._nursery = nursery
+        self._born = 0
+        self._living = [self._another(), self._another()]
+        self.deaths = 0
+
+    def strike(self, _chance):
+        """Kill the older one, and let others take the places of the dead."""
+        oldest = self._living[0]
+        with suppress(ProcessLookupError):
+            os.kill(oldest, signal.SIGKILL)
+        eventually(lambda: not lives(oldest), within=10, reason="it is dead")
+        alive = [pid for pid in self._living if lives(pid)]
+        dead = len(self._living) - len(alive)
+        self._living = [*alive, *(self._another() for _ in range(dead))]
+        self.deaths += dead
         return "a scheduler killed"
 
-    with (
-        stack.standing_still("Scheduler"),
-        Nemesis([strike], seed=run.name, between=(0.6, 1.2)).at_work() as nemesis,
-    ):
-        run.owe(range(TASKS), each=TASKS // 20, apart=timedelta(seconds=SECONDS / 20))
-        time.sleep(SECONDS)  # for so long it strikes
-    run.await_ends()
+    def _another(self):
+        self._nursery.stdin.write(f"{ORDERS[self._born % len(ORDERS)]}\n")
+        self._nursery.stdin.flush()
+        self._born += 1
+        return int(self._nursery.stdout.readline())
+
+
+def lives(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.fixture
+def nursery(stack):
+    process = stack.spawn_nursery(MOST_PER_SHARD)
+    yield process
+    process.stdin.close()  # with it all its children end
+    process.wait()
+    process.stdout.close()
+
+
+def test_a_due_task_is_handed_over_and_seldom_twice(stack, run, nursery, figures):
+    """Those who die have the work: the system's own scheduler stands still meanwhile."""
+    before = ends(stack, topics.PENDING)
+    between = (SECONDS_BETWEEN, SECONDS_BETWEEN)
+    with stack.standing_still("Scheduler"):
+        run.owe(range(TASKS), each=TASKS)
+        shift = Shift(nursery)
+        with Nemesis([shift.strike], seed=a_seed(), between=between).at_work():
+            eventually(lambda: shift.deaths >= DEATHS, within=60, reason="enough have died")
+        run.await_ends()
     assert run.complaints() == []
     told = published(stack, before, run.name)
     twice = len(told) - len(set(told))
-    deaths = len(nemesis.strikes) + sum(one.poll() == EXIT_CODE for one in living)
-    figures.tell("P6", f"{TASKS:,} due, {deaths} schedulers died: 0 lost, {twice} published twice")
+    most = shift.deaths * MOST_PER_SHARD * SHARDS
+    figures.tell(
+        "P6",
+        f"{TASKS:,} due at once, {shift.deaths} schedulers died, one each {SECONDS_BETWEEN} s: "
+        f"0 lost, {twice:,} published twice ({most:,} allowed)",
+    )
     assert set(told) == set(run.ids)
-    assert twice <= deaths * MOST_PER_SHARD * SHARDS
+    assert most < TASKS, "or nothing would be shown"
+    assert twice <= most
 
 
 def published(stack, begins, run_name):

@@ -1,0 +1,53 @@
+"""Brings forth schedulers that work at once, as forks: `python a_nursery.py <most per shard>`.
+
+It reads a line for each, which names the point at which it is to crash or is empty, and answers
+with its pid. When nothing more can be asked, all of them end.
+"""
+
+import os
+import signal
+import sys
+import time
+from importlib import import_module
+from pkgutil import walk_packages
+
+import taskmill.adapters
+from functions.scheduler.handler import lambda_handler
+from taskmill.usecases import publish_due
+
+SECONDS = 60.0
+
+
+class Context:
+    def __init__(self):
+        self._end = time.monotonic() + SECONDS
+
+    def get_remaining_time_in_millis(self):
+        return int(max(0.0, self._end - time.monotonic()) * 1000)
+
+
+def live(crash_at):
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    os.dup2(2, 1)  # what it counts goes to the log
+    if crash_at:
+        os.environ["TASKMILL_CRASH_AT"] = crash_at
+    lambda_handler({}, Context())
+
+
+for module in walk_packages(taskmill.adapters.__path__, "taskmill.adapters."):
+    import_module(module.name)  # on its first use each would take its time
+publish_due.MOST_PER_SHARD = int(sys.argv[1])
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how they ended
+children = []
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        live(line.strip())
+        os._exit(0)
+    children.append(child)
+    print(child, flush=True)  # noqa: T201 - the answer
+for child in children:
+    try:
+        os.kill(child, signal.SIGKILL)
+    except ProcessLookupError:
+        continue
