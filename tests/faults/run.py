@@ -169,7 +169,7 @@ class Run:
             **span,
         )
 
-    def submit_many(self, requests, *, batch=50, callers=4, seconds=0.0):
+    def submit_many(self, requests, *, batch=50, callers=4, seconds=0.0, door=None):
         """Submit in batches from several callers, spread over some time."""
         requests = list(requests)
         batches = [requests[at : at + batch] for at in range(0, len(requests), batch)]
@@ -177,7 +177,7 @@ class Run:
 
         def send(number, one):
             time.sleep(max(0.0, began + number * step - time.monotonic()))
-            self.submit(one)
+            (door or self.submit)(one)
 
         with ThreadPoolExecutor(callers) as pool:
             for sent in [pool.submit(send, number, one) for number, one in enumerate(batches)]:
@@ -195,6 +195,22 @@ class Run:
             if apart:
                 producer.flush(self.patience)
         assert producer.flush(self.patience) == 0
+
+    def entrust(self, requests):
+        """Leave requests with keys in the inbox: Kafka has them, and so there will be tasks."""
+        self.leave_in_inbox(requests)
+        told = [
+            Submit(
+                label=one["idempotency_key"],
+                body=str(one["payload"]),
+                key=one["idempotency_key"],
+                id=keyed_id("default", TaskType(one["type"]), one["idempotency_key"]),
+            )
+            for one in requests
+        ]
+        with self._lock:
+            self.submits += told
+            self.ids.update({one.label: one.id for one in told})
 
     def await_rows(self, count, within=120):
         """Wait until the ledger knows so many tasks, and take them for submitted."""
@@ -376,6 +392,10 @@ class Run:
         history = self.history(**about)
         assert _told_of(check(history)) == []
         return history
+
+    def to_be_mended(self):
+        """Tell each task that the reconciler would mend, as a line about it."""
+        return self.stack.examine(self.ids.values())
 
     def complaints(self, **about):
         """Say of each invariant what broke it, in sentences; of many, the first twenty."""

@@ -28,6 +28,7 @@ PARTS = ("functions", "infra", "localstack", "shared")
 PROBE = Path(__file__).with_name("probe")
 SCHEDULER = Path(__file__).with_name("a_scheduler.py")
 A_RECONCILER = Path(__file__).with_name("a_reconciler.py")
+DOCTOR = Path(__file__).with_name("a_doctor.py")
 NURSERY = Path(__file__).with_name("a_nursery.py")
 A_WORKER = Path(__file__).with_name("a_worker.py")
 PACE = {
@@ -216,6 +217,19 @@ class Stack(Running):
                 stderr=log,
                 text=True,
             )
+
+    def examine(self, ids):
+        """Compare ledger, log and Redis as `taskmill doctor` does; return what does not pass."""
+        told = subprocess.run(
+            [sys.executable, "-P", str(DOCTOR)],
+            env=self._own_environment(),
+            input="\n".join(ids),
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+            timeout=120,
+        )
+        return told.stdout.splitlines()
 
     def spawn_worker(self, seconds, kind="probe", **variables):
         """Start a worker of the test's own, which reads one event and writes its answer."""

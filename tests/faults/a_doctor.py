@@ -1,0 +1,30 @@
+"""Looks for what the reconciler would mend of the tasks that its standard input names.
+
+It looks again as long as a disagreement may pass, tells each that stays, and changes nothing.
+"""
+
+import os
+import sys
+import time
+
+from taskmill.bootstrap import chores
+from taskmill.settings import Settings
+
+AT_A_TIME = 1_000
+SECONDS_BETWEEN = 0.5
+
+ids = sys.stdin.read().split()
+reconciler = chores.make_reconciler(
+    Settings.from_env(os.environ, needs=("kafka", "redis", "postgres"))
+)
+while True:
+    pages = (
+        reconciler.books.standings.of(ids[at : at + AT_A_TIME])
+        for at in range(0, len(ids), AT_A_TIME)
+    )
+    found = [one for one in reconciler.look(pages) if one.standing.id in ids]
+    if found or not reconciler.suspected.keys() & set(ids):
+        break
+    time.sleep(SECONDS_BETWEEN)
+for one in found:
+    print(one)  # noqa: T201 - the answer
