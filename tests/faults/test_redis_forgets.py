@@ -64,6 +64,7 @@ def test_losing_all_of_redis_loses_no_task(stack, run, figures, harm):
         f"{again} ran again (seed {seed})",
     )
     assert again == 0, f"seed {seed}"
+    assert run.to_be_mended() == []
 
 
 @contextmanager
@@ -119,6 +120,7 @@ def test_a_failover_that_forgets_the_last_second_is_repaired(stack, run, figures
         f"shards open after {opened:.1f} s (seed {seed})",
     )
     assert lacked > 0, f"the replica had everything (seed {seed})"
+    assert run.to_be_mended() == []
 
 
 @pytest.fixture
