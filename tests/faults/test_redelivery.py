@@ -11,11 +11,16 @@ from tests.faults.run import a_seed, starts
 
 SHARE = 0.05
 LONGEST_VISIT_SECONDS = 8
+SECONDS_BETWEEN_VISITS = 2
+INTRUDERS = 2
+IN_FLIGHT = 50
+LEAST_REBALANCES = 10
 GROUP = "taskmill-worker-probe"
 MOST_TASKS = 15_000
-"""So many when nothing came again under fewer."""
+"""So many when nothing came again under fewer, or partitions moved too seldom."""
 
 AT_A_TIME = 1_000
+SECONDS_AT_A_TIME = 6
 TASKS = 5_000
 TOPIC = "tasks.worker.probe"
 
@@ -44,8 +49,8 @@ def test_a_lost_produce_reply_makes_no_second_task(stack, run, figures):
     assert again == 0, f"seed {seed}"
 
 
-class Intruder:
-    """Joins the workers' group and leaves it, over and over: each time partitions move."""
+class Intruders:
+    """Join the workers' group and leave it, over and over: partitions move both times."""
 
     def __init__(self, brokers):
         self._settings = {
@@ -56,16 +61,18 @@ class Intruder:
             "partition.assignment.strategy": "cooperative-sticky",  # as the mappings do
         }
         self._is_over = Event()
-        self._thread = Thread(target=self._work)
-        self.visits = 0
+        self._threads = [Thread(target=self._work) for _ in range(INTRUDERS)]
+        self.rebalances = []
 
     def __enter__(self):
-        self._thread.start()
+        for thread in self._threads:
+            thread.start()
         return self
 
     def __exit__(self, *_):
         self._is_over.set()
-        self._thread.join()
+        for thread in self._threads:
+            thread.join()
 
     def _work(self):
         while not self._is_over.is_set():
@@ -77,34 +84,43 @@ class Intruder:
                 consumer.poll(0.1)  # what it reads it never commits
             consumer.poll(0.5)
             consumer.close()
-            self.visits += bool(given)
-            self._is_over.wait(2)
+            self.rebalances += ["joined", "left"] if given else []
+            self._is_over.wait(SECONDS_BETWEEN_VISITS)
 
 
 def test_rebalances_and_redeliveries_cause_no_second_effect(stack, run, figures):
     slow = 3.0  # longer than a partition that goes waits for its batch: these come again
     before, tasks = redeliveries(stack), 0
-    with Intruder(stack.ground.settings["TASKMILL_KAFKA_BROKERS"]) as intruder:
-        while tasks < TASKS or (redeliveries(stack) == before and tasks < MOST_TASKS):
+    with Intruders(stack.ground.settings["TASKMILL_KAFKA_BROKERS"]) as intruders:
+
+        def is_enough():
+            came_again = redeliveries(stack) > before
+            return tasks >= TASKS and came_again and len(intruders.rebalances) >= LEAST_REBALANCES
+
+        while tasks < MOST_TASKS and not is_enough():
             requests = [
                 run.request(n, sleep_seconds=slow if n % 40 == 0 else 0.005, keeps=True)
                 for n in range(tasks, tasks + AT_A_TIME)
             ]
-            run.submit_many(requests, batch=25, callers=2, seconds=4)
+            run.submit_many(requests, batch=25, callers=2, seconds=SECONDS_AT_A_TIME)
             tasks += AT_A_TIME
+        rebalances = len(intruders.rebalances)
     run.await_ends()
-    assert run.complaints() == []
+    assert run.complaints(kills=0, in_flight=IN_FLIGHT) == []
     came_again = redeliveries(stack) - before
     begun = starts(stack, set(run.ids))
     ((kept,),) = stack.ask("SELECT count(*) FROM receipts WHERE label LIKE %s", f"{run.name}-%")
+    kept_before = sum(line["kind"] == "kept before" for line in stack.left(set(run.ids)))
     figures.tell(
         "P5",
-        f"{tasks:,} tasks, {intruder.visits} rebalances, {came_again:.0f} claims of what came "
-        f"again: {sum(begun.values()) - tasks} second runs, {kept:,} effects",
+        f"{tasks:,} tasks, {rebalances} rebalances under load, {came_again:.0f} claims of what "
+        f"came again: {sum(begun.values()) - tasks} second runs, {kept:,} effects stored, "
+        f"{kept_before} refused as stored before",
     )
     assert kept == tasks
+    assert kept_before == 0, "nobody was killed"
     assert stack.counted("taskmill_claims_total", answer="claimed") >= tasks
-    assert intruder.visits > 0
+    assert rebalances >= LEAST_REBALANCES
     assert came_again > 0
 
 

@@ -50,10 +50,12 @@ def _keep(task: Task) -> None:
         if not _connections:
             _connections.append(psycopg.connect(os.environ["PROBE_DSN"], autocommit=True))
         try:
-            _connections[0].execute(_KEEP, (task.metadata["label"], task.generation))
+            kept = _connections[0].execute(_KEEP, (task.metadata["label"], task.generation))
         except psycopg.Error:
             _connections.pop().close()
             raise
+    if kept.rowcount == 0:
+        _leave("kept before", task)
 
 
 def _runs_before(probe: Probe) -> int:
