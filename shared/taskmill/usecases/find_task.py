@@ -1,6 +1,6 @@
 """Finds a task for a reader: its record, else its row, else an honest answer."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeAlias
@@ -81,6 +81,8 @@ def find_task(  # noqa: PLR0913 - every place where a task may stand, each named
         unsent = outbox().find(task_id) if is_keyed(task_id) else None
         row = ledger().find(task_id)
         if row is not None and not _is_before(row, unsent):
+            if row.status.is_final and isinstance(reading, Cold):
+                return _unless_redriven(row, ledger(), log_ends, pause)
             return row if _is_told(row, reading) else Unsure("its record cannot be read now")
         if not is_keyed(task_id):
             unsent = outbox().find(task_id)
@@ -93,7 +95,7 @@ def find_task(  # noqa: PLR0913 - every place where a task may stand, each named
         coming = asked(task_id)
         if coming is not None:
             return coming
-        return _silence(task_id, ledger(), log_ends, pause)
+        return _silence(task_id, ledger(), log_ends.ends(), pause)
     except StoreUnavailable as error:
         return Unsure(f"{error.store} cannot be reached", is_away=True)
 
@@ -118,9 +120,19 @@ def _read(task_id: TaskId, records: Records) -> Reading:
         return Cold()
 
 
-def _silence(task_id: TaskId, ledger: LedgerRows, log_ends: LogEnds, pause: Pause) -> Finding:
+def _unless_redriven(row: TaskView, ledger: LedgerRows, log_ends: LogEnds, pause: Pause) -> Finding:
+    """Tell an end that Redis cannot confirm: only the log may know of another life yet."""
+    try:
+        ends = log_ends.ends()
+    except StoreUnavailable:
+        return row  # nobody else can be asked: the ledger answers alone
+    return _silence(row.id, ledger, ends, pause)
+
+
+def _silence(
+    task_id: TaskId, ledger: LedgerRows, ends: Mapping[tuple[str, int], int], pause: Pause
+) -> Finding:
     """Let the ledger reach where the log ended when we asked: then its silence means something."""
-    ends = log_ends.ends()
     waited = timedelta()
     while waited < LONGEST_CATCH_UP:
         applied = ledger.applied()

@@ -67,6 +67,31 @@ def resubmitted(world, task):
     return [one for one in tasks if one.id == task.id and one.generation > task.generation]
 
 
+def without_redis(world, task, **others):
+    ports = {"ledger": lambda: world.ledger, "outbox": lambda: world.outbox}
+    known = {"records": Away(), "log_ends": world.log, "pause": world.wait}
+    return find_task(task.id, **ports | known | others)
+
+
+def test_without_redis_an_end_is_not_told_before_the_ledger_knows_of_each_redrive(world):
+    (task,) = dead(world, "k")
+    assert without_redis(world, task).status is Status.DEAD
+    ask(world, task.id)
+    assert without_redis(world, task) == Unsure("the ledger is behind the log")
+    world.record()
+    assert isinstance(without_redis(world, task), Unsure)
+    world.dispatch()
+    world.work()
+    world.record()
+    found = without_redis(world, task)
+    assert (found.status, found.generation > task.generation) == (Status.SUCCEEDED, True)
+
+
+def test_without_redis_and_kafka_the_ledger_tells_an_end_alone(world):
+    (task,) = dead(world, "k")
+    assert without_redis(world, task, log_ends=Away()).status is Status.DEAD
+
+
 def test_a_dead_task_begins_anew_and_the_log_knows(world):
     (task,) = dead(world)
     (answer,) = ask(world, task.id)
