@@ -181,6 +181,47 @@ def test_what_was_enqueued_goes_once_it_is_done_or_parked_long_enough(owner, rea
     assert owner.execute("SELECT count(*) FROM enqueued").fetchone() == (3,)
 
 
+MANY = 20_000
+YOUNG = {
+    Kept.TASKS: (
+        "INSERT INTO tasks (id, tenant, type, status, generation, turn, rank, token,"
+        " largest_token, attempt, losses, submission, submitted, fingerprint, payload,"
+        " payload_size, metadata, max_attempts, timeout_seconds, created_at, finished_at)"
+        " SELECT gen_random_uuid(), 'default', 'echo', 'cancelled', 1, 1, 4, 1, 1, 1, 0, 's', 1,"
+        " 'f', '{}', 2, '{}', 4, 30, now(), now()"
+    ),
+    Kept.QUARANTINE: (
+        'INSERT INTO quarantine (topic, partition, "offset", member, reason, value, at)'
+        " SELECT 'tasks.events', 0, number, 0, 'no parcel', 'x', now()"
+    ),
+    Kept.OUTBOX: (
+        "INSERT INTO outbox (task_id, submission, generation, envelope, fingerprint, published_at)"
+        " SELECT gen_random_uuid(), 's', 1, '{}', 'f', now()"
+    ),
+    Kept.ENQUEUED: (
+        "INSERT INTO enqueued (task_id, submission, request, done_at)"
+        " SELECT gen_random_uuid(), 's', '{}', now()"
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", YOUNG)
+def test_what_is_old_is_found_without_a_scan_of_what_is_young(owner, kind):
+    """The history goes by whole months: nobody looks for its rows."""
+    owner.execute(f"{YOUNG[kind]} FROM generate_series(1, {MANY}) AS number")
+    owner.execute(f"ANALYZE {kind}")
+    before = rows_scanned(owner, kind)
+    owner.execute(f"SELECT forget_{kind}(now() - '30 days'::interval, 100)")
+    assert rows_scanned(owner, kind) == before
+
+
+def rows_scanned(owner, table):
+    """Return how many rows scans of the whole table have read so far."""
+    owner.execute("SELECT pg_stat_force_next_flush()")
+    query = "SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = %s"
+    return owner.execute(query, (table,)).fetchone()
+
+
 @pytest.mark.parametrize("table", ["tasks", "facts", "quarantine", "outbox", "enqueued"])
 def test_the_application_itself_removes_nothing(database, table):
     with (
