@@ -77,6 +77,32 @@ class _ProduceLine:
         return is_cut
 
 
+class ScriptReplies:
+    """Cuts Redis's lines at replies to calls of these scripts, whenever *chance* says so."""
+
+    def __init__(self, shas, chance):
+        self._shas = [sha.encode() for sha in shas]
+        self._chance = chance
+
+    def __call__(self):
+        return _ScriptLine(self._shas, self._chance)
+
+
+class _ScriptLine:
+    """Nobody asks for more there before all that was asked for has been answered."""
+
+    def __init__(self, shas, chance):
+        self._shas = shas
+        self._chance = chance
+        self._is_meant = False
+
+    def asked(self, part):
+        self._is_meant = any(sha in part for sha in self._shas)
+
+    def is_cut_at(self, _part):
+        return self._is_meant and self._chance()
+
+
 class Frames:
     """Puts a stream together to Kafka's frames: each has its length in front."""
 

@@ -8,7 +8,7 @@ from threading import Thread
 
 import pytest
 
-from tests.faults.proxy import Frames, NthReply, ProduceReplies, Proxy
+from tests.faults.proxy import Frames, NthReply, ProduceReplies, Proxy, ScriptReplies
 from tests.waiting import eventually
 
 
@@ -117,6 +117,15 @@ def test_only_replies_to_a_produce_are_cut(proxy):
     # The echo's reply begins with key and version where Kafka's has the number: 0 and 5 is 5.
     with connect(proxy) as line, pytest.raises(ConnectionResetError):
         ask(line, a_frame(0, 5, version=5))
+
+
+def test_only_replies_to_these_scripts_are_cut(proxy):
+    proxy.weather.cuts = ScriptReplies(["abc"], lambda: True)
+    with connect(proxy) as line:
+        assert ask(line, b"EVALSHA def") == b"EVALSHA def"
+        with pytest.raises(ConnectionResetError):
+            ask(line, b"EVALSHA abc")
+    assert proxy.cuts == 1
 
 
 def a_frame(key, number, version=0):

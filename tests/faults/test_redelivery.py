@@ -2,14 +2,17 @@
 
 import random
 import time
+from itertools import count
 from threading import Event, Thread
 
 from confluent_kafka import Consumer
 
-from tests.faults.proxy import ProduceReplies
+from taskmill.adapters.redis import scripts
+from tests.faults.proxy import ProduceReplies, ScriptReplies
 from tests.faults.run import a_seed, starts
 
 SHARE = 0.05
+EVERY = 20
 LONGEST_VISIT_SECONDS = 8
 SECONDS_BETWEEN_VISITS = 2
 INTRUDERS = 2
@@ -47,6 +50,31 @@ def test_a_lost_produce_reply_makes_no_second_task(stack, run, figures):
     assert cuts > 0, f"seed {seed}"
     assert set(begun) == set(run.ids)
     assert again == 0, f"seed {seed}"
+
+
+def test_a_lost_reply_to_a_claim_or_a_settlement_makes_no_second_effect(stack, run, figures):
+    replies = count(1)
+    proxy = stack.ground.proxies["Valkey"]
+    cuts_before = proxy.cuts
+    shas = [scripts.load(name).sha for name in ("claim_turn", "settle_turn")]
+    proxy.weather.cuts = ScriptReplies(shas, lambda: next(replies) % EVERY == 0)
+    proxy.reset()
+    try:
+        requests = [run.request(number, keeps=number % 10 == 0) for number in range(500)]
+        run.submit_many(requests, batch=5, callers=4)
+        run.await_ends()
+    finally:
+        proxy.weather.cuts = None
+        proxy.reset()
+    cuts = proxy.cuts - cuts_before
+    history = run.verify(kills=0, in_flight=IN_FLIGHT)
+    losses = sum(row.losses for row in history.rows)
+    figures.tell(
+        "P4",
+        f"500 tasks, {cuts} replies to claims and settlements lost: {losses} losses, "
+        "no second effect",
+    )
+    assert cuts > 0
 
 
 class Intruders:
