@@ -189,7 +189,7 @@ class Run:
         *Apart*, each is in the log before the next is written: then they come in many batches.
         """
         brokers = self.stack.client.platform()["stores"]["Kafka"]["address"]
-        producer = Producer({"bootstrap.servers": brokers, "acks": "all"})
+        producer = Producer({"bootstrap.servers": brokers, "acks": "all", "log_level": 0})
         for one in requests:
             producer.produce(topics.INBOX, json.dumps(one).encode(), one["metadata"]["label"])
             if apart:
