@@ -107,12 +107,11 @@ def _submit(submissions: Sequence[Submission]) -> list[Receipt]:
 def _tell(receipt: Receipt) -> Told | Problem:
     match receipt:
         case Accepted(task, is_deferred=is_deferred):
-            shown = task_as_json(task)
-            if is_deferred:
-                shown["dedupe"] = "deferred"
+            shown = task_as_json(task) | _doubt(is_deferred=is_deferred)
             return Told(HTTPStatus.ACCEPTED, shown, f"/v1/tasks/{task.id}")
-        case ReplayOf(task):
-            return Told(HTTPStatus.OK, task_as_json(task) | {"replayed": True})
+        case ReplayOf(task) as replay:
+            shown = task_as_json(task) | _doubt(is_deferred=replay.is_deferred)
+            return Told(HTTPStatus.OK, shown | {"replayed": True})
         case KeyReused(task_id):
             return problem_of(key_reused(task_id))
         case NotTaken():
@@ -125,6 +124,10 @@ def _tell(receipt: Receipt) -> Told | Problem:
             return unavailable(detail, 1)
         case _:
             assert_never(receipt)
+
+
+def _doubt(*, is_deferred: bool) -> dict[str, str]:
+    return {"dedupe": "deferred"} if is_deferred else {}
 
 
 def _tell_batch(read: Sequence[Submission | Refusal]) -> Told:

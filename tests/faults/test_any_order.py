@@ -24,6 +24,8 @@ READERS = st.sampled_from(
 SPANS = st.sampled_from([10, 300, 2_500, 7_000, 60_000])
 MOST_LOSSES = 2
 MOST_ROUNDS = 300
+MOST_ORDERS = 1_000
+"""A broken system is caught in one of so many; as a rule among the first hundred."""
 
 
 def may_die(function):
@@ -48,6 +50,8 @@ class AnyOrder(RuleBasedStateMachine):
     """What is called hopeless dies of itself; what is called shaky fails at first."""
 
     parts = None
+    judged_by = None
+    """The one invariant that counts; as a rule all of them do."""
 
     def __init__(self):
         super().__init__()
@@ -145,7 +149,9 @@ class AnyOrder(RuleBasedStateMachine):
                 break
         hopeless = {one.label for one in self.mortals.submits if one.label.startswith("hopeless")}
         history = self.mortals.history(expected_dead=frozenset(hopeless))
-        assert [str(one) for one in check(history)] == []
+        judged_by = self.judged_by
+        found = [one for one in check(history) if judged_by in {None, one.invariant}]
+        assert [str(one) for one in found] == []
 
     # How
 
@@ -189,15 +195,34 @@ def test_no_order_of_events_breaks_a_promise():
     run_state_machine_as_test(AnyOrder, settings=IN_CI)
 
 
+def test_a_key_that_two_bodies_share_while_redis_forgets_is_given_to_one():
+    """Found in an order that chance drew: the last answer called itself a replay for sure."""
+    order = AnyOrder()
+    order.redis_forgets()
+    order.submit_another_body_under_a_key(name="first", death=None)
+    order.rebuild(death=None)
+    order.submit_under_a_key(name="first", death=None)
+    order.redis_forgets()
+    order.submit_another_body_under_a_key(name="first", death=None)
+    order.teardown()
+
+
 @pytest.mark.parametrize(
-    "variant",
+    ("variant", "invariant"),
     [
-        "remove, then publish",
-        "offset committed before the work",
+        ("an admission that owes nothing", "I1 no loss"),
+        ("keys that are not remembered", "I8 idempotency"),
+        ("facts not repeated after a crash behind settle", "I14 conservation"),
+        ("the same source is dropped", "I1 no loss"),
+        ("offset committed before the work", "I1 no loss"),
+        ("a recorder without the rank", "I4 monotonic"),
     ],
 )
-def test_a_system_without_this_rule_is_caught_in_some_order(variant):
-    broken = type("Broken", (AnyOrder,), {"parts": VARIANTS[variant]})
-    at_once = settings(IN_CI, phases=[Phase.generate], report_multiple_bugs=False)
+def test_a_system_without_this_rule_is_caught_in_some_order(variant, invariant):
+    about = {"parts": VARIANTS[variant], "judged_by": invariant}
+    broken = type("Broken", (AnyOrder,), about)
+    at_once = settings(
+        IN_CI, max_examples=MOST_ORDERS, phases=[Phase.generate], report_multiple_bugs=False
+    )
     with pytest.raises(AssertionError, match=r"\['[IP]\d"):
         run_state_machine_as_test(broken, settings=at_once)

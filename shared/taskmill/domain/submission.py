@@ -100,6 +100,11 @@ class ReplayOf:
 
     task: TaskView
 
+    @property
+    def is_deferred(self) -> bool:
+        """Whether Redis has not yet said that the key was free: it gives a generation then."""
+        return self.task.generation == 0
+
 
 @dataclass(frozen=True, slots=True)
 class KeyReused:

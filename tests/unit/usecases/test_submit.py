@@ -138,6 +138,7 @@ def test_without_redis_the_ledger_knows_a_key(world):
     )
     replay, reused = world.submit(again, other, admission=Away(), records=Away())
     assert isinstance(replay, ReplayOf)
+    assert not replay.is_deferred
     assert reused == KeyReused(request.id)
     assert len(world.log.tasks(topics.PENDING)) == 1
 
@@ -147,6 +148,17 @@ def test_without_redis_and_the_ledger_a_key_is_deferred(world):
     (receipt,) = world.submit(world.request("k"), admission=Away(), records=Away())
     assert isinstance(receipt, Accepted)
     assert receipt.is_deferred
+
+
+def test_a_replay_of_what_is_deferred_is_deferred_itself(world):
+    """Redis may still give the key to another request that came before."""
+    world.submit(world.request("k", submission="first"), admission=Away(), records=Away())
+    world.record()
+    (replay,) = world.submit(
+        world.request("k", submission="second"), admission=Away(), records=Away()
+    )
+    assert isinstance(replay, ReplayOf)
+    assert replay.is_deferred
 
 
 def test_a_replay_that_nobody_can_read_is_not_answered(world):
