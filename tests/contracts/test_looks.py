@@ -39,7 +39,7 @@ _LOOKS = {
     "leave_met_expiries": {},
     "list_coming_tasks": _PAGE | {"ahead_seconds": 600},
     "look_for_enqueued": {},
-    "hold_enqueued": {"most": 200},
+    "hold_enqueued": {"most": 200, "octets": 9_999, "largest": 9_999, "old_seconds": 1_800},
     "hold_unsent": {"most": 500},
 }
 
