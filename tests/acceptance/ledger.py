@@ -23,16 +23,6 @@ def ends(stack, ids):
         ).fetchall()
 
 
-def submissions(stack, ids):
-    """Return how many submissions of these tasks the history holds, and of how many tasks."""
-    with _connected(stack) as connection:
-        return connection.execute(
-            "SELECT count(*), count(DISTINCT task_id) FROM facts"
-            " WHERE kind = 'TaskSubmitted' AND task_id = ANY(%s::uuid[])",
-            (list(ids),),
-        ).fetchone()
-
-
 def statuses(stack, ids):
     with _connected(stack) as connection:
         return dict(

@@ -36,13 +36,20 @@ class Nemesis:
 
     def _work(self):
         try:
-            while not self._is_over.wait(self._random.uniform(*self._between)):
-                told = self._random.choice(self._blows)(self._random)
+            for blow in self._in_rounds():
+                if self._is_over.wait(self._random.uniform(*self._between)):
+                    return
+                told = blow(self._random)
                 if told:
                     self.strikes.append(told)
                     self.last_ms = now_ms()
         except Exception as failure:  # noqa: BLE001 - told where the test waits
             self._failure = failure
+
+    def _in_rounds(self):
+        """Yield each blow before any comes again."""
+        while True:
+            yield from self._random.sample(self._blows, len(self._blows))
 
 
 def kill(stack, *names, number=signal.SIGKILL):
