@@ -388,7 +388,7 @@ class Run:
 
     def verify(self, **about):
         """Check every invariant; return the history for figures."""
-        self.stack.come_to_rest()
+        self._come_to_rest()
         history = self.history(**about)
         assert _told_of(check(history)) == []
         return history
@@ -397,9 +397,15 @@ class Run:
         """Tell each task that the reconciler would mend, as a line about it."""
         return self.stack.examine(self.ids.values())
 
+    def _come_to_rest(self):
+        """Wait until the ledger has read all; the lag is told as it was half a second ago."""
+        self.stack.come_to_rest()
+        with suppress(AssertionError):  # what is missing for good is for the checker to say
+            eventually(lambda: len(self.rows()) >= len(self.ids), within=5, reason="rows are whole")
+
     def complaints(self, **about):
         """Say of each invariant what broke it, in sentences; of many, the first twenty."""
-        self.stack.come_to_rest()
+        self._come_to_rest()
         return _told_of(check(self.history(**about)))
 
 

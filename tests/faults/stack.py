@@ -167,12 +167,16 @@ class Stack(Running):
         is_over, stopped = Event(), set()
 
         def stop():
-            while not is_over.wait(0.05):
-                for pid in set(self.pids(function)) - stopped:
-                    _send(pid, signal.SIGSTOP)
-                    stopped.add(pid)
+            for pid in set(self.pids(function)) - stopped:
+                _send(pid, signal.SIGSTOP)
+                stopped.add(pid)
 
-        thread = Thread(target=stop)
+        def go_on():
+            while not is_over.wait(0.05):
+                stop()
+
+        stop()
+        thread = Thread(target=go_on)
         thread.start()
         try:
             yield

@@ -1,4 +1,7 @@
-"""Each store away, and each two of them: who goes on, who waits, and all is well soon after."""
+"""Each store away, and each two of them: who goes on, who waits, and all is well soon after.
+
+By its name it runs before those that fill the ledger: how long a rebuild takes depends on that.
+"""
 
 import random
 import signal
