@@ -67,7 +67,9 @@ def test_a_setting_that_nobody_knows_is_refused_and_the_nearest_is_named(wrong, 
 
 
 def test_variables_of_others_are_theirs():
-    read(HERE | {"TASKMIL_SHARDS": "x", "MY_TASKMILL_URL": "x", "OUTBOX_CAPP": "7"})
+    foreign = {"TASKMIL_SHARDS": "x", "MY_TASKMILL_URL": "x", "OUTBOX_CAPP": "7"}
+    settings, usual = read(HERE | foreign), read(HERE)
+    assert (settings.shards, settings.outbox_cap) == (usual.shards, usual.outbox_cap)
 
 
 def test_a_bucket_is_named_and_spoken_to_in_plaintext_on_this_machine_only():
