@@ -50,6 +50,8 @@ class LoopCrew:
         task.add_done_callback(partial(self._forget, ticket))
 
     async def _perform(self, ticket: int, call: Callable[[], Performed]) -> None:
+        if ticket in self._abandoned:
+            return
         performed = call()
         end = await performed if isinstance(performed, Coroutine) else performed
         with self._changed:

@@ -103,13 +103,29 @@ def test_an_abandoned_call_on_the_loop_is_cancelled():
 
 
 def test_a_call_that_is_abandoned_before_it_began_never_begins():
-    crew, is_over, began = LoopCrew(), Event(), []
-    crew.start(lambda: Succeeded(is_over.wait(20)))
-    crew.abandon(crew.start(lambda: began.append(1)))
+    """Its turn has come when it is abandoned: it stands right behind one that blocks the loop."""
+    crew, holds, are_queued = LoopCrew(), Event(), Event()
+    blocks, is_over, began = Event(), Event(), []
+
+    def hold():
+        holds.set()
+        return Succeeded(are_queued.wait(20))
+
+    def block():
+        blocks.set()
+        return Succeeded(is_over.wait(20))
+
+    crew.start(hold)
+    assert holds.wait(20)
+    crew.start(block)
+    stuck = crew.start(lambda: began.append(1))
+    are_queued.set()
+    assert blocks.wait(20)
+    crew.abandon(stuck)
     is_over.set()
     assert crew.strays(within=timedelta(seconds=20)) == 0
     assert began == []
-    assert list(all_ends(crew, 1).values()) == [True]
+    assert list(all_ends(crew, 2).values()) == [True, True]
 
 
 @pytest.mark.parametrize("block", [True, False], ids=["blocks the loop", "ignores the cut"])
