@@ -1,4 +1,7 @@
-"""Two versions measured in turns, and their ratios: what a noisy machine can still tell."""
+"""Two versions measured in turns, and their ratios: what a noisy machine can still tell.
+
+A machine drifts within seconds: each measure of the one stands next to the same of the other.
+"""
 
 import subprocess
 import tempfile
@@ -13,11 +16,11 @@ from bench.figures import Better, Figure, number
 from bench.measures.drain import warm_up
 from bench.measures.every import MEASURES
 from bench.say import say
-from bench.sizes import COMPARISON, QUICK, Sizes
-from bench.system import System, running
+from bench.sizes import COMPARISON, QUICK
+from bench.system import running
 
 _USUAL: Final = ("submit", "latency", "drain", "cold")
-_ROUNDS: Final = 5
+_ROUNDS: Final = 9
 _NOISE: Final = 0.05
 """A smaller difference than this is not called one."""
 
@@ -51,18 +54,19 @@ def compare(root: Path, reference: str, *, quick: bool, only: Sequence[str]) -> 
         say("warming up both")
         warm_up(here, sizes)
         warm_up(there, sizes)
-        ours: list[list[Figure]] = []
-        theirs: list[list[Figure]] = []
+        ours: list[Figure] = []
+        theirs: list[Figure] = []
         turns = [(here, ours), (there, theirs)]
         for turn in range(rounds):
             say(f"round {turn + 1} of {rounds}")
-            # Who comes first changes: what a measure leaves behind weighs on the next.
-            for system, told in turns if turn % 2 else reversed(turns):
-                told.append(_measure(system, sizes, only or _USUAL))
+            for measure in (MEASURES[name] for name in only or _USUAL):
+                # Who comes first changes: what a measure leaves behind weighs on the next.
+                for system, told in turns if turn % 2 else reversed(turns):
+                    told.extend(measure(system, sizes))
     return compared(ours, theirs)
 
 
-def compared(ours: list[list[Figure]], theirs: list[list[Figure]]) -> list[Comparison]:
+def compared(ours: list[Figure], theirs: list[Figure]) -> list[Comparison]:
     """Compare the medians of what both versions have."""
     here, there = _medians(ours), _medians(theirs)
     return [
@@ -72,13 +76,10 @@ def compared(ours: list[list[Figure]], theirs: list[list[Figure]]) -> list[Compa
     ]
 
 
-def _measure(system: System, sizes: Sizes, names: Sequence[str]) -> list[Figure]:
-    return [figure for name in names for figure in MEASURES[name](system, sizes)]
-
-
-def _medians(rounds: list[list[Figure]]) -> dict[tuple[str, str], Figure]:
+def _medians(figures: list[Figure]) -> dict[tuple[str, str], Figure]:
+    """Return each figure once, with the median of all its rounds."""
     values: dict[tuple[str, str], list[Figure]] = {}
-    for figure in (figure for told in rounds for figure in told):
+    for figure in figures:
         values.setdefault((figure.section, figure.name), []).append(figure)
     return {
         key: Figure(

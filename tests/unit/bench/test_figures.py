@@ -57,8 +57,8 @@ def test_a_percentile_is_a_value_that_was_measured():
 
 
 def test_versions_are_compared_by_the_medians_of_what_both_measure():
-    ours = [[a_figure(value), a_figure(1, name="new")] for value in (1, 90, 2)]
-    theirs = [[a_figure(value), a_figure(1, name="old")] for value in (4, 4, 90)]
+    ours = [a_figure(1, name="new"), *map(a_figure, (1, 90, 2))]
+    theirs = [a_figure(1, name="old"), *map(a_figure, (4, 4, 90))]
 
     (comparison,) = compared(ours, theirs)
 
@@ -76,10 +76,10 @@ def test_versions_are_compared_by_the_medians_of_what_both_measure():
     ],
 )
 def test_a_comparison_says_which_version_is_better(better, value, verdict):
-    (comparison,) = compared([[a_figure(value, better=better)]], [[a_figure(10, better=better)]])
+    (comparison,) = compared([a_figure(value, better=better)], [a_figure(10, better=better)])
     assert comparison.verdict == verdict
 
 
 def test_a_figure_that_was_nothing_before_has_no_ratio():
-    told = comparison_table(compared([[a_figure(1)]], [[a_figure(0)]]), "main")
+    told = comparison_table(compared([a_figure(1)], [a_figure(0)]), "main")
     assert told.splitlines()[-1].split() == ["single", "0", "1", "-"]
