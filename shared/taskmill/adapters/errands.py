@@ -1,18 +1,23 @@
-"""What is done beside the caller: a thread for each errand."""
+"""What is done beside the caller: a thread for each kind of errand."""
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from queue import SimpleQueue
 from threading import Thread
+from typing import TypeAlias
+
+_Asked: TypeAlias = tuple[Callable[[], int], Future[int]]
 
 
 class ThreadErrands:
-    """Starts an errand in a thread; one that is still under way is not started twice.
+    """Does errands of one name in one thread; one that is still under way is not started twice.
 
     The threads hold no process that wants to end: the standard pool would join them.
     """
 
     def __init__(self) -> None:
         self._under_way: dict[str, Future[int]] = {}
+        self._asked: dict[str, SimpleQueue[_Asked]] = {}
 
     def start(self, name: str, errand: Callable[[], int]) -> Future[int]:
         known = self._under_way.get(name)
@@ -20,12 +25,17 @@ class ThreadErrands:
             return known
         outcome: Future[int] = Future()
         self._under_way[name] = outcome
-        Thread(target=_do, args=(errand, outcome), name=name, daemon=True).start()
+        if name not in self._asked:
+            self._asked[name] = SimpleQueue()
+            Thread(target=_work, args=(self._asked[name],), name=name, daemon=True).start()
+        self._asked[name].put((errand, outcome))
         return outcome
 
 
-def _do(errand: Callable[[], int], outcome: Future[int]) -> None:
-    try:
-        outcome.set_result(errand())
-    except BaseException as error:  # noqa: BLE001 - it is raised where the outcome is asked for
-        outcome.set_exception(error)
+def _work(asked: SimpleQueue[_Asked]) -> None:
+    while True:
+        errand, outcome = asked.get()
+        try:
+            outcome.set_result(errand())
+        except BaseException as error:  # noqa: BLE001 - it is raised where the outcome is asked for
+            outcome.set_exception(error)

@@ -3,7 +3,7 @@
 import logging
 from concurrent.futures import Future
 from datetime import timedelta
-from threading import Event
+from threading import Event, get_ident
 
 import pytest
 
@@ -141,6 +141,15 @@ def test_an_errand_that_ended_is_started_again():
     first = errands.start("one", lambda: 1)
     eventually(first.done, within=60, reason="the errand ends")
     assert errands.start("one", lambda: 2).result(timeout=60) == 2
+
+
+def test_errands_of_one_name_share_a_thread_that_outlives_a_broken_one():
+    """A scheduler that starts a thread for each look would pay for fifty a second."""
+    errands = ThreadErrands()
+    first = errands.start("one", get_ident).result(timeout=60)
+    assert isinstance(errands.start("one", lambda: 1 // 0).exception(timeout=60), ZeroDivisionError)
+    assert errands.start("one", get_ident).result(timeout=60) == first
+    assert errands.start("other", get_ident).result(timeout=60) != first
 
 
 def test_what_chores_do_and_how_often_they_fail_is_counted():
