@@ -51,7 +51,7 @@ class Comparison:
 def compare(root: Path, reference: str, *, quick: bool, only: Sequence[str]) -> list[Comparison]:
     sizes, rounds = (QUICK, 1) if quick else (COMPARISON, _ROUNDS)
     with version(root, reference) as other, running(root) as here, running(other) as there:
-        say("warming up both")
+        say("warming up both: their schedulers start a minute apart")
         warm_up(here, sizes)
         warm_up(there, sizes)
         ours: list[Figure] = []

@@ -51,7 +51,7 @@ def _measure(options: Options) -> list[Figure]:
     names = options.only or tuple(MEASURES)
     figures: list[Figure] = []
     with running(ROOT) as system:
-        say("warming up")
+        say("warming up: its schedulers start a minute apart")
         warm_up(system, sizes)
         for name in names:
             say(name)

@@ -8,6 +8,9 @@ from typing import Final
 class Sizes:
     warm_ups: int
     warm_up_tasks: int
+    schedulers: int
+    """So many are started before anything is measured."""
+
     drains: int
     drain_tasks: int
     yardstick_tasks: int
@@ -26,6 +29,7 @@ class Sizes:
 FULL: Final = Sizes(
     warm_ups=2,
     warm_up_tasks=4_000,
+    schedulers=3,
     drains=3,
     drain_tasks=20_000,
     yardstick_tasks=20_000,
@@ -41,6 +45,7 @@ FULL: Final = Sizes(
 COMPARISON: Final = Sizes(
     warm_ups=2,
     warm_up_tasks=4_000,
+    schedulers=3,
     drains=1,
     drain_tasks=10_000,
     yardstick_tasks=0,
@@ -58,6 +63,7 @@ COMPARISON: Final = Sizes(
 QUICK: Final = Sizes(
     warm_ups=1,
     warm_up_tasks=1_000,
+    schedulers=1,
     drains=1,
     drain_tasks=2_000,
     yardstick_tasks=500,

@@ -17,6 +17,10 @@ _CPU: Final = "CPU ms per 1,000 tasks: in the drain"
 _CPU_WITH_INTAKE: Final = "CPU ms per 1,000 tasks: from the request to the ledger"
 _MEMORY: Final = "peak memory by part"
 _MOST_CPU_MS: Final = 250
+_LATEST_SCHEDULER_SECONDS: Final = 200
+_GLANCE_SECONDS: Final = 0.5
+_START_SECONDS: Final = 10
+"""A scheduler imports what its chores need, and does each of them once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +59,17 @@ def drain(system: System, tasks: int) -> Drain:
 
 
 def warm_up(system: System, sizes: Sizes) -> None:
+    """Let the schedulers start that a system has from then on, and drain a little.
+
+    Its rule starts one each minute, and each lives for two: later ones are warm.
+    """
+    deadline = time.monotonic() + _LATEST_SCHEDULER_SECONDS
+    while len(system.pids_of("Scheduler")) < sizes.schedulers:
+        if time.monotonic() > deadline:
+            raise SystemExit(f"there are not {sizes.schedulers} schedulers: is their rule gone?")
+        time.sleep(_GLANCE_SECONDS)
+    if sizes.schedulers > 1:
+        time.sleep(_START_SECONDS)
     for _ in range(sizes.warm_ups):
         drain(system, sizes.warm_up_tasks)
 
