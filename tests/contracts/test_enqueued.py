@@ -1,11 +1,11 @@
 """What is enqueued waits, is held by one, is done or parked; in memory and in PostgreSQL."""
 
 from contextlib import closing
-from dataclasses import replace
 from datetime import timedelta
 
 import psycopg
 import pytest
+from msgspec.structs import replace
 
 from taskmill.adapters.memory.enqueued import MemoryRequests
 from taskmill.adapters.memory.ledger import MemoryLedger

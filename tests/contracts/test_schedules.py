@@ -2,12 +2,13 @@
 
 import json
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from threading import Barrier, Thread
 
 import psycopg
 import pytest
 from msgspec import Raw
+from msgspec.structs import replace
 
 from taskmill.adapters.memory.enqueued import MemoryRequests
 from taskmill.adapters.memory.ledger import MemoryLedger

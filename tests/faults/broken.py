@@ -1,8 +1,8 @@
 """The system with one rule taken away: each variant has to be caught."""
 
-from dataclasses import replace
+import dataclasses
 
-import msgspec
+from msgspec.structs import replace
 
 from taskmill.adapters.memory.admission import MemoryAdmission, MemoryDueSet
 from taskmill.adapters.memory.control import MemoryControl
@@ -116,8 +116,8 @@ class KeepsTheOldTime(MemoryControl):
             before = {name: one for name, one in known.items() if name.id == order.envelope.id}
             for name, (at, owed) in before.items():
                 if name.kind is OwedKind.TURN:
-                    again = replace(name, turn=order.envelope.turn)
-                    self._hot.due[again] = (at, msgspec.structs.replace(owed, task=order.envelope))
+                    again = dataclasses.replace(name, turn=order.envelope.turn)
+                    self._hot.due[again] = (at, replace(owed, task=order.envelope))
         return answer
 
 

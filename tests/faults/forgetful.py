@@ -1,9 +1,8 @@
 """The system without a rule that chance seldom asks for: each variant needs a story of its own."""
 
 import json
-from dataclasses import replace
 
-from msgspec.structs import replace as with_fields
+from msgspec.structs import replace
 
 from taskmill.adapters.memory.admission import MemoryAdmission, MemoryDueSet
 from taskmill.adapters.memory.leases import MemoryLeases
@@ -42,7 +41,7 @@ class RestoresNoTokens(MemoryColdShards):
 
 
 def _without_tokens(view):
-    return replace(view, row=with_fields(view.row, largest_token=0, token=0))
+    return replace(view, row=replace(view.row, largest_token=0, token=0))
 
 
 class OrdersByAttempt(MemoryLeases):
@@ -102,7 +101,7 @@ def _with_an_attempt_spent(settlement):
     if following is None or following.waiting.reason != "snoozed":
         return settlement
     task = following.owed.task
-    owed = with_fields(following.owed, task=with_fields(task, attempt=task.attempt + 1))
+    owed = replace(following.owed, task=replace(task, attempt=task.attempt + 1))
     return replace(settlement, next=replace(following, owed=owed))
 
 

@@ -6,9 +6,11 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
+
+from msgspec.structs import asdict
 
 from taskmill.adapters.catalogue import AssembledCatalogue
 from taskmill.adapters.postgres.connection import Database

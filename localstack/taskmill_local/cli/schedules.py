@@ -4,9 +4,10 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from typing import Any, Final
 from urllib.parse import quote
+
+from msgspec.structs import asdict
 
 from taskmill_local.cli.api import Json
 from taskmill_local.cli.ask import WrongUsage, complain, pair, payload_of, print_line, with_payload

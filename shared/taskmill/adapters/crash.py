@@ -3,9 +3,12 @@
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeVar, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 P = TypeVar("P")
 
@@ -98,7 +101,7 @@ def rigged(name: str, bound: P, at: CrashAt, end: Callable[[], None] = die) -> P
         return bound
     if name == port:
         return cast("P", _Rigged(bound, at, end))
-    if is_dataclass(bound) and not isinstance(bound, type) and hasattr(bound, port):
+    if isinstance(bound, Struct) and hasattr(bound, port):
         ends = _Rigged(getattr(bound, port), at, end)
         return cast("P", replace(cast("Any", bound), **{port: ends}))
     return bound

@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
+
+from msgspec import Struct
 
 from taskmill.bootstrap import process
 from taskmill.domain.task import TaskId
@@ -31,8 +32,7 @@ _PATIENCE_WITH_KAFKA = timedelta(seconds=2)
 """Together well below what the rows of a request are held for, and what a fire may be late."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RebuildingServices:
+class RebuildingServices(Struct, frozen=True, kw_only=True):
     shards: ColdShards
     sources: Sources
     grace: timedelta
@@ -64,8 +64,7 @@ def rebuilding() -> RebuildingServices:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RelayServices:
+class RelayServices(Struct, frozen=True, kw_only=True):
     outbox: Outbox
     bus: Bus
 
@@ -114,8 +113,7 @@ def taking() -> RequestDoor:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TakeUpServices:
+class TakeUpServices(Struct, frozen=True, kw_only=True):
     requests: Requests
     catalogue: Catalogue
 
@@ -132,8 +130,7 @@ def taking_up() -> TakeUpServices:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PutBackServices:
+class PutBackServices(Struct, frozen=True, kw_only=True):
     newer_parcels: NewerParcels
     bus: Bus
 
@@ -154,8 +151,7 @@ def putting_back() -> PutBackServices:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NearingServices:
+class NearingServices(Struct, frozen=True, kw_only=True):
     far: FarTasks
     delays: Delays
 
@@ -178,8 +174,7 @@ def nearing() -> NearingServices:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExpiringServices:
+class ExpiringServices(Struct, frozen=True, kw_only=True):
     expiries: Expiries
     control: Control
     admission: Admission
@@ -216,8 +211,7 @@ def expiring() -> ExpiringServices:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FiringServices:
+class FiringServices(Struct, frozen=True, kw_only=True):
     schedules: Firing
 
 
@@ -234,8 +228,7 @@ def firing() -> FiringServices:
     return FiringServices(schedules=CountedFiring(schedules, process.counters()))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CancellingServices:
+class CancellingServices(Struct, frozen=True, kw_only=True):
     control: Control
     admission: Admission
     bus: Bus
@@ -275,8 +268,7 @@ def cancelling() -> CancellingServices:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RedrivingServices:
+class RedrivingServices(Struct, frozen=True, kw_only=True):
     jobs: RedriveJobs
     control: Control
     admission: Admission
@@ -314,8 +306,7 @@ def redriving() -> RedrivingServices:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetainingServices:
+class RetainingServices(Struct, frozen=True, kw_only=True):
     archive: Archive
     keeps: timedelta
 

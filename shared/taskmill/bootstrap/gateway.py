@@ -1,10 +1,11 @@
 """What the gateway works with."""
 
 import os
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 from typing import Any
+
+from msgspec import Struct
 
 from taskmill.adapters.api_keys import ApiKeys
 from taskmill.adapters.guard import QUICK, Guard
@@ -30,8 +31,7 @@ _PATIENCE_WITH_POSTGRES = timedelta(seconds=5)
 """What a request may lose to a store that is away, once: its guard then keeps others from it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GatewayServices:
+class GatewayServices(Struct, frozen=True, kw_only=True):
     admission: Admission
     control: Control
     delays: Delays

@@ -1,8 +1,9 @@
 """What the inbox works with."""
 
 import os
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from taskmill.bootstrap import process
 from taskmill.ports.admission import Admission
@@ -12,8 +13,7 @@ from taskmill.ports.records import Records
 from taskmill.settings import Settings
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InboxServices:
+class InboxServices(Struct, frozen=True, kw_only=True):
     admission: Admission
     records: Records
     bus: Bus

@@ -1,8 +1,9 @@
 """What each tick of the scheduler works with."""
 
 import os
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from taskmill.bootstrap import process
 from taskmill.domain.pace import USUAL, Pace
@@ -12,8 +13,7 @@ from taskmill.ports.due import DueSet
 from taskmill.settings import Settings
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SchedulerServices:
+class SchedulerServices(Struct, frozen=True, kw_only=True):
     due: DueSet
     bus: Bus
     pace: Pace = USUAL

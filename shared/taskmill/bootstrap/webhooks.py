@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
+
+from msgspec import Struct
 
 from taskmill.adapters.guard import QUICK, Guard
 from taskmill.bootstrap import process
@@ -25,8 +26,7 @@ def endpoints() -> Endpoints:
     return RedisEndpoints(Session(settings.redis, patience=_PATIENCE_WITH_REDIS, guard=guard))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WebhookServices:
+class WebhookServices(Struct, frozen=True, kw_only=True):
     endpoints: Endpoints
     read_secrets: Callable[[], str]
     ca_file: str

@@ -2,10 +2,11 @@
 
 import os
 import random
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 from typing import Any
+
+from msgspec import Struct
 
 from taskmill.adapters.departure import Departure
 from taskmill.bootstrap import process
@@ -17,8 +18,7 @@ from taskmill.settings import Settings
 from taskmill.usecases.shop import Shop
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerServices:
+class WorkerServices(Struct, frozen=True, kw_only=True):
     leases: Leases
     bus: Bus
     crew: Crew

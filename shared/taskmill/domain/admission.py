@@ -23,7 +23,7 @@ class OwedKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OwedKey:
+class OwedKey:  # no Struct: one field is no part of what it is compared by
     """The name of a due entry; a new turn is a new name."""
 
     id: TaskId
@@ -44,37 +44,32 @@ class Owed(Struct, frozen=True, kw_only=True, omit_defaults=True):
     task: Envelope | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Created:
+class Created(Struct, frozen=True):
     generation: int
 
 
-@dataclass(frozen=True, slots=True)
-class AdmittedBefore:
+class AdmittedBefore(Struct, frozen=True):
     """The same submission asked before; what it still owes comes along."""
 
     generation: int
     owed: Owed | None
 
 
-@dataclass(frozen=True, slots=True)
-class Replayed:
+class Replayed(Struct, frozen=True):
     """The same request came before under this key; what its winner still owes comes along."""
 
     generation: int
     owed: Owed | None
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
+class Conflict(Struct, frozen=True):
     """Another request came before under this key; what its winner still owes comes along."""
 
     generation: int
     owed: Owed | None
 
 
-@dataclass(frozen=True, slots=True)
-class Cold:
+class Cold(Struct, frozen=True):
     """Redis forgot, or may have: it is not asked until its shard is rebuilt."""
 
 

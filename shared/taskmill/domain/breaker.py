@@ -1,8 +1,10 @@
 """When to stop asking a store that is away, and when to try it again."""
 
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Self
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from taskmill.domain.retention import in_ms
 
@@ -10,8 +12,7 @@ FIRST_PAUSE = timedelta(seconds=1)
 LONGEST_PAUSE = timedelta(seconds=10)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Breaker:
+class Breaker(Struct, frozen=True, kw_only=True):
     """Closed without a pause; open until its pause is over; then half open: one may try."""
 
     pause: timedelta = timedelta()

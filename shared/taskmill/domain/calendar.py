@@ -1,11 +1,12 @@
 """When a schedule fires: a rule in a zone gives instants, whatever the clocks of the zone do."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
 from itertools import islice
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from taskmill.domain.coming import Coming, Dst, Readings
 from taskmill.domain.cron import Cron
@@ -23,8 +24,7 @@ _MARGIN = timedelta(days=2)
 """Behind the end of a search, where a jump may still be told by the readings before it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Every:
+class Every(Struct, frozen=True, kw_only=True):
     """A period of absolute time, counted from 1970 in UTC: an edit or a restart moves nothing."""
 
     period: timedelta
@@ -33,16 +33,14 @@ class Every:
 Rule: TypeAlias = Cron | Every
 
 
-@dataclass(frozen=True, slots=True)
-class Unusable:
+class Unusable(Struct, frozen=True):
     """A calendar that cannot be: which field of it is wrong, and why."""
 
     field: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Calendar:
+class Calendar(Struct, frozen=True, kw_only=True):
     """A rule in a zone. Its nominal instants are moments of UTC; each is named by that alone."""
 
     rule: Rule

@@ -1,9 +1,10 @@
 """Which instants of a schedule still fire when nobody was there at their time."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import assert_never
+
+from msgspec import Struct
 
 from taskmill.domain.calendar import Calendar
 
@@ -24,8 +25,7 @@ class CatchUp(StrEnum):
     """The latest within the window fire, up to a number."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lateness:
+class Lateness(Struct, frozen=True, kw_only=True):
     """How a schedule catches up."""
 
     catch_up: CatchUp = CatchUp.ONE
@@ -35,8 +35,7 @@ class Lateness:
     on_time: timedelta = ON_TIME
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Due:
+class Due(Struct, frozen=True, kw_only=True):
     """What to do about a schedule whose time has come."""
 
     to_fire: list[datetime]

@@ -1,10 +1,11 @@
 """What a cron expression means between two jumps of a zone's clocks, by policy at the jumps."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from heapq import merge
+
+from msgspec import Struct
 
 from taskmill.domain.cron import Cron
 from taskmill.domain.zones import Segment
@@ -25,8 +26,7 @@ class Fold(StrEnum):
     BOTH = "both"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dst:
+class Dst(Struct, frozen=True, kw_only=True):
     """What a schedule does where daylight saving begins and ends, and at any other jump."""
 
     gap: Gap = Gap.SKIP
@@ -44,8 +44,7 @@ class Mark(StrEnum):
     SECOND = "second"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Coming:
+class Coming(Struct, frozen=True, kw_only=True):
     """A reading that a rule names, and when it fires; without an instant, it does not."""
 
     reading: datetime
@@ -53,8 +52,7 @@ class Coming:
     mark: Mark | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Readings:
+class Readings(Struct, frozen=True, kw_only=True):
     """An expression, and what becomes of its readings where clocks jump."""
 
     cron: Cron

@@ -1,10 +1,9 @@
 """Turns the end of an attempt into the fact that ends its turn."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeAlias, assert_never
 
-from msgspec import Raw
+from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from taskmill.domain.backoff import LONGEST_WAIT, delay_after
@@ -68,8 +67,7 @@ def conclude(attempt: Attempt, end: End, *, now: Millis, chance: float) -> TurnE
             assert_never(end)
 
 
-@dataclass(frozen=True, slots=True)
-class _Failure:
+class _Failure(Struct, frozen=True):
     reason: str
     error_class: str
     message: str

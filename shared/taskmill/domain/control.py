@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
+from msgspec import Struct
+
 from taskmill.domain.admission import Cold, Owed, OwedKey, OwedKind
 from taskmill.domain.facts import Fact
 from taskmill.domain.lease import Ending
@@ -13,7 +15,7 @@ from taskmill.domain.task import Envelope, Millis, Status, TaskId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sighting:
+class Sighting:  # no Struct: one field is no part of what it is compared by
     """A record as it was seen, with what its present turn still owes."""
 
     task: TaskView
@@ -42,8 +44,7 @@ class Sighting:
 Sight: TypeAlias = Sighting | Absent | Cold
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """How far a task was when an order was made: the order stands only while it is still so."""
 
     generation: int
@@ -51,8 +52,7 @@ class Moment:
     status: Status
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CancelOrder:
+class CancelOrder(Struct, frozen=True, kw_only=True):
     """Ends a task that waits; without an ending it tells a running one that it should end."""
 
     id: TaskId
@@ -63,8 +63,7 @@ class CancelOrder:
     """What it is then: cancelled, or dead because its time is over."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RedriveOrder:
+class RedriveOrder(Struct, frozen=True, kw_only=True):
     """Gives an ended task its next generation, with the facts that ended the one before."""
 
     seen: Moment | None
@@ -75,8 +74,7 @@ class RedriveOrder:
     """The largest that is known: no later lease may have less."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeOrder:
+class ChangeOrder(Struct, frozen=True, kw_only=True):
     """Gives a task that waits its next turn, with another time or other metadata."""
 
     seen: Moment
@@ -85,13 +83,11 @@ class ChangeOrder:
     facts: tuple[Fact, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Redriven:
+class Redriven(Struct, frozen=True):
     generation: int
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(Struct, frozen=True):
     """The task went on since it was seen: nothing was changed. Look again."""
 
 

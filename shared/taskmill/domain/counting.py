@@ -1,9 +1,10 @@
 """Everything that is counted or timed: one table of names, meanings and bounded labels."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias, get_args
+
+from msgspec import Struct
 
 from taskmill.domain import topics
 from taskmill.domain.control import OrderAnswer
@@ -73,8 +74,7 @@ DEPLOYED: Final = None
 """The values of a label are the deployed types, which the table cannot know."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measure:
+class Measure(Struct, frozen=True, kw_only=True):
     about: str
     labels: Mapping[str, frozenset[str] | None]
     calls_for_help: bool = False

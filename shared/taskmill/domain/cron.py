@@ -3,16 +3,16 @@
 from bisect import bisect_left
 from calendar import monthrange
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
+
+from msgspec import Struct
 
 WEEK = 7
 _LEAP_YEAR = 2024
 _DAY = timedelta(days=1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dates:
+class Dates(Struct, frozen=True, kw_only=True):
     """Days by their number in the month."""
 
     numbers: frozenset[int]
@@ -23,8 +23,7 @@ class Dates:
         return day.day in self.numbers or (self.has_last and day.day == _last_of(day))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weekdays:
+class Weekdays(Struct, frozen=True, kw_only=True):
     """Days by their place in the week, of which Sunday is 0, and in the month."""
 
     every: frozenset[int]
@@ -41,8 +40,7 @@ class Weekdays:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cron:
+class Cron(Struct, frozen=True, kw_only=True):
     """The readings of an expression; a clock may show one of them never, once or twice."""
 
     expression: str

@@ -1,8 +1,9 @@
 """When a task may begin: near times stand in the due set, far ones in the ledger alone."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+
+from msgspec import Struct
 
 from taskmill.domain.retention import in_ms
 from taskmill.domain.task import Envelope, Millis, TaskId, Timing
@@ -80,8 +81,7 @@ def _is_said_of_its_turn(envelope: Envelope) -> bool:
     return envelope.timing is not None and envelope.timing.turn == envelope.turn
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expiry:
+class Expiry(Struct, frozen=True, kw_only=True):
     """Until when a task must have begun, as the ledger has it."""
 
     id: TaskId
@@ -100,8 +100,7 @@ class Delayed(StrEnum):
     COLD = "cold"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DelayOrder:
+class DelayOrder(Struct, frozen=True, kw_only=True):
     """Lets a task wait for its time."""
 
     envelope: Envelope

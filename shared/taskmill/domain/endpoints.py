@@ -1,7 +1,8 @@
 """Receivers of webhooks that said that they are gone."""
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from taskmill.domain.task import Millis
 
@@ -9,7 +10,6 @@ MOST_DISABLED: Final = 10_000
 """Beyond this the longest disabled is forgotten: called again, it says again that it is gone."""
 
 
-@dataclass(frozen=True, slots=True)
-class DisabledEndpoint:
+class DisabledEndpoint(Struct, frozen=True):
     url: str
     at_ms: Millis

@@ -1,8 +1,9 @@
 """Requests that stand in a table until they are tasks."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
+
+from msgspec import Struct
 
 from taskmill.domain.task import DEFAULT_TENANT, Millis, TaskId
 
@@ -26,8 +27,7 @@ TYPE_MAY_COME = timedelta(minutes=10)
 """So long after it was parked, a request whose type is deployed at last is taken up again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Enqueue:
+class Enqueue(Struct, frozen=True, kw_only=True):
     """A request to be kept; its word makes it the same submission whenever it is read."""
 
     task_id: TaskId
@@ -38,8 +38,7 @@ class Enqueue:
     tenant: str = DEFAULT_TENANT
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parked:
+class Parked(Struct, frozen=True, kw_only=True):
     """Why a request never becomes a task, in the words of a refusal."""
 
     reason: str
@@ -48,8 +47,7 @@ class Parked:
     at_ms: Millis
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Enqueued:
+class Enqueued(Struct, frozen=True, kw_only=True):
     """A row; its number is its place in the line."""
 
     number: int
@@ -67,8 +65,7 @@ class Enqueued:
     """So old that Redis may have forgotten its task, if it was one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LookBack:
+class LookBack(Struct, frozen=True, kw_only=True):
     """What the ledger has of submissions, and how far it knew the log at that moment."""
 
     found: frozenset[str]
@@ -83,8 +80,7 @@ class LookBack:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Backlog:
+class Backlog(Struct, frozen=True, kw_only=True):
     """How many wait to become tasks, and since when the oldest does."""
 
     waiting: int

@@ -1,14 +1,14 @@
 """What a schedule whose time has come fires, and what follows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from hashlib import sha256
 from typing import assert_never
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from taskmill.domain.calendar import Calendar, Unusable, jitter, read_calendar
 from taskmill.domain.catching_up import MOST, Lateness, due
@@ -85,8 +85,7 @@ def _told(moment: datetime) -> str:
     return moment.isoformat(timespec=precision).replace("+00:00", "Z")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arrived:
+class Arrived(Struct, frozen=True, kw_only=True):
     """The instants that have come and are to be fired, unless they overlap."""
 
     seen: Schedule
@@ -179,8 +178,7 @@ def held_by(step: Step) -> Schedule:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Ways:
+class _Ways(Struct, frozen=True):
     arrived: Arrived
     still_open: Sequence[TaskId]
 

@@ -1,6 +1,5 @@
 """The right to run a turn: what is claimed, and every answer to a claim, a beat and a settle."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from typing import TypeAlias
@@ -18,8 +17,7 @@ GRACE_AFTER_DEADLINE = timedelta(seconds=5)
 LOSSES_BEFORE_POISON = 3
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Position:
+class Position(Struct, frozen=True, order=True):
     """A record's place in the log."""
 
     topic: str
@@ -27,8 +25,7 @@ class Position:
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """The place of the envelope that holds a lease: its record, and its index in the parcel."""
 
     position: Position
@@ -39,8 +36,7 @@ class Source:
         return f"{place.topic}|{place.partition}|{place.offset}|{self.index}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class Claim(Struct, frozen=True, kw_only=True):
     envelope: Envelope
     source: Source
     process: str
@@ -48,8 +44,7 @@ class Claim:
     alone: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loss:
+class Loss(Struct, frozen=True, kw_only=True):
     """A lease that lapsed, and was taken over."""
 
     token: int
@@ -60,8 +55,7 @@ class Loss:
     at_ms: Millis
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claimed:
+class Claimed(Struct, frozen=True, kw_only=True):
     token: int
     losses: int
     started_at_ms: Millis
@@ -77,35 +71,30 @@ class Claimed:
         return bool(self.untold) and self.untold[-1].at_ms == self.started_at_ms
 
 
-@dataclass(frozen=True, slots=True)
-class Suspect:
+class Suspect(Struct, frozen=True):
     """The platform died under this task before: claim it alone, when nothing else runs."""
 
     losses: int
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(Struct, frozen=True):
     """A living lease of the same record, or of nobody known: the item comes again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """Another record holds the turn, or it is over: publish what it still owes, then drop it."""
 
     facts: tuple[Fact, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Forgotten:
+class Forgotten(Struct, frozen=True):
     """No record, and too old to be adopted: the ledger decides."""
 
 
 ClaimAnswer: TypeAlias = Claimed | Suspect | Held | Refused | Forgotten | Cold
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lease:
+class Lease(Struct, frozen=True, kw_only=True):
     id: TaskId
     generation: int
     turn: int
@@ -140,16 +129,14 @@ class Waiting(Struct, frozen=True, kw_only=True, omit_defaults=True):
     error_message: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NextTurn:
+class NextTurn(Struct, frozen=True, kw_only=True):
     """The turn that follows the one that is settled: owed at its time, with the facts before it."""
 
     waiting: Waiting
     owed: Owed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settlement:
+class Settlement(Struct, frozen=True, kw_only=True):
     envelope: Envelope
     token: int
     status: Status
@@ -159,20 +146,17 @@ class Settlement:
     next: NextTurn | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
+class Settled(Struct, frozen=True):
     """The settlement stands; publish these facts."""
 
     facts: tuple[Fact, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Stale:
+class Stale(Struct, frozen=True):
     """The turn is another's or is over: nothing was changed, and the record must come again."""
 
 
-@dataclass(frozen=True, slots=True)
-class CancelFirst:
+class CancelFirst(Struct, frozen=True):
     """It was cancelled while it ran, and did not succeed: settle it as cancelled."""
 
 

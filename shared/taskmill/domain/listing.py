@@ -1,15 +1,15 @@
 """What a list of tasks is asked for, and a page of it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from taskmill.domain.projection import HistoryEntry
 from taskmill.domain.records import TaskView
 from taskmill.domain.task import Millis, Status, TaskId, TaskType
 
 
-@dataclass(frozen=True, slots=True)
-class After:
+class After(Struct, frozen=True):
     """Where the page before ended."""
 
     at_ms: Millis
@@ -17,8 +17,7 @@ class After:
     id: TaskId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskFilter:
+class TaskFilter(Struct, frozen=True, kw_only=True):
     tenant: str
     type: TaskType | None
     status: Status | None
@@ -33,8 +32,7 @@ class TaskFilter:
     dead_before_ms: Millis | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """Newest first; `as_of_ms` is the newest moment of the log that the ledger shows."""
 
     tasks: Sequence[TaskView]
@@ -42,16 +40,14 @@ class Page:
     as_of_ms: Millis | None
 
 
-@dataclass(frozen=True, slots=True)
-class DeadLetter:
+class DeadLetter(Struct, frozen=True):
     """A dead task, and when it failed for the first time in its generation."""
 
     task: TaskView
     first_failed_at_ms: Millis
 
 
-@dataclass(frozen=True, slots=True)
-class DeadPage:
+class DeadPage(Struct, frozen=True):
     """The latest death first."""
 
     letters: Sequence[DeadLetter]
@@ -59,8 +55,7 @@ class DeadPage:
     as_of_ms: Millis | None
 
 
-@dataclass(frozen=True, slots=True)
-class History:
+class History(Struct, frozen=True):
     """The latest part of what the ledger knows of a task, in order."""
 
     entries: Sequence[HistoryEntry]

@@ -1,9 +1,9 @@
 """A record as the log gives it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from taskmill.domain.lease import Position
 from taskmill.domain.refusal import Refusal
@@ -13,8 +13,7 @@ DEAD_LETTER: Mapping[str, bytes] = {"kind": b"dead_letter"}
 """The headers of a death's copy on `tasks.dlq`, where all else was never a task."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogRecord:
+class LogRecord(Struct, frozen=True, kw_only=True):
     position: Position
     at_ms: Millis
     value: bytes | None
@@ -82,8 +81,7 @@ def _fitting(headers: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
             yield name, octets
 
 
-@dataclass(frozen=True, slots=True)
-class Reach:
+class Reach(Struct, frozen=True):
     """What of a partition is there, and how far a reader has come in it."""
 
     begin: int
@@ -102,8 +100,7 @@ class Reach:
         return self.end - self.place
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gap:
+class Gap(Struct, frozen=True, kw_only=True):
     """Records that the ledger lacks, though its readers have passed them."""
 
     topic: str

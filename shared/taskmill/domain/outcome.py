@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import timedelta
 from math import isfinite
 from typing import Any, TypeAlias
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from taskmill.domain.pointers import POINTED_BYTES, Pointer
 from taskmill.domain.task import Envelope, Millis
@@ -20,15 +19,13 @@ RESULT_LEVELS = 100
 ERROR_TEXT_LIMIT = 4_096
 
 
-@dataclass(frozen=True, slots=True)
-class Succeeded:
+class Succeeded(Struct, frozen=True):
     """The work is done; *result* is kept for the one who asked."""
 
     result: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class Retry:
+class Retry(Struct, frozen=True):
     """It did not work this time; try again, after *delay* or as the back-off says."""
 
     reason: str
@@ -43,8 +40,7 @@ class Retry:
         _must_be("Retry's may_have_worked", self.may_have_worked, bool)
 
 
-@dataclass(frozen=True, slots=True)
-class Snooze:
+class Snooze(Struct, frozen=True):
     """It is not yet time; come again after *delay*, which spends no attempt."""
 
     delay: timedelta
@@ -55,8 +51,7 @@ class Snooze:
         _must_be("Snooze's reason", self.reason, str)
 
 
-@dataclass(frozen=True, slots=True)
-class Discard:
+class Discard(Struct, frozen=True):
     """It will never work; do not try again."""
 
     reason: str
@@ -74,15 +69,13 @@ def _must_be(what: str, given: object, kind: type) -> None:
         raise TypeError(f"{what} must be a {kind.__name__}, not {given!r:.100}")
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(Struct, frozen=True):
     """The work is done, and its result stands elsewhere because it is large."""
 
     pointer: Pointer
 
 
-@dataclass(frozen=True, slots=True)
-class Raised:
+class Raised(Struct, frozen=True):
     """The worker raised instead of answering."""
 
     error_class: str
@@ -91,41 +84,35 @@ class Raised:
     """True for an error that its author told to discard at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class TimedOut:
+class TimedOut(Struct, frozen=True):
     """The attempt ran past its deadline and was cut off."""
 
     limit: timedelta
 
 
-@dataclass(frozen=True, slots=True)
-class Misfit:
+class Misfit(Struct, frozen=True):
     """The payload does not fit what the worker expects."""
 
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Poisoned:
+class Poisoned(Struct, frozen=True):
     """The platform died under the task too often."""
 
     losses: int
 
 
-@dataclass(frozen=True, slots=True)
-class Cancelled:
+class Cancelled(Struct, frozen=True):
     """Somebody cancelled the task while it ran."""
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownType:
+class UnknownType(Struct, frozen=True):
     """No deployed worker takes tasks of this type."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Expired:
+class Expired(Struct, frozen=True):
     """It came too late to its first start."""
 
     at_ms: Millis
@@ -136,8 +123,7 @@ End: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
+class Attempt(Struct, frozen=True, kw_only=True):
     """One claimed turn of a task, from its claim to its end."""
 
     envelope: Envelope

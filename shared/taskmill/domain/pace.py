@@ -1,14 +1,14 @@
 """How fast the queue's clockwork goes: one value, so that tests can run all of it faster."""
 
-from dataclasses import dataclass
 from datetime import timedelta
+
+from msgspec import Struct
 
 from taskmill.domain.lease import HEARTBEAT, LEASE
 from taskmill.domain.retention import HOLD
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
+class Pace(Struct, frozen=True, kw_only=True):
     lease: timedelta = LEASE
     heartbeat: timedelta = HEARTBEAT
     settle: timedelta = timedelta(milliseconds=250)

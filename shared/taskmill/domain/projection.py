@@ -1,11 +1,10 @@
 """How facts fold into the rows of the ledger: repeatable, and in any order."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TypeAlias, assert_never
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field
 
 from taskmill.domain.backoff import RetryPolicy
 from taskmill.domain.delay import due_of, is_delayed, is_far
@@ -124,8 +123,7 @@ class Applied(Struct, frozen=True, kw_only=True):
     as_of_ms: Millis
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerBatch:
+class LedgerBatch(Struct, frozen=True, kw_only=True):
     rows: Sequence[Row] = ()
     history: Sequence[HistoryEntry] = ()
     quarantined: Sequence[Quarantined] = ()
@@ -135,8 +133,7 @@ class LedgerBatch:
 Told: TypeAlias = Envelope | Fact
 
 
-@dataclass(slots=True)
-class Story:
+class Story(Struct):
     """Folds what one record of the log tells into rows and history."""
 
     rows: dict[TaskId, Row] = field(default_factory=dict)

@@ -1,13 +1,13 @@
 """The records of the log that were never a task, as people look at them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from taskmill.domain.task import Millis
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Place:
+class Place(Struct, frozen=True, order=True):
     """Where a record stood in the log; the member is its index in the parcel."""
 
     topic: str
@@ -16,14 +16,12 @@ class Place:
     member: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Discard:
+class Discard(Struct, frozen=True, kw_only=True):
     at_ms: Millis
     by: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuarantinedRecord:
+class QuarantinedRecord(Struct, frozen=True, kw_only=True):
     """A record by its outside: what it holds may be secret, and is told of one at a time."""
 
     place: Place
@@ -34,8 +32,7 @@ class QuarantinedRecord:
     discarded: Discard | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenedRecord:
+class OpenedRecord(Struct, frozen=True, kw_only=True):
     """A record with what it holds."""
 
     record: QuarantinedRecord
@@ -47,24 +44,21 @@ PUT_BACK = "taskmill: put back into its topic"
 """Who dealt with a parcel of a newer version, once it could be read."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeptParcel:
+class KeptParcel(Struct, frozen=True, kw_only=True):
     """A parcel as a newer version wrote it."""
 
     place: Place
     value: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class AfterRecord:
+class AfterRecord(Struct, frozen=True):
     """Where the page before ended."""
 
     at_ms: Millis
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class QuarantinePage:
+class QuarantinePage(Struct, frozen=True):
     """The latest first."""
 
     records: Sequence[QuarantinedRecord]

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from taskmill.domain.cron import WEEK, Cron, Dates, Weekdays
 
@@ -28,8 +29,7 @@ _WEEKDAYS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Malformed:
+class Malformed(Struct, frozen=True):
     """An expression that cannot be read, and why."""
 
     reason: str
@@ -39,8 +39,7 @@ class _Refused(Exception):
     """A part of an expression is not allowed; the message is the reason."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Field:
+class _Field(Struct, frozen=True, kw_only=True):
     name: str
     low: int
     high: int

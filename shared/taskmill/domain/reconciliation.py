@@ -1,10 +1,11 @@
 """How the ledger and the record of a task may disagree, and what is done about it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from typing import TypeAlias, assert_never
+
+from msgspec import Struct
 
 from taskmill.domain.admission import Cold, OwedKind
 from taskmill.domain.control import Moment, Sight, Sighting
@@ -46,8 +47,7 @@ ABOUT: Mapping[Divergence, tuple[str, str]] = {
 """What each means, and what is done about it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class Standing(Struct, frozen=True, kw_only=True):
     """How far the ledger knows a task to be."""
 
     id: TaskId
@@ -110,8 +110,7 @@ def _between(standing: Standing, sight: Sighting, now: Millis) -> Divergence | N
     return None if sight.owed or is_early else Divergence.NOWHERE_IN_LINE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Diverged:
+class Diverged(Struct, frozen=True, kw_only=True):
     """A disagreement that did not pass."""
 
     kind: Divergence
@@ -132,8 +131,7 @@ class Diverged:
 Sign: TypeAlias = tuple[Divergence, Standing, Moment | None, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RepairOrder:
+class RepairOrder(Struct, frozen=True, kw_only=True):
     """Raises a record to what the ledger knows, if it is still as it was seen."""
 
     seen: Moment | None

@@ -1,9 +1,8 @@
 """What a reader sees of a task: the record in Redis and the row in the ledger, as one view."""
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from taskmill.domain.admission import Cold
 from taskmill.domain.delay import due_ms
@@ -11,8 +10,7 @@ from taskmill.domain.lease import Ending, Waiting
 from taskmill.domain.task import About, Millis, Status, TaskId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskView:
+class TaskView(Struct, frozen=True, kw_only=True):
     id: TaskId
     about: About
     status: Status
@@ -40,8 +38,7 @@ class TaskView:
         return None if self.waiting is None else self.waiting.due_at_ms
 
 
-@dataclass(frozen=True, slots=True)
-class Absent:
+class Absent(Struct, frozen=True):
     """The shard is alive and knows no such task."""
 
 

@@ -1,6 +1,5 @@
 """Redrive jobs: who is brought back, how fast, and when it is better to stop and look."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from typing import TypeAlias
@@ -40,8 +39,7 @@ class Wanted(Struct, frozen=True, kw_only=True, omit_defaults=True):
     limit: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class Tally(Struct, frozen=True, kw_only=True):
     """What became of a job's tasks so far."""
 
     total: int
@@ -60,8 +58,7 @@ class Tally:
         return self.succeeded + self.failed + self.cancelled
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(Struct, frozen=True):
     """What had been done when a job began or was taken up again: the canary counts from there."""
 
     redriven: int = 0
@@ -69,8 +66,7 @@ class Stage:
     failed: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewJob:
+class NewJob(Struct, frozen=True, kw_only=True):
     id: str
     tenant: str
     fingerprint: str
@@ -80,8 +76,7 @@ class NewJob:
     at_ms: Millis
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RedriveJob:
+class RedriveJob(Struct, frozen=True, kw_only=True):
     id: str
     wanted: Wanted
     rate_per_second: float
@@ -94,39 +89,33 @@ class RedriveJob:
     changed_at_ms: Millis
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """A task that was dead, in that generation, when the job was made."""
 
     id: TaskId
     generation: int
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(Struct, frozen=True):
     """An item that was dealt with; without a next generation there was nothing to redrive."""
 
     item: Item
     next_generation: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Go:
+class Go(Struct, frozen=True):
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(Struct, frozen=True):
     """For the pace, or for the canary to end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pause:
+class Pause(Struct, frozen=True):
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Finish:
+class Finish(Struct, frozen=True):
     """All are redriven, and have ended."""
 
 

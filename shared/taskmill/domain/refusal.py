@@ -1,8 +1,9 @@
 """Why a request for a task is not taken, in words that every door uses."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from taskmill.domain.outcome import clip
 from taskmill.domain.task import TaskId
@@ -35,8 +36,7 @@ class RefusalKind(StrEnum):
     """Nothing: it cannot be checked now. The same request may be taken later."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """What is wrong, where (a JSON pointer), and what to do."""
 
     kind: RefusalKind

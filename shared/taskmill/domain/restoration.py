@@ -1,7 +1,8 @@
 """What a row of the ledger says about the hot state of its task."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from taskmill.domain.admission import Owed, OwedKey, OwedKind
 from taskmill.domain.delay import FAR
@@ -19,8 +20,7 @@ class Restoration(StrEnum):
     """The server was emptied or replaced meanwhile, or another one opened the shard."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HotView:
+class HotView(Struct, frozen=True, kw_only=True):
     """The record that a row stands for, and what its next turn is owed."""
 
     row: Row

@@ -1,7 +1,6 @@
 """What is submitted again and again, and when."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
@@ -46,29 +45,25 @@ class Definition(Struct, frozen=True, kw_only=True):
         return memoryview(self.task).nbytes
 
 
-@dataclass(frozen=True, slots=True)
-class Pausing:
+class Pausing(Struct, frozen=True):
     at_ms: Millis
     by: str
 
 
-@dataclass(frozen=True, slots=True)
-class LastFire:
+class LastFire(Struct, frozen=True):
     nominal_ms: Millis
     at_ms: Millis
     task_id: TaskId
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """Why the task of the last fire was not taken."""
 
     code: str
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
-class FireTally:
+class FireTally(Struct, frozen=True):
     """What became of all instants so far."""
 
     fired: int = 0
@@ -80,8 +75,7 @@ class FireTally:
     """Asked for by people, some of them perhaps once more."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Schedule:
+class Schedule(Struct, frozen=True, kw_only=True):
     tenant: str
     name: str
     definition: Definition
@@ -102,8 +96,7 @@ class Schedule:
     changed_at_ms: Millis
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class Draft(Struct, frozen=True, kw_only=True):
     """A schedule as people want it."""
 
     tenant: str
@@ -118,16 +111,14 @@ class Draft:
     missed: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Fire:
+class Fire(Struct, frozen=True):
     """What one instant of a schedule asks for."""
 
     nominal_ms: Millis
     request: Enqueue
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(Struct, frozen=True, kw_only=True):
     """What is to become of a schedule; nothing does if it is not as it was seen any more."""
 
     seen: Schedule
@@ -144,8 +135,7 @@ class Step:
     """These are in the way of what is held."""
 
 
-@dataclass(frozen=True, slots=True)
-class DueSchedules:
+class DueSchedules(Struct, frozen=True):
     now_ms: Millis
     """The time of the ledger: no other clock decides what is due."""
     schedules: Sequence[Schedule]

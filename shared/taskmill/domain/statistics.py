@@ -1,7 +1,8 @@
 """How much waits, for how long, and how fast it is done."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from taskmill.domain.enqueued import Backlog
 from taskmill.domain.outbox import OutboxBacklog
@@ -9,8 +10,7 @@ from taskmill.domain.task import Millis, Status, TaskType
 from taskmill.domain.topics import Reader
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Depth:
+class Depth(Struct, frozen=True, kw_only=True):
     """How many tasks of a type are in a status, and how many of them wait for their worker only."""
 
     type: TaskType
@@ -23,8 +23,7 @@ class Depth:
     """Since when the first of them stands in line."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
+class Figures(Struct, frozen=True, kw_only=True):
     """What the ledger can say in bounded time."""
 
     depths: Sequence[Depth]
@@ -37,8 +36,7 @@ class Figures:
     as_of_ms: Millis | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Statistics:
+class Statistics(Struct, frozen=True, kw_only=True):
     figures: Figures
     lags: Mapping[Reader, int]
     """How many records of the log wait in front of each function that reads it."""

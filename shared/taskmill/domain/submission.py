@@ -1,11 +1,10 @@
 """A request for work that passed every check at the door, and what becomes of it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from taskmill.domain.backoff import RetryPolicy
 from taskmill.domain.delay import is_delayed
@@ -24,8 +23,7 @@ from taskmill.domain.task import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Submission:
+class Submission(Struct, frozen=True, kw_only=True):
     type: TaskType
     payload: Raw
     idempotency_key: str | None
@@ -84,8 +82,7 @@ def view_of(envelope: Envelope) -> TaskView:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
+class Accepted(Struct, frozen=True):
     """The log has it. With `is_deferred`, Redis could not say whether the key was taken."""
 
     task: TaskView
@@ -94,8 +91,7 @@ class Accepted:
     """True when the log is away and the outbox has it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayOf:
+class ReplayOf(Struct, frozen=True):
     """The same request came before; this is its task as it is now."""
 
     task: TaskView
@@ -106,25 +102,21 @@ class ReplayOf:
         return self.task.generation == 0
 
 
-@dataclass(frozen=True, slots=True)
-class KeyReused:
+class KeyReused(Struct, frozen=True):
     """Another request came before under this key."""
 
     id: TaskId
 
 
-@dataclass(frozen=True, slots=True)
-class NotTaken:
+class NotTaken(Struct, frozen=True):
     """Neither the log nor the outbox could take it, and nothing was decided: it is nowhere."""
 
 
-@dataclass(frozen=True, slots=True)
-class NotConfirmed:
+class NotConfirmed(Struct, frozen=True):
     """The log did not confirm it: it may stand there all the same, or be published later."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
+class Unreadable(Struct, frozen=True):
     """The same request came before, but nobody can tell its task now."""
 
 
@@ -140,16 +132,14 @@ class Entry(StrEnum):
     REPLAYED = "replayed"
 
 
-@dataclass(frozen=True, slots=True)
-class InLog:
+class InLog(Struct, frozen=True):
     """The log has it: whoever brought it is done with it."""
 
     id: TaskId
     entry: Entry
 
 
-@dataclass(frozen=True, slots=True)
-class NotNow:
+class NotNow(Struct, frozen=True):
     """Nothing was decided that is not owed: the same request is to come again."""
 
     why: str

@@ -1,7 +1,8 @@
 """Every topic name. Nothing else spells a topic."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from taskmill.domain.task import TaskType
 
@@ -21,8 +22,7 @@ def type_of(topic: str) -> TaskType | None:
     return TaskType(topic.removeprefix(WORKER_PREFIX)) if topic.startswith(WORKER_PREFIX) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
+class Reader(Struct, frozen=True):
     """Who reads a topic: the mapping of a function, by the name of its group."""
 
     name: str

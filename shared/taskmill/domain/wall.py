@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 LONGEST_URL: Final = 2_048
 HTTPS_PORT: Final = 443
@@ -63,15 +64,13 @@ _INNER_V6 = tuple(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Walled:
+class Walled(Struct, frozen=True):
     """The call may not be made; the sentence says why, and nothing about what is inside."""
 
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class Target(Struct, frozen=True, kw_only=True):
     """A URL that was parsed once; whoever calls it reads no URL again."""
 
     is_secure: bool

@@ -1,16 +1,15 @@
 """Whole numbers, however JSON writes them."""
 
 import json
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 _LARGEST = 2**53
 """Beyond that a number with a point does not tell which whole number it means."""
 
 
-@dataclass(slots=True)
-class _Reading:
+class _Reading(Struct):
     was_pointed: bool = False
 
     def number(self, text: str) -> float | int:

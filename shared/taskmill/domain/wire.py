@@ -1,7 +1,6 @@
 """The versioned wire form of parcels: what a Kafka record's value and a due entry hold."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
 import msgspec
@@ -22,8 +21,7 @@ PARCEL_BYTES = 900_000
 _NO_TASKS = "the record holds facts, not tasks"
 
 
-@dataclass(frozen=True, slots=True)
-class Sealed:
+class Sealed(Struct, frozen=True):
     """An envelope with the bytes that carry it, to be passed on as they are.
 
     A newer version may have written fields into them that this code does not know.

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo
+
+from msgspec import Struct
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 LATEST = datetime(9000, 1, 1, tzinfo=UTC)
@@ -16,8 +17,7 @@ _NOT_IANA = re.compile(r"(posix|right)/.*|localtime|posixrules|Factory")
 """Files beside the zones of some systems; those under right/ count leap seconds."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Jump:
+class Jump(Struct, frozen=True, kw_only=True):
     """At an instant, the clocks go over from one offset to another."""
 
     at: datetime
@@ -25,8 +25,7 @@ class Jump:
     after: timedelta
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Segment:
+class Segment(Struct, frozen=True, kw_only=True):
     """A span from *start* until before *end* in which clocks show UTC plus one offset."""
 
     start: datetime

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol, TypeAlias
+
+from msgspec import Struct
 
 from taskmill.domain.outcome import End
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(Struct, frozen=True):
     ticket: int
     end: End
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -166,7 +166,7 @@ class _Reading:
         """Read how fast the clockwork goes; what is not said goes as usual."""
         env = self._environment
         told: dict[str, timedelta] = {}
-        for name in (one.name for one in fields(Pace)):
+        for name in Pace.__struct_fields__:
             usually = getattr(USUAL, name) // timedelta(milliseconds=1)
             told[name] = timedelta(milliseconds=env.whole(f"{name.upper()}_MS", str(usually)))
         if told["heartbeat"] * 2 > told["lease"]:

@@ -1,8 +1,8 @@
 """What everybody does who brings submissions to Redis and publishes what it admits."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from taskmill.domain.admission import Cold, Owed, OwedKey, OwedKind, Verdict
@@ -11,8 +11,7 @@ from taskmill.domain.task import Envelope
 from taskmill.ports.admission import Admission
 
 
-@dataclass(frozen=True, slots=True)
-class Publication:
+class Publication(Struct, frozen=True):
     """What is to stand in `tasks.pending`, and the name under which Redis owes it until then."""
 
     task: Envelope

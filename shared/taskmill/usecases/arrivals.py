@@ -2,8 +2,9 @@
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
 
 from taskmill.domain import topics, wire
 from taskmill.domain.errors import Undecodable
@@ -18,14 +19,12 @@ M = TypeVar("M")
 _log = logging.getLogger("taskmill.arrivals")
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
+class Arrival(Struct, frozen=True):
     envelope: Envelope
     source: Source
 
 
-@dataclass(frozen=True, slots=True)
-class SealedArrival:
+class SealedArrival(Struct, frozen=True):
     """What is passed on, and must keep what only a newer version knows."""
 
     sealed: Sealed

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from taskmill.domain.admission import Cold, OwedKind
 from taskmill.domain.control import CancelOrder, OrderAnswer, Sighting
@@ -19,22 +21,19 @@ from taskmill.ports.control import Control
 from taskmill.usecases.find_task import Finding, Nowhere, Unsure
 
 
-@dataclass(frozen=True, slots=True)
-class Cancelled:
+class Cancelled(Struct, frozen=True):
     """It has ended: now, or when it was cancelled before."""
 
     task: TaskView
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """It runs, and its worker is told."""
 
     task: TaskView
 
 
-@dataclass(frozen=True, slots=True)
-class AlreadyFinished:
+class AlreadyFinished(Struct, frozen=True):
     task: TaskView
 
 
@@ -69,8 +68,7 @@ def cancel(  # noqa: PLR0913 - the ports that it needs, each named
     return Unsure("it goes on faster than it can be cancelled: ask again")
 
 
-@dataclass(frozen=True, slots=True)
-class _Desk:
+class _Desk(Struct, frozen=True):
     control: Control
     admission: Admission
     bus: Bus

@@ -1,12 +1,11 @@
 """Changes a task while it waits: its time, its metadata."""
 
-import dataclasses
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeAlias, assert_never
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from taskmill.domain.admission import Cold, OwedKey, OwedKind
@@ -28,8 +27,7 @@ from taskmill.usecases.find_task import Finding, Nowhere, Unsure
 from taskmill.usecases.pointing import gone_before
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Wanted(Struct, frozen=True, kw_only=True):
     """What is to be otherwise; None leaves it as it is."""
 
     run_at_ms: Millis | None = None
@@ -37,27 +35,23 @@ class Wanted:
     metadata: Mapping[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
+class Changed(Struct, frozen=True):
     task: TaskView
 
 
-@dataclass(frozen=True, slots=True)
-class NotWaiting:
+class NotWaiting(Struct, frozen=True):
     """It runs, or has ended, or is to end: there is nothing to change any more."""
 
     task: TaskView
 
 
-@dataclass(frozen=True, slots=True)
-class TooLate:
+class TooLate(Struct, frozen=True):
     """By then it would have expired."""
 
     expires_at_ms: Millis
 
 
-@dataclass(frozen=True, slots=True)
-class PayloadGone:
+class PayloadGone(Struct, frozen=True):
     """By then its uploaded payload may be gone."""
 
     why: str
@@ -103,8 +97,7 @@ def change(  # noqa: PLR0913 - the ports that it needs, each named
     return Unsure("it goes on faster than it can be changed: ask again")
 
 
-@dataclass(frozen=True, slots=True)
-class _Desk:
+class _Desk(Struct, frozen=True):
     wanted: Wanted
     control: Control
     admission: Admission
@@ -235,7 +228,7 @@ def _told(envelope: Envelope, sight: Sighting) -> TaskChanged:
 
 def _seen(envelope: Envelope, sight: Sighting) -> TaskView:
     task = sight.task
-    return dataclasses.replace(
+    return replace(
         view_of(envelope),
         status=Status.SCHEDULED,
         losses=task.losses,

@@ -4,9 +4,10 @@ import logging
 from bisect import insort
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import assert_never
+
+from msgspec import Struct, field
 
 from taskmill.domain.admission import Cold
 from taskmill.domain.errors import StoreUnavailable
@@ -29,8 +30,7 @@ from taskmill.usecases.shop import Running, Shop, named
 _log = logging.getLogger("taskmill.claim")
 
 
-@dataclass(slots=True)
-class Entrance:
+class Entrance(Struct):
     """The line of arrivals in front of a run, and the suspects who wait to be alone.
 
     Who has the fewest losses goes first: then a task that kills takes the time of those who were

@@ -1,9 +1,9 @@
 """Makes the managed schedules of a ledger those that the types' folders declare."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from taskmill.domain.errors import ScheduleBroken
 from taskmill.domain.refusal import Refusal
@@ -19,8 +19,7 @@ DEPLOYMENT = "deployment"
 _PAGE = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Declared:
+class Declared(Struct, frozen=True, kw_only=True):
     """What was done to which names; done again, nothing is."""
 
     made: Sequence[str]

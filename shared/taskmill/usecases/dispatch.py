@@ -1,8 +1,9 @@
 """Routes what stands in `tasks.pending` to the topics of the workers."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import assert_never
+
+from msgspec import Struct, field
 
 from taskmill.domain import wire
 from taskmill.domain.admission import (
@@ -48,8 +49,7 @@ def dispatch(
     return routing.failed
 
 
-@dataclass(slots=True)
-class _Routing:
+class _Routing(Struct):
     knows: Callable[[TaskType], bool]
     admission: Admission
     bus: Bus

@@ -3,9 +3,10 @@
 import logging
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import assert_never
+
+from msgspec import Struct, field
 
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.lease import LOSSES_BEFORE_POISON, Beat, Position
@@ -36,8 +37,7 @@ def execute(arrivals: Sequence[Arrival], perform: Perform, shop: Shop) -> set[Po
     return run.entrance.failed | run.exit.failed
 
 
-@dataclass(slots=True)
-class _Run:
+class _Run(Struct):
     perform: Perform
     shop: Shop
     entrance: Entrance

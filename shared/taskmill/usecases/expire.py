@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import assert_never
+
+from msgspec import Struct, field
 
 from taskmill.domain.admission import Cold, OwedKind
 from taskmill.domain.control import CancelOrder, OrderAnswer, Sight, Sighting
@@ -56,15 +57,13 @@ def expire(
     return count
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Late:
+class _Late(Struct, frozen=True, kw_only=True):
     expiry: Expiry
     sight: Sighting
     order: CancelOrder
 
 
-@dataclass(slots=True)
-class _Look:
+class _Look(Struct):
     """What became of those whose time is over, as far as one look can tell."""
 
     late: list[_Late] = field(default_factory=list)

@@ -1,9 +1,10 @@
 """Finds a task for a reader: its record, else its row, else an honest answer."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from taskmill.domain.admission import Cold
 from taskmill.domain.errors import StoreUnavailable
@@ -19,8 +20,7 @@ from taskmill.ports.records import Records
 Pause: TypeAlias = Callable[[timedelta], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """What was taken will be no task: why, in the words of a refusal."""
 
     code: str
@@ -28,16 +28,14 @@ class Refused:
     pointer: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Nowhere:
+class Nowhere(Struct, frozen=True):
     """No such task: both stores are silent, and the ledger has seen the whole log."""
 
     refused: Refused | None = None
     """Why there will be none, though somebody asked for it and may have its id."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unsure:
+class Unsure(Struct, frozen=True):
     """It cannot be known now; *why* is for people."""
 
     why: str

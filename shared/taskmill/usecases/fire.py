@@ -2,10 +2,11 @@
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from itertools import accumulate, takewhile
 from typing import TypeAlias
+
+from msgspec.structs import replace
 
 from taskmill.domain.errors import ScheduleBroken
 from taskmill.domain.firing import Arrived, arrived, held_by, octets_of_a_fire, step_of

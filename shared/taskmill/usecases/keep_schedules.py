@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from taskmill.domain.errors import ScheduleBroken
 from taskmill.domain.firing import (
@@ -32,59 +34,50 @@ MOST_BACKFILLED = 1_000
 _LOOKS = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """The schedule as it is now."""
 
     schedule: Schedule
     is_new: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class NoSchedule:
+class NoSchedule(Struct, frozen=True):
     """There is none of that name."""
 
 
-@dataclass(frozen=True, slots=True)
-class OfAFolder:
+class OfAFolder(Struct, frozen=True):
     """It is declared in the folder of a type, which alone may change it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(Struct, frozen=True):
     """There is another one of that name."""
 
     schedule: Schedule
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
+class Changed(Struct, frozen=True):
     """It was changed since the revision that is to be replaced."""
 
     schedule: Schedule
 
 
-@dataclass(frozen=True, slots=True)
-class Restless:
+class Restless(Struct, frozen=True):
     """It changes faster than it could be changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fired:
+class Fired(Struct, frozen=True):
     """What was asked for beside the rule."""
 
     fires: list[Fire]
 
 
-@dataclass(frozen=True, slots=True)
-class TooMany:
+class TooMany(Struct, frozen=True):
     """More instants lie there than one request may fire."""
 
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class TooLarge:
+class TooLarge(Struct, frozen=True):
     """So many instants lie there, and their requests are larger than those of one may be."""
 
     count: int

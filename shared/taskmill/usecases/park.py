@@ -1,8 +1,9 @@
 """Lets tasks wait for a worker that takes their type, as long as one may still be deployed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import assert_never
+
+from msgspec import Struct, field
 
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.lease import Position
@@ -11,8 +12,7 @@ from taskmill.ports.admission import Parking
 from taskmill.usecases.arrivals import SealedArrival
 
 
-@dataclass(slots=True)
-class Parkings:
+class Parkings(Struct):
     over: list[SealedArrival] = field(default_factory=list)
     """Nobody will take them: their life ends here, unless it went on elsewhere."""
 

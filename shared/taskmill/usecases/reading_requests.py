@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 from msgspec import UNSET, Raw
+from msgspec.structs import replace
 
 from taskmill.domain import strict_json
 from taskmill.domain.backoff import RetryPolicy

@@ -1,11 +1,11 @@
 """Turns a request for a schedule into a definition, or says what is wrong and where."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import msgspec
-from msgspec import UNSET, Raw
+from msgspec import UNSET, Raw, Struct
+from msgspec.structs import replace
 
 from taskmill.domain.calendar import Unusable, read_calendar
 from taskmill.domain.coming import Dst
@@ -26,8 +26,7 @@ OF_A_FIRE = ("idempotency_key", "run_at", "delay_seconds", "expires_at")
 """What each fire has of its own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Wanted(Struct, frozen=True, kw_only=True):
     """A schedule that may be: every field of it was checked."""
 
     name: str

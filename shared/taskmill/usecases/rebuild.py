@@ -4,8 +4,9 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import timedelta
+
+from msgspec import Struct, field
 
 from taskmill.domain import wire
 from taskmill.domain.errors import StoreUnavailable, Undecodable
@@ -24,8 +25,7 @@ _STEP = timedelta(milliseconds=250)
 _ROWS_AT_A_TIME = 500
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sources:
+class Sources(Struct, frozen=True, kw_only=True):
     """What a rebuild reads."""
 
     ledger: WholeRows
@@ -102,8 +102,7 @@ def _opened(row: Unsent) -> Envelope | None:
         return None
 
 
-@dataclass(slots=True, kw_only=True)
-class _Rebuild:
+class _Rebuild(Struct, kw_only=True):
     shards: ColdShards
     word: str
     clock: Clock

@@ -4,9 +4,10 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import groupby
+
+from msgspec import Struct, field
 
 from taskmill.domain import topics
 from taskmill.domain.control import Sighting
@@ -48,8 +49,7 @@ _STAYS_UNFINISHED = UNKEYED_RECORD + timedelta(hours=1)
 """How long after its end a task stays among the unfinished ones: a rebuild may need it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Books:
+class Books(Struct, frozen=True, kw_only=True):
     """What is compared, and what mends it."""
 
     ledger: Ledger
@@ -61,8 +61,7 @@ class Books:
     bus: Bus
 
 
-@dataclass(slots=True)
-class _Suspicion:
+class _Suspicion(Struct):
     """A disagreement that may pass: those who read the log may not have come so far yet."""
 
     sign: Sign
@@ -72,8 +71,7 @@ class _Suspicion:
     """Where the next gate's topics ended when it was reached."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Reconciler:
+class Reconciler(Struct, kw_only=True):
     """Looks again and again: a disagreement counts when it stands still while all readers pass."""
 
     books: Books

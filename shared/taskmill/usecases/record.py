@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from taskmill.domain import wire
 from taskmill.domain.errors import LedgerRefused, Undecodable
@@ -21,8 +22,7 @@ _PARTITIONS = range(2**31)
 _OFFSETS = range(2**63)
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(Struct, frozen=True):
     """One telling, with its place."""
 
     position: Position
@@ -31,8 +31,7 @@ class _Line:
     told: Told
 
 
-@dataclass(slots=True)
-class _Reading:
+class _Reading(Struct):
     lines: list[_Line] = field(default_factory=list)
     quarantined: list[Quarantined] = field(default_factory=list)
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import TypeAlias, assert_never
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from taskmill.domain.admission import Cold, Owed, OwedKey, OwedKind
@@ -23,23 +23,20 @@ from taskmill.ports.rebuilding import WholeRows
 from taskmill.usecases.find_task import Finding, Nowhere, Unsure
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(Struct, frozen=True):
     """A task to redrive; with a generation, only if that is the one that ended."""
 
     id: TaskId
     generation: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Again:
+class Again(Struct, frozen=True):
     """It waits for its first turn, or is further already when it was redriven before."""
 
     task: TaskView
 
 
-@dataclass(frozen=True, slots=True)
-class NotOver:
+class NotOver(Struct, frozen=True):
     """It succeeded, or lives and was never redriven: there is nothing to do again."""
 
     task: TaskView
@@ -76,8 +73,7 @@ def redrive(  # noqa: PLR0913 - the ports that it needs, each named
     return [desk.answers.get(wish.id, restless) for wish in wishes]
 
 
-@dataclass(slots=True)
-class _Desk:
+class _Desk(Struct):
     control: Control
     admission: Admission
     bus: Bus

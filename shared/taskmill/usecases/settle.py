@@ -2,9 +2,9 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import assert_never
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from taskmill.domain import wire
@@ -40,8 +40,7 @@ from taskmill.usecases.shop import Running, Shop, named
 _log = logging.getLogger("taskmill.settle")
 
 
-@dataclass(slots=True)
-class Exit:
+class Exit(Struct):
     """The attempts that have ended and wait to be settled."""
 
     shop: Shop

@@ -2,11 +2,10 @@
 
 import logging
 from collections.abc import Callable, Mapping, MutableMapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from taskmill.domain.delay import expires_ms
 from taskmill.domain.lease import Lease, Loss, Position
@@ -22,8 +21,7 @@ from taskmill.ports.leases import Leases
 _log = logging.getLogger("taskmill.task")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shop:
+class Shop(Struct, frozen=True, kw_only=True):
     leases: Leases
     bus: Bus
     crew: Crew
@@ -39,8 +37,7 @@ class Shop:
     """True when this process is to end: what runs comes to its end, and nothing is begun."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Running:
+class Running(Struct, kw_only=True):
     attempt: Attempt
     position: Position
     timeout: timedelta

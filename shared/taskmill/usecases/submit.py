@@ -1,12 +1,11 @@
 """Takes submissions: admits each once, publishes all or keeps them in the outbox, then answers."""
 
-import dataclasses
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import assert_never
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from taskmill.domain.admission import (
@@ -72,16 +71,14 @@ def submit(  # noqa: PLR0913 - the ports that taking a task needs, each named
     return intake.receipts()
 
 
-@dataclass(slots=True)
-class _Item:
+class _Item(Struct):
     id: TaskId
     published: Envelope | None = None
     owed: OwedKey | None = None
     receipt: Receipt | None = None
 
 
-@dataclass(slots=True)
-class _Intake:
+class _Intake(Struct):
     admission: Admission
     bus: Bus
     records: Records
@@ -155,7 +152,7 @@ class _Intake:
             return
         for item in waiting:
             if is_spilled and isinstance(item.receipt, Accepted):
-                item.receipt = dataclasses.replace(item.receipt, is_spilled=True)
+                item.receipt = replace(item.receipt, is_spilled=True)
         self._clear([item for item in waiting if item.owed is not None])
 
     def _is_published(self, envelopes: Sequence[Envelope]) -> bool:
@@ -184,7 +181,7 @@ class _Intake:
             cleared = [Cleared.COLD] * len(items)
         for item, answer in zip(items, cleared, strict=True):
             if answer is not Cleared.DONE and isinstance(item.receipt, Accepted):
-                item.receipt = dataclasses.replace(item.receipt, is_deferred=True)
+                item.receipt = replace(item.receipt, is_deferred=True)
 
     def receipts(self) -> list[Receipt]:
         replays = [item for item in self.items if item.receipt is None]

@@ -1,8 +1,9 @@
 """Takes tasks whose requests stand in something durable, which brings them again until then."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import assert_never
+
+from msgspec import Struct
 
 from taskmill.domain.admission import AdmittedBefore, Cold, Conflict, Created, Replayed, Verdict
 from taskmill.domain.errors import StoreUnavailable
@@ -28,8 +29,7 @@ def take(envelopes: Sequence[Envelope], *, admission: Admission, bus: Bus) -> li
     return [step.taken for step in steps]
 
 
-@dataclass(slots=True)
-class _Step:
+class _Step(Struct):
     taken: Taken
     publication: Publication | None = None
 

@@ -2,9 +2,10 @@
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, TypeAlias, assert_never
+
+from msgspec import Struct
 
 from taskmill.domain import topics
 from taskmill.domain.enqueued import LARGEST_REQUEST, TYPE_MAY_COME, Enqueued
@@ -39,8 +40,7 @@ REST_WITHOUT_THE_LEDGER: Final = timedelta(seconds=10)
 _log = logging.getLogger("taskmill.take_requests")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestDoor:
+class RequestDoor(Struct, frozen=True, kw_only=True):
     """What the requests in the table are read and taken with."""
 
     requests: Requests
@@ -98,8 +98,7 @@ def look_at_request(
 _Read: TypeAlias = tuple[Enqueued, Envelope]
 
 
-@dataclass(slots=True)
-class _Round:
+class _Round(Struct):
     door: RequestDoor
     held: HeldRequests
     blobs: Callable[[], Blobs]

@@ -1,8 +1,7 @@
 """A process ends at the line that a test names, and at no other."""
 
-from dataclasses import dataclass
-
 import pytest
+from msgspec import Struct
 
 from taskmill.adapters.crash import EXIT_CODE, POINTS, Edge, crash_at, die, rigged
 from taskmill.ports.admission import Admission
@@ -55,8 +54,7 @@ class Due:
         return self.waiting[:most]
 
 
-@dataclass(frozen=True)
-class Services:
+class Services(Struct, frozen=True):
     due: Due
     bus: Bus_
 

@@ -1,8 +1,7 @@
 """A redrive job goes slowly, sends a canary first, and stops when too many fail again."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from taskmill.domain.redriving import (
     CANARY,

@@ -1,9 +1,9 @@
 """The inbox takes each request once, tells why it takes one not, and leaves the rest for later."""
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from functions.dispatcher.handler import lambda_handler as dispatcher
 from functions.gateway.handler import lambda_handler as gateway

@@ -177,7 +177,7 @@ def test_the_table_of_settings_holds_what_is_read_and_nothing_else():
     here = {*documented(), *LOCAL, *OF_MAIL}
     assert here <= KNOWN
     read = {f"{PREFIX}{name.removeprefix(PREFIX)}" for name in spelt} | here
-    paces = {f"{PREFIX}{one.name.upper()}_MS" for one in fields(Pace)}
+    paces = {f"{PREFIX}{name.upper()}_MS" for name in Pace.__struct_fields__}
     elsewhere = {f"{PREFIX}EVERY_ZONE"}  # of a test among those
     assert KNOWN - read - paces == elsewhere
     ours = {name for name in spelt if name.startswith(PREFIX)}
@@ -196,7 +196,7 @@ def test_what_is_read_is_used():
         for path in (ROOT / folder).rglob("*.py")
         if path.name != "settings.py"
     ]
-    assert used_of("pace", layer) >= {one.name for one in fields(Pace)}
+    assert used_of("pace", layer) >= {*Pace.__struct_fields__}
 
 
 def used_of(owner, paths):

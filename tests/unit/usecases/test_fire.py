@@ -1,11 +1,11 @@
 """Each instant of a schedule fires once, is skipped or missed as its policies say."""
 
 import json
-from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from msgspec import Raw
+from msgspec.structs import replace
 
 from taskmill.adapters.memory.enqueued import MemoryRequests
 from taskmill.adapters.memory.ledger import MemoryLedger
@@ -696,7 +696,7 @@ def test_rules_of_a_zone_that_changed_count_from_then_on(desk):
 
 
 def as_it_is(seen):
-    names = {one.name for one in fields(Draft)} - {"skipped", "missed"}
+    names = {*Draft.__struct_fields__} - {"skipped", "missed"}
     return Draft(**{name: getattr(seen, name) for name in names})
 
 

@@ -1,10 +1,10 @@
 """What was enqueued becomes one task each, or is parked; nobody is stopped by one."""
 
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from taskmill.adapters.catalogue import AssembledCatalogue
 from taskmill.adapters.memory.blobs import MemoryBlobs

@@ -3,13 +3,13 @@
 import asyncio
 import logging
 from asyncio import CancelledError
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypedDict
 
-import msgspec
 import pytest
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from taskmill.domain import topics, wire
 from taskmill.domain.errors import StoreUnavailable
@@ -275,7 +275,7 @@ def test_a_task_with_attempts_left_is_in_line_again(stage, answer, wait_seconds,
     assert wait_ms == wait_seconds * 1000 if wait_seconds else 4000 <= wait_ms <= 8000
     ((at_ms, owed),) = stage.hot.due.values()
     assert (at_ms, owed.facts) == (fact.due_at_ms, (fact,))
-    assert owed.task == msgspec.structs.replace(task, turn=2, attempt=attempt)
+    assert owed.task == replace(task, turn=2, attempt=attempt)
     assert (fact.reason, fact.next_attempt) == (reason, attempt)
 
 

@@ -3,9 +3,11 @@
 import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import accumulate
+
+from msgspec.structs import replace
 
 from taskmill.adapters.memory.ledger import MemoryLedger
 from taskmill.domain.enqueued import (

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from taskmill.adapters.memory.ledger import MemoryLedger
 from taskmill.domain.listing import TaskFilter

@@ -1,8 +1,9 @@
 """Schedules in memory, beside the ledger's rows and what is enqueued."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from itertools import accumulate, count, takewhile
+
+from msgspec.structs import replace
 
 from taskmill.adapters.memory.enqueued import MemoryRequests
 from taskmill.adapters.memory.ledger import MemoryLedger

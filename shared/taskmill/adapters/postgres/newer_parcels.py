@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import Any
 
 import psycopg
+from msgspec.structs import asdict
 
 from taskmill.adapters.postgres import queries
 from taskmill.adapters.postgres.connection import Database
