@@ -2,7 +2,6 @@
 
 import random
 from base64 import b64decode
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, TypeAlias
 
@@ -10,6 +9,7 @@ import msgspec
 from aws_lambda_powertools.event_handler import Response, content_types
 from aws_lambda_powertools.event_handler.router import APIGatewayHttpRouter
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
+from msgspec import Struct
 
 from functions.gateway.counting import count_refusal
 from functions.gateway.problem import Problem
@@ -19,8 +19,7 @@ PROBLEM_JSON = "application/problem+json"
 Answer: TypeAlias = Response[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(Struct, frozen=True):
     """An answer that is not a problem."""
 
     status: HTTPStatus

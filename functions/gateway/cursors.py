@@ -2,7 +2,6 @@
 
 from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Annotated
 
@@ -13,8 +12,7 @@ from functions.gateway.problem import Problem, bad_request
 from taskmill.domain.task import Millis
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """Where a page ended: the moment that orders the list, and the name of its last line."""
 
     at_ms: Millis

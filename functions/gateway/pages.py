@@ -2,12 +2,11 @@
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from functions.gateway.cursors import Mark
 
@@ -15,8 +14,7 @@ PAGE_BYTES = 2_000_000
 """The platform carries 6 MB, and its own escapes may make three bytes of one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     shown: dict[str, Any]
     mark: Mark
 

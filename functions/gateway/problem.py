@@ -1,9 +1,10 @@
 """A refusal in a form that people and programs can read: problem+json."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from taskmill.domain.outcome import clip
 from taskmill.domain.refusal import LONGEST_TEXT, Refusal, RefusalKind
@@ -46,8 +47,7 @@ _TITLES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """What is wrong, where (a JSON pointer), and what to do."""
 
     status: HTTPStatus

@@ -1,12 +1,12 @@
 """Something that the scheduler does again and again."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chore:
+
+class Chore(Struct, frozen=True, kw_only=True):
     """Safe beside the same chore of another scheduler, and after a death at any line of it."""
 
     name: str

@@ -4,12 +4,12 @@ import base64
 import gc
 import json
 import time
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from kafka import KafkaConsumer, TopicPartition
 from msgspec import Raw
+from msgspec.structs import replace
 
 from taskmill.adapters.access import KafkaAccess
 from taskmill.adapters.guard import Guard

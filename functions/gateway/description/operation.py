@@ -1,15 +1,15 @@
 """What the description tells of a route, as data."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from functions.gateway.problem import ProblemType
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
+class Parameter(Struct, frozen=True, kw_only=True):
     """A part of the path, of the query or of the head; its type is told as JSON Schema."""
 
     name: str
@@ -18,8 +18,7 @@ class Parameter:
     what: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(Struct, frozen=True, kw_only=True):
     """An answer that is no problem; its body is told by a type."""
 
     what: str
@@ -27,8 +26,7 @@ class Answer:
     has_location: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
+class Example(Struct, frozen=True, kw_only=True):
     """A request and its answer; a test sends each to a running system.
 
     Ids, times and numbers may differ there, and a test may put others in place of ids.
@@ -43,8 +41,7 @@ class Example:
     body: Any = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operation:
+class Operation(Struct, frozen=True, kw_only=True):
     """A route; what any route may answer is not named again."""
 
     route: str

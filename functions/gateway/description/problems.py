@@ -1,15 +1,15 @@
 """What each refusal means, and what to do next."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
+
+from msgspec import Struct
 
 from functions.gateway.problem import ProblemType
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     status: HTTPStatus
     meaning: str
     next_step: str

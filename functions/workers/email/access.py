@@ -1,9 +1,10 @@
 """The way to the mail server, and how its secret is read anew when the server refuses it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct, field
 
 from taskmill.adapters import addresses
 from taskmill.adapters.access import Credentials
@@ -16,8 +17,7 @@ SECURITY: Final = (STARTTLS, TLS, PLAINTEXT)
 _HIGHEST_PORT: Final = 65_535
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SmtpAccess:
+class SmtpAccess(Struct, frozen=True, kw_only=True):
     server: str
     """The host and its port: `mail.example.com:587`."""
 

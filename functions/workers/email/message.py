@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from email.header import Header
 from email.message import EmailMessage
@@ -10,7 +9,7 @@ from email.policy import SMTP
 from email.utils import format_datetime
 from textwrap import wrap
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from functions.workers.email.payload import Email
 
@@ -26,8 +25,7 @@ class Unsendable(Exception):
     """No mail can be made of this task, now or later."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mail:
+class Mail(Struct, frozen=True, kw_only=True):
     """A mail as it goes out: who is told to send and to get it, and its bytes."""
 
     sender: str

@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Self
 
 import msgspec
+from msgspec import Struct
 
 from functions.workers.email.access import STARTTLS, SmtpAccess
 from functions.workers.email.message import address_of, domain_of
@@ -17,8 +17,7 @@ from taskmill.domain.errors import SettingsInvalid
 from taskmill.settings.stores import ReadByName
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MailSettings:
+class MailSettings(Struct, frozen=True, kw_only=True):
     sender: str
     """Who sends what names nobody; empty where no mail is sent at all."""
 

@@ -3,11 +3,12 @@
 import re
 from asyncio import IncompleteReadError, LimitOverrunError, StreamReader
 from contextlib import suppress
-from dataclasses import dataclass
 from email.message import Message
 from http.client import HTTPException, parse_headers
 from io import BytesIO
 from typing import Final
+
+from msgspec import Struct
 
 HEAD_LIMIT: Final = 32_768
 BODY_LIMIT: Final = 65_536
@@ -24,8 +25,7 @@ class NotHttp(Exception):
     """What came is no answer of HTTP/1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Struct, frozen=True):
     status: int
     headers: Message
 

@@ -5,8 +5,9 @@ import ssl
 from asyncio import StreamReader, StreamWriter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Final, TypeAlias
+
+from msgspec import Struct, field
 
 from functions.workers.webhook.answer import HEAD_LIMIT, Body, Head, read_body, read_head
 from functions.workers.webhook.resolver import Resolver
@@ -32,8 +33,7 @@ async def dial(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ways:
+class Ways(Struct, frozen=True, kw_only=True):
     """How the world is reached; nothing here reads proxies from the environment."""
 
     context: ssl.SSLContext

@@ -4,9 +4,10 @@ import asyncio
 import logging
 import ssl
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
+
+from msgspec import Struct
 
 from functions.workers.webhook.answer import NotHttp
 from functions.workers.webhook.exchange import Unreached, Ways, exchange
@@ -31,8 +32,7 @@ _SHARE_OF_TIME = 0.9
 _log = logging.getLogger("taskmill.webhook")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class Desk(Struct, frozen=True, kw_only=True):
     """What sending webhooks needs of the world."""
 
     keyring: Keyring

@@ -4,7 +4,6 @@ import logging
 import time
 from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from threading import Lock
 from typing import Annotated, Final
 
@@ -27,15 +26,13 @@ class _Entry(Struct, forbid_unknown_fields=True):
     secrets: Annotated[list[str], Meta(min_length=1, max_length=2)]
 
 
-@dataclass(frozen=True, slots=True)
-class Unsigned:
+class Unsigned(Struct, frozen=True):
     """Nothing here signs the call; the sentence says why."""
 
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Signer:
+class _Signer(Struct, frozen=True, kw_only=True):
     host: str
     secrets: tuple[bytes, ...]
 

@@ -1,10 +1,9 @@
 """Puts a webhook into the bytes of an HTTP request."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import msgspec
-from msgspec import UnsetType
+from msgspec import Struct, UnsetType
 
 from functions.workers.webhook.payload import Webhook
 from taskmill.domain.wall import DEPTH_HEADER, Target
@@ -12,8 +11,7 @@ from taskmill.domain.wall import DEPTH_HEADER, Target
 _ALWAYS_WITH_BODY = {"POST", "PUT", "PATCH"}
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
+class Body(Struct, frozen=True):
     octets: bytes
     media: str | None
 

@@ -9,9 +9,10 @@ import socket
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
 from threading import Lock, Thread
 from typing import Final, TypeAlias
+
+from msgspec import Struct, field
 
 MOST_FOR_ONE_HOST: Final = 8
 MOST: Final = 300
@@ -31,8 +32,7 @@ def look_up(host: str) -> Sequence[str]:
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
-@dataclass(slots=True)
-class _Line:
+class _Line(Struct):
     """The threads that look one host up, and those who wait for one of them."""
 
     threads: int = 0

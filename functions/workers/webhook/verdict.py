@@ -1,11 +1,12 @@
 """What an answer means for the task: by its status, and by when it asks us to come again."""
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any, Final
+
+from msgspec import Struct
 
 from functions.workers.webhook.answer import Body, Head
 from taskmill.domain.wall import Target
@@ -25,8 +26,7 @@ _SECONDS = re.compile(r"[0-9]+", re.ASCII)
 _MOST_DIGITS: Final = 9
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     outcome: Outcome
     word: str
     """As it is counted."""

@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeVar, cast
 
@@ -21,8 +20,7 @@ class Moment(StrEnum):
     AFTER = "after"
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(Struct, frozen=True):
     """A moment of a call that carries something; what carries nothing does not count."""
 
     port: str
@@ -71,8 +69,7 @@ POINTS: Mapping[str, Edge] = {
 _FORM = re.compile(r"(?P<point>[a-z ]+):(?P<nth>[1-9][0-9]{0,5})")
 
 
-@dataclass(frozen=True, slots=True)
-class CrashAt:
+class CrashAt(Struct, frozen=True):
     edge: Edge
     nth: int
 

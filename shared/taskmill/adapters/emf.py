@@ -2,11 +2,11 @@
 
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
+from msgspec import Struct, field
 
 from taskmill.domain.counting import TABLE, Count, Counted, Span, bounded
 from taskmill.ports.clock import Clock
@@ -83,8 +83,7 @@ class EmfCounters:
         }
 
 
-@dataclass(slots=True)
-class _Line:
+class _Line(Struct):
     """What one line tells: in it a metric has one value, and so has a label."""
 
     values: dict[str, Any] = field(default_factory=dict)

@@ -2,7 +2,6 @@
 
 import asyncio
 import socket
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from threading import Event
@@ -10,6 +9,7 @@ from threading import Event
 import msgspec
 import pytest
 from msgspec import Raw
+from msgspec.structs import replace
 
 from functions.workers.webhook import handler
 from functions.workers.webhook.exchange import Ways

@@ -6,13 +6,13 @@ import json
 import socket
 import ssl
 from base64 import b64decode, b64encode
-from dataclasses import replace
 from datetime import timedelta
 from email.utils import format_datetime
 
 import msgspec
 import pytest
 from msgspec import Raw
+from msgspec.structs import replace
 
 from functions.workers.webhook import exchange, handler
 from functions.workers.webhook.answer import BODY_LIMIT

@@ -6,8 +6,10 @@ number in its partition: a broker that has it already, because only its answer w
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from itertools import count
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from taskmill.adapters.kafka.cluster import Address, Cluster
 from taskmill.adapters.kafka.connection import Connection, seconds_until
@@ -32,8 +34,7 @@ _WILL_PASS = frozenset({3, 5, 6, 7, 8, 9, 13, 14, 15, 16, 19, 20, 45, 56})
 """A leader moves, a replica is late; 45: a batch came before one that was refused."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Offer:
+class _Offer(Struct, frozen=True):
     """Batches on their way; without a connection they did not leave."""
 
     batches: Sequence[Batch]

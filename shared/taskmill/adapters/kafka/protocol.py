@@ -6,11 +6,11 @@ All versions are ones that brokers from 2.1 to 4.x know. https://kafka.apache.or
 import struct
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Self, TypeAlias
 
 from crc32c import crc32c
+from msgspec import Struct
 
 
 class Api(IntEnum):
@@ -95,8 +95,7 @@ def array(members: Sequence[bytes]) -> bytes:
     return struct.pack(">i", len(members)) + b"".join(members)
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """Which brokers there are, and which of them leads each partition of a topic."""
 
     brokers: Mapping[int, tuple[str, int]]
@@ -139,16 +138,14 @@ def _partition(answer: Reader) -> tuple[int, int]:
     return index, leader
 
 
-@dataclass(frozen=True, slots=True)
-class Author:
+class Author(Struct, frozen=True):
     """What a broker knows a producer by, so that a batch that comes twice stands once."""
 
     id: int
     epoch: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
+class Batch(Struct, frozen=True, kw_only=True):
     topic: str
     partition: int
     octets: bytes

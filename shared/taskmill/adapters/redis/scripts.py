@@ -1,12 +1,12 @@
 """Loads the scripts: one command of the queue per file in `lua/`."""
 
-from dataclasses import dataclass
 from hashlib import sha1
 from importlib import resources
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Script:
+
+class Script(Struct, frozen=True):
     source: bytes
     sha: str
 

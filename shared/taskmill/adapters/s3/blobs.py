@@ -6,7 +6,6 @@ import time
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from functools import cache
@@ -15,6 +14,8 @@ from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Final
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from taskmill.adapters import tls
 from taskmill.adapters.access import S3Access
@@ -34,8 +35,7 @@ _BUSY: Final = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUES
 _log = logging.getLogger("taskmill.s3")
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(Struct, frozen=True):
     status: int
     length: int
     body: bytes

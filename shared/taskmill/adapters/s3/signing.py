@@ -2,11 +2,12 @@
 
 import hmac
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Final
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from taskmill.adapters.access import S3Access
 
@@ -15,8 +16,7 @@ UNSIGNED: Final = "UNSIGNED-PAYLOAD"
 STAMP: Final = "%Y%m%dT%H%M%SZ"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class Wish(Struct, frozen=True, kw_only=True):
     """A request as it is signed: its path and the names of its headers as they are sent."""
 
     method: str
