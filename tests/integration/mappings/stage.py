@@ -22,7 +22,7 @@ DONE = Responded(b"null")
 BROKEN = Failed(Failure.HANDLER_ERROR, b'{"errorType":"KeyError","errorMessage":"\'id\'"}')
 PROMPT = timedelta()
 PARTITIONS = 6
-SOON = 30.0
+SOON = 60.0
 """A deadline that only a broken mapping misses, on a slow machine too."""
 
 

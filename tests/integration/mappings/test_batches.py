@@ -9,7 +9,6 @@ from tests.integration.mappings.stage import (
     SOON,
     Function,
     Topic,
-    lag,
     mapped,
     places,
     records,
@@ -128,10 +127,10 @@ def test_no_batch_is_larger_than_its_size(topic):
 
 
 def test_no_event_is_larger_than_six_megabytes(topic):
-    topic.fill([b"x" * 1_000_000] * 12)
-    function = deliver(topic, count=12, window=timedelta(seconds=1))
+    topic.fill([b"x" * 1_000_000] * 13)  # the last one lets it be known that four are full
+    function = deliver(topic, count=12, window=NEVER)
     assert max(function.sizes) <= SIX_MB
-    assert max(len(records(event)) for event in function.events) == 4
+    assert [len(records(event)) for event in function.events] == [4, 4, 4]
     assert function.seen == [(0, offset) for offset in range(12)]
 
 
@@ -141,8 +140,8 @@ def test_an_event_may_be_filled_to_the_last_byte(topic):
     for ceiling, expected in ((exact, 4), (exact - 1, 3)):
         function = deliver(
             topic,
-            count=4,
-            window=timedelta(seconds=1),
+            count=expected,
+            window=NEVER,
             group=f"group-{ceiling}",
             limits=Limits(event_bytes=ceiling),
         )
@@ -176,15 +175,18 @@ def test_a_window_collects_what_arrives_apart(topic):
     function = Function()
 
     async def scenario():
-        plan = topic.plan(window=timedelta(seconds=3))
+        plan = topic.plan(window=NEVER, batch_size=3)
         async with mapped(plan, function, brokers=topic.brokers) as mappings:
-            await eventually_async(
-                lambda: lag(mappings) is not None, within=SOON, reason="the topic is assigned"
-            )
-            for partition in range(3):
+            for partition in range(2):
                 await asyncio.to_thread(topic.fill, [b"x"], partition=partition)
+                await eventually_async(
+                    lambda: waiting(mappings) == partition + 1,  # noqa: B023 - awaited at once
+                    within=SOON,
+                    reason="it is fetched, and waits for more",
+                )
+            await asyncio.to_thread(topic.fill, [b"x"], partition=2)
             await eventually_async(
-                lambda: len(function.seen) == 3, within=SOON, reason="the window is over"
+                lambda: len(function.seen) == 3, within=SOON, reason="no more is waited for"
             )
 
     asyncio.run(scenario())

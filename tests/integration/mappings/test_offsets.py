@@ -20,6 +20,7 @@ from tests.integration.mappings.stage import (
     mapped,
     named,
     places,
+    waiting,
 )
 from tests.waiting import eventually, eventually_async
 
@@ -281,7 +282,7 @@ def test_a_mapping_whose_group_was_forgotten_begins_with_the_first_record(topic)
 
 
 def test_a_mapping_under_which_records_go_goes_on_behind_them(topic):
-    """It holds as many as it may, and has not read the others yet."""
+    """It holds as many as it may, and does not read the others yet."""
     release = asyncio.Event()
 
     async def hold(_event):
@@ -289,11 +290,14 @@ def test_a_mapping_under_which_records_go_goes_on_behind_them(topic):
         return DONE
 
     async def scenario():
-        topic.fill([b"x" * 1000] * 9_000)
+        topic.fill([b"x" * 1000] * 1_000)
         function = Function(hold)
         narrow = Limits(buffer_records=100)
         async with mapped(topic.plan(), function, brokers=topic.brokers, limits=narrow) as mappings:
-            await eventually_async(lambda: function.events, within=SOON, reason="it has begun")
+            await eventually_async(
+                lambda: waiting(mappings) > 100, within=SOON, reason="it holds more than it may"
+            )
+            await asyncio.to_thread(topic.fill, [b"x" * 1000] * 8_000)
             await asyncio.to_thread(lose, topic, 8_990)
             release.set()
             await eventually_async(
