@@ -9,6 +9,7 @@ import pytest
 from taskmill_local.lambdas.answer import RESPONSE_LIMIT
 from taskmill_local.lambdas.invocation import Invocation
 from taskmill_local.lambdas.runtime_api import RuntimeApi
+from tests.waiting import eventually_async
 
 NEXT = b"GET /2018-06-01/runtime/invocation/next HTTP/1.1\r\nHost: h\r\n\r\n"
 WITHIN = 20.0
@@ -157,7 +158,8 @@ def test_a_head_without_an_end_is_hung_up_on():
     async def run():
         async with an_api() as (_, _, reader, writer):
             writer.write(b"GET " + b"x" * 200_000)
-            with pytest.raises(ConnectionError):
+            # Whether it is reset depends on what was still unread when it was closed.
+            with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
                 await reader.readexactly(1)
 
     asyncio.run(run())
@@ -171,6 +173,8 @@ def test_a_client_that_hangs_up_while_it_waits_is_noticed():
             assert api.is_polled()
             writer.close()
             await writer.wait_closed()
-            assert not api.is_polled()
+            await eventually_async(
+                lambda: not api.is_polled(), within=WITHIN, reason="it is seen to have hung up"
+            )
 
     asyncio.run(run())

@@ -41,7 +41,7 @@ def test_bytes_are_responded_as_they_are(client, tmp_path):
 
 def test_the_context_tells_about_the_invocation(client, tmp_path):
     async def run():
-        plan = a_plan("describe", memory_mb=192, timeout=7 * SECOND)
+        plan = a_plan("describe", memory_mb=192, timeout=700 * SECOND)
         async with staged(plan, logs=tmp_path, client=client) as stage:
             return await stage.result("describe")
 
@@ -55,7 +55,7 @@ def test_the_context_tells_about_the_invocation(client, tmp_path):
     assert len(seen["request_id"]) == 36
     assert seen["tenant"] is None
     assert seen["client"] is None
-    assert 2_000 < seen["remaining_ms"] <= 7_000
+    assert 600_000 < seen["remaining_ms"] <= 700_000
 
 
 def test_the_environment_is_built_from_nothing_but_what_is_named(client, tmp_path, monkeypatch):

@@ -30,6 +30,7 @@ from taskmill_local.stores.server import Server
 from taskmill_local.stores.valkey import start_valkey
 from tests.integration.security.kafka_broker import start_secured_kafka
 from tests.integration.security.tls_front import tls_front
+from tests.waiting import eventually
 
 with warnings.catch_warnings():
     # kafka-python reads its own files in a way that Python 3.11 and 3.12 call deprecated.
@@ -118,9 +119,19 @@ def postgres(runner, secured_home):
         superuser = dsn.replace("taskmill_owner@", "postgres@")
         with psycopg.connect(superuser, autocommit=True) as connection:
             connection.execute("SELECT pg_reload_conf()")
+        app = dsn.replace("taskmill_owner@", "taskmill_app@")
+        eventually(lambda: not lets_in(app), within=60, reason="the server has read it")
         yield superuser
     finally:
         runner.run(server.stop(GRACE))
+
+
+def lets_in(dsn):
+    try:
+        psycopg.connect(dsn).close()
+    except psycopg.OperationalError:
+        return False
+    return True
 
 
 @pytest.fixture(scope="session")

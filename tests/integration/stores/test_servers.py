@@ -109,9 +109,11 @@ def test_postgres_waits_for_the_orphans_of_a_killed_server_to_end(home):
             await eventually_async(
                 lambda: "SELECT" in " ".join(orphan.cmdline()), within=20, reason="nothing to do"
             )
+            orphan.suspend()  # so that it is not done before its parent is gone
             orphan.parent().kill()
             busy.close()
         assert is_alive(orphan.pid)
+        orphan.resume()
 
     async def answer(server, dsns):
         return dsns
