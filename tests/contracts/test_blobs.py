@@ -73,7 +73,7 @@ def bucket(request, tmp_path_factory) -> Any:
     folder = tmp_path_factory.mktemp("bucket")
     access, stop = by_moto() if request.param == "moto" else by_the_laptop(folder)
     try:
-        yield S3Blobs(access, patience=SOON)
+        yield S3Blobs(access)
     finally:
         stop()
 
@@ -120,7 +120,7 @@ def test_where_nothing_is_nothing_is_read(bucket, url):
 def s3(request, tmp_path):
     access, stop = by_moto() if request.param == "moto" else by_the_laptop(tmp_path)
     try:
-        yield S3Blobs(access, patience=SOON)
+        yield S3Blobs(access)
     finally:
         stop()
 

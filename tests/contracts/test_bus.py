@@ -326,7 +326,7 @@ def test_what_was_acknowledged_long_ago_is_no_failure(brokers):
     producer = Producer(cluster, until=until)
     producer.send(topics.EVENTS, [b"warm"], until=until)
     producer.flush()
-    soon = time.monotonic() + 2
+    soon = time.monotonic() + 5
     producer.send(topics.EVENTS, [b"x"], until=soon)
     eventually(lambda: time.monotonic() > soon, within=60, reason="its time is over")
     producer.flush()
@@ -355,7 +355,7 @@ def test_the_partial_response_names_each_record_once():
 
 def test_nobody_waits_twice_for_a_broker_that_is_away():
     nowhere = f"127.0.0.1:{free_ports(1)[0]}"
-    guard = Guard("Kafka", tolerance=timedelta())
+    guard = Guard("Kafka", tolerance=timedelta(), clock_ms=lambda: 0)
     patience = timedelta(seconds=2)
     bus = KafkaBus(nowhere, patience=patience, guard=guard)
     ends = KafkaLogEnds(nowhere, patience=patience, guard=guard)

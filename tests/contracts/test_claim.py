@@ -29,8 +29,6 @@ from tests.waiting import eventually
 
 SHORT = timedelta(milliseconds=50)
 LONG = timedelta(minutes=1)
-LIVELY = timedelta(milliseconds=400)
-"""Long enough to be asked about while it lives, short enough to be waited for."""
 OURS, OTHERS = a_source(1), a_source(2)
 
 
@@ -44,6 +42,11 @@ def lapsed(leases, claim):
 
     eventually(is_free, within=10, reason="the lease lapses")
     return answers[-1]
+
+
+def let_lapse(hot, task, token):
+    """Let a lease that lives end by now, as time would."""
+    hot.leases(lease=timedelta()).extend([a_lease(task, token)])
 
 
 def _lost(answer):
@@ -182,10 +185,11 @@ def test_a_turn_behind_a_loss_is_suspect_too(hot):
 
 
 def test_a_dropped_record_is_remembered_after_the_lease_has_lapsed(hot):
-    leases, task = hot.leases(lease=LIVELY), a_fresh_envelope()
+    leases, task = hot.leases(lease=LONG), a_fresh_envelope()
     first = claimed(leases, task, source=OURS)
     assert leases.claim([a_claim(task, source=OTHERS, process="p2")]) == [Refused(())]
-    assert lapsed(leases, a_claim(task, source=OURS, process="p3")) == Suspect(1)
+    let_lapse(hot, task, first.token)
+    assert leases.claim([a_claim(task, source=OURS, process="p3")]) == [Suspect(1)]
     again = a_claim(task, source=OTHERS, process="p2", alone=True)
     assert leases.claim([again]) == [Refused(())]
     assert _lost(claimed(leases, task, source=OURS, process="p3", alone=True)) == [first.token]
@@ -193,10 +197,11 @@ def test_a_dropped_record_is_remembered_after_the_lease_has_lapsed(hot):
 
 @pytest.mark.parametrize("other", [a_source(2, 11), a_source(22, 1)], ids=str)
 def test_a_record_is_not_taken_for_one_with_a_longer_name(hot, other):
-    leases, task = hot.leases(lease=LIVELY), a_fresh_envelope()
-    claimed(leases, task, source=OURS)
-    leases.claim([a_claim(task, source=a_source(22, 11), process="p2")])
-    lapsed(leases, a_claim(task, source=OURS, process="p3"))
+    leases, task = hot.leases(lease=LONG), a_fresh_envelope()
+    first = claimed(leases, task, source=OURS)
+    dropped = a_claim(task, source=a_source(22, 11), process="p2")
+    assert leases.claim([dropped]) == [Refused(())]
+    let_lapse(hot, task, first.token)
     assert claimed(leases, task, source=other, process="p3", alone=True).losses == 1
 
 

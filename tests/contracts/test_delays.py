@@ -93,10 +93,12 @@ def test_what_comes_again_while_somebody_publishes_it_is_not_taken_from_him(hot)
 
 @pytest.mark.parametrize("key", [None, "a key"])
 def test_what_is_far_is_owed_to_nobody_and_its_record_ends(hot, key):
+    other = waiting(hot, "another key", delay_ms=HOUR)
+    assert delayed(hot, other) is Delayed.FAR
+    assert view(hot, other).status is Status.SCHEDULED
+    assert sight(hot, other).owed == {}
     task = waiting(hot, key, delay_ms=HOUR)
     assert delayed(hot, task, record_stays=timedelta(milliseconds=SOON)) is Delayed.FAR
-    assert view(hot, task).status is Status.SCHEDULED
-    assert sight(hot, task).owed == {}
 
     def has_ended():
         hot.due().forget_expired(most=10)

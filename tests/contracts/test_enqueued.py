@@ -348,7 +348,7 @@ def test_who_holds_rows_and_says_nothing_loses_them(database):
 
         with pytest.raises(StoreUnavailable):
             hold_and_sleep()
-        assert line(one) == [wish.task_id]
+        assert line(PostgresRequests(paused)) == [wish.task_id]
 
 
 def test_the_line_is_found_by_its_index_though_nearly_all_is_done(database):

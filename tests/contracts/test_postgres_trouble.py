@@ -16,6 +16,7 @@ from taskmill.adapters.postgres.outbox import PostgresOutbox
 from taskmill.domain.errors import StoreUnavailable
 from tests.builders import a_fresh_envelope
 from tests.contracts.ledgers import batch_of
+from tests.contracts.test_redis_trouble import standing_still_after_a_second
 from tests.faults.proxy import Proxy
 
 LOST_RACES = {"serialization failure": "40001", "deadlock": "40P01"}
@@ -215,7 +216,8 @@ def test_a_statement_that_takes_too_long_leaves_nothing_behind(opened):
 
 
 def test_a_server_that_hangs_is_cut_off_and_nobody_waits_for_it_twice(opened):
-    database = opened(guard=Guard("PostgreSQL", tolerance=QUICK))
+    clock_ms = standing_still_after_a_second()
+    database = opened(guard=Guard("PostgreSQL", tolerance=QUICK, clock_ms=clock_ms))
     began = time.monotonic()
     with pytest.raises(StoreUnavailable):
         database.fetch(b"SELECT pg_sleep(60)", {}, within=timedelta(milliseconds=500))

@@ -4,6 +4,7 @@ import socketserver
 import time
 from contextlib import contextmanager
 from datetime import timedelta
+from itertools import chain, repeat
 from threading import Event, Thread
 
 import pytest
@@ -75,13 +76,19 @@ def a_session(url, **how):
         session.close()
 
 
+def standing_still_after_a_second():
+    """Give a clock by which one call takes a second, and all that follow come right behind it."""
+    moments = chain([0], repeat(1_000))
+    return lambda: next(moments)
+
+
 def never(script):
     script.over.wait(30)
     return OK
 
 
 def test_a_server_that_hangs_costs_one_request_its_patience_and_no_other():
-    guard = Guard("Redis", tolerance=QUICK)
+    guard = Guard("Redis", tolerance=QUICK, clock_ms=standing_still_after_a_second())
     how = {"patience": timedelta(milliseconds=400), "guard": guard}
     with a_server(EVALSHA=never) as (_, url), a_session(url, **how) as session:
         admission = RedisAdmission(session, shards=SHARDS)

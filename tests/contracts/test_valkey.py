@@ -101,22 +101,25 @@ def test_a_place_is_held_and_free_again(session):
 KEPT = ("bind", "port", "cluster-port", "cluster-enabled", "appendonly", "dir", "save")
 
 
-@contextmanager
-def started_again(url):
-    """Kill a server and start it anew at the same place; end the second one at last."""
+def killed(url):
+    """Kill a server; return the command that starts it anew at the same place."""
     with Redis.from_url(url) as client:
         process = psutil.Process(client.info("server")["process_id"])
         settings = client.config_get(*KEPT)
     program = process.exe()
     process.kill()
-    process.wait(timeout=10)
-    words = [word for name, value in settings.items() for word in (f"--{name}", value)]
-    again = subprocess.Popen([program, *words], stdout=subprocess.DEVNULL)
+    process.wait(timeout=60)
+    return [program, *(word for name, value in settings.items() for word in (f"--{name}", value))]
+
+
+@contextmanager
+def started(command):
+    again = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     try:
         yield
     finally:
         again.send_signal(signal.SIGKILL)
-        again.wait(timeout=10)
+        again.wait(timeout=60)
 
 
 def takes_writes(url):
@@ -141,9 +144,10 @@ def test_a_server_that_restarted_behind_the_connection_is_noticed(own_valkey):
     session = Session(own_valkey)
     hot = InValkey(session)
     task = admitted(hot.admission(), a_request())
-    with started_again(own_valkey):
-        with pytest.raises(StoreUnavailable):
-            RedisRecords(session, shards=SHARDS).read([task.id])
+    command = killed(own_valkey)
+    with pytest.raises(StoreUnavailable):
+        RedisRecords(session, shards=SHARDS).read([task.id])
+    with started(command):
         eventually(lambda: takes_writes(own_valkey), within=30, reason="the server is back")
         assert hot.records().read([task.id]) == [Cold()]
         assert hot.admission().admit([a_request()]) == [Cold()]
