@@ -219,7 +219,8 @@ def counted(client):
 
 
 def test_statistics_tell_what_waits_and_what_was_done(client):
-    client.submit({"sleep_seconds": 3})
+    """What is told is up to three seconds old: it has to wait or run for longer than that."""
+    client.submit({"sleep_seconds": 10})
 
     def is_told():
         told = client.get("/v1/stats").body

@@ -16,13 +16,14 @@ def worker(client):
 
 
 def test_what_runs_comes_to_its_end_and_what_does_not_comes_again(stack, client):
+    client.task(client.submit({"say": "first"})["id"], wait=PATIENCE)
+    before = worker(client)  # one that has just been started would not listen yet
     tasks = [{"type": "echo", "payload": {"sleep_seconds": 0.5}} for _ in range(40)]
     batch = client.post("/v1/tasks/batch", {"tasks": tasks})
     ids = [result["task"]["id"] for result in batch.body["results"]]
     eventually(
         lambda: client.task(ids[0])["status"] != "queued", within=LONG, reason="the first runs"
     )
-    before = worker(client)
     for pid in before["pids"]:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)
