@@ -18,7 +18,9 @@ def all_ends(crew, wanted):
     ends = {}
 
     def gather():
-        ends.update((one.ticket, one.end.result) for one in crew.ended(within=timedelta(0.01)))
+        ends.update(
+            (one.ticket, one.end.result) for one in crew.ended(within=timedelta(seconds=0.01))
+        )
         return len(ends) == wanted
 
     eventually(gather, within=20, reason=f"{wanted} calls ended")

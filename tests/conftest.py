@@ -1,0 +1,8 @@
+"""What holds in every folder: a slow machine is no counterexample."""
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "unhurried", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("unhurried")
