@@ -4,7 +4,11 @@ import json
 from base64 import b64encode
 from datetime import timedelta
 
+from taskmill.adapters.redis.admission import RedisAdmission
+from taskmill.adapters.redis.session import Session
 from taskmill.domain import topics, wire
+from taskmill.usecases.admitting import owed_submission
+from taskmill_local.settings import SHARDS
 from tests.faults.log import append
 
 LONG_ENOUGH = 60
@@ -18,9 +22,12 @@ def admitted(run, number, **how):
 
 
 def publish(stack, tasks):
-    """Let the system's own functions see them after all."""
+    """Let the system's own functions see them after all, and owe them to nobody any more."""
     for value in wire.parcels_of_tasks(tasks):
         append(stack, topics.PENDING, value)
+    session = Session(stack.ground.own_redis_url)
+    RedisAdmission(session, shards=SHARDS).clear([owed_submission(task) for task in tasks])
+    session.close()
 
 
 def event_of(tasks):

@@ -39,7 +39,8 @@ def run(stack):
     A test that ended all of them leaves none until the next minute's rule.
     """
     stack.await_schedulers()
-    return Run(stack)
+    yield Run(stack)
+    stack.disarm()
 
 
 @pytest.fixture

@@ -7,10 +7,12 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event, Thread
 
+import psutil
 import psycopg
 
 from taskmill.adapters.redis.keys import shard_keys
@@ -39,6 +41,9 @@ PACE = {
 """A lease of 4 s and a tick of 50 ms: what a deployment waits for, in less time."""
 
 LEASE_SECONDS = 4.0
+LAG_IS_OLD_SECONDS = 0.6
+"""The platform looks twice a second how far each topic goes."""
+
 OUTBOX_CAP = 1_000
 """So few tasks may wait for Kafka that a test can bring more."""
 
@@ -100,6 +105,7 @@ class Stack(Running):
         self.ground = Ground(folder / "ground", runner)
         self.project = folder / "project"
         self._system = None
+        self._ordered = set()
 
     def start(self):
         self.ground.start()
@@ -197,8 +203,20 @@ class Stack(Running):
         waiting = order.with_suffix(".waiting")
         waiting.write_text("".join(f"{name}={value}\n" for name, value in variables.items()))
         waiting.rename(order)
+        self._ordered.add(order)
         self.signal(signal.SIGKILL, function)
         return order
+
+    def disarm(self):
+        """Take back the orders that nobody took, and end who is still to crash at a line."""
+        functions = {order.name for order in self._ordered}
+        for order in self._ordered:
+            order.unlink(missing_ok=True)
+        self._ordered.clear()
+        for pid in self.pids(*functions) if functions else ():
+            with suppress(psutil.Error):
+                if "TASKMILL_CRASH_AT" in psutil.Process(pid).environ():
+                    _send(pid, signal.SIGKILL)
 
     def spawn_scheduler(self, seconds=60, crash_at="", *flags, **variables):
         """Start a scheduler of the test's own beside the platform's."""
@@ -273,8 +291,10 @@ class Stack(Running):
         return told | more | PACE | self.ground.settings
 
     def log(self, function):
+        """Return what a function said of late: its log, and the one before that."""
         log = self.folder / "home" / "logs" / f"{function}.log"
-        return log.read_text() if log.exists() else ""
+        both = (log.with_name(f"{log.name}.1"), log)
+        return "".join(one.read_text() for one in both if one.exists())
 
     def counted(self, name, **labels):
         """Return the sum of a count over all its labels but these."""
@@ -290,8 +310,18 @@ class Stack(Running):
         return self.client.platform()["lag"]
 
     def come_to_rest(self, within=60):
-        """Wait until every mapping has read and committed its topic."""
-        eventually(lambda: self.lag() == 0, within=within, reason="no lag is left")
+        """Wait until every mapping has read and committed its topic.
+
+        What one reads may be written by another: the last look at each came after all of that.
+        """
+        eventually(self._rests, within=within, reason="no lag is left")
+
+    def _rests(self):
+        """Say that there was no lag for so long that what was told of it was seen since."""
+        until = time.monotonic() + LAG_IS_OLD_SECONDS
+        while (is_none := self.lag() == 0) and time.monotonic() < until:
+            time.sleep(0.05)
+        return is_none
 
     # What it left
 
@@ -299,8 +329,7 @@ class Stack(Running):
         """Return the lines that handlers left under these labels."""
         if not self.effects.exists():
             return []
-        lines = (json.loads(line) for line in self.effects.read_text().splitlines())
-        return [line for line in lines if line["label"] in labels]
+        return [line for line in opened(self.effects.read_text()) if line["label"] in labels]
 
     def ask(self, query, *values):
         with psycopg.connect(self.ground.own_dsn, autocommit=True) as connection:
@@ -320,6 +349,13 @@ class Stack(Running):
             return RedisRecords(session, shards=SHARDS).read(ids)
         finally:
             session.close()
+
+
+def opened(text):
+    """Yield the lines that handlers left; one that is half there was never left."""
+    for line in text.splitlines():
+        with suppress(json.JSONDecodeError):
+            yield json.loads(line)
 
 
 def _send(pid, number):

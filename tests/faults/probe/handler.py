@@ -32,7 +32,7 @@ def perform(probe: Probe, task: Task) -> str:
 
 
 def _leave(kind: str, task: Task) -> None:
-    """Append one line: whole or not at all, whoever else writes, and whoever dies next."""
+    """Append one line, whoever else writes; who dies in it spoils no other."""
     line = {
         "kind": kind,
         "label": task.metadata["label"],
@@ -42,7 +42,7 @@ def _leave(kind: str, task: Task) -> None:
         "at_ms": time.time_ns() // 10**6,
     }
     with _EFFECTS.open("ab", buffering=0) as effects:
-        effects.write(json.dumps(line).encode() + b"\n")
+        effects.write(b"\n" + json.dumps(line).encode() + b"\n")
 
 
 def _keep(task: Task) -> None:
@@ -78,7 +78,7 @@ def _fall_ill(how: str) -> None:
         case "hang":
             time.sleep(600)
         case "linger":
-            time.sleep(5)
+            time.sleep(10)
         case "spin":
             while True:
                 pass

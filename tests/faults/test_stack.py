@@ -1,0 +1,39 @@
+"""The shared system is at rest between two tests, whatever one of them did."""
+
+import psutil
+
+from tests.faults.stack import opened
+from tests.waiting import eventually
+
+
+def test_a_line_that_is_half_there_spoils_no_other():
+    text = '\n{"label":"a"}\n\n{"label":"b\n{"label":"c"}\n\n{"la'
+    assert [line["label"] for line in opened(text)] == ["a", "c"]
+
+
+def test_who_was_to_crash_and_did_not_is_ended_behind_its_test(stack, run):
+    order = stack.arm("Gateway", "gateway after the script of change", 10)
+    run.submit([run.request(1)])
+    run.await_ends()
+    assert not order.exists()
+    armed = {pid for pid in stack.pids("Gateway") if is_armed(pid)}
+    assert len(armed) == 1
+    stack.disarm()
+    eventually(
+        lambda: armed.isdisjoint(stack.pids("Gateway")), within=30, reason="none is left to crash"
+    )
+    assert run.complaints() == []
+
+
+def is_armed(pid):
+    return "TASKMILL_CRASH_AT" in psutil.Process(pid).environ()
+
+
+def test_an_order_that_nobody_took_is_taken_back(stack, run):
+    order = stack.arm("Inbox", "inbox after admit", 10)
+    stack.disarm()
+    assert not order.exists()
+    run.leave_in_inbox([run.request(1)])
+    run.await_rows(1)
+    run.await_ends()
+    assert run.complaints() == []
