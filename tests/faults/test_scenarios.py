@@ -23,6 +23,7 @@ from tests.waiting import eventually
 
 QUICK = {"first_seconds": 0.2, "factor": 1, "cap_seconds": 0.2}
 LONGER_THAN_A_LEASE = 9.0
+MOST_LOSSES = 2
 
 
 def runs(stack, run):
@@ -52,12 +53,12 @@ def test_a_stop_signal_while_a_handler_runs_still_records_the_result(stack, run)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_what_waits_for_its_next_attempt_runs_though_everything_is_stopped(stack, run, number):
     """Of the two schedulers that run at a time one stays: the next would come within a minute."""
-    waits = {"retry": {"first_seconds": 6}}
+    waits = {"retry": {"first_seconds": 12}}
     run.submit([run.request(n, fields=waits, ill="raise", ill_runs=1) for n in range(20)])
     eventually(
-        lambda: len(run.rows()) == 20 and statuses(run) == {"retrying"},
+        lambda: sum(fact[1] == "TaskDeferred" for fact in run.facts()) == 20,
         within=30,
-        reason="all of them wait",
+        reason="all of them have failed, and wait",
     )
     functions = stack.functions()
     stopped = [pid for name in functions for pid in functions[name]["pids"]]
@@ -119,15 +120,12 @@ def test_a_task_that_kills_its_worker_every_time_is_dead_lettered(stack, run):
 
 def test_a_task_cancelled_before_its_start_stays_cancelled_past_the_recovery_time(stack, run):
     run.submit([run.request(8)])
-    run.await_ends()  # so that there is a dispatcher, which is the one that the next parcel meets
-    assert stack.signal(signal.SIGSTOP, "Dispatcher") > 0
-    try:
+    run.await_ends()  # so that there is a dispatcher, which stands still before the next parcel
+    with stack.standing_still("Dispatcher"):
         run.submit([run.request(n) for n in range(5)])
         cancelled = {run.label(n): run.ids[run.label(n)] for n in range(5)}
         for task in cancelled.values():
             assert stack.client.post(f"/v1/tasks/{task}/cancel", {}).body["status"] == "cancelled"
-    finally:
-        stack.signal(signal.SIGCONT, "Dispatcher")
     run.submit([run.request(9, sleep_seconds=LONGER_THAN_A_LEASE)])
     ends = ended(run)
     assert run.complaints() == []
@@ -163,7 +161,7 @@ def test_of_two_schedulers_at_once_one_dies_and_nothing_is_twice_or_late(
         f"in the middle and {late[-1] / 1000:.2f} s at most",
     )
     assert set(runs(stack, run).values()) == {1}
-    assert late[-1] <= in_ms(HOLD) + 5_000, "what the dead one held is taken when its hold ends"
+    assert late[-1] <= in_ms(HOLD) + 10_000, "what the dead one held is taken when its hold ends"
 
 
 def test_corrupt_records_at_the_head_of_every_line_keep_nobody_from_running(stack, run):
@@ -244,8 +242,12 @@ def test_a_status_that_is_sampled_all_the_time_never_goes_backwards(stack, run, 
         for n in range(30)
     )
     with Sampler(stack, list(run.ids.values()), readers=3) as sampler:
-        with Nemesis([kill(stack, WORKER)], seed=seed, between=(1, 2)).at_work():
-            eventually(lambda: "succeeded" in statuses(run), within=60, reason="some have ended")
+        with Nemesis([kill(stack, WORKER)], seed=seed, between=(1, 2)).at_work() as nemesis:
+            eventually(
+                lambda: "succeeded" in statuses(run) or len(nemesis.strikes) >= MOST_LOSSES,
+                within=60,
+                reason="some have ended, or one more death would be a poison's",
+            )
         run.await_ends()
     history = run.verify(reads=sampler.reads)
     figures.tell("scenario 14", f"{len(history.reads):,} samples over HTTP: none went back")
