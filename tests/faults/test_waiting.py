@@ -15,6 +15,9 @@ from tests.faults.test_clocks import starts as first_starts
 from tests.waiting import eventually
 
 TASKS = 40
+SECONDS_TO_GET_THERE = 10
+"""Until then a scheduler is up, and what it publishes waits for its time."""
+
 _STILL_FAR = "SELECT count(*) FROM far_tasks WHERE task_id = ANY(%s::uuid[])"
 _REASONS = "SELECT DISTINCT status, reason FROM tasks WHERE id = ANY(%s::uuid[])"
 
@@ -46,7 +49,7 @@ def test_what_expires_while_it_waits_is_dead_soon_though_the_first_to_see_it_die
     stack, run, scheduler, figures
 ):
     """Half of it waits near, half of it far; a scheduler dies behind its script."""
-    end_ms = now_ms() + 4_000
+    end_ms = now_ms() + SECONDS_TO_GET_THERE * 1_000
     with stack.standing_still("Scheduler"):
         for at, delay in ((0, timedelta(minutes=1)), (TASKS, 2 * FAR)):
             timing = Timing(delay_ms=delay // timedelta(milliseconds=1), expires_at_ms=end_ms)
