@@ -15,7 +15,7 @@ import taskmill.adapters
 from functions.scheduler.handler import lambda_handler
 from taskmill.usecases import publish_due
 
-SECONDS = 60.0
+SECONDS = 180.0
 
 
 class Context:
