@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from tests.faults.nemesis import Nemesis, kill
 from tests.faults.run import a_seed, last_end_ms
 from tests.faults.stack import WORKER
+from tests.waiting import eventually
 
 TASKS = 10_000
 SECONDS = 60
@@ -31,6 +32,7 @@ def test_a_202_survives_the_death_of_any_function_process(stack, run, figures):
         producer = others.submit(run.submit_many, left, batch=5, seconds=SECONDS, door=run.entrust)
         run.submit_many(requests, seconds=SECONDS)
         producer.result()
+        eventually(lambda: has_struck(nemesis), within=60, reason="so often, and each function")
     run.await_ends()
     history = run.verify(
         faults_end_ms=nemesis.last_ms,
@@ -46,6 +48,10 @@ def test_a_202_survives_the_death_of_any_function_process(stack, run, figures):
         f"losses (seed {seed})",
     )
     assert after <= BOUND_MS / 1000
-    assert len(nemesis.strikes) >= LEAST_STRIKES
-    assert {strike.split()[-1] for strike in nemesis.strikes} == set(FUNCTIONS)
     assert run.to_be_mended() == []
+
+
+def has_struck(nemesis):
+    """Say whether there were enough strikes: a busy machine has fewer in the same time."""
+    struck = {strike.split()[-1] for strike in nemesis.strikes}
+    return len(nemesis.strikes) >= LEAST_STRIKES and struck == set(FUNCTIONS)
