@@ -242,8 +242,8 @@ def test_a_transaction_that_is_open_for_a_minute_holds_nobody_up(stack, run, eld
     with committing(stack, run) as commits:
         while elder.seconds < OPEN_SECONDS:
             commits.window()
-        best = commits.window()
-        while best > LAG_MS and len(commits.windows) < MOST_WINDOWS:
+        best, most = commits.window(), len(commits.windows) + MOST_WINDOWS
+        while best > LAG_MS and len(commits.windows) < most:
             best = min(best, commits.window())
         open_seconds = elder.seconds
     elder.commit()
