@@ -315,9 +315,10 @@ def test_a_herd_of_the_same_second_is_fired_and_nothing_else_starves(
 ):
     """Another schedule fires each second, and callers submit, while the herd is let loose.
 
-    On a machine that is busy with other things, it takes no longer than requests in a table do.
+    On a machine that is busy with other things, it takes no longer than requests in a table do,
+    before it or, when that was a quieter moment, behind it.
     """
-    usual = seconds_to_run_enqueued(stack, run)
+    usual = seconds_to_run_enqueued(stack, f"{run.name} before")
     clockwork.put(0, name=clockwork.name("witness"))
     at = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=5)
     cron = f"{at.minute} {at.hour} {at.day} {at.month} * {at.second}"
@@ -349,19 +350,19 @@ def test_a_herd_of_the_same_second_is_fired_and_nothing_else_starves(
         f"many requests in a table take {usual:.1f} s",
     )
     assert len(herd) == len(starts) == HERD
+    if max(p(herd, 99), witness[-1]) > max(HERD_LATE_AT_MOST, 2 * usual):
+        usual = seconds_to_run_enqueued(stack, f"{run.name} behind")
     limit = max(HERD_LATE_AT_MOST, 2 * usual)
     assert (p(herd, 99) <= limit, witness[-1] <= limit) == (True, True)
 
 
-def seconds_to_run_enqueued(stack, run):
+def seconds_to_run_enqueued(stack, name):
     """Return for how long as many requests take that were enqueued at once."""
     began = time.monotonic()
-    about = {"label": "usual", "usual": run.name}
+    about = {"label": "usual", "usual": name}
     stack.ask(_ENQUEUE, json.dumps({"name": "usual"}), json.dumps(about), HERD)
     wanted = [(HERD,)]
-    eventually(
-        lambda: stack.ask(_HAVE_RUN, run.name) == wanted, within=2 * PATIENCE, reason="they ran"
-    )
+    eventually(lambda: stack.ask(_HAVE_RUN, name) == wanted, within=2 * PATIENCE, reason="they ran")
     return time.monotonic() - began
 
 
