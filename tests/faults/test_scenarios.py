@@ -234,8 +234,8 @@ def test_a_status_that_is_sampled_all_the_time_never_goes_backwards(stack, run, 
     run.submit(
         run.request(
             n,
-            fields={"retry": {"first_seconds": 1}},
-            sleep_seconds=chance.uniform(0, 1),
+            fields={"retry": {"first_seconds": 2}},
+            sleep_seconds=chance.uniform(0, 3),
             ill="raise",
             ill_runs=n % 3,
         )
