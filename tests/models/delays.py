@@ -19,10 +19,9 @@ from tests.models.scripts.clear_owed import clear_owed
 from tests.models.scripts.delay_task import delay_task
 from tests.models.scripts.settle_turn import settle_turn
 from tests.models.scripts.take_due import take_due
-from tests.models.shard import Envelope, Fact, Record, Reply, Shard, told
+from tests.models.shard import WAITING, Envelope, Fact, Record, Reply, Shard, told
 
 OUTDATED = "a task begins as it was before it was changed"
-WAITS = ("scheduled", "retrying")
 ENDS = ("succeeded", "cancelled")
 
 
@@ -180,7 +179,7 @@ class Delays(NamedTuple):
                 reply = self._load(state, row, is_far=row.turn not in state.near)
                 loaded = state._replace(shard=reply.shard)
                 yield Step(f"a client loads it: {reply.answer}", loaded, is_fault=True)
-        elif state.changes and record is not None and record.status in WAITS:
+        elif state.changes and record is not None and record.status in WAITING:
             yield Step("a client sees it", state._replace(seen=record), is_fault=True)
 
     def _cancel(self, state: State, record: Record) -> Step[State]:
@@ -243,7 +242,7 @@ class Delays(NamedTuple):
                 facts=(fact,),
             )
             ended = rest._replace(
-                shard=_lasting(settled.shard),
+                shard=settled.shard,
                 decided=state.decided | set(settled.facts),
                 retries=state.retries - (status == "retrying"),
             )
@@ -268,11 +267,6 @@ class Delays(NamedTuple):
 
 def _is_far(task: Envelope) -> bool:
     return task.body.startswith("far")
-
-
-def _lasting(shard: Shard) -> Shard:
-    record = shard.record
-    return shard if record is None else shard._replace(record=record._replace(ends=False))
 
 
 def _has_ended(facts: frozenset[Fact]) -> bool:

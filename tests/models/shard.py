@@ -3,6 +3,8 @@
 from typing import NamedTuple
 
 FINAL = ("succeeded", "dead", "cancelled")
+WAITING = ("scheduled", "retrying")
+"""For a time, which the due set knows or the ledger."""
 
 
 class Fact(NamedTuple):
@@ -92,6 +94,11 @@ class Shard(NamedTuple):
     @property
     def is_cold(self) -> bool:
         return self.marker != self.server
+
+    def losses_of(self, generation: int) -> int:
+        """Return the losses that the record has of a generation, if it lives that one."""
+        record = self.record
+        return record.losses if record and record.generation == generation else 0
 
     def entry(self, member: tuple[int, int, str]) -> Entry | None:
         return next((one for one in self.due if one.member == member), None)

@@ -27,7 +27,15 @@ def change_task(  # noqa: PLR0913 - one step, with all that its caller brings
     owed = Entry(record.generation, turn, "facts", "later", facts)
     told = shard.without((record.generation, seen.turn, "turn")).with_entry(owed)
     changed = record._replace(
-        turn=turn, status="scheduled", body=envelope.body, last=facts, lease="", ends=is_far
+        turn=turn,
+        status="scheduled",
+        body=envelope.body,
+        last=facts,
+        lease="",
+        source=-1,
+        process=-1,
+        dropped=frozenset(),
+        ends=is_far,
     )
     rest = told._replace(record=changed)
     if not is_far:

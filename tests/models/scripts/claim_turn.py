@@ -51,7 +51,12 @@ def claim_turn(  # noqa: C901, PLR0912, PLR0913 - one step, in the order of the 
     clock = shard.clock + 1
     fresh = max(token + 1, clock) if rules.tokens_grow_with_time else token + 1
     claimed = new._replace(
-        status="running", token=fresh, lease="alive", source=source, process=process
+        status="running",
+        token=fresh,
+        lease="alive",
+        source=source,
+        process=process,
+        ends=False,
     )
     return Reply(
         "CLAIMED",

@@ -20,14 +20,16 @@ def delay_task(  # noqa: PLR0913 - one step, with all that its caller brings
         return Reply("COLD", shard)
     record, generation, turn = shard.record, envelope.generation, envelope.turn
     if record and rules.delaying_compares:
-        same_turn = record.turn == turn
-        if record.is_final or record.turn > turn or (same_turn and record.status != "scheduled"):
+        is_same_life, is_same_turn = record.generation == generation, record.turn == turn
+        went_on = record.turn > turn or (is_same_turn and record.status != "scheduled")
+        if record.generation > generation or (is_same_life and (record.is_final or went_on)):
             return Reply("OVER", shard)
     if not record and not from_ledger and generation <= shard.old:
         return Reply("FORGOTTEN", shard)
-    if not record or record.turn != turn:
-        token = record.token if record else 0
-        record = Record(generation, turn, "scheduled", token, body=envelope.body)
+    if not record or record[:2] != (generation, turn):
+        token, losses = record.token if record else 0, shard.losses_of(generation)
+        told = envelope.submission, envelope.body
+        record = Record(generation, turn, "scheduled", token, *told, losses=losses)
     if is_far:
         return Reply("FAR", shard._replace(record=record._replace(ends=is_far_now or record.ends)))
     kept = shard._replace(record=record._replace(ends=False))
