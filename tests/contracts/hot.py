@@ -167,9 +167,11 @@ class InValkey:
         self.session.command("HSET", record, "cancel_requested", "1")
 
     def become_another_server(self):
-        """Let the markers name a server that is not this one, as they do after a restart."""
+        """Let the markers, and who rebuilds, name a server that is not this one: a former run."""
         for shard in range(SHARDS):
-            self.session.command("SET", ShardKeys(shard, SHARDS).marker, "another server")
+            keys = ShardKeys(shard, SHARDS)
+            self.session.command("SET", keys.marker, "another server")
+            self.session.command("SET", keys.rebuild, "a word|another server", "XX", "KEEPTTL")
 
     def forget_lifetimes(self):
         """Lose what says how long records are kept, and nothing else."""

@@ -1,0 +1,203 @@
+"""A task in the words of the models and in those of the stores: told there, and read back."""
+
+from msgspec.structs import replace
+
+from taskmill.domain import facts as told
+from taskmill.domain.admission import (
+    AdmittedBefore,
+    Cold,
+    Conflict,
+    Created,
+    OwedKey,
+    OwedKind,
+    Replayed,
+)
+from taskmill.domain.control import Moment, Moved, Redriven
+from taskmill.domain.lease import (
+    CancelFirst,
+    Claimed,
+    Forgotten,
+    Held,
+    Refused,
+    Settled,
+    Stale,
+    Suspect,
+)
+from taskmill.domain.projection import row_of
+from taskmill.domain.restoration import hot_view
+from taskmill.domain.task import Status
+from tests.builders import (
+    a_new_id,
+    an_envelope,
+    cancel_requested,
+    cancelled,
+    deferred,
+    died,
+    now_ms,
+    succeeded,
+)
+from tests.models.shard import Entry, Envelope, Fact
+
+AHEAD = 1_000_000
+"""A token of a server whose clock was ahead of this one's."""
+DAY_MS = 86_400_000
+
+
+def changed(task):
+    return told.TaskChanged(
+        id=task.id,
+        generation=task.generation,
+        turn=task.turn,
+        at_ms=task.created_at_ms,
+        type=task.type,
+        tenant=task.tenant,
+        envelope=task,
+    )
+
+
+BUILDERS = {
+    "deferred": deferred,
+    "succeeded": succeeded,
+    "dead": died,
+    "cancelled": cancelled,
+    "asked": cancel_requested,
+    "changed": changed,
+}
+WITHOUT_A_TOKEN = ("asked", "changed")
+KINDS = {
+    told.TaskDeferred: "deferred",
+    told.TaskSucceeded: "succeeded",
+    told.TaskDied: "dead",
+    told.TaskCancelled: "cancelled",
+    told.CancelRequested: "asked",
+    told.TaskChanged: "changed",
+}
+ANSWERS = {
+    Cold: "COLD",
+    Created: "CREATED",
+    AdmittedBefore: "BEFORE",
+    Replayed: "REPLAYED",
+    Conflict: "CONFLICT",
+    Claimed: "CLAIMED",
+    Suspect: "SUSPECT",
+    Held: "HELD",
+    Refused: "REFUSED",
+    Forgotten: "FORGOTTEN",
+    Settled: "SETTLED",
+    Stale: "STALE",
+    CancelFirst: "CANCEL",
+    Redriven: "REDRIVEN",
+    Moved: "MOVED",
+}
+
+
+class Words:
+    """What the stores call the generations and tokens that the models only count.
+
+    A body of the models is here the fingerprint, whatever else of a request it stands for there.
+    """
+
+    def __init__(self):
+        self.id = a_new_id()
+        self.generations = {0: 0}
+        self.tokens = {0: 0, AHEAD: (now_ms() + DAY_MS) * 1000}
+
+    def name_generation(self, generation, called):
+        self.generations[generation] = called
+        while now_ms() <= called:  # else the next one, where this is forgotten, may be called so
+            pass
+
+    def name_token(self, token, called):
+        self.tokens.setdefault(token, called)
+        by_size = sorted(self.tokens, key=self.tokens.__getitem__)
+        assert by_size == sorted(self.tokens), "tokens grow otherwise there"
+
+    # Told in the words of the stores
+
+    def envelope(self, task, **changes):
+        return an_envelope(
+            id=self.id,
+            generation=self.generations[task.generation],
+            turn=task.turn,
+            submission=str(task.submission),
+            fingerprint=task.body,
+            **changes,
+        )
+
+    def facts(self, facts):
+        return tuple(map(self._fact, facts))
+
+    def _fact(self, fact):
+        task, build = self.envelope(Envelope(fact.generation, fact.turn)), BUILDERS[fact.kind]
+        if fact.kind in WITHOUT_A_TOKEN:
+            return build(task)
+        return build(task, token=self.tokens[fact.token])
+
+    def moment(self, seen):
+        if seen is None:
+            return None
+        return Moment(self.generations[seen.generation], seen.turn, Status(seen.status))
+
+    def owed_key(self, entry):
+        called, kind = self.generations[entry.generation], OwedKind(entry.kind)
+        return OwedKey(id=self.id, generation=called, turn=entry.turn, kind=kind)
+
+    def view(self, row, *, losses, due_at_ms):
+        """Return the record that a row of the models' ledger stands for."""
+        task = self.envelope(Envelope(row.generation, row.turn, row.submission, row.body))
+        known = replace(
+            row_of(task),
+            status=Status(row.status),
+            largest_token=self.tokens[row.largest_token],
+            losses=losses,
+            cancel_requested=row.cancel_requested,
+            due_at_ms=due_at_ms,
+            finished_at_ms=task.created_at_ms if row.is_closed else None,
+        )
+        return hot_view(known, known.body)
+
+    # Read back in the words of the models
+
+    def generation_of(self, called):
+        return _name_of(called, self.generations)
+
+    def token_of(self, called):
+        return _name_of(called, self.tokens)
+
+    def envelope_of(self, task):
+        if task is None:
+            return Envelope(0)
+        generation = self.generation_of(task.generation)
+        return Envelope(generation, task.turn, int(task.submission), task.fingerprint)
+
+    def facts_of(self, facts):
+        return tuple(map(self._fact_of, facts))
+
+    def _fact_of(self, fact):
+        generation, token = self.generation_of(fact.generation), getattr(fact, "token", 0)
+        return Fact(generation, fact.turn, KINDS[type(fact)], self.token_of(token))
+
+    def entry_of(self, key, owed, when):
+        generation, task = self.generation_of(key.generation), self.envelope_of(owed.task)
+        facts = self.facts_of(owed.facts)
+        return Entry(generation, key.turn, str(key.kind), when, facts, task)
+
+    def answer_of(self, answer):
+        """Return what an answer says, by the names of the fields of a model's reply."""
+        said = {"answer": ANSWERS.get(type(answer)) or answer.upper().removesuffix("_GENERATION")}
+        if hasattr(answer, "generation"):
+            said["generation"] = self.generation_of(answer.generation)
+        if hasattr(answer, "token"):
+            said["token"] = self.token_of(answer.token)
+        if hasattr(answer, "losses"):
+            said["losses"] = answer.losses
+        if hasattr(answer, "cancel_requested"):
+            said["is_cancelled"] = answer.cancel_requested
+        if hasattr(answer, "facts"):
+            said["facts"] = self.facts_of(answer.facts)
+        return said
+
+
+def _name_of(called, names):
+    """Return what a model calls it; a stranger keeps its name, and is found to differ."""
+    return next((name for name, one in names.items() if one == called), called)

@@ -1,0 +1,104 @@
+"""A shard of Valkey that holds one task, read as a shard of the models."""
+
+from hashlib import sha1
+
+from taskmill.adapters.redis.admission import read, spell
+from taskmill.adapters.redis.keys import shard_keys
+from taskmill.adapters.redis.scripts import Script
+from taskmill.domain import wire
+from tests.builders import now_ms
+from tests.contracts.hot import SHARDS
+from tests.models.shard import FINAL, Record, Shard
+
+_LOOK = b"""#!lua flags=no-writes
+return {
+  ARGV[1], redis.call("GET", KEYS[1]) or "", redis.call("GET", KEYS[2]) or "",
+  redis.call("HGETALL", KEYS[3]), redis.call("PTTL", KEYS[3]),
+  redis.call("ZRANGE", KEYS[4], 0, -1, "WITHSCORES"), redis.call("HGETALL", KEYS[5])}
+"""
+LOOK = Script(_LOOK, sha1(_LOOK, usedforsecurity=False).hexdigest())
+"""All that a shard holds of its one task, at once."""
+
+
+class ValkeyShard:
+    """The shard of one task, looked into, and how time passes over it."""
+
+    def __init__(self, session, words):
+        self._session = session
+        self._words = words
+        self._keys = keys = shard_keys(words.id, SHARDS)
+        self._record = keys.record(words.id)
+        self._all = [keys.marker, keys.rebuild, self._record, keys.due, keys.owed]
+
+    def read(self):
+        """Return what a model would hold, as far as `seen_from_outside` leaves it."""
+        (held,) = self._session.call(LOOK, [(self._all, [])])
+        run_id, marker, rebuild, record, stays, due, owed = held
+        word, _, server = rebuild.partition(b"|")
+        return Shard(
+            marker=int(marker == run_id),
+            word=int(word) if server == run_id else 0,
+            record=self._record_of(_pairs(record), stays) if record else None,
+            due=frozenset(self._entries_of(_pairs(due), _pairs(owed))),
+        )
+
+    def _record_of(self, fields, stays):
+        known = {name.decode(): value.decode() for name, value in fields.items()}
+        settled_turn, settled_token = known.get("settled", "0|0").split("|")
+        return Record(
+            generation=self._words.generation_of(int(known["generation"])),
+            turn=int(known["turn"]),
+            status=known["status"],
+            token=self._words.token_of(int(known["token"])),
+            submission=int(known["submission"]),
+            body=known["fingerprint"],
+            lease=_lease(known.get("lease_until")),
+            source=_offset(known.get("source")),
+            process=int(known.get("process") or -1),
+            losses=int(known["losses"]),
+            dropped=frozenset(map(_offset, known.get("dropped", "").split())),
+            settled=(int(settled_turn), self._words.token_of(int(settled_token))),
+            last=self._words.facts_of(wire.open_fact_list(known.get("last", "").encode())),
+            cancel_requested=known.get("cancel_requested") == "1",
+            ends=known["status"] not in FINAL and stays >= 0,
+        )
+
+    def _entries_of(self, due, owed):
+        assert due.keys() == owed.keys(), "a due entry without bytes, or bytes without an entry"
+        for member, at in due.items():
+            when = "due" if float(at) <= now_ms() else "later"
+            yield self._words.entry_of(read(member), wire.open_owed(owed[member]), when)
+
+    def let_lapse(self):
+        self._session.command("HSET", self._record, "lease_until", 0)
+
+    def make_due(self, entry):
+        self._session.command("ZADD", self._keys.due, "XX", 0, spell(self._words.owed_key(entry)))
+
+    def end_record(self):
+        self._session.command("DEL", self._record)
+
+
+def _pairs(flat):
+    return dict(zip(flat[::2], flat[1::2], strict=True))
+
+
+def _lease(until):
+    if until is None:
+        return ""
+    return "alive" if int(until) > now_ms() else "lapsed"
+
+
+def _offset(source):
+    """Return the place that a source names; -1 is nobody known."""
+    return int(source.split("|")[2]) if source else -1
+
+
+def seen_from_outside(shard):
+    """Leave out who holds a due entry, and that the record of what has ended ends some time."""
+    record = shard.record
+    if record is not None and record.is_final:
+        record = record._replace(ends=False)
+    due = {one._replace(when="due" if one.when == "due" else "later") for one in shard.due}
+    is_open = int(not shard.is_cold)
+    return Shard(marker=is_open, word=shard.word, record=record, due=frozenset(due))
