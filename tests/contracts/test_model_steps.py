@@ -383,11 +383,11 @@ class Walk:
         return self.shard.record if self.chance.random() < 0.7 else self.seen
 
     def _row(self):
-        task = self._task()
+        task, status = self._task(), self.chance.choice(STATUSES)
         return Row(
             task.generation,
-            task.turn,
-            self.chance.choice(STATUSES),
+            max(1, task.turn - (status == "retrying")),  # it waits for the next one
+            status,
             largest_token=self._token(),
             submission=task.submission,
             body=task.body,
