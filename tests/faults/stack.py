@@ -253,13 +253,13 @@ class Stack(Running):
         )
         return told.stdout.splitlines()
 
-    def spawn_worker(self, seconds, kind="probe", **variables):
+    def spawn_worker(self, seconds, kind="probe", log=subprocess.PIPE, **variables):
         """Start a worker of the test's own, which reads one event and writes its answer."""
         return subprocess.Popen(
             [sys.executable, "-P", str(A_WORKER), kind, str(seconds)],
             env=self._own_environment(PROBE_EFFECTS=self.effects, **variables),
             stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            stdout=log,
             stderr=subprocess.DEVNULL,
             text=True,
         )

@@ -1,10 +1,15 @@
 """What a worker may do to its process, and what becomes of its task and of the others."""
 
+import json
+import os
+from contextlib import contextmanager, suppress
+
 from msgspec import Raw
 
 from taskmill.domain.task import TaskType
-from tests.faults.batches import LONG_ENOUGH, admitted, publish, work
+from tests.faults.batches import LONG_ENOUGH, admitted, event_of, publish, work
 from tests.faults.run import starts
+from tests.waiting import eventually
 
 
 def test_a_task_that_takes_all_memory_is_killed_and_poison_in_the_end(stack, run):
@@ -38,8 +43,44 @@ def test_a_worker_that_can_write_no_file_does_its_work(stack, run):
     fields = {"type": TaskType("echo"), "payload": Raw(b'{"say":"hello"}')}
     tasks = admitted(run, 9, fields=fields)
     assert work(stack, tasks, LONG_ENOUGH, A_FULL_DISK=1) == set()
-    records = stack.records([task.id for task in tasks])
-    assert {str(record.status) for record in records} == {"succeeded"}
+    assert ends(stack, tasks) == {"succeeded"}
     publish(stack, tasks)
     run.await_ends()
     assert run.complaints() == []
+
+
+def test_a_worker_whose_log_nobody_reads_is_ended_for_its_time_and_repeats_nothing(stack, run):
+    """It waits for ever with its first line, when all its tasks have their ends."""
+    tasks = admitted(run, 9)
+    with a_full_pipe() as log:
+        process = stack.spawn_worker(LONG_ENOUGH, log=log)
+        process.stdin.write(json.dumps(event_of(tasks)))
+        process.stdin.close()
+        eventually(lambda: ends(stack, tasks) == {"succeeded"}, within=60, reason="all have ended")
+        assert process.poll() is None
+        process.kill()
+        process.wait()
+    publish(stack, tasks)
+    run.await_ends()
+    assert run.complaints() == []
+
+
+def ends(stack, tasks):
+    return {str(record.status) for record in stack.records([task.id for task in tasks])}
+
+
+@contextmanager
+def a_full_pipe():
+    """Give the end to write to of a pipe that is full and that nobody reads."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    for size in (4096, 1):
+        with suppress(BlockingIOError):
+            while os.write(writing, bytes(size)):
+                pass
+    os.set_blocking(writing, True)
+    try:
+        yield writing
+    finally:
+        os.close(writing)
+        os.close(reading)
