@@ -44,7 +44,7 @@ LEASE_SECONDS = 4.0
 LAG_IS_OLD_SECONDS = 0.6
 """The platform looks twice a second how far each topic goes."""
 
-OUTBOX_CAP = 1_000
+OUTBOX_CAP = 2_000
 """So few tasks may wait for Kafka that a test can bring more."""
 
 WORKER = "ProbeWorker"
