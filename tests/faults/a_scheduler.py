@@ -1,6 +1,7 @@
 """Runs the scheduler's function as a process of a test's own.
 
 `python a_scheduler.py <seconds>`; with `--still` behind it, it stands still where it was to die.
+With ROWS_AT_A_TIME in its environment, it relays and reconciles so many at a time.
 """
 
 import os
@@ -9,6 +10,7 @@ import sys
 import time
 
 from functions.scheduler.handler import lambda_handler
+from taskmill.usecases import reconcile, relay
 
 
 class Context:
@@ -25,4 +27,6 @@ def stand_still(_code):
 
 if "--still" in sys.argv:
     os._exit = stand_still
+if "ROWS_AT_A_TIME" in os.environ:
+    relay.ROWS_AT_A_TIME = reconcile.ROWS_AT_A_TIME = int(os.environ["ROWS_AT_A_TIME"])
 lambda_handler({}, Context(float(sys.argv[1])))

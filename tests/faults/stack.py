@@ -288,7 +288,7 @@ class Stack(Running):
             "TASKMILL_SHARDS": str(SHARDS),
         }
         more = {name: str(value) for name, value in more.items()}
-        return told | more | PACE | self.ground.settings
+        return told | PACE | self.ground.settings | more
 
     def log(self, function):
         """Return what a function said of late: its log, and the one before that."""

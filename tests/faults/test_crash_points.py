@@ -1,7 +1,7 @@
 """Whoever dies on whatever line between two stores: nothing is lost, and nothing lies."""
 
 import signal
-from contextlib import contextmanager
+from collections import Counter
 from datetime import timedelta
 
 import pytest
@@ -9,12 +9,15 @@ import pytest
 from taskmill.adapters.crash import EXIT_CODE, POINTS
 from taskmill.domain.reconciliation import Divergence
 from taskmill.domain.task import Status
-from tests.faults.callers import are_some_waiting, book, connect, open_the_shop, place_order
 from tests.faults.stack import WORKER
 from tests.waiting import eventually
 
 TASKS = 200
-PARTS = 10
+NTH = (1, 10)
+FEW_ROWS = {"ROWS_AT_A_TIME": TASKS // 20}
+"""What lets a scheduler of the test's own take more than ten parts of them."""
+
+SHORT_LEASE = {"TASKMILL_LEASE_MS": 500, "TASKMILL_HEARTBEAT_MS": 250}
 PLANTED = 10
 FUNCTIONS = {
     "gateway": "Gateway",
@@ -40,7 +43,7 @@ RETURNING id
 BUSY = [one for one in POINTS if one.split()[0] in FUNCTIONS and "script" not in one]
 
 
-@pytest.mark.parametrize("nth", [1, 10])
+@pytest.mark.parametrize("nth", NTH)
 @pytest.mark.parametrize("point", [one for one in BUSY if one.split()[0] != "scheduler"])
 def test_a_death_at_this_line_loses_nothing(stack, run, point, nth):
     order = stack.arm(FUNCTIONS[point.split()[0]], point, nth)
@@ -51,7 +54,7 @@ def test_a_death_at_this_line_loses_nothing(stack, run, point, nth):
     assert run.complaints() == []
 
 
-@pytest.mark.parametrize("nth", [1, 10])
+@pytest.mark.parametrize("nth", NTH)
 @pytest.mark.parametrize("point", [one for one in POINTS if one.split()[0] == "inbox"])
 def test_an_inbox_that_dies_at_this_line_takes_each_request_once(stack, run, point, nth):
     """A second task of a request without a key would be a second row."""
@@ -80,102 +83,96 @@ def test_a_handler_that_dies_with_its_process_runs_again(stack, run, figures):
     assert losses >= 2
 
 
-@pytest.mark.parametrize("nth", [1, 10])
+@pytest.mark.parametrize("nth", NTH)
 @pytest.mark.parametrize("point", [one for one in POINTS if one.split()[0] == "scheduler"])
 def test_a_scheduler_that_dies_at_this_line_loses_nothing(stack, run, point, nth, scheduler):
     process = scheduler(f"{point}:{nth}")
     run.owe(range(TASKS), each=2, first=timedelta(seconds=2))
-    eventually(lambda: process.poll() is not None, within=30, reason="the scheduler died")
-    assert process.returncode == EXIT_CODE
+    await_death(process)
     run.await_ends()
     assert run.complaints() == []
 
 
-@contextmanager
-def a_doomed_scheduler(stack, scheduler, order):
-    """Let the platform's scheduler stand still until one of the test's own has died."""
-    with stack.standing_still("Scheduler"):
-        yield
-        process = scheduler(order)
-        eventually(lambda: process.poll() is not None, within=60, reason="the scheduler died")
-        assert process.returncode == EXIT_CODE
+def await_death(process):
+    eventually(lambda: process.poll() is not None, within=60, reason="the scheduler died")
+    assert process.returncode == EXIT_CODE
 
 
-def test_a_rebuild_that_dies_before_the_marker_is_followed_by_another(stack, run, scheduler):
+def await_deaths(scheduler, point):
+    """Let one die at this line the first time, and one beside it the tenth."""
+    for process in [scheduler(f"{point}:{nth}", **FEW_ROWS) for nth in NTH]:
+        await_death(process)
+
+
+@pytest.mark.parametrize("nth", NTH)
+def test_a_rebuild_that_dies_before_the_marker_is_followed_by_another(stack, run, scheduler, nth):
+    """It has rebuilt before, while nobody worked, and therefore after less than a lease."""
     requests = [run.request(n) for n in range(TASKS)]
     run.submit_many(requests[: TASKS // 2])
     run.await_ends()
-    with a_doomed_scheduler(stack, scheduler, "rebuild before the marker:1"):
+    with stack.standing_still("Scheduler"):
+        process = scheduler(f"rebuild before the marker:{nth}", seconds=180, **SHORT_LEASE)
+        for _ in range(nth - 1):
+            stack.forget_redis()
+            stack.await_rebuild()
         stack.forget_redis()
         run.submit_many(requests[TASKS // 2 :])
+        await_death(process)
     stack.await_rebuild()
     run.await_ends()
     assert run.complaints() == []
 
 
-def test_a_relay_that_dies_before_the_mark_publishes_again(stack, run, scheduler):
-    with a_doomed_scheduler(stack, scheduler, "relay after publish before mark:1"):
+def test_relays_that_die_before_the_mark_publish_again(stack, run, scheduler):
+    """One of two dies the first time, the other the tenth."""
+    with stack.standing_still("Scheduler"):
         stack.ground.end("Kafka", signal.SIGKILL)
         run.submit_many([run.request(n) for n in range(TASKS)])
         stack.ground.revive("Kafka")
-    run.await_ends()
-    assert run.complaints() == []
-
-
-@pytest.mark.parametrize("nth", [1, 10])
-@pytest.mark.parametrize("point", [one for one in POINTS if one.split()[0] == "enqueued"])
-def test_who_dies_while_taking_what_was_committed_is_followed_by_another(
-    stack, run, scheduler, point, nth
-):
-    """What it took before was committed in ten parts, one after the other."""
-    open_the_shop(stack)
-    with stack.standing_still("Scheduler"), connect(stack) as connection:
-        process = scheduler(f"{point}:{nth}")
-        for part in range(PARTS):
-            for number in range(part * TASKS // PARTS, (part + 1) * TASKS // PARTS):
-                place_order(connection, run, number, is_keyed=number % 2 == 0)
-            connection.commit()
-            eventually(
-                lambda: process.poll() is not None or not are_some_waiting(run),
-                within=60,
-                reason="they were taken, or who takes them died",
-            )
-        assert process.returncode == EXIT_CODE
-    assert len(book(run)) == TASKS
+        await_deaths(scheduler, "relay after publish before mark")
     run.await_ends()
     assert run.complaints() == []
 
 
 @pytest.mark.parametrize("verb", ["redrive", "cancel"])
-def test_a_gateway_that_dies_behind_its_script_is_asked_again(stack, run, verb):
+@pytest.mark.parametrize("nth", NTH)
+def test_a_gateway_that_dies_behind_its_script_is_asked_again(stack, run, verb, nth):
     """What is dead is redriven; what waits for its next attempt is cancelled."""
     is_cancel = verb == "cancel"
-    fields = {"retry": {"first_seconds": 60}} if is_cancel else {"max_attempts": 1}
-    run.submit_many([run.request(n, fields=fields, ill="raise", ill_runs=1) for n in range(20)])
-    waits_for = "retrying" if is_cancel else "dead"
-    eventually(
-        lambda: {row.status for row in run.rows()} == {waits_for}, within=60, reason=waits_for
-    )
-    order = stack.arm("Gateway", f"gateway after the script of {verb}", 1)
+    fields = {"retry": {"first_seconds": 120}} if is_cancel else {"max_attempts": 1}
+    run.submit_many([run.request(n, fields=fields, ill="raise", ill_runs=1) for n in range(TASKS)])
+    await_all(run, "retrying" if is_cancel else "dead")
+    order = stack.arm("Gateway", f"gateway after the script of {verb}", nth)
     for task_id in run.ids.values():
         run.order(verb, task_id)
     assert not order.exists(), "nobody took the order to crash"
     run.await_ends()
-    wanted = "cancelled" if is_cancel else "succeeded"
-    eventually(lambda: {row.status for row in run.rows()} == {wanted}, within=60, reason=wanted)
+    await_all(run, "cancelled" if is_cancel else "succeeded")
     assert run.complaints() == []
 
 
-def test_a_reconciler_that_dies_behind_its_select_leaves_it_to_another(stack, run, scheduler):
-    """Records say that tasks run which are over, and the ledger that others are not."""
+def await_all(run, status):
+    eventually(
+        lambda: Counter(row.status for row in run.rows()) == {status: TASKS},
+        within=60,
+        reason=f"all are {status}",
+    )
+
+
+def test_reconcilers_that_die_behind_their_select_leave_it_to_another(stack, run, scheduler):
+    """Records say that tasks run which are over, and the ledger that others are not.
+
+    One of two dies the first time, the other the tenth.
+    """
     run.submit_many([run.request(n) for n in range(TASKS)])
     run.await_ends()
     stack.come_to_rest()
     ids = list(run.ids.values())
-    with a_doomed_scheduler(stack, scheduler, "reconciler after select:1"):
+    with stack.standing_still("Scheduler"):
         stack.ask(_SET_APART, ids)
         stack.rewrite_records(ids[:PLANTED], status="running")
         stack.ask(_FORGET_THE_END, ids[-PLANTED:])
+        await_deaths(scheduler, "reconciler after select")
     mended = stack.reconcile(2 * PLANTED)
     assert mended == {Divergence.RECORD_BEHIND: PLANTED, Divergence.LEDGER_BEHIND: PLANTED}
     run.await_ends()

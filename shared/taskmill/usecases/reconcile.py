@@ -43,7 +43,7 @@ MOST_LOOKED_AT = 10_000
 MOST_MENDED = 500
 MOST_SUSPECTED = 5_000
 MOST_UNSUBMITTED = 100
-_AT_A_TIME = 500
+ROWS_AT_A_TIME = 500
 _MOST_STEPS = 600
 _STAYS_UNFINISHED = UNKEYED_RECORD + timedelta(hours=1)
 """How long after its end a task stays among the unfinished ones: a rebuild may need it."""
@@ -118,12 +118,12 @@ class Reconciler(Struct, kw_only=True):
     def _pages(
         self, suspects: Sequence[TaskId], young: Iterable[Sequence[Standing]]
     ) -> Generator[Sequence[Standing], None, None]:
-        for start in range(0, len(suspects), _AT_A_TIME):
-            yield self.books.standings.of(suspects[start : start + _AT_A_TIME])
+        for start in range(0, len(suspects), ROWS_AT_A_TIME):
+            yield self.books.standings.of(suspects[start : start + ROWS_AT_A_TIME])
         yield from young
-        for _ in range(MOST_LOOKED_AT // _AT_A_TIME):
-            page = self.books.standings.unfinished(after=self._after, most=_AT_A_TIME)
-            self._after = page[-1].id if len(page) == _AT_A_TIME else None
+        for _ in range(MOST_LOOKED_AT // ROWS_AT_A_TIME):
+            page = self.books.standings.unfinished(after=self._after, most=ROWS_AT_A_TIME)
+            self._after = page[-1].id if len(page) == ROWS_AT_A_TIME else None
             self.ended += self._ended(page)
             yield page
             if self._after is None:
