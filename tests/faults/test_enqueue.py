@@ -10,11 +10,12 @@ import psycopg
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from taskmill.adapters.crash import EXIT_CODE
+from taskmill.adapters.crash import EXIT_CODE, POINTS
 from taskmill.domain import topics, wire
 from taskmill.usecases.take_requests import ROWS_AT_A_TIME
 from tests.faults.callers import (
     an_open_transaction,
+    are_some_waiting,
     book,
     connect,
     open_the_shop,
@@ -37,6 +38,8 @@ MOST_WINDOWS = 60
 OPEN_SECONDS = 60
 TRANSACTIONS = 1_000
 CALLERS = 8
+PARTS = 10
+TAKEN = 200
 DEATHS = 20
 ORDERS = ("enqueued after take before mark:1", "", "enqueued after admit:2", "")
 
@@ -235,6 +238,29 @@ def test_no_commit_is_passed_over_whoever_dies_while_taking_them(stack, run, sch
         f" {by_order} of them behind the take: 0 skipped, {twice} published twice",
     )
     assert twice <= (len(dead) + 2) * ROWS_AT_A_TIME
+
+
+@pytest.mark.parametrize("nth", [1, 10])
+@pytest.mark.parametrize("point", [one for one in POINTS if one.split()[0] == "enqueued"])
+def test_who_dies_while_taking_what_was_committed_is_followed_by_another(
+    stack, run, scheduler, point, nth
+):
+    """What it took before was committed in ten parts, one after the other."""
+    with stack.standing_still("Scheduler"), connect(stack) as connection:
+        process = scheduler(f"{point}:{nth}")
+        for part in range(PARTS):
+            for number in range(part * TAKEN // PARTS, (part + 1) * TAKEN // PARTS):
+                place_order(connection, run, number, is_keyed=number % 2 == 0)
+            connection.commit()
+            eventually(
+                lambda: process.poll() is not None or not are_some_waiting(run),
+                within=60,
+                reason="they were taken, or who takes them died",
+            )
+        assert process.returncode == EXIT_CODE
+    assert len(book(run)) == TAKEN
+    run.await_ends()
+    assert run.complaints() == []
 
 
 def test_a_transaction_that_is_open_for_a_minute_holds_nobody_up(stack, run, elder, figures):
