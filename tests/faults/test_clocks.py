@@ -15,7 +15,8 @@ from tests.faults.stack import WORKER
 TASKS = 300
 FUNCTIONS = ("Gateway", "Dispatcher", WORKER, "Recorder")
 OFF = [timedelta(minutes=10), -timedelta(minutes=10), timedelta(hours=1), -timedelta(hours=1)]
-FIRST = 2.0
+FIRST = 1.0
+SECONDS = 3
 PATIENCE_MS = 15_000
 SPREAD = 2_000
 OVER_SECONDS = 20
@@ -52,12 +53,12 @@ def test_a_process_whose_clock_is_off_starts_nothing_early_or_late(
 ):
     off_by(off)
     retry = {"retry": {"first_seconds": FIRST, "factor": 1}}
-    later = {"delay_seconds": 2}
+    later = {"delay_seconds": 1}
     requests = [
         run.request(n, fields=retry | (later if n % 4 else {}), ill="raise", ill_runs=n % 3)
         for n in range(TASKS)
     ]
-    run.submit_many(requests, batch=5, callers=4, seconds=6)
+    run.submit_many(requests, batch=5, callers=4, seconds=SECONDS)
     submitted = now_ms()
     run.await_ends()
     history = run.verify(

@@ -119,7 +119,7 @@ class Intruders:
             given = []
             consumer.subscribe([TOPIC], on_assign=lambda _, places, to=given: to.extend(places))
             until = time.monotonic() + LONGEST_VISIT_SECONDS
-            while not given and time.monotonic() < until:
+            while not given and not self._is_over.is_set() and time.monotonic() < until:
                 consumer.poll(0.1)  # what it reads it never commits
             consumer.poll(0.5)
             consumer.close()
