@@ -83,12 +83,12 @@ def test_a_handler_that_dies_with_its_process_runs_again(stack, run, figures):
     assert losses >= 2
 
 
-@pytest.mark.parametrize("nth", NTH)
 @pytest.mark.parametrize("point", [one for one in POINTS if one.split()[0] == "scheduler"])
-def test_a_scheduler_that_dies_at_this_line_loses_nothing(stack, run, point, nth, scheduler):
-    process = scheduler(f"{point}:{nth}")
-    run.owe(range(TASKS), each=2, first=timedelta(seconds=2))
-    await_death(process)
+def test_schedulers_that_die_at_this_line_lose_nothing(stack, run, point, scheduler):
+    """One of two dies the first time, the other the tenth."""
+    doomed = [scheduler(f"{point}:{nth}") for nth in NTH]
+    run.owe(range(TASKS), each=2, first=timedelta(seconds=3))
+    await_deaths(doomed)
     run.await_ends()
     assert run.complaints() == []
 
@@ -98,9 +98,8 @@ def await_death(process):
     assert process.returncode == EXIT_CODE
 
 
-def await_deaths(scheduler, point):
-    """Let one die at this line the first time, and one beside it the tenth."""
-    for process in [scheduler(f"{point}:{nth}", **FEW_ROWS) for nth in NTH]:
+def await_deaths(doomed):
+    for process in doomed:
         await_death(process)
 
 
@@ -129,23 +128,25 @@ def test_relays_that_die_before_the_mark_publish_again(stack, run, scheduler):
         stack.ground.end("Kafka", signal.SIGKILL)
         run.submit_many([run.request(n) for n in range(TASKS)])
         stack.ground.revive("Kafka")
-        await_deaths(scheduler, "relay after publish before mark")
+        point = "relay after publish before mark"
+        await_deaths([scheduler(f"{point}:{nth}", **FEW_ROWS) for nth in NTH])
     run.await_ends()
     assert run.complaints() == []
 
 
 @pytest.mark.parametrize("verb", ["redrive", "cancel"])
-@pytest.mark.parametrize("nth", NTH)
-def test_a_gateway_that_dies_behind_its_script_is_asked_again(stack, run, verb, nth):
+def test_a_gateway_that_dies_behind_its_script_is_asked_again(stack, run, verb):
     """What is dead is redriven; what waits for its next attempt is cancelled."""
     is_cancel = verb == "cancel"
     fields = {"retry": {"first_seconds": 120}} if is_cancel else {"max_attempts": 1}
     run.submit_many([run.request(n, fields=fields, ill="raise", ill_runs=1) for n in range(TASKS)])
     await_all(run, "retrying" if is_cancel else "dead")
-    order = stack.arm("Gateway", f"gateway after the script of {verb}", nth)
-    for task_id in run.ids.values():
-        run.order(verb, task_id)
-    assert not order.exists(), "nobody took the order to crash"
+    ids = list(run.ids.values())
+    for nth, half in zip(NTH, (ids[: TASKS // 2], ids[TASKS // 2 :]), strict=True):
+        order = stack.arm("Gateway", f"gateway after the script of {verb}", nth)
+        for task_id in half:
+            run.order(verb, task_id)
+        assert not order.exists(), "nobody took the order to crash"
     run.await_ends()
     await_all(run, "cancelled" if is_cancel else "succeeded")
     assert run.complaints() == []
@@ -172,7 +173,7 @@ def test_reconcilers_that_die_behind_their_select_leave_it_to_another(stack, run
         stack.ask(_SET_APART, ids)
         stack.rewrite_records(ids[:PLANTED], status="running")
         stack.ask(_FORGET_THE_END, ids[-PLANTED:])
-        await_deaths(scheduler, "reconciler after select")
+        await_deaths([scheduler(f"reconciler after select:{nth}", **FEW_ROWS) for nth in NTH])
     mended = stack.reconcile(2 * PLANTED)
     assert mended == {Divergence.RECORD_BEHIND: PLANTED, Divergence.LEDGER_BEHIND: PLANTED}
     run.await_ends()
