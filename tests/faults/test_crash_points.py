@@ -2,7 +2,7 @@
 
 import signal
 from collections import Counter
-from datetime import timedelta
+from itertools import count
 
 import pytest
 
@@ -85,10 +85,18 @@ def test_a_handler_that_dies_with_its_process_runs_again(stack, run, figures):
 
 @pytest.mark.parametrize("point", [one for one in POINTS if one.split()[0] == "scheduler"])
 def test_schedulers_that_die_at_this_line_lose_nothing(stack, run, point, scheduler):
-    """One of two dies the first time, the other the tenth."""
-    doomed = [scheduler(f"{point}:{nth}") for nth in NTH]
-    run.owe(range(TASKS), each=2, first=timedelta(seconds=3))
-    await_deaths(doomed)
+    """One of two dies the first time, the other the tenth: two tasks are due at each look."""
+    numbers = count()
+    with stack.standing_still("Scheduler"):
+        doomed = [scheduler(f"{point}:{nth}") for nth in NTH]
+
+        def have_died():
+            run.owe([next(numbers), next(numbers)], each=2)
+            return all(process.poll() is not None for process in doomed)
+
+        eventually(have_died, within=60, reason="the schedulers died")
+        await_deaths(doomed)
+    run.owe(range(next(numbers), TASKS), each=2)
     run.await_ends()
     assert run.complaints() == []
 

@@ -42,10 +42,12 @@ def test_while_kafka_is_away_intake_goes_on_up_to_the_cap(stack, run, figures):
 
 
 def fill_up(run, *, first):
-    """Bring batches until one is refused as a whole, then one task more; return its answer."""
+    """Bring batches, and a task alone when none of one was taken; return how that was refused."""
     for number in range(first, first + 2 * OUTBOX_CAP, BATCH):
         if not run.offer([run.request(n) for n in range(number, number + BATCH)]):
-            return run.ask(run.request("beyond"))
+            answer = run.ask(run.request(f"beyond {number}"))
+            if answer is not None and answer.status == 503:
+                return answer
     raise AssertionError("the outbox is never full")
 
 

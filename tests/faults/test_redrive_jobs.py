@@ -1,6 +1,5 @@
 """A redrive job is paced, watches itself, can be stopped, and cannot loop (P14)."""
 
-import signal
 import time
 from collections import Counter
 from datetime import UTC, datetime
@@ -47,13 +46,10 @@ def test_a_redrive_job_outlives_its_scheduler_and_redrives_each_once(
 ):
     since = now()
     they_die(stack, run, lambda place: place >= SOUND_FIRST and place % 8 < 3)
-    stack.signal(signal.SIGSTOP, "Scheduler")
-    try:
+    with stack.standing_still("Scheduler"):
         job = a_job(stack, since)
         began = time.monotonic()
         killed_at = [at_its_death(stack, job, scheduler, nth) for nth in DEATHS]
-    finally:
-        stack.signal(signal.SIGCONT, "Scheduler")
     done = until(stack, job, "done", within=3 * DEAD / RATE)
     seconds = time.monotonic() - began
     run.await_ends()
