@@ -2,9 +2,10 @@
 
 import copy
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from taskmill.adapters.crash import POINTS, CrashAt, rigged
 from taskmill.domain import topics, wire

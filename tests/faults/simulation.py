@@ -2,9 +2,10 @@
 
 import random
 from collections import Counter
-from dataclasses import replace
 from datetime import timedelta
 from enum import Enum
+
+from msgspec.structs import replace
 
 from taskmill.domain import topics
 from taskmill.domain.outcome import Retry, Succeeded
