@@ -10,11 +10,12 @@ class Pulse:
     """Beats while a test is at work; `longest_seconds` is the longest pause between two beats."""
 
     def __init__(self):
-        self.longest_seconds = 0.0
+        self.longest_seconds = self._last = 0.0
         self._is_over = Event()
         self._thread = Thread(target=self._beat)
 
     def __enter__(self):
+        self._last = time.time()
         self._thread.start()
         return self
 
@@ -24,8 +25,9 @@ class Pulse:
 
     def _beat(self):
         """Go by the clock that leases go by."""
-        last = time.time()
-        while not self._is_over.wait(_BEAT_SECONDS):
+        is_over = False
+        while not is_over:
+            is_over = self._is_over.wait(_BEAT_SECONDS)
             now = time.time()
-            self.longest_seconds = max(self.longest_seconds, now - last)
-            last = now
+            self.longest_seconds = max(self.longest_seconds, now - self._last)
+            self._last = now
