@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from contextlib import suppress
 
 import pytest
 
@@ -91,7 +92,8 @@ class stopped:  # noqa: N801 - it reads as one
 
     def __exit__(self, *_):
         for pid in self._pids:
-            os.kill(pid, signal.SIGCONT)
+            with suppress(ProcessLookupError):  # it was killed for its time
+                os.kill(pid, signal.SIGCONT)
 
 
 def has_lapsed(stack, run):

@@ -47,15 +47,22 @@ def _leave(kind: str, task: Task) -> None:
 
 def _keep(task: Task) -> None:
     with _one_at_a_time:
-        if not _connections:
-            _connections.append(psycopg.connect(os.environ["PROBE_DSN"], autocommit=True))
         try:
-            kept = _connections[0].execute(_KEEP, (task.metadata["label"], task.generation))
-        except psycopg.Error:
-            _connections.pop().close()
-            raise
-    if kept.rowcount == 0:
+            kept = _written(task)
+        except psycopg.Error:  # by a server that restarted since: a new connection is good
+            kept = _written(task)
+    if kept == 0:
         _leave("kept before", task)
+
+
+def _written(task: Task) -> int:
+    if not _connections:
+        _connections.append(psycopg.connect(os.environ["PROBE_DSN"], autocommit=True))
+    try:
+        return _connections[0].execute(_KEEP, (task.metadata["label"], task.generation)).rowcount
+    except psycopg.Error:
+        _connections.pop().close()
+        raise
 
 
 def _runs_before(probe: Probe) -> int:
