@@ -67,9 +67,9 @@ def warm_up(system: System, sizes: Sizes) -> None:
     while len(system.pids_of("Scheduler")) < sizes.schedulers:
         if time.monotonic() > deadline:
             raise SystemExit(f"there are not {sizes.schedulers} schedulers: is their rule gone?")
-        time.sleep(_GLANCE_SECONDS)
+        time.sleep(_GLANCE_SECONDS)  # between two looks
     if sizes.schedulers > 1:
-        time.sleep(_START_SECONDS)
+        time.sleep(_START_SECONDS)  # so that the last one's start is in no figure
     for _ in range(sizes.warm_ups):
         drain(system, sizes.warm_up_tasks)
 

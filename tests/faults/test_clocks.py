@@ -107,8 +107,6 @@ def test_many_delayed_tasks_of_one_second_are_on_time(stack, run, figures):
     at_ms = now_ms() + 6_000
     late = lateness(stack, run, {run.label(n): at_ms + n // 5 for n in range(HERD)})
     p50, p99 = (percentile(late, percent) for percent in (50, 99))
-    if p99 > max(HERD_P99_MS, 2 * took):  # the machine may be slower than it was
-        took = max(took, the_same_without_a_time(stack, Run(stack)))
     figures.tell(
         "P7",
         f"{HERD:,} tasks due in one second: none early, late by {p50} ms (p50) and {p99} ms (p99); "

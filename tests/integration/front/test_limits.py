@@ -254,7 +254,7 @@ def test_fifty_slow_clients_do_not_slow_a_good_one():
             before = time.monotonic()
             for _ in range(100):
                 assert (await good.ask(GET)).status == 200
-            assert time.monotonic() - before < PATIENCE
+            assert time.monotonic() - before < 5
             for client in slow[:25]:
                 assert (await client.ask(GET[-3:])).status == 200
 
