@@ -1,5 +1,6 @@
 """What goes wrong in PostgreSQL is done again, or said; nothing of it is taken for done."""
 
+import threading
 import time
 from contextlib import closing, contextmanager
 from datetime import timedelta
@@ -224,6 +225,28 @@ def test_a_server_that_hangs_is_cut_off_and_nobody_waits_for_it_twice(opened):
     assert time.monotonic() - began < 30
     with pytest.raises(StoreUnavailable, match="did not answer a moment ago"):
         database.fetch(b"SELECT 1", {})
+
+
+def test_who_has_little_time_is_cut_off_before_who_came_first_and_has_more(opened):
+    patient, hasty = opened(), opened()
+    patient.fetch(b"SELECT 1", {})
+    with pytest.raises(StoreUnavailable) as told:
+        hasty.fetch(b"SELECT pg_sleep(60)", {}, within=timedelta(milliseconds=300))
+    assert "statement timeout" not in str(told.value)  # the server would have ended it later
+    assert patient.fetch(b"SELECT 1 AS one", {}) == [{"one": 1}]
+
+
+def test_work_that_is_done_in_time_takes_no_thread_and_leaves_nobody_to_be_cut_off(opened):
+    database = opened()
+    soon = timedelta(milliseconds=300)
+
+    def threads(connection):
+        connection.execute("SELECT 1")
+        return set(threading.enumerate())
+
+    first, *others = [database.run(threads, within=soon) for _ in range(3)]
+    assert set().union(*others) <= first
+    assert len(database.fetch(b"SELECT pg_sleep(1)", {})) == 1
 
 
 def test_a_connection_that_the_server_ended_meanwhile_costs_nobody_a_call(opened, dsns):

@@ -13,6 +13,7 @@ import psutil
 from taskmill_local.lambdas.answer import Failure
 
 _GLANCE_SECONDS: Final = 0.15
+_PAGE_BYTES: Final = 4096
 
 
 class Watch:
@@ -83,9 +84,19 @@ def _children_of(process: psutil.Process) -> Iterator[psutil.Process]:
     if not _kernel_lists_children():
         yield from process.children()
         return
-    for thread in os.scandir(f"/proc/{process.pid}/task"):
-        for child in Path(thread.path, "children").read_text().split():
+    threads = f"/proc/{process.pid}/task"
+    for thread in os.listdir(threads):  # noqa: PTH208 - in a third of the time, many times a second
+        for child in _read(f"{threads}/{thread}/children").split():
             yield psutil.Process(int(child))
+
+
+def _read(path: str) -> bytes:
+    """Read a file of the kernel's, without the layers that are for larger ones."""
+    number = os.open(path, os.O_RDONLY)
+    try:
+        return b"".join(iter(lambda: os.read(number, _PAGE_BYTES), b""))
+    finally:
+        os.close(number)
 
 
 @cache

@@ -1,16 +1,14 @@
 """One connection to PostgreSQL, made on first use and made anew after any loss of it."""
 
-import os
 import random
 import re
 import select
-import socket
 import ssl
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import timedelta
-from threading import Lock, Timer
+from threading import Lock
 from typing import Any, TypeAlias, TypeVar
 
 import psycopg
@@ -18,6 +16,7 @@ from psycopg.rows import DictRow, dict_row
 
 from taskmill.adapters.access import Access, PostgresAccess
 from taskmill.adapters.guard import Guard
+from taskmill.adapters.postgres.cutter import Cutter
 from taskmill.domain.errors import StoreUnavailable
 
 STORE = "PostgreSQL"
@@ -29,6 +28,7 @@ LONGEST_TRANSACTION = timedelta(seconds=60)
 """A server that hangs never ends a statement by itself: then its connection is cut here."""
 RETRIES_OF_A_LOST_RACE = 3
 _SECONDS_BEFORE_A_RETRY = 0.1
+_CUTTER = Cutter()
 _UNPROVEN = "certificate verify failed"
 _REFUSAL = re.compile(r"authentication|credentials|role .* does not exist|28P01|28000")
 
@@ -69,7 +69,7 @@ class Database:
         with self._lock, self._guard.watch():
             try:
                 connection = self._connected()
-                with _cut_after(within or self._patience, connection):
+                with _CUTTER.cut_after(within or self._patience, connection):
                     yield connection
             except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure) as error:
                 raise _LostRace(STORE, _why(error)) from error
@@ -154,26 +154,6 @@ _AWAY = (
     psycopg.errors.IdleInTransactionSessionTimeout,  # this process slept: others have its rows
     OSError,
 )
-
-
-@contextmanager
-def _cut_after(span: timedelta, connection: Connection) -> Iterator[None]:
-    """Hang up on a server that has not done its work in time."""
-    timer = Timer(span.total_seconds(), _hang_up, [connection])
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-
-
-def _hang_up(connection: Connection) -> None:
-    with (
-        suppress(psycopg.Error, OSError),
-        socket.socket(fileno=os.dup(connection.fileno())) as line,
-    ):
-        line.shutdown(socket.SHUT_RDWR)
 
 
 def _connect(access: PostgresAccess) -> psycopg.Connection[DictRow]:
