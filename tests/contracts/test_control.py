@@ -39,6 +39,7 @@ from tests.builders import (
     died,
     now_ms,
 )
+from tests.builders import admitted as told_admitted
 from tests.contracts.hot import admitted, claimed, next_turn
 
 
@@ -167,6 +168,17 @@ def test_a_cancellation_is_owed_beside_the_submission_that_must_still_reach_the_
         of_turn(task, OwedKind.SUBMISSION): Owed(task=task),
         of_turn(task, OwedKind.FACTS): Owed(facts=order.facts),
     }
+
+
+def test_a_cancellation_owes_the_body_that_it_tells_and_keeps_it_from_late_claims(hot):
+    task = admitted(hot.admission(hold=timedelta(minutes=1)), a_request())
+    end = cancelled(task, started_at_ms=None)
+    facts = (told_admitted(task), end)
+    order = a_cancellation(seen(hot, task), task, facts=facts)
+    hot.control(hold=timedelta()).cancel([order])
+    assert what_is_owed(hot) == {of_turn(task, OwedKind.FACTS): Owed(facts=facts)}
+    assert seen(hot, task).last == (end,)
+    assert hot.leases().claim([a_claim(task)]) == [Refused((end,))]
 
 
 def test_a_cancellation_takes_over_the_facts_of_the_turn_that_it_removes(hot):

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
+from taskmill.adapters.crash import Moment
 from taskmill.domain import topics
 from taskmill.domain.outcome import Discard, Retry, Succeeded
 from taskmill.domain.task import Status
@@ -38,6 +39,11 @@ def may_die(function):
 
 
 AT_THE_GATEWAY, AT_THE_SCHEDULER = may_die("gateway"), may_die("scheduler")
+(BEHIND_ADMISSION,) = (
+    one
+    for one in deaths("gateway")
+    if (one.edge.method, one.edge.moment) == ("admit", Moment.AFTER)
+)
 OF_A_READER = {
     "dispatcher": may_die("dispatcher"),
     "worker-probe": may_die("worker"),
@@ -205,6 +211,20 @@ def test_a_key_that_two_bodies_share_while_redis_forgets_is_given_to_one():
     order.redis_forgets()
     order.submit_another_body_under_a_key(name="first", death=None)
     order.teardown()
+
+
+def test_what_is_cancelled_before_the_log_knew_it_stays_cancelled_when_redis_forgets():
+    """Found in an order that chance drew: the log knew the cancellation, and not of what."""
+    order = AnyOrder()
+    order.redis_forgets()
+    order.submit_under_a_key(name="first", death=None)  # it stands deferred, and nobody reads it
+    order.rebuild(death=None)
+    order.submit_under_a_key(name="first", death=BEHIND_ADMISSION)
+    order.mortals.cancel(order.ids[0], death=None)
+    order.redis_forgets()
+    order.teardown()
+    (row,) = order.system.rows.rows.values()
+    assert row.status is Status.CANCELLED
 
 
 @pytest.mark.parametrize(

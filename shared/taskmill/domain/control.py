@@ -8,7 +8,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from taskmill.domain.admission import Cold, Owed, OwedKey, OwedKind
-from taskmill.domain.facts import Fact
+from taskmill.domain.facts import Fact, TaskAdmitted
 from taskmill.domain.lease import Ending
 from taskmill.domain.records import Absent, TaskView
 from taskmill.domain.task import Envelope, Millis, Status, TaskId
@@ -61,6 +61,11 @@ class CancelOrder(Struct, frozen=True, kw_only=True):
     ending: Ending | None
     status: Status = Status.CANCELLED
     """What it is then: cancelled, or dead because its time is over."""
+
+    @property
+    def last(self) -> tuple[Fact, ...]:
+        """What a late claim is answered: it came through the log, which therefore has the body."""
+        return tuple(fact for fact in self.facts if not isinstance(fact, TaskAdmitted))
 
 
 class RedriveOrder(Struct, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ class _Fact(Struct, frozen=True, kw_only=True, tag_field="kind", tag=True):
 
 
 class TaskAdmitted(_Fact, frozen=True, kw_only=True):
-    """A deferred submission was admitted; its body is the generation's body."""
+    """A submission was admitted that the log has as deferred, or may not have: here is its body."""
 
     envelope: Envelope
 

@@ -18,6 +18,7 @@ from taskmill.ports.admission import Admission
 from taskmill.ports.bus import Bus
 from taskmill.ports.clock import Clock
 from taskmill.ports.control import Control
+from taskmill.usecases.admitting import before_the_end
 from taskmill.usecases.find_task import Finding, Nowhere, Unsure
 
 
@@ -154,7 +155,6 @@ def _wish(sight: Sighting, clock: Clock) -> tuple[Fact, ...]:
 
 
 def _end(sight: Sighting, clock: Clock) -> tuple[Fact, ...]:
-    """Return what is told of the end, behind all that the turn owed: its entry goes away."""
     task = sight.task
     end = TaskCancelled(
         id=task.id,
@@ -167,8 +167,7 @@ def _end(sight: Sighting, clock: Clock) -> tuple[Fact, ...]:
         token=sight.token,
         losses=task.losses,
     )
-    owed = [fact for kind in OwedKind for fact in sight.owed_facts(kind)]
-    return (*owed, end)
+    return (*before_the_end(sight), end)
 
 
 def _asked(task: TaskView) -> TaskView:

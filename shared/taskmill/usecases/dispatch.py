@@ -18,13 +18,13 @@ from taskmill.domain.admission import (
 )
 from taskmill.domain.delay import is_delayed
 from taskmill.domain.errors import StoreUnavailable
-from taskmill.domain.facts import Fact, SubmissionDropped, TaskAdmitted
+from taskmill.domain.facts import Fact, SubmissionDropped
 from taskmill.domain.lease import Position
 from taskmill.domain.task import Envelope, TaskType
 from taskmill.domain.wire import Sealed
 from taskmill.ports.admission import Admission
 from taskmill.ports.bus import Bus
-from taskmill.usecases.admitting import of_the_first, owed_submission, verdicts_of
+from taskmill.usecases.admitting import admission_of, of_the_first, owed_submission, verdicts_of
 from taskmill.usecases.arrivals import SealedArrival
 
 
@@ -82,17 +82,7 @@ class _Routing(Struct):
         else:
             self.pending.append(sealed)
         self.owed.append(owed_submission(envelope))
-        self.facts.append(
-            TaskAdmitted(
-                id=envelope.id,
-                generation=envelope.generation,
-                turn=envelope.turn,
-                at_ms=envelope.created_at_ms,
-                type=envelope.type,
-                tenant=envelope.tenant,
-                envelope=envelope,
-            )
-        )
+        self.facts.append(admission_of(envelope))
 
     def _drop(self, envelope: Envelope, generation: int, owed: Owed | None, verdict: str) -> None:
         """Drop a second submission; first publish what the first may not have published."""

@@ -10,7 +10,7 @@ from taskmill.domain.admission import Cold, OwedKind
 from taskmill.domain.control import CancelOrder, OrderAnswer, Sight, Sighting
 from taskmill.domain.delay import EXPIRED, EXPIRED_CLASS, Expiry, latest_start, why_expired
 from taskmill.domain.errors import StoreUnavailable
-from taskmill.domain.facts import Fact, TaskDied
+from taskmill.domain.facts import TaskDied
 from taskmill.domain.lease import Ending
 from taskmill.domain.records import Absent
 from taskmill.domain.task import Millis, Status, TaskId
@@ -18,6 +18,7 @@ from taskmill.ports.admission import Admission
 from taskmill.ports.bus import Bus
 from taskmill.ports.control import Control
 from taskmill.ports.delays import Expiries
+from taskmill.usecases.admitting import before_the_end
 
 _WAITS = frozenset({Status.SCHEDULED, Status.QUEUED})
 
@@ -97,11 +98,10 @@ def _latest(sight: Sighting) -> Millis | None:
 
 def _order(sight: Sighting, latest: Millis) -> CancelOrder:
     end = _death(sight, latest)
-    owed: list[Fact] = [fact for kind in OwedKind for fact in sight.owed_facts(kind)]
     return CancelOrder(
         id=sight.task.id,
         seen=sight.moment,
-        facts=(*owed, end),
+        facts=(*before_the_end(sight), end),
         ending=Ending(
             finished_at_ms=end.at_ms,
             reason=end.reason,

@@ -6,14 +6,14 @@ from taskmill.adapters.memory.control import MemoryControl
 from taskmill.adapters.memory.delays import MemoryDelays
 from taskmill.domain.admission import OwedKind
 from taskmill.domain.control import OrderAnswer
-from taskmill.domain.facts import CancelRequested, TaskCancelled, TaskDeferred
+from taskmill.domain.facts import CancelRequested, TaskAdmitted, TaskCancelled, TaskDeferred
 from taskmill.domain.lease import Claimed
 from taskmill.domain.task import Status
 from taskmill.usecases.cancel import AlreadyFinished, Asked, Cancelled, cancel
 from taskmill.usecases.delay import load
 from taskmill.usecases.find_task import Nowhere, Unsure, find_task
-from tests.builders import a_claim, a_death, a_new_id
-from tests.contracts.hot import next_turn
+from tests.builders import a_claim, a_death, a_new_id, a_request
+from tests.contracts.hot import admitted, next_turn
 from tests.unit.usecases.stage import Away, World
 
 
@@ -83,6 +83,18 @@ def test_what_the_turn_owed_is_published_before_the_end(world):
     ask(world, task.id)
     assert [type(fact) for fact in world.log.facts()] == [TaskDeferred, TaskCancelled]
     assert owed(world, OwedKind.TURN) == []
+
+
+def test_a_submission_that_the_log_may_not_have_is_told_with_the_end_and_can_be_kept_whole(world):
+    task = admitted(world.admission, a_request())  # its gateway died before it published
+    ask(world, task.id)
+    first, end = world.log.facts()
+    assert (type(first), first.envelope, type(end)) == (TaskAdmitted, task, TaskCancelled)
+    world.record()
+    (row,) = world.ledger.of([task.id])
+    assert (row.status, row.body.submission) == (Status.CANCELLED, task.submission)
+    (sight,) = MemoryControl(world.hot).see([task.id])
+    assert sight.last == (end,)
 
 
 def test_a_running_task_is_asked_once(world):

@@ -86,7 +86,7 @@ class MemoryControl:
 
     def _end(self, order: CancelOrder, record: Record, ending: Ending) -> None:
         self._hot.due.pop(_name(order.id, record, OwedKind.TURN), None)
-        record.status, record.last, record.ending = order.status, order.facts, ending
+        record.status, record.last, record.ending = order.status, order.last, ending
         record.holding, record.dropped = None, set()
         now = self._hot.clock()
         stays = self._order_stays if order.seen.status is Status.SCHEDULED else 0

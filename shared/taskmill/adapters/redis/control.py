@@ -69,7 +69,7 @@ class RedisControl:
             order.seen.turn,
             order.seen.status,
             wire.encode(order.ending) if order.ending else "",
-            wire.encode(order.facts),
+            wire.encode(order.last),
             wire.encode(Owed(facts=order.facts)),
             self._hold,
             self._window,

@@ -13,8 +13,8 @@
   ARGV[4]   turn that was seen
   ARGV[5]   status that was seen
   ARGV[6]   how the generation ends (JSON), or "" for a task that runs
-  ARGV[7]   the facts that tell it, with those that the turn owed (JSON)
-  ARGV[8]   bytes of the due entry that owes them
+  ARGV[7]   what a late claim is answered: the facts that tell it, but for a body (JSON)
+  ARGV[8]   bytes of the due entry that owes the facts
   ARGV[9]   how long the author has for publishing (ms)
   ARGV[10]  how long a key is kept after submission (ms)
   ARGV[11]  how long a key is kept at least after the end of its task (ms)
