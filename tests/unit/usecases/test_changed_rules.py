@@ -11,7 +11,7 @@ import pytest
 from taskmill.domain import firing, zones
 from taskmill.domain.catching_up import CatchUp
 from taskmill.domain.schedule import FireTally
-from tests.unit.usecases.test_fire import HOUR, MINUTE, Desk
+from tests.unit.usecases.desk import HOUR, MINUTE, Desk
 
 MIDNIGHT = 86_400
 """In seconds, since the time from which the desk counts."""
