@@ -15,6 +15,7 @@ from threading import Event, Thread
 import psutil
 import psycopg
 
+from taskmill.adapters.crash import EXIT_CODE
 from taskmill.adapters.redis.keys import shard_keys
 from taskmill.adapters.redis.records import RedisRecords
 from taskmill.adapters.redis.session import Session
@@ -54,6 +55,11 @@ CREATE TABLE receipts (
 );
 GRANT SELECT, INSERT ON receipts TO taskmill_app
 """
+
+
+def await_death(process):
+    eventually(lambda: process.poll() is not None, within=60, reason="it died")
+    assert process.returncode == EXIT_CODE
 
 
 class Running:

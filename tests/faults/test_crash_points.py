@@ -6,10 +6,10 @@ from itertools import count
 
 import pytest
 
-from taskmill.adapters.crash import EXIT_CODE, POINTS
+from taskmill.adapters.crash import POINTS
 from taskmill.domain.reconciliation import Divergence
 from taskmill.domain.task import Status
-from tests.faults.stack import WORKER
+from tests.faults.stack import WORKER, await_death
 from tests.waiting import eventually
 
 TASKS = 200
@@ -17,7 +17,6 @@ NTH = (1, 10)
 FEW_ROWS = {"ROWS_AT_A_TIME": TASKS // 20}
 """What lets a scheduler of the test's own take more than ten parts of them."""
 
-SHORT_LEASE = {"TASKMILL_LEASE_MS": 500, "TASKMILL_HEARTBEAT_MS": 250}
 PLANTED = 10
 FUNCTIONS = {
     "gateway": "Gateway",
@@ -101,40 +100,9 @@ def test_schedulers_that_die_at_this_line_lose_nothing(stack, run, point, schedu
     assert run.complaints() == []
 
 
-def await_death(process):
-    eventually(lambda: process.poll() is not None, within=60, reason="the scheduler died")
-    assert process.returncode == EXIT_CODE
-
-
 def await_deaths(doomed):
     for process in doomed:
         await_death(process)
-
-
-def test_a_rebuild_that_dies_before_the_marker_is_followed_by_another(stack, run, scheduler):
-    """One scheduler dies in its first rebuild; who follows it dies in its tenth.
-
-    Nobody works while it rebuilds, and therefore it does so after less than a lease.
-    """
-    requests = [run.request(n) for n in range(2 * TASKS)]
-    run.submit_many(requests[:TASKS])
-    run.await_ends()
-    begun, rest = requests[TASKS : TASKS + TASKS // 2], requests[TASKS + TASKS // 2 :]
-    point = "rebuild before the marker"
-    with stack.standing_still("Scheduler"):
-        process = scheduler(f"{point}:1", seconds=180, **SHORT_LEASE)
-        stack.forget_redis()
-        run.submit_many(begun)
-        await_death(process)
-        process = scheduler(f"{point}:10", seconds=180, **SHORT_LEASE)
-        for _ in range(9):  # the first time, it is what the dead one left
-            stack.await_rebuild()
-            stack.forget_redis()
-        run.submit_many(rest)
-        await_death(process)
-    stack.await_rebuild()
-    run.await_ends()
-    assert run.complaints() == []
 
 
 def test_relays_that_die_before_the_mark_publish_again(stack, run, scheduler):

@@ -4,10 +4,10 @@ import time
 from collections import Counter
 from datetime import UTC, datetime
 
-from taskmill.adapters.crash import EXIT_CODE
 from taskmill.domain.naming import keyed_id
 from taskmill.domain.task import TaskType
 from tests.faults.history import Redrive
+from tests.faults.stack import await_death
 from tests.waiting import eventually
 
 DEAD = 1_000
@@ -72,8 +72,7 @@ def test_a_redrive_job_outlives_its_scheduler_and_redrives_each_once(
 def at_its_death(stack, job, scheduler, nth):
     """Let a scheduler die behind its nth script; return how many the job knows as redriven."""
     process = scheduler(f"redrive job after the script:{nth}")
-    eventually(lambda: process.poll() is not None, within=60, reason="the scheduler died")
-    assert process.returncode == EXIT_CODE
+    await_death(process)
     return shown(stack, job)["redriven"]
 
 

@@ -5,11 +5,11 @@ from datetime import timedelta
 
 import pytest
 
-from taskmill.adapters.crash import EXIT_CODE
 from taskmill.domain.delay import FAR
 from taskmill.domain.task import Timing
 from tests.faults.invariants import EARLY_MS
 from tests.faults.run import now_ms, starts
+from tests.faults.stack import await_death
 from tests.faults.test_clocks import moment
 from tests.faults.test_clocks import starts as first_starts
 from tests.waiting import eventually
@@ -20,11 +20,6 @@ SECONDS_TO_GET_THERE = 10
 
 _STILL_FAR = "SELECT count(*) FROM far_tasks WHERE task_id = ANY(%s::uuid[])"
 _REASONS = "SELECT DISTINCT status, reason FROM tasks WHERE id = ANY(%s::uuid[])"
-
-
-def await_death(process):
-    eventually(lambda: process.poll() is not None, within=60, reason="the scheduler died")
-    assert process.returncode == EXIT_CODE
 
 
 @pytest.mark.parametrize("point", ["before the due set write", "after the due set write"])
