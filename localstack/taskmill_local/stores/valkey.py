@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from taskmill_local.errors import StoreFailed
@@ -14,6 +16,7 @@ from taskmill_local.stores.server import Server
 
 _LAST_SLOT = 16383
 _PATIENCE_SECONDS = 2  # whoever took our port may never answer
+_ONCE = Retry(NoBackoff(), 0)  # between two questions we look whether the server still lives
 _SETTINGS = {
     "bind": "127.0.0.1",
     "cluster-enabled": "yes",
@@ -37,8 +40,10 @@ async def start_valkey(server: Server) -> str:
     settings = _SETTINGS | ports
     words = [word for name, value in settings.items() for word in (f"--{name}", value)]
     await server.launch(str(program()), *words, environment={"PATH": os.defpath, "LC_ALL": "C"})
-    async with Redis(host="127.0.0.1", port=port, socket_timeout=_PATIENCE_SECONDS) as client:
+    place: dict[str, Any] = {"host": "127.0.0.1", "port": port, "socket_timeout": _PATIENCE_SECONDS}
+    async with Redis(**place, retry=_ONCE) as client:
         await server.answered(lambda: _is_loaded(client))
+    async with Redis(**place) as client:
         await _take_all_slots(client)
         await server.answered(lambda: _takes_writes(client))
     return f"redis://127.0.0.1:{port}/0"
