@@ -326,7 +326,7 @@ class Stack(Running):
         """Say that there was no lag for so long that what was told of it was seen since."""
         until = time.monotonic() + LAG_IS_OLD_SECONDS
         while (is_none := self.lag() == 0) and time.monotonic() < until:
-            time.sleep(0.05)
+            time.sleep(0.05)  # between two looks, each of which is a request
         return is_none
 
     # What it left

@@ -229,7 +229,7 @@ def in_most_seconds(fired, until):
 
 
 def wait_until(moment):
-    time.sleep(max(0.0, moment - time.monotonic()))
+    time.sleep(max(0.0, moment - time.monotonic()))  # a span of time is what is tried
 
 
 @contextmanager
@@ -321,7 +321,7 @@ def test_a_herd_of_the_same_second_is_fired_and_nothing_else_starves(
         assert datetime.now(UTC) < at + timedelta(seconds=2 * PATIENCE), "the herd is fired"
         run.submit([run.request(asked)])
         asked += 1
-        time.sleep(0.2)
+        time.sleep(0.2)  # the pace of the others, who must not starve
     stack.ask(
         "UPDATE schedules SET next_at = NULL, look_at = NULL WHERE name = %s RETURNING 1",
         clockwork.name("witness"),
