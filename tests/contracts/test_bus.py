@@ -5,6 +5,7 @@ import gc
 import json
 import time
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from kafka import KafkaConsumer, TopicPartition
@@ -34,6 +35,7 @@ from tests.builders import (
     started,
     succeeded,
 )
+from tests.faults.proxy import Proxy
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
@@ -318,6 +320,47 @@ def test_a_topic_that_does_not_exist_is_named(brokers):
     bus = KafkaBus(brokers)
     with pytest.raises(StoreUnavailable, match=r"the topic tasks\.worker\.nobody does not exist"):
         bus.send_work([a_fresh_envelope(type="nobody")])
+
+
+class _Silence:
+    """Lets a proxy hand on so many replies, and none of those behind them."""
+
+    def __init__(self, weather, *, behind):
+        self._weather, self._left = weather, behind
+
+    def asked(self, part):
+        """Let everything be asked."""
+
+    def is_cut_at(self, _part):
+        self._left -= 1
+        self._weather.is_black_hole = not self._left
+        return False
+
+
+@pytest.fixture
+def soon_silent(brokers):
+    """Give a bus whose broker says who the bus is and who leads a topic, and then nothing more."""
+    with Proxy(upstream=int(brokers.rpartition(":")[2])) as proxy:
+        proxy.weather.cuts = partial(_Silence, proxy.weather, behind=2)
+        bus = KafkaBus(f"127.0.0.1:{proxy.port}", patience=timedelta(seconds=2))
+        yield bus
+        bus.close()
+        proxy.weather.is_black_hole = False
+
+
+def test_a_broker_that_fell_silent_behind_its_answer_has_answered(soon_silent):
+    with pytest.raises(StoreUnavailable, match="the topic nowhere does not exist"):
+        soon_silent.send_parcel("nowhere", b"x")
+
+
+def test_a_broker_that_fell_silent_behind_its_refusal_has_refused(soon_silent):
+    soon_silent.send_parcel(topics.DLQ, b"x")
+    soon_silent.flush()
+    sequences = soon_silent._producer._sequences  # noqa: SLF001 - what lies beyond a gap may pass
+    sequences.update(dict.fromkeys(((topics.DLQ, number) for number in range(100)), 7))
+    soon_silent.send_parcel(topics.DLQ, b"x")
+    with pytest.raises(StoreUnavailable, match="error 45"):
+        soon_silent.flush()
 
 
 def test_what_was_acknowledged_long_ago_is_no_failure(brokers):

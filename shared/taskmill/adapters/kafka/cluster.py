@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from taskmill.adapters.access import KafkaAccess
 from taskmill.adapters.kafka.connection import Connection
-from taskmill.adapters.kafka.errors import KafkaFailure
+from taskmill.adapters.kafka.errors import KafkaFailure, asked_again
 from taskmill.adapters.kafka.protocol import Api, layout_of, metadata_request
 
 Address: TypeAlias = tuple[str, int]
@@ -28,11 +28,14 @@ class Cluster:
 
     def leaders(self, topic: str, *, until: float) -> Sequence[Address]:
         """Return the broker that leads each partition of *topic*."""
+        said: KafkaFailure | None = None
         while not self._knows(topic):
-            self._learn(topic, until)
+            with asked_again(said):
+                self._learn(topic, until)
             if not self._knows(topic):
+                said = KafkaFailure(f"the topic {topic} does not exist, or has no leader")
                 if time.monotonic() + _PAUSE_SECONDS > until:
-                    raise KafkaFailure(f"the topic {topic} does not exist, or has no leader")
+                    raise said
                 time.sleep(_PAUSE_SECONDS)
         return [self._brokers[node] for node in self._leaders[topic]]
 

@@ -1,5 +1,8 @@
 """What can go wrong with brokers, in words."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from taskmill.adapters import tls
 
 STORE = "Kafka"
@@ -41,6 +44,17 @@ def sentence_for(code: int) -> str:
 
 def is_refusal(error: Exception) -> bool:
     return isinstance(error, LoginRefused)
+
+
+@contextmanager
+def asked_again(said: Exception | None) -> Iterator[None]:
+    """Raise what the broker *said* before, when the time is over before it says more."""
+    try:
+        yield
+    except TimeoutError:
+        if said is None:
+            raise
+        raise said from None
 
 
 def why(error: Exception) -> str:

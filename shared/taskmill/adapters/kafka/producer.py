@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from taskmill.adapters.kafka.cluster import Address, Cluster
 from taskmill.adapters.kafka.connection import Connection, seconds_until
-from taskmill.adapters.kafka.errors import KafkaFailure, failure_of
+from taskmill.adapters.kafka.errors import KafkaFailure, asked_again, failure_of
 from taskmill.adapters.kafka.protocol import (
     Api,
     Author,
@@ -81,17 +81,21 @@ class Producer:
 
     def flush(self) -> None:
         """Return when everything is acknowledged; raise when something is not in its time."""
+        said: Exception | None = None
         while self._offers:
             offers, self._offers = self._offers, []
             failure, again = self._outcome(offers)
             if failure is None:
                 return
+            if said is None or not isinstance(failure, TimeoutError):
+                said = failure
             if any(time.monotonic() + _PAUSE_SECONDS > offer.until for offer in again):
-                raise failure
+                raise said
             time.sleep(_PAUSE_SECONDS)
             self._cluster.forget({batch.topic for offer in again for batch in offer.batches})
-            for offer in again:
-                self._offers += self._offer(offer.batches, offer.until)
+            with asked_again(said):
+                for offer in again:
+                    self._offers += self._offer(offer.batches, offer.until)
 
     def _batch(
         self, topic: str, partition: int, values: Sequence[bytes], headers: Sequence[Header]
@@ -160,12 +164,15 @@ def _worst(codes: Iterable[int]) -> KafkaFailure:
 
 def _author(cluster: Cluster, until: float) -> Author:
     """Ask who we are; a broker that has just started must fetch some names first."""
+    said: KafkaFailure | None = None
     while True:
-        error, author = _ask_for_author(cluster, until)
+        with asked_again(said):
+            error, author = _ask_for_author(cluster, until)
         if not error:
             return author
+        said = failure_of(error)
         if error not in _WILL_PASS or time.monotonic() + _PAUSE_SECONDS > until:
-            raise failure_of(error)
+            raise said
         time.sleep(_PAUSE_SECONDS)
 
 
