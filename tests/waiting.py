@@ -5,13 +5,18 @@ import time
 from collections.abc import Awaitable, Callable
 
 _GLANCE_SECONDS = 0.02
+_LONGEST_REST_SECONDS = 0.25
 
 
 def eventually(condition: Callable[[], object], *, within: float, reason: str) -> None:
-    deadline = time.monotonic() + within
+    """Look again and again; a look that costs much is followed by a rest that is as long."""
+    began = time.monotonic()
+    deadline = began + within
     while not condition():
-        assert time.monotonic() < deadline, f"not within {within} s: {reason}"
-        time.sleep(_GLANCE_SECONDS)
+        now = time.monotonic()
+        assert now < deadline, f"not within {within} s: {reason}"
+        time.sleep(min(max(now - began, _GLANCE_SECONDS), _LONGEST_REST_SECONDS))
+        began = time.monotonic()
 
 
 async def eventually_async(

@@ -1,15 +1,19 @@
 """Runs the scheduler's function as a process of a test's own.
 
 `python a_scheduler.py <seconds>`; with `--still` behind it, it stands still where it was to die.
-With ROWS_AT_A_TIME in its environment, it relays and reconciles so many at a time.
+With ROWS_AT_A_TIME in its environment, it relays and reconciles so many at a time; with
+WORD_SECONDS, its word in a rebuild stays so long behind it.
 """
 
 import os
 import signal
 import sys
 import time
+from datetime import timedelta
+from functools import partial
 
 from functions.scheduler.handler import lambda_handler
+from taskmill.adapters.redis import rebuild
 from taskmill.usecases import reconcile, relay
 
 
@@ -29,4 +33,7 @@ if "--still" in sys.argv:
     os._exit = stand_still
 if "ROWS_AT_A_TIME" in os.environ:
     relay.ROWS_AT_A_TIME = reconcile.ROWS_AT_A_TIME = int(os.environ["ROWS_AT_A_TIME"])
+if "WORD_SECONDS" in os.environ:
+    stays = timedelta(seconds=float(os.environ["WORD_SECONDS"]))
+    rebuild.RedisColdShards = partial(rebuild.RedisColdShards, word_stays=stays)
 lambda_handler({}, Context(float(sys.argv[1])))

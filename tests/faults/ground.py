@@ -1,5 +1,6 @@
 """Kafka, Valkey and PostgreSQL, each behind a proxy: tests stop and start them one by one."""
 
+import asyncio
 import signal
 from contextlib import suppress
 from datetime import timedelta
@@ -32,9 +33,9 @@ class Ground:
         }
 
     def start(self):
-        for name, proxy in self.proxies.items():
+        for proxy in self.proxies.values():
             proxy.start()
-            self.revive(name)
+        self.revive(*self.servers)
         return self
 
     def stop(self):
@@ -42,9 +43,15 @@ class Ground:
             proxy.stop()
             self.end(name, signal.SIGKILL)
 
-    def revive(self, name):
-        """Start a store on what it left."""
-        self.proxies[name].upstream = self._runner.run(self._starts[name]())
+    def revive(self, *names):
+        """Start stores at once, each on what it left."""
+
+        async def revive_all():
+            async with asyncio.TaskGroup() as starts:
+                for name in names:
+                    starts.create_task(self._revived(name))
+
+        self._runner.run(revive_all())
 
     def end(self, name, number):
         """Signal a store, and wait until it is gone."""
@@ -77,6 +84,9 @@ class Ground:
     @property
     def own_redis_url(self):
         return f"redis://127.0.0.1:{self.proxies['Valkey'].upstream}/0"
+
+    async def _revived(self, name):
+        self.proxies[name].upstream = await self._starts[name]()
 
     async def _start_kafka(self):
         front = self.proxies["Kafka"].port

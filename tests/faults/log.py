@@ -3,23 +3,37 @@
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 
-def _consumer(stack):
+def _consumer(stack, group="nobody"):
     brokers = stack.ground.settings["TASKMILL_KAFKA_BROKERS"]
-    return Consumer(
-        {"bootstrap.servers": brokers, "group.id": "nobody", "enable.auto.commit": False}
-    )
+    return Consumer({"bootstrap.servers": brokers, "group.id": group, "enable.auto.commit": False})
+
+
+def _places(consumer, topic):
+    found = consumer.list_topics(topic, timeout=10).topics[topic].partitions
+    return [TopicPartition(topic, number) for number in sorted(found)]
 
 
 def ends(stack, topic):
     """Return where each partition of a topic ends now."""
     consumer = _consumer(stack)
     try:
-        found = consumer.list_topics(topic, timeout=10).topics[topic].partitions
-        places = [TopicPartition(topic, number) for number in sorted(found)]
         return {
             place.partition: consumer.get_watermark_offsets(place, timeout=10)[1]
-            for place in places
+            for place in _places(consumer, topic)
         }
+    finally:
+        consumer.close()
+
+
+def has_read_all(stack, reader):
+    """Say whether a reader has committed its whole topic; it joins no group to ask that."""
+    consumer = _consumer(stack, reader.group)
+    try:
+        for place in consumer.committed(_places(consumer, reader.topic), timeout=10):
+            first, end = consumer.get_watermark_offsets(place, timeout=10)
+            if max(first, place.offset) < end:
+                return False
+        return True
     finally:
         consumer.close()
 

@@ -47,12 +47,11 @@ _ROWS = """
 SELECT
     id::text, coalesce(metadata ->> 'label', '?'), status, generation, turn, attempt, losses,
     coalesce(max_attempts, 0), reason, round(extract(EPOCH FROM finished_at) * 1000)::bigint
-FROM tasks WHERE metadata @> jsonb_build_object('run', %s::text)
+FROM tasks WHERE metadata @> jsonb_build_object('run', %s::text) AND metadata <> '{}'::jsonb
 """
-_OPEN = """
-SELECT count(*) FROM tasks
-WHERE metadata @> jsonb_build_object('run', %s::text)
-AND status NOT IN ('succeeded', 'dead', 'cancelled')
+_STANDINGS = """
+SELECT count(*), count(*) FILTER (WHERE status NOT IN ('succeeded', 'dead', 'cancelled'))
+FROM tasks WHERE metadata @> jsonb_build_object('run', %s::text) AND metadata <> '{}'::jsonb
 """
 _runs = count(1)
 
@@ -311,10 +310,8 @@ class Run:
         return "\n".join(told)
 
     def _has_ended(self):
-        if len(self.rows()) < len(self.ids):
-            return False
-        ((still_open,),) = self.stack.ask(_OPEN, self.name)  # behind: what comes late is open
-        return not still_open
+        ((known, still_open),) = self.stack.ask(_STANDINGS, self.name)
+        return known >= len(self.ids) and not still_open
 
     def rows(self):
         return [
@@ -398,7 +395,7 @@ class Run:
         return self.stack.examine(self.ids.values())
 
     def _come_to_rest(self):
-        """Wait until the ledger has read all; the lag is told as it was half a second ago."""
+        """Wait until the ledger has read all, and every row is whole."""
         self.stack.come_to_rest()
         with suppress(AssertionError):  # what is missing for good is for the checker to say
             eventually(lambda: len(self.rows()) >= len(self.ids), within=5, reason="rows are whole")

@@ -7,8 +7,8 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 
@@ -19,11 +19,14 @@ from taskmill.adapters.crash import EXIT_CODE
 from taskmill.adapters.redis.keys import shard_keys
 from taskmill.adapters.redis.records import RedisRecords
 from taskmill.adapters.redis.session import Session
+from taskmill.domain import topics
 from taskmill.domain.admission import Cold
 from taskmill.domain.task import TaskId
 from taskmill_local.settings import SHARDS
 from tests.acceptance.system import System
+from tests.faults.effects import Effects
 from tests.faults.ground import Ground
+from tests.faults.log import has_read_all
 from tests.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
@@ -42,9 +45,6 @@ PACE = {
 """A lease of 4 s and a tick of 50 ms: what a deployment waits for, in less time."""
 
 LEASE_SECONDS = 4.0
-LAG_IS_OLD_SECONDS = 0.6
-"""The platform looks twice a second how far each topic goes."""
-
 OUTBOX_CAP = 2_000
 """So few tasks may wait for Kafka that a test can bring more."""
 
@@ -107,7 +107,7 @@ def _let_know(folder, **variables):
 class Stack(Running):
     def __init__(self, folder, runner):
         self.folder = folder
-        self.effects = folder / "effects" / "all.jsonl"
+        self.effects = Effects(folder / "effects" / "all.jsonl")
         self.ground = Ground(folder / "ground", runner)
         self.project = folder / "project"
         self._system = None
@@ -115,7 +115,7 @@ class Stack(Running):
 
     def start(self):
         self.ground.start()
-        self.effects.parent.mkdir()
+        self.effects.path.parent.mkdir()
         self.copy_project(self.project)
         settings = {"TASKMILL_ROOT": str(self.project)} | PACE | self.ground.settings
         self._system = System(self.folder, **settings).start()
@@ -169,7 +169,9 @@ class Stack(Running):
         told = (folder.with_name("echo") / "function.yaml").read_text()
         told = told.replace("echo", folder.name).replace("Echo", folder.name.capitalize())
         (folder / "function.yaml").write_text(told)
-        _let_know(folder, PROBE_EFFECTS=self.effects, PROBE_DSN=self.ground.dsn("taskmill_app"))
+        _let_know(
+            folder, PROBE_EFFECTS=self.effects.path, PROBE_DSN=self.ground.dsn("taskmill_app")
+        )
 
     # What runs, and how it dies
 
@@ -263,7 +265,7 @@ class Stack(Running):
         """Start a worker of the test's own, which reads one event and writes its answer."""
         return subprocess.Popen(
             [sys.executable, "-P", str(A_WORKER), kind, str(seconds)],
-            env=self._own_environment(PROBE_EFFECTS=self.effects, **variables),
+            env=self._own_environment(PROBE_EFFECTS=self.effects.path, **variables),
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=subprocess.DEVNULL,
@@ -318,24 +320,21 @@ class Stack(Running):
     def come_to_rest(self, within=60):
         """Wait until every mapping has read and committed its topic.
 
-        What one reads may be written by another: the last look at each came after all of that.
+        What one reads may be written by another, who is therefore looked at before it.
         """
-        eventually(self._rests, within=within, reason="no lag is left")
-
-    def _rests(self):
-        """Say that there was no lag for so long that what was told of it was seen since."""
-        until = time.monotonic() + LAG_IS_OLD_SECONDS
-        while (is_none := self.lag() == 0) and time.monotonic() < until:
-            time.sleep(0.05)  # between two looks, each of which is a request
-        return is_none
+        told = (one["topic"] for one in self.client.platform()["mappings"].values())
+        types = {kind for topic in told if (kind := topics.type_of(topic))}
+        workers = map(topics.worker_of, sorted(types))
+        for reader in (topics.INBOX_READER, topics.DISPATCHER, *workers, *topics.RECORDERS):
+            eventually(
+                partial(has_read_all, self, reader), within=within, reason=f"{reader.name} is done"
+            )
 
     # What it left
 
     def left(self, labels):
         """Return the lines that handlers left under these labels."""
-        if not self.effects.exists():
-            return []
-        return [line for line in opened(self.effects.read_text()) if line["label"] in labels]
+        return self.effects.under(labels)
 
     def ask(self, query, *values):
         with psycopg.connect(self.ground.own_dsn, autocommit=True) as connection:
@@ -355,13 +354,6 @@ class Stack(Running):
             return RedisRecords(session, shards=SHARDS).read(ids)
         finally:
             session.close()
-
-
-def opened(text):
-    """Yield the lines that handlers left; one that is half there was never left."""
-    for line in text.splitlines():
-        with suppress(json.JSONDecodeError):
-            yield json.loads(line)
 
 
 def _send(pid, number):

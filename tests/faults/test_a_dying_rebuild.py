@@ -6,7 +6,8 @@ By its name it runs before those that fill the ledger: how long a rebuild takes 
 from tests.faults.stack import await_death
 
 TASKS = 200
-SHORT_LEASE = {"TASKMILL_LEASE_MS": 500, "TASKMILL_HEARTBEAT_MS": 250}
+QUICK = {"TASKMILL_LEASE_MS": 500, "TASKMILL_HEARTBEAT_MS": 250, "WORD_SECONDS": 5}
+"""What else would be waited for: a lease before each rebuild, a word behind each death."""
 
 
 def test_a_rebuild_that_dies_before_the_marker_is_followed_by_another(stack, run, scheduler):
@@ -20,11 +21,11 @@ def test_a_rebuild_that_dies_before_the_marker_is_followed_by_another(stack, run
     begun, rest = requests[TASKS : TASKS + TASKS // 2], requests[TASKS + TASKS // 2 :]
     point = "rebuild before the marker"
     with stack.standing_still("Scheduler"):
-        process = scheduler(f"{point}:1", seconds=180, **SHORT_LEASE)
+        process = scheduler(f"{point}:1", seconds=180, **QUICK)
         stack.forget_redis()
         run.submit_many(begun)
         await_death(process)
-        process = scheduler(f"{point}:10", seconds=180, **SHORT_LEASE)
+        process = scheduler(f"{point}:10", seconds=180, **QUICK)
         for _ in range(9):  # the first time, it is what the dead one left
             stack.await_rebuild()
             stack.forget_redis()

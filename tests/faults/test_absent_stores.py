@@ -68,8 +68,7 @@ def test_what_is_away_stops_only_those_who_need_it(stack, run, figures, cell):
         else:
             assert starts(stack, labels) == {}
     finally:
-        for name in cell.away:
-            stack.ground.revive(name)
+        stack.ground.revive(*cell.away)
     back_ms = now_ms()
     seconds = seconds_until_normal(stack)
     run.change(waiting, delay_seconds=0)

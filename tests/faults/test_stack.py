@@ -2,13 +2,18 @@
 
 import psutil
 
-from tests.faults.stack import opened
+from tests.faults.effects import Effects
 from tests.waiting import eventually
 
 
-def test_a_line_that_is_half_there_spoils_no_other():
-    text = '\n{"label":"a"}\n\n{"label":"b\n{"label":"c"}\n\n{"la'
-    assert [line["label"] for line in opened(text)] == ["a", "c"]
+def test_a_line_that_is_half_there_spoils_no_other(tmp_path):
+    effects = Effects(tmp_path / "all.jsonl")
+    assert effects.under("abcd") == []
+    effects.path.write_text('\n{"label":"a"}\n\n{"label":"b\n{"label":"c"}\n\n{"la')
+    assert [line["label"] for line in effects.under("abcd")] == ["a", "c"]
+    with effects.path.open("a") as file:
+        file.write('bel":"d"}\n\n{"label":"e"}\n')
+    assert [line["label"] for line in effects.under("abcd")] == ["a", "c", "d"]
 
 
 def test_who_was_to_crash_and_did_not_is_ended_behind_its_test(stack, run):
