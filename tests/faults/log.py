@@ -1,41 +1,50 @@
 """Reads the log of the shared system, past every group."""
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec
 
 
-def _consumer(stack, group="nobody"):
+def _consumer(stack):
     brokers = stack.ground.settings["TASKMILL_KAFKA_BROKERS"]
-    return Consumer({"bootstrap.servers": brokers, "group.id": group, "enable.auto.commit": False})
-
-
-def _places(consumer, topic):
-    found = consumer.list_topics(topic, timeout=10).topics[topic].partitions
-    return [TopicPartition(topic, number) for number in sorted(found)]
+    return Consumer(
+        {"bootstrap.servers": brokers, "group.id": "nobody", "enable.auto.commit": False}
+    )
 
 
 def ends(stack, topic):
     """Return where each partition of a topic ends now."""
     consumer = _consumer(stack)
     try:
+        found = consumer.list_topics(topic, timeout=10).topics[topic].partitions
+        places = [TopicPartition(topic, number) for number in sorted(found)]
         return {
             place.partition: consumer.get_watermark_offsets(place, timeout=10)[1]
-            for place in _places(consumer, topic)
+            for place in places
         }
     finally:
         consumer.close()
 
 
-def has_read_all(stack, reader):
-    """Say whether a reader has committed its whole topic; it joins no group to ask that."""
-    consumer = _consumer(stack, reader.group)
-    try:
-        for place in consumer.committed(_places(consumer, reader.topic), timeout=10):
-            first, end = consumer.get_watermark_offsets(place, timeout=10)
-            if max(first, place.offset) < end:
-                return False
-        return True
-    finally:
-        consumer.close()
+class Readers:
+    """Tells how far the readers of the log have come."""
+
+    def __init__(self, stack):
+        self._admin = AdminClient(
+            {"bootstrap.servers": stack.ground.settings["TASKMILL_KAFKA_BROKERS"], "log_level": 0}
+        )
+
+    def has_read_all(self, reader):
+        """Say whether a reader has committed its whole topic."""
+        found = self._admin.list_topics(reader.topic, timeout=10).topics[reader.topic].partitions
+        places = [TopicPartition(reader.topic, number) for number in found]
+        asked = [ConsumerGroupTopicPartitions(reader.group, places)]
+        (committed,) = self._admin.list_consumer_group_offsets(asked).values()
+        ends = self._admin.list_offsets({place: OffsetSpec.latest() for place in places})
+        return all(
+            max(0, place.offset)
+            >= ends[TopicPartition(reader.topic, place.partition)].result().offset
+            for place in committed.result().topic_partitions
+        )
 
 
 def values_since(stack, topic, begins):

@@ -26,7 +26,7 @@ from taskmill_local.settings import SHARDS
 from tests.acceptance.system import System
 from tests.faults.effects import Effects
 from tests.faults.ground import Ground
-from tests.faults.log import has_read_all
+from tests.faults.log import Readers
 from tests.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
@@ -325,9 +325,12 @@ class Stack(Running):
         told = (one["topic"] for one in self.client.platform()["mappings"].values())
         types = {kind for topic in told if (kind := topics.type_of(topic))}
         workers = map(topics.worker_of, sorted(types))
+        readers = Readers(self)
         for reader in (topics.INBOX_READER, topics.DISPATCHER, *workers, *topics.RECORDERS):
             eventually(
-                partial(has_read_all, self, reader), within=within, reason=f"{reader.name} is done"
+                partial(readers.has_read_all, reader),
+                within=within,
+                reason=f"{reader.name} is done",
             )
 
     # What it left
