@@ -5,7 +5,7 @@ import pytest
 from tests.acceptance.system import System, a_folder, log_tails, remove
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def stack():
     """Give a system that stays up for all tests: `stack.client` speaks to it."""
     folder = a_folder()

@@ -40,7 +40,7 @@ TOPICS = INFRA / "kafka/topics.yaml"
 OF_WORKERS = ("tasks.worker.echo", "tasks.worker.other")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def stores_home():
     folder = Path(tempfile.mkdtemp(prefix="taskmill-"))  # pytest's own are closed to others
     folder.chmod(0o755)
@@ -49,13 +49,13 @@ def stores_home():
     shutil.rmtree(folder)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def runner():
     with asyncio.Runner() as runner:
         yield runner
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def valkey(runner, stores_home):
     server = Server("Valkey", stores_home)
     try:
@@ -64,7 +64,7 @@ def valkey(runner, stores_home):
         runner.run(server.stop(GRACE))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def postgres(runner, stores_home):
     server = Server("PostgreSQL", stores_home)
     try:
@@ -73,7 +73,7 @@ def postgres(runner, stores_home):
         runner.run(server.stop(GRACE))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def kafka(runner, stores_home):
     server = Server("Kafka", stores_home)
     try:
@@ -82,7 +82,7 @@ def kafka(runner, stores_home):
         runner.run(server.stop(GRACE))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def brokers(kafka):
     """Give a broker with the topics of a system that has two types."""
     plan = yaml.safe_load(TOPICS.read_text())
@@ -112,7 +112,7 @@ def hot(request):
 _numbers = itertools.count()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def migrated(postgres):
     """Name a database with the ledger's schema, to be copied: to migrate anew takes longer."""
     _make_database(postgres, "migrated", "template0")
@@ -120,7 +120,7 @@ def migrated(postgres):
     return "migrated"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def make_database(postgres, migrated):
     def make():
         name = f"ledger_{next(_numbers)}"

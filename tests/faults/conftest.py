@@ -19,7 +19,7 @@ def figures(request):
     return request.config.stash.setdefault(_FIGURES, Figures())
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def stack():
     """Give the system that all fault tests share."""
     folder = a_folder()

@@ -18,7 +18,7 @@ from tests.integration.mappings.stage import Topic
 GRACE = timedelta(seconds=10)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def brokers() -> Iterator[str]:
     folder = Path(tempfile.mkdtemp(prefix="taskmill-"))
     prepare_home(folder)

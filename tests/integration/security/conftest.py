@@ -70,7 +70,7 @@ class Authority:
         return context
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def secured_home():
     folder = Path(tempfile.mkdtemp(prefix="taskmill-"))  # pytest's own are closed to others
     folder.chmod(0o755)
@@ -79,18 +79,18 @@ def secured_home():
     shutil.rmtree(folder)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def authority(secured_home):
     return Authority(secured_home / "authority.pem")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def runner():
     with asyncio.Runner() as runner:
         yield runner
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def fronts(authority):
     """Open a front with a certificate of a kind before a store."""
     with ExitStack() as opened:
@@ -99,7 +99,7 @@ def fronts(authority):
         )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def valkey(runner, secured_home):
     server = Server("Valkey", secured_home)
     try:
@@ -108,7 +108,7 @@ def valkey(runner, secured_home):
         runner.run(server.stop(GRACE))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def postgres(runner, secured_home):
     """Start a server that asks the app for its password, and others for nothing."""
     server = Server("PostgreSQL", secured_home)
@@ -134,7 +134,7 @@ def lets_in(dsn):
     return True
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def kafka(runner, secured_home, authority):
     server = Server("Kafka", secured_home)
     login = "name=app,password=first"
@@ -150,7 +150,7 @@ def kafka(runner, secured_home, authority):
         runner.run(server.stop(GRACE))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def account():
     """Let boto3 speak to an account on this machine; give its Secrets Manager and SSM."""
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)

@@ -1,0 +1,1 @@
+"""The tests. A folder is a package when what its tests share is to end with it."""

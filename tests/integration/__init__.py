@@ -1,0 +1,1 @@
+"""Parts of the local platform, each beside the real thing that it speaks to."""

@@ -1,0 +1,1 @@
+"""Mappings, beside one broker that ends with the folder."""
