@@ -186,7 +186,10 @@ class Platform:
     ) -> Mappings:
         await prepare(self.settings, addresses)
         mappings = self._mappings = Mappings(
-            fitted(plan.mappings, caps), brokers=addresses.kafka_brokers, invoke=functions.invoke
+            fitted(plan.mappings, caps),
+            brokers=addresses.kafka_brokers,
+            invoke=functions.invoke,
+            limits=self.settings.limits,
         )
         self._rules = Rules(plan.rules, invoke=functions.invoke)
         await mappings.start()

@@ -4,12 +4,14 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Final, Self
 
 from taskmill.adapters.access import KafkaAccess, PostgresAccess, RedisAccess, Way
 from taskmill.settings.known import misspelt
 from taskmill_local.errors import PlatformError
+from taskmill_local.mappings.limits import Limits
 from taskmill_local.plan import FunctionPlan
 from taskmill_local.stores.start import External
 
@@ -25,6 +27,7 @@ _MOST_ENVIRONMENTS: Final = 100
 # How many environments of a function a laptop runs; the scheduler's runs overlap by design.
 _CONCURRENCY: Final[Mapping[str, int]] = {GATEWAY: 8, "Scheduler": 3}
 _CONCURRENCY_OF_OTHERS: Final = 2
+_LONGEST_BACKOFF: Final = 60
 _PACE: Final = re.compile(r"TASKMILL_[A-Z_]+_MS")
 
 
@@ -48,6 +51,9 @@ class Settings:
     durable: bool = True
     """Off only for tests: PostgreSQL then survives a crash of itself, not of the machine."""
 
+    limits: Limits = field(default_factory=Limits)
+    """What mappings may hold, and how they back off."""
+
     reaches_loopback: bool = False
     """Whether webhooks may call receivers on this machine."""
 
@@ -64,6 +70,8 @@ class Settings:
         port = whole("TASKMILL_PORT", DEFAULT_PORT, 0, _HIGHEST_PORT)
         concurrency = whole("TASKMILL_CONCURRENCY", _CONCURRENCY_OF_OTHERS, 1, _MOST_ENVIRONMENTS)
         durable = whole("TASKMILL_DURABLE", 1, 0, 1)
+        usual = Limits().longest_delay // timedelta(seconds=1)
+        backoff = whole("TASKMILL_BACKOFF_SECONDS", usual, 1, _LONGEST_BACKOFF)
         reaches_loopback = whole("TASKMILL_WEBHOOK_LOOPBACK", 0, 0, 1)
         external = External.from_environment(environment)
         complaints += _foreign(external)
@@ -78,6 +86,7 @@ class Settings:
             external=external,
             concurrency=concurrency,
             durable=bool(durable),
+            limits=Limits(longest_delay=timedelta(seconds=backoff)),
             reaches_loopback=bool(reaches_loopback),
             pace={name: value for name, value in environment.items() if _PACE.fullmatch(name)},
         )

@@ -18,6 +18,9 @@ from tests.waiting import eventually
 
 COMMAND = Path(sys.executable).with_name("taskmill")
 DEADLINE = 120
+QUICK = {"TASKMILL_BACKOFF_SECONDS": "1"}
+"""For systems whose batches fail for a while, and are tried again soon behind it."""
+
 _LAST_LINES = 8
 _LONGEST_LINE = 300
 _USUAL = re.compile(r"\] (START|END|REPORT) ")

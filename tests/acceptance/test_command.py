@@ -18,6 +18,7 @@ from tests.acceptance.ledger import ends
 from tests.acceptance.system import (
     COMMAND,
     DEADLINE,
+    QUICK,
     System,
     a_folder,
     environment_for,
@@ -126,7 +127,7 @@ def test_a_second_start_on_a_home_names_who_holds_it(folder):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_tasks_outlive_the_system(folder, number):
-    system = System(folder).start()
+    system = System(folder, **QUICK).start()
     done = system.client.submit({"say": "done"})
     assert system.client.task(done["id"], wait=25)["status"] == "succeeded"
     begun = [system.client.submit({"sleep_seconds": 1.5, "say": say}) for say in range(6)]
@@ -156,7 +157,7 @@ def test_tasks_outlive_the_system(folder, number):
 
 
 def test_a_redis_that_lost_the_end_of_its_file_is_rebuilt(folder):
-    system = System(folder).start()
+    system = System(folder, **QUICK).start()
     told = [system.client.submit({"say": n}, idempotency_key=f"k{n}") for n in range(5)]
     for one in told:
         assert system.client.task(one["id"], wait=25)["status"] == "succeeded"

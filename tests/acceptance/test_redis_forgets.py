@@ -17,7 +17,7 @@ from taskmill.adapters.postgres.connection import Database
 from taskmill.adapters.postgres.outbox import PostgresOutbox
 from taskmill.sql import enqueue
 from tests.acceptance.ledger import ends, outdate_a_schedule, statuses
-from tests.acceptance.system import System, run_command
+from tests.acceptance.system import QUICK, System, run_command
 from tests.builders import a_fresh_envelope, now_ms, succeeded
 from tests.waiting import eventually
 
@@ -28,7 +28,7 @@ HOUR_MS = 3_600_000
 
 @pytest.fixture
 def system(folder):
-    system = System(folder)
+    system = System(folder, **QUICK)
     try:
         yield system.start()
     finally:

@@ -41,8 +41,9 @@ PACE = {
     "TASKMILL_LEASE_MS": "4000",
     "TASKMILL_HEARTBEAT_MS": "1000",
     "TASKMILL_TICK_MS": "50",
+    "TASKMILL_BACKOFF_SECONDS": "1",
 }
-"""A lease of 4 s and a tick of 50 ms: what a deployment waits for, in less time."""
+"""A lease of 4 s, a tick of 50 ms: what a deployment waits for, in less time."""
 
 LEASE_SECONDS = 4.0
 OUTBOX_CAP = 2_000

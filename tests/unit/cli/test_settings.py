@@ -65,6 +65,7 @@ def test_all_wrong_settings_are_named_at_once(project):
     wrong = {
         "TASKMILL_PORT": "70000",
         "TASKMILL_CONCURRENCY": "many",
+        "TASKMILL_BACKOFF_SECONDS": "0",
         "TASKMILL_REDIS_URL": "localhost:6379",
     }
 
@@ -104,6 +105,15 @@ def test_a_laptop_runs_fewer_environments_than_the_cloud(project, environment, c
     functions = {name: a_function(name, number) for name, number in deployed.items()}
 
     assert Settings.from_environment(environment, folder=project).caps(functions) == caps
+
+
+def test_a_mapping_backs_off_for_five_seconds_at_most_unless_told_otherwise(project):
+    waits = [
+        Settings.from_environment(told, folder=project).limits.delay_after(100)
+        for told in ({}, {"TASKMILL_BACKOFF_SECONDS": "1"})
+    ]
+
+    assert waits == [timedelta(seconds=5), timedelta(seconds=1)]
 
 
 def test_the_pace_is_handed_on_to_the_functions(project):
