@@ -35,7 +35,7 @@ up: $(VENV)/.local $(if $(filter compose,$(STACK)),containers) ## start the whol
 containers:
 	@$(COMPOSE) up --detach --wait
 
-test: $(VENV)/.dev ## run every test (three quarters of an hour, half of it under faults)
+test: $(VENV)/.dev ## run every test (some forty minutes, half of them under faults)
 	@$(BIN)/pytest
 
 .PHONY: models

@@ -29,6 +29,7 @@ environment:
   TASKMILL_PORT   where `up` listens (default 8080; 0 takes any free port)
   TASKMILL_HOME   where `up` keeps its data and logs (default .taskmill in the project)
   TASKMILL_CONCURRENCY   processes of a function at most (default 2; the gateway has 8)
+  TASKMILL_BACKOFF_SECONDS   how long `up` waits at most to try a failed batch again (default 5)
   TASKMILL_KAFKA_BROKERS, TASKMILL_REDIS_URL, TASKMILL_POSTGRES_DSN, TASKMILL_POSTGRES_OWNER_DSN
                   stores of your own, each instead of the one that would be started
 """

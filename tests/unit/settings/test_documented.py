@@ -17,7 +17,11 @@ from tests.unit.settings.vault import Cupboard
 
 ROOT = Path(__file__).parents[3]
 README = (ROOT / "README.md").read_text()
-LOCAL = {"TASKMILL_PORT": "9999", "TASKMILL_HOME": "elsewhere"}
+LOCAL = {
+    "TASKMILL_PORT": "9999",
+    "TASKMILL_HOME": "elsewhere",
+    "TASKMILL_BACKOFF_SECONDS": "1",
+}
 """What the README tells those who start a system of their own."""
 
 ADDRESSES = ("TASKMILL_KAFKA_BROKERS", "TASKMILL_REDIS_URL", "TASKMILL_POSTGRES_DSN")
