@@ -78,6 +78,22 @@ def test_of_many_that_are_due_a_look_reads_no_more_than_it_tells(database):
     assert max(map(_looked_at, nodes(told["Plan"]))) == 10, told
 
 
+def test_a_list_by_metadata_reads_those_that_have_it_and_no_others(database):
+    owner, app = database
+    tasks = [a_fresh_envelope(id=a_new_id(), metadata={"run": str(n // 10)}) for n in range(MANY)]
+    with closing(Database(app)) as opened:
+        PostgresLedger(opened).record(batch_of(*tasks))
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute("ANALYZE tasks")
+    anything = dict.fromkeys(
+        ["type", "status", "created_after_ms", "created_before_ms", "after_ms", "after_id"]
+    )
+    asked = anything | {"tenant": "default", "metadata": '{"run":"7"}', "limit": 50}
+    told = explained(app, "list_tasks", asked)
+    assert told["Plan"]["Actual Rows"] == 10
+    assert max(map(_looked_at, nodes(told["Plan"]))) == 10, told
+
+
 def explained(dsn, name, values):
     with psycopg.connect(dsn, row_factory=dict_row) as connection:
         statement = b"EXPLAIN (ANALYZE, FORMAT JSON) " + queries.load(name)

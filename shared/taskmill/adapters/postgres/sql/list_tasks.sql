@@ -30,7 +30,11 @@ WHERE
     AND submission IS NOT NULL
     AND (%(type)s::text IS NULL OR type = %(type)s)
     AND (%(status)s::text IS NULL OR status = %(status)s)
-    AND (%(metadata)s::jsonb = '{}'::jsonb OR metadata @> %(metadata)s::jsonb)
+    AND (
+        %(metadata)s::jsonb = '{}'::jsonb
+        -- The index has only those that have any, and must be told that no other is asked for.
+        OR (metadata <> '{}'::jsonb AND metadata @> %(metadata)s::jsonb)
+    )
     AND (
         %(created_after_ms)s::double precision IS NULL
         OR created_at > to_timestamp(%(created_after_ms)s::double precision / 1000.0)
