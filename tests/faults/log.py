@@ -26,7 +26,7 @@ def ends(stack, topic):
 
 
 class Readers:
-    """Tells how far the readers of the log have come."""
+    """Tells how far the readers of the log have come; asks without the code that is tried."""
 
     def __init__(self, stack):
         self._admin = AdminClient(

@@ -41,7 +41,8 @@ FROM enqueued WHERE request ->> 'idempotency_key' LIKE %s
 """
 _ENDED = """
 SELECT idempotency_key, extract(EPOCH FROM started_at)::float FROM tasks
-WHERE metadata @> jsonb_build_object('run', %s::text) AND status = 'succeeded'
+WHERE metadata @> jsonb_build_object('run', %s::text) AND metadata <> '{}'::jsonb
+AND status = 'succeeded'
 AND idempotency_key LIKE 'schedule:%%'
 """
 _ENQUEUE = """
@@ -50,7 +51,8 @@ FROM generate_series(1, %s)
 """
 _HAVE_RUN = """
 SELECT count(*) FROM tasks
-WHERE metadata @> jsonb_build_object('usual', %s::text) AND status = 'succeeded'
+WHERE metadata @> jsonb_build_object('usual', %s::text) AND metadata <> '{}'::jsonb
+AND status = 'succeeded'
 """
 _HERD = """
 INSERT INTO schedules (

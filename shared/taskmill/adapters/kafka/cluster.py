@@ -12,6 +12,7 @@ from taskmill.adapters.kafka.protocol import Api, layout_of, metadata_request
 Address: TypeAlias = tuple[str, int]
 
 _PAUSE_SECONDS = 0.05
+"""Brokers tell nobody that a leader is found: they are asked again."""
 _PORT = 9092
 
 

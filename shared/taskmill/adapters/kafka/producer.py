@@ -28,6 +28,8 @@ from taskmill.adapters.kafka.protocol import (
 
 _BATCH_BYTES = 1_000_000
 _PAUSE_SECONDS = 0.05
+"""Brokers tell nobody that their trouble is over: they are asked again."""
+
 _SECONDS_TO_READ = 0.1
 _WRITTEN = frozenset({0, 46})  # now, or by an earlier request whose answer was lost
 _WILL_PASS = frozenset({3, 5, 6, 7, 8, 9, 13, 14, 15, 16, 19, 20, 45, 56})
