@@ -35,8 +35,8 @@ up: $(VENV)/.local $(if $(filter compose,$(STACK)),containers) ## start the whol
 containers:
 	@$(COMPOSE) up --detach --wait
 
-test: $(VENV)/.dev ## run every test (some forty minutes, half of them under faults)
-	@$(BIN)/pytest
+test: $(VENV)/.dev ## run every test, those under faults beside the others (some half an hour)
+	@$(BIN)/pytest --numprocesses 2
 
 .PHONY: models
 models: $(VENV)/.dev ## explore the models of the protocol deeper than the tests do; TRACES=1 shows what breaks broken twins

@@ -2,6 +2,8 @@
 
 from hypothesis import HealthCheck, settings
 
+pytest_plugins = ("tests.lanes", "tests.faults.figures")
+
 settings.register_profile(
     "unhurried", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )

@@ -5,20 +5,68 @@ import os
 from collections import defaultdict
 from pathlib import Path
 
+import pytest
+
 SETTING = "TASKMILL_FIGURES"
 """Names a file that gets the figures of a whole run as JSON."""
+
+MOST_MINUTES = 25
+_FIGURES = pytest.StashKey["Figures"]()
+_TOLD = "figures"
 
 
 class Figures:
     def __init__(self):
-        self._told = defaultdict(list)
+        self.told = defaultdict(list)
 
     def tell(self, promise, sentence):
-        self._told[promise].append(sentence)
+        self.told[promise].append(sentence)
 
     def lines(self):
-        return [f"{promise}: {one}" for promise, told in sorted(self._told.items()) for one in told]
+        return [f"{promise}: {one}" for promise, told in sorted(self.told.items()) for one in told]
 
     def write(self):
         if place := os.environ.get(SETTING):
-            Path(place).write_text(json.dumps(self._told, indent=2, sort_keys=True) + "\n")
+            Path(place).write_text(json.dumps(self.told, indent=2, sort_keys=True) + "\n")
+
+
+@pytest.fixture(scope="session")
+def figures(request):
+    """Take figures, which the end of the run tells: `figures.tell("P1", "…")`."""
+    return _of(request.config)
+
+
+def pytest_sessionfinish(session):
+    """Hand the figures of a lane to the run that it belongs to."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput[_TOLD] = dict(_of(session.config).told)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    for promise, told in getattr(node, "workeroutput", {}).get(_TOLD, {}).items():
+        for sentence in told:
+            _of(node.config).tell(promise, sentence)
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    figures = _of(config)
+    if figures.lines():
+        spent = sum(_seconds(report) for some in terminalreporter.stats.values() for report in some)
+        figures.tell(
+            "wall time", f"{spent / 60:.1f} minutes under faults, {MOST_MINUTES} are meant"
+        )
+        terminalreporter.section("figures")
+        for line in figures.lines():
+            terminalreporter.write_line(line)
+        figures.write()
+
+
+def _of(config):
+    return config.stash.setdefault(_FIGURES, Figures())
+
+
+def _seconds(report):
+    """Return what a part of a fault test took; the shared system's start is one of them."""
+    is_ours = getattr(report, "nodeid", "").startswith("tests/faults/")
+    return getattr(report, "duration", 0.0) if is_ours else 0.0

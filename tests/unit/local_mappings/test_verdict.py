@@ -89,7 +89,7 @@ def test_a_malformed_list_of_failures_fails_the_whole_batch(failures, reason):
     assert reason in verdict.reason
 
 
-@pytest.mark.parametrize("failure", set(Failure))
+@pytest.mark.parametrize("failure", Failure)
 def test_a_failed_invocation_fails_the_whole_batch(failure):
     body = json.dumps({"errorType": "KeyError", "errorMessage": "'id'"}).encode()
     assert verdict_on(BATCH, Failed(failure, body)) == Verdict(

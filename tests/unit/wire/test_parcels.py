@@ -135,7 +135,11 @@ def test_a_parcel_with_a_wound_is_a_parcel_or_undecodable(at, length, patch):
     assert isinstance(found, tuple | str)  # without its field of facts it holds none
 
 
-@pytest.mark.parametrize("task_id", ["", "x", "zzzzzzzz", a_new_id() + "\n", a_new_id().upper()])
+@pytest.mark.parametrize(
+    "task_id",
+    ["", "x", "zzzzzzzz", a_new_id() + "\n", a_new_id().upper()],
+    ids=["empty", "short", "no digits", "a line", "capitals"],
+)
 def test_a_task_whose_id_is_no_uuid_is_undecodable(task_id):
     (parcel,) = wire.parcels_of_tasks([an_envelope(id=task_id)])
     with pytest.raises(Undecodable):
