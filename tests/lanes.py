@@ -3,19 +3,32 @@
 Most of the time one of them waits for what is late on purpose; meanwhile the other one works.
 """
 
+import os
+
+from xdist import is_xdist_worker
 from xdist.scheduler import LoadScopeScheduling
 
-SHARE_A_SYSTEM = "tests/faults/"
-NEED_NONE = "tests/faults/in_memory/"
+_SHARE_A_SYSTEM = "tests/faults/"
+_NEED_NONE = "tests/faults/in_memory/"
+_LAST = 19
+
+
+def is_under_faults(nodeid):
+    return nodeid.startswith(_SHARE_A_SYSTEM) and not nodeid.startswith(_NEED_NONE)
 
 
 class Lanes(LoadScopeScheduling):
     """Let one process run each lane: it starts once what its tests share."""
 
     def _split_scope(self, nodeid):
-        shares = nodeid.startswith(SHARE_A_SYSTEM) and not nodeid.startswith(NEED_NONE)
-        return "faults" if shares else "others"
+        return "faults" if is_under_faults(nodeid) else "others"
 
 
 def pytest_xdist_make_scheduler(config, log):
     return Lanes(config, log)
+
+
+def pytest_runtest_setup(item):
+    """Let the others go behind the faults, which tell how late things are."""
+    if is_xdist_worker(item.session) and not is_under_faults(item.nodeid):
+        os.setpriority(os.PRIO_PROCESS, 0, _LAST)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.lanes import is_under_faults
+
 SETTING = "TASKMILL_FIGURES"
 """Names a file that gets the figures of a whole run as JSON."""
 
@@ -68,5 +70,5 @@ def _of(config):
 
 def _seconds(report):
     """Return what a part of a fault test took; the shared system's start is one of them."""
-    is_ours = getattr(report, "nodeid", "").startswith("tests/faults/")
+    is_ours = is_under_faults(getattr(report, "nodeid", ""))
     return getattr(report, "duration", 0.0) if is_ours else 0.0
