@@ -3,6 +3,11 @@
 import gc
 import itertools
 import logging
+import random
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from threading import Event
 
 import pytest
 from kafka import KafkaConsumer, TopicPartition
@@ -15,9 +20,14 @@ from taskmill.adapters.memory.log import MemoryLog
 from taskmill.domain import topics
 from taskmill.domain.errors import StoreUnavailable
 from taskmill.domain.topics import Reader
+from taskmill_local.stores.home import prepare_home
+from taskmill_local.stores.java import find_java
+from taskmill_local.stores.kafka import start_kafka
 from taskmill_local.stores.ports import free_ports
+from taskmill_local.stores.server import Server
 from taskmill_local.stores.topics import TopicPlan, create_topics
 from tests.builders import a_fresh_envelope, now_ms
+from tests.faults.proxy import Proxy
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
@@ -130,6 +140,48 @@ def test_no_broker_is_an_unavailable_store(caplog):
     caplog.set_level(logging.CRITICAL)  # a record would hold the error, the client and its sockets
     (port,) = free_ports(1)
     assert "Kafka" in complaint(f"127.0.0.1:{port}")
+
+
+@pytest.fixture
+def cut_lines(runner, stores_home):
+    """Name a broker whose lines are cut every few milliseconds."""
+    home = stores_home.with_name("cut")
+    prepare_home(home)
+    server, is_over, chance = Server("Kafka", home), Event(), random.Random(7)
+    with Proxy() as proxy, ThreadPoolExecutor(1) as others:
+        try:
+            brokers = runner.run(start_kafka(server, find_java(), front=proxy.port))
+            proxy.upstream = int(brokers.rpartition(":")[2])
+            mine = f"127.0.0.1:{proxy.port}"
+            plans = (topics.PENDING, topics.EVENTS, topics.DLQ)
+            create_topics(mine, dict.fromkeys(plans, TopicPlan(partitions=2, configs={})))
+
+            def cut():
+                while not is_over.wait(chance.uniform(0.001, 0.03)):
+                    proxy.reset()
+
+            cutting = others.submit(cut)
+            yield mine
+        finally:
+            is_over.set()
+            cutting.result()
+            runner.run(server.stop(timedelta(seconds=3)))
+
+
+def test_a_line_that_is_cut_in_a_question_is_an_unavailable_store(cut_lines, caplog):
+    """The client itself then knows of some partitions, and not of others."""
+    caplog.set_level(logging.CRITICAL)
+    readers = KafkaReaders(cut_lines)
+    told = Counter(is_told(readers) for _ in range(60))
+    readers.close()
+    assert told.keys() == {True, False}
+
+
+def is_told(readers):
+    try:
+        return len(readers.reach(topics.RECORDERS)) > 0
+    except StoreUnavailable:
+        return False
 
 
 def complaint(brokers):

@@ -29,6 +29,9 @@ class KafkaReaders:
     def reach(self, readers: Sequence[Reader]) -> Mapping[tuple[Reader, int], Reach]:
         try:
             return self._ask(readers)
+        except KeyError as error:  # the client leaves out whose leader it lost with its line
+            self.close()
+            raise StoreUnavailable(STORE, f"nothing was said of {error}") from error
         except (KafkaError, OSError) as error:
             self.close()
             raise StoreUnavailable(STORE, why(error)) from error
