@@ -34,6 +34,9 @@ with warnings.catch_warnings():
     import kafka as _  # noqa: F401 - imported here once, so that no test meets the warning
 
 GRACE = timedelta(seconds=3)
+PATIENCE = timedelta(seconds=30)
+"""A machine that stands still is no Redis that is away."""
+
 INFRA = Path(__file__).parents[2] / "infra"
 MIGRATIONS = INFRA / "postgres/migrations"
 TOPICS = INFRA / "kafka/topics.yaml"
@@ -104,7 +107,7 @@ def hot(request):
     if request.param == "memory":
         yield InMemory(MemoryHot(now_ms))
         return
-    session = Session(request.getfixturevalue("valkey"))
+    session = Session(request.getfixturevalue("valkey"), patience=PATIENCE)
     yield InValkey(session)
     session.close()
 

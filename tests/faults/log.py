@@ -1,6 +1,12 @@
 """Reads the log of the shared system, past every group."""
 
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
+from confluent_kafka import (
+    Consumer,
+    ConsumerGroupTopicPartitions,
+    KafkaException,
+    Producer,
+    TopicPartition,
+)
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 
@@ -34,7 +40,13 @@ class Readers:
         )
 
     def has_read_all(self, reader):
-        """Say whether a reader has committed its whole topic."""
+        """Say whether a reader is known to have committed its whole topic."""
+        try:
+            return self._has_read_all(reader)
+        except KafkaException:  # a broker that stood still must find itself first
+            return False
+
+    def _has_read_all(self, reader):
         found = self._admin.list_topics(reader.topic, timeout=10).topics[reader.topic].partitions
         places = [TopicPartition(reader.topic, number) for number in found]
         asked = [ConsumerGroupTopicPartitions(reader.group, places)]

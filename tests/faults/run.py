@@ -218,6 +218,10 @@ class Run:
             self.ids[row.label] = row.id
             self.submits.append(Submit(label=row.label, body=row.label, key=row.label, id=row.id))
 
+    def refused(self):
+        """Return how many submits were not taken so far."""
+        return sum(submit.outcome is not Outcome.OK for submit in self.submits)
+
     def order(self, verb, task_id):
         """Cancel or redrive a task, and again until there is an answer."""
         deadline = time.monotonic() + self.patience

@@ -30,7 +30,7 @@ _EDITS = ["UPDATE facts SET turn = 1", "DELETE FROM facts", "TRUNCATE facts", "D
 def told_by(entry):
     """Return what one entry of the history says about its task's row."""
     task_id, kind, generation, turn, body, task_type, tenant = entry
-    if kind == "TaskSubmitted":
+    if kind in {"TaskSubmitted", "TaskAdmitted"}:  # both say no more than that it is in line
         return Row(
             id=task_id,
             type=task_type,
