@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import yaml
 
-from taskmill.adapters.catalogue import AssembledCatalogue
-from taskmill.domain.refusal import Refusal
-from taskmill.domain.task import Millis
-from taskmill.usecases.reading_schedules import read_new
+from taskmill.core.refusal import Refusal
+from taskmill.core.task import Millis
+from taskmill.schedules.read import read_new
+from taskmill.stores.catalogue import AssembledCatalogue
 
 FILE = "schedules.yaml"
 

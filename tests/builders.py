@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from msgspec import Raw
 
-from taskmill.domain.facts import (
+from taskmill.core.facts import (
     AttemptLost,
     CancelRequested,
     SubmissionDropped,
@@ -17,11 +17,12 @@ from taskmill.domain.facts import (
     TaskStarted,
     TaskSucceeded,
 )
-from taskmill.domain.lease import Claim, Ending, Lease, Position, Settlement, Source
-from taskmill.domain.log import LogRecord
-from taskmill.domain.naming import keyed_id, unkeyed_id
-from taskmill.domain.outcome import Attempt
-from taskmill.domain.task import Envelope, Millis, Status, TaskId, TaskType
+from taskmill.core.ids import keyed_id, unkeyed_id
+from taskmill.core.log import LogRecord, Position, Source
+from taskmill.core.task import Envelope, Millis, Status, TaskId, TaskType
+from taskmill.core.view import Ending
+from taskmill.execution.lease import Claim, Lease, Settlement
+from taskmill.execution.outcome import Attempt
 
 NOW = Millis(1_800_000_000_000)
 ECHO = TaskType("echo")

@@ -19,9 +19,9 @@ from bench.measures.load import a_task
 from bench.project import BARE_PATH, TEMPLATE
 from bench.sizes import Sizes
 from bench.system import System
-from taskmill.domain import topics, wire
-from taskmill.domain.naming import unkeyed_id
-from taskmill.domain.task import Envelope, Millis, TaskType
+from taskmill.core import codec, topics
+from taskmill.core.ids import unkeyed_id
+from taskmill.core.task import Envelope, Millis, TaskType
 from taskmill_local.lambdas.answer import Answer, Responded
 from taskmill_local.lambdas.functions import Functions
 from taskmill_local.plan import FunctionPlan
@@ -132,7 +132,7 @@ def _work_event(task_type: str) -> dict[str, Any]:
 
 
 def _parcel(task_type: str) -> bytes:
-    (value,) = wire.parcels_of_tasks([_envelope(task_type)])
+    (value,) = codec.parcels_of_tasks([_envelope(task_type)])
     return value
 
 

@@ -12,7 +12,7 @@ from bench.client import Client
 from bench.figures import Figure
 from bench.sizes import Sizes
 from bench.system import System
-from taskmill.adapters.redis.keys import EVERY_RECORD, ShardKeys
+from taskmill.stores.redis.keys import EVERY_RECORD, ShardKeys
 from taskmill_local.settings import SHARDS
 
 _SECTION: Final = "bytes of Redis for a task scheduled over the coming year"

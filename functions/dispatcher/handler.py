@@ -3,16 +3,17 @@
 from datetime import timedelta
 from typing import Any
 
-from taskmill.adapters.kafka.event import failures, records_of
-from taskmill.bootstrap import dispatcher, process, worker
-from taskmill.domain.lease import Position
-from taskmill.domain.outcome import UnknownType
-from taskmill.domain.task import TaskType
-from taskmill.usecases.arrivals import SealedArrival, open_sealed_arrivals
-from taskmill.usecases.delay import delay, waits
-from taskmill.usecases.dispatch import dispatch
-from taskmill.usecases.execute import execute
-from taskmill.usecases.park import park
+from taskmill.bootstrap import dispatcher, worker
+from taskmill.core.log import Position
+from taskmill.core.task import TaskType
+from taskmill.dispatch.delay import delay, waits
+from taskmill.dispatch.parking import park
+from taskmill.dispatch.route import dispatch
+from taskmill.execution.arrivals import SealedArrival, open_sealed_arrivals
+from taskmill.execution.execute import execute
+from taskmill.execution.outcome import UnknownType
+from taskmill.platform import process
+from taskmill.platform.kafka_event import failures, records_of
 
 
 @process.counting()

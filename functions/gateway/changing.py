@@ -6,17 +6,18 @@ from typing import Any, assert_never
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from functions.gateway.answering import Told
+from functions.gateway.http.answer import Told
+from functions.gateway.http.problem import Problem, conflict, problem_of, unprocessable
 from functions.gateway.presenter import moment, task_as_json
-from functions.gateway.problem import Problem, conflict, problem_of, unprocessable
 from functions.gateway.reading import find, id_of, untold
-from taskmill.bootstrap import blobs, gateway, process
-from taskmill.domain.refusal import Refusal, invalid
-from taskmill.domain.request import DelaySeconds, Metadata, RunAt
-from taskmill.usecases.change import Changed, NotWaiting, PayloadGone, TooLate, Wanted, change
-from taskmill.usecases.find_task import Nowhere, Unsure
-from taskmill.usecases.reading_requests import metadata_refusal, misfit, read_value
-from taskmill.usecases.reading_times import read_begin
+from taskmill.bootstrap import blobs, gateway
+from taskmill.core.refusal import Refusal, invalid
+from taskmill.core.view import Nowhere, Unsure
+from taskmill.orders.change import Changed, NotWaiting, PayloadGone, TooLate, Wanted, change
+from taskmill.platform import process
+from taskmill.submission.read import metadata_refusal, misfit, read_value
+from taskmill.submission.request import DelaySeconds, Metadata, RunAt
+from taskmill.submission.times import read_begin
 
 
 class ChangeRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

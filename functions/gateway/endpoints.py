@@ -7,15 +7,15 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from functions.gateway.answering import Told
+from functions.gateway.http.answer import Told
+from functions.gateway.http.problem import Problem, bad_request, missing, unprocessable
 from functions.gateway.listing import read_limit
 from functions.gateway.presenter import moment
-from functions.gateway.problem import Problem, bad_request, missing, unprocessable
 from taskmill.bootstrap import webhooks
-from taskmill.domain import strict_json
-from taskmill.domain.endpoints import DisabledEndpoint
-from taskmill.domain.formats import WEBHOOK_URL
-from taskmill.domain.wall import Walled, target_of
+from taskmill.egress.endpoints import DisabledEndpoint
+from taskmill.egress.wall import Walled, target_of
+from taskmill.submission import strict_json
+from taskmill.submission.formats import WEBHOOK_URL
 
 
 class EnableRequest(Struct, forbid_unknown_fields=True):

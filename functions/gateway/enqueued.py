@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
-from functions.gateway.answering import Told
-from functions.gateway.cursors import Mark, cursor_behind, mark_of
+from functions.gateway.http.answer import Told
+from functions.gateway.http.cursor import Mark, cursor_behind, mark_of
+from functions.gateway.http.page import Line, fitting
+from functions.gateway.http.problem import Problem, bad_request, unprocessable
 from functions.gateway.listing import read_limit
-from functions.gateway.pages import Line, fitting
 from functions.gateway.presenter import moment
-from functions.gateway.problem import Problem, bad_request, unprocessable
 from taskmill.bootstrap import gateway
-from taskmill.domain.enqueued import Enqueued
+from taskmill.submission.enqueued import Enqueued
 
 _KNOWN = {"state", "limit", "cursor"}
 _STATES = ("waiting", "parked")

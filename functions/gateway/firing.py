@@ -7,18 +7,17 @@ from typing import Annotated, Any, assert_never
 import msgspec
 from msgspec import Meta, Struct
 
-from functions.gateway.answering import Told
+from functions.gateway.http.answer import Told
+from functions.gateway.http.problem import Problem, problem_of, unprocessable
 from functions.gateway.listing import read_moment
 from functions.gateway.presenter import moment
-from functions.gateway.problem import Problem, problem_of, unprocessable
 from functions.gateway.schedules import find, no_schedule, restless
 from taskmill.bootstrap import oversight
-from taskmill.domain.coming import Coming
-from taskmill.domain.firing import calendar_of, millis_of, moment_of
-from taskmill.domain.refusal import Refusal
-from taskmill.domain.schedule import OCTETS_AT_A_TIME
-from taskmill.domain.task import DEFAULT_TENANT, Millis
-from taskmill.usecases.keep_schedules import (
+from taskmill.core.refusal import Refusal
+from taskmill.core.task import DEFAULT_TENANT, Millis
+from taskmill.schedules.coming import Coming
+from taskmill.schedules.firing import calendar_of, millis_of, moment_of
+from taskmill.schedules.manage import (
     MOST_BACKFILLED,
     Fired,
     NoSchedule,
@@ -28,7 +27,8 @@ from taskmill.usecases.keep_schedules import (
     backfill,
     trigger,
 )
-from taskmill.usecases.reading_requests import misfit, read_value
+from taskmill.schedules.schedule import OCTETS_AT_A_TIME
+from taskmill.submission.read import misfit, read_value
 
 USUAL_COUNT = 10
 LARGEST_COUNT = 100

@@ -9,13 +9,14 @@ from typing import Any, Final
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 
-from functions.gateway.answering import PROBLEM_JSON, Answer, as_text, tell
-from functions.gateway.counting import count_refusal
-from functions.gateway.keys import refusal
-from functions.gateway.loops import loop
-from functions.gateway.problem import Problem
+from functions.gateway.http.answer import PROBLEM_JSON, Answer, as_text, tell
+from functions.gateway.http.auth import refusal
+from functions.gateway.http.counting import count_refusal
+from functions.gateway.http.loops import loop
+from functions.gateway.http.problem import Problem
 from functions.gateway.routes import tasks
-from taskmill.bootstrap import gateway, process
+from taskmill.bootstrap import gateway
+from taskmill.platform import process
 
 _ALL_BUT_TASKS: Final = (
     "control",

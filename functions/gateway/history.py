@@ -8,16 +8,16 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from functions.gateway.answering import Told
+from functions.gateway.http.answer import Told
+from functions.gateway.http.problem import Problem, unavailable
 from functions.gateway.presenter import moment
-from functions.gateway.problem import Problem, unavailable
 from functions.gateway.reading import find, id_of, untold
 from taskmill.bootstrap import gateway
-from taskmill.domain.errors import StoreUnavailable
-from taskmill.domain.facts import TaskChanged
-from taskmill.domain.listing import History
-from taskmill.domain.projection import HistoryEntry
-from taskmill.domain.records import TaskView
+from taskmill.core.errors import StoreUnavailable
+from taskmill.core.facts import TaskChanged
+from taskmill.core.view import TaskView
+from taskmill.ledger.listing import History
+from taskmill.ledger.projection import HistoryEntry
 
 LONGEST_HISTORY = 500
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")

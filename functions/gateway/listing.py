@@ -7,12 +7,12 @@ from typing import Any
 
 from msgspec import Raw
 
-from functions.gateway.cursors import Mark, cursor_behind, mark_of
-from functions.gateway.pages import Line, fitting
+from functions.gateway.http.cursor import Mark, cursor_behind, mark_of
+from functions.gateway.http.page import Line, fitting
+from functions.gateway.http.problem import Problem, bad_request, unprocessable
 from functions.gateway.presenter import listed_as_json, moment
-from functions.gateway.problem import Problem, bad_request, unprocessable
-from taskmill.domain.listing import After, DeadLetter, DeadPage, Page, TaskFilter
-from taskmill.domain.task import DEFAULT_TENANT, Millis, Status, TaskId, TaskType
+from taskmill.core.task import DEFAULT_TENANT, Millis, Status, TaskId, TaskType
+from taskmill.ledger.listing import After, DeadLetter, DeadPage, Page, TaskFilter
 
 LARGEST_PAGE = 200
 USUAL_PAGE = 50

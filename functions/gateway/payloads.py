@@ -7,22 +7,16 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from functions.gateway.answering import Told
+from functions.gateway.http.answer import Told
+from functions.gateway.http.problem import Problem, bad_request, problem_of, unprocessable
 from functions.gateway.presenter import moment
-from functions.gateway.problem import Problem, bad_request, problem_of, unprocessable
-from taskmill.bootstrap import blobs, gateway, process
-from taskmill.domain import strict_json
-from taskmill.domain.pointers import (
-    LINK_LIVES,
-    Digest,
-    Pointer,
-    Size,
-    payload_key,
-    result_prefix,
-)
-from taskmill.domain.retention import in_ms
-from taskmill.domain.task import DEFAULT_TENANT, Millis
-from taskmill.usecases.reading_requests import misfit, unknown_type
+from taskmill.bootstrap import blobs, gateway
+from taskmill.core.pointers import LINK_LIVES, Digest, Pointer, Size, payload_key, result_prefix
+from taskmill.core.task import DEFAULT_TENANT, Millis
+from taskmill.core.time import in_ms
+from taskmill.platform import process
+from taskmill.submission import strict_json
+from taskmill.submission.read import misfit, unknown_type
 
 MOST_IN_A_BATCH = 100
 """Each is looked for by a question of its own."""

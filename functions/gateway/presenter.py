@@ -3,12 +3,11 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from taskmill.domain.catalogue import TypeEntry
-from taskmill.domain.delay import EXPIRED
-from taskmill.domain.lease import Ending, Waiting
-from taskmill.domain.records import TaskView
-from taskmill.domain.redaction import redacted
-from taskmill.domain.task import LAST_MOMENT, Millis
+from taskmill.core.redaction import redacted
+from taskmill.core.task import LAST_MOMENT, Millis
+from taskmill.core.timing import EXPIRED
+from taskmill.core.view import Ending, TaskView, Waiting
+from taskmill.submission.catalogue import TypeEntry
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

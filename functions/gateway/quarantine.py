@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
-from functions.gateway.answering import Told
-from functions.gateway.cursors import Mark, cursor_behind, mark_of
+from functions.gateway.http.answer import Told
+from functions.gateway.http.cursor import Mark, cursor_behind, mark_of
+from functions.gateway.http.page import Line, fitting
+from functions.gateway.http.problem import Problem, bad_request, missing, unprocessable
 from functions.gateway.listing import read_limit
-from functions.gateway.pages import Line, fitting
 from functions.gateway.presenter import moment
-from functions.gateway.problem import Problem, bad_request, missing, unprocessable
-from taskmill.bootstrap import gateway, process
-from taskmill.domain.quarantine import AfterRecord, Discard, OpenedRecord, Place, QuarantinedRecord
+from taskmill.bootstrap import gateway
+from taskmill.ledger.quarantine import AfterRecord, Discard, OpenedRecord, Place, QuarantinedRecord
+from taskmill.platform import process
 
 SHOWN_BYTES = 65_536
 SHOWN_HEADER_BYTES = 1_024

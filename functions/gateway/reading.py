@@ -4,13 +4,14 @@ import re
 from datetime import timedelta
 from typing import assert_never
 
-from functions.gateway.problem import Problem, not_found, refused, unavailable, unprocessable
-from taskmill.bootstrap import gateway, process
-from taskmill.domain.records import TaskView
-from taskmill.domain.retention import in_ms
-from taskmill.domain.task import TaskId
-from taskmill.usecases.find_task import Finding, Nowhere, Unsure, find_task
-from taskmill.usecases.take_requests import look_at_request
+from functions.gateway.http.problem import Problem, not_found, refused, unavailable, unprocessable
+from taskmill.bootstrap import gateway
+from taskmill.core.task import TaskId
+from taskmill.core.time import in_ms
+from taskmill.core.view import Finding, Nowhere, TaskView, Unsure
+from taskmill.ledger.find import find_task
+from taskmill.platform import process
+from taskmill.submission.enqueue import look_at_request
 
 LONGEST_WAIT_SECONDS = 25.0
 _FIRST_LOOK = timedelta(milliseconds=20)

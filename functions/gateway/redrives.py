@@ -7,16 +7,17 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from functions.gateway.answering import Told
+from functions.gateway.http.answer import Told
+from functions.gateway.http.problem import Problem, bad_request, conflict, missing, unprocessable
 from functions.gateway.listing import read_limit, read_moment
 from functions.gateway.presenter import moment
-from functions.gateway.problem import Problem, bad_request, conflict, missing, unprocessable
 from functions.gateway.reading import id_of
-from taskmill.bootstrap import oversight, process
-from taskmill.domain import strict_json
-from taskmill.domain.naming import fingerprint, unkeyed_id
-from taskmill.domain.redriving import JobState, NewJob, RedriveJob, Wanted
-from taskmill.domain.task import DEFAULT_TENANT, TaskType
+from taskmill.bootstrap import oversight
+from taskmill.core.ids import fingerprint, unkeyed_id
+from taskmill.core.task import DEFAULT_TENANT, TaskType
+from taskmill.orders.redrive_job import JobState, NewJob, RedriveJob, Wanted
+from taskmill.platform import process
+from taskmill.submission import strict_json
 
 MOST_TASKS = 100_000
 _Word = Annotated[str, Meta(min_length=1, max_length=255)]

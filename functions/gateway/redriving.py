@@ -3,13 +3,13 @@
 from http import HTTPStatus
 from typing import assert_never
 
-from functions.gateway.answering import Told
+from functions.gateway.http.answer import Told
+from functions.gateway.http.problem import Problem, conflict
 from functions.gateway.presenter import task_as_json
-from functions.gateway.problem import Problem, conflict
 from functions.gateway.reading import find, id_of, untold
 from taskmill.bootstrap import gateway
-from taskmill.usecases.find_task import Nowhere, Unsure
-from taskmill.usecases.redrive import Again, NotOver, Wish, redrive
+from taskmill.core.view import Nowhere, Unsure
+from taskmill.orders.redrive import Again, NotOver, Wish, redrive
 
 
 def redrive_one(given_id: str) -> Told | Problem:

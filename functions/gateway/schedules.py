@@ -7,12 +7,10 @@ from typing import Any, assert_never
 import msgspec
 from msgspec import Raw
 
-from functions.gateway.answering import Told
-from functions.gateway.cursors import Mark, cursor_behind, mark_of
-from functions.gateway.listing import read_limit
-from functions.gateway.pages import Line, fitting
-from functions.gateway.presenter import moment
-from functions.gateway.problem import (
+from functions.gateway.http.answer import Told
+from functions.gateway.http.cursor import Mark, cursor_behind, mark_of
+from functions.gateway.http.page import Line, fitting
+from functions.gateway.http.problem import (
     Problem,
     conflict,
     missing,
@@ -20,12 +18,13 @@ from functions.gateway.problem import (
     unavailable,
     unprocessable,
 )
-from taskmill.bootstrap import gateway, oversight, process
-from taskmill.domain.refusal import Refusal
-from taskmill.domain.schedule import Definition, Schedule
-from taskmill.domain.schedule_request import NAME
-from taskmill.domain.task import DEFAULT_TENANT, Millis
-from taskmill.usecases.keep_schedules import (
+from functions.gateway.listing import read_limit
+from functions.gateway.presenter import moment
+from taskmill.bootstrap import gateway, oversight
+from taskmill.core.refusal import Refusal
+from taskmill.core.task import DEFAULT_TENANT, Millis
+from taskmill.platform import process
+from taskmill.schedules.manage import (
     Changed,
     Kept,
     NoSchedule,
@@ -38,8 +37,10 @@ from taskmill.usecases.keep_schedules import (
     put,
     resume,
 )
-from taskmill.usecases.reading_requests import read_value
-from taskmill.usecases.reading_schedules import read_new, read_replacement
+from taskmill.schedules.read import read_new, read_replacement
+from taskmill.schedules.request import NAME
+from taskmill.schedules.schedule import Definition, Schedule
+from taskmill.submission.read import read_value
 
 _NO_TIME = Millis(0)
 

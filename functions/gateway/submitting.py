@@ -4,14 +4,25 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any, assert_never
 
-from functions.gateway.answering import Told
-from functions.gateway.counting import count_receipts, count_refusal
+from functions.gateway.http.answer import Told
+from functions.gateway.http.counting import count_receipts, count_refusal
+from functions.gateway.http.problem import (
+    Problem,
+    problem_of,
+    too_large,
+    unavailable,
+    unprocessable,
+)
 from functions.gateway.payloads import too_many_pointers
 from functions.gateway.presenter import task_as_json
-from functions.gateway.problem import Problem, problem_of, too_large, unavailable, unprocessable
-from taskmill.bootstrap import blobs, gateway, process
-from taskmill.domain.refusal import Refusal, key_reused
-from taskmill.domain.submission import (
+from taskmill.bootstrap import blobs, gateway
+from taskmill.core.refusal import Refusal, key_reused
+from taskmill.core.task import Millis
+from taskmill.platform import process
+from taskmill.submission.known_keys import has_a_task
+from taskmill.submission.payloads import missing_payload
+from taskmill.submission.read import read_request, read_submission, read_value, untimely
+from taskmill.submission.submission import (
     Accepted,
     KeyReused,
     NotConfirmed,
@@ -21,16 +32,7 @@ from taskmill.domain.submission import (
     Submission,
     Unreadable,
 )
-from taskmill.domain.task import Millis
-from taskmill.usecases.knowing_keys import has_a_task
-from taskmill.usecases.pointing import missing_payload
-from taskmill.usecases.reading_requests import (
-    read_request,
-    read_submission,
-    read_value,
-    untimely,
-)
-from taskmill.usecases.submit import submit
+from taskmill.submission.submit import submit
 
 BATCH_TASKS = 1_000
 BATCH_BYTES = 5 * 1024 * 1024

@@ -3,14 +3,15 @@
 from functools import partial
 from typing import Any, assert_never
 
-from taskmill.adapters.kafka.event import failures, records_of
-from taskmill.bootstrap import blobs, inbox, process
-from taskmill.domain.counting import Count
-from taskmill.domain.refusal import Refusal
-from taskmill.domain.submission import InLog, NotNow
-from taskmill.usecases.knowing_keys import has_a_task
-from taskmill.usecases.reading_requests import read_request
-from taskmill.usecases.take_records import Answer, take_records
+from taskmill.bootstrap import blobs, inbox
+from taskmill.core.refusal import Refusal
+from taskmill.insight.counting import Count
+from taskmill.platform import process
+from taskmill.platform.kafka_event import failures, records_of
+from taskmill.submission.intake import Answer, take_records
+from taskmill.submission.known_keys import has_a_task
+from taskmill.submission.read import read_request
+from taskmill.submission.submission import InLog, NotNow
 
 
 @process.counting()

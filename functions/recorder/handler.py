@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from taskmill.adapters.kafka.event import failures, records_of
-from taskmill.bootstrap import process, recorder
-from taskmill.usecases.record import record
+from taskmill.bootstrap import recorder
+from taskmill.ledger.record import record
+from taskmill.platform import process
+from taskmill.platform.kafka_event import failures, records_of
 
 
 @process.counting()

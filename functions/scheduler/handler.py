@@ -19,7 +19,8 @@ from functions.scheduler.chores import (
     taking,
 )
 from functions.scheduler.rota import Rota
-from taskmill.bootstrap import process, scheduler
+from taskmill.bootstrap import scheduler
+from taskmill.platform import process
 
 CHORES = (
     publishing.CHORE,

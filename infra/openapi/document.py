@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
-from functions.gateway.answering import PROBLEM_JSON
 from functions.gateway.description.every import OPERATIONS
 from functions.gateway.description.operation import Example, Operation, Parameter
 from functions.gateway.description.problems import ANYWHERE, PROBLEMS
-from functions.gateway.problem import ProblemType
+from functions.gateway.http.answer import PROBLEM_JSON
+from functions.gateway.http.problem import ProblemType
 from infra.openapi.schemas import Schemas, either, one_of, problems, requests
 
 JSON = "application/json"

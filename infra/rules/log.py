@@ -6,9 +6,9 @@ from typing import Any, Final, TypeAlias
 
 from infra.rules.policies import statements_for
 from infra.rules.template import FUNCTION, MAPPING, Template, as_list, target, text_of, worker_of
-from taskmill.domain import topics
-from taskmill.domain.task import TaskType
-from taskmill.domain.topics import Reader
+from taskmill.core import topics
+from taskmill.core.task import TaskType
+from taskmill.core.topics import Reader
 
 Grant: TypeAlias = tuple[str, str]
 """An action, and the topic, the group or the cluster that it is for."""

@@ -18,8 +18,8 @@ from threading import Thread
 from typing import IO, Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from taskmill.adapters.s3.signing import ALGORITHM, STAMP, UNSIGNED, Wish
-from taskmill.domain.retention import LEDGER_DAYS
+from taskmill.core.lifetimes import LEDGER_DAYS
+from taskmill.stores.s3.signing import ALGORITHM, STAMP, UNSIGNED, Wish
 
 KEY_ID: Final = "taskmill"
 SECRET: Final = "local"  # noqa: S105 - it opens nothing but a folder of one's own

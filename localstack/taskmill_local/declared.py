@@ -8,14 +8,14 @@ from typing import Any
 
 import msgspec
 
-from taskmill.adapters.catalogue import AssembledCatalogue
-from taskmill.adapters.postgres.connection import Database
-from taskmill.adapters.postgres.schedules import PostgresSchedules
-from taskmill.domain.errors import ScheduleBroken, StoreUnavailable
-from taskmill.domain.refusal import Refusal
-from taskmill.domain.task import DEFAULT_TENANT, Millis
-from taskmill.usecases.declare_schedules import Declared, declare
-from taskmill.usecases.reading_schedules import Wanted, read_new
+from taskmill.core.errors import ScheduleBroken, StoreUnavailable
+from taskmill.core.refusal import Refusal
+from taskmill.core.task import DEFAULT_TENANT, Millis
+from taskmill.schedules.declare import Declared, declare
+from taskmill.schedules.read import Wanted, read_new
+from taskmill.stores.catalogue import AssembledCatalogue
+from taskmill.stores.postgres.connection import Database
+from taskmill.stores.postgres.schedules import PostgresSchedules
 from taskmill_local.errors import PlatformError, StoreFailed
 
 

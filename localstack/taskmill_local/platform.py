@@ -11,7 +11,7 @@ from functools import partial
 from logging.handlers import RotatingFileHandler
 from typing import Any, Final
 
-from taskmill.domain import topics
+from taskmill.core import topics
 from taskmill_local.aside import aside
 from taskmill_local.bucket import Bucket
 from taskmill_local.census import Census

@@ -11,12 +11,12 @@ import psycopg
 import yaml
 from confluent_kafka import KafkaException
 
-from taskmill.adapters.postgres.migrate import migrate
-from taskmill.adapters.redis.session import Session
-from taskmill.adapters.redis.shards import open_shards
-from taskmill.domain.errors import StoreUnavailable
-from taskmill.domain.task import TaskType
-from taskmill.domain.topics import worker
+from taskmill.core.errors import StoreUnavailable
+from taskmill.core.task import TaskType
+from taskmill.core.topics import worker
+from taskmill.stores.postgres.migrate import migrate
+from taskmill.stores.redis.session import Session
+from taskmill.stores.redis.shards import open_shards
 from taskmill_local.aside import aside
 from taskmill_local.declared import declare_all
 from taskmill_local.errors import StoreFailed

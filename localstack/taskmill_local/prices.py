@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Final
 
-from taskmill.adapters.catalogue import AssembledCatalogue
+from taskmill.stores.catalogue import AssembledCatalogue
 
 REGION: Final = "us-east-1"
 AS_OF: Final = "2026-11"

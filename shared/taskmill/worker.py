@@ -8,12 +8,14 @@ from typing import Any, Generic, TypeVar, overload
 
 import msgspec
 
-from taskmill.adapters.kafka.event import failures, records_of
-from taskmill.bootstrap import blobs, dispatcher, process, worker
-from taskmill.domain.backoff import DEFAULT_RETRY, RetryPolicy
-from taskmill.domain.catalogue import TypeDefaults
-from taskmill.domain.counting import Count
-from taskmill.domain.outcome import (
+from taskmill.bootstrap import blobs, dispatcher, worker
+from taskmill.core.backoff import DEFAULT_RETRY, RetryPolicy
+from taskmill.core.pointers import Pointer
+from taskmill.dispatch.parking import park
+from taskmill.execution.arrivals import open_own_arrivals
+from taskmill.execution.context import Perform, Shop, Task
+from taskmill.execution.execute import execute
+from taskmill.execution.outcome import (
     Discard,
     End,
     Misfit,
@@ -24,15 +26,14 @@ from taskmill.domain.outcome import (
     Stored,
     Succeeded,
 )
-from taskmill.domain.pointers import Pointer
-from taskmill.domain.whole_numbers import with_whole_numbers
-from taskmill.ports.blobs import Blobs
-from taskmill.ports.crew import Crew
-from taskmill.usecases.arrivals import open_own_arrivals
-from taskmill.usecases.execute import execute
-from taskmill.usecases.park import park
-from taskmill.usecases.pointing import fetch, keep, too_large
-from taskmill.usecases.shop import Perform, Shop, Task
+from taskmill.execution.payloads import fetch, keep, too_large
+from taskmill.execution.ports import Crew
+from taskmill.insight.counting import Count
+from taskmill.platform import process
+from taskmill.platform.kafka_event import failures, records_of
+from taskmill.submission.catalogue import TypeDefaults
+from taskmill.submission.ports import Blobs
+from taskmill.submission.whole_numbers import with_whole_numbers
 
 __all__ = [
     "Discard",

@@ -7,7 +7,7 @@ from itertools import count
 import schemathesis
 from hypothesis import strategies as st
 
-from taskmill.domain.task import Status
+from taskmill.core.task import Status
 
 LONGEST_WAIT = 0.2
 OF_THE_DEAD = {"reason", "error_class", "dead_after", "dead_before"}

@@ -7,7 +7,7 @@ from contextlib import closing
 import psycopg
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from taskmill.domain import topics
+from taskmill.core import topics
 from tests.acceptance.client import PATIENCE_SECONDS
 from tests.waiting import eventually
 

@@ -16,9 +16,9 @@ from functions.gateway.description.examples import DEAD_ID, ID, KEY, SINCE
 from functions.gateway.description.quarantine import RECORD
 from functions.gateway.description.redrives import JOB_ID
 from functions.gateway.description.schedules import OTHER, SCHEDULE
-from taskmill.adapters.redis.endpoints import RedisEndpoints
-from taskmill.adapters.redis.session import Session
-from taskmill.domain.topics import PENDING
+from taskmill.core.topics import PENDING
+from taskmill.stores.redis.egress import RedisEndpoints
+from taskmill.stores.redis.session import Session
 from tests.unit.gateway import described
 from tests.waiting import eventually
 

@@ -9,13 +9,13 @@ from confluent_kafka import Producer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from taskmill.adapters.access import KafkaAccess
-from taskmill.adapters.catalogue import AssembledCatalogue
-from taskmill.adapters.kafka.cluster import Cluster
-from taskmill.adapters.kafka.producer import Producer as Producing
-from taskmill.domain import topics
-from taskmill.domain.naming import keyed_id
-from taskmill.domain.task import DEFAULT_TENANT, TaskType
+from taskmill.core import topics
+from taskmill.core.ids import keyed_id
+from taskmill.core.task import DEFAULT_TENANT, TaskType
+from taskmill.stores.access import KafkaAccess
+from taskmill.stores.catalogue import AssembledCatalogue
+from taskmill.stores.kafka.cluster import Cluster
+from taskmill.stores.kafka.producer import Producer as Producing
 from tests.records import SHAPES, headers, values
 from tests.waiting import eventually
 

@@ -12,10 +12,10 @@ import pytest
 from msgspec import Raw
 from redis import Redis
 
-from taskmill.adapters.kafka.bus import KafkaBus
-from taskmill.adapters.postgres.connection import Database
-from taskmill.adapters.postgres.outbox import PostgresOutbox
 from taskmill.sql import enqueue
+from taskmill.stores.kafka.bus import KafkaBus
+from taskmill.stores.postgres.connection import Database
+from taskmill.stores.postgres.outbox import PostgresOutbox
 from tests.acceptance.ledger import ends, outdate_a_schedule, statuses
 from tests.acceptance.system import QUICK, System, run_command
 from tests.builders import a_fresh_envelope, now_ms, succeeded

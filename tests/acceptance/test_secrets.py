@@ -13,7 +13,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from msgspec import Raw
 
-from taskmill.domain import topics, wire
+from taskmill.core import codec, topics
 from tests.acceptance.ledger import outdate_a_schedule, quarantined
 from tests.acceptance.raw import JSON, a_request, ask
 from tests.builders import a_fresh_envelope
@@ -260,7 +260,7 @@ def be_odd(stack, client, plants):
         b"\xff" + new("a record of bytes").encode(),
         b'{"v":2,"tasks":["%b"]}' % new("a record of tomorrow").encode(),
         b'{"v":1,"facts":[{"kind":"TaskDied","reason":"%b"}]}' % new("half a fact").encode(),
-        *(next(wire.parcels_of_tasks([one])) for one in unheld),
+        *(next(codec.parcels_of_tasks([one])) for one in unheld),
     ]
     words = list(plants.where)[before:]
     producer = Producer({"bootstrap.servers": client.platform()["stores"]["Kafka"]["address"]})

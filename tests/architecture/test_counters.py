@@ -8,17 +8,17 @@ from typing import Any, get_args
 
 import pytest
 
-from functions.gateway.counting import ANSWERS
+from functions.gateway.http.counting import ANSWERS
 from functions.scheduler.handler import CHORES
 from infra.check_template import expanded
 from infra.rules.alarms import ALARM
-from taskmill.adapters.counted.hot import VERDICTS
-from taskmill.adapters.counted.leases import CLAIMS, SETTLEMENTS
-from taskmill.domain.admission import Verdict
-from taskmill.domain.counting import TABLE, Count, Counted, Span
-from taskmill.domain.lease import ClaimAnswer, SettleAnswer
-from taskmill.domain.reconciliation import Divergence
-from taskmill.domain.submission import Receipt
+from taskmill.execution.lease import ClaimAnswer, SettleAnswer
+from taskmill.insight.counting import TABLE, Count, Counted, Span
+from taskmill.recovery.divergence import Divergence
+from taskmill.stores.counted.hot import VERDICTS
+from taskmill.stores.counted.leases import CLAIMS, SETTLEMENTS
+from taskmill.submission.admission import Verdict
+from taskmill.submission.submission import Receipt
 
 ROOT = Path(__file__).parents[2]
 NAMES: dict[str, Counted] = {one.name: one for kind in (Count, Span) for one in kind}

@@ -18,19 +18,19 @@ from functions.scheduler.handler import lambda_handler as scheduler
 from functions.workers.echo.handler import lambda_handler as echo
 from infra.check_template import expanded
 from infra.rules.template import MAPPING
-from taskmill.domain import topics
-from taskmill.domain.admission import OwedKind
-from taskmill.domain.facts import TaskDeferred, TaskDied
-from taskmill.domain.lease import Position
-from taskmill.domain.naming import keyed_id
-from taskmill.domain.task import Status, TaskId, TaskType
+from taskmill.core import topics
+from taskmill.core.facts import TaskDeferred, TaskDied
+from taskmill.core.ids import keyed_id
+from taskmill.core.log import Position
+from taskmill.core.owed import OwedKind
+from taskmill.core.task import Status, TaskId, TaskType
 from taskmill_local.front.event import event_of
 from taskmill_local.front.head import parse_head
 from taskmill_local.front.request import Request
 from taskmill_local.front.routing import Router
 from taskmill_local.mappings.event import Origin, assemble, encode
 from taskmill_local.plan import RoutePlan
-from tests.unit.functions.stage import NOW, Stage, an_http_event
+from tests.unit.stage import NOW, Stage, an_http_event
 
 EVENTS = Path(__file__).parents[2] / "events"
 ECHO = TaskType("echo")

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from taskmill.domain.task import TaskType
-from taskmill.domain.topics import readers
+from taskmill.core.task import TaskType
+from taskmill.core.topics import readers
 
 ROOT = Path(__file__).parents[2]
 FUNCTIONS = ROOT / "functions"

@@ -10,15 +10,15 @@ import pytest
 from infra.check_template import expanded
 from infra.rules.log import ENDS, USES, Use, use_of
 from infra.rules.template import FUNCTION
-from taskmill.adapters.memory.enqueued import MemoryRequests
-from taskmill.adapters.memory.figures import MemoryFigures
-from taskmill.domain import topics
-from taskmill.domain.log import Reach
-from taskmill.domain.task import TaskType
-from taskmill.domain.topics import Reader
-from taskmill.usecases.statistics import Board
-from taskmill.usecases.step_over import gaps_of
-from tests.unit.usecases.stage import World
+from taskmill.core import topics
+from taskmill.core.log import Reach
+from taskmill.core.task import TaskType
+from taskmill.core.topics import Reader
+from taskmill.insight.gather import Board
+from taskmill.recovery.log_gaps import gaps_of
+from taskmill.stores.memory.enqueued import MemoryRequests
+from taskmill.stores.memory.insight import MemoryFigures
+from tests.unit.world import World
 
 ROOT = Path(__file__).parents[2]
 HOMES = {"functions": ROOT / "functions", "taskmill": ROOT / "shared/taskmill"}
@@ -90,7 +90,7 @@ def names_in(modules: Iterable[str]) -> set[str]:
 
 def used_by(handler: str) -> set[str]:
     """Return the names that a function's own code and its use cases speak of."""
-    return names_in(one for one in code_of(handler) if not one.startswith("taskmill.adapters"))
+    return names_in(one for one in code_of(handler) if not one.startswith("taskmill.stores"))
 
 
 def use(name: str) -> Use:
@@ -123,7 +123,7 @@ def test_a_function_may_ask_for_what_its_code_asks_for(name):
 def test_the_ends_that_are_looked_at_are_those_that_the_adapter_names():
     named = {
         getattr(topics, node.attr)
-        for node in ast.walk(tree_of("taskmill.adapters.kafka.ends"))
+        for node in ast.walk(tree_of("taskmill.stores.kafka.ends"))
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "topics"
     }
     assert named == ENDS
@@ -152,7 +152,7 @@ def test_statistics_ask_for_the_readers_that_the_gateway_may_watch():
 def test_the_reconciler_asks_for_the_readers_that_the_scheduler_may_watch():
     noting = Noting()
     gaps_of(noting, World().ledger)
-    named = set(named_readers("taskmill.usecases.reconcile"))
+    named = set(named_readers("taskmill.recovery.reconcile"))
     assert noting.asked | named == set(use("Scheduler").watches)
 
 

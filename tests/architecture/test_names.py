@@ -35,11 +35,11 @@ def spellers(pattern):
 
 
 def test_every_key_is_spelled_in_one_place():
-    assert spellers(KEY) == {"shared/taskmill/adapters/redis/keys.py"}
+    assert spellers(KEY) == {"shared/taskmill/stores/redis/keys.py"}
 
 
 def test_every_topic_is_spelled_in_one_place():
-    assert spellers(TOPIC) == {"shared/taskmill/domain/topics.py"}
+    assert spellers(TOPIC) == {"shared/taskmill/core/topics.py"}
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)

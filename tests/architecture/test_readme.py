@@ -12,11 +12,11 @@ from msgspec import Raw
 from msgspec.structs import replace
 from mypy import api
 
-from taskmill.domain.facts import TaskDeferred, TaskSucceeded
-from taskmill.domain.lifecycle import TRANSITIONS
-from taskmill.domain.task import FINAL, Status, TaskId
+from taskmill.core.facts import TaskDeferred, TaskSucceeded
+from taskmill.core.lifecycle import TRANSITIONS
+from taskmill.core.task import FINAL, Status, TaskId
 from tests.builders import an_envelope
-from tests.unit.functions.stage import NOW, Stage
+from tests.unit.stage import NOW, Stage
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()

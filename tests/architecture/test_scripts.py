@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-ADAPTERS = Path(__file__).parents[2] / "shared/taskmill/adapters"
-SCRIPTS = sorted((ADAPTERS / "redis/lua").glob("*.lua"))
-STATEMENTS = sorted((ADAPTERS / "postgres/sql").glob("*.sql"))
+STORES = Path(__file__).parents[2] / "shared/taskmill/stores"
+SCRIPTS = sorted((STORES / "redis/lua").glob("*.lua"))
+STATEMENTS = sorted((STORES / "postgres/sql").rglob("*.sql"))
 OWN_WORD = 'if redis.call("GET", KEYS[1]) ~= ARGV[2] .. "|" .. ARGV[1]'
 OPERAND = re.compile(r"(?:KEYS|ARGV)\[\d+\]")
 
@@ -18,8 +18,8 @@ def by_name(path):
 
 def loaded(folder):
     """Return the names that the adapters of a folder load."""
-    sources = [path.read_text() for path in (ADAPTERS / folder).glob("*.py")]
-    return {name for source in sources for name in re.findall(r'\.load\("(\w+)"\)', source)}
+    sources = [path.read_text() for path in (STORES / folder).glob("*.py")]
+    return {name for source in sources for name in re.findall(r'\.load\("([\w/]+)"\)', source)}
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=by_name)
@@ -61,7 +61,8 @@ def test_every_script_is_loaded_and_every_loaded_one_exists():
 
 
 def test_every_statement_is_loaded_and_every_loaded_one_exists():
-    assert {statement.stem for statement in STATEMENTS} == loaded("postgres")
+    names = {f"{path.parent.name}/{path.stem}" for path in STATEMENTS}
+    assert names == loaded("postgres")
 
 
 @pytest.mark.parametrize("statement", STATEMENTS, ids=by_name)

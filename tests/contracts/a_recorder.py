@@ -6,9 +6,9 @@ import sys
 
 import psycopg
 
-from taskmill.adapters.postgres.connection import Database
-from taskmill.adapters.postgres.ledger import PostgresLedger
-from taskmill.domain.projection import Applied, LedgerBatch, Quarantined, Story
+from taskmill.ledger.projection import Applied, LedgerBatch, Quarantined, Story
+from taskmill.stores.postgres.connection import Database
+from taskmill.stores.postgres.ledger import PostgresLedger
 from tests.builders import an_envelope, deferred, died, started, succeeded
 
 EXIT_CODE = 137

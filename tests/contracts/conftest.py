@@ -13,10 +13,10 @@ import pytest
 import yaml
 from psycopg import sql
 
-from taskmill.adapters.memory.hot import MemoryHot
-from taskmill.adapters.memory.ledger import MemoryLedger
-from taskmill.adapters.postgres.migrate import migrate
-from taskmill.adapters.redis.session import Session
+from taskmill.stores.memory.hot import MemoryHot
+from taskmill.stores.memory.ledger import MemoryLedger
+from taskmill.stores.postgres.migrate import migrate
+from taskmill.stores.redis.session import Session
 from taskmill_local.stores.home import prepare_home
 from taskmill_local.stores.java import find_java
 from taskmill_local.stores.kafka import start_kafka

@@ -4,29 +4,26 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from taskmill.adapters.memory.admission import MemoryAdmission, MemoryDueSet
-from taskmill.adapters.memory.control import MemoryControl
-from taskmill.adapters.memory.delays import MemoryDelays
-from taskmill.adapters.memory.hot import MemoryHot, MemoryRecords
-from taskmill.adapters.memory.leases import MemoryLeases
-from taskmill.adapters.memory.parking import MemoryParking
-from taskmill.adapters.memory.rebuild import MemoryColdShards
-from taskmill.adapters.memory.repairs import MemoryRepairs
-from taskmill.adapters.redis.admission import RedisAdmission, RedisDueSet
-from taskmill.adapters.redis.control import RedisControl
-from taskmill.adapters.redis.delays import RedisDelays
-from taskmill.adapters.redis.keys import ShardKeys
-from taskmill.adapters.redis.leases import RedisLeases
-from taskmill.adapters.redis.parking import RedisParking
-from taskmill.adapters.redis.rebuild import RedisColdShards
-from taskmill.adapters.redis.records import RedisRecords
-from taskmill.adapters.redis.repairs import RedisRepairs
-from taskmill.adapters.redis.session import Session
-from taskmill.adapters.redis.shards import open_shards
-from taskmill.domain.admission import Owed
-from taskmill.domain.lease import Claimed, NextTurn, Settlement, Waiting
-from taskmill.domain.naming import shard_of
-from taskmill.domain.task import Status
+from taskmill.core.ids import shard_of
+from taskmill.core.owed import Owed
+from taskmill.core.task import Status
+from taskmill.core.view import Waiting
+from taskmill.execution.lease import Claimed, NextTurn, Settlement
+from taskmill.stores.memory.dispatch import MemoryDelays, MemoryParking
+from taskmill.stores.memory.execution import MemoryLeases
+from taskmill.stores.memory.hot import MemoryHot, MemoryRecords
+from taskmill.stores.memory.orders import MemoryControl
+from taskmill.stores.memory.recovery import MemoryColdShards, MemoryRepairs
+from taskmill.stores.memory.submission import MemoryAdmission, MemoryDueSet
+from taskmill.stores.redis.dispatch import RedisDelays, RedisParking
+from taskmill.stores.redis.execution import RedisLeases
+from taskmill.stores.redis.keys import ShardKeys
+from taskmill.stores.redis.orders import RedisControl
+from taskmill.stores.redis.records import RedisRecords
+from taskmill.stores.redis.recovery import RedisColdShards, RedisRepairs
+from taskmill.stores.redis.session import Session
+from taskmill.stores.redis.shards import open_shards
+from taskmill.stores.redis.submission import RedisAdmission, RedisDueSet
 from tests.builders import a_claim, a_success, deferred, now_ms
 
 SHARDS = 4

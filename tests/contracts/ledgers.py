@@ -5,24 +5,22 @@ from dataclasses import dataclass
 import msgspec
 import psycopg
 
-from taskmill.adapters.memory.expiries import MemoryExpiries
-from taskmill.adapters.memory.far import MemoryFarTasks
-from taskmill.adapters.memory.figures import MemoryFigures
-from taskmill.adapters.memory.ledger import MemoryLedger
-from taskmill.adapters.memory.quarantine import MemoryQuarantine
-from taskmill.adapters.memory.redrives import MemoryRedriveJobs
-from taskmill.adapters.memory.standings import MemoryStandings
-from taskmill.adapters.postgres.connection import Database
-from taskmill.adapters.postgres.expiries import PostgresExpiries
-from taskmill.adapters.postgres.far import PostgresFarTasks
-from taskmill.adapters.postgres.figures import PostgresFigures
-from taskmill.adapters.postgres.ledger import PostgresLedger
-from taskmill.adapters.postgres.quarantine import PostgresQuarantine
-from taskmill.adapters.postgres.redrives import PostgresRedriveJobs
-from taskmill.adapters.postgres.rows import PostgresRows
-from taskmill.adapters.postgres.standings import PostgresStandings
-from taskmill.adapters.postgres.whole import PostgresWholeRows
-from taskmill.domain.projection import LedgerBatch, Story
+from taskmill.ledger.projection import LedgerBatch, Story
+from taskmill.stores.memory.insight import MemoryFigures
+from taskmill.stores.memory.ledger import MemoryLedger
+from taskmill.stores.memory.quarantine import MemoryQuarantine
+from taskmill.stores.memory.redrive_jobs import MemoryRedriveJobs
+from taskmill.stores.memory.standings import MemoryStandings
+from taskmill.stores.memory.timing import MemoryExpiries, MemoryFarTasks
+from taskmill.stores.postgres.connection import Database
+from taskmill.stores.postgres.insight import PostgresFigures
+from taskmill.stores.postgres.ledger import PostgresLedger
+from taskmill.stores.postgres.quarantine import PostgresQuarantine
+from taskmill.stores.postgres.redrive_jobs import PostgresRedriveJobs
+from taskmill.stores.postgres.rows import PostgresRows
+from taskmill.stores.postgres.standings import PostgresStandings
+from taskmill.stores.postgres.timing import PostgresExpiries, PostgresFarTasks
+from taskmill.stores.postgres.whole_rows import PostgresWholeRows
 from tests.builders import now_ms
 
 _MOMENT = "round(extract(EPOCH FROM {0}) * 1000)::bigint AS {0}_ms"

@@ -2,18 +2,10 @@
 
 from msgspec.structs import replace
 
-from taskmill.domain import facts as told
-from taskmill.domain.admission import (
-    AdmittedBefore,
-    Cold,
-    Conflict,
-    Created,
-    OwedKey,
-    OwedKind,
-    Replayed,
-)
-from taskmill.domain.control import Moment, Moved, Redriven
-from taskmill.domain.lease import (
+from taskmill.core import facts as told
+from taskmill.core.owed import Cold, OwedKey, OwedKind
+from taskmill.core.task import Status
+from taskmill.execution.lease import (
     CancelFirst,
     Claimed,
     Forgotten,
@@ -23,9 +15,10 @@ from taskmill.domain.lease import (
     Stale,
     Suspect,
 )
-from taskmill.domain.projection import row_of
-from taskmill.domain.restoration import hot_view
-from taskmill.domain.task import Status
+from taskmill.ledger.projection import row_of
+from taskmill.orders.control import Moment, Moved, Redriven
+from taskmill.recovery.restoration import hot_view
+from taskmill.submission.admission import AdmittedBefore, Conflict, Created, Replayed
 from tests.builders import (
     a_new_id,
     an_envelope,

@@ -2,10 +2,10 @@
 
 from hashlib import sha1
 
-from taskmill.adapters.redis.admission import read, spell
-from taskmill.adapters.redis.keys import shard_keys
-from taskmill.adapters.redis.scripts import Script
-from taskmill.domain import wire
+from taskmill.core import codec
+from taskmill.stores.redis.keys import shard_keys
+from taskmill.stores.redis.scripts import Script
+from taskmill.stores.redis.submission import read, spell
 from tests.builders import now_ms
 from tests.contracts.hot import SHARDS
 from tests.models.shard import FINAL, Record, Shard
@@ -58,7 +58,7 @@ class ValkeyShard:
             losses=int(known["losses"]),
             dropped=frozenset(map(_offset, known.get("dropped", "").split())),
             settled=(int(settled_turn), self._words.token_of(int(settled_token))),
-            last=self._words.facts_of(wire.open_fact_list(known.get("last", "").encode())),
+            last=self._words.facts_of(codec.open_fact_list(known.get("last", "").encode())),
             cancel_requested=known.get("cancel_requested") == "1",
             ends=known["status"] not in FINAL and stays >= 0,
         )
@@ -67,7 +67,7 @@ class ValkeyShard:
         assert due.keys() == owed.keys(), "a due entry without bytes, or bytes without an entry"
         for member, at in due.items():
             when = "due" if float(at) <= now_ms() else "later"
-            yield self._words.entry_of(read(member), wire.open_owed(owed[member]), when)
+            yield self._words.entry_of(read(member), codec.open_owed(owed[member]), when)
 
     def let_lapse(self):
         self._session.command("HSET", self._record, "lease_until", 0)

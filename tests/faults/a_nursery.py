@@ -11,9 +11,9 @@ import time
 from importlib import import_module
 from pkgutil import walk_packages
 
-import taskmill.adapters
+import taskmill.stores
 from functions.scheduler.handler import lambda_handler
-from taskmill.usecases import publish_due
+from taskmill.dispatch import due
 
 SECONDS = 180.0
 
@@ -34,9 +34,9 @@ def live(crash_at):
     lambda_handler({}, Context())
 
 
-for module in walk_packages(taskmill.adapters.__path__, "taskmill.adapters."):
+for module in walk_packages(taskmill.stores.__path__, "taskmill.stores."):
     import_module(module.name)  # on its first use each would take its time
-publish_due.MOST_PER_SHARD = int(sys.argv[1])
+due.MOST_PER_SHARD = int(sys.argv[1])
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how they ended
 children = []
 for line in sys.stdin:

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 
 from taskmill.bootstrap import chores
-from taskmill.usecases.reconcile import reconcile
+from taskmill.recovery.reconcile import reconcile
 
 mended: Counter[str] = Counter()
 while mended.total() < int(sys.argv[1]):

@@ -13,8 +13,9 @@ from datetime import timedelta
 from functools import partial
 
 from functions.scheduler.handler import lambda_handler
-from taskmill.adapters.redis import rebuild
-from taskmill.usecases import reconcile, relay
+from taskmill.recovery import reconcile
+from taskmill.stores.redis import recovery
+from taskmill.submission import relay
 
 
 class Context:
@@ -35,5 +36,5 @@ if "ROWS_AT_A_TIME" in os.environ:
     relay.ROWS_AT_A_TIME = reconcile.ROWS_AT_A_TIME = int(os.environ["ROWS_AT_A_TIME"])
 if "WORD_SECONDS" in os.environ:
     stays = timedelta(seconds=float(os.environ["WORD_SECONDS"]))
-    rebuild.RedisColdShards = partial(rebuild.RedisColdShards, word_stays=stays)
+    recovery.RedisColdShards = partial(recovery.RedisColdShards, word_stays=stays)
 lambda_handler({}, Context(float(sys.argv[1])))

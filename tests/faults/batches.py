@@ -4,10 +4,10 @@ import json
 from base64 import b64encode
 from datetime import timedelta
 
-from taskmill.adapters.redis.admission import RedisAdmission
-from taskmill.adapters.redis.session import Session
-from taskmill.domain import topics, wire
-from taskmill.usecases.admitting import owed_submission
+from taskmill.core import codec, topics
+from taskmill.stores.redis.session import Session
+from taskmill.stores.redis.submission import RedisAdmission
+from taskmill.submission.publish import owed_submission
 from taskmill_local.settings import SHARDS
 from tests.faults.log import append
 
@@ -23,7 +23,7 @@ def admitted(run, number, **how):
 
 def publish(stack, tasks):
     """Let the system's own functions see them after all, and owe them to nobody any more."""
-    for value in wire.parcels_of_tasks(tasks):
+    for value in codec.parcels_of_tasks(tasks):
         append(stack, topics.PENDING, value)
     session = Session(stack.ground.own_redis_url)
     RedisAdmission(session, shards=SHARDS).clear([owed_submission(task) for task in tasks])
@@ -39,7 +39,7 @@ def event_of(tasks):
             "offset": _FIRST + at,
             "timestamp": 0,
             "timestampType": "CREATE_TIME",
-            "value": b64encode(next(wire.parcels_of_tasks([task]))).decode(),
+            "value": b64encode(next(codec.parcels_of_tasks([task]))).decode(),
             "headers": [],
         }
         for at, task in enumerate(tasks)

@@ -4,15 +4,16 @@ import dataclasses
 
 from msgspec.structs import replace
 
-from taskmill.adapters.memory.admission import MemoryAdmission, MemoryDueSet
-from taskmill.adapters.memory.control import MemoryControl
-from taskmill.adapters.memory.delays import MemoryDelays
-from taskmill.adapters.memory.far import MemoryFarTasks
-from taskmill.adapters.memory.leases import MemoryLeases
-from taskmill.adapters.memory.ledger import MemoryLedger
-from taskmill.domain.admission import Created, OwedKind
-from taskmill.domain.control import OrderAnswer
-from taskmill.domain.lease import Held, Refused, Settled, Stale
+from taskmill.core.owed import OwedKind
+from taskmill.execution.lease import Held, Refused, Settled, Stale
+from taskmill.orders.control import OrderAnswer
+from taskmill.stores.memory.dispatch import MemoryDelays
+from taskmill.stores.memory.execution import MemoryLeases
+from taskmill.stores.memory.ledger import MemoryLedger
+from taskmill.stores.memory.orders import MemoryControl
+from taskmill.stores.memory.submission import MemoryAdmission, MemoryDueSet
+from taskmill.stores.memory.timing import MemoryFarTasks
+from taskmill.submission.admission import Created
 from taskmill.testing.system import System
 from tests.faults.mortals import Parts
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from taskmill.domain.facts import (
+from taskmill.core.facts import (
     AttemptLost,
     Fact,
     TaskAdmitted,
@@ -16,7 +16,7 @@ from taskmill.domain.facts import (
     TaskStarted,
     TaskSucceeded,
 )
-from taskmill.domain.lifecycle import RANKS
+from taskmill.core.lifecycle import RANKS
 from tests.faults.history import History, Outcome, Standing, Submit, Told
 
 KINDS: Mapping[str, type[Fact]] = {

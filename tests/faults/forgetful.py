@@ -4,14 +4,15 @@ import json
 
 from msgspec.structs import replace
 
-from taskmill.adapters.memory.admission import MemoryAdmission, MemoryDueSet
-from taskmill.adapters.memory.leases import MemoryLeases
-from taskmill.adapters.memory.rebuild import MemoryColdShards
-from taskmill.adapters.memory.schedules import MemorySchedules
-from taskmill.domain.admission import Replayed
-from taskmill.domain.lease import LEASE, Refused, Suspect
+from taskmill.core.lifetimes import LEASE
+from taskmill.execution.lease import Refused, Suspect
+from taskmill.recovery.rebuild import Sources, rebuild
+from taskmill.stores.memory.execution import MemoryLeases
+from taskmill.stores.memory.recovery import MemoryColdShards
+from taskmill.stores.memory.schedules import MemorySchedules
+from taskmill.stores.memory.submission import MemoryAdmission, MemoryDueSet
+from taskmill.submission.admission import Replayed
 from taskmill.testing.system import System
-from taskmill.usecases.rebuild import Sources, rebuild
 from tests.faults.mortals import Parts
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TypeAlias
 
-from taskmill.domain.lifecycle import TRANSITIONS
-from taskmill.domain.task import Status
+from taskmill.core.lifecycle import TRANSITIONS
+from taskmill.core.task import Status
 from tests.faults.case import KINDS, Case
 from tests.faults.history import Effect, History, Outcome, Read, Submit, Told
 

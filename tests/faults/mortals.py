@@ -8,14 +8,14 @@ from hashlib import sha256
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from taskmill.adapters.crash import POINTS, CrashAt, rigged
-from taskmill.domain import topics, wire
-from taskmill.domain.naming import keyed_id, unkeyed_id
-from taskmill.domain.records import TaskView
-from taskmill.domain.submission import Accepted, KeyReused, ReplayOf
-from taskmill.domain.task import TaskType
+from taskmill.core import codec, topics
+from taskmill.core.ids import keyed_id, unkeyed_id
+from taskmill.core.task import TaskType
+from taskmill.core.view import TaskView
+from taskmill.orders.redrive import Again, NotOver
+from taskmill.stores.crash import POINTS, CrashAt, rigged
+from taskmill.submission.submission import Accepted, KeyReused, ReplayOf
 from taskmill.testing.system import System
-from taskmill.usecases.redrive import Again, NotOver
 from taskmill.worker import serve
 from tests.builders import a_request
 from tests.faults.history import Effect, History, Outcome, Redrive, Standing, Submit, Told
@@ -118,7 +118,7 @@ class Mortals:
     def labels(self, reader, most):
         """Tell whose tasks a reader would be given next."""
         records = self.log.records(reader.topic, since=self.log.position(reader))[:most]
-        return {task.metadata["label"] for one in records for task in wire.open_tasks(one.value)}
+        return {task.metadata["label"] for one in records for task in codec.open_tasks(one.value)}
 
     # What clients do
 

@@ -18,13 +18,13 @@ from confluent_kafka import Producer
 from msgspec import Raw
 from msgspec.structs import replace
 
-from taskmill.adapters.redis.admission import RedisAdmission
-from taskmill.adapters.redis.session import Session
-from taskmill.domain import topics
-from taskmill.domain.admission import Created
-from taskmill.domain.naming import keyed_id
-from taskmill.domain.records import TaskView
-from taskmill.domain.task import TaskType
+from taskmill.core import topics
+from taskmill.core.ids import keyed_id
+from taskmill.core.task import TaskType
+from taskmill.core.view import TaskView
+from taskmill.stores.redis.session import Session
+from taskmill.stores.redis.submission import RedisAdmission
+from taskmill.submission.admission import Created
 from taskmill_local.settings import SHARDS
 from tests.builders import a_request
 from tests.faults.checker import check

@@ -7,10 +7,10 @@ from enum import Enum
 
 from msgspec.structs import replace
 
-from taskmill.domain import topics
-from taskmill.domain.outcome import Retry, Succeeded
-from taskmill.domain.task import Timing
-from taskmill.usecases.change import Wanted
+from taskmill.core import topics
+from taskmill.core.task import Timing
+from taskmill.execution.outcome import Retry, Succeeded
+from taskmill.orders.change import Wanted
 from tests.faults.mortals import IN_FLIGHT, WORK, Mortals, deaths
 
 FAR_MS = 612_000

@@ -15,13 +15,13 @@ from threading import Event, Thread
 import psutil
 import psycopg
 
-from taskmill.adapters.crash import EXIT_CODE
-from taskmill.adapters.redis.keys import shard_keys
-from taskmill.adapters.redis.records import RedisRecords
-from taskmill.adapters.redis.session import Session
-from taskmill.domain import topics
-from taskmill.domain.admission import Cold
-from taskmill.domain.task import TaskId
+from taskmill.core import topics
+from taskmill.core.owed import Cold
+from taskmill.core.task import TaskId
+from taskmill.stores.crash import EXIT_CODE
+from taskmill.stores.redis.keys import shard_keys
+from taskmill.stores.redis.records import RedisRecords
+from taskmill.stores.redis.session import Session
 from taskmill_local.settings import SHARDS
 from tests.acceptance.system import System
 from tests.faults.effects import Effects

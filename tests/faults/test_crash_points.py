@@ -6,9 +6,9 @@ from itertools import count
 
 import pytest
 
-from taskmill.adapters.crash import POINTS
-from taskmill.domain.reconciliation import Divergence
-from taskmill.domain.task import Status
+from taskmill.core.task import Status
+from taskmill.recovery.divergence import Divergence
+from taskmill.stores.crash import POINTS
 from tests.faults.stack import WORKER, await_death
 from tests.waiting import eventually
 

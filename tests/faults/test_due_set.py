@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from taskmill.domain import topics, wire
+from taskmill.core import codec, topics
 from taskmill_local.settings import SHARDS
 from tests.faults.log import ends, values_since
 from tests.faults.nemesis import Nemesis
@@ -97,6 +97,6 @@ def published(stack, begins, run_name):
     tasks = [
         task
         for value in values_since(stack, topics.PENDING, begins)
-        for task in wire.open_tasks(value)
+        for task in codec.open_tasks(value)
     ]
     return [task.metadata["label"] for task in tasks if task.metadata.get("run") == run_name]

@@ -10,9 +10,9 @@ import psycopg
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from taskmill.adapters.crash import EXIT_CODE, POINTS
-from taskmill.domain import topics, wire
-from taskmill.usecases.take_requests import ROWS_AT_A_TIME
+from taskmill.core import codec, topics
+from taskmill.stores.crash import EXIT_CODE, POINTS
+from taskmill.submission.enqueue import ROWS_AT_A_TIME
 from tests.faults.callers import (
     an_open_transaction,
     are_some_waiting,
@@ -112,7 +112,7 @@ class Watch:
             if message is None or message.error():
                 continue
             now_ms = time.time() * 1000
-            for task in wire.open_tasks(message.value()):
+            for task in codec.open_tasks(message.value()):
                 if task.metadata.get("run") == self._run_name:
                     self.seen_ms.setdefault(task.metadata["label"], now_ms)
 
@@ -299,6 +299,6 @@ def published(stack, begins, run_name):
     return [
         task.metadata["label"]
         for value in values_since(stack, topics.PENDING, begins)
-        for task in wire.open_tasks(value)
+        for task in codec.open_tasks(value)
         if task.metadata.get("run") == run_name
     ]

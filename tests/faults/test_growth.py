@@ -8,9 +8,9 @@ import psycopg
 import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions
 
-from taskmill.adapters.postgres.migrate import migrate
-from taskmill.domain import topics
-from taskmill.domain.task import TaskType
+from taskmill.core import topics
+from taskmill.core.task import TaskType
+from taskmill.stores.postgres.migrate import migrate
 from tests.faults.history import Outcome
 from tests.faults.log import ends
 from tests.faults.stack import WORKER

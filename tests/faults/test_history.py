@@ -7,13 +7,13 @@ import msgspec
 import psycopg
 import pytest
 
-from taskmill.adapters.postgres.connection import Database
-from taskmill.adapters.postgres.whole import PostgresWholeRows
-from taskmill.domain.facts import Fact
-from taskmill.domain.lifecycle import SUBMITTED_RANK
-from taskmill.domain.projection import Row, merged, row_of
-from taskmill.domain.task import Status
+from taskmill.core.facts import Fact
+from taskmill.core.lifecycle import SUBMITTED_RANK
+from taskmill.core.task import Status
+from taskmill.ledger.projection import Row, merged, row_of
 from taskmill.settings import Settings
+from taskmill.stores.postgres.connection import Database
+from taskmill.stores.postgres.whole_rows import PostgresWholeRows
 from tests.faults.nemesis import Nemesis, kill
 from tests.faults.run import a_seed
 from tests.faults.stack import WORKER

@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 
 from msgspec import Raw
 
-from taskmill.domain.task import TaskType
+from taskmill.core.task import TaskType
 from tests.faults.batches import LONG_ENOUGH, admitted, event_of, publish, work
 from tests.faults.run import starts
 from tests.waiting import eventually

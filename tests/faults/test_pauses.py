@@ -7,10 +7,10 @@ from contextlib import suppress
 
 import pytest
 
-from taskmill.adapters.redis.keys import shard_keys
-from taskmill.adapters.redis.session import Session
-from taskmill.domain import topics
-from taskmill.domain.task import TaskType
+from taskmill.core import topics
+from taskmill.core.task import TaskType
+from taskmill.stores.redis.keys import shard_keys
+from taskmill.stores.redis.session import Session
 from taskmill_local.settings import SHARDS
 from tests.faults.invariants import SETTLES
 from tests.faults.log import append_everywhere, ends, values_since

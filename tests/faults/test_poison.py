@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import pytest
 
-from taskmill.domain import topics
+from taskmill.core import topics
 from tests.faults.log import append
 from tests.faults.run import Run, now_ms, starts
 from tests.waiting import eventually

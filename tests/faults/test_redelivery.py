@@ -7,7 +7,7 @@ from threading import Event, Thread
 
 from confluent_kafka import Consumer
 
-from taskmill.adapters.redis import scripts
+from taskmill.stores.redis import scripts
 from tests.faults.proxy import ProduceReplies, ScriptReplies
 from tests.faults.run import a_seed, starts
 

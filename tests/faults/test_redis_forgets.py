@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from taskmill.domain import topics
-from taskmill.domain.task import TaskType
+from taskmill.core import topics
+from taskmill.core.task import TaskType
 from tests.faults import log
 from tests.faults.replica import Replica
 from tests.faults.run import a_seed

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from taskmill.domain import topics, wire
+from taskmill.core import codec, topics
 from tests.faults.log import ends, values_since
 from tests.faults.nemesis import Nemesis, kill
 from tests.faults.run import a_seed
@@ -86,6 +86,6 @@ def parked(stack, begins, run):
 
 def opened(value):
     try:
-        return wire.open_tasks(value)
-    except wire.Undecodable:
+        return codec.open_tasks(value)
+    except codec.Undecodable:
         return ()

@@ -11,9 +11,10 @@ from uuid import uuid4
 import pytest
 from msgspec import Raw
 
-from taskmill.domain import topics
-from taskmill.domain.retention import HOLD, in_ms
-from taskmill.domain.task import Millis, TaskType
+from taskmill.core import topics
+from taskmill.core.lifetimes import HOLD
+from taskmill.core.task import Millis, TaskType
+from taskmill.core.time import in_ms
 from tests.faults.history import Read
 from tests.faults.log import append_everywhere
 from tests.faults.nemesis import Nemesis, kill

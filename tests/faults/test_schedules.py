@@ -10,7 +10,7 @@ from threading import Event, Thread
 import psutil
 import pytest
 
-from taskmill.adapters.crash import EXIT_CODE
+from taskmill.stores.crash import EXIT_CODE
 from tests.faketime import needs_faketime, shifted
 from tests.faults.checker import check
 from tests.faults.history import Fired, History, Plan

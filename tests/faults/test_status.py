@@ -5,10 +5,10 @@ import random
 import time
 from threading import Event, Thread
 
-from taskmill.adapters.redis.records import RedisRecords
-from taskmill.adapters.redis.session import Session
-from taskmill.domain import topics, wire
-from taskmill.domain.records import TaskView
+from taskmill.core import codec, topics
+from taskmill.core.view import TaskView
+from taskmill.stores.redis.records import RedisRecords
+from taskmill.stores.redis.session import Session
 from taskmill_local.settings import SHARDS
 from tests.faults.history import Read
 from tests.faults.log import append_all, ends, values_since
@@ -20,7 +20,7 @@ TASKS = 2_000
 WATCHED = 100
 LEAST_TOLD_AGAIN = 20_000
 
-_OPEN = {topics.PENDING: wire.open_tasks, topics.EVENTS: wire.open_facts}
+_OPEN = {topics.PENDING: codec.open_tasks, topics.EVENTS: codec.open_facts}
 """A submission is a fact as well: its envelope tells it."""
 
 

@@ -7,12 +7,12 @@ import msgspec
 from hypothesis import strategies as st
 
 from functions.workers.echo.handler import lambda_handler as echo
-from taskmill.adapters.catalogue import AssembledCatalogue
-from taskmill.domain import wire
-from taskmill.domain.errors import Undecodable
-from taskmill.domain.refusal import Refusal
-from taskmill.domain.strict_json import NotJson, read
-from taskmill.usecases.reading_requests import read_submission
+from taskmill.core import codec
+from taskmill.core.errors import Undecodable
+from taskmill.core.refusal import Refusal
+from taskmill.stores.catalogue import AssembledCatalogue
+from taskmill.submission.read import read_submission
+from taskmill.submission.strict_json import NotJson, read
 from tests.builders import NOW
 from tests.fuzz.explore import Target
 from tests.json_values import meaning
@@ -24,24 +24,24 @@ _catalogue = AssembledCatalogue()
 
 def opens_or_refuses(octets):
     """Hold all ways to open a record to one answer; what was opened goes on as it came."""
-    told = opened(wire.open_tasks, octets)
-    sealed = opened(wire.open_sealed, octets)
+    told = opened(codec.open_tasks, octets)
+    sealed = opened(codec.open_sealed, octets)
     assert (told is None) == (sealed is None)
     for envelope, one in zip(told or (), sealed or (), strict=True):
         assert envelope == one.envelope
-        assert wire.seal(one.raw).envelope == envelope
-        changed = wire.amended(one, generation=7)
-        assert wire.open_envelope(changed.raw) == changed.envelope
+        assert codec.seal(one.raw).envelope == envelope
+        changed = codec.amended(one, generation=7)
+        assert codec.open_envelope(changed.raw) == changed.envelope
     if told:
-        again = [wire.open_sealed(parcel) for parcel in wire.parcels_of_tasks(sealed)]
+        again = [codec.open_sealed(parcel) for parcel in codec.parcels_of_tasks(sealed)]
         assert [one.raw for parcel in again for one in parcel] == [one.raw for one in sealed]
-    facts = opened(wire.open_facts, octets)
+    facts = opened(codec.open_facts, octets)
     if facts:
         assert told is None
-        parcels = wire.parcels_of_facts(facts)
-        assert [fact for parcel in parcels for fact in wire.open_facts(parcel)] == [*facts]
+        parcels = codec.parcels_of_facts(facts)
+        assert [fact for parcel in parcels for fact in codec.open_facts(parcel)] == [*facts]
     with suppress(Undecodable):
-        wire.open_envelope(octets or b"")
+        codec.open_envelope(octets or b"")
 
 
 def opened(how, octets):
@@ -95,8 +95,8 @@ def is_taken_or_refused(octets):
         assert len(msgspec.json.encode(found)) < 10_000
         return
     envelope = found.as_envelope(now=NOW, entropy=bytes(16))
-    (parcel,) = wire.parcels_of_tasks([envelope])
-    assert wire.open_tasks(parcel) == (envelope,)
+    (parcel,) = codec.parcels_of_tasks([envelope])
+    assert codec.open_tasks(parcel) == (envelope,)
     if found.payload_ref is None:
         assert meaning(json.loads(bytes(found.payload))) == meaning(value.get("payload", {}))
         if found.type == "echo":

@@ -20,7 +20,7 @@ from tests.fuzz.decoders import moments, spellings
 from tests.fuzz.explore import Target
 from tests.integration.front.test_malformed import MALFORMED
 from tests.json_values import values as json_values
-from tests.unit.functions.stage import Stage
+from tests.unit.stage import Stage
 
 ROOT = Path(__file__).parents[2]
 GIVEN = {"KafkaBrokers": "here:1", "RedisUrl": "redis://here:2", "PostgresDsn": "postgresql://here"}

@@ -10,7 +10,7 @@ from tests.models.cases import CASES
 from tests.models.rules import Rules
 from tests.models.scripts.answers import DECLARED, GIVEN
 
-LUA = Path(__file__).parents[2] / "shared/taskmill/adapters/redis/lua"
+LUA = Path(__file__).parents[2] / "shared/taskmill/stores/redis/lua"
 SCRIPTS = {path.stem: path for path in LUA.glob("*.lua")}
 
 WITHOUT_A_STEP = {

@@ -6,8 +6,8 @@ from uuid import UUID
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from functions.gateway.problem import ProblemType
-from taskmill.domain.task import Status
+from functions.gateway.http.problem import ProblemType
+from taskmill.core.task import Status
 
 Moment = Annotated[datetime, Meta(tz=True)]
 Count = Annotated[int, Meta(ge=0)]

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
-from functions.gateway.problem import ProblemType
+from functions.gateway.http.problem import ProblemType
 
 
 class Parameter(Struct, frozen=True, kw_only=True):

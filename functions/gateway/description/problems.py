@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from functions.gateway.problem import ProblemType
+from functions.gateway.http.problem import ProblemType
 
 
 class Refusal(Struct, frozen=True):

@@ -8,7 +8,7 @@ from msgspec import UNSET, Struct, UnsetType
 from functions.gateway.description.answers import Count, Moment, NextCursor
 from functions.gateway.description.operation import Answer, Example, Operation, Parameter
 from functions.gateway.description.parameters import CURSOR, LIMIT, asked
-from taskmill.domain.topics import PENDING
+from taskmill.core.topics import PENDING
 
 RECORD: Final = f"{PENDING}:0:17:0"
 

@@ -16,7 +16,7 @@ from functions.gateway.description.examples import DEAD, ID, SINCE, SUCCEEDED, U
 from functions.gateway.description.operation import Answer, Example, Operation
 from functions.gateway.description.parameters import CURSOR, LIMIT, TASK_ID, asked
 from functions.gateway.reading import LONGEST_WAIT_SECONDS
-from taskmill.domain.task import Status
+from taskmill.core.task import Status
 
 
 class TaskPage(Struct):

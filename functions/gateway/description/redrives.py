@@ -11,7 +11,7 @@ from functions.gateway.description.examples import SINCE
 from functions.gateway.description.operation import Answer, Example, Operation, Parameter
 from functions.gateway.description.parameters import LIMIT
 from functions.gateway.redrives import RedriveRequest
-from taskmill.domain.redriving import JobState
+from taskmill.orders.redrive_job import JobState
 
 JOB_ID: Final = "019f4a6b-5061-7273-8e8f-9a0b1c2d3e4f"
 

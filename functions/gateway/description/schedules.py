@@ -12,12 +12,12 @@ from functions.gateway.description.examples import ID
 from functions.gateway.description.operation import Answer, Example, Operation, Parameter
 from functions.gateway.description.parameters import CURSOR, LIMIT, asked
 from functions.gateway.firing import LARGEST_COUNT, USUAL_COUNT, BackfillRequest
-from functions.gateway.problem import ProblemType
-from taskmill.domain.catching_up import CatchUp
-from taskmill.domain.coming import Dst, Mark
-from taskmill.domain.request import MaxAttempts, Metadata, RetryRequest, TimeoutSeconds
-from taskmill.domain.schedule import Overlap
-from taskmill.domain.schedule_request import NamedScheduleRequest, RevisedScheduleRequest
+from functions.gateway.http.problem import ProblemType
+from taskmill.schedules.catch_up import CatchUp
+from taskmill.schedules.coming import Dst, Mark
+from taskmill.schedules.request import NamedScheduleRequest, RevisedScheduleRequest
+from taskmill.schedules.schedule import Overlap
+from taskmill.submission.request import MaxAttempts, Metadata, RetryRequest, TimeoutSeconds
 
 SCHEDULE: Final = "nightly-report"
 OTHER: Final = "weekly-report"

@@ -7,8 +7,8 @@ from msgspec import Meta, Struct
 
 from functions.gateway.description.answers import AsOf, Count
 from functions.gateway.description.operation import Answer, Example, Operation
-from taskmill.domain.catalogue import TypeDefaults
-from taskmill.domain.task import Status
+from taskmill.core.task import Status
+from taskmill.submission.catalogue import TypeDefaults
 
 
 class TypeLimits(Struct):

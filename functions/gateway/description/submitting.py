@@ -8,9 +8,9 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from functions.gateway.description.answers import Count, Problem, SubmittedTask
 from functions.gateway.description.examples import ASKED, KEY, MISFIT, QUEUED, SUCCEEDED
 from functions.gateway.description.operation import Answer, Example, Operation, Parameter
-from functions.gateway.problem import ProblemType
+from functions.gateway.http.problem import ProblemType
 from functions.gateway.submitting import BATCH_TASKS
-from taskmill.domain.request import HeaderKey, TaskRequest
+from taskmill.submission.request import HeaderKey, TaskRequest
 
 _OF_ONE_TASK: Final[tuple[ProblemType, ...]] = (
     "unknown_type",

@@ -1,9 +1,9 @@
 """Cancels a task, redrives it, or changes it while it waits."""
 
-from functions.gateway.answering import Answer, json_body, new_router, tell
 from functions.gateway.cancelling import cancel_one
 from functions.gateway.changing import change_one
-from functions.gateway.problem import Problem
+from functions.gateway.http.answer import Answer, json_body, new_router, tell
+from functions.gateway.http.problem import Problem
 from functions.gateway.redriving import redrive_one
 
 router = new_router()

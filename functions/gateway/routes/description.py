@@ -6,7 +6,7 @@ from pathlib import Path
 
 from aws_lambda_powertools.event_handler import Response, content_types
 
-from functions.gateway.answering import Answer, new_router
+from functions.gateway.http.answer import Answer, new_router
 
 router = new_router()
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from functions.gateway.answering import Answer, Told, json_body, new_router, tell
 from functions.gateway.endpoints import enable_endpoint, list_disabled
-from functions.gateway.problem import Problem, unavailable
-from taskmill.domain.errors import StoreUnavailable
+from functions.gateway.http.answer import Answer, Told, json_body, new_router, tell
+from functions.gateway.http.problem import Problem, unavailable
+from taskmill.core.errors import StoreUnavailable
 
 router = new_router()
 

@@ -1,9 +1,9 @@
 """Shows what was enqueued and is no task."""
 
-from functions.gateway.answering import Answer, new_router, tell
 from functions.gateway.enqueued import list_enqueued
-from functions.gateway.problem import unavailable
-from taskmill.domain.errors import StoreUnavailable
+from functions.gateway.http.answer import Answer, new_router, tell
+from functions.gateway.http.problem import unavailable
+from taskmill.core.errors import StoreUnavailable
 
 router = new_router()
 

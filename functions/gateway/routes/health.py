@@ -2,11 +2,11 @@
 
 from http import HTTPStatus
 
-from functions.gateway.answering import Answer, Told, new_router, tell
-from functions.gateway.problem import unavailable
+from functions.gateway.http.answer import Answer, Told, new_router, tell
+from functions.gateway.http.problem import unavailable
 from taskmill.bootstrap import gateway
-from taskmill.domain.errors import StoreUnavailable
-from taskmill.domain.task import TaskId
+from taskmill.core.errors import StoreUnavailable
+from taskmill.core.task import TaskId
 
 router = new_router()
 _NOBODY = TaskId("00000000-0000-7000-8000-000000000000")

@@ -1,8 +1,8 @@
 """Takes what is too large for a request, by a link to where it may be put."""
 
-from functions.gateway.answering import Answer, json_body, new_router, tell
+from functions.gateway.http.answer import Answer, json_body, new_router, tell
+from functions.gateway.http.problem import Problem
 from functions.gateway.payloads import offer_upload
-from functions.gateway.problem import Problem
 
 router = new_router()
 

@@ -1,11 +1,11 @@
 """Shows what was never a task, and takes note of what people did about it."""
 
-from functions.gateway.answering import Answer, new_router, tell
-from functions.gateway.keys import caller
-from functions.gateway.problem import unavailable
+from functions.gateway.http.answer import Answer, new_router, tell
+from functions.gateway.http.auth import caller
+from functions.gateway.http.problem import unavailable
 from functions.gateway.quarantine import discard_record, read_quarantine, read_record
 from taskmill.bootstrap import gateway
-from taskmill.domain.errors import StoreUnavailable
+from taskmill.core.errors import StoreUnavailable
 
 router = new_router()
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from functions.gateway.answering import Answer, Told, json_body, new_router, tell
-from functions.gateway.problem import Problem, unavailable
+from functions.gateway.http.answer import Answer, Told, json_body, new_router, tell
+from functions.gateway.http.problem import Problem, unavailable
 from functions.gateway.redrives import list_jobs, make_job, read_job, resume_job, stop_job
-from taskmill.domain.errors import StoreUnavailable
+from taskmill.core.errors import StoreUnavailable
 
 router = new_router()
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from functions.gateway.answering import Answer, Told, json_body, new_router, tell
 from functions.gateway.firing import backfill_schedule, preview_schedule, trigger_schedule
-from functions.gateway.keys import caller
-from functions.gateway.problem import Problem, unavailable, unprocessable
+from functions.gateway.http.answer import Answer, Told, json_body, new_router, tell
+from functions.gateway.http.auth import caller
+from functions.gateway.http.problem import Problem, unavailable, unprocessable
 from functions.gateway.schedules import (
     delete_schedule,
     list_schedules,
@@ -16,7 +16,7 @@ from functions.gateway.schedules import (
     resume_schedule,
 )
 from taskmill.bootstrap import gateway
-from taskmill.domain.errors import ScheduleBroken, StoreUnavailable
+from taskmill.core.errors import ScheduleBroken, StoreUnavailable
 
 router = new_router()
 

@@ -2,11 +2,11 @@
 
 from http import HTTPStatus
 
-from functions.gateway.answering import Answer, Told, new_router, tell
-from functions.gateway.problem import unavailable
+from functions.gateway.http.answer import Answer, Told, new_router, tell
+from functions.gateway.http.problem import unavailable
 from functions.gateway.statistics import statistics_as_json
 from taskmill.bootstrap import oversight
-from taskmill.domain.errors import StoreUnavailable
+from taskmill.core.errors import StoreUnavailable
 
 router = new_router()
 

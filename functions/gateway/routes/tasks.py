@@ -6,19 +6,19 @@ from typing import Any
 
 from msgspec import Raw
 
-from functions.gateway.answering import Answer, Told, json_body, new_router, tell
 from functions.gateway.history import read_history
+from functions.gateway.http.answer import Answer, Told, json_body, new_router, tell
+from functions.gateway.http.problem import Problem, unavailable, unprocessable
 from functions.gateway.listing import dead_as_json, page_as_json, read_filter
 from functions.gateway.payloads import downloadable_payload, downloadable_result
 from functions.gateway.presenter import task_as_json
-from functions.gateway.problem import Problem, unavailable, unprocessable
 from functions.gateway.reading import read_task
 from functions.gateway.submitting import submit_batch, submit_one
 from taskmill.bootstrap import gateway
-from taskmill.domain.errors import StoreUnavailable
-from taskmill.domain.listing import TaskFilter
-from taskmill.domain.records import TaskView
-from taskmill.domain.task import Status
+from taskmill.core.errors import StoreUnavailable
+from taskmill.core.task import Status
+from taskmill.core.view import TaskView
+from taskmill.ledger.listing import TaskFilter
 
 router = new_router()
 

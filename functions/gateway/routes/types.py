@@ -2,7 +2,7 @@
 
 from http import HTTPStatus
 
-from functions.gateway.answering import Answer, Told, new_router, tell
+from functions.gateway.http.answer import Answer, Told, new_router, tell
 from functions.gateway.presenter import type_as_json
 from taskmill.bootstrap import gateway
 

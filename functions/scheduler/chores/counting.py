@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from functions.scheduler.chore import Chore
-from taskmill.bootstrap import process
+from taskmill.platform import process
 
 
 def _tell() -> int:

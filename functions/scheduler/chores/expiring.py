@@ -4,8 +4,8 @@ from datetime import timedelta
 
 from functions.scheduler.chore import Chore
 from taskmill.bootstrap import chores
-from taskmill.usecases.delay import load
-from taskmill.usecases.expire import expire
+from taskmill.ledger.far import load
+from taskmill.orders.expire import expire
 
 
 def _expire() -> int:

@@ -4,12 +4,13 @@ from datetime import timedelta
 from time import monotonic
 
 from functions.scheduler.chore import Chore
-from taskmill.bootstrap import chores, process
-from taskmill.domain.task import TaskId
-from taskmill.usecases.cancel import cancel
-from taskmill.usecases.delay import load
-from taskmill.usecases.find_task import Unsure
-from taskmill.usecases.fire import fire
+from taskmill.bootstrap import chores
+from taskmill.core.task import TaskId
+from taskmill.core.view import Unsure
+from taskmill.ledger.far import load
+from taskmill.orders.cancel import cancel
+from taskmill.platform import process
+from taskmill.schedules.fire import fire
 
 
 def _fire() -> int:

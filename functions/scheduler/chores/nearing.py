@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from functions.scheduler.chore import Chore
 from taskmill.bootstrap import chores
-from taskmill.usecases.delay import bring_near
+from taskmill.ledger.far import bring_near
 
 
 def _bring_near() -> int:

@@ -2,7 +2,7 @@
 
 from functions.scheduler.chore import Chore
 from taskmill.bootstrap import scheduler
-from taskmill.usecases.publish_due import publish_due
+from taskmill.dispatch.due import publish_due
 
 
 def _publish() -> int:

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from functions.scheduler.chore import Chore
 from taskmill.bootstrap import chores
-from taskmill.usecases.put_back import put_back
+from taskmill.recovery.newer_versions import put_back
 
 
 def _put_back() -> int:

@@ -3,9 +3,10 @@
 from datetime import timedelta
 
 from functions.scheduler.chore import Chore
-from taskmill.bootstrap import chores, process
-from taskmill.domain.counting import Count
-from taskmill.usecases.rebuild import rebuild
+from taskmill.bootstrap import chores
+from taskmill.insight.counting import Count
+from taskmill.platform import process
+from taskmill.recovery.rebuild import rebuild
 
 
 def _rebuild() -> int:

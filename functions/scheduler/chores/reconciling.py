@@ -3,10 +3,11 @@
 from datetime import timedelta
 
 from functions.scheduler.chore import Chore
-from taskmill.bootstrap import chores, process
-from taskmill.domain.counting import Count, topic_label
-from taskmill.usecases.reconcile import reconcile, unsubmitted
-from taskmill.usecases.step_over import step_over
+from taskmill.bootstrap import chores
+from taskmill.insight.counting import Count, topic_label
+from taskmill.platform import process
+from taskmill.recovery.log_gaps import step_over
+from taskmill.recovery.reconcile import reconcile, unsubmitted
 
 
 def _reconcile() -> int:

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 from functions.scheduler.chore import Chore
 from taskmill.bootstrap import chores
-from taskmill.usecases.redrive import redrive
-from taskmill.usecases.redrive_many import redrive_many
+from taskmill.orders.redrive import redrive
+from taskmill.orders.redrive_jobs import redrive_many
 
 
 def _redrive() -> int:

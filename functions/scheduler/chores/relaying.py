@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from functions.scheduler.chore import Chore
 from taskmill.bootstrap import chores
-from taskmill.usecases.relay import relay
+from taskmill.submission.relay import relay
 
 
 def _relay() -> int:

@@ -3,9 +3,10 @@
 from datetime import timedelta
 
 from functions.scheduler.chore import Chore
-from taskmill.bootstrap import chores, process
-from taskmill.domain.counting import Count
-from taskmill.usecases.forget_old import forget_old
+from taskmill.bootstrap import chores
+from taskmill.insight.counting import Count
+from taskmill.ledger.retention import forget_old
+from taskmill.platform import process
 
 
 def _forget() -> int:

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from functions.scheduler.chore import Chore
 from taskmill.bootstrap import blobs, chores
-from taskmill.usecases.take_requests import take_requests, take_up_known
+from taskmill.submission.enqueue import take_requests, take_up_known
 
 
 def _take() -> int:

@@ -6,8 +6,8 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from taskmill.adapters import addresses
-from taskmill.adapters.access import Credentials
+from taskmill.stores import addresses
+from taskmill.stores.access import Credentials
 
 STARTTLS: Final = "STARTTLS"
 TLS: Final = "TLS"

@@ -10,7 +10,7 @@ from functions.workers.email.ses import Ses
 from functions.workers.email.settings import MailSettings
 from functions.workers.email.smtp import Smtp
 from functions.workers.email.transport import Transport
-from taskmill.bootstrap import process
+from taskmill.platform import process
 from taskmill.worker import Discard, Outcome, RetryPolicy, Task, serve
 
 _SHARE_OF_TIME = 0.9

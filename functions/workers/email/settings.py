@@ -11,10 +11,10 @@ from msgspec import Struct
 from functions.workers.email.access import STARTTLS, SmtpAccess
 from functions.workers.email.message import address_of, domain_of
 from functions.workers.email.payload import Mailbox
-from taskmill.adapters import secrets
-from taskmill.adapters.access import Access, Credentials
-from taskmill.domain.errors import SettingsInvalid
+from taskmill.core.errors import SettingsInvalid
 from taskmill.settings.stores import ReadByName
+from taskmill.stores import secrets
+from taskmill.stores.access import Access, Credentials
 
 
 class MailSettings(Struct, frozen=True, kw_only=True):

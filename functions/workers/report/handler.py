@@ -6,7 +6,7 @@ from datetime import timedelta
 from functions.workers.report import bucket
 from functions.workers.report.payload import Report
 from functions.workers.report.table import as_csv
-from taskmill.domain.pointers import pointer_to, result_prefix
+from taskmill.core.pointers import pointer_to, result_prefix
 from taskmill.worker import Pointer, Task, serve
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from functions.workers.webhook.answer import HEAD_LIMIT, Body, Head, read_body, read_head
 from functions.workers.webhook.resolver import Resolver
-from taskmill.domain.wall import Target, Walled, vetted
+from taskmill.egress.wall import Target, Walled, vetted
 
 SECONDS_TO_CONNECT: Final = 5.0
 """To find the host, to reach it, and to agree on its certificate, all together."""

@@ -16,14 +16,15 @@ from functions.workers.webhook.payload import Webhook
 from functions.workers.webhook.request import body_of, request_to
 from functions.workers.webhook.signature import signed
 from functions.workers.webhook.verdict import Judged, judged
-from taskmill.adapters import tls
-from taskmill.bootstrap import process, webhooks
-from taskmill.domain.counting import Count
-from taskmill.domain.errors import StoreUnavailable
-from taskmill.domain.task import Millis
-from taskmill.domain.wall import Target, Walled, target_of
-from taskmill.ports.counters import Counters
-from taskmill.ports.endpoints import Endpoints
+from taskmill.bootstrap import webhooks
+from taskmill.core.errors import StoreUnavailable
+from taskmill.core.task import Millis
+from taskmill.egress.ports import Endpoints
+from taskmill.egress.wall import Target, Walled, target_of
+from taskmill.insight.counting import Count
+from taskmill.insight.ports import Counters
+from taskmill.platform import process
+from taskmill.stores import tls
 from taskmill.worker import Discard, Outcome, Retry, RetryPolicy, Task, serve
 
 _SHARE_OF_TIME = 0.9

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta, Struct
 
-from taskmill.domain.errors import SettingsInvalid
+from taskmill.core.errors import SettingsInvalid
 
 SECONDS_TO_NOTICE: Final = 60
 """After this time at most a changed secret counts; one that is new, at once."""

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct, UnsetType
 
 from functions.workers.webhook.payload import Webhook
-from taskmill.domain.wall import DEPTH_HEADER, Target
+from taskmill.egress.wall import DEPTH_HEADER, Target
 
 _ALWAYS_WITH_BODY = {"POST", "PUT", "PATCH"}
 

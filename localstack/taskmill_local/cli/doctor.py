@@ -12,20 +12,21 @@ from typing import Any, Final
 
 from msgspec.structs import asdict
 
-from taskmill.adapters.catalogue import AssembledCatalogue
-from taskmill.adapters.postgres.connection import Database
-from taskmill.adapters.postgres.enqueued import PostgresRequests
-from taskmill.adapters.postgres.outbox import PostgresOutbox
-from taskmill.adapters.postgres.schedules import PostgresSchedules
-from taskmill.bootstrap import chores, process
-from taskmill.domain.errors import SettingsInvalid, StoreUnavailable
-from taskmill.domain.reconciliation import ABOUT, Diverged, Divergence
-from taskmill.domain.retention import in_ms
-from taskmill.domain.task import DEFAULT_TENANT, Millis
+from taskmill.bootstrap import chores
+from taskmill.core.errors import SettingsInvalid, StoreUnavailable
+from taskmill.core.task import DEFAULT_TENANT, Millis
+from taskmill.core.time import in_ms
+from taskmill.platform import process
+from taskmill.recovery.divergence import ABOUT, Diverged, Divergence
+from taskmill.recovery.log_gaps import gaps_of
+from taskmill.recovery.reconcile import PATIENCE, Books, Reconciler, unsubmitted
+from taskmill.schedules.declare import misfits
 from taskmill.settings import Settings
-from taskmill.usecases.declare_schedules import misfits
-from taskmill.usecases.reconcile import PATIENCE, Books, Reconciler, unsubmitted
-from taskmill.usecases.step_over import gaps_of
+from taskmill.stores.catalogue import AssembledCatalogue
+from taskmill.stores.postgres.connection import Database
+from taskmill.stores.postgres.enqueued import PostgresRequests
+from taskmill.stores.postgres.outbox import PostgresOutbox
+from taskmill.stores.postgres.schedules import PostgresSchedules
 from taskmill_local.cli.api import Api
 from taskmill_local.cli.exits import Exit
 from taskmill_local.errors import PlatformError

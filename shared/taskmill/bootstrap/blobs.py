@@ -4,11 +4,11 @@ import os
 from datetime import timedelta
 from functools import cache
 
-from taskmill.adapters.access import S3Access
-from taskmill.adapters.guard import QUICK, Guard
-from taskmill.bootstrap import process
-from taskmill.ports.blobs import Blobs
+from taskmill.platform import process
 from taskmill.settings import Settings
+from taskmill.stores.access import S3Access
+from taskmill.stores.guard import QUICK, Guard
+from taskmill.submission.ports import Blobs
 
 _PATIENCE_AT_THE_DOOR = timedelta(seconds=2)
 _PATIENCE_IN_LINE = timedelta(seconds=10)
@@ -23,7 +23,7 @@ def access() -> S3Access:
 @cache
 def at_the_door() -> Blobs:
     """Open the bucket for requests: none waits for it behind one that waited in vain."""
-    from taskmill.adapters.s3.blobs import STORE, S3Blobs
+    from taskmill.stores.s3.blobs import STORE, S3Blobs
 
     guard = Guard(STORE, tolerance=QUICK, opened=process.count_opening)
     keeps = Settings.from_env(os.environ, needs=()).keeps
@@ -33,6 +33,6 @@ def at_the_door() -> Blobs:
 @cache
 def in_line() -> Blobs:
     """Open the bucket for workers, who have more time than a request."""
-    from taskmill.adapters.s3.blobs import S3Blobs
+    from taskmill.stores.s3.blobs import S3Blobs
 
     return S3Blobs(access(), patience=_PATIENCE_IN_LINE, tries=_TRIES_IN_LINE)

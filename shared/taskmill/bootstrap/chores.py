@@ -7,25 +7,20 @@ from functools import cache
 
 from msgspec import Struct
 
-from taskmill.bootstrap import process
-from taskmill.domain.task import TaskId
-from taskmill.ports.admission import Admission
-from taskmill.ports.bus import Bus
-from taskmill.ports.catalogue import Catalogue
-from taskmill.ports.control import Control
-from taskmill.ports.delays import Delays, Expiries, FarTasks
-from taskmill.ports.enqueued import Requests
-from taskmill.ports.outbox import Outbox
-from taskmill.ports.quarantine import NewerParcels
-from taskmill.ports.rebuilding import ColdShards, WholeRows
-from taskmill.ports.redriving import RedriveJobs
-from taskmill.ports.retention import Archive
-from taskmill.ports.schedules import Firing
+from taskmill.core.ports import Bus
+from taskmill.core.task import TaskId
+from taskmill.core.view import Finding, Nowhere
+from taskmill.dispatch.ports import Delays
+from taskmill.ledger.ports import Archive, Expiries, FarTasks, NewerParcels, WholeRows
+from taskmill.orders.ports import Control, RedriveJobs
+from taskmill.platform import process
+from taskmill.recovery.ports import ColdShards
+from taskmill.recovery.rebuild import Sources
+from taskmill.recovery.reconcile import Books, Reconciler
+from taskmill.schedules.ports import Firing
 from taskmill.settings import Settings
-from taskmill.usecases.find_task import Finding, Nowhere
-from taskmill.usecases.rebuild import Sources
-from taskmill.usecases.reconcile import Books, Reconciler
-from taskmill.usecases.take_requests import RequestDoor
+from taskmill.submission.enqueue import RequestDoor
+from taskmill.submission.ports import Admission, Catalogue, Outbox, Requests
 
 _PATIENCE_WITH_REDIS = timedelta(seconds=1)
 _PATIENCE_WITH_KAFKA = timedelta(seconds=2)
@@ -42,12 +37,12 @@ class RebuildingServices(Struct, frozen=True, kw_only=True):
 @cache
 @process.rigged("rebuilding")
 def rebuilding() -> RebuildingServices:
-    from taskmill.adapters.kafka.ends import KafkaLogEnds
-    from taskmill.adapters.postgres.connection import Database
-    from taskmill.adapters.postgres.outbox import PostgresOutbox
-    from taskmill.adapters.postgres.whole import PostgresWholeRows
-    from taskmill.adapters.redis.rebuild import RedisColdShards
-    from taskmill.adapters.redis.session import Session
+    from taskmill.stores.kafka.ends import KafkaLogEnds
+    from taskmill.stores.postgres.connection import Database
+    from taskmill.stores.postgres.outbox import PostgresOutbox
+    from taskmill.stores.postgres.whole_rows import PostgresWholeRows
+    from taskmill.stores.redis.recovery import RedisColdShards
+    from taskmill.stores.redis.session import Session
 
     settings = Settings.from_env(os.environ, needs=("kafka", "redis", "postgres"))
     database = Database(settings.postgres)
@@ -73,11 +68,11 @@ class RelayServices(Struct, frozen=True, kw_only=True):
 @process.rigged("relaying")
 def relaying() -> RelayServices:
     """Open what the relay needs; of its own, because it works beside the tick."""
-    from taskmill.adapters.counted.bus import CountedBus
-    from taskmill.adapters.counted.ledger import CountedOutbox
-    from taskmill.adapters.kafka.bus import KafkaBus
-    from taskmill.adapters.postgres.connection import Database
-    from taskmill.adapters.postgres.outbox import PostgresOutbox
+    from taskmill.stores.counted.bus import CountedBus
+    from taskmill.stores.counted.ledger import CountedOutbox
+    from taskmill.stores.kafka.bus import KafkaBus
+    from taskmill.stores.postgres.connection import Database
+    from taskmill.stores.postgres.outbox import PostgresOutbox
 
     settings = Settings.from_env(os.environ, needs=("kafka", "postgres"))
     return RelayServices(
@@ -90,15 +85,15 @@ def relaying() -> RelayServices:
 @process.rigged("taking")
 def taking() -> RequestDoor:
     """Open what takes requests; it waits less for each store than its rows are held."""
-    from taskmill.adapters.counted.bus import CountedBus
-    from taskmill.adapters.counted.enqueued import CountedRequests
-    from taskmill.adapters.kafka.bus import KafkaBus
-    from taskmill.adapters.kafka.ends import KafkaLogEnds
-    from taskmill.adapters.postgres.connection import Database
-    from taskmill.adapters.postgres.enqueued import PostgresRequests
-    from taskmill.adapters.redis.admission import RedisAdmission
-    from taskmill.adapters.redis.records import RedisRecords
-    from taskmill.adapters.redis.session import Session
+    from taskmill.stores.counted.bus import CountedBus
+    from taskmill.stores.counted.enqueued import CountedRequests
+    from taskmill.stores.kafka.bus import KafkaBus
+    from taskmill.stores.kafka.ends import KafkaLogEnds
+    from taskmill.stores.postgres.connection import Database
+    from taskmill.stores.postgres.enqueued import PostgresRequests
+    from taskmill.stores.redis.records import RedisRecords
+    from taskmill.stores.redis.session import Session
+    from taskmill.stores.redis.submission import RedisAdmission
 
     settings = Settings.from_env(os.environ, needs=("kafka", "redis", "postgres"))
     bus = KafkaBus(settings.kafka, patience=_PATIENCE_WITH_KAFKA)
@@ -121,8 +116,8 @@ class TakeUpServices(Struct, frozen=True, kw_only=True):
 @cache
 def taking_up() -> TakeUpServices:
     """Open what lets the parked wait again; of its own, because it works beside the taking."""
-    from taskmill.adapters.postgres.connection import Database
-    from taskmill.adapters.postgres.enqueued import PostgresRequests
+    from taskmill.stores.postgres.connection import Database
+    from taskmill.stores.postgres.enqueued import PostgresRequests
 
     settings = Settings.from_env(os.environ, needs=("postgres",))
     return TakeUpServices(
@@ -139,10 +134,10 @@ class PutBackServices(Struct, frozen=True, kw_only=True):
 @process.rigged("putting_back")
 def putting_back() -> PutBackServices:
     """Open what puts parcels back; of its own, because it works beside the relay."""
-    from taskmill.adapters.counted.bus import CountedBus
-    from taskmill.adapters.kafka.bus import KafkaBus
-    from taskmill.adapters.postgres.connection import Database
-    from taskmill.adapters.postgres.newer_parcels import PostgresNewerParcels
+    from taskmill.stores.counted.bus import CountedBus
+    from taskmill.stores.kafka.bus import KafkaBus
+    from taskmill.stores.postgres.connection import Database
+    from taskmill.stores.postgres.quarantine import PostgresNewerParcels
 
     settings = Settings.from_env(os.environ, needs=("kafka", "postgres"))
     return PutBackServices(
@@ -160,11 +155,11 @@ class NearingServices(Struct, frozen=True, kw_only=True):
 @process.rigged("nearing")
 def nearing() -> NearingServices:
     """Open what brings far tasks near; of its own, because it works beside the tick."""
-    from taskmill.adapters.counted.hot import CountedDelays
-    from taskmill.adapters.postgres.connection import Database
-    from taskmill.adapters.postgres.far import PostgresFarTasks
-    from taskmill.adapters.redis.delays import RedisDelays
-    from taskmill.adapters.redis.session import Session
+    from taskmill.stores.counted.hot import CountedDelays
+    from taskmill.stores.postgres.connection import Database
+    from taskmill.stores.postgres.timing import PostgresFarTasks
+    from taskmill.stores.redis.dispatch import RedisDelays
+    from taskmill.stores.redis.session import Session
 
     settings = Settings.from_env(os.environ, needs=("redis", "postgres"))
     delays = RedisDelays(Session(settings.redis), shards=settings.shards)
@@ -187,16 +182,16 @@ class ExpiringServices(Struct, frozen=True, kw_only=True):
 @process.rigged("expiring")
 def expiring() -> ExpiringServices:
     """Open what ends the expired; of its own, because it works beside the tick."""
-    from taskmill.adapters.counted.bus import CountedBus
-    from taskmill.adapters.counted.hot import CountedControl, CountedDelays
-    from taskmill.adapters.kafka.bus import KafkaBus
-    from taskmill.adapters.postgres.connection import Database
-    from taskmill.adapters.postgres.expiries import PostgresExpiries
-    from taskmill.adapters.postgres.whole import PostgresWholeRows
-    from taskmill.adapters.redis.admission import RedisAdmission
-    from taskmill.adapters.redis.control import RedisControl
-    from taskmill.adapters.redis.delays import RedisDelays
-    from taskmill.adapters.redis.session import Session
+    from taskmill.stores.counted.bus import CountedBus
+    from taskmill.stores.counted.hot import CountedControl, CountedDelays
+    from taskmill.stores.kafka.bus import KafkaBus
+    from taskmill.stores.postgres.connection import Database
+    from taskmill.stores.postgres.timing import PostgresExpiries
+    from taskmill.stores.postgres.whole_rows import PostgresWholeRows
+    from taskmill.stores.redis.dispatch import RedisDelays
+    from taskmill.stores.redis.orders import RedisControl
+    from taskmill.stores.redis.session import Session
+    from taskmill.stores.redis.submission import RedisAdmission
 
     settings = Settings.from_env(os.environ, needs=("kafka", "redis", "postgres"))
     session, database = Session(settings.redis), Database(settings.postgres)
@@ -219,9 +214,9 @@ class FiringServices(Struct, frozen=True, kw_only=True):
 @process.rigged("firing")
 def firing() -> FiringServices:
     """Open what schedules are fired with; of its own, because it works beside the tick."""
-    from taskmill.adapters.counted.schedules import CountedFiring
-    from taskmill.adapters.postgres.connection import Database
-    from taskmill.adapters.postgres.schedules import PostgresFiring
+    from taskmill.stores.counted.schedules import CountedFiring
+    from taskmill.stores.postgres.connection import Database
+    from taskmill.stores.postgres.schedules import PostgresFiring
 
     settings = Settings.from_env(os.environ, needs=("postgres",))
     schedules = PostgresFiring(Database(settings.postgres))
@@ -241,16 +236,16 @@ class CancellingServices(Struct, frozen=True, kw_only=True):
 @cache
 def cancelling() -> CancellingServices:
     """Open what cancels the task of a fire before; apart, because few schedules want that."""
-    from taskmill.adapters.counted.bus import CountedBus
-    from taskmill.adapters.counted.hot import CountedControl, CountedDelays
-    from taskmill.adapters.kafka.bus import KafkaBus
-    from taskmill.adapters.postgres.connection import Database
-    from taskmill.adapters.postgres.rows import PostgresRows
-    from taskmill.adapters.postgres.whole import PostgresWholeRows
-    from taskmill.adapters.redis.admission import RedisAdmission
-    from taskmill.adapters.redis.control import RedisControl
-    from taskmill.adapters.redis.delays import RedisDelays
-    from taskmill.adapters.redis.session import Session
+    from taskmill.stores.counted.bus import CountedBus
+    from taskmill.stores.counted.hot import CountedControl, CountedDelays
+    from taskmill.stores.kafka.bus import KafkaBus
+    from taskmill.stores.postgres.connection import Database
+    from taskmill.stores.postgres.rows import PostgresRows
+    from taskmill.stores.postgres.whole_rows import PostgresWholeRows
+    from taskmill.stores.redis.dispatch import RedisDelays
+    from taskmill.stores.redis.orders import RedisControl
+    from taskmill.stores.redis.session import Session
+    from taskmill.stores.redis.submission import RedisAdmission
 
     settings = Settings.from_env(os.environ, needs=("kafka", "redis", "postgres"))
     session = Session(settings.redis, patience=_PATIENCE_WITH_REDIS)
@@ -282,16 +277,16 @@ class RedrivingServices(Struct, frozen=True, kw_only=True):
 @process.rigged("redriving")
 def redriving() -> RedrivingServices:
     """Open what a redrive job needs; of its own, because it works beside the tick."""
-    from taskmill.adapters.counted.bus import CountedBus
-    from taskmill.adapters.counted.hot import CountedControl
-    from taskmill.adapters.kafka.bus import KafkaBus
-    from taskmill.adapters.postgres.connection import Database
-    from taskmill.adapters.postgres.redrives import PostgresRedriveJobs
-    from taskmill.adapters.postgres.rows import PostgresRows
-    from taskmill.adapters.postgres.whole import PostgresWholeRows
-    from taskmill.adapters.redis.admission import RedisAdmission
-    from taskmill.adapters.redis.control import RedisControl
-    from taskmill.adapters.redis.session import Session
+    from taskmill.stores.counted.bus import CountedBus
+    from taskmill.stores.counted.hot import CountedControl
+    from taskmill.stores.kafka.bus import KafkaBus
+    from taskmill.stores.postgres.connection import Database
+    from taskmill.stores.postgres.redrive_jobs import PostgresRedriveJobs
+    from taskmill.stores.postgres.rows import PostgresRows
+    from taskmill.stores.postgres.whole_rows import PostgresWholeRows
+    from taskmill.stores.redis.orders import RedisControl
+    from taskmill.stores.redis.session import Session
+    from taskmill.stores.redis.submission import RedisAdmission
 
     settings = Settings.from_env(os.environ, needs=("kafka", "redis", "postgres"))
     session, database = Session(settings.redis), Database(settings.postgres)
@@ -313,8 +308,8 @@ class RetainingServices(Struct, frozen=True, kw_only=True):
 
 @cache
 def retaining() -> RetainingServices:
-    from taskmill.adapters.postgres.archive import PostgresArchive
-    from taskmill.adapters.postgres.connection import Database
+    from taskmill.stores.postgres.connection import Database
+    from taskmill.stores.postgres.retention import PostgresArchive
 
     settings = Settings.from_env(os.environ, needs=("postgres",))
     return RetainingServices(
@@ -339,15 +334,15 @@ def make_reconciler(settings: Settings) -> Reconciler:
 
 
 def _books(settings: Settings) -> Books:
-    from taskmill.adapters.kafka.bus import KafkaBus
-    from taskmill.adapters.kafka.readers import KafkaReaders
-    from taskmill.adapters.postgres.connection import Database
-    from taskmill.adapters.postgres.ledger import PostgresLedger
-    from taskmill.adapters.postgres.standings import PostgresStandings
-    from taskmill.adapters.postgres.whole import PostgresWholeRows
-    from taskmill.adapters.redis.control import RedisControl
-    from taskmill.adapters.redis.repairs import RedisRepairs
-    from taskmill.adapters.redis.session import Session
+    from taskmill.stores.kafka.bus import KafkaBus
+    from taskmill.stores.kafka.readers import KafkaReaders
+    from taskmill.stores.postgres.connection import Database
+    from taskmill.stores.postgres.ledger import PostgresLedger
+    from taskmill.stores.postgres.standings import PostgresStandings
+    from taskmill.stores.postgres.whole_rows import PostgresWholeRows
+    from taskmill.stores.redis.orders import RedisControl
+    from taskmill.stores.redis.recovery import RedisRepairs
+    from taskmill.stores.redis.session import Session
 
     session, database = Session(settings.redis), Database(settings.postgres)
     return Books(

@@ -3,18 +3,18 @@
 import os
 from functools import cache
 
-from taskmill.bootstrap import process
-from taskmill.ports.admission import Admission, Parking
-from taskmill.ports.delays import Delays
+from taskmill.dispatch.ports import Delays, Parking
+from taskmill.platform import process
 from taskmill.settings import Settings
+from taskmill.submission.ports import Admission
 
 
 @cache
 @process.rigged("admission")
 def admission() -> Admission:
-    from taskmill.adapters.counted.hot import CountedAdmission
-    from taskmill.adapters.redis.admission import RedisAdmission
-    from taskmill.adapters.redis.session import Session
+    from taskmill.stores.counted.hot import CountedAdmission
+    from taskmill.stores.redis.session import Session
+    from taskmill.stores.redis.submission import RedisAdmission
 
     settings = Settings.from_env(os.environ, needs=("redis",))
     return CountedAdmission(
@@ -26,9 +26,9 @@ def admission() -> Admission:
 @cache
 @process.rigged("delays")
 def delays() -> Delays:
-    from taskmill.adapters.counted.hot import CountedDelays
-    from taskmill.adapters.redis.delays import RedisDelays
-    from taskmill.adapters.redis.session import Session
+    from taskmill.stores.counted.hot import CountedDelays
+    from taskmill.stores.redis.dispatch import RedisDelays
+    from taskmill.stores.redis.session import Session
 
     settings = Settings.from_env(os.environ, needs=("redis",))
     return CountedDelays(
@@ -39,9 +39,9 @@ def delays() -> Delays:
 @cache
 @process.rigged("parking")
 def parking() -> Parking:
-    from taskmill.adapters.counted.hot import CountedParking
-    from taskmill.adapters.redis.parking import RedisParking
-    from taskmill.adapters.redis.session import Session
+    from taskmill.stores.counted.hot import CountedParking
+    from taskmill.stores.redis.dispatch import RedisParking
+    from taskmill.stores.redis.session import Session
 
     settings = Settings.from_env(os.environ, needs=("redis",))
     return CountedParking(

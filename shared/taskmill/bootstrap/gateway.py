@@ -7,23 +7,16 @@ from typing import Any
 
 from msgspec import Struct
 
-from taskmill.adapters.api_keys import ApiKeys
-from taskmill.adapters.guard import QUICK, Guard
-from taskmill.bootstrap import process
-from taskmill.domain.task import TaskId
-from taskmill.ports.admission import Admission
-from taskmill.ports.bus import Bus
-from taskmill.ports.catalogue import Catalogue
-from taskmill.ports.control import Control
-from taskmill.ports.delays import Delays
-from taskmill.ports.enqueued import Requests
-from taskmill.ports.ledger import LedgerRows
-from taskmill.ports.log import LogEnds
-from taskmill.ports.outbox import Outbox
-from taskmill.ports.quarantine import Quarantine
-from taskmill.ports.rebuilding import WholeRows
-from taskmill.ports.records import Records, Waiters
+from taskmill.core.ports import Bus, LogEnds
+from taskmill.core.task import TaskId
+from taskmill.dispatch.ports import Delays
+from taskmill.ledger.ports import LedgerRows, Quarantine, WholeRows
+from taskmill.orders.ports import Control
+from taskmill.platform import process
 from taskmill.settings import Settings
+from taskmill.stores.api_keys import ApiKeys
+from taskmill.stores.guard import QUICK, Guard
+from taskmill.submission.ports import Admission, Catalogue, Outbox, Records, Requests, Waiters
 
 _PATIENCE_WITH_REDIS = timedelta(seconds=1)
 _PATIENCE_WITH_KAFKA = timedelta(seconds=2)
@@ -45,16 +38,16 @@ class GatewayServices(Struct, frozen=True, kw_only=True):
 @cache
 @process.rigged("gateway")
 def services() -> GatewayServices:
-    from taskmill.adapters.counted.bus import CountedBus
-    from taskmill.adapters.counted.hot import CountedControl, CountedDelays
-    from taskmill.adapters.kafka.bus import KafkaBus
-    from taskmill.adapters.kafka.ends import KafkaLogEnds
-    from taskmill.adapters.redis.admission import RedisAdmission
-    from taskmill.adapters.redis.control import RedisControl
-    from taskmill.adapters.redis.delays import RedisDelays
-    from taskmill.adapters.redis.records import RedisRecords
-    from taskmill.adapters.redis.session import Session
-    from taskmill.adapters.redis.waiters import RedisWaiters
+    from taskmill.stores.counted.bus import CountedBus
+    from taskmill.stores.counted.hot import CountedControl, CountedDelays
+    from taskmill.stores.kafka.bus import KafkaBus
+    from taskmill.stores.kafka.ends import KafkaLogEnds
+    from taskmill.stores.redis.dispatch import RedisDelays
+    from taskmill.stores.redis.orders import RedisControl
+    from taskmill.stores.redis.records import RedisRecords
+    from taskmill.stores.redis.session import Session
+    from taskmill.stores.redis.submission import RedisAdmission
+    from taskmill.stores.redis.waiters import RedisWaiters
 
     settings = Settings.from_env(os.environ, needs=("kafka", "redis", "postgres", "s3"))
     broker = Guard("Kafka", tolerance=timedelta(), opened=process.count_opening)
@@ -91,7 +84,7 @@ def api_keys() -> ApiKeys | None:
 @cache
 def ledger_at_the_door() -> Any:
     """Open PostgreSQL for the gateway; apart, because most requests never need it."""
-    from taskmill.adapters.postgres.connection import Database
+    from taskmill.stores.postgres.connection import Database
 
     settings = Settings.from_env(os.environ, needs=("postgres",))
     return Database(
@@ -103,35 +96,35 @@ def ledger_at_the_door() -> Any:
 
 @cache
 def ledger_rows() -> LedgerRows:
-    from taskmill.adapters.postgres.rows import PostgresRows
+    from taskmill.stores.postgres.rows import PostgresRows
 
     return PostgresRows(ledger_at_the_door())
 
 
 @cache
 def whole_rows() -> WholeRows:
-    from taskmill.adapters.postgres.whole import PostgresWholeRows
+    from taskmill.stores.postgres.whole_rows import PostgresWholeRows
 
     return PostgresWholeRows(ledger_at_the_door())
 
 
 def load(task_id: TaskId) -> None:
     """Make the record of a task that waits for its time in the ledger alone."""
-    from taskmill.usecases.delay import load as load_rows
+    from taskmill.ledger.far import load as load_rows
 
     load_rows(whole_rows().of([task_id]), services().delays)
 
 
 @cache
 def quarantine() -> Quarantine:
-    from taskmill.adapters.postgres.quarantine import PostgresQuarantine
+    from taskmill.stores.postgres.quarantine import PostgresQuarantine
 
     return PostgresQuarantine(ledger_at_the_door())
 
 
 @cache
 def outbox() -> Outbox:
-    from taskmill.adapters.postgres.outbox import PostgresOutbox
+    from taskmill.stores.postgres.outbox import PostgresOutbox
 
     settings = Settings.from_env(os.environ, needs=())
     return PostgresOutbox(ledger_at_the_door(), cap=settings.outbox_cap)
@@ -139,6 +132,6 @@ def outbox() -> Outbox:
 
 @cache
 def requests() -> Requests:
-    from taskmill.adapters.postgres.enqueued import PostgresRequests
+    from taskmill.stores.postgres.enqueued import PostgresRequests
 
     return PostgresRequests(ledger_at_the_door())

@@ -5,12 +5,10 @@ from functools import cache
 
 from msgspec import Struct
 
-from taskmill.bootstrap import process
-from taskmill.ports.admission import Admission
-from taskmill.ports.bus import Bus
-from taskmill.ports.catalogue import Catalogue
-from taskmill.ports.records import Records
+from taskmill.core.ports import Bus
+from taskmill.platform import process
 from taskmill.settings import Settings
+from taskmill.submission.ports import Admission, Catalogue, Records
 
 
 class InboxServices(Struct, frozen=True, kw_only=True):
@@ -23,11 +21,11 @@ class InboxServices(Struct, frozen=True, kw_only=True):
 @cache
 @process.rigged("inbox")
 def services() -> InboxServices:
-    from taskmill.adapters.counted.bus import CountedBus
-    from taskmill.adapters.kafka.bus import KafkaBus
-    from taskmill.adapters.redis.admission import RedisAdmission
-    from taskmill.adapters.redis.records import RedisRecords
-    from taskmill.adapters.redis.session import Session
+    from taskmill.stores.counted.bus import CountedBus
+    from taskmill.stores.kafka.bus import KafkaBus
+    from taskmill.stores.redis.records import RedisRecords
+    from taskmill.stores.redis.session import Session
+    from taskmill.stores.redis.submission import RedisAdmission
 
     settings = Settings.from_env(os.environ, needs=("kafka", "redis", "s3"))
     session = Session(settings.redis)

@@ -3,25 +3,26 @@
 import os
 from functools import cache
 
-from taskmill.bootstrap import gateway, process
-from taskmill.domain.topics import readers
-from taskmill.ports.redriving import RedriveJobs
-from taskmill.ports.schedules import Schedules
+from taskmill.bootstrap import gateway
+from taskmill.core.topics import readers
+from taskmill.insight.gather import Board
+from taskmill.orders.ports import RedriveJobs
+from taskmill.platform import process
+from taskmill.schedules.ports import Schedules
 from taskmill.settings import Settings
-from taskmill.usecases.statistics import Board
 
 
 @cache
 def redrive_jobs() -> RedriveJobs:
-    from taskmill.adapters.postgres.redrives import PostgresRedriveJobs
+    from taskmill.stores.postgres.redrive_jobs import PostgresRedriveJobs
 
     return PostgresRedriveJobs(gateway.ledger_at_the_door())
 
 
 @cache
 def schedules() -> Schedules:
-    from taskmill.adapters.counted.schedules import CountedSchedules
-    from taskmill.adapters.postgres.schedules import PostgresSchedules
+    from taskmill.stores.counted.schedules import CountedSchedules
+    from taskmill.stores.postgres.schedules import PostgresSchedules
 
     schedules = PostgresSchedules(gateway.ledger_at_the_door())
     return CountedSchedules(schedules, process.counters())
@@ -30,8 +31,8 @@ def schedules() -> Schedules:
 @cache
 def statistics() -> Board:
     """Open what statistics need; apart, because hardly a request asks for them."""
-    from taskmill.adapters.kafka.readers import KafkaReaders
-    from taskmill.adapters.postgres.figures import PostgresFigures
+    from taskmill.stores.kafka.readers import KafkaReaders
+    from taskmill.stores.postgres.insight import PostgresFigures
 
     settings = Settings.from_env(os.environ, needs=("kafka",))
     types = [entry.name for entry in process.catalogue().entries()]

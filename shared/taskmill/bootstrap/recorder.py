@@ -3,17 +3,17 @@
 import os
 from functools import cache
 
-from taskmill.bootstrap import process
-from taskmill.ports.recording import Ledger
+from taskmill.ledger.ports import Ledger
+from taskmill.platform import process
 from taskmill.settings import Settings
 
 
 @cache
 @process.rigged("ledger")
 def ledger() -> Ledger:
-    from taskmill.adapters.counted.ledger import CountedLedger
-    from taskmill.adapters.postgres.connection import Database
-    from taskmill.adapters.postgres.ledger import PostgresLedger
+    from taskmill.stores.counted.ledger import CountedLedger
+    from taskmill.stores.postgres.connection import Database
+    from taskmill.stores.postgres.ledger import PostgresLedger
 
     settings = Settings.from_env(os.environ, needs=("postgres",))
     return CountedLedger(PostgresLedger(Database(settings.postgres)), process.counters())

@@ -5,11 +5,11 @@ from functools import cache
 
 from msgspec import Struct
 
-from taskmill.bootstrap import process
-from taskmill.domain.pace import USUAL, Pace
-from taskmill.ports.bus import Bus
-from taskmill.ports.crew import Errands
-from taskmill.ports.due import DueSet
+from taskmill.core.ports import Bus
+from taskmill.dispatch.ports import DueSet
+from taskmill.execution.pace import USUAL, Pace
+from taskmill.execution.ports import Errands
+from taskmill.platform import process
 from taskmill.settings import Settings
 
 
@@ -22,11 +22,11 @@ class SchedulerServices(Struct, frozen=True, kw_only=True):
 @cache
 @process.rigged("scheduler")
 def services() -> SchedulerServices:
-    from taskmill.adapters.counted.bus import CountedBus
-    from taskmill.adapters.counted.hot import CountedDueSet
-    from taskmill.adapters.kafka.bus import KafkaBus
-    from taskmill.adapters.redis.admission import RedisDueSet
-    from taskmill.adapters.redis.session import Session
+    from taskmill.stores.counted.bus import CountedBus
+    from taskmill.stores.counted.hot import CountedDueSet
+    from taskmill.stores.kafka.bus import KafkaBus
+    from taskmill.stores.redis.session import Session
+    from taskmill.stores.redis.submission import RedisDueSet
 
     settings = Settings.from_env(os.environ, needs=("kafka", "redis"))
     return SchedulerServices(
@@ -41,6 +41,6 @@ def services() -> SchedulerServices:
 
 @cache
 def errands() -> Errands:
-    from taskmill.adapters.errands import ThreadErrands
+    from taskmill.platform.background import ThreadErrands
 
     return ThreadErrands()

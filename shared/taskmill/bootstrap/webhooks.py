@@ -7,10 +7,10 @@ from functools import cache
 
 from msgspec import Struct
 
-from taskmill.adapters.guard import QUICK, Guard
-from taskmill.bootstrap import process
-from taskmill.ports.endpoints import Endpoints
+from taskmill.egress.ports import Endpoints
+from taskmill.platform import process
 from taskmill.settings import Settings
+from taskmill.stores.guard import QUICK, Guard
 
 _PATIENCE_WITH_REDIS = timedelta(seconds=1)
 
@@ -18,8 +18,8 @@ _PATIENCE_WITH_REDIS = timedelta(seconds=1)
 @cache
 def endpoints() -> Endpoints:
     """Open what is known of receivers; apart, because only webhooks ask for it."""
-    from taskmill.adapters.redis.endpoints import RedisEndpoints
-    from taskmill.adapters.redis.session import Session
+    from taskmill.stores.redis.egress import RedisEndpoints
+    from taskmill.stores.redis.session import Session
 
     settings = Settings.from_env(os.environ, needs=("redis",))
     guard = Guard("Redis", tolerance=QUICK, opened=process.count_opening)

@@ -8,14 +8,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from taskmill.adapters.departure import Departure
-from taskmill.bootstrap import process
-from taskmill.domain.pace import USUAL, Pace
-from taskmill.ports.bus import Bus
-from taskmill.ports.crew import Crew
-from taskmill.ports.leases import Leases
+from taskmill.core.ports import Bus
+from taskmill.execution.context import Shop
+from taskmill.execution.pace import USUAL, Pace
+from taskmill.execution.ports import Crew, Leases
+from taskmill.platform import process
+from taskmill.platform.shutdown import Departure
 from taskmill.settings import Settings
-from taskmill.usecases.shop import Shop
 
 
 class WorkerServices(Struct, frozen=True, kw_only=True):
@@ -28,12 +27,12 @@ class WorkerServices(Struct, frozen=True, kw_only=True):
 @cache
 @process.rigged("worker")
 def services() -> WorkerServices:
-    from taskmill.adapters.counted.bus import CountedBus
-    from taskmill.adapters.counted.leases import CountedLeases
-    from taskmill.adapters.crew import ThreadCrew
-    from taskmill.adapters.kafka.bus import KafkaBus
-    from taskmill.adapters.redis.leases import RedisLeases
-    from taskmill.adapters.redis.session import Session
+    from taskmill.platform.executor import ThreadCrew
+    from taskmill.stores.counted.bus import CountedBus
+    from taskmill.stores.counted.leases import CountedLeases
+    from taskmill.stores.kafka.bus import KafkaBus
+    from taskmill.stores.redis.execution import RedisLeases
+    from taskmill.stores.redis.session import Session
 
     settings = Settings.from_env(os.environ, needs=("kafka", "redis"))
     return WorkerServices(
@@ -49,7 +48,7 @@ def services() -> WorkerServices:
 
 @cache
 def loop_crew() -> Crew:
-    from taskmill.adapters.loop_crew import LoopCrew
+    from taskmill.platform.loop_executor import LoopCrew
 
     return LoopCrew()
 

@@ -8,15 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import Self
 
-from taskmill.adapters import crash
-from taskmill.adapters.access import Access, KafkaAccess, PostgresAccess, RedisAccess, S3Access
-from taskmill.domain.errors import SettingsInvalid
-from taskmill.domain.outbox import OUTBOX_CAP
-from taskmill.domain.pace import USUAL, Pace
-from taskmill.domain.retention import AT_LEAST_KEPT, LEDGER_DAYS
+from taskmill.core.errors import SettingsInvalid
+from taskmill.core.lifetimes import AT_LEAST_KEPT, LEDGER_DAYS
+from taskmill.execution.pace import USUAL, Pace
 from taskmill.settings.environment import Environment
 from taskmill.settings.known import PREFIX
 from taskmill.settings.stores import Stores, Vault
+from taskmill.stores import crash
+from taskmill.stores.access import Access, KafkaAccess, PostgresAccess, RedisAccess, S3Access
+from taskmill.submission.outbox import OUTBOX_CAP
 
 _WHOLE = re.compile(r"-?[0-9]{1,12}")
 

@@ -6,8 +6,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol, TypeVar
 
-from taskmill.adapters import secrets
-from taskmill.adapters.access import (
+from taskmill.core.errors import SettingsInvalid
+from taskmill.settings.environment import Environment
+from taskmill.settings.known import PREFIX
+from taskmill.stores import secrets
+from taskmill.stores.access import (
     Access,
     Credentials,
     KafkaAccess,
@@ -16,9 +19,6 @@ from taskmill.adapters.access import (
     S3Access,
     Way,
 )
-from taskmill.domain.errors import SettingsInvalid
-from taskmill.settings.environment import Environment
-from taskmill.settings.known import PREFIX
 
 _ADDRESSES = {"KAFKA": "KAFKA_BROKERS", "REDIS": "REDIS_URL", "POSTGRES": "POSTGRES_DSN"}
 _SCHEMES = {"KAFKA": "", "REDIS": "rediss://", "POSTGRES": "postgresql://"}

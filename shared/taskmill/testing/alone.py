@@ -9,15 +9,15 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Raw
 
-from taskmill.domain.lease import Position
-from taskmill.domain.naming import unkeyed_id
-from taskmill.domain.outcome import Attempt, Outcome, Succeeded, encode_result
-from taskmill.domain.pointers import POINTED_BYTES
-from taskmill.domain.retention import in_ms
-from taskmill.domain.task import Envelope, TaskType
+from taskmill.core.ids import unkeyed_id
+from taskmill.core.log import Position
+from taskmill.core.pointers import POINTED_BYTES
+from taskmill.core.task import Envelope, TaskType
+from taskmill.core.time import in_ms
+from taskmill.execution.context import Running, Task
+from taskmill.execution.outcome import Attempt, Outcome, Succeeded, encode_result
 from taskmill.testing.clock import MovableClock
 from taskmill.testing.refusal import Refused
-from taskmill.usecases.shop import Running, Task
 from taskmill.worker import Worker
 
 P = TypeVar("P")

@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
-from taskmill.domain.retention import in_ms
-from taskmill.domain.task import Millis
+from taskmill.core.task import Millis
+from taskmill.core.time import in_ms
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 

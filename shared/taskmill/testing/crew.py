@@ -5,10 +5,10 @@ from collections.abc import Callable, Coroutine, Sequence
 from datetime import timedelta
 from itertools import count
 
-from taskmill.domain.outcome import End
-from taskmill.ports.crew import Ended, Performed
+from taskmill.execution.context import Perform, Task
+from taskmill.execution.outcome import End
+from taskmill.execution.ports import Ended, Performed
 from taskmill.testing.clock import MovableClock
-from taskmill.usecases.shop import Perform, Task
 
 
 class PatientCrew:

@@ -8,14 +8,17 @@ import msgspec
 from msgspec import Raw
 from msgspec.structs import replace
 
-from taskmill.adapters.catalogue import AssembledCatalogue
-from taskmill.domain.backoff import RetryPolicy
-from taskmill.domain.facts import Fact
-from taskmill.domain.naming import fingerprint
-from taskmill.domain.pointers import Pointer, payload_key, pointer_to
-from taskmill.domain.records import TaskView
-from taskmill.domain.retention import in_ms
-from taskmill.domain.submission import (
+from taskmill.core.backoff import RetryPolicy
+from taskmill.core.facts import Fact
+from taskmill.core.ids import fingerprint
+from taskmill.core.pointers import Pointer, payload_key, pointer_to
+from taskmill.core.task import DEFAULT_TENANT, Millis, Status, TaskId, TaskType, Timing
+from taskmill.core.time import in_ms
+from taskmill.core.view import TaskView
+from taskmill.orders.change import Changed, Wanted
+from taskmill.stores.catalogue import AssembledCatalogue
+from taskmill.submission.payloads import payload_at
+from taskmill.submission.submission import (
     Accepted,
     KeyReused,
     NotConfirmed,
@@ -25,12 +28,9 @@ from taskmill.domain.submission import (
     Submission,
     Unreadable,
 )
-from taskmill.domain.task import DEFAULT_TENANT, Millis, Status, TaskId, TaskType, Timing
 from taskmill.testing.clock import MovableClock
 from taskmill.testing.refusal import Refused
 from taskmill.testing.system import System
-from taskmill.usecases.change import Changed, Wanted
-from taskmill.usecases.pointing import payload_at
 from taskmill.worker import Worker
 
 LONGEST_LIFE = timedelta(days=800)

@@ -10,58 +10,53 @@ from datetime import timedelta
 from itertools import count
 from typing import Any, Final, TypeVar
 
-from taskmill.adapters.memory.admission import MemoryAdmission, MemoryDueSet
-from taskmill.adapters.memory.blobs import MemoryBlobs
-from taskmill.adapters.memory.control import MemoryControl
-from taskmill.adapters.memory.delays import MemoryDelays
-from taskmill.adapters.memory.expiries import MemoryExpiries
-from taskmill.adapters.memory.far import MemoryFarTasks
-from taskmill.adapters.memory.hot import MemoryHot, MemoryRecords
-from taskmill.adapters.memory.leases import MemoryLeases
-from taskmill.adapters.memory.ledger import MemoryLedger
-from taskmill.adapters.memory.log import MemoryLog
-from taskmill.adapters.memory.outbox import MemoryOutbox
-from taskmill.adapters.memory.parking import MemoryParking
-from taskmill.adapters.memory.rebuild import MemoryColdShards
-from taskmill.domain import topics
-from taskmill.domain.delay import FAR
-from taskmill.domain.lease import LEASE, Position
-from taskmill.domain.log import LogRecord
-from taskmill.domain.outcome import UnknownType
-from taskmill.domain.retention import in_ms
-from taskmill.domain.submission import Receipt
-from taskmill.domain.task import Envelope, TaskId, TaskType
-from taskmill.domain.topics import Reader
-from taskmill.ports.admission import Admission, Parking
-from taskmill.ports.blobs import Blobs
-from taskmill.ports.bus import Bus
-from taskmill.ports.clock import Pause
-from taskmill.ports.control import Control
-from taskmill.ports.delays import Delays, Expiries, FarTasks
-from taskmill.ports.due import DueSet
-from taskmill.ports.leases import Leases
-from taskmill.ports.outbox import Outbox
-from taskmill.ports.rebuilding import ColdShards
-from taskmill.ports.recording import Ledger
-from taskmill.ports.records import Records
+from taskmill.core import topics
+from taskmill.core.lifetimes import LEASE
+from taskmill.core.log import LogRecord, Position
+from taskmill.core.ports import Bus, Pause
+from taskmill.core.task import Envelope, TaskId, TaskType
+from taskmill.core.time import in_ms
+from taskmill.core.timing import FAR
+from taskmill.core.topics import Reader
+from taskmill.core.view import Finding
+from taskmill.dispatch.delay import delay, waits
+from taskmill.dispatch.due import publish_due
+from taskmill.dispatch.parking import park
+from taskmill.dispatch.ports import Delays, DueSet, Parking
+from taskmill.dispatch.route import dispatch
+from taskmill.execution.arrivals import open_own_arrivals, open_sealed_arrivals
+from taskmill.execution.context import Shop
+from taskmill.execution.execute import execute
+from taskmill.execution.outcome import UnknownType
+from taskmill.execution.ports import Leases
+from taskmill.ledger.far import bring_near, load
+from taskmill.ledger.find import find_task
+from taskmill.ledger.ports import Expiries, FarTasks, Ledger
+from taskmill.ledger.record import record
+from taskmill.orders.cancel import Cancellation, cancel
+from taskmill.orders.change import Change, Wanted, change
+from taskmill.orders.expire import expire
+from taskmill.orders.ports import Control
+from taskmill.orders.redrive import Redrive, Wish, redrive
+from taskmill.recovery.ports import ColdShards
+from taskmill.recovery.rebuild import Sources, rebuild
+from taskmill.stores.memory.blobs import MemoryBlobs
+from taskmill.stores.memory.dispatch import MemoryDelays, MemoryParking
+from taskmill.stores.memory.execution import MemoryLeases
+from taskmill.stores.memory.hot import MemoryHot, MemoryRecords
+from taskmill.stores.memory.ledger import MemoryLedger
+from taskmill.stores.memory.log import MemoryLog
+from taskmill.stores.memory.orders import MemoryControl
+from taskmill.stores.memory.outbox import MemoryOutbox
+from taskmill.stores.memory.recovery import MemoryColdShards
+from taskmill.stores.memory.submission import MemoryAdmission, MemoryDueSet
+from taskmill.stores.memory.timing import MemoryExpiries, MemoryFarTasks
+from taskmill.submission.ports import Admission, Blobs, Outbox, Records
+from taskmill.submission.relay import relay
+from taskmill.submission.submission import Receipt
+from taskmill.submission.submit import submit
 from taskmill.testing.clock import MovableClock
 from taskmill.testing.crew import PatientCrew
-from taskmill.usecases.arrivals import open_own_arrivals, open_sealed_arrivals
-from taskmill.usecases.cancel import Cancellation, cancel
-from taskmill.usecases.change import Change, Wanted, change
-from taskmill.usecases.delay import bring_near, delay, load, waits
-from taskmill.usecases.dispatch import dispatch
-from taskmill.usecases.execute import execute
-from taskmill.usecases.expire import expire
-from taskmill.usecases.find_task import Finding, find_task
-from taskmill.usecases.park import park
-from taskmill.usecases.publish_due import publish_due
-from taskmill.usecases.rebuild import Sources, rebuild
-from taskmill.usecases.record import record
-from taskmill.usecases.redrive import Redrive, Wish, redrive
-from taskmill.usecases.relay import relay
-from taskmill.usecases.shop import Shop
-from taskmill.usecases.submit import submit
 from taskmill.worker import Worker
 
 INVOCATION: Final = timedelta(minutes=15)

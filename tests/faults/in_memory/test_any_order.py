@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
-from taskmill.adapters.crash import Moment
-from taskmill.domain import topics
-from taskmill.domain.outcome import Discard, Retry, Succeeded
-from taskmill.domain.task import Status
+from taskmill.core import topics
+from taskmill.core.task import Status
+from taskmill.execution.outcome import Discard, Retry, Succeeded
+from taskmill.stores.crash import Moment
 from tests.faults.broken import VARIANTS
 from tests.faults.checker import check
 from tests.faults.mortals import WORK, Mortals, deaths

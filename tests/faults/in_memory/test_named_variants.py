@@ -7,16 +7,16 @@ from datetime import datetime, timedelta
 import pytest
 from msgspec import Raw
 
-from taskmill.adapters.memory.enqueued import MemoryRequests
-from taskmill.adapters.memory.schedules import MemorySchedules
-from taskmill.domain import topics
-from taskmill.domain.firing import arrived, millis_of, step_of
-from taskmill.domain.lease import LEASE
-from taskmill.domain.outcome import Retry, Snooze, Succeeded
-from taskmill.domain.schedule import Definition
-from taskmill.usecases.fire import fire
-from taskmill.usecases.keep_schedules import make
-from taskmill.usecases.reading_schedules import Wanted
+from taskmill.core import topics
+from taskmill.core.lifetimes import LEASE
+from taskmill.execution.outcome import Retry, Snooze, Succeeded
+from taskmill.schedules.fire import fire
+from taskmill.schedules.firing import arrived, millis_of, step_of
+from taskmill.schedules.manage import make
+from taskmill.schedules.read import Wanted
+from taskmill.schedules.schedule import Definition
+from taskmill.stores.memory.enqueued import MemoryRequests
+from taskmill.stores.memory.schedules import MemorySchedules
 from tests.faults import forgetful
 from tests.faults.checker import check
 from tests.faults.history import Fired, Plan, Sample

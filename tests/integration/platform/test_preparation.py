@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from taskmill.adapters.redis.keys import ShardKeys
-from taskmill.adapters.redis.session import Session
+from taskmill.stores.redis.keys import ShardKeys
+from taskmill.stores.redis.session import Session
 from taskmill_local import preparation
 from taskmill_local.errors import StoreFailed
 from taskmill_local.settings import SHARDS

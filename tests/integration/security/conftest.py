@@ -21,8 +21,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from moto.server import ThreadedMotoServer
 from redis import Redis
 
-from taskmill.adapters import secrets
-from taskmill.domain import topics
+from taskmill.core import topics
+from taskmill.stores import secrets
 from taskmill_local.stores.home import prepare_home
 from taskmill_local.stores.java import find_java
 from taskmill_local.stores.postgres import start_postgres

@@ -17,11 +17,11 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
-from taskmill.adapters.kafka.bus import KafkaBus
-from taskmill.adapters.kafka.ends import KafkaLogEnds
-from taskmill.domain import topics
-from taskmill.domain.errors import StoreUnavailable
+from taskmill.core import topics
+from taskmill.core.errors import StoreUnavailable
 from taskmill.settings import Settings
+from taskmill.stores.kafka.bus import KafkaBus
+from taskmill.stores.kafka.ends import KafkaLogEnds
 from tests.builders import a_fresh_envelope
 from tests.integration.security.test_secrets import login
 from tests.waiting import eventually

@@ -4,13 +4,13 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from taskmill.adapters.kafka.bus import KafkaBus
-from taskmill.adapters.kafka.ends import KafkaLogEnds
-from taskmill.adapters.postgres.connection import Database
-from taskmill.adapters.redis.session import Session
-from taskmill.domain import topics
-from taskmill.domain.errors import StoreUnavailable
+from taskmill.core import topics
+from taskmill.core.errors import StoreUnavailable
 from taskmill.settings import Settings
+from taskmill.stores.kafka.bus import KafkaBus
+from taskmill.stores.kafka.ends import KafkaLogEnds
+from taskmill.stores.postgres.connection import Database
+from taskmill.stores.redis.session import Session
 from tests.builders import an_envelope
 
 

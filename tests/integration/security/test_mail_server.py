@@ -14,15 +14,15 @@ from functions.workers.email.message import compose
 from functions.workers.email.payload import Email
 from functions.workers.email.settings import MailSettings
 from functions.workers.email.smtp import Smtp
-from taskmill.adapters.access import Access
-from taskmill.adapters.crew import ThreadCrew
-from taskmill.domain.counting import Count
-from taskmill.domain.facts import TaskDeferred
-from taskmill.domain.task import TaskType
+from taskmill.core.facts import TaskDeferred
+from taskmill.core.task import TaskType
+from taskmill.insight.counting import Count
+from taskmill.platform.executor import ThreadCrew
+from taskmill.stores.access import Access
 from taskmill.worker import Discard, Retry, Succeeded
 from tests.builders import an_envelope
 from tests.integration.security.smtp_server import HANGS_UP, SAYS_NOTHING, mail_server
-from tests.unit.functions.stage import RealClock, Stage
+from tests.unit.stage import RealClock, Stage
 
 PAYLOAD = {
     "to": ["Ada Lovelace <ada@example.com>"],

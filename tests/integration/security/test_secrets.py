@@ -17,13 +17,13 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
-from taskmill.adapters.api_keys import ApiKeys
-from taskmill.adapters.kafka.ends import KafkaLogEnds
-from taskmill.adapters.postgres.connection import Database
-from taskmill.adapters.redis.session import Session
-from taskmill.adapters.secrets import Unreadable, read_parameter, read_secret
-from taskmill.domain.errors import SettingsInvalid, StoreUnavailable
+from taskmill.core.errors import SettingsInvalid, StoreUnavailable
 from taskmill.settings import Settings
+from taskmill.stores.api_keys import ApiKeys
+from taskmill.stores.kafka.ends import KafkaLogEnds
+from taskmill.stores.postgres.connection import Database
+from taskmill.stores.redis.session import Session
+from taskmill.stores.secrets import Unreadable, read_parameter, read_secret
 from tests.waiting import eventually
 
 ROOT = Path(__file__).parents[3]

@@ -15,12 +15,12 @@ from functions.workers.webhook import handler
 from functions.workers.webhook.exchange import Ways
 from functions.workers.webhook.keyring import Keyring
 from functions.workers.webhook.resolver import MOST_FOR_ONE_HOST, Resolver, TooManyHang
-from taskmill.adapters.loop_crew import LoopCrew
-from taskmill.domain.facts import TaskDeferred, TaskStarted, TaskSucceeded
-from taskmill.domain.task import TaskId, TaskType
+from taskmill.core.facts import TaskDeferred, TaskStarted, TaskSucceeded
+from taskmill.core.task import TaskId, TaskType
+from taskmill.platform.loop_executor import LoopCrew
 from tests.builders import an_envelope
 from tests.integration.webhook.conftest import HOST, PUBLIC, SECRET, whsec
-from tests.unit.functions.stage import RealClock, Stage
+from tests.unit.stage import RealClock, Stage
 from tests.waiting import eventually_async
 
 HANGING = "hanging.example.com"

@@ -18,17 +18,17 @@ from functions.workers.webhook import exchange, handler
 from functions.workers.webhook.answer import BODY_LIMIT
 from functions.workers.webhook.keyring import Keyring
 from functions.workers.webhook.resolver import Resolver
-from taskmill.adapters.redis.endpoints import RedisEndpoints
-from taskmill.adapters.redis.session import Session
-from taskmill.domain.outcome import encode_result
-from taskmill.domain.pointers import POINTED_BYTES
-from taskmill.domain.task import TaskType
+from taskmill.core.pointers import POINTED_BYTES
+from taskmill.core.task import TaskType
+from taskmill.execution.outcome import encode_result
+from taskmill.stores.redis.egress import RedisEndpoints
+from taskmill.stores.redis.session import Session
 from taskmill.testing import Refused, perform
 from taskmill.worker import Discard, Retry, Succeeded
 from tests.builders import an_envelope
 from tests.integration.webhook.conftest import HOST, OTHER_SECRET, PUBLIC, SECRET, URL, whsec
 from tests.integration.webhook.receiver import OK, receiver, reset
-from tests.unit.functions.stage import Stage
+from tests.unit.stage import Stage
 
 CHUNKED = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 

@@ -6,12 +6,12 @@ from typing import Any
 
 from functions.gateway.handler import lambda_handler
 from functions.workers.echo.handler import lambda_handler as echo
-from taskmill.adapters.memory.leases import MemoryLeases
-from taskmill.domain import topics
-from taskmill.domain.task import TaskType
+from taskmill.core import topics
+from taskmill.core.task import TaskType
+from taskmill.stores.memory.execution import MemoryLeases
 from tests.builders import a_claim, a_death
-from tests.unit.functions.stage import an_http_event
 from tests.unit.gateway import described
+from tests.unit.stage import an_http_event
 
 JSON = {"Content-Type": "application/json"}
 PROBLEM = "application/problem+json"

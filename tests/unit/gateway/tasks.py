@@ -4,8 +4,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from taskmill.domain.records import TaskView
-from taskmill.domain.task import About, Millis, Status, TaskId, TaskType
+from taskmill.core.task import About, Millis, Status, TaskId, TaskType
+from taskmill.core.view import TaskView
 
 CREATED = 1_794_000_000_123
 ID = TaskId("01a1b2c3-0000-7000-8000-000000000001")

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from functions.gateway.handler import lambda_handler
-from taskmill.domain import topics
-from tests.unit.functions.stage import Stage, an_http_event
+from taskmill.core import topics
 from tests.unit.gateway.calls import hold_to_description
+from tests.unit.stage import Stage, an_http_event
 
 MOST_BYTES = 6_000_000
 NAMES = ["type", "status", "limit", "cursor", "wait", "include", "created_after", "metadata.k"]

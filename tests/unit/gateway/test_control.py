@@ -2,12 +2,12 @@
 
 import pytest
 
-from taskmill.adapters.memory.leases import MemoryLeases
-from taskmill.domain import topics
-from taskmill.domain.counting import Count
+from taskmill.core import topics
+from taskmill.insight.counting import Count
+from taskmill.stores.memory.execution import MemoryLeases
 from tests.builders import a_claim
-from tests.unit.functions.stage import Stage
 from tests.unit.gateway.calls import NOBODY, die, end, get, post, submit
+from tests.unit.stage import Stage
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ import yaml
 
 from functions.gateway.description.every import OPERATIONS
 from functions.gateway.description.problems import PROBLEMS
-from functions.gateway.problem import ProblemType
+from functions.gateway.http.problem import ProblemType
 from infra.openapi.document import document
-from tests.unit.functions.stage import Stage
 from tests.unit.gateway import described
 from tests.unit.gateway.calls import get
+from tests.unit.stage import Stage
 
 ROOT = Path(__file__).parents[3]
 GATEWAY = ROOT / "functions/gateway"

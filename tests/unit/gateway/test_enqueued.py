@@ -5,10 +5,10 @@ import json
 import pytest
 
 from functions.scheduler.chores import taking
-from taskmill.domain.counting import Count
-from taskmill.domain.enqueued import Enqueue
-from tests.unit.functions.stage import Stage
+from taskmill.insight.counting import Count
+from taskmill.submission.enqueued import Enqueue
 from tests.unit.gateway.calls import NOBODY, call, get, post, submit
+from tests.unit.stage import Stage
 
 
 @pytest.fixture

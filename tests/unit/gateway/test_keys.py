@@ -7,10 +7,10 @@ from hashlib import sha256
 import pytest
 
 from functions.gateway.handler import lambda_handler
-from taskmill.adapters.api_keys import ApiKeys
-from taskmill.domain import topics
-from tests.unit.functions.stage import Stage, an_http_event
+from taskmill.core import topics
+from taskmill.stores.api_keys import ApiKeys
 from tests.unit.gateway.calls import hold_to_description
+from tests.unit.stage import Stage, an_http_event
 
 KEY = "k-4f1d"
 BEARER = {"Authorization": f"Bearer {KEY}"}

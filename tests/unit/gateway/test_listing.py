@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from functions.gateway.cursors import Mark, cursor_behind
+from functions.gateway.http.cursor import Mark, cursor_behind
+from functions.gateway.http.page import PAGE_BYTES
+from functions.gateway.http.problem import Problem
 from functions.gateway.listing import page_as_json, read_filter
-from functions.gateway.pages import PAGE_BYTES
-from functions.gateway.problem import Problem
-from taskmill.domain.lease import Ending
-from taskmill.domain.listing import After, Page, TaskFilter
-from taskmill.domain.task import Millis, Status, TaskId, TaskType
+from taskmill.core.task import Millis, Status, TaskId, TaskType
+from taskmill.core.view import Ending
+from taskmill.ledger.listing import After, Page, TaskFilter
 from tests.unit.gateway.tasks import CREATED, ID, a_view
 
 HERE = After(Millis(CREATED), ID)

@@ -6,17 +6,17 @@ from hashlib import sha256
 
 import pytest
 
-from taskmill.adapters.api_keys import ApiKeys
-from taskmill.adapters.memory.leases import MemoryLeases
-from taskmill.domain import topics
-from taskmill.domain.lease import Position
-from taskmill.domain.task import TaskType
-from taskmill.usecases.record import record
+from taskmill.core import topics
+from taskmill.core.log import Position
+from taskmill.core.task import TaskType
+from taskmill.ledger.record import record
+from taskmill.stores.api_keys import ApiKeys
+from taskmill.stores.memory.execution import MemoryLeases
 from taskmill.worker import serve
 from tests.builders import a_claim, a_death, a_log_record
 from tests.contracts.hot import next_turn
-from tests.unit.functions.stage import Stage
 from tests.unit.gateway.calls import NOBODY, call, end, get, post, submit
+from tests.unit.stage import Stage
 
 
 @pytest.fixture

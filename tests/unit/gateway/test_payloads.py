@@ -7,14 +7,14 @@ import pytest
 from msgspec import Raw
 
 from functions.dispatcher.handler import lambda_handler as dispatcher
-from taskmill.domain import topics
-from taskmill.domain.lease import Ending
-from taskmill.domain.pointers import POINTED_BYTES, Pointer
-from taskmill.domain.task import Millis, Status
+from taskmill.core import topics
+from taskmill.core.pointers import POINTED_BYTES, Pointer
+from taskmill.core.task import Millis, Status
+from taskmill.core.view import Ending
 from tests.builders import NOW
-from tests.unit.functions.stage import Stage
 from tests.unit.gateway.calls import JSON, batch, call, get, post, submit
 from tests.unit.gateway.tasks import a_view
+from tests.unit.stage import Stage
 
 CONTENT = b'{"say": "hello"}'
 DIGEST = hashlib.sha256(CONTENT).hexdigest()

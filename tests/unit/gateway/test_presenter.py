@@ -4,11 +4,11 @@ import msgspec
 import pytest
 from msgspec import Raw
 
+from functions.gateway.http.problem import bad_request, too_large, unavailable, unprocessable
 from functions.gateway.presenter import moment, task_as_json, type_as_json
-from functions.gateway.problem import bad_request, too_large, unavailable, unprocessable
-from taskmill.adapters.catalogue import AssembledCatalogue
-from taskmill.domain.lease import Ending
-from taskmill.domain.task import Millis, Status
+from taskmill.core.task import Millis, Status
+from taskmill.core.view import Ending
+from taskmill.stores.catalogue import AssembledCatalogue
 from tests.unit.gateway.tasks import CREATED, ID, a_view
 
 UNFIT = {"type": "invalid_request", "title": "Unprocessable Content", "status": 422}

@@ -4,10 +4,10 @@ import pytest
 
 from functions.dispatcher.handler import lambda_handler as dispatcher
 from functions.workers.echo.handler import lambda_handler as echo
-from taskmill.domain import topics
-from taskmill.domain.task import TaskType
-from tests.unit.functions.stage import NOW, Stage
+from taskmill.core import topics
+from taskmill.core.task import TaskType
 from tests.unit.gateway.calls import NOBODY, end, get, submit
+from tests.unit.stage import NOW, Stage
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 import pytest
 
 from functions.scheduler.chores import redriving
-from tests.unit.functions.stage import Stage
 from tests.unit.gateway.calls import NOBODY, call, die, get, post
+from tests.unit.stage import Stage
 
 
 @pytest.fixture

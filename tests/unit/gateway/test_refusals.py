@@ -10,15 +10,15 @@ from msgspec import Raw
 from functions.gateway.description.every import OPERATIONS
 from functions.gateway.description.problems import PROBLEMS
 from infra.openapi.document import refusals_of
-from taskmill.adapters.api_keys import ApiKeys
-from taskmill.adapters.redis.endpoints import RedisEndpoints
-from taskmill.adapters.redis.session import Session
-from taskmill.domain.enqueued import Enqueue
-from taskmill.domain.schedule import Definition, Draft, Pausing
-from taskmill.domain.task import DEFAULT_TENANT, Millis
-from tests.unit.functions.stage import Stage
+from taskmill.core.task import DEFAULT_TENANT, Millis
+from taskmill.schedules.schedule import Definition, Draft, Pausing
+from taskmill.stores.api_keys import ApiKeys
+from taskmill.stores.redis.egress import RedisEndpoints
+from taskmill.stores.redis.session import Session
+from taskmill.submission.enqueued import Enqueue
 from tests.unit.gateway import described
 from tests.unit.gateway.calls import JSON, NOBODY, call, end, post, submit
+from tests.unit.stage import Stage
 
 REFUSALS = [(one, problem) for one in OPERATIONS for problem in refusals_of(one)]
 PUBLIC = "https://hooks.example.com/in"

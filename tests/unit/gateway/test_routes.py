@@ -7,9 +7,9 @@ from base64 import b64encode
 import pytest
 
 from taskmill.bootstrap import gateway
-from taskmill.domain import topics
-from tests.unit.functions.stage import NOW, Stage, an_http_event
+from taskmill.core import topics
 from tests.unit.gateway.calls import JSON, NOBODY, answer_to, batch, call, get, submit
+from tests.unit.stage import NOW, Stage, an_http_event
 
 
 @pytest.fixture

@@ -5,15 +5,15 @@ import json
 import pytest
 from msgspec import Raw
 
-from taskmill.domain.counting import Count
-from taskmill.domain.naming import keyed_id
-from taskmill.domain.refusal import invalid
-from taskmill.domain.schedule import Definition
-from taskmill.domain.task import TaskType
-from taskmill.usecases.keep_schedules import put as put_schedule
-from taskmill.usecases.reading_schedules import Wanted
-from tests.unit.functions.stage import Stage
+from taskmill.core.ids import keyed_id
+from taskmill.core.refusal import invalid
+from taskmill.core.task import TaskType
+from taskmill.insight.counting import Count
+from taskmill.schedules.manage import put as put_schedule
+from taskmill.schedules.read import Wanted
+from taskmill.schedules.schedule import Definition
 from tests.unit.gateway.calls import JSON, call, get, post
+from tests.unit.stage import Stage
 
 HOURLY = {"cron": "0 * * * *", "task": {"type": "echo", "payload": {"say": "hello"}}}
 PATH = "/v1/schedules/hourly"

@@ -3,11 +3,11 @@
 import pytest
 from msgspec.structs import replace
 
-from taskmill.domain.task import TaskType, Timing
+from taskmill.core.task import TaskType, Timing
 from tests.builders import an_envelope, cancelled, deferred, died, started, succeeded
 from tests.contracts.ledgers import batch_of
-from tests.unit.functions.stage import NOW, Stage
 from tests.unit.gateway.calls import get
+from tests.unit.stage import NOW, Stage
 
 MAIL = TaskType("email")
 

@@ -7,11 +7,11 @@ import pytest
 
 from functions.dispatcher.handler import lambda_handler as dispatcher
 from functions.scheduler.chores import nearing, publishing
-from taskmill.domain import topics
-from taskmill.domain.counting import Count
-from taskmill.domain.task import Millis
-from tests.unit.functions.stage import Stage
+from taskmill.core import topics
+from taskmill.core.task import Millis
+from taskmill.insight.counting import Count
 from tests.unit.gateway.calls import JSON, NOBODY, batch, call, end, get, submit
+from tests.unit.stage import Stage
 
 INVALID = "invalid_request"
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from taskmill.adapters.catalogue import AssembledCatalogue
-from taskmill.adapters.redis.endpoints import RedisEndpoints
-from taskmill.adapters.redis.session import Session
-from tests.unit.functions.stage import Stage
+from taskmill.stores.catalogue import AssembledCatalogue
+from taskmill.stores.redis.egress import RedisEndpoints
+from taskmill.stores.redis.session import Session
 from tests.unit.gateway.calls import JSON, call, get, post, submit
+from tests.unit.stage import Stage
 
 URL = "https://hooks.example.com/in"
 FIRST = {"url": URL, "disabled_at": "2026-11-06T21:20:00.001Z"}

@@ -5,10 +5,10 @@ from hashlib import sha256
 
 import pytest
 
-from taskmill.adapters.api_keys import SECONDS_TO_NOTICE, ApiKeys
-from taskmill.adapters.secrets import Unreadable
-from taskmill.domain.errors import SettingsInvalid
+from taskmill.core.errors import SettingsInvalid
 from taskmill.settings import Settings
+from taskmill.stores.api_keys import SECONDS_TO_NOTICE, ApiKeys
+from taskmill.stores.secrets import Unreadable
 from tests.unit.settings.vault import Cupboard
 
 HERE = {

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from functions.workers.email.settings import MailSettings
-from taskmill.domain.errors import SettingsInvalid
-from taskmill.domain.pace import Pace
+from taskmill.core.errors import SettingsInvalid
+from taskmill.execution.pace import Pace
 from taskmill.settings import Settings
 from taskmill.settings.known import KNOWN, PREFIX
 from taskmill_local.settings import Settings as LocalSettings
@@ -190,7 +190,9 @@ def test_the_table_of_settings_holds_what_is_read_and_nothing_else():
 
 def test_what_is_read_is_used():
     """The composition root hands on each setting, and the clockwork goes by each of its spans."""
-    root = [path.relative_to(ROOT) for path in (ROOT / "shared/taskmill/bootstrap").glob("*.py")]
+    layer = ROOT / "shared/taskmill"
+    places = [*(layer / "bootstrap").glob("*.py"), layer / "platform/process.py"]
+    root = [path.relative_to(ROOT) for path in places]
     assert used_of("settings", root) | used_of("from_env()", root) == {
         one.name for one in fields(Settings)
     }

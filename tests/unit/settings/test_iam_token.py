@@ -4,10 +4,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from taskmill.adapters.redis.iam import iam_token
-from taskmill.adapters.redis.session import Session
-from taskmill.domain.errors import StoreUnavailable
+from taskmill.core.errors import StoreUnavailable
 from taskmill.settings import Settings
+from taskmill.stores.redis.iam import iam_token
+from taskmill.stores.redis.session import Session
 
 ENV = {
     "TASKMILL_REDIS_URL": "rediss://taskmill-dev@127.0.0.1:1/0",

@@ -5,11 +5,11 @@ from datetime import timedelta
 
 import pytest
 
-from taskmill.adapters.access import Credentials
-from taskmill.adapters.crash import crash_at
-from taskmill.domain.errors import SettingsInvalid
-from taskmill.domain.pace import Pace
+from taskmill.core.errors import SettingsInvalid
+from taskmill.execution.pace import Pace
 from taskmill.settings import Settings
+from taskmill.stores.access import Credentials
+from taskmill.stores.crash import crash_at
 from tests.unit.settings.vault import Cupboard
 
 ALL = ("kafka", "redis", "postgres")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from taskmill.domain.errors import SettingsInvalid
+from taskmill.core.errors import SettingsInvalid
 from taskmill.settings import Settings
 from tests.unit.settings.vault import Cupboard
 

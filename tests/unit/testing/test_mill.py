@@ -6,7 +6,7 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from taskmill.domain.facts import AttemptLost, TaskDeferred, TaskStarted, TaskSucceeded
+from taskmill.core.facts import AttemptLost, TaskDeferred, TaskStarted, TaskSucceeded
 from taskmill.testing import Mill, MovableClock, Refused
 from taskmill.worker import Discard, Retry, RetryPolicy, Snooze, Succeeded, Task, serve
 

@@ -4,10 +4,10 @@ from datetime import timedelta
 
 from msgspec import Struct
 
-from taskmill.domain import topics
-from taskmill.domain.errors import StoreUnavailable
-from taskmill.domain.submission import Accepted
-from taskmill.domain.task import Status
+from taskmill.core import topics
+from taskmill.core.errors import StoreUnavailable
+from taskmill.core.task import Status
+from taskmill.submission.submission import Accepted
 from taskmill.testing.system import System
 from taskmill.worker import serve
 from tests.builders import ECHO, a_request

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from taskmill.domain import topics
-from taskmill.domain.facts import TaskDied, TaskStarted, TaskSucceeded
-from taskmill.domain.task import TaskId, TaskType
+from taskmill.core import topics
+from taskmill.core.facts import TaskDied, TaskStarted, TaskSucceeded
+from taskmill.core.task import TaskId, TaskType
 from tests.builders import an_envelope
 
 ECHO = TaskType("echo")

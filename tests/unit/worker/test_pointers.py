@@ -8,16 +8,16 @@ import msgspec
 import pytest
 from msgspec import Raw, Struct
 
-from taskmill.adapters.loop_crew import LoopCrew
-from taskmill.domain import topics
-from taskmill.domain.counting import Count
-from taskmill.domain.errors import BlobRefused, StoreUnavailable
-from taskmill.domain.facts import TaskDeferred, TaskDied, TaskSucceeded
-from taskmill.domain.outcome import RESULT_LIMIT
-from taskmill.domain.pointers import POINTED_BYTES, Pointer
+from taskmill.core import topics
+from taskmill.core.errors import BlobRefused, StoreUnavailable
+from taskmill.core.facts import TaskDeferred, TaskDied, TaskSucceeded
+from taskmill.core.pointers import POINTED_BYTES, Pointer
+from taskmill.execution.outcome import RESULT_LIMIT
+from taskmill.insight.counting import Count
+from taskmill.platform.loop_executor import LoopCrew
 from taskmill.worker import Succeeded, Task, serve
 from tests.builders import ECHO, an_envelope
-from tests.unit.functions.stage import Stage
+from tests.unit.stage import Stage
 
 
 class Letter(Struct):
@@ -204,5 +204,5 @@ def test_neither_the_bucket_nor_a_loop_costs_the_start_of_a_worker_that_needs_no
     told = subprocess.run(
         [sys.executable, "-c", loaded], capture_output=True, text=True, check=True
     )
-    costly = {"asyncio", "boto3", "http.client", "ssl", "taskmill.adapters.s3.blobs"}
+    costly = {"asyncio", "boto3", "http.client", "ssl", "taskmill.stores.s3.blobs"}
     assert costly & set(told.stdout.split()) == set()

@@ -11,14 +11,14 @@ import pytest
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from taskmill.domain import topics, wire
-from taskmill.domain.errors import StoreUnavailable
-from taskmill.domain.lease import Position
-from taskmill.domain.parking import PUT_IN_LINE_AGAIN_AFTER
-from taskmill.domain.retention import in_ms
-from taskmill.usecases.publish_due import publish_due
+from taskmill.core import codec, topics
+from taskmill.core.errors import StoreUnavailable
+from taskmill.core.log import Position
+from taskmill.core.time import in_ms
+from taskmill.dispatch.due import publish_due
+from taskmill.dispatch.waiting import PUT_IN_LINE_AGAIN_AFTER
 from taskmill.worker import Discard, Retry, RetryPolicy, Snooze, Succeeded, Task, Worker, serve
-from tests.unit.functions.stage import Stage, a_kafka_event
+from tests.unit.stage import Stage, a_kafka_event
 from tests.unit.worker.letters import ECHO, Letter, a_task, ends, the_end, work
 
 
@@ -71,8 +71,8 @@ def test_a_whole_number_is_one_however_it_is_written(stage, copies):
 
 
 def test_a_task_of_another_type_waits_for_its_own_worker(stage):
-    stranger = wire.encode(a_task(stage, type="other"))
-    own = wire.encode(a_task(stage, 1, payload={"to": "you"}))
+    stranger = codec.encode(a_task(stage, type="other"))
+    own = codec.encode(a_task(stage, 1, payload={"to": "you"}))
     answer = work_on(stage, serve(Letter, lambda letter: letter.to), stranger, own)
     assert answer == {"batchItemFailures": []}
     assert list(ends(stage).values()) == ["you"]
@@ -83,7 +83,7 @@ def test_a_task_of_another_type_waits_for_its_own_worker(stage):
 
 def test_a_task_of_another_type_comes_again_while_redis_cannot_keep_it(stage):
     stage.hot.forget()
-    stranger = wire.encode(a_task(stage, type="other"))
+    stranger = codec.encode(a_task(stage, type="other"))
     told = work_on(stage, answering(1), stranger)
     assert [one["itemIdentifier"]["offset"] for one in told["batchItemFailures"]] == [0]
 

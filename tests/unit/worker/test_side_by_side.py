@@ -6,13 +6,13 @@ import time
 
 import pytest
 
-from taskmill.adapters.crew import ThreadCrew
-from taskmill.adapters.departure import Departure
-from taskmill.adapters.loop_crew import LoopCrew
 from taskmill.bootstrap import worker
-from taskmill.domain.task import Millis
+from taskmill.core.task import Millis
+from taskmill.platform.executor import ThreadCrew
+from taskmill.platform.loop_executor import LoopCrew
+from taskmill.platform.shutdown import Departure
 from taskmill.worker import serve
-from tests.unit.functions.stage import Clock, Stage
+from tests.unit.stage import Clock, Stage
 from tests.unit.worker.letters import Letter, a_task, ends, work
 
 SHORT = 2.0

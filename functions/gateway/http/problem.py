@@ -1,0 +1,121 @@
+"""A refusal in a form that people and programs can read: problem+json."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from taskmill.core.refusal import LONGEST_TEXT, Refusal, RefusalKind
+from taskmill.core.text import clip
+from taskmill.core.view import Refused
+
+ProblemType: TypeAlias = Literal[
+    "already_exists",
+    "already_finished",
+    "another_job_lives",
+    "bad_request",
+    "changed_meanwhile",
+    "enqueue_refused",
+    "forbidden",
+    "idempotency_key_reused",
+    "internal_error",
+    "invalid_payload",
+    "invalid_request",
+    "invalid_schedule",
+    "managed_schedule",
+    "not_found",
+    "not_redrivable",
+    "not_supported_yet",
+    "not_waiting",
+    "payload_conflict",
+    "payload_missing",
+    "payload_too_large",
+    "request_too_large",
+    "unauthorized",
+    "unavailable",
+    "unknown_type",
+    "unsupported_media_type",
+]
+"""Every refusal there is: `description/problems.py` says what each means, and what to do."""
+
+
+# Here and not from HTTPStatus: Python's phrases differ between its versions.
+_TITLES = {
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "Content Too Large",
+    HTTPStatus.UNPROCESSABLE_ENTITY: "Unprocessable Content",
+}
+
+
+class Problem(Struct, frozen=True):
+    """What is wrong, where (a JSON pointer), and what to do."""
+
+    status: HTTPStatus
+    type: ProblemType
+    detail: str
+    field: str | None = None
+    retry_after_seconds: int | None = None
+
+    def as_json(self) -> dict[str, object]:
+        told: dict[str, object] = {
+            "type": self.type,
+            "title": _TITLES.get(self.status, self.status.phrase),
+            "status": int(self.status),
+            "detail": clip(self.detail, LONGEST_TEXT),
+        }
+        if self.field is not None:
+            told["field"] = clip(self.field, LONGEST_TEXT)
+        return told
+
+
+_STATUS: Mapping[RefusalKind, HTTPStatus] = {
+    RefusalKind.MALFORMED: HTTPStatus.BAD_REQUEST,
+    RefusalKind.INVALID: HTTPStatus.UNPROCESSABLE_ENTITY,
+    RefusalKind.TOO_LARGE: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    RefusalKind.UNAVAILABLE: HTTPStatus.SERVICE_UNAVAILABLE,
+}
+
+
+def problem_of(refusal: Refusal) -> Problem:
+    """Tell over HTTP what any door says."""
+    rest = 2 if refusal.kind is RefusalKind.UNAVAILABLE else None
+    return Problem(_STATUS[refusal.kind], refusal.code, refusal.detail, refusal.pointer, rest)
+
+
+def bad_request(detail: str) -> Problem:
+    return Problem(HTTPStatus.BAD_REQUEST, "bad_request", detail)
+
+
+def unprocessable(kind: ProblemType, detail: str, field: str | None = None) -> Problem:
+    return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, kind, detail, field)
+
+
+def too_large(kind: ProblemType, detail: str, field: str | None = None) -> Problem:
+    return Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, kind, detail, field)
+
+
+def unavailable(detail: str, retry_after_seconds: int) -> Problem:
+    return Problem(
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "unavailable",
+        detail,
+        retry_after_seconds=retry_after_seconds,
+    )
+
+
+def conflict(kind: ProblemType, detail: str) -> Problem:
+    return Problem(HTTPStatus.CONFLICT, kind, detail)
+
+
+def missing(detail: str) -> Problem:
+    return Problem(HTTPStatus.NOT_FOUND, "not_found", detail)
+
+
+def not_found(task_id: str) -> Problem:
+    return missing(f"there is no task {task_id}")
+
+
+def refused(given: Refused) -> Problem:
+    """Tell who has the id of a request that was refused behind its commit."""
+    detail = f"it was asked for and refused, {given.code}: {given.detail}"
+    return Problem(HTTPStatus.GONE, "enqueue_refused", detail, given.pointer)

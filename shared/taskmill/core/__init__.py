@@ -1,0 +1,1 @@
+"""The values that every subject shares: plain Python, no I/O."""

@@ -1,0 +1,104 @@
+"""What happened to a task, in the past tense: the records of `tasks.events`."""
+
+from typing import TypeAlias
+
+from msgspec import Raw, Struct
+
+from taskmill.core.pointers import Pointer
+from taskmill.core.task import Envelope, Moment, TaskId, TaskType
+
+
+class _Fact(Struct, frozen=True, kw_only=True, tag_field="kind", tag=True):
+    id: TaskId
+    generation: int
+    turn: int
+    at_ms: Moment
+    type: TaskType
+    tenant: str
+
+
+class TaskAdmitted(_Fact, frozen=True, kw_only=True):
+    """A submission was admitted that the log has as deferred, or may not have: here is its body."""
+
+    envelope: Envelope
+
+
+class SubmissionDropped(_Fact, frozen=True, kw_only=True):
+    """A deferred submission found its key taken; it stands in the first task's history."""
+
+    submission: str
+    verdict: str
+
+
+class CancelRequested(_Fact, frozen=True, kw_only=True):
+    """A running task is to end: it changes no status, its end does."""
+
+
+class TaskChanged(_Fact, frozen=True, kw_only=True):
+    """While it waited, somebody gave it another time or other metadata: its next turn has them."""
+
+    envelope: Envelope
+
+
+class _TriedFact(_Fact, frozen=True, kw_only=True):
+    attempt: int
+    token: int
+    losses: int
+
+
+class _AttemptFact(_TriedFact, frozen=True, kw_only=True):
+    started_at_ms: Moment
+
+
+class _EndFact(_TriedFact, frozen=True, kw_only=True):
+    started_at_ms: Moment | None = None
+    """None when it ends while it waits."""
+
+
+class TaskStarted(_AttemptFact, frozen=True, kw_only=True):
+    pass
+
+
+class AttemptLost(_AttemptFact, frozen=True, kw_only=True):
+    """The platform died under an attempt; `token` is the one of the lease that lapsed."""
+
+
+class TaskDeferred(_AttemptFact, frozen=True, kw_only=True):
+    """The turn ended; the next one waits for its time."""
+
+    due_at_ms: Moment
+    next_attempt: int
+    reason: str
+    """One of `failed`, `timeout`, `snoozed`."""
+    error_class: str
+    error_message: str
+
+
+class TaskSucceeded(_AttemptFact, frozen=True, kw_only=True):
+    result: Raw
+    result_ref: Pointer | None = None
+    """Where the result stands instead; `result` is then null."""
+
+
+class TaskDied(_EndFact, frozen=True, kw_only=True):
+    reason: str
+    error_class: str
+    error_message: str
+
+
+class TaskCancelled(_EndFact, frozen=True, kw_only=True):
+    pass
+
+
+Fact: TypeAlias = (
+    TaskAdmitted
+    | SubmissionDropped
+    | CancelRequested
+    | TaskChanged
+    | TaskStarted
+    | AttemptLost
+    | TaskDeferred
+    | TaskSucceeded
+    | TaskDied
+    | TaskCancelled
+)

@@ -1,0 +1,86 @@
+"""The life of a task as one table: which fact leads from which status to which."""
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from taskmill.core.errors import IllegalTransition
+from taskmill.core.facts import (
+    AttemptLost,
+    CancelRequested,
+    Fact,
+    SubmissionDropped,
+    TaskAdmitted,
+    TaskCancelled,
+    TaskChanged,
+    TaskDeferred,
+    TaskDied,
+    TaskStarted,
+    TaskSucceeded,
+)
+from taskmill.core.task import Status
+
+Kind: TypeAlias = type[Fact]
+
+TRANSITIONS: Mapping[tuple[Status, Kind], Status] = {
+    (Status.SCHEDULED, TaskChanged): Status.SCHEDULED,
+    (Status.SCHEDULED, TaskStarted): Status.RUNNING,
+    (Status.SCHEDULED, AttemptLost): Status.RUNNING,
+    (Status.SCHEDULED, TaskSucceeded): Status.SUCCEEDED,
+    (Status.SCHEDULED, TaskDeferred): Status.RETRYING,
+    (Status.SCHEDULED, TaskDied): Status.DEAD,
+    (Status.SCHEDULED, TaskCancelled): Status.CANCELLED,
+    (Status.QUEUED, TaskAdmitted): Status.QUEUED,
+    (Status.QUEUED, TaskChanged): Status.SCHEDULED,
+    (Status.QUEUED, TaskStarted): Status.RUNNING,
+    (Status.QUEUED, AttemptLost): Status.RUNNING,
+    (Status.QUEUED, TaskSucceeded): Status.SUCCEEDED,
+    (Status.QUEUED, TaskDeferred): Status.RETRYING,
+    (Status.QUEUED, TaskDied): Status.DEAD,
+    (Status.QUEUED, TaskCancelled): Status.CANCELLED,
+    (Status.RUNNING, TaskStarted): Status.RUNNING,
+    (Status.RUNNING, AttemptLost): Status.RUNNING,
+    (Status.RUNNING, TaskSucceeded): Status.SUCCEEDED,
+    (Status.RUNNING, TaskDeferred): Status.RETRYING,
+    (Status.RUNNING, TaskDied): Status.DEAD,
+    (Status.RUNNING, TaskCancelled): Status.CANCELLED,
+    (Status.RETRYING, TaskChanged): Status.SCHEDULED,
+    (Status.RETRYING, TaskStarted): Status.RUNNING,
+    (Status.RETRYING, AttemptLost): Status.RUNNING,
+    (Status.RETRYING, TaskSucceeded): Status.SUCCEEDED,
+    (Status.RETRYING, TaskDeferred): Status.RETRYING,
+    (Status.RETRYING, TaskDied): Status.DEAD,
+    (Status.RETRYING, TaskCancelled): Status.CANCELLED,
+}
+"""A short attempt carries its start in the fact that ends it: hence the ways past RUNNING."""
+
+RANKS: Mapping[Kind, int] = {
+    TaskAdmitted: 0,
+    TaskChanged: 0,
+    AttemptLost: 1,
+    TaskStarted: 2,
+    TaskDeferred: 3,
+    TaskCancelled: 4,
+    TaskDied: 4,
+    TaskSucceeded: 4,
+}
+"""The order of facts within one turn. What is not here changes no status."""
+
+SUBMITTED_RANK = 0
+
+
+def advance(status: Status, fact: Fact) -> Status:
+    """Return the status that *fact* leads to."""
+    if isinstance(fact, SubmissionDropped | CancelRequested):
+        return status
+    try:
+        return TRANSITIONS[status, type(fact)]
+    except KeyError:
+        raise IllegalTransition(status, type(fact).__name__) from None
+
+
+def status_after(kind: Kind) -> Status:
+    """Return where a fact leads, wherever it comes from: every way of a kind ends in one place."""
+    return _AFTER[kind]
+
+
+_AFTER: Mapping[Kind, Status] = {kind: status for (_, kind), status in TRANSITIONS.items()}

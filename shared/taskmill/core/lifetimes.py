@@ -1,0 +1,58 @@
+"""How long what is kept, and how long who may take."""
+
+from datetime import timedelta
+from enum import StrEnum
+
+LEASE = timedelta(seconds=6)
+
+
+HEARTBEAT = timedelta(seconds=2)
+
+
+GRACE_AFTER_DEADLINE = timedelta(seconds=5)
+
+
+KEY_WINDOW = timedelta(hours=72)
+"""A key names its task for this long after submission, and never for less than its life."""
+
+KEY_GRACE = timedelta(minutes=20)
+"""A key names its task for at least this long after its end: longer than an invocation may last, so
+that the record of a worker who died before it told the end comes again and finds it."""
+
+UNKEYED_RECORD = timedelta(hours=2)
+"""The record of a finished task without a key; then the ledger answers."""
+
+HOLD = timedelta(seconds=5)
+"""Who decided or took something has this long to publish it; then the scheduler does."""
+
+ADOPTION_AGE = timedelta(hours=1)
+"""A missing record is made anew for a generation that is younger than this."""
+
+REBUILD_WORD = timedelta(seconds=20)
+"""A rebuilder that said nothing for this long is followed by another; a statement may take half."""
+
+LATE = timedelta(minutes=1)
+"""A submission that reaches the ledger at this age is noted as unfinished at once."""
+
+WINDOW_BEHIND = timedelta(minutes=3)
+"""The window over unfinished tasks follows at this distance: behind every late one, and behind
+nearly all that ends."""
+
+SUBMISSION_IS_LOST = timedelta(hours=1)
+"""Facts whose submission has not come for this long will hardly see it."""
+
+LEDGER_DAYS = 30
+"""How long the ledger keeps what has ended, unless a setting says otherwise."""
+
+AT_LEAST_KEPT = timedelta(days=4)
+"""Longer than a key's window: whoever repeats a request finds its task."""
+
+
+class Kept(StrEnum):
+    """What is kept for a time after its end."""
+
+    TASKS = "tasks"
+    HISTORY = "history"
+    QUARANTINE = "quarantine"
+    OUTBOX = "outbox"
+    ENQUEUED = "enqueued"

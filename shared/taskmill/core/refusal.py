@@ -1,0 +1,73 @@
+"""Why a request for a task is not taken, in words that every door uses."""
+
+from enum import StrEnum
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from taskmill.core.task import TaskId
+from taskmill.core.text import clip
+
+LONGEST_TEXT = 1_000
+"""A text may quote what the client sent; a refusal must stay small whatever that was."""
+
+RefusalCode: TypeAlias = Literal[
+    "bad_request",
+    "idempotency_key_reused",
+    "invalid_payload",
+    "invalid_request",
+    "invalid_schedule",
+    "not_supported_yet",
+    "payload_conflict",
+    "payload_missing",
+    "payload_too_large",
+    "unavailable",
+    "unknown_type",
+]
+
+
+class RefusalKind(StrEnum):
+    """What stands against it."""
+
+    MALFORMED = "malformed"
+    INVALID = "invalid"
+    TOO_LARGE = "too_large"
+    UNAVAILABLE = "unavailable"
+    """Nothing: it cannot be checked now. The same request may be taken later."""
+
+
+class Refusal(Struct, frozen=True):
+    """What is wrong, where (a JSON pointer), and what to do."""
+
+    kind: RefusalKind
+    code: RefusalCode
+    detail: str
+    pointer: str | None = None
+
+
+def malformed(detail: str) -> Refusal:
+    return _refusal(RefusalKind.MALFORMED, "bad_request", detail)
+
+
+def invalid(code: RefusalCode, detail: str, pointer: str) -> Refusal:
+    return _refusal(RefusalKind.INVALID, code, detail, pointer)
+
+
+def too_large(code: RefusalCode, detail: str, pointer: str) -> Refusal:
+    return _refusal(RefusalKind.TOO_LARGE, code, detail, pointer)
+
+
+def unavailable(detail: str) -> Refusal:
+    return _refusal(RefusalKind.UNAVAILABLE, "unavailable", detail)
+
+
+def key_reused(task_id: TaskId) -> Refusal:
+    detail = f"another request came before under this key: its task is {task_id}"
+    return invalid("idempotency_key_reused", detail, "/idempotency_key")
+
+
+def _refusal(
+    kind: RefusalKind, code: RefusalCode, detail: str, pointer: str | None = None
+) -> Refusal:
+    shown = None if pointer is None else clip(pointer, LONGEST_TEXT)
+    return Refusal(kind, code, clip(detail, LONGEST_TEXT), shown)

@@ -1,0 +1,118 @@
+"""What a task is on its way: its names, its states and the envelope that carries it."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, NewType, TypeAlias
+
+from msgspec import Meta, Raw, Struct
+
+from taskmill.core.backoff import DEFAULT_RETRY, RetryPolicy
+from taskmill.core.pointers import Pointer
+
+TaskId = NewType("TaskId", str)
+TaskType = NewType("TaskType", str)
+Millis = NewType("Millis", int)
+"""A moment: milliseconds since 1970, the unit of every wire and store."""
+
+LAST_MOMENT = 253_402_300_799_999
+"""The calendar ends with the year 9999."""
+
+Moment: TypeAlias = Annotated[Millis, Meta(ge=0, le=LAST_MOMENT)]
+"""As the log may tell it: every list shows moments."""
+
+DEFAULT_TENANT = "default"
+
+
+class Status(StrEnum):
+    SCHEDULED = "scheduled"
+    QUEUED = "queued"
+    RUNNING = "running"
+    RETRYING = "retrying"
+    SUCCEEDED = "succeeded"
+    DEAD = "dead"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_final(self) -> bool:
+        return self in FINAL
+
+
+_Uuid = Annotated[TaskId, Meta(pattern=r"\A[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")]
+"""What the log may hold: a shard is read from an id's last digits."""
+
+FINAL = frozenset({Status.SUCCEEDED, Status.DEAD, Status.CANCELLED})
+
+
+class Timing(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """When a task may begin, and until when it must have begun."""
+
+    run_at_ms: Moment | None = None
+    delay_ms: Annotated[int, Meta(ge=0, le=LAST_MOMENT)] | None = None
+    """Instead of a moment: counted from the generation, which is a moment of Redis."""
+    expires_at_ms: Moment | None = None
+    turn: int = 1
+    """The turn that all this is said of; whatever comes behind it has begun before."""
+    said_ms: Moment | None = None
+    """When it was said, where that was later than the submission."""
+
+
+class Envelope(Struct, frozen=True, kw_only=True):
+    """A task in line: the wire form on Kafka and in the due set."""
+
+    generation: int
+    """Zero until `admit` has given one. It stands first because a script completes it."""
+    id: _Uuid
+    turn: int = 1
+    attempt: int = 1
+    submission: str
+    submitted: int = 0
+    """The generation that the submission got; a redrive keeps it. Zero: this generation."""
+    type: TaskType
+    tenant: str = DEFAULT_TENANT
+    payload: Raw
+    fingerprint: str
+    idempotency_key: str | None = None
+    created_at_ms: Moment
+    max_attempts: int
+    timeout_seconds: Annotated[float, Meta(ge=0)]
+    retry: RetryPolicy = DEFAULT_RETRY
+    metadata: Mapping[str, str] = {}
+    deferred: bool = False
+    """True when the gateway could not ask Redis: the dispatcher admits it."""
+    parked_until_ms: Millis | None = None
+    """Until when the dispatcher waits for a worker that takes this type."""
+    timing: Timing | None = None
+    payload_ref: Pointer | None = None
+    """Where the payload stands instead; `payload` is then null."""
+
+    @property
+    def payload_size(self) -> int:
+        return len(bytes(self.payload)) if self.payload_ref is None else self.payload_ref.size
+
+
+class About(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What stays the same in a generation, kept in the record for readers."""
+
+    type: TaskType
+    tenant: str
+    idempotency_key: str | None
+    created_at_ms: Millis
+    max_attempts: int
+    payload_size: int
+    metadata: Mapping[str, str]
+    timing: Timing | None = None
+    payload_ref: Pointer | None = None
+
+
+def about(envelope: Envelope) -> About:
+    return About(
+        type=envelope.type,
+        tenant=envelope.tenant,
+        idempotency_key=envelope.idempotency_key,
+        created_at_ms=envelope.created_at_ms,
+        max_attempts=envelope.max_attempts,
+        payload_size=envelope.payload_size,
+        metadata=envelope.metadata,
+        timing=envelope.timing,
+        payload_ref=envelope.payload_ref,
+    )

@@ -1,0 +1,50 @@
+"""Every topic name. Nothing else spells a topic."""
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from taskmill.core.task import TaskType
+
+INBOX = "tasks.inbox"
+PENDING = "tasks.pending"
+EVENTS = "tasks.events"
+DLQ = "tasks.dlq"
+WORKER_PREFIX = "tasks.worker."
+
+
+def worker(task_type: TaskType) -> str:
+    return f"{WORKER_PREFIX}{task_type}"
+
+
+def type_of(topic: str) -> TaskType | None:
+    """Return whose tasks stand in *topic*; None for a topic of all types."""
+    return TaskType(topic.removeprefix(WORKER_PREFIX)) if topic.startswith(WORKER_PREFIX) else None
+
+
+class Reader(Struct, frozen=True):
+    """Who reads a topic: the mapping of a function, by the name of its group."""
+
+    name: str
+    topic: str
+
+    @property
+    def group(self) -> str:
+        return f"taskmill-{self.name}"
+
+
+INBOX_READER = Reader("inbox", INBOX)
+DISPATCHER = Reader("dispatcher", PENDING)
+RECORDER_PENDING = Reader("recorder-pending", PENDING)
+RECORDER_EVENTS = Reader("recorder-events", EVENTS)
+RECORDER_DLQ = Reader("recorder-dlq", DLQ)
+RECORDERS = (RECORDER_PENDING, RECORDER_EVENTS, RECORDER_DLQ)
+
+
+def worker_of(task_type: TaskType) -> Reader:
+    return Reader(f"worker-{task_type}", worker(task_type))
+
+
+def readers(types: Iterable[TaskType]) -> list[Reader]:
+    own = map(worker_of, types)
+    return [DISPATCHER, *RECORDERS, *own, INBOX_READER]

@@ -1,0 +1,90 @@
+"""What a reader sees of a task: the record in Redis and the row in the ledger, as one view."""
+
+from typing import TypeAlias
+
+from msgspec import Raw, Struct
+
+from taskmill.core.owed import Cold
+from taskmill.core.pointers import Pointer
+from taskmill.core.task import About, Millis, Status, TaskId
+from taskmill.core.timing import due_ms
+
+
+class Ending(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How a generation ended, kept in the record for readers."""
+
+    finished_at_ms: Millis
+    reason: str | None = None
+    error_class: str | None = None
+    error_message: str | None = None
+    result_ref: Pointer | None = None
+
+
+class Waiting(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Why a task waits for its next turn, kept in the record for readers."""
+
+    due_at_ms: Millis
+    reason: str
+    error_class: str | None = None
+    error_message: str | None = None
+
+
+class TaskView(Struct, frozen=True, kw_only=True):
+    id: TaskId
+    about: About
+    status: Status
+    generation: int
+    attempt: int
+    losses: int
+    started_at_ms: Millis | None
+    ending: Ending | None
+    result: Raw | None
+    waiting: Waiting | None = None
+    """Why and until when it waits for its next turn, while it does."""
+    cancel_requested: bool = False
+
+    @property
+    def run_at_ms(self) -> Millis | None:
+        """Return when it was to begin, if a time was said."""
+        about = self.about
+        return due_ms(about.timing, generation=self.generation, created_at_ms=about.created_at_ms)
+
+    @property
+    def due_at_ms(self) -> Millis | None:
+        """Return until when it waits, while it waits for a time."""
+        if self.status is Status.SCHEDULED:
+            return self.run_at_ms
+        return None if self.waiting is None else self.waiting.due_at_ms
+
+
+class Absent(Struct, frozen=True):
+    """The shard is alive and knows no such task."""
+
+
+Reading: TypeAlias = TaskView | Absent | Cold
+
+
+class Refused(Struct, frozen=True):
+    """What was taken will be no task: why, in the words of a refusal."""
+
+    code: str
+    detail: str
+    pointer: str | None
+
+
+class Nowhere(Struct, frozen=True):
+    """No such task: both stores are silent, and the ledger has seen the whole log."""
+
+    refused: Refused | None = None
+    """Why there will be none, though somebody asked for it and may have its id."""
+
+
+class Unsure(Struct, frozen=True):
+    """It cannot be known now; *why* is for people."""
+
+    why: str
+    is_away: bool = False
+    """A store does not answer: it is not a matter of a moment."""
+
+
+Finding: TypeAlias = TaskView | Nowhere | Unsure

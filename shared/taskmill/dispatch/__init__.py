@@ -1,0 +1,1 @@
+"""How a task gets in line: routed, delayed, parked, published when due."""

@@ -1,0 +1,30 @@
+"""What dispatch needs of the world."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from taskmill.core.codec import Sealed
+from taskmill.core.owed import Cleared, Owed, OwedKey
+from taskmill.dispatch.waiting import Delayed, DelayOrder, Parked
+
+
+class Parking(Protocol):
+    """Where tasks wait for a worker that takes their type."""
+
+    def park(self, waiting: Sequence[Sealed]) -> Sequence[Parked]: ...
+
+
+class Delays(Protocol):
+    """Lets tasks wait for their time."""
+
+    def delay(self, orders: Sequence[DelayOrder]) -> Sequence[Delayed]: ...
+
+
+class DueSet(Protocol):
+    """Everything that must be published at a time."""
+
+    def take(self, *, most: int) -> Sequence[tuple[OwedKey, Owed]]: ...
+
+    def clear(self, published: Sequence[OwedKey]) -> Sequence[Cleared]: ...
+
+    def forget_expired(self, *, most: int) -> int: ...

@@ -1,0 +1,1 @@
+"""What keeps calls to the endpoints of others away from everything internal."""

@@ -1,0 +1,135 @@
+"""Claims what can start, and nothing else."""
+
+import logging
+from bisect import insort
+from collections import deque
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import assert_never
+
+from msgspec import Struct, field
+
+from taskmill.core.errors import StoreUnavailable
+from taskmill.core.log import Position
+from taskmill.core.owed import Cold
+from taskmill.core.task import Millis
+from taskmill.core.time import in_ms
+from taskmill.execution.arrivals import Arrival
+from taskmill.execution.context import Running, Shop, named
+from taskmill.execution.lease import Claim, ClaimAnswer, Claimed, Forgotten, Held, Refused, Suspect
+from taskmill.execution.outcome import Attempt
+
+_log = logging.getLogger("taskmill.claim")
+
+
+class Entrance(Struct):
+    """The line of arrivals in front of a run, and the suspects who wait to be alone.
+
+    Who has the fewest losses goes first: then a task that kills takes the time of those who were
+    only beside it once, not with each of its deaths.
+    """
+
+    shop: Shop
+    waiting: deque[Arrival]
+    suspects: list[tuple[Suspect, Arrival]] = field(default_factory=list)
+    failed: set[Position] = field(default_factory=set)
+    has_begun: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.waiting or self.suspects)
+
+    def claim(self, *, free: int, is_idle: bool) -> list[Running]:
+        """Return what was claimed just now; a suspect only when nothing else runs."""
+        begun: list[Running] = []
+        startable = self._startable(self.waiting, min(free, len(self.waiting)))
+        if startable:
+            begun = self._ask(startable, alone=False)
+        elif is_idle and self.suspects:
+            _, arrival = self.suspects.pop(0)
+            begun = self._ask(self._startable(deque([arrival]), 1), alone=True)
+        self.has_begun = self.has_begun or bool(begun)
+        return begun
+
+    def _startable(self, line: deque[Arrival], most: int) -> list[tuple[Arrival, timedelta]]:
+        """Take from the line what can end in time; what cannot, comes again.
+
+        The first of an invocation always starts, with what time there is.
+        """
+        left = self.shop.remaining() - self.shop.pace.margin
+        startable: list[tuple[Arrival, timedelta]] = []
+        for _ in range(most):
+            arrival = line.popleft()
+            longest = self.shop.longest.total_seconds()
+            timeout = timedelta(seconds=min(arrival.envelope.timeout_seconds, longest))
+            fits = timeout <= left or (not self.has_begun and left > timedelta())
+            if fits and not self.shop.is_leaving():
+                startable.append((arrival, min(timeout, left)))
+            else:
+                self.failed.add(arrival.source.position)
+        return startable
+
+    def _ask(self, startable: Sequence[tuple[Arrival, timedelta]], *, alone: bool) -> list[Running]:
+        claims = [
+            Claim(
+                envelope=arrival.envelope,
+                source=arrival.source,
+                process=self.shop.process,
+                timeout=timeout,
+                alone=alone,
+            )
+            for arrival, timeout in startable
+        ]
+        asked_at_ms = self.shop.clock()
+        try:
+            answers = self.shop.leases.claim(claims)
+        except StoreUnavailable as error:
+            _log.warning("claims failed", extra={"store": error.store, "why": error.why})
+            self.failed.update(arrival.source.position for arrival, _ in startable)
+            return []
+        begun = [
+            self._begin(arrival, timeout, answer, asked_at_ms)
+            for (arrival, timeout), answer in zip(startable, answers, strict=True)
+        ]
+        return [running for running in begun if running is not None]
+
+    def _begin(
+        self, arrival: Arrival, timeout: timedelta, answer: ClaimAnswer, asked_at_ms: Millis
+    ) -> Running | None:
+        match answer:
+            case Claimed():
+                return self._running(arrival, timeout, answer, asked_at_ms)
+            case Suspect():
+                insort(self.suspects, (answer, arrival), key=_losses)
+            case Held() | Cold():
+                self.failed.add(arrival.source.position)
+            case Refused(facts):
+                # The log brings the holder's own record again if it dies: ours may be dropped.
+                self.shop.bus.send_facts(facts)
+            case Forgotten():
+                _log.warning("no record, too old to adopt", extra=named(arrival.envelope))
+            case _:
+                assert_never(answer)
+        return None
+
+    def _running(
+        self, arrival: Arrival, timeout: timedelta, claimed: Claimed, asked_at_ms: Millis
+    ) -> Running:
+        return Running(
+            attempt=Attempt(
+                envelope=arrival.envelope,
+                token=claimed.token,
+                losses=claimed.losses,
+                started_at_ms=claimed.started_at_ms,
+            ),
+            position=arrival.source.position,
+            timeout=timeout,
+            deadline_ms=self.shop.clock() + in_ms(timeout),
+            ahead_ms=claimed.started_at_ms - asked_at_ms,
+            untold=claimed.untold,
+            cancel_requested=claimed.cancel_requested,
+        )
+
+
+def _losses(suspect: tuple[Suspect, Arrival]) -> int:
+    return suspect[0].losses

@@ -1,0 +1,160 @@
+"""Turns the end of an attempt into the fact that ends its turn."""
+
+from datetime import timedelta
+from typing import Any, TypeAlias, assert_never
+
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from taskmill.core.backoff import LONGEST_WAIT, delay_after
+from taskmill.core.facts import TaskCancelled, TaskDeferred, TaskDied, TaskSucceeded
+from taskmill.core.redaction import redacted
+from taskmill.core.task import Millis
+from taskmill.core.text import ERROR_TEXT_LIMIT, clip
+from taskmill.core.time import in_ms
+from taskmill.core.timing import EXPIRED, EXPIRED_CLASS, why_expired
+from taskmill.execution.outcome import (
+    Attempt,
+    Cancelled,
+    Discard,
+    End,
+    Expired,
+    Misfit,
+    Poisoned,
+    Raised,
+    Retry,
+    Snooze,
+    Stored,
+    Succeeded,
+    TimedOut,
+    UnknownType,
+    encode_result,
+)
+
+TurnEnd: TypeAlias = TaskSucceeded | TaskDeferred | TaskDied | TaskCancelled
+
+NO_RESULT = Raw(b"null")
+
+_SEARCHED_FOR_SECRETS = 4 * ERROR_TEXT_LIMIT
+"""What is cut off anyway need not be searched."""
+
+
+def conclude(attempt: Attempt, end: End, *, now: Millis, chance: float) -> TurnEnd:
+    """Return the fact that the rest of the system sees.
+
+    *chance* (0 to 1) spreads the retries of tasks that failed together.
+    """
+    match end:
+        case Succeeded(result):
+            return _succeeded(attempt, result, now)
+        case Stored(pointer):
+            return TaskSucceeded(**_common(attempt, now), result=NO_RESULT, result_ref=pointer)
+        case Cancelled():
+            return TaskCancelled(**_common(attempt, now))
+        case Snooze(delay):
+            return _deferred(attempt, now, _failure_of(end), delay, attempt.envelope.attempt)
+        case Retry(delay=delay):
+            wait = _usual_wait(attempt, chance) if delay is None else delay
+            return _failed(attempt, now, _failure_of(end), wait)
+        case Raised(is_hopeless=False) | TimedOut():
+            return _failed(attempt, now, _failure_of(end), _usual_wait(attempt, chance))
+        case Discard() | Raised() | Misfit() | Poisoned() | UnknownType():
+            return _died(attempt, now, _failure_of(end))
+        case Expired():
+            return replace(_died(attempt, now, _failure_of(end)), started_at_ms=None)
+        case _:
+            assert_never(end)
+
+
+class _Failure(Struct, frozen=True):
+    reason: str
+    error_class: str
+    message: str
+
+    def told(self) -> dict[str, Any]:
+        message = redacted(self.message[:_SEARCHED_FOR_SECRETS])
+        return {
+            "reason": self.reason,
+            "error_class": clip(self.error_class, 255),
+            "error_message": clip(message, ERROR_TEXT_LIMIT),
+        }
+
+
+def _failure_of(
+    end: Retry | Snooze | Discard | Raised | TimedOut | Misfit | Poisoned | UnknownType | Expired,
+) -> _Failure:
+    match end:
+        case Retry(reason=reason):
+            return _Failure("failed", "Retry", reason)
+        case Snooze(_, reason):
+            return _Failure("snoozed", "Snooze", reason)
+        case Discard(reason):
+            return _Failure("discarded", "Discard", reason)
+        case Raised(error_class, message, is_hopeless):
+            return _Failure("discarded" if is_hopeless else "failed", error_class, message)
+        case TimedOut(limit):
+            words = f"the attempt was cut off after {limit.total_seconds():g} s"
+            return _Failure("timeout", "TimedOut", words)
+        case Misfit(message):
+            return _Failure("invalid_payload", "Misfit", message)
+        case Poisoned(losses):
+            return _Failure("poison", "Poisoned", f"the platform died under it {losses} times")
+        case UnknownType(name):
+            return _Failure("unknown_type", "UnknownType", f"no worker takes {name!r}")
+        case Expired(at_ms):
+            return _Failure(EXPIRED, EXPIRED_CLASS, why_expired(at_ms))
+        case _:
+            assert_never(end)
+
+
+def _usual_wait(attempt: Attempt, chance: float) -> timedelta:
+    return delay_after(attempt.envelope.attempt, attempt.envelope.retry, chance=chance)
+
+
+def _failed(
+    attempt: Attempt, now: Millis, failure: _Failure, wait: timedelta
+) -> TaskDeferred | TaskDied:
+    envelope = attempt.envelope
+    if envelope.attempt >= envelope.max_attempts:
+        return _died(attempt, now, failure)
+    return _deferred(attempt, now, failure, wait, envelope.attempt + 1)
+
+
+def _deferred(
+    attempt: Attempt, now: Millis, failure: _Failure, wait: timedelta, next_attempt: int
+) -> TaskDeferred:
+    wait = min(max(wait, timedelta()), LONGEST_WAIT)
+    return TaskDeferred(
+        **_common(attempt, now),
+        **failure.told(),
+        due_at_ms=Millis(now + in_ms(wait)),
+        next_attempt=next_attempt,
+    )
+
+
+def _died(attempt: Attempt, now: Millis, failure: _Failure) -> TaskDied:
+    return TaskDied(**_common(attempt, now), **failure.told())
+
+
+def _succeeded(attempt: Attempt, result: Any, now: Millis) -> TaskSucceeded | TaskDied:
+    try:
+        encoded = encode_result(result)
+    except ValueError as error:
+        return _died(attempt, now, _Failure("result_invalid", "ResultInvalid", str(error)))
+    return TaskSucceeded(**_common(attempt, now), result=encoded)
+
+
+def _common(attempt: Attempt, now: Millis) -> dict[str, Any]:
+    envelope = attempt.envelope
+    return {
+        "id": envelope.id,
+        "generation": envelope.generation,
+        "turn": envelope.turn,
+        "type": envelope.type,
+        "tenant": envelope.tenant,
+        "attempt": envelope.attempt,
+        "token": attempt.token,
+        "losses": attempt.losses,
+        "started_at_ms": attempt.started_at_ms,
+        "at_ms": now,
+    }

@@ -1,0 +1,126 @@
+"""Runs a batch of tasks: claims what can start, performs side by side, settles together."""
+
+import logging
+from collections import deque
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import assert_never
+
+from msgspec import Struct, field
+
+from taskmill.core.errors import StoreUnavailable
+from taskmill.core.log import Position
+from taskmill.core.time import in_ms
+from taskmill.execution.arrivals import Arrival
+from taskmill.execution.claim import Entrance
+from taskmill.execution.context import Perform, Running, Shop, Task, named
+from taskmill.execution.lease import LOSSES_BEFORE_POISON, Beat
+from taskmill.execution.outcome import Cancelled, Expired, Poisoned, TimedOut
+from taskmill.execution.settle import Exit, started
+
+_log = logging.getLogger("taskmill.execute")
+
+
+def execute(arrivals: Sequence[Arrival], perform: Perform, shop: Shop) -> set[Position]:
+    """Bring each arrival to its end; return the positions that must come again.
+
+    Whatever dies on the way, the records come again: claim then refuses what is over and takes
+    over what was lost.
+    """
+    run = _Run(perform, shop, Entrance(shop, deque(arrivals)), Exit(shop))
+    while run.goes_on:
+        run.begin()
+        run.collect()
+        run.keep_leases()
+        run.exit.settle(is_idle=not run.running)
+        run.exit.tell(is_over=not run.goes_on)
+    shop.bus.flush()
+    return run.entrance.failed | run.exit.failed
+
+
+class _Run(Struct):
+    perform: Perform
+    shop: Shop
+    entrance: Entrance
+    exit: Exit
+    running: dict[int, Running] = field(default_factory=dict)
+    beat_at_ms: int = 0
+
+    @property
+    def goes_on(self) -> bool:
+        return bool(self.running or self.exit.ended) or not self.entrance.is_empty
+
+    def begin(self) -> None:
+        free = self.shop.concurrency - len(self.running)
+        is_idle = not self.running and not self.exit.ended
+        for running in self.entrance.claim(free=free, is_idle=is_idle):
+            if running.cancel_requested:
+                self.exit.end(running, Cancelled())
+            elif running.attempt.losses >= LOSSES_BEFORE_POISON:
+                self.exit.end(running, Poisoned(running.attempt.losses))
+            elif (expired_ms := running.expired_ms) is not None:
+                self.exit.end(running, Expired(expired_ms))
+            else:
+                self._start(running)
+
+    def _start(self, running: Running) -> None:
+        task = Task(running)
+        self.running[self.shop.crew.start(lambda: self.perform(task))] = running
+
+    def collect(self) -> None:
+        """Take what has ended; cut off what ran past its deadline."""
+        if not self.running and not self.exit.is_refused:
+            return
+        for one in self.shop.crew.ended(within=self._patience()):
+            running = self.running.pop(one.ticket, None)
+            if running is not None:  # else it was cut off: its late answer is void
+                self.exit.end(running, one.end)
+        now = self.shop.clock()
+        late = [ticket for ticket, running in self.running.items() if running.deadline_ms <= now]
+        for ticket in late:
+            self.shop.crew.abandon(ticket)
+            cut_off = self.running.pop(ticket)
+            self.exit.end(cut_off, TimedOut(cut_off.timeout))
+
+    def _patience(self) -> timedelta:
+        deadlines = [running.deadline_ms for running in self.running.values()]
+        if not deadlines:
+            return self.shop.pace.settle
+        until_deadline = timedelta(milliseconds=min(deadlines) - self.shop.clock())
+        return max(min(until_deadline, self.shop.pace.settle), timedelta())
+
+    def keep_leases(self) -> None:
+        now = self.shop.clock()
+        if self.beat_at_ms == 0:
+            self.beat_at_ms = now + in_ms(self.shop.pace.heartbeat)
+        if now < self.beat_at_ms:
+            return
+        self.beat_at_ms = now + in_ms(self.shop.pace.heartbeat)
+        held = [*self.running.values(), *(running for running, _ in self.exit.ended)]
+        try:
+            beats = self.shop.leases.extend([running.lease for running in held])
+        except StoreUnavailable:
+            return  # the next beat, or settle, finds out
+        for running, beat in zip(held, beats, strict=True):
+            self._heard(running, beat)
+
+    def _heard(self, running: Running, beat: Beat) -> None:
+        """Tell the handler what became of its right to run, and everybody that it has begun."""
+        match beat:
+            case Beat.LOST:
+                running.is_lost = True
+                _log.warning("lease lost", extra=named(running.attempt.envelope))
+            case Beat.CANCEL:
+                running.cancel_requested = True
+                self._tell(running)
+            case Beat.HELD:
+                self._tell(running)
+            case Beat.COLD:
+                pass  # until the shard is open nobody else can take it
+            case _:
+                assert_never(beat)
+
+    def _tell(self, running: Running) -> None:
+        if not running.is_told:
+            running.is_told = True
+            self.shop.bus.send_facts([started(running.attempt)])

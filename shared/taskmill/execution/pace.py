@@ -1,0 +1,22 @@
+"""How fast the queue's clockwork goes: one value, so that tests can run all of it faster."""
+
+from datetime import timedelta
+
+from msgspec import Struct
+
+from taskmill.core.lifetimes import HEARTBEAT, HOLD, LEASE
+
+
+class Pace(Struct, frozen=True, kw_only=True):
+    lease: timedelta = LEASE
+    heartbeat: timedelta = HEARTBEAT
+    settle: timedelta = timedelta(milliseconds=250)
+    """What has ended is settled at least this often."""
+    margin: timedelta = timedelta(seconds=1)
+    """What an invocation keeps back for settling and flushing."""
+    hold: timedelta = HOLD
+    tick: timedelta = timedelta(milliseconds=100)
+    """How often the scheduler looks for what is due."""
+
+
+USUAL = Pace()

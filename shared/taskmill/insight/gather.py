@@ -1,0 +1,54 @@
+"""Gathers how much waits and how fast it is done; not anew for each who asks."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
+
+from taskmill.core.ports import Clock, LogReaders
+from taskmill.core.time import in_ms
+from taskmill.core.topics import Reader, type_of
+from taskmill.insight.ports import LedgerFigures
+from taskmill.insight.statistics import Statistics
+from taskmill.submission.ports import Outbox, Requests
+
+KEPT: Final = timedelta(seconds=3)
+MOST_COUNTED: Final = 50_000
+
+
+class Board:
+    def __init__(  # noqa: PLR0913 - whom it asks, each named
+        self,
+        figures: LedgerFigures,
+        log: LogReaders,
+        requests: Requests,
+        outbox: Outbox,
+        *,
+        readers: Sequence[Reader],
+        clock: Clock,
+    ) -> None:
+        self._figures = figures
+        self._log = log
+        self._requests = requests
+        self._outbox = outbox
+        self._readers = readers
+        self._types = frozenset(filter(None, (type_of(one.topic) for one in readers)))
+        self._clock = clock
+        self._kept: Statistics | None = None
+
+    def look(self) -> Statistics:
+        """Return what was gathered at most a moment ago, or raise that a store is away."""
+        now = self._clock()
+        if self._kept is None or not 0 <= now - self._kept.taken_at_ms < in_ms(KEPT):
+            lags = dict.fromkeys(self._readers, 0)
+            for (reader, _), reach in self._log.reach(self._readers).items():
+                lags[reader] += reach.lag
+            figures = self._figures.figures()
+            self._kept = Statistics(
+                figures=figures,
+                lags=lags,
+                backlog=self._requests.backlog(most=MOST_COUNTED),
+                outbox=self._outbox.backlog(most=MOST_COUNTED),
+                types=self._types,
+                taken_at_ms=now,
+            )
+        return self._kept

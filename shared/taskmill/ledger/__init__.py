@@ -1,0 +1,1 @@
+"""What happened: facts folded into rows, and how rows are read."""

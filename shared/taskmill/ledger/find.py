@@ -1,0 +1,117 @@
+"""Finds a task for a reader: its record, else its row, else an honest answer."""
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import TypeAlias
+
+from taskmill.core.errors import StoreUnavailable
+from taskmill.core.ids import is_keyed
+from taskmill.core.owed import Cold
+from taskmill.core.ports import LogEnds
+from taskmill.core.task import Envelope, Status, TaskId
+from taskmill.core.view import Absent, Finding, Nowhere, Reading, Refused, TaskView, Unsure
+from taskmill.ledger.ports import LedgerRows
+from taskmill.submission.outbox import Lost
+from taskmill.submission.ports import Outbox, Records
+
+Pause: TypeAlias = Callable[[timedelta], None]
+
+
+Asked: TypeAlias = Callable[[TaskId], TaskView | Nowhere | None]
+"""Tells what will be of a request that stands in the table, or None: there is none."""
+
+LONGEST_CATCH_UP = timedelta(seconds=1.5)
+_STEP = timedelta(milliseconds=100)
+
+
+def _nobody(_task_id: TaskId) -> None:
+    return None
+
+
+def find_task(  # noqa: PLR0913 - every place where a task may stand, each named
+    task_id: TaskId,
+    *,
+    records: Records,
+    ledger: Callable[[], LedgerRows],
+    outbox: Callable[[], Outbox],
+    log_ends: LogEnds,
+    pause: Pause,
+    asked: Asked = _nobody,
+) -> Finding:
+    """Return the task, or that there is none, or that this cannot be known now.
+
+    The outbox and the requests are asked before the log's ends: what is published meanwhile stands
+    behind them, or the ledger has it.
+    """
+    reading = _read(task_id, records)
+    if isinstance(reading, TaskView):
+        return reading
+    try:
+        # A key may have been used again: the ledger then knows the life before. An id without a key
+        # has one life, and the ledger alone tells its end.
+        unsent = outbox().find(task_id) if is_keyed(task_id) else None
+        row = ledger().find(task_id)
+        if row is not None and not _is_before(row, unsent):
+            if row.status.is_final and isinstance(reading, Cold):
+                return _unless_redriven(row, ledger(), log_ends, pause)
+            return row if _is_told(row, reading) else Unsure("its record cannot be read now")
+        if not is_keyed(task_id):
+            unsent = outbox().find(task_id)
+        if isinstance(unsent, Envelope):
+            return Unsure("it is accepted and waits for Kafka")
+        if unsent is not None:
+            return Nowhere(Refused("unpublishable", unsent.why, None))
+        if isinstance(reading, Cold):
+            return Unsure("its record cannot be read now, and the ledger does not know it yet")
+        coming = asked(task_id)
+        if coming is not None:
+            return coming
+        return _silence(task_id, ledger(), log_ends.ends(), pause)
+    except StoreUnavailable as error:
+        return Unsure(f"{error.store} cannot be reached", is_away=True)
+
+
+def _is_before(row: TaskView, unsent: Envelope | Lost | None) -> bool:
+    """Tell whether a later life of the task waits for the log; of a deferred one nobody knows."""
+    if not isinstance(unsent, Envelope):
+        return False
+    return unsent.deferred or unsent.generation > row.generation
+
+
+def _is_told(row: TaskView, reading: Reading) -> bool:
+    """Tell whether the ledger alone can say it: what has ended, and what waits far ahead."""
+    is_waiting = row.status is Status.SCHEDULED and isinstance(reading, Absent)
+    return row.status.is_final or is_waiting
+
+
+def _read(task_id: TaskId, records: Records) -> Reading:
+    try:
+        return records.read([task_id])[0]
+    except StoreUnavailable:
+        return Cold()
+
+
+def _unless_redriven(row: TaskView, ledger: LedgerRows, log_ends: LogEnds, pause: Pause) -> Finding:
+    """Tell an end that Redis cannot confirm: only the log may know of another life yet."""
+    try:
+        ends = log_ends.ends()
+    except StoreUnavailable:
+        return row  # nobody else can be asked: the ledger answers alone
+    return _silence(row.id, ledger, ends, pause)
+
+
+def _silence(
+    task_id: TaskId, ledger: LedgerRows, ends: Mapping[tuple[str, int], int], pause: Pause
+) -> Finding:
+    """Let the ledger reach where the log ended when we asked: then its silence means something."""
+    waited = timedelta()
+    while waited < LONGEST_CATCH_UP:
+        applied = ledger.applied()
+        if all(applied.get(place, 0) >= end for place, end in ends.items()):
+            row = ledger.find(task_id)
+            if row is None:
+                return Nowhere()
+            return row if _is_told(row, Absent()) else Unsure("it has just been submitted")
+        pause(_STEP)
+        waited += _STEP
+    return Unsure("the ledger is behind the log")

@@ -1,0 +1,466 @@
+"""How facts fold into the rows of the ledger: repeatable, and in any order."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias, assert_never
+
+import msgspec
+from msgspec import Raw, Struct, field
+
+from taskmill.core.backoff import RetryPolicy
+from taskmill.core.facts import (
+    AttemptLost,
+    CancelRequested,
+    Fact,
+    SubmissionDropped,
+    TaskAdmitted,
+    TaskCancelled,
+    TaskChanged,
+    TaskDeferred,
+    TaskDied,
+    TaskStarted,
+    TaskSucceeded,
+)
+from taskmill.core.lifecycle import RANKS, SUBMITTED_RANK, status_after
+from taskmill.core.log import Position
+from taskmill.core.pointers import Pointer
+from taskmill.core.task import Envelope, Millis, Status, TaskId, TaskType, Timing
+from taskmill.core.timing import due_of, is_delayed, is_far
+
+
+class Body(Struct, frozen=True, kw_only=True):
+    """What only a submission carries."""
+
+    submission: str
+    submitted: int
+    fingerprint: str
+    idempotency_key: str | None
+    payload: Raw
+    payload_size: int
+    metadata: Mapping[str, str]
+    max_attempts: int
+    timeout_seconds: float
+    retry: RetryPolicy
+    created_at_ms: Millis
+    timing: Timing | None = None
+    changed: int = 1
+    """The turn from which on metadata and timing are so: 1 for a submission."""
+    payload_ref: Pointer | None = None
+
+
+class Row(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A task as one record of the log shows it."""
+
+    id: TaskId
+    type: TaskType
+    tenant: str
+    status: Status
+    generation: int
+    turn: int
+    rank: int
+    token: int = 0
+    """The lease that told the status; a part of the standing."""
+    largest_token: int = 0
+    """The largest token that was ever told of the task: no later lease may have less."""
+    attempt: int = 1
+    losses: int = 0
+    started_at_ms: Millis | None = None
+    finished_at_ms: Millis | None = None
+    due_at_ms: Millis | None = None
+    result: Raw | None = None
+    result_ref: Pointer | None = None
+    reason: str | None = None
+    error_class: str | None = None
+    error_message: str | None = None
+    next_attempt: int | None = None
+    cancel_requested: bool = False
+    is_far: bool = False
+    """True when the ledger alone keeps it until its time comes near."""
+    body: Body | None = None
+
+    @property
+    def standing(self) -> tuple[int, bool, int, int, int]:
+        """The only order of a task's life; a terminal fact closes its generation."""
+        return self.generation, self.status.is_final, self.turn, self.rank, self.token
+
+
+class HistoryEntry(Struct, frozen=True, kw_only=True):
+    """A fact as the history keeps it; `subject` tells two facts of one kind and turn apart."""
+
+    id: TaskId
+    generation: int
+    turn: int
+    kind: str
+    subject: str
+    at_ms: Millis
+    body: Raw
+    type: TaskType | None = None
+    """For sums; a task's own history need not tell it."""
+
+
+class Quarantined(Struct, frozen=True, kw_only=True):
+    """A record that was never a task, with where it stood."""
+
+    topic: str
+    partition: int
+    offset: int
+    member: int
+    """The index in the parcel; a record that is no parcel is its member 0."""
+    reason: str
+    value: bytes
+    headers: Mapping[str, bytes] = {}
+    at_ms: Millis
+    version: int | None = None
+    """The version of a parcel that only a newer version of this code reads."""
+
+
+class Applied(Struct, frozen=True, kw_only=True):
+    """A run of records of one partition that a batch holds without a gap."""
+
+    topic: str
+    partition: int
+    first: int
+    next: int
+    as_of_ms: Millis
+
+
+class LedgerBatch(Struct, frozen=True, kw_only=True):
+    rows: Sequence[Row] = ()
+    history: Sequence[HistoryEntry] = ()
+    quarantined: Sequence[Quarantined] = ()
+    applied: Sequence[Applied] = ()
+
+
+Told: TypeAlias = Envelope | Fact
+
+
+class Story(Struct):
+    """Folds what one record of the log tells into rows and history."""
+
+    rows: dict[TaskId, Row] = field(default_factory=dict)
+    history: dict[tuple[object, ...], HistoryEntry] = field(default_factory=dict)
+
+    def tell(self, told: Iterable[Told]) -> None:
+        for event in told:
+            entry = history_of(event)
+            name = (entry.id, entry.generation, entry.turn, entry.kind, entry.subject, entry.at_ms)
+            self.history[name] = entry
+            row = row_of(event)
+            if row is not None:
+                known = self.rows.get(row.id)
+                self.rows[row.id] = row if known is None else merged(known, row)
+
+
+def merged(left: Row, right: Row) -> Row:
+    """Return what two tellings say together; their order and repetition change nothing.
+
+    Only of two deferred submissions, which stand alike, the one that came first (*left*) stays.
+    """
+    older, newer = (left, right) if left.standing < right.standing else (right, left)
+    largest = max(left.largest_token, right.largest_token)
+    if older.generation < newer.generation:
+        return msgspec.structs.replace(newer, largest_token=largest)
+    return msgspec.structs.replace(
+        newer,
+        largest_token=largest,
+        losses=max(left.losses, right.losses),
+        cancel_requested=left.cancel_requested or right.cancel_requested,
+        started_at_ms=older.started_at_ms if newer.started_at_ms is None else newer.started_at_ms,
+        body=_body_of(newer.body or older.body, older.body),
+    )
+
+
+def _body_of(known: Body | None, told: Body | None) -> Body | None:
+    """Return *known* with what *told* says of a later turn."""
+    if known is None or told is None or told.changed <= known.changed:
+        return known
+    return msgspec.structs.replace(
+        known, metadata=told.metadata, timing=told.timing, changed=told.changed
+    )
+
+
+def row_of(told: Told) -> Row | None:
+    """Return what *told* says about the task's row, if anything."""
+    match told:
+        case Envelope():
+            return _queued(told)
+        case TaskAdmitted() | TaskChanged():
+            return _queued(told.envelope, is_change=isinstance(told, TaskChanged))
+        case SubmissionDropped():
+            return None
+        case CancelRequested():
+            return _wished(told)
+        case TaskStarted() | AttemptLost():
+            return _row(told)
+        case TaskDeferred():
+            return _row(
+                told,
+                due_at_ms=told.due_at_ms,
+                next_attempt=told.next_attempt,
+                reason=told.reason,
+                error_class=told.error_class,
+                error_message=told.error_message,
+            )
+        case TaskSucceeded():
+            return _row(
+                told,
+                finished_at_ms=told.at_ms,
+                result=told.result,
+                result_ref=told.result_ref,
+            )
+        case TaskDied():
+            return _row(
+                told,
+                finished_at_ms=told.at_ms,
+                reason=told.reason,
+                error_class=told.error_class,
+                error_message=told.error_message,
+            )
+        case TaskCancelled():
+            return _row(told, finished_at_ms=told.at_ms)
+        case _:
+            assert_never(told)
+
+
+_AttemptTold: TypeAlias = (
+    TaskStarted | AttemptLost | TaskDeferred | TaskSucceeded | TaskDied | TaskCancelled
+)
+
+
+def _row(  # noqa: PLR0913 - the columns that only some facts carry, each named
+    fact: _AttemptTold,
+    *,
+    finished_at_ms: Millis | None = None,
+    due_at_ms: Millis | None = None,
+    next_attempt: int | None = None,
+    result: Raw | None = None,
+    result_ref: Pointer | None = None,
+    reason: str | None = None,
+    error_class: str | None = None,
+    error_message: str | None = None,
+) -> Row:
+    return Row(
+        id=fact.id,
+        type=fact.type,
+        tenant=fact.tenant,
+        status=status_after(type(fact)),
+        generation=fact.generation,
+        turn=fact.turn,
+        rank=RANKS[type(fact)],
+        token=fact.token,
+        largest_token=fact.token,
+        attempt=fact.attempt,
+        losses=fact.losses,
+        started_at_ms=fact.started_at_ms,
+        finished_at_ms=finished_at_ms,
+        due_at_ms=due_at_ms,
+        next_attempt=next_attempt,
+        result=result,
+        result_ref=result_ref,
+        reason=reason,
+        error_class=error_class,
+        error_message=error_message,
+    )
+
+
+def _wished(fact: CancelRequested) -> Row:
+    """Return the least that is known of the generation, so that its status stays what it is."""
+    return Row(
+        id=fact.id,
+        type=fact.type,
+        tenant=fact.tenant,
+        status=Status.QUEUED,
+        generation=fact.generation,
+        turn=1,
+        rank=SUBMITTED_RANK,
+        cancel_requested=True,
+    )
+
+
+def _queued(envelope: Envelope, *, is_change: bool = False) -> Row:
+    is_waiting = is_delayed(envelope) or is_change
+    return Row(
+        id=envelope.id,
+        type=envelope.type,
+        tenant=envelope.tenant,
+        status=Status.SCHEDULED if is_waiting else Status.QUEUED,
+        generation=envelope.generation,
+        turn=envelope.turn,
+        rank=SUBMITTED_RANK,
+        attempt=envelope.attempt,
+        due_at_ms=due_of(envelope) if is_waiting else None,
+        is_far=is_far(envelope),
+        body=Body(
+            submission=envelope.submission,
+            submitted=envelope.submitted or envelope.generation,
+            fingerprint=envelope.fingerprint,
+            idempotency_key=envelope.idempotency_key,
+            payload=envelope.payload,
+            payload_ref=envelope.payload_ref,
+            payload_size=envelope.payload_size,
+            metadata=envelope.metadata,
+            max_attempts=envelope.max_attempts,
+            timeout_seconds=envelope.timeout_seconds,
+            retry=envelope.retry,
+            created_at_ms=envelope.created_at_ms,
+            timing=envelope.timing,
+            changed=envelope.timing.turn if envelope.timing else 1,
+        ),
+    )
+
+
+_NOTHING = Raw(b"{}")
+
+
+def history_of(told: Told) -> HistoryEntry:
+    """Return *told* as the history keeps it; told again it is the same entry."""
+    match told:
+        case Envelope():
+            kind, subject, body = "TaskSubmitted", told.submission, _NOTHING
+            at_ms = _born_at_ms(told)
+        case TaskAdmitted():
+            kind, subject, at_ms, body = _kind(told), told.envelope.submission, told.at_ms, _NOTHING
+        case SubmissionDropped():
+            kind, subject, at_ms, body = _kind(told), told.submission, told.at_ms, _body(told)
+        case CancelRequested():
+            kind, subject, at_ms, body = _kind(told), "", told.at_ms, _body(told)
+        case TaskChanged():
+            kind, subject, at_ms, body = _kind(told), "", told.at_ms, _change(told)
+        case _:
+            kind, subject, at_ms, body = _kind(told), str(told.token), told.at_ms, _body(told)
+    return HistoryEntry(
+        id=told.id,
+        generation=told.generation,
+        turn=told.turn,
+        kind=kind,
+        subject=subject,
+        at_ms=at_ms,
+        body=body,
+        type=told.type,
+    )
+
+
+def _born_at_ms(envelope: Envelope) -> Millis:
+    """Return when the generation began: a later one than the submission's is named by its time."""
+    is_first = envelope.submitted in {0, envelope.generation}
+    return envelope.created_at_ms if is_first else Millis(envelope.generation)
+
+
+def in_order(entries: Iterable[HistoryEntry]) -> list[HistoryEntry]:
+    """Return a task's history as it happened, as far as clocks agree."""
+    return sorted(entries, key=lambda one: (one.generation, one.turn, one.at_ms, _rank_of(one)))
+
+
+def is_failure(entry: HistoryEntry) -> bool:
+    """Tell whether a try came to nothing; a snooze is no failure."""
+    if entry.kind == TaskDeferred.__name__:
+        return msgspec.json.decode(entry.body, type=TaskDeferred).reason != "snoozed"
+    return entry.kind in {AttemptLost.__name__, TaskDied.__name__}
+
+
+def failing(batch: LedgerBatch) -> list[TaskId]:
+    """Return the tasks of which *batch* tells that a try came to nothing: they may be dead."""
+    return sorted({one.id for one in batch.history if is_failure(one)})
+
+
+def begun_anew(batch: LedgerBatch) -> list[TaskId]:
+    """Return the tasks that may have been dead before: redriven, or their key used again."""
+    return sorted(
+        row.id
+        for row in batch.rows
+        if row.body and (row.body.idempotency_key or row.body.submitted != row.generation)
+    )
+
+
+def going_far(batch: LedgerBatch) -> list[TaskId]:
+    """Return the tasks that the ledger alone keeps, if they still wait."""
+    return sorted(row.id for row in batch.rows if row.is_far)
+
+
+def with_expiry(batch: LedgerBatch) -> list[TaskId]:
+    """Return the tasks that must have begun by a time, if they still wait."""
+    return sorted(
+        row.id
+        for row in batch.rows
+        if row.body and row.body.timing and row.body.timing.expires_at_ms is not None
+    )
+
+
+def coming_back(batch: LedgerBatch) -> list[TaskId]:
+    """Return the tasks that may have been far before, and are not any more."""
+    return sorted(
+        row.id
+        for row in batch.rows
+        if row.status is Status.CANCELLED
+        or (row.status is Status.SCHEDULED and row.turn > 1 and not row.is_far)
+    )
+
+
+def _rank_of(entry: HistoryEntry) -> int:
+    return _RANKS_BY_NAME.get(entry.kind, SUBMITTED_RANK)
+
+
+_RANKS_BY_NAME = {kind.__name__: rank for kind, rank in RANKS.items()}
+
+
+def _kind(fact: Fact) -> str:
+    return type(fact).__name__
+
+
+def _body(fact: Fact) -> Raw:
+    return Raw(msgspec.json.encode(fact))
+
+
+def _change(fact: TaskChanged) -> Raw:
+    changed = {"due_at_ms": due_of(fact.envelope), "metadata": fact.envelope.metadata}
+    return Raw(msgspec.json.encode(changed))
+
+
+def runs_of(positions: Iterable[tuple[Position, Millis]]) -> list[Applied]:
+    """Return the runs of offsets without a gap, by partition."""
+    runs: list[Applied] = []
+    for place, at_ms in sorted(positions):
+        last = runs[-1] if runs else None
+        if last and (last.topic, last.partition, last.next) == (
+            place.topic,
+            place.partition,
+            place.offset,
+        ):
+            runs[-1] = msgspec.structs.replace(
+                last, next=place.offset + 1, as_of_ms=max(last.as_of_ms, at_ms)
+            )
+        else:
+            runs.append(
+                Applied(
+                    topic=place.topic,
+                    partition=place.partition,
+                    first=place.offset,
+                    next=place.offset + 1,
+                    as_of_ms=at_ms,
+                )
+            )
+    return runs
+
+
+def envelope_of(row: Row, body: Body) -> Envelope:
+    """Return the task in line, as it was or will be published for the turn that it is in."""
+    is_retrying = row.status is Status.RETRYING
+    return Envelope(
+        generation=row.generation,
+        id=row.id,
+        turn=row.turn + is_retrying,
+        attempt=(row.next_attempt or row.attempt) if is_retrying else row.attempt,
+        submission=body.submission,
+        submitted=body.submitted,
+        type=row.type,
+        tenant=row.tenant,
+        payload=body.payload,
+        payload_ref=body.payload_ref,
+        fingerprint=body.fingerprint,
+        idempotency_key=body.idempotency_key,
+        created_at_ms=body.created_at_ms,
+        max_attempts=body.max_attempts,
+        timeout_seconds=body.timeout_seconds,
+        metadata=body.metadata,
+        retry=body.retry,
+        timing=body.timing,
+    )

@@ -1,0 +1,174 @@
+"""Cancels a task: at once while it waits, by asking its worker while it runs."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeAlias, assert_never
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from taskmill.core.errors import StoreUnavailable
+from taskmill.core.facts import CancelRequested, Fact, TaskCancelled
+from taskmill.core.owed import Cold, OwedKind
+from taskmill.core.ports import Bus, Clock
+from taskmill.core.task import Status, TaskId
+from taskmill.core.view import Absent, Ending, Finding, Nowhere, TaskView, Unsure
+from taskmill.orders.control import CancelOrder, OrderAnswer, Sighting, before_the_end
+from taskmill.orders.ports import Control
+from taskmill.submission.ports import Admission
+
+
+class Cancelled(Struct, frozen=True):
+    """It has ended: now, or when it was cancelled before."""
+
+    task: TaskView
+
+
+class Asked(Struct, frozen=True):
+    """It runs, and its worker is told."""
+
+    task: TaskView
+
+
+class AlreadyFinished(Struct, frozen=True):
+    task: TaskView
+
+
+Cancellation: TypeAlias = Cancelled | Asked | AlreadyFinished | Nowhere | Unsure
+
+_LOOKS = 5
+_COLD = Unsure("Redis is being rebuilt, and nothing can be cancelled meanwhile")
+
+
+def cancel(  # noqa: PLR0913 - the ports that it needs, each named
+    task_id: TaskId,
+    *,
+    control: Control,
+    admission: Admission,
+    bus: Bus,
+    clock: Clock,
+    find: Callable[[TaskId], Finding],
+    load: Callable[[TaskId], object],
+) -> Cancellation:
+    """Say what became of the task; what was decided stands in the log before it is said.
+
+    *load* makes the record of a task that the ledger alone keeps.
+    """
+    desk = _Desk(control, admission, bus, clock, find, load)
+    try:
+        for _ in range(_LOOKS):
+            answer = desk.try_to_cancel(task_id)
+            if answer is not None:
+                return answer
+    except StoreUnavailable as error:
+        return Unsure(f"{error.store} cannot be reached; it may have been cancelled: ask again")
+    return Unsure("it goes on faster than it can be cancelled: ask again")
+
+
+class _Desk(Struct, frozen=True):
+    control: Control
+    admission: Admission
+    bus: Bus
+    clock: Clock
+    find: Callable[[TaskId], Finding]
+    load: Callable[[TaskId], object]
+
+    def try_to_cancel(self, task_id: TaskId) -> Cancellation | None:
+        """Return None when the task went on meanwhile: look again."""
+        (sight,) = self.control.see([task_id])
+        match sight:
+            case Cold():
+                return _COLD
+            case Absent():
+                return self._from_ledger(task_id)
+            case Sighting(task=TaskView(status=status)) if status.is_final:
+                return self._ended(sight)
+            case Sighting(task=TaskView(cancel_requested=True)):
+                self._publish(sight, sight.owed_facts(OwedKind.FACTS))
+                return Asked(sight.task)
+            case Sighting():
+                return self._order(sight)
+            case _:
+                assert_never(sight)
+
+    def _from_ledger(self, task_id: TaskId) -> Cancellation | None:
+        """Without a record only the ledger can know: the end, or a task that it alone keeps.
+
+        Of such a one the record is made, and looked at again; all else may be anywhere.
+        """
+        found = self.find(task_id)
+        if not isinstance(found, TaskView):
+            return found
+        if found.status is Status.SCHEDULED:
+            self.load(task_id)
+        return _told_again(found) if found.status.is_final else None
+
+    def _ended(self, sight: Sighting) -> Cancellation:
+        """Repeat the answer; who gave it first may have died before the log knew."""
+        self._publish(sight, sight.owed_facts(OwedKind.FACTS))
+        return _told_again(sight.task)
+
+    def _order(self, sight: Sighting) -> Cancellation | None:
+        is_running = sight.task.status is Status.RUNNING
+        facts = _wish(sight, self.clock) if is_running else _end(sight, self.clock)
+        ending = None if is_running else Ending(finished_at_ms=facts[-1].at_ms)
+        order = CancelOrder(id=sight.task.id, seen=sight.moment, facts=facts, ending=ending)
+        (answer,) = self.control.cancel([order])
+        match answer:
+            case OrderAnswer.DONE:
+                self._publish(sight, facts)
+            case OrderAnswer.MOVED:
+                return None
+            case OrderAnswer.COLD:
+                return _COLD
+            case _:
+                assert_never(answer)
+        return Asked(_asked(sight.task)) if ending is None else Cancelled(_over(sight.task, ending))
+
+    def _publish(self, sight: Sighting, facts: tuple[Fact, ...]) -> None:
+        if facts:
+            self.bus.send_facts(facts)
+            self.bus.flush()
+            with suppress(StoreUnavailable):  # then the scheduler publishes them once more
+                self.admission.clear([sight.owed_key(OwedKind.FACTS)])
+
+
+def _told_again(task: TaskView) -> Cancellation:
+    return Cancelled(task) if task.status is Status.CANCELLED else AlreadyFinished(task)
+
+
+def _wish(sight: Sighting, clock: Clock) -> tuple[Fact, ...]:
+    task = sight.task
+    wish = CancelRequested(
+        id=task.id,
+        generation=task.generation,
+        turn=sight.turn,
+        at_ms=clock(),
+        type=task.about.type,
+        tenant=task.about.tenant,
+    )
+    return (*sight.owed_facts(OwedKind.FACTS), wish)
+
+
+def _end(sight: Sighting, clock: Clock) -> tuple[Fact, ...]:
+    task = sight.task
+    end = TaskCancelled(
+        id=task.id,
+        generation=task.generation,
+        turn=sight.turn,
+        at_ms=clock(),
+        type=task.about.type,
+        tenant=task.about.tenant,
+        attempt=task.attempt,
+        token=sight.token,
+        losses=task.losses,
+    )
+    return (*before_the_end(sight), end)
+
+
+def _asked(task: TaskView) -> TaskView:
+    return replace(task, cancel_requested=True)
+
+
+def _over(task: TaskView, ending: Ending) -> TaskView:
+    return replace(task, status=Status.CANCELLED, ending=ending, waiting=None)

@@ -1,0 +1,233 @@
+"""Changes a task while it waits: its time, its metadata."""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import timedelta
+from typing import TypeAlias, assert_never
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from taskmill.core.errors import StoreUnavailable
+from taskmill.core.facts import Fact, TaskChanged
+from taskmill.core.owed import Cold, OwedKey, OwedKind
+from taskmill.core.ports import Bus, Pause
+from taskmill.core.task import Envelope, Millis, Status, TaskId, Timing
+from taskmill.core.timing import expires_ms
+from taskmill.core.view import Absent, Finding, Nowhere, TaskView, Unsure
+from taskmill.ledger.ports import WholeRows
+from taskmill.ledger.projection import envelope_of
+from taskmill.orders.control import ChangeOrder, OrderAnswer, Sighting
+from taskmill.orders.ports import Control
+from taskmill.submission.payloads import gone_before
+from taskmill.submission.ports import Admission, Blobs
+from taskmill.submission.submission import view_of
+
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """What is to be otherwise; None leaves it as it is."""
+
+    run_at_ms: Millis | None = None
+    delay_ms: int | None = None
+    metadata: Mapping[str, str] | None = None
+
+
+class Changed(Struct, frozen=True):
+    task: TaskView
+
+
+class NotWaiting(Struct, frozen=True):
+    """It runs, or has ended, or is to end: there is nothing to change any more."""
+
+    task: TaskView
+
+
+class TooLate(Struct, frozen=True):
+    """By then it would have expired."""
+
+    expires_at_ms: Millis
+
+
+class PayloadGone(Struct, frozen=True):
+    """By then its uploaded payload may be gone."""
+
+    why: str
+
+
+Change: TypeAlias = Changed | NotWaiting | TooLate | PayloadGone | Nowhere | Unsure
+
+_LOOKS = 15
+_STEP = timedelta(milliseconds=100)
+_WAITS = frozenset({Status.SCHEDULED, Status.QUEUED, Status.RETRYING})
+_COLD = Unsure("Redis is being rebuilt, and nothing can be changed meanwhile")
+_BEHIND = Unsure("the ledger has not heard of it yet: ask again")
+
+
+def change(  # noqa: PLR0913 - the ports that it needs, each named
+    task_id: TaskId,
+    wanted: Wanted,
+    *,
+    control: Control,
+    admission: Admission,
+    bus: Bus,
+    rows: Callable[[], WholeRows],
+    find: Callable[[TaskId], Finding],
+    load: Callable[[TaskId], object],
+    blobs: Callable[[], Blobs],
+    pause: Pause,
+) -> Change:
+    """Say what became of it; what was decided stands in the log before it is said.
+
+    *load* makes the record of a task that the ledger alone keeps. What was submitted a moment ago
+    is nowhere whole until the dispatcher or the recorder has read it: that is worth a wait.
+    """
+    desk = _Desk(wanted, control, admission, bus, rows, find, load, blobs)
+    try:
+        for look in range(_LOOKS):
+            answer = desk.try_to_change(task_id)
+            if answer is not None and (answer is not _BEHIND or look == _LOOKS - 1):
+                return answer
+            if answer is _BEHIND:
+                pause(_STEP)
+    except StoreUnavailable as error:
+        return Unsure(f"{error.store} cannot be reached; it may have been changed: ask again")
+    return Unsure("it goes on faster than it can be changed: ask again")
+
+
+class _Desk(Struct, frozen=True):
+    wanted: Wanted
+    control: Control
+    admission: Admission
+    bus: Bus
+    rows: Callable[[], WholeRows]
+    find: Callable[[TaskId], Finding]
+    load: Callable[[TaskId], object]
+    blobs: Callable[[], Blobs]
+
+    def try_to_change(self, task_id: TaskId) -> Change | None:
+        """Return None when the task went on meanwhile: look again."""
+        (sight,) = self.control.see([task_id])
+        match sight:
+            case Cold():
+                return _COLD
+            case Absent():
+                return self._from_ledger(task_id)
+            case Sighting(task=task) if task.status not in _WAITS or task.cancel_requested:
+                return NotWaiting(task)
+            case Sighting():
+                return self._order(sight)
+            case _:
+                assert_never(sight)
+
+    def _from_ledger(self, task_id: TaskId) -> Change | None:
+        found = self.find(task_id)
+        if not isinstance(found, TaskView):
+            return found
+        if found.status is Status.SCHEDULED:
+            self.load(task_id)
+        return NotWaiting(found) if found.status.is_final else None
+
+    def _order(self, sight: Sighting) -> Change | None:
+        envelope = self._in_line(sight)
+        if envelope is None:
+            return _BEHIND
+        due = self._due(sight)
+        latest = None if _has_begun(sight) else expires_ms(envelope)
+        if latest is not None and due >= latest:
+            return TooLate(latest)
+        gone = self._gone(envelope, due)
+        if gone is not None:
+            return PayloadGone(gone)
+        following = self._following(envelope, sight, due, latest)
+        facts = (*sight.owed_facts(OwedKind.TURN), _told(following, sight))
+        order = ChangeOrder(seen=sight.moment, envelope=following, due_at_ms=due, facts=facts)
+        (answer,) = self.control.change([order])
+        match answer:
+            case OrderAnswer.DONE:
+                self._publish(following, facts)
+            case OrderAnswer.MOVED:
+                return None
+            case OrderAnswer.COLD:
+                return _COLD
+            case _:
+                assert_never(answer)
+        return Changed(_seen(following, sight))
+
+    def _in_line(self, sight: Sighting) -> Envelope | None:
+        """Return the task as it stands in line: what is owed of it, else what the ledger knows."""
+        for kind in (OwedKind.TURN, OwedKind.PARKED, OwedKind.SUBMISSION):
+            owed = sight.owed.get(kind)
+            if owed is not None and owed.task is not None:
+                return owed.task
+        for row in self.rows().of([sight.task.id]):
+            if row.body is not None and row.generation == sight.task.generation:
+                envelope = envelope_of(row, row.body)
+                return envelope if envelope.turn == sight.turn else None
+        return None
+
+    def _due(self, sight: Sighting) -> Millis:
+        """Return the next turn's time, by the clock of Redis; what is past is now."""
+        now, wanted = sight.now_ms, self.wanted
+        if wanted.delay_ms is not None:
+            return Millis(now + wanted.delay_ms)
+        due = wanted.run_at_ms if wanted.run_at_ms is not None else sight.task.due_at_ms
+        return Millis(max(now, due or now))
+
+    def _gone(self, envelope: Envelope, due: Millis) -> str | None:
+        """Say why it may not find its payload then; one that is gone already stops nobody."""
+        pointer, wanted = envelope.payload_ref, self.wanted
+        if pointer is None or (wanted.run_at_ms, wanted.delay_ms) == (None, None):
+            return None
+        found = self.blobs().look(pointer.url)
+        return None if found is None else gone_before(found, due)
+
+    def _following(
+        self, envelope: Envelope, sight: Sighting, due: Millis, latest: Millis | None
+    ) -> Envelope:
+        turn, metadata = sight.turn + 1, self.wanted.metadata
+        return replace(
+            envelope,
+            turn=turn,
+            metadata=envelope.metadata if metadata is None else metadata,
+            deferred=False,
+            parked_until_ms=None,
+            timing=Timing(run_at_ms=due, said_ms=sight.now_ms, turn=turn, expires_at_ms=latest),
+        )
+
+    def _publish(self, envelope: Envelope, facts: tuple[Fact, ...]) -> None:
+        self.bus.send_facts(facts)
+        self.bus.flush()
+        owed = OwedKey(
+            id=envelope.id,
+            generation=envelope.generation,
+            turn=envelope.turn,
+            kind=OwedKind.FACTS,
+        )
+        with suppress(StoreUnavailable):  # then the scheduler publishes them once more
+            self.admission.clear([owed])
+
+
+def _has_begun(sight: Sighting) -> bool:
+    return sight.task.started_at_ms is not None
+
+
+def _told(envelope: Envelope, sight: Sighting) -> TaskChanged:
+    return TaskChanged(
+        id=envelope.id,
+        generation=envelope.generation,
+        turn=envelope.turn,
+        at_ms=sight.now_ms,
+        type=envelope.type,
+        tenant=envelope.tenant,
+        envelope=envelope,
+    )
+
+
+def _seen(envelope: Envelope, sight: Sighting) -> TaskView:
+    task = sight.task
+    return replace(
+        view_of(envelope),
+        status=Status.SCHEDULED,
+        losses=task.losses,
+        started_at_ms=task.started_at_ms,
+    )

@@ -1,0 +1,136 @@
+"""Ends tasks that had to begin by a time and have not, wherever they wait."""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import assert_never
+
+from msgspec import Struct, field
+
+from taskmill.core.errors import StoreUnavailable
+from taskmill.core.facts import TaskDied
+from taskmill.core.owed import Cold, OwedKind
+from taskmill.core.ports import Bus
+from taskmill.core.task import Millis, Status, TaskId
+from taskmill.core.timing import EXPIRED, EXPIRED_CLASS, Expiry, latest_start, why_expired
+from taskmill.core.view import Absent, Ending
+from taskmill.ledger.ports import Expiries
+from taskmill.orders.control import CancelOrder, OrderAnswer, Sight, Sighting, before_the_end
+from taskmill.orders.ports import Control
+from taskmill.submission.ports import Admission
+
+_WAITS = frozenset({Status.SCHEDULED, Status.QUEUED})
+
+
+def expire(
+    expiries: Expiries,
+    *,
+    control: Control,
+    admission: Admission,
+    bus: Bus,
+    load: Callable[[Sequence[TaskId]], object],
+) -> int:
+    """End those whose time is over by Redis's clock; return how many.
+
+    A claim of the same moment wins, or finds it dead: the script compares. An expiry is kept until
+    its task is known to have begun or ended, so that after a death on any line here it is looked at
+    again. *load* makes the records of tasks that the ledger alone keeps.
+    """
+    count = 0
+    for some in expiries.past():
+        look = _Look()
+        for expiry, sight in zip(some, control.see([one.id for one in some]), strict=True):
+            look.weigh(expiry, sight)
+        if look.absent:
+            load(look.absent)
+        answers = control.cancel([one.order for one in look.late])
+        ended = [
+            one
+            for one, answer in zip(look.late, answers, strict=True)
+            if answer is OrderAnswer.DONE
+        ]
+        _publish(ended, admission, bus)
+        over = [*look.over, *(one.expiry for one in ended)]
+        if over:
+            expiries.leave(over)
+        count += len(ended)
+    return count
+
+
+class _Late(Struct, frozen=True, kw_only=True):
+    expiry: Expiry
+    sight: Sighting
+    order: CancelOrder
+
+
+class _Look(Struct):
+    """What became of those whose time is over, as far as one look can tell."""
+
+    late: list[_Late] = field(default_factory=list)
+    over: list[Expiry] = field(default_factory=list)
+    absent: list[TaskId] = field(default_factory=list)
+
+    def weigh(self, expiry: Expiry, sight: Sight) -> None:
+        match sight:
+            case Cold():
+                pass  # it is looked at again when Redis has been rebuilt
+            case Absent():
+                self.absent.append(expiry.id)
+            case Sighting():
+                latest = _latest(sight)
+                if latest is None:
+                    self.over.append(expiry)
+                elif latest < sight.now_ms:
+                    order = _order(sight, latest)
+                    self.late.append(_Late(expiry=expiry, sight=sight, order=order))
+            case _:
+                assert_never(sight)
+
+
+def _latest(sight: Sighting) -> Millis | None:
+    """Return until when it must begin; None when it has begun, or ended, or need not any more."""
+    task = sight.task
+    if task.status not in _WAITS or task.started_at_ms is not None:
+        return None
+    return latest_start(task.about.timing, turn=sight.turn)
+
+
+def _order(sight: Sighting, latest: Millis) -> CancelOrder:
+    end = _death(sight, latest)
+    return CancelOrder(
+        id=sight.task.id,
+        seen=sight.moment,
+        facts=(*before_the_end(sight), end),
+        ending=Ending(
+            finished_at_ms=end.at_ms,
+            reason=end.reason,
+            error_class=end.error_class,
+            error_message=end.error_message,
+        ),
+        status=Status.DEAD,
+    )
+
+
+def _death(sight: Sighting, latest: Millis) -> TaskDied:
+    task = sight.task
+    return TaskDied(
+        id=task.id,
+        generation=task.generation,
+        turn=sight.turn,
+        at_ms=sight.now_ms,
+        type=task.about.type,
+        tenant=task.about.tenant,
+        attempt=task.attempt,
+        token=sight.token,
+        losses=task.losses,
+        reason=EXPIRED,
+        error_class=EXPIRED_CLASS,
+        error_message=why_expired(latest),
+    )
+
+
+def _publish(ended: Sequence[_Late], admission: Admission, bus: Bus) -> None:
+    if ended:
+        bus.send_facts([fact for one in ended for fact in one.order.facts])
+        bus.flush()
+        with suppress(StoreUnavailable):  # then the scheduler publishes them once more
+            admission.clear([one.sight.owed_key(OwedKind.FACTS) for one in ended])

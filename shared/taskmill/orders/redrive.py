@@ -1,0 +1,198 @@
+"""Redrives tasks: gives what is dead or cancelled its next generation, and publishes it."""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TypeAlias, assert_never
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from taskmill.core.errors import StoreUnavailable
+from taskmill.core.facts import Fact
+from taskmill.core.owed import Cold, Owed, OwedKey, OwedKind
+from taskmill.core.ports import Bus
+from taskmill.core.task import Envelope, Status, TaskId
+from taskmill.core.view import Absent, Finding, Nowhere, TaskView, Unsure
+from taskmill.ledger.ports import WholeRows
+from taskmill.ledger.projection import Body, Row, envelope_of
+from taskmill.orders.control import Moved, Redriven, RedriveOrder, Sight, Sighting
+from taskmill.orders.ports import Control
+from taskmill.submission.ports import Admission
+from taskmill.submission.submission import view_of
+
+
+class Wish(Struct, frozen=True):
+    """A task to redrive; with a generation, only if that is the one that ended."""
+
+    id: TaskId
+    generation: int | None = None
+
+
+class Again(Struct, frozen=True):
+    """It waits for its first turn, or is further already when it was redriven before."""
+
+    task: TaskView
+
+
+class NotOver(Struct, frozen=True):
+    """It succeeded, or lives and was never redriven: there is nothing to do again."""
+
+    task: TaskView
+
+
+Redrive: TypeAlias = Again | NotOver | Nowhere | Unsure
+
+_LOOKS = 5
+_REDRIVABLE = frozenset({Status.DEAD, Status.CANCELLED})
+_COLD = Unsure("Redis is being rebuilt, and nothing can be redriven meanwhile")
+_BEHIND = Unsure("the ledger has not heard of its end yet: ask again")
+
+
+def redrive(  # noqa: PLR0913 - the ports that it needs, each named
+    wishes: Sequence[Wish],
+    *,
+    control: Control,
+    admission: Admission,
+    bus: Bus,
+    rows: Callable[[], WholeRows],
+    find: Callable[[TaskId], Finding],
+) -> list[Redrive]:
+    """Say what became of each; what was decided stands in the log before it is said."""
+    desk = _Desk(control, admission, bus, rows, find)
+    try:
+        for _ in range(_LOOKS):
+            open_wishes = [wish for wish in wishes if wish.id not in desk.answers]
+            if open_wishes:
+                desk.try_to_redrive(open_wishes)
+        desk.publish()
+    except StoreUnavailable as error:
+        return desk.doubtful(wishes, error.store)
+    restless = Unsure("it goes on faster than it can be redriven: ask again")
+    return [desk.answers.get(wish.id, restless) for wish in wishes]
+
+
+class _Desk(Struct):
+    control: Control
+    admission: Admission
+    bus: Bus
+    rows: Callable[[], WholeRows]
+    find: Callable[[TaskId], Finding]
+    answers: dict[TaskId, Redrive] = field(default_factory=dict)
+    owed: dict[OwedKey, Owed] = field(default_factory=dict)
+
+    def try_to_redrive(self, wishes: Sequence[Wish]) -> None:
+        """Answer what can be answered; what went on meanwhile is looked at again."""
+        sights = self.control.see([wish.id for wish in wishes])
+        ended = [
+            (wish, sight)
+            for wish, sight in zip(wishes, sights, strict=True)
+            if self._is_over(wish, sight)
+        ]
+        if not ended:
+            return
+        known = {row.id: row for row in self.rows().of([wish.id for wish, _ in ended])}
+        orders = [self._order(wish, sight, known.get(wish.id)) for wish, sight in ended]
+        self._give([order for order in orders if order is not None])
+
+    def _is_over(self, wish: Wish, sight: Sight) -> bool:
+        """Tell whether the ledger's row is needed next; answer what needs no row."""
+        match sight:
+            case Cold():
+                self.answers[wish.id] = _COLD
+            case Absent():
+                return True
+            case Sighting():
+                return self._is_seen_over(wish, sight)
+            case _:
+                assert_never(sight)
+        return False
+
+    def _is_seen_over(self, wish: Wish, sight: Sighting) -> bool:
+        generation = sight.task.generation
+        wanted = wish.generation or generation
+        if generation == wanted and sight.task.status in _REDRIVABLE:
+            return True
+        if generation < wanted:
+            self.answers[wish.id] = _BEHIND
+        elif generation > wanted:
+            self.answers[wish.id] = self._again(sight)
+        else:
+            is_redriven = generation != sight.submitted and not sight.task.status.is_final
+            self.answers[wish.id] = self._again(sight) if is_redriven else NotOver(sight.task)
+        return False
+
+    def _again(self, sight: Sighting) -> Redrive:
+        """Answer as the first time; who answered then may have died before the log knew."""
+        owed = sight.owed.get(OwedKind.SUBMISSION)
+        if owed is not None:
+            self.owed[sight.owed_key(OwedKind.SUBMISSION)] = owed
+        return Again(sight.task)
+
+    def _order(self, wish: Wish, sight: Sight, row: Row | None) -> RedriveOrder | None:
+        """Say what is to be done; the body comes from the ledger, of this very generation."""
+        if isinstance(sight, Sighting):
+            if row is None or row.body is None or row.generation != sight.task.generation:
+                self.answers[wish.id] = _BEHIND
+                return None
+            return _order(row, row.body, seen=sight)
+        wanted = wish.generation or (row.generation if row else 0)
+        is_over = row is not None and row.status in _REDRIVABLE and row.generation == wanted
+        if row is None or row.body is None or not is_over:
+            self.answers[wish.id] = self._from_ledger(wish)
+            return None
+        return _order(row, row.body, seen=None)
+
+    def _from_ledger(self, wish: Wish) -> Redrive:
+        found = self.find(wish.id)
+        if not isinstance(found, TaskView):
+            return found
+        if found.status is Status.SUCCEEDED:
+            return NotOver(found)
+        return Again(found) if found.generation > (wish.generation or found.generation) else _BEHIND
+
+    def _give(self, orders: Sequence[RedriveOrder]) -> None:
+        for order, answer in zip(orders, self.control.redrive(orders), strict=True):
+            task_id = order.envelope.id
+            match answer:
+                case Redriven(generation):
+                    task = replace(order.envelope, generation=generation)
+                    self.owed[_owed_key(task)] = Owed(facts=order.facts, task=task)
+                    self.answers[task_id] = Again(view_of(task))
+                case Moved():
+                    pass
+                case Cold():
+                    self.answers[task_id] = _COLD
+                case _:
+                    assert_never(answer)
+
+    def publish(self) -> None:
+        """Publish what ended the tasks first, then the tasks."""
+        facts: list[Fact] = [fact for owed in self.owed.values() for fact in owed.facts]
+        if facts:
+            self.bus.send_facts(facts)
+            self.bus.flush()
+        self.bus.send_pending([owed.task for owed in self.owed.values() if owed.task])
+        self.bus.flush()
+        with suppress(StoreUnavailable):  # then the scheduler publishes them once more
+            self.admission.clear(list(self.owed))
+
+    def doubtful(self, wishes: Sequence[Wish], store: str) -> list[Redrive]:
+        """Answer what is sure all the same: not what was never seen, or may not be in the log."""
+        why = Unsure(f"{store} cannot be reached; it may have been redriven: ask again")
+        unpublished = {key.id for key in self.owed}
+        return [
+            why if wish.id in unpublished else self.answers.get(wish.id, why) for wish in wishes
+        ]
+
+
+def _order(row: Row, body: Body, *, seen: Sighting | None) -> RedriveOrder:
+    return RedriveOrder(
+        seen=seen.moment if seen else None,
+        envelope=replace(envelope_of(row, body), turn=1, attempt=1, timing=None),
+        facts=seen.last if seen else (),
+        token=max(row.largest_token, seen.token if seen else 0),
+    )
+
+
+def _owed_key(task: Envelope) -> OwedKey:
+    return OwedKey(id=task.id, generation=task.generation, turn=1, kind=OwedKind.SUBMISSION)

@@ -1,0 +1,1 @@
+"""What a function's process needs: start, log lines, metrics, shutdown."""

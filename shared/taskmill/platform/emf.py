@@ -1,0 +1,120 @@
+"""Counters as lines of the log in CloudWatch's Embedded Metric Format."""
+
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from threading import Lock
+from typing import Any, Final, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import Struct, field
+
+from taskmill.core.ports import Clock
+from taskmill.insight.counting import TABLE, Count, Counted, Span, bounded
+
+MOST_VALUES: Final = 100
+"""So many values of one metric CloudWatch takes in a line."""
+
+_Labels: TypeAlias = tuple[tuple[str, str], ...]
+_Series: TypeAlias = tuple[Counted, _Labels]
+_Value: TypeAlias = int | list[float]
+
+V = TypeVar("V", int, list[float])
+
+
+def print_line(line: bytes) -> None:
+    sys.stdout.write(line.decode() + "\n")
+    sys.stdout.flush()
+
+
+class EmfCounters:
+    """Writes nothing when nothing was counted, else one line for most invocations."""
+
+    def __init__(
+        self,
+        *,
+        namespace: str,
+        types: Collection[str],
+        clock: Clock,
+        write: Callable[[bytes], None] = print_line,
+    ) -> None:
+        self._namespace = namespace
+        self._types = types
+        self._clock = clock
+        self._write = write
+        self._lock = Lock()
+        self._sums: dict[_Series, int] = {}
+        self._times: dict[_Series, list[float]] = {}
+
+    def count(self, what: Count, by: int = 1, **labels: str) -> None:
+        if by:
+            series = (what, tuple(labels.items()))
+            with self._lock:
+                self._sums[series] = self._sums.get(series, 0) + by
+
+    def time(self, what: Span, *seconds: float, **labels: str) -> None:
+        series = (what, tuple(labels.items()))
+        with self._lock:
+            self._times.setdefault(series, []).extend(seconds)
+
+    def flush(self) -> None:
+        with self._lock:
+            sums, self._sums = self._sums, {}
+            times, self._times = self._times, {}
+        # Only here, because counting stands in the way of every task.
+        added, timed = self._bounded(sums), self._bounded(times)
+        for line in _lines([*added.items(), *_in_parts(timed)]):
+            self._write(msgspec.json.encode({"_aws": self._about(line), **line.values}))
+
+    def _bounded(self, told: Mapping[_Series, V]) -> dict[_Series, V]:
+        """Add up under one series what only differed in words that the table does not know."""
+        known: dict[_Series, V] = {}
+        for (what, labels), value in told.items():
+            series = (what, bounded(what, dict(labels), self._types))
+            known[series] = known[series] + value if series in known else value
+        return known
+
+    def _about(self, line: "_Line") -> dict[str, Any]:
+        return {
+            "Timestamp": self._clock(),
+            "CloudWatchMetrics": [
+                {"Namespace": self._namespace, "Dimensions": dimensions, "Metrics": [metric]}
+                for dimensions, metric in line.metrics
+            ],
+        }
+
+
+class _Line(Struct):
+    """What one line tells: in it a metric has one value, and so has a label."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    metrics: list[tuple[list[list[str]], dict[str, str]]] = field(default_factory=list)
+
+    def takes(self, what: Counted, labels: _Labels) -> bool:
+        said = self.values
+        return what not in said and all(said.get(name, word) == word for name, word in labels)
+
+    def add(self, what: Counted, labels: _Labels, value: _Value) -> None:
+        self.values |= {**dict(labels), what: value}
+        dimensions = [[name for name, _ in labels]]
+        if TABLE[what].calls_for_help and labels:
+            dimensions.append([])
+        unit = "Count" if isinstance(what, Count) else "Seconds"
+        self.metrics.append((dimensions, {"Name": what, "Unit": unit}))
+
+
+def _lines(told: Iterable[tuple[_Series, _Value]]) -> list[_Line]:
+    """Put what was counted into as few lines as take it: mostly one."""
+    lines: list[_Line] = []
+    for (what, labels), value in told:
+        line = next((one for one in lines if one.takes(what, labels)), None)
+        if line is None:
+            line = _Line()
+            lines.append(line)
+        line.add(what, labels, value)
+    return lines
+
+
+def _in_parts(times: dict[_Series, list[float]]) -> Iterator[tuple[_Series, _Value]]:
+    for series, values in times.items():
+        for at in range(0, len(values), MOST_VALUES):
+            yield series, [round(value, 6) for value in values[at : at + MOST_VALUES]]

@@ -1,0 +1,91 @@
+"""Those who perform side by side: plain threads."""
+# ruff: noqa: PLC0415 - asyncio is slow to import, and most workers do without
+
+from collections.abc import Callable, Coroutine, Sequence
+from datetime import timedelta
+from itertools import count
+from queue import Empty, SimpleQueue
+from threading import Condition, Thread
+from typing import TypeAlias
+
+from taskmill.execution.outcome import End
+from taskmill.execution.ports import Ended, Performed
+
+_Call: TypeAlias = tuple[int, Callable[[], Performed]]
+
+
+class ThreadCrew:
+    """Grows a thread whenever nobody is idle; an abandoned one ends with its call.
+
+    The standard pool joins its threads at exit and cannot let go of one: a call past its deadline
+    would hold the process.
+    """
+
+    def __init__(self) -> None:
+        self._calls: SimpleQueue[_Call] = SimpleQueue()
+        self._ends: SimpleQueue[Ended] = SimpleQueue()
+        self._changed = Condition()
+        self._tickets = count(1)
+        self._idle = 0
+        self._under_way: set[int] = set()
+        self._abandoned: set[int] = set()
+
+    def start(self, call: Callable[[], Performed]) -> int:
+        with self._changed:
+            ticket = next(self._tickets)
+            self._under_way.add(ticket)
+            needs_thread = self._idle == 0
+            self._idle -= not needs_thread
+        if needs_thread:
+            Thread(target=self._work, args=((ticket, call),), daemon=True).start()
+        else:
+            self._calls.put((ticket, call))
+        return ticket
+
+    def ended(self, *, within: timedelta) -> Sequence[Ended]:
+        """Return what has ended; wait for the first, but no longer than *within*."""
+        return gathered(self._ends, within)
+
+    def abandon(self, ticket: int) -> None:
+        """Let go of a call: its end, if it ever comes, is not reported."""
+        with self._changed:
+            if ticket in self._under_way:
+                self._abandoned.add(ticket)
+
+    def strays(self, *, within: timedelta) -> int:
+        with self._changed:
+            self._changed.wait_for(lambda: not self._abandoned, within.total_seconds())
+            return len(self._abandoned)
+
+    def _work(self, first: _Call) -> None:
+        ticket, call = first
+        while True:
+            end = _ended(call())
+            with self._changed:
+                self._under_way.discard(ticket)
+                if ticket in self._abandoned:
+                    self._abandoned.discard(ticket)
+                    self._changed.notify_all()
+                    return
+                self._idle += 1
+                self._ends.put(Ended(ticket, end))
+            ticket, call = self._calls.get()
+
+
+def _ended(performed: Performed) -> End:
+    if not isinstance(performed, Coroutine):
+        return performed
+    import asyncio
+
+    return asyncio.run(performed)
+
+
+def gathered(ends: SimpleQueue[Ended], within: timedelta) -> Sequence[Ended]:
+    """Take all that is there; wait for the first, but no longer than *within*."""
+    found: list[Ended] = []
+    try:
+        found.append(ends.get(timeout=max(within.total_seconds(), 0)))
+        while True:
+            found.append(ends.get_nowait())
+    except Empty:
+        return found

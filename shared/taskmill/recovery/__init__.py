@@ -1,0 +1,1 @@
+"""How Redis and the ledger are brought back into agreement."""

@@ -1,0 +1,68 @@
+"""What recovery needs of the world."""
+
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import AbstractContextManager
+from datetime import timedelta
+from typing import Protocol
+
+from taskmill.core.task import Millis, TaskId
+from taskmill.recovery.divergence import RepairAnswer, RepairOrder, Standing
+from taskmill.recovery.restoration import HotView, Restoration
+
+
+class ColdShards(Protocol):
+    """The shards that forgot, or may have. Each step needs the word of the one who began."""
+
+    def shard_of(self, task_id: TaskId) -> int: ...
+
+    def are_some(self) -> bool: ...
+
+    def begin(self, word: str) -> frozenset[int]: ...
+
+    def keep(self, word: str, shards: Collection[int]) -> frozenset[int]: ...
+
+    def held(self, shards: Collection[int]) -> Iterable[Sequence[TaskId]]: ...
+
+    def restore(self, word: str, tasks: Sequence[HotView]) -> Sequence[Restoration]: ...
+
+    def open(self, word: str, shards: Collection[int]) -> frozenset[int]: ...
+
+    def leave(self, word: str, shards: Collection[int]) -> None:
+        """Take the word back, so that another rebuild may begin at once."""
+        ...
+
+
+class Step(Protocol):
+    """What the window passes next. It counts at the end; nobody else takes it meanwhile."""
+
+    def pages(self) -> Iterable[Sequence[Standing]]: ...
+
+    def note(self, ids: Sequence[TaskId]) -> None:
+        """Let these be looked at again, whoever does it: they stand with the unfinished ones."""
+        ...
+
+
+class Standings(Protocol):
+    """How far tasks are, by the ledger; what is unfinished for long stands apart."""
+
+    def next_step(self) -> AbstractContextManager[Step | None]:
+        """Hold the next step of the window over the age of tasks, if it is anybody's now."""
+        ...
+
+    def young(self, *, since_ms: Millis) -> Iterable[Sequence[Standing]]: ...
+
+    def unfinished(self, *, after: TaskId | None, most: int) -> Sequence[Standing]: ...
+
+    def unsubmitted(self, *, age: timedelta, most: int) -> Sequence[TaskId]:
+        """Name those that only facts tell of, though they were submitted so long ago."""
+        ...
+
+    def of(self, ids: Sequence[TaskId]) -> Sequence[Standing]: ...
+
+    def leave(self, ids: Sequence[TaskId]) -> None: ...
+
+
+class Repairs(Protocol):
+    """Raises records to what the ledger knows, each only when it is still as it was seen."""
+
+    def repair(self, orders: Sequence[RepairOrder]) -> Sequence[RepairAnswer]: ...

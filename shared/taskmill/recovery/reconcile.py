@@ -1,0 +1,299 @@
+"""Finds tasks about which the ledger and Redis disagree, and mends what does not pass."""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from datetime import timedelta
+from itertools import groupby
+
+from msgspec import Struct, field
+
+from taskmill.core import topics
+from taskmill.core.lifetimes import SUBMISSION_IS_LOST, UNKEYED_RECORD
+from taskmill.core.ports import Bus, Clock, LogReaders
+from taskmill.core.task import Millis, TaskId
+from taskmill.core.time import in_ms
+from taskmill.core.topics import Reader
+from taskmill.core.view import Absent
+from taskmill.ledger.ports import Ledger, WholeRows
+from taskmill.orders.control import Sighting
+from taskmill.orders.ports import Control
+from taskmill.recovery.divergence import (
+    Diverged,
+    Divergence,
+    RepairAnswer,
+    RepairOrder,
+    Sign,
+    Standing,
+    divergence,
+    position_of,
+)
+from taskmill.recovery.ports import Repairs, Standings
+from taskmill.recovery.restoration import HotView, hot_view
+
+_log = logging.getLogger("taskmill.reconcile")
+
+PATIENCE = timedelta(seconds=10)
+"""Longer than a lease: who decided something has published it by then, or died."""
+
+MOST_LOOKED_AT = 10_000
+MOST_MENDED = 500
+MOST_SUSPECTED = 5_000
+MOST_UNSUBMITTED = 100
+ROWS_AT_A_TIME = 500
+_MOST_STEPS = 600
+_STAYS_UNFINISHED = UNKEYED_RECORD + timedelta(hours=1)
+"""How long after its end a task stays among the unfinished ones: a rebuild may need it."""
+
+
+class Books(Struct, frozen=True, kw_only=True):
+    """What is compared, and what mends it."""
+
+    ledger: Ledger
+    standings: Standings
+    control: Control
+    rows: WholeRows
+    repairs: Repairs
+    readers: LogReaders
+    bus: Bus
+
+
+class _Suspicion(Struct):
+    """A disagreement that may pass: those who read the log may not have come so far yet."""
+
+    sign: Sign
+    since_ms: Millis
+    gates: list[Sequence[Reader]]
+    noted: Mapping[tuple[Reader, int], int] | None = None
+    """Where the next gate's topics ended when it was reached."""
+
+
+class Reconciler(Struct, kw_only=True):
+    """Looks again and again: a disagreement counts when it stands still while all readers pass."""
+
+    books: Books
+    clock: Clock
+    suspected: dict[TaskId, _Suspicion] = field(default_factory=dict)
+    stepped: set[tuple[str, int]] = field(default_factory=set)
+    """Where the ledger was told at the last look to go on behind what the log lost."""
+
+    _after: TaskId | None = None
+    ended: list[TaskId] = field(default_factory=list)
+    """Those of the unfinished ones that the last look found ended, long enough ago."""
+
+    def look(self, young: Iterable[Sequence[Standing]]) -> Sequence[Diverged]:
+        """Compare those under suspicion, the *young* ones and a part of the unfinished ones.
+
+        Return the disagreements that did not pass.
+        """
+        seen = self.suspected
+        self.suspected, self.ended = {}, []
+        reach = _Reach(self.books.readers)
+        confirmed: list[Diverged] = []
+        looked_at: set[TaskId] = set()
+        with closing(self._pages(list(seen), young)) as pages:  # whatever fails, nothing stays held
+            for page in pages:
+                fresh = [standing for standing in page if standing.id not in looked_at]
+                looked_at.update(standing.id for standing in fresh)
+                confirmed += self._compare(fresh, seen, reach)
+        return confirmed
+
+    def mend(self, diverged: Sequence[Diverged]) -> Counter[Divergence]:
+        """Mend the first of them; return how many of each kind were mended.
+
+        What was mended and is found again is suspected anew.
+        """
+        mended: Counter[Divergence] = Counter()
+        by_kind = sorted(diverged[:MOST_MENDED], key=lambda one: one.kind)
+        for kind, members in groupby(by_kind, key=lambda one: one.kind):
+            group = list(members)
+            mended[kind] += _MENDS[kind](self.books, group)
+            for one in group:
+                self.suspected.pop(one.standing.id, None)
+        return mended
+
+    def _pages(
+        self, suspects: Sequence[TaskId], young: Iterable[Sequence[Standing]]
+    ) -> Generator[Sequence[Standing], None, None]:
+        for start in range(0, len(suspects), ROWS_AT_A_TIME):
+            yield self.books.standings.of(suspects[start : start + ROWS_AT_A_TIME])
+        yield from young
+        for _ in range(MOST_LOOKED_AT // ROWS_AT_A_TIME):
+            page = self.books.standings.unfinished(after=self._after, most=ROWS_AT_A_TIME)
+            self._after = page[-1].id if len(page) == ROWS_AT_A_TIME else None
+            self.ended += self._ended(page)
+            yield page
+            if self._after is None:
+                return
+
+    def _ended(self, page: Sequence[Standing]) -> list[TaskId]:
+        latest = self.clock() - in_ms(_STAYS_UNFINISHED)
+        return [one.id for one in page if (one.finished_at_ms or latest) < latest]
+
+    def _compare(
+        self, page: Sequence[Standing], before: Mapping[TaskId, _Suspicion], reach: "_Reach"
+    ) -> list[Diverged]:
+        sights = self.books.control.see([standing.id for standing in page])
+        confirmed: list[Diverged] = []
+        for standing, sight in zip(page, sights, strict=True):
+            kind = divergence(standing, sight, now=self.clock())
+            if kind is None or not isinstance(sight, Sighting | Absent):
+                continue
+            diverged = Diverged(kind=kind, standing=standing, sight=sight)
+            suspicion = self._suspicion(diverged, before.get(standing.id))
+            if suspicion is not None and self._stands(suspicion, reach):
+                confirmed.append(diverged)
+        return confirmed
+
+    def _suspicion(self, diverged: Diverged, known: _Suspicion | None) -> _Suspicion | None:
+        """Return what is suspected since when; None when it is looked at later."""
+        task_id, is_full = diverged.standing.id, len(self.suspected) >= MOST_SUSPECTED
+        if known is not None and known.sign == diverged.sign:
+            self.suspected[task_id] = known
+        elif is_full and diverged.kind is Divergence.NOWHERE_IN_LINE:
+            return None  # a backlog looks like this, and would be remembered as a whole
+        elif task_id not in self.suspected:
+            suspicion = _Suspicion(diverged.sign, self.clock(), _gates(diverged))
+            self.suspected[task_id] = suspicion
+        return self.suspected[task_id]
+
+    def _stands(self, suspicion: _Suspicion, reach: "_Reach") -> bool:
+        if self.clock() - suspicion.since_ms < in_ms(PATIENCE):
+            return False
+        while suspicion.gates:
+            gate = suspicion.gates[0]
+            if suspicion.noted is None:
+                suspicion.noted = reach.ends(gate)
+            if not reach.is_past(gate, suspicion.noted):
+                return False
+            suspicion.gates.pop(0)
+            suspicion.noted = None
+        return True
+
+
+def _gates(diverged: Diverged) -> list[Sequence[Reader]]:
+    """Return who must have read the log up to now before a disagreement means something."""
+    match diverged.kind:
+        case Divergence.LEDGER_BEHIND:
+            return [[topics.RECORDER_PENDING, topics.RECORDER_EVENTS]]
+        case Divergence.NOWHERE_IN_LINE:
+            return [[topics.DISPATCHER], [topics.worker_of(diverged.standing.type)]]
+        case Divergence.RECORD_BEHIND | Divergence.RECORD_MISSING:
+            return []
+
+
+class _Reach:
+    """How far readers are, asked once for each of them in a look."""
+
+    def __init__(self, readers: LogReaders) -> None:
+        self._readers = readers
+        self._known: dict[Reader, Mapping[int, tuple[int, int]]] = {}
+
+    def ends(self, gate: Sequence[Reader]) -> Mapping[tuple[Reader, int], int]:
+        return {
+            (reader, partition): end
+            for reader in gate
+            for partition, (end, _) in self._of(reader).items()
+        }
+
+    def is_past(self, gate: Sequence[Reader], noted: Mapping[tuple[Reader, int], int]) -> bool:
+        """Say whether the gate's readers have read what was *noted*; a topic must be there."""
+        return all(self._of(reader) for reader in gate) and all(
+            self._of(reader)[partition][1] >= end for (reader, partition), end in noted.items()
+        )
+
+    def _of(self, reader: Reader) -> Mapping[int, tuple[int, int]]:
+        if reader not in self._known:
+            told = self._readers.reach([reader])
+            self._known[reader] = {
+                partition: (one.end, one.place) for (_, partition), one in told.items()
+            }
+        return self._known[reader]
+
+
+def _publish_facts(books: Books, diverged: Sequence[Diverged]) -> int:
+    facts = [fact for one in diverged if isinstance(one.sight, Sighting) for fact in one.sight.last]
+    books.bus.send_facts(facts)
+    books.bus.flush()
+    return len(diverged)
+
+
+def _raise_records(books: Books, diverged: Sequence[Diverged]) -> int:
+    views = _views(books, diverged)
+    orders = [
+        RepairOrder(seen=one.seen, view=views[one.standing.id])
+        for one in diverged
+        if one.standing.id in views and _is_raised(one, views[one.standing.id])
+    ]
+    answers = books.repairs.repair(orders)
+    return sum(answer is RepairAnswer.DONE for answer in answers)
+
+
+def _is_raised(diverged: Diverged, view: HotView) -> bool:
+    """Say whether what the ledger knows by now is not less than what was seen in Redis."""
+    if isinstance(diverged.sight, Absent):
+        return True
+    row, task = view.row, view.envelope
+    return (task.generation, row.status.is_final, task.turn) >= position_of(diverged.sight)
+
+
+def _put_in_line(books: Books, diverged: Sequence[Diverged]) -> int:
+    views = _views(books, diverged)
+    books.bus.send_work([view.envelope for view in views.values()])
+    books.bus.flush()
+    return len(views)
+
+
+def _views(books: Books, diverged: Sequence[Diverged]) -> Mapping[TaskId, HotView]:
+    rows = books.rows.of([one.standing.id for one in diverged])
+    return {row.id: hot_view(row, row.body) for row in rows if row.body}
+
+
+_MENDS: Mapping[Divergence, Callable[[Books, Sequence[Diverged]], int]] = {
+    Divergence.LEDGER_BEHIND: _publish_facts,
+    Divergence.RECORD_BEHIND: _raise_records,
+    Divergence.RECORD_MISSING: _raise_records,
+    Divergence.NOWHERE_IN_LINE: _put_in_line,
+}
+
+
+def unsubmitted(standings: Standings) -> Sequence[TaskId]:
+    """Name tasks of which there are facts and, an hour later, no submission; a hundred at most."""
+    found = standings.unsubmitted(age=SUBMISSION_IS_LOST, most=MOST_UNSUBMITTED)
+    if found:
+        _log.error(
+            "facts without a submission", extra={"tasks": len(found), "task_ids": found[:10]}
+        )
+    return found
+
+
+def _passed(reconciler: Reconciler) -> Iterator[Sequence[Standing]]:
+    """Give what the window passes.
+
+    It moves when all of a step was looked at and what is suspected was noted, so that another one
+    finds it when this one dies.
+    """
+    for _ in range(_MOST_STEPS):
+        with reconciler.books.standings.next_step() as step:
+            if step is None:
+                return
+            for page in step.pages():
+                yield page
+                step.note([one.id for one in page if one.id in reconciler.suspected])
+
+
+def reconcile(reconciler: Reconciler) -> Counter[Divergence]:
+    """Look once more, and mend what did not pass."""
+    confirmed = reconciler.look(_passed(reconciler))
+    settled = [one for one in reconciler.ended if one not in reconciler.suspected]
+    reconciler.books.standings.leave(settled)
+    mended = reconciler.mend(confirmed)
+    for one in confirmed[:MOST_MENDED]:
+        fields = {
+            "task_id": one.standing.id,
+            "kind": one.kind,
+            "generation": one.standing.generation,
+        }
+        _log.warning("ledger and record disagreed", extra=fields)
+    return mended

@@ -1,0 +1,88 @@
+"""What a row of the ledger says about the hot state of its task."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from taskmill.core.owed import Owed, OwedKey, OwedKind
+from taskmill.core.task import Envelope, Millis, Status
+from taskmill.core.time import in_ms
+from taskmill.core.timing import FAR
+from taskmill.core.view import Ending, Waiting
+from taskmill.ledger.projection import Body, Row, envelope_of
+
+
+class Restoration(StrEnum):
+    RESTORED = "restored"
+    KEPT = "kept"
+    """The server had more than the ledger."""
+    START_AGAIN = "start again"
+    """The server was emptied or replaced meanwhile, or another one opened the shard."""
+
+
+class HotView(Struct, frozen=True, kw_only=True):
+    """The record that a row stands for, and what its next turn is owed."""
+
+    row: Row
+    envelope: Envelope
+    """The task in line, in the turn that the record is in."""
+    waiting: Waiting | None
+    ending: Ending | None
+    is_far: bool = False
+    """True when the ledger alone keeps it by now."""
+
+    @property
+    def due_at_ms(self) -> Millis | None:
+        """Return when its turn is due, if it waits for a time."""
+        if self.row.status is Status.SCHEDULED:
+            return self.row.due_at_ms
+        return None if self.waiting is None else self.waiting.due_at_ms
+
+    @property
+    def name(self) -> OwedKey:
+        task = self.envelope
+        return OwedKey(id=task.id, generation=task.generation, turn=task.turn, kind=OwedKind.TURN)
+
+    @property
+    def owed(self) -> Owed:
+        """What the next turn is owed; the facts before it stand in the log: the ledger has them."""
+        return Owed(task=self.envelope)
+
+
+def hot_view(row: Row, body: Body, *, is_far: bool = False) -> HotView:
+    return HotView(
+        row=row,
+        envelope=envelope_of(row, body),
+        waiting=waiting_of(row),
+        ending=ending_of(row),
+        is_far=is_far,
+    )
+
+
+def waits_far(row: Row, now: Millis) -> bool:
+    """Tell whether the ledger alone keeps it by now."""
+    is_scheduled = row.status is Status.SCHEDULED and row.due_at_ms is not None
+    return is_scheduled and (row.due_at_ms or 0) - now > in_ms(FAR)
+
+
+def waiting_of(row: Row) -> Waiting | None:
+    if row.status is not Status.RETRYING or row.due_at_ms is None:
+        return None
+    return Waiting(
+        due_at_ms=row.due_at_ms,
+        reason=row.reason or "",
+        error_class=row.error_class,
+        error_message=row.error_message,
+    )
+
+
+def ending_of(row: Row) -> Ending | None:
+    if row.finished_at_ms is None:
+        return None
+    return Ending(
+        finished_at_ms=row.finished_at_ms,
+        reason=row.reason,
+        error_class=row.error_class,
+        error_message=row.error_message,
+        result_ref=row.result_ref,
+    )

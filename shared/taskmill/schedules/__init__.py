@@ -1,0 +1,1 @@
+"""Tasks that are submitted again and again, by a calendar."""

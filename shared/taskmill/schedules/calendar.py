@@ -1,0 +1,182 @@
+"""When a schedule fires: a rule in a zone gives instants, whatever the clocks of the zone do."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from hashlib import sha256
+from itertools import islice
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from taskmill.schedules.coming import Coming, Dst, Readings
+from taskmill.schedules.cron import Cron
+from taskmill.schedules.read_cron import Malformed, read_cron
+from taskmill.schedules.zones import EARLIEST, LATEST, Segment, find_zone, segments
+
+LONGEST_EVERY = timedelta(days=366)
+DEFAULT_DST = Dst()
+_SECOND = timedelta(seconds=1)
+_MILLISECOND = timedelta(milliseconds=1)
+_YEAR = timedelta(days=366)
+_SEARCH = (_YEAR, 9 * _YEAR, 90 * _YEAR)
+"""How far is searched, in growing steps. 29 February on a weekday may be 40 years away."""
+_MARGIN = timedelta(days=2)
+"""Behind the end of a search, where a jump may still be told by the readings before it."""
+
+
+class Every(Struct, frozen=True, kw_only=True):
+    """A period of absolute time, counted from 1970 in UTC: an edit or a restart moves nothing."""
+
+    period: timedelta
+
+
+Rule: TypeAlias = Cron | Every
+
+
+class Unusable(Struct, frozen=True):
+    """A calendar that cannot be: which field of it is wrong, and why."""
+
+    field: str
+    reason: str
+
+
+class Calendar(Struct, frozen=True, kw_only=True):
+    """A rule in a zone. Its nominal instants are moments of UTC; each is named by that alone."""
+
+    rule: Rule
+    zone: str = "UTC"
+    dst: Dst = DEFAULT_DST
+
+    def after(self, moment: datetime) -> datetime | None:
+        """Return the first instant behind *moment*; None if a hundred years have none."""
+        return next((each.at for each in self._coming(moment) if each.at), None)
+
+    def between(self, moment: datetime, end: datetime, most: int) -> list[datetime]:
+        """Return the first *most* instants behind *moment* and not behind *end*."""
+        within = self._within(_behind(moment), _behind(end))
+        return list(islice((each.at for each in within if each.at), most))
+
+    def latest(self, moment: datetime, end: datetime, most: int) -> list[datetime]:
+        """Return the last *most* instants behind *moment* and not behind *end*, in their order."""
+        if len(found := self.between(moment, end, most + 1)) <= most:
+            return found
+        low, high = _seconds(moment), _seconds(end)
+        while low < high:  # the earliest second behind which there are not too many
+            middle = (low + high) // 2
+            if self.count(_at(middle), end) <= most:
+                high = middle
+            else:
+                low = middle + 1
+        return self.between(_at(low), end, most)
+
+    def count(self, moment: datetime, end: datetime) -> int:
+        """Return how many instants lie behind *moment* and not behind *end*."""
+        if isinstance(self.rule, Every):
+            period = self.rule.period // _SECOND
+            return max(_seconds(end) // period - _seconds(moment) // period, 0)
+        readings = Readings(cron=self.rule, dst=self.dst)
+        parts = self._segments(_behind(moment), _behind(end))
+        return sum(readings.count(segment, first, until) for segment, first, until in parts)
+
+    def preview(self, moment: datetime, count: int) -> list[Coming]:
+        """Return the next *count* fires, and at most as many readings that are left out."""
+        found: list[Coming] = []
+        fires = skipped = 0
+        for coming in self._coming(moment):
+            fires += coming.at is not None
+            skipped += coming.at is None
+            if coming.at is not None or skipped <= count:
+                found.append(coming)
+            if fires >= count:
+                break
+        return found
+
+    def _coming(self, moment: datetime) -> Iterator[Coming]:
+        first = _behind(moment)
+        for span in _SEARCH:
+            until = min(first + span, LATEST)
+            yield from self._within(first, until)
+            first = until
+
+    def _within(self, first: datetime, until: datetime) -> Iterator[Coming]:
+        """Yield what comes from *first* on and before *until*."""
+        if isinstance(self.rule, Every):
+            yield from self._periods(self.rule.period // _SECOND, first, until)
+            return
+        readings = Readings(cron=self.rule, dst=self.dst)
+        for segment, start, end in self._segments(first, until):
+            yield from readings.coming(segment, start, end)
+
+    def _periods(self, period: int, first: datetime, until: datetime) -> Iterator[Coming]:
+        zone = find_zone(self.zone)
+        for second in range(-(-_seconds(first) // period) * period, _seconds(until), period):
+            at = _at(second)
+            yield Coming(reading=at.astimezone(zone).replace(tzinfo=None), at=at)
+
+    def _segments(
+        self, first: datetime, until: datetime
+    ) -> Iterator[tuple[Segment, datetime, datetime]]:
+        """Yield the segments with the part of each from *first* on and before *until*."""
+        zone = find_zone(self.zone)
+        if zone is None:
+            raise LookupError(self.zone)
+        for segment in segments(zone, first, until + _MARGIN):
+            start, end = max(first, segment.start), min(until, segment.end)
+            if start >= end:
+                return
+            yield segment, start, end
+
+
+def read_calendar(
+    *,
+    cron: str | None,
+    every_seconds: int | None,
+    zone: str = "UTC",
+    dst: Dst = DEFAULT_DST,
+    now: datetime,
+) -> Calendar | Unusable:
+    """Return the calendar that is asked for, or which field is wrong and why."""
+    rule = _rule(cron, every_seconds)
+    if isinstance(rule, Unusable):
+        return rule
+    if find_zone(zone) is None:
+        return Unusable(
+            "timezone", f"{zone!r} is no time zone of the IANA, such as Europe/Berlin or UTC"
+        )
+    calendar = Calendar(rule=rule, zone=zone, dst=dst)
+    if isinstance(rule, Cron) and (rule.never_fires() or calendar.after(now) is None):
+        return Unusable("cron", f"{cron!r} never fires: no day or time is like that")
+    return calendar
+
+
+def _rule(cron: str | None, every_seconds: int | None) -> Rule | Unusable:
+    if cron is not None and every_seconds is not None:
+        return Unusable("every_seconds", "give either cron or every_seconds, not both")
+    if every_seconds is not None:
+        longest = LONGEST_EVERY // _SECOND
+        if not 1 <= every_seconds <= longest:
+            return Unusable("every_seconds", f"every_seconds is a number from 1 to {longest}")
+        return Every(period=timedelta(seconds=every_seconds))
+    if cron is None:
+        return Unusable("cron", "give cron or every_seconds: when it is to fire")
+    rule = read_cron(cron)
+    return Unusable("cron", rule.reason) if isinstance(rule, Malformed) else rule
+
+
+def jitter(name: str, instant: datetime, within: timedelta) -> timedelta:
+    """Return how much later than its instant a fire begins: the same whoever asks."""
+    digest = sha256(f"{name} {_seconds(instant)}".encode()).digest()
+    return int.from_bytes(digest[:8]) % max(within // _MILLISECOND, 1) * _MILLISECOND
+
+
+def _behind(moment: datetime) -> datetime:
+    """Return the first whole second behind *moment*."""
+    return min(max(_at(_seconds(moment) + 1), EARLIEST), LATEST)
+
+
+def _seconds(moment: datetime) -> int:
+    return (moment - EARLIEST) // _SECOND
+
+
+def _at(seconds: int) -> datetime:
+    return EARLIEST + seconds * _SECOND

@@ -1,0 +1,151 @@
+"""Fires the schedules whose time has come: each instant once, however many schedulers there are."""
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import timedelta
+from itertools import accumulate, takewhile
+from typing import TypeAlias
+
+from msgspec.structs import replace
+
+from taskmill.core.errors import ScheduleBroken
+from taskmill.core.task import Millis, TaskId
+from taskmill.schedules.firing import Arrived, arrived, held_by, octets_of_a_fire, step_of
+from taskmill.schedules.ports import Firing
+from taskmill.schedules.schedule import (
+    OCTETS_AT_A_TIME,
+    DueSchedules,
+    Overlap,
+    Schedule,
+    Step,
+    Whereabouts,
+)
+
+BATCH = 250
+MOST_BATCHES = 20
+"""What remains is fired in the next turn of the chore."""
+LEDGER_MAY_LAG_MS = 3_600_000
+BROKEN_RESTS_MS = 10_000
+"""A scheduler of another version may know its zone, and then fires it in time."""
+LONGEST_CANCELLING = timedelta(seconds=2)
+MOST_CANCELLING = 100
+"""Of so many schedules at once the tasks before are cancelled, one by one."""
+
+_log = logging.getLogger("taskmill.schedules")
+
+
+Cancel: TypeAlias = Callable[[TaskId], bool]
+
+
+def fire(schedules: Firing, *, cancel: Cancel, now: Callable[[], timedelta]) -> int:
+    """Fire what is due, and return how many tasks were asked for.
+
+    *cancel* says whether a task was cancelled, or was asked to end; *now* is of a clock that never
+    jumps. What a scheduler makes of a schedule happens in one statement, and only if the schedule
+    is as it was seen.
+    """
+    fired = 0
+    to_cancel: Sequence[Step] = ()
+    for _ in range(MOST_BATCHES):
+        due, is_more_due = schedules.due(most=BATCH), False
+        for part in _parts(due, schedules):
+            done = schedules.advance(part)
+            fired += sum(len(step.fires) for step in done)
+            to_cancel = _as_many_as_fit([*to_cancel, *(one for one in done if one.to_cancel)])
+            is_more_due |= any(step.held and not _looks_back(step.seen) for step in done)
+        if not (due.has_more or is_more_due):
+            break
+    return fired + _make_room(to_cancel, schedules, cancel, now)
+
+
+def _parts(due: DueSchedules, schedules: Firing) -> Iterator[Sequence[Step]]:
+    """Yield the steps, so many at a time as one statement has room for."""
+    looking_back = [one for one in due.schedules if _looks_back(one)]
+    found = schedules.whereabouts([task for one in looking_back for task in one.open_tasks])
+    part, left = list[Step](), OCTETS_AT_A_TIME
+    for one in due.schedules:
+        octets = octets_of_a_fire(one)
+        if part and octets > left:
+            yield part
+            part, left = [], OCTETS_AT_A_TIME
+        step = _step(one, due.now_ms, found, most=max(left // octets, 1))
+        part.append(step)
+        left -= octets * len(step.fires)
+    if part:
+        yield part
+
+
+def _as_many_as_fit(steps: Sequence[Step]) -> Sequence[Step]:
+    """Return the first of them, each schedule's latest, whose fires one statement has room for."""
+    latest = list({(step.seen.tenant, step.seen.name): step for step in steps}.values())
+    so_far = accumulate(octets_of_a_fire(step.seen) for step in latest)
+    fitting = takewhile(lambda octets: octets <= OCTETS_AT_A_TIME, so_far)
+    return [step for step, _ in zip(latest[:MOST_CANCELLING], fitting, strict=False)]
+
+
+def _looks_back(seen: Schedule) -> bool:
+    return seen.definition.overlap is not Overlap.ALLOW
+
+
+def _step(
+    seen: Schedule, now_ms: Millis, found: Mapping[TaskId, Whereabouts], *, most: int
+) -> Step:
+    try:
+        come = arrived(seen, now_ms)
+    except ScheduleBroken as error:
+        _log.warning("schedule is broken", extra={"schedule": seen.name, "why": str(error)})
+        return _rest(seen, now_ms)
+    if not _looks_back(seen):
+        return step_of(come, still_open=seen.open_tasks, is_free=True, most=most)
+    still_open = [task for task in seen.open_tasks if _is_open(task, seen, now_ms, found)]
+    step = step_of(come, still_open=still_open, is_free=not still_open)
+    if _is_to_cancel(come, still_open, found):
+        return replace(step, to_cancel=still_open)
+    return step
+
+
+def _is_open(
+    task: TaskId, seen: Schedule, now_ms: Millis, found: Mapping[TaskId, Whereabouts]
+) -> bool:
+    where = found[task]
+    if where is Whereabouts.UNKNOWN:
+        return seen.last is not None and now_ms - seen.last.at_ms < LEDGER_MAY_LAG_MS
+    return where is not Whereabouts.OVER
+
+
+def _is_to_cancel(
+    come: Arrived, still_open: Sequence[TaskId], found: Mapping[TaskId, Whereabouts]
+) -> bool:
+    """Say whether tasks are in the way of a fire and are to go; who is enqueued cannot yet."""
+    is_wanted = come.seen.definition.overlap is Overlap.CANCEL_RUNNING and bool(come.instants)
+    return is_wanted and all(found[task] is not Whereabouts.ENQUEUED for task in still_open)
+
+
+def _make_room(
+    held: Sequence[Step], schedules: Firing, cancel: Cancel, now: Callable[[], timedelta]
+) -> int:
+    """Cancel what is in the way of fires that are held, and fire them.
+
+    For no longer than that: all others wait meanwhile, and a store may hang. Who is not reached
+    stays held, and is looked at again.
+    """
+    free, until = list[Step](), now() + LONGEST_CANCELLING
+    for step in held:
+        if now() > until:
+            break
+        if all(cancel(task) for task in step.to_cancel):
+            come = arrived(held_by(step), step.now_ms)
+            free.append(step_of(come, still_open=step.open_tasks, is_free=True))
+    return sum(len(step.fires) for step in schedules.advance(free)) if free else 0
+
+
+def _rest(seen: Schedule, now_ms: Millis) -> Step:
+    return Step(
+        seen=seen,
+        now_ms=now_ms,
+        next_at_ms=seen.next_at_ms,
+        look_at_ms=Millis(now_ms + BROKEN_RESTS_MS),
+        decided_at_ms=seen.decided_at_ms,
+        held=seen.held,
+        open_tasks=seen.open_tasks,
+    )

@@ -1,0 +1,128 @@
+"""Turns a request for a schedule into a definition, or says what is wrong and where."""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import UNSET, Raw, Struct
+from msgspec.structs import replace
+
+from taskmill.core.refusal import Refusal, invalid
+from taskmill.core.task import Millis
+from taskmill.schedules.calendar import Unusable, read_calendar
+from taskmill.schedules.coming import Dst
+from taskmill.schedules.firing import moment_of
+from taskmill.schedules.request import (
+    NAME,
+    NamedScheduleRequest,
+    RevisedScheduleRequest,
+    ScheduleRequest,
+)
+from taskmill.schedules.schedule import Definition
+from taskmill.submission.ports import Catalogue
+from taskmill.submission.read import misfit, read_submission
+
+OF_A_FIRE = ("idempotency_key", "run_at", "delay_seconds", "expires_at")
+"""What each fire has of its own."""
+
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """A schedule that may be: every field of it was checked."""
+
+    name: str
+    definition: Definition
+    enabled: bool | None
+    revision: int | None = None
+
+
+def read_new(given: Any, catalogue: Catalogue, *, now: Millis) -> Wanted | Refusal:
+    """Return the schedule that *given* (a JSON value) asks to be made, or the first refusal."""
+    request = _request(given, NamedScheduleRequest)
+    if isinstance(request, Refusal):
+        return request
+    if NAME.fullmatch(request.name) is None:
+        detail = "a name has up to 100 letters, digits, points, hyphens and underscores"
+        return invalid("invalid_request", detail, "/name")
+    return _wanted(request.name, request, given, catalogue, now)
+
+
+def read_replacement(
+    name: str, given: Any, catalogue: Catalogue, *, now: Millis
+) -> Wanted | Refusal:
+    """Return what the schedule of this name is to be from now on, or the first refusal."""
+    request = _request(given, RevisedScheduleRequest)
+    if isinstance(request, Refusal):
+        return request
+    wanted = _wanted(name, request, given, catalogue, now)
+    if isinstance(wanted, Refusal) or request.revision is UNSET:
+        return wanted
+    return replace(wanted, revision=request.revision)
+
+
+R = TypeVar("R", bound=ScheduleRequest)
+
+
+def _request(given: Any, kind: type[R]) -> R | Refusal:
+    if not isinstance(given, dict):
+        return invalid("invalid_request", "a schedule is a JSON object", "")
+    try:
+        return msgspec.convert(given, kind)
+    except msgspec.ValidationError as error:
+        return misfit(str(error))
+
+
+def _wanted(
+    name: str,
+    request: ScheduleRequest,
+    given: Mapping[str, Any],
+    catalogue: Catalogue,
+    now: Millis,
+) -> Wanted | Refusal:
+    refusal = _wrong_time(request, now) or _wrong_task(given["task"], catalogue, now)
+    if refusal is not None:
+        return refusal
+    definition = Definition(
+        task=Raw(msgspec.json.encode(given["task"])),
+        cron=request.cron or None,
+        every_seconds=request.every_seconds or None,
+        timezone=request.timezone,
+        dst=_dst(request),
+        overlap=request.overlap,
+        catch_up=request.catch_up,
+        catch_up_window_seconds=request.catch_up_window_seconds,
+        jitter_seconds=request.jitter_seconds,
+    )
+    enabled = None if request.enabled is UNSET else request.enabled
+    return Wanted(name=name, definition=definition, enabled=enabled)
+
+
+def _wrong_time(request: ScheduleRequest, now: Millis) -> Refusal | None:
+    calendar = read_calendar(
+        cron=None if request.cron is UNSET else request.cron,
+        every_seconds=None if request.every_seconds is UNSET else request.every_seconds,
+        zone=request.timezone,
+        dst=_dst(request),
+        now=moment_of(now),
+    )
+    if isinstance(calendar, Unusable):
+        return invalid("invalid_schedule", calendar.reason, f"/{calendar.field}")
+    return None
+
+
+def _dst(request: ScheduleRequest) -> Dst:
+    return Dst(gap=request.dst.gap, fold=request.dst.fold)
+
+
+def _wrong_task(given: Any, catalogue: Catalogue, now: Millis) -> Refusal | None:
+    told = given if isinstance(given, dict) else {}
+    for name in OF_A_FIRE:
+        if name in told:
+            detail = f"each fire has a {name} of its own: leave it out"
+            return invalid("invalid_request", detail, f"/task/{name}")
+    if "payload_ref" in told:
+        detail = "what was uploaded is not kept as long as a schedule lives: send the payload"
+        return invalid("invalid_request", detail, "/task/payload_ref")
+    submission = read_submission(given, None, catalogue, now=now)
+    if isinstance(submission, Refusal):
+        return replace(submission, pointer=f"/task{submission.pointer or ''}")
+    return None

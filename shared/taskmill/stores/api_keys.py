@@ -1,0 +1,72 @@
+"""The API keys that open the gateway: known by their hashes, several at a time, rotated at will."""
+
+import hmac
+import json
+import logging
+import re
+import time
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+
+from taskmill.core.errors import SettingsInvalid
+
+SECONDS_TO_NOTICE = 60
+"""After this time at most a new key opens, and a withdrawn one no longer does."""
+
+_HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
+_log = logging.getLogger("taskmill.api_keys")
+
+
+class ApiKeys:
+    """Keys by the hashes that *read* gives: a JSON object of names and SHA-256 hashes."""
+
+    def __init__(self, read: Callable[[], str], now: Callable[[], float] = time.monotonic) -> None:
+        self._read = read
+        self._now = now
+        self._hashes = read_hashes(read())
+        self._read_again = now() + SECONDS_TO_NOTICE
+
+    def know(self, key: str) -> bool:
+        return self.name_of(key) is not None
+
+    def name_of(self, key: str) -> str | None:
+        """Compare with every key, so that the time it takes tells nothing."""
+        told = sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+        known = self._current().items()
+        found = [name for name, one in known if hmac.compare_digest(told, one)]
+        return found[0] if found else None
+
+    def _current(self) -> Mapping[str, str]:
+        if self._now() >= self._read_again:
+            self._read_again = self._now() + SECONDS_TO_NOTICE
+            try:
+                self._hashes = read_hashes(self._read())
+            except SettingsInvalid as error:
+                _log.warning("the API keys cannot be read anew", extra={"why": str(error)})
+        return self._hashes
+
+
+def read_hashes(text: str) -> Mapping[str, str]:
+    """Return the hashes by the names of their keys; of none, nobody is let in.
+
+    Complaints never repeat a value, which may be a key by mistake.
+    """
+    try:
+        given = json.loads(text)
+    except ValueError:
+        given = None
+    if not isinstance(given, dict):
+        raise SettingsInvalid(
+            'the secret of TASKMILL_API_KEYS_SECRET must hold {"name": "<SHA-256 in hex>", …}'
+        )
+    wrong = [
+        name
+        for name, value in given.items()
+        if not isinstance(value, str) or _HASH.fullmatch(value) is None
+    ]
+    if wrong:
+        raise SettingsInvalid(
+            "the secret of TASKMILL_API_KEYS_SECRET holds no SHA-256 in small hex digits under "
+            + ", ".join(wrong)
+        )
+    return given

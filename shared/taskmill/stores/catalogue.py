@@ -1,0 +1,68 @@
+"""The deployed types, read from the catalogue that is assembled from the workers' folders."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
+from importlib import resources
+from typing import Any
+
+import msgspec
+
+from taskmill.submission.catalogue import PayloadMisfit, TypeEntry
+from taskmill.submission.formats import Complaint, formats
+
+
+class AssembledCatalogue:
+    def __init__(self, source: bytes | None = None, *, reaches_loopback: bool = False) -> None:
+        if source is None:
+            source = resources.files("taskmill").joinpath("catalogue.json").read_bytes()
+        self._entries: dict[str, TypeEntry] = {
+            entry.name: entry for entry in msgspec.json.decode(source, type=list[TypeEntry])
+        }
+        self._formats = formats(reaches_loopback=reaches_loopback)
+
+    def entries(self) -> Sequence[TypeEntry]:
+        return list(self._entries.values())
+
+    def entry(self, name: str) -> TypeEntry | None:
+        return self._entries.get(name)
+
+    def misfit(self, name: str, payload: object) -> PayloadMisfit | None:
+        """Return the first place where *payload* does not fit the type's schema."""
+        for error in self._validators[name].iter_errors(payload):
+            pointer = "".join(f"/{_escaped(step)}" for step in error.instance_path)
+            return PayloadMisfit(pointer, _words_of(error, self._formats))
+        return None
+
+    @cached_property
+    def _validators(self) -> dict[str, Any]:
+        import jsonschema_rs  # noqa: PLC0415 - most functions only ask for names, and start sooner
+
+        known: dict[str, Callable[..., bool]] = {
+            name: partial(_fits, complaint) for name, complaint in self._formats.items()
+        }
+        return {
+            name: jsonschema_rs.validator_for(
+                # Complaints are kept and listed, and a value may be a secret.
+                dict(entry.schema),
+                validate_formats=True,
+                formats=known,
+                mask="it",
+            )
+            for name, entry in self._entries.items()
+        }
+
+
+def _fits(complaint: Complaint, text: str) -> bool:
+    return complaint(text) is None
+
+
+def _words_of(error: Any, known: Mapping[str, Complaint]) -> str:
+    """Say what is wrong: of a format of ours, in its own words."""
+    if error.kind.name == "propertyNames":
+        return _words_of(error.kind.error, known)
+    complaint = known.get(error.kind.format) if error.kind.name == "format" else None
+    return (complaint and complaint(error.instance)) or str(error.message)
+
+
+def _escaped(step: str | int) -> str:
+    return str(step).replace("~", "~0").replace("/", "~1")

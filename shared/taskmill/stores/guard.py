@@ -1,0 +1,73 @@
+"""Stands before a store, so that nobody waits twice for one that is away."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+from taskmill.core.errors import StoreUnavailable
+from taskmill.core.time import in_ms
+from taskmill.stores.breaker import Breaker
+
+FOR_EVER = timedelta.max
+QUICK = timedelta(milliseconds=250)
+
+
+def _monotonic_ms() -> int:
+    return time.monotonic_ns() // 1_000_000
+
+
+class Guard:
+    """A breaker that runs by the process's own clock.
+
+    A failure that costs less than *tolerance* shuts nothing: a store that refuses at once is asked
+    again at once.
+    """
+
+    def __init__(
+        self,
+        store: str,
+        *,
+        tolerance: timedelta = FOR_EVER,
+        opened: Callable[[str], None] = lambda _store: None,
+        clock_ms: Callable[[], int] = _monotonic_ms,
+    ) -> None:
+        self._store = store
+        self._tolerance = in_ms(tolerance)
+        self._opened = opened
+        self._clock_ms = clock_ms
+        self._breaker = Breaker()
+
+    def is_shut(self) -> bool:
+        return self._breaker.is_shut(self._clock_ms())
+
+    def enter(self) -> int:
+        """Return the moment of entry, or raise without any wait."""
+        now = self._clock_ms()
+        if self._breaker.is_shut(now):
+            raise StoreUnavailable(self._store, "it did not answer a moment ago")
+        self._breaker = self._breaker.tried(now)
+        return now
+
+    def failed(self, entered_ms: int) -> None:
+        now = self._clock_ms()
+        if now - entered_ms < self._tolerance:
+            self._breaker = self._breaker.succeeded()
+            return
+        if self._breaker.is_closed:
+            self._opened(self._store)
+        self._breaker = self._breaker.failed(now)
+
+    def succeeded(self) -> None:
+        self._breaker = self._breaker.succeeded()
+
+    @contextmanager
+    def watch(self) -> Iterator[None]:
+        """Let a call through, and learn from how it ends; what the caller raises is no failure."""
+        entered = self.enter()
+        try:
+            yield
+        except StoreUnavailable:
+            self.failed(entered)
+            raise
+        self.succeeded()

@@ -1,0 +1,111 @@
+"""The log on Kafka: parcels out, acknowledged by all replicas before anything counts."""
+
+import time
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from itertools import groupby
+from operator import attrgetter
+
+from taskmill.core import codec, topics
+from taskmill.core.codec import Sealed
+from taskmill.core.errors import StoreUnavailable, Unpublishable
+from taskmill.core.facts import Fact, TaskDied
+from taskmill.core.log import DEAD_LETTER, LogRecord, exiled, refused
+from taskmill.core.refusal import Refusal
+from taskmill.core.task import Envelope
+from taskmill.stores.access import Access, KafkaAccess
+from taskmill.stores.guard import Guard
+from taskmill.stores.kafka.cluster import Cluster
+from taskmill.stores.kafka.errors import STORE, KafkaFailure, TooLarge, is_refusal, why
+from taskmill.stores.kafka.producer import Producer
+from taskmill.stores.kafka.protocol import Header
+
+TIME_TO_PUBLISH = timedelta(seconds=5)
+"""Below the length of a lease: nothing that was decided may still be published after it."""
+
+
+class KafkaBus:
+    """Builds its producer on first use, and a new one after any failure."""
+
+    def __init__(
+        self,
+        access: Access[KafkaAccess] | str,
+        *,
+        patience: timedelta = TIME_TO_PUBLISH,
+        guard: Guard | None = None,
+    ) -> None:
+        """Take what opens Kafka, or the addresses of brokers that anybody may speak to."""
+        self._access = Access(KafkaAccess(brokers=access)) if isinstance(access, str) else access
+        self._patience = patience.total_seconds()
+        self._guard = guard or Guard(STORE)
+        self._entered_ms = 0
+        self._cluster: Cluster | None = None
+        self._producer: Producer | None = None
+
+    def send_pending(self, envelopes: Sequence[Envelope | Sealed]) -> None:
+        self._send(topics.PENDING, codec.parcels_of_tasks(envelopes))
+
+    def send_work(self, envelopes: Sequence[Envelope | Sealed]) -> None:
+        by_type = attrgetter("type")
+        for task_type, members in groupby(sorted(envelopes, key=by_type), key=by_type):
+            self._send(topics.worker(task_type), codec.parcels_of_tasks(list(members)))
+
+    def send_facts(self, facts: Sequence[Fact]) -> None:
+        self._send(topics.EVENTS, codec.parcels_of_facts(facts))
+        dead = [fact for fact in facts if isinstance(fact, TaskDied)]
+        self._send(topics.DLQ, codec.parcels_of_facts(dead), list(DEAD_LETTER.items()))
+
+    def send_parcel(self, topic: str, value: bytes) -> None:
+        self._send(topic, [value])
+
+    def send_undecodable(self, record: LogRecord, reason: str) -> None:
+        value, headers = exiled(record, reason)
+        self._send(topics.DLQ, [value], list(headers.items()))
+
+    def send_refused(self, record: LogRecord, refusal: Refusal) -> None:
+        value, headers = refused(record, refusal)
+        self._send(topics.DLQ, [value], list(headers.items()))
+
+    def is_shut(self) -> bool:
+        return self._guard.is_shut()
+
+    def _send(self, topic: str, values: Iterable[bytes], headers: Sequence[Header] = ()) -> None:
+        values = list(values)
+        if not values:
+            return
+        if self._producer is None or self._producer.is_idle:
+            self._entered_ms = self._guard.enter()
+        until = time.monotonic() + self._patience
+        try:
+            self._connected(until).send(topic, values, headers, until=until)
+        except (KafkaFailure, OSError) as error:
+            raise self._failed(error) from error
+
+    def flush(self) -> None:
+        """Wait until everything sent is acknowledged, or raise."""
+        if self._producer is None or self._producer.is_idle:
+            return
+        try:
+            self._producer.flush()
+        except (KafkaFailure, OSError) as error:
+            raise self._failed(error) from error
+        self._guard.succeeded()
+
+    def close(self) -> None:
+        cluster, self._cluster, self._producer = self._cluster, None, None
+        if cluster is not None:
+            cluster.close()
+
+    def _failed(self, error: Exception) -> StoreUnavailable:
+        self.close()
+        if isinstance(error, TooLarge):
+            self._guard.succeeded()
+            return Unpublishable(STORE, why(error))
+        self._guard.failed(self._entered_ms)
+        return StoreUnavailable(STORE, why(error))
+
+    def _connected(self, until: float) -> Producer:
+        if self._producer is None:
+            self._cluster = self._access.open(lambda way: Cluster(way, until=until), is_refusal)
+            self._producer = Producer(self._cluster, until=until)
+        return self._producer

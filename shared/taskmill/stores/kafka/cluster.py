@@ -1,0 +1,98 @@
+"""The brokers of a cluster: which of them leads what, and a connection to each."""
+
+import time
+from collections.abc import Collection, Mapping, Sequence
+from typing import TypeAlias
+
+from taskmill.stores.access import KafkaAccess
+from taskmill.stores.kafka.connection import Connection
+from taskmill.stores.kafka.errors import KafkaFailure, asked_again
+from taskmill.stores.kafka.protocol import Api, layout_of, metadata_request
+
+Address: TypeAlias = tuple[str, int]
+
+_PAUSE_SECONDS = 0.05
+"""Brokers tell nobody that a leader is found: they are asked again."""
+_PORT = 9092
+
+
+class Cluster:
+    """Knows leaders until one of them says that it is none."""
+
+    def __init__(self, access: KafkaAccess, *, until: float) -> None:
+        """Connect to one of the brokers, or raise what the last of them said."""
+        self._access = access
+        self._brokers: Mapping[int, Address] = {}
+        self._leaders: dict[str, Sequence[int]] = {}
+        self._connections: dict[Address, Connection] = {}
+        self.anyone(until=until)
+
+    def leaders(self, topic: str, *, until: float) -> Sequence[Address]:
+        """Return the broker that leads each partition of *topic*."""
+        said: KafkaFailure | None = None
+        while not self._knows(topic):
+            with asked_again(said):
+                self._learn(topic, until)
+            if not self._knows(topic):
+                said = KafkaFailure(f"the topic {topic} does not exist, or has no leader")
+                if time.monotonic() + _PAUSE_SECONDS > until:
+                    raise said
+                time.sleep(_PAUSE_SECONDS)
+        return [self._brokers[node] for node in self._leaders[topic]]
+
+    def connection(self, address: Address, *, until: float) -> Connection:
+        known = self._connections.get(address)
+        if known is not None and not known.is_stale:
+            return known
+        self.drop(address)
+        made = self._connections[address] = Connection(self._access, *address, until=until)
+        return made
+
+    def anyone(self, *, until: float) -> Connection:
+        """Return a connection to any of the brokers."""
+        failure: Exception = KafkaFailure("no broker is named")
+        named = (_address(place) for place in self._access.brokers.split(","))
+        for address in (*self._connections, *named):
+            try:
+                return self.connection(address, until=until)
+            except OSError as error:
+                failure = error
+        raise failure
+
+    def drop(self, address: Address) -> None:
+        """Forget a connection that failed, and with it what was asked on it."""
+        if connection := self._connections.pop(address, None):
+            connection.close()
+
+    def forget(self, topics: Collection[str]) -> None:
+        """Ask anew who leads them."""
+        for topic in topics:
+            self._leaders.pop(topic, None)
+
+    def close(self) -> None:
+        for address in tuple(self._connections):
+            self.drop(address)
+
+    def _knows(self, topic: str) -> bool:
+        leaders = self._leaders.get(topic, ())
+        return bool(leaders) and all(node in self._brokers for node in leaders)
+
+    def _learn(self, topic: str, until: float) -> None:
+        wish = metadata_request([topic])
+        try:
+            answer = self.anyone(until=until).ask(Api.METADATA, wish, until=until)
+        except ConnectionError:  # it was lost while nobody looked: those that live are soon back
+            self.close()
+            answer = self.anyone(until=until).ask(Api.METADATA, wish, until=until)
+        layout = layout_of(answer)
+        if topic in layout.forbidden:
+            raise KafkaFailure(f"we may not use the topic {topic}")
+        self._brokers = layout.brokers
+        self._leaders |= layout.leaders
+
+
+def _address(place: str) -> Address:
+    host, _, port = place.strip().rpartition(":")
+    if not host or not port.isdecimal():
+        host, port = place.strip(), str(_PORT)
+    return host.strip("[]"), int(port)

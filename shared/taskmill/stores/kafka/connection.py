@@ -1,0 +1,83 @@
+"""One connection to a broker: over TLS and logged in where that is asked for."""
+
+import socket
+import ssl
+import time
+from functools import partial
+
+from taskmill.stores.access import KafkaAccess
+from taskmill.stores.kafka.login import log_in
+from taskmill.stores.kafka.protocol import Api, Reader, request
+
+_SECONDS_TO_CONNECT = 2.0
+_SECONDS_IDLE = 60.0
+"""Networks forget connections that are silent for some minutes, and tell nobody."""
+
+_LENGTH_BYTES = 4
+_READ_BYTES = 65_536
+
+
+def seconds_until(until: float) -> float:
+    """Return what is left of the time, by the monotonic clock; raise when nothing is."""
+    left = until - time.monotonic()
+    if left <= 0:
+        raise TimeoutError("the broker did not answer in time")
+    return left
+
+
+class Connection:
+    """Requests may be sent ahead of the answers to earlier ones."""
+
+    def __init__(self, access: KafkaAccess, host: str, port: int, *, until: float) -> None:
+        patience = min(_SECONDS_TO_CONNECT, seconds_until(until))
+        self._socket = socket.create_connection((host, port), patience)
+        try:
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if access.security != "PLAINTEXT":
+                trusted = ssl.create_default_context(cafile=access.ca_file or None)
+                self._socket = trusted.wrap_socket(self._socket, server_hostname=host)
+            self._arrived = b""
+            self._tickets = self._owed = 0
+            self._answers: dict[int, Reader] = {}
+            self._used_at = time.monotonic()
+            log_in(partial(self.ask, until=until), access, host)
+        except BaseException:
+            self._socket.close()
+            raise
+
+    @property
+    def is_stale(self) -> bool:
+        return not self._owed and time.monotonic() - self._used_at > _SECONDS_IDLE
+
+    def send(self, api: Api, body: bytes, *, until: float) -> int:
+        """Ask, and return the ticket for the answer."""
+        ticket = self._tickets = (self._tickets + 1) & 0x7FFF_FFFF
+        self._socket.settimeout(seconds_until(until))
+        self._socket.sendall(request(api, ticket, body))
+        self._owed += 1
+        return ticket
+
+    def receive(self, ticket: int, *, until: float) -> Reader:
+        while ticket not in self._answers:
+            size = int.from_bytes(self._read(_LENGTH_BYTES, until), "big")
+            answer = Reader(self._read(size, until))
+            self._answers[answer.number("i")] = answer
+        self._owed -= 1
+        self._used_at = time.monotonic()
+        return self._answers.pop(ticket)
+
+    def ask(self, api: Api, body: bytes, *, until: float) -> Reader:
+        return self.receive(self.send(api, body, until=until), until=until)
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def _read(self, count: int, until: float) -> bytes:
+        while len(self._arrived) < count:
+            self._socket.settimeout(seconds_until(until))
+            more = self._socket.recv(max(_READ_BYTES, count - len(self._arrived)))
+            if not more:
+                raise ConnectionResetError("the broker hung up")
+            self._arrived += more
+        taken, self._arrived = self._arrived[:count], self._arrived[count:]
+        return taken

@@ -1,0 +1,61 @@
+"""What can go wrong with brokers, in words."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from taskmill.stores import tls
+
+STORE = "Kafka"
+
+_WORDS = {
+    3: "the topic or partition does not exist",
+    10: "the record is larger than the topic allows",
+    18: "the batch is larger than a segment of the log",
+    17: "the topic's name is not valid",
+    19: "too few replicas are in sync",
+    29: "we may not use the topic",
+    31: "we may not use the cluster",
+    53: "we may not use this producer's id",
+}
+
+_TOO_LARGE = frozenset({10, 18})
+
+
+class KafkaFailure(Exception):
+    """The broker was reached and did not do what was asked."""
+
+
+class TooLarge(KafkaFailure):
+    """The broker will never take this record."""
+
+
+class LoginRefused(KafkaFailure):
+    """The broker does not let us in; the secret may have been rotated."""
+
+
+def failure_of(code: int) -> KafkaFailure:
+    kind = TooLarge if code in _TOO_LARGE else KafkaFailure
+    return kind(sentence_for(code))
+
+
+def sentence_for(code: int) -> str:
+    return _WORDS.get(code, f"the broker answered with error {code}")
+
+
+def is_refusal(error: Exception) -> bool:
+    return isinstance(error, LoginRefused)
+
+
+@contextmanager
+def asked_again(said: Exception | None) -> Iterator[None]:
+    """Raise what the broker *said* before, when the time is over before it says more."""
+    try:
+        yield
+    except TimeoutError:
+        if said is None:
+            raise
+        raise said from None
+
+
+def why(error: Exception) -> str:
+    return tls.why(error, setting="TASKMILL_KAFKA_CA_FILE")

@@ -1,0 +1,183 @@
+"""Sends batches of records, and waits until all replicas have them.
+
+Requests go out as soon as they are made; their answers are read by `flush`. Each batch carries its
+number in its partition: a broker that has it already, because only its answer was lost, says so.
+"""
+
+import time
+from collections.abc import Iterable, Sequence
+from itertools import count
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from taskmill.stores.kafka.cluster import Address, Cluster
+from taskmill.stores.kafka.connection import Connection, seconds_until
+from taskmill.stores.kafka.errors import KafkaFailure, asked_again, failure_of
+from taskmill.stores.kafka.protocol import (
+    Api,
+    Author,
+    Batch,
+    Header,
+    author_of,
+    author_request,
+    batch_of,
+    errors_of_produce,
+    produce_request,
+)
+
+_BATCH_BYTES = 1_000_000
+_PAUSE_SECONDS = 0.05
+"""Brokers tell nobody that their trouble is over: they are asked again."""
+
+_SECONDS_TO_READ = 0.1
+_WRITTEN = frozenset({0, 46})  # now, or by an earlier request whose answer was lost
+_WILL_PASS = frozenset({3, 5, 6, 7, 8, 9, 13, 14, 15, 16, 19, 20, 45, 56})
+"""A leader moves, a replica is late; 45: a batch came before one that was refused."""
+
+
+class _Offer(Struct, frozen=True):
+    """Batches on their way; without a connection they did not leave."""
+
+    batches: Sequence[Batch]
+    address: Address
+    until: float
+    """When it is too late for it."""
+
+    connection: Connection | None = None
+    ticket: int = 0
+
+
+class Producer:
+    """To be thrown away after a failure: its numbers may have a gap then."""
+
+    def __init__(self, cluster: Cluster, *, until: float) -> None:
+        self._cluster = cluster
+        self._author = _author(cluster, until)
+        self._sequences: dict[tuple[str, int], int] = {}
+        self._turn = count()
+        self._offers: list[_Offer] = []
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing waits for its acknowledgement."""
+        return not self._offers
+
+    def send(
+        self, topic: str, values: Iterable[bytes], headers: Sequence[Header] = (), *, until: float
+    ) -> None:
+        """Spread the values over the partitions of *topic*, and let them go."""
+        partitions = len(self._cluster.leaders(topic, until=until))
+        shares: dict[int, list[list[bytes]]] = {}
+        for value in values:
+            share = shares.setdefault(next(self._turn) % partitions, [[]])
+            if sum(map(len, share[-1])) + len(value) > _BATCH_BYTES and share[-1]:
+                share.append([])
+            share[-1].append(value)
+        batches = [
+            self._batch(topic, partition, chunk, headers)
+            for partition, share in shares.items()
+            for chunk in share
+        ]
+        self._offers += self._offer(batches, until)
+
+    def flush(self) -> None:
+        """Return when everything is acknowledged; raise when something is not in its time."""
+        said: Exception | None = None
+        while self._offers:
+            offers, self._offers = self._offers, []
+            failure, again = self._outcome(offers)
+            if failure is None:
+                return
+            if said is None or not isinstance(failure, TimeoutError):
+                said = failure
+            if any(time.monotonic() + _PAUSE_SECONDS > offer.until for offer in again):
+                raise said
+            time.sleep(_PAUSE_SECONDS)
+            self._cluster.forget({batch.topic for offer in again for batch in offer.batches})
+            with asked_again(said):
+                for offer in again:
+                    self._offers += self._offer(offer.batches, offer.until)
+
+    def _batch(
+        self, topic: str, partition: int, values: Sequence[bytes], headers: Sequence[Header]
+    ) -> Batch:
+        sequence = self._sequences.get((topic, partition), 0)
+        self._sequences[topic, partition] = sequence + len(values)
+        written = batch_of(values, headers, author=self._author, sequence=sequence)
+        return Batch(topic=topic, partition=partition, octets=written)
+
+    def _offer(self, batches: Iterable[Batch], until: float) -> list[_Offer]:
+        """Let batches go to their leaders, with one request for each that a partition has."""
+        rounds: dict[tuple[int, Address], list[Batch]] = {}
+        seen: dict[tuple[str, int], int] = {}
+        for batch in batches:
+            place = (batch.topic, batch.partition)
+            seen[place] = seen.get(place, 0) + 1
+            leader = self._cluster.leaders(batch.topic, until=until)[batch.partition]
+            rounds.setdefault((seen[place], leader), []).append(batch)
+        return [self._go(address, members, until) for (_, address), members in rounds.items()]
+
+    def _go(self, address: Address, batches: Sequence[Batch], until: float) -> _Offer:
+        body = produce_request(batches, within_ms=int(seconds_until(until) * 1000))
+        try:
+            connection = self._cluster.connection(address, until=until)
+            ticket = connection.send(Api.PRODUCE, body, until=until)
+            return _Offer(batches, address, until, connection, ticket)
+        except OSError:
+            self._cluster.drop(address)
+            return _Offer(batches, address, until)
+
+    def _outcome(self, offers: Sequence[_Offer]) -> tuple[Exception | None, Sequence[_Offer]]:
+        """Return the last failure that may pass, and what has to go again."""
+        failure: Exception | None = None
+        again: list[_Offer] = []
+        for offer in offers:
+            try:
+                refused = _refused(offer)
+            except OSError as error:
+                self._cluster.drop(offer.address)
+                failure = error
+                again.append(offer)
+                continue
+            if refused:
+                failure = _worst(refused.values())
+                again.append(replace(offer, batches=[*refused]))
+        return failure, again
+
+
+def _refused(offer: _Offer) -> dict[Batch, int]:
+    if offer.connection is None:
+        raise ConnectionResetError("the broker cannot be reached")
+    # What was acknowledged long ago is still to be read.
+    until = max(offer.until, time.monotonic() + _SECONDS_TO_READ)
+    errors = errors_of_produce(offer.connection.receive(offer.ticket, until=until))
+    codes = {batch: errors[batch.topic, batch.partition] for batch in offer.batches}
+    return {batch: code for batch, code in codes.items() if code not in _WRITTEN}
+
+
+def _worst(codes: Iterable[int]) -> KafkaFailure:
+    """Return a failure that may pass, or raise one that will not."""
+    code = min(codes, key=_WILL_PASS.__contains__)
+    if code not in _WILL_PASS:
+        raise failure_of(code)
+    return failure_of(code)
+
+
+def _author(cluster: Cluster, until: float) -> Author:
+    """Ask who we are; a broker that has just started must fetch some names first."""
+    said: KafkaFailure | None = None
+    while True:
+        with asked_again(said):
+            error, author = _ask_for_author(cluster, until)
+        if not error:
+            return author
+        said = failure_of(error)
+        if error not in _WILL_PASS or time.monotonic() + _PAUSE_SECONDS > until:
+            raise said
+        time.sleep(_PAUSE_SECONDS)
+
+
+def _ask_for_author(cluster: Cluster, until: float) -> tuple[int, Author]:
+    connection = cluster.anyone(until=until)
+    return author_of(connection.ask(Api.INIT_PRODUCER_ID, author_request(), until=until))

@@ -1,0 +1,143 @@
+"""Delayed and parked tasks, in memory."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from msgspec.structs import replace
+
+from taskmill.core.codec import Sealed
+from taskmill.core.lifetimes import ADOPTION_AGE
+from taskmill.core.owed import Owed, OwedKey, OwedKind
+from taskmill.core.task import Millis, Status, TaskId
+from taskmill.core.time import in_ms
+from taskmill.core.timing import FAR, FAR_RECORD, said_ms
+from taskmill.dispatch.waiting import (
+    PATIENCE_WITH_A_TYPE,
+    PUT_IN_LINE_AGAIN_AFTER,
+    Delayed,
+    DelayOrder,
+    Parked,
+)
+from taskmill.stores.memory.hot import MemoryHot, Record, record_of
+
+
+class MemoryDelays:
+    def __init__(
+        self,
+        hot: MemoryHot,
+        *,
+        far: timedelta = FAR,
+        record_stays: timedelta = FAR_RECORD,
+        adoption_age: timedelta = ADOPTION_AGE,
+    ) -> None:
+        self._hot = hot
+        self._far = in_ms(far)
+        self._record_stays = in_ms(record_stays)
+        self._adoption_age = in_ms(adoption_age)
+
+    def delay(self, orders: Sequence[DelayOrder]) -> Sequence[Delayed]:
+        return [self._delay(order) for order in orders]
+
+    def _delay(self, order: DelayOrder) -> Delayed:
+        if not self._hot.is_open:
+            return Delayed.COLD
+        envelope, record = order.envelope, self._hot.record(order.envelope.id)
+        refusal = self._refusal(order, record)
+        if refusal is not None:
+            return refusal
+        moment = (envelope.generation, envelope.turn)
+        if record is None or (record.generation, record.turn) != moment or record.is_key_alone:
+            record = self._made(order, record)
+        now = self._hot.clock()
+        if order.due_at_ms - (now if order.from_ledger else said_ms(envelope)) > self._far:
+            if order.due_at_ms - now > self._far:
+                let_end(self._hot, envelope.id, record, after=self._record_stays)
+            return Delayed.FAR
+        record.ends_at_ms = None
+        self._hot.lifetimes.pop(envelope.id, None)
+        name = OwedKey(
+            id=envelope.id,
+            generation=envelope.generation,
+            turn=envelope.turn,
+            kind=OwedKind.TURN,
+        )
+        self._hot.due.setdefault(name, (order.due_at_ms, Owed(task=envelope)))
+        return Delayed.NEAR
+
+    def _refusal(self, order: DelayOrder, record: Record | None) -> Delayed | None:
+        envelope = order.envelope
+        if record is None:
+            age = self._hot.clock() - envelope.generation
+            is_too_old = not order.from_ledger and age > self._adoption_age
+            return Delayed.FORGOTTEN if is_too_old else None
+        if record.generation != envelope.generation:
+            return Delayed.OVER if record.generation > envelope.generation else None
+        is_another = record.turn == envelope.turn and record.status is not Status.SCHEDULED
+        is_over = record.status.is_final or record.turn > envelope.turn or is_another
+        return Delayed.OVER if is_over else None
+
+    def _made(self, order: DelayOrder, known: Record | None) -> Record:
+        self._hot.remove(order.envelope.id)
+        self._hot.records[order.envelope.id] = record = record_of(order.envelope)
+        record.status = Status.SCHEDULED
+        record.token, record.losses = order.token, order.losses
+        if known is not None:
+            record.token = max(record.token, known.token)
+            if known.generation == record.generation:
+                record.losses = max(record.losses, known.losses)
+        return record
+
+
+def let_end(hot: MemoryHot, task_id: TaskId, record: Record, *, after: int) -> None:
+    """Let the record of a task end that the ledger alone keeps; what its key needs stays."""
+    if record.is_keyed:
+        hot.lifetimes[task_id] = hot.clock() + after
+    else:
+        record.ends_at_ms = hot.clock() + after
+
+
+_WAITS = frozenset({Status.QUEUED, Status.RETRYING, Status.SCHEDULED})
+
+
+class MemoryParking:
+    def __init__(
+        self,
+        hot: MemoryHot,
+        *,
+        patience: timedelta = PATIENCE_WITH_A_TYPE,
+        again_after: timedelta = PUT_IN_LINE_AGAIN_AFTER,
+    ) -> None:
+        self._hot = hot
+        self._patience = in_ms(patience)
+        self._again_after = in_ms(again_after)
+
+    def park(self, waiting: Sequence[Sealed]) -> Sequence[Parked]:
+        return [self._park(one) for one in waiting]
+
+    def _park(self, waiting: Sealed) -> Parked:
+        if not self._hot.is_open:
+            return Parked.COLD
+        now = self._hot.clock()
+        envelope = waiting.envelope
+        record = self._hot.record(envelope.id)
+        if record is not None and record.generation >= envelope.generation:
+            is_this_turn = (record.generation, record.turn) == (envelope.generation, envelope.turn)
+            if not is_this_turn or record.status not in _WAITS:
+                return Parked.OVER
+        until = envelope.parked_until_ms
+        latest = Millis(now + self._patience) if until is None else until
+        if latest <= now:
+            return Parked.OVER
+        owed = Owed(task=replace(envelope, parked_until_ms=latest))
+        slot = now // self._again_after + 1
+        name = OwedKey(
+            id=envelope.id,
+            generation=envelope.generation,
+            turn=envelope.turn,
+            kind=OwedKind.PARKED,
+            slot=slot,
+        )
+        self._hot.due[name] = (slot * self._again_after, owed)
+        if record is not None and record.generation == envelope.generation:
+            record.parked = slot
+        return Parked.PARKED

@@ -1,0 +1,288 @@
+"""The ledger in memory: the fold of all facts, and its readers."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from taskmill.core.errors import LedgerRefused, StoreUnavailable
+from taskmill.core.task import About, Millis, Status, TaskId
+from taskmill.core.view import TaskView
+from taskmill.ledger.listing import After, DeadLetter, DeadPage, History, Page, TaskFilter
+from taskmill.ledger.projection import (
+    Applied,
+    Body,
+    HistoryEntry,
+    LedgerBatch,
+    Quarantined,
+    Row,
+    coming_back,
+    going_far,
+    in_order,
+    is_failure,
+    merged,
+    with_expiry,
+)
+from taskmill.ledger.quarantine import Discard, Place
+from taskmill.recovery.restoration import ending_of, waiting_of
+
+STORE = "PostgreSQL"
+
+
+class MemoryLedger:
+    """The ledger and its rows. While `is_away`, it neither writes nor answers."""
+
+    def __init__(self) -> None:
+        self.is_away = False
+        self.rows: dict[TaskId, Row] = {}
+        self.history: dict[tuple[object, ...], HistoryEntry] = {}
+        self.quarantined: dict[tuple[object, ...], Quarantined] = {}
+        self.discarded: dict[Place, Discard] = {}
+        self.far_tasks: dict[TaskId, tuple[int, int]] = {}
+        """The generation and turn of those that it alone keeps until their time comes near."""
+        self.expiries: dict[TaskId, Millis] = {}
+        """Until when those must have begun that still waited when they were told of."""
+        self.brought_near: set[TaskId] = set()
+        self._applied: dict[tuple[str, int], Applied] = {}
+
+    def record(self, batch: LedgerBatch) -> int:
+        """Write *batch* whole, or nothing of it; return how many rows changed nothing."""
+        self.ask()
+        rows = dict(self.rows)
+        for row in batch.rows:
+            known = rows.get(row.id)
+            rows[row.id] = row if known is None else merged(known, row)
+            _check(rows[row.id])
+        late = sum(rows[row.id] == self.rows.get(row.id) for row in batch.rows)
+        self.rows = rows
+        self._keep_far(batch)
+        self._keep_expiries(batch)
+        for entry in batch.history:
+            named = (entry.id, entry.generation, entry.turn, entry.kind, entry.subject, entry.at_ms)
+            self.history.setdefault(named, entry)
+        for lost in batch.quarantined:
+            place = (lost.topic, lost.partition, lost.offset, lost.member)
+            self.quarantined.setdefault(place, lost)
+        for run in batch.applied:
+            self._apply(run)
+        return late
+
+    def _keep_far(self, batch: LedgerBatch) -> None:
+        for row in map(self.rows.__getitem__, going_far(batch)):
+            moment = (row.generation, row.turn)
+            if row.status is Status.SCHEDULED and moment > self.far_tasks.get(row.id, (0, 0)):
+                self.far_tasks[row.id] = moment
+        for row in map(self.rows.__getitem__, coming_back(batch)):
+            is_over = row.status is not Status.SCHEDULED
+            if is_over or (row.generation, row.turn) > self.far_tasks.get(row.id, (0, 0)):
+                self.far_tasks.pop(row.id, None)
+
+    def _keep_expiries(self, batch: LedgerBatch) -> None:
+        for row in map(self.rows.__getitem__, with_expiry(batch)):
+            latest = row.body.timing.expires_at_ms if row.body and row.body.timing else None
+            if latest is not None and waits_to_begin(row):
+                self.expiries[row.id] = latest
+
+    def _apply(self, run: Applied) -> None:
+        place = (run.topic, run.partition)
+        known = self._applied.get(place)
+        if known is None:
+            self._applied[place] = run
+        elif run.first <= known.next < run.next:
+            as_of_ms = max(known.as_of_ms, run.as_of_ms)
+            self._applied[place] = msgspec.structs.replace(run, as_of_ms=as_of_ms)
+
+    def find(self, task_id: TaskId) -> TaskView | None:
+        self.ask()
+        row = self.rows.get(task_id)
+        return _view(row, row.body) if row and row.body else None
+
+    def fingerprint(self, task_id: TaskId) -> str | None:
+        self.ask()
+        row = self.rows.get(task_id)
+        return row.body.fingerprint if row and row.body else None
+
+    def payload(self, task_id: TaskId) -> bytes | None:
+        self.ask()
+        row = self.rows.get(task_id)
+        return bytes(row.body.payload) if row and row.body else None
+
+    def page(self, wanted: TaskFilter) -> Page:
+        self.ask()
+        views = [_view(row, row.body) for row in self.rows.values() if row.body]
+        fitting = [view for view in views if _fits(view, wanted)]
+        fitting.sort(key=_age, reverse=True)
+        page = fitting[: wanted.limit]
+        has_more = len(fitting) > wanted.limit
+        last = page[-1] if page and has_more else None
+        return Page(
+            tasks=page,
+            next=After(last.about.created_at_ms, last.id) if last else None,
+            as_of_ms=self.as_of_ms(),
+        )
+
+    def dead(self, wanted: TaskFilter) -> DeadPage:
+        self.ask()
+        letters = [
+            self._letter(row, row.body)
+            for row in self.rows.values()
+            if row.body and row.status is Status.DEAD
+        ]
+        fitting = [one for one in letters if _fits_the_dead(one.task, wanted)]
+        fitting.sort(key=lambda one: _death(one.task), reverse=True)
+        page = fitting[: wanted.limit]
+        has_more = len(fitting) > wanted.limit
+        return DeadPage(
+            letters=page,
+            next=After(*_death(page[-1].task)) if page and has_more else None,
+            as_of_ms=self.as_of_ms(),
+        )
+
+    def history_of(self, task_id: TaskId, *, most: int) -> History:
+        self.ask()
+        entries = in_order(one for one in self.history.values() if one.id == task_id)
+        return History(entries[-most:], self.as_of_ms())
+
+    def _letter(self, row: Row, body: Body) -> DeadLetter:
+        view = _view(row, body)
+        died_at_ms, _ = _death(view)
+        failures = [
+            entry.at_ms
+            for entry in self.history.values()
+            if (entry.id, entry.generation) == (row.id, row.generation) and is_failure(entry)
+        ]
+        return DeadLetter(view, min([died_at_ms, *failures]))
+
+    def as_of_ms(self) -> Millis | None:
+        return max((run.as_of_ms for run in self._applied.values()), default=None)
+
+    def applied(self) -> Mapping[tuple[str, int], int]:
+        self.ask()
+        return {place: run.next for place, run in self._applied.items()}
+
+    def applied_since(self, moment_ms: int) -> frozenset[tuple[str, int]]:
+        """Name the partitions of which it knows records that are younger."""
+        return frozenset(place for place, run in self._applied.items() if run.as_of_ms > moment_ms)
+
+    def restorable(self, *, finished: bool) -> Iterator[Sequence[Row]]:
+        """Give what the hot state is made of; what would have ended there may be among it."""
+        self.ask()
+        yield [
+            row
+            for row in self.rows.values()
+            if row.body and row.status.is_final == finished and not self._is_far(row)
+        ]
+
+    def far(self) -> Iterator[Sequence[Row]]:
+        """Give what keys name of the tasks that it alone keeps."""
+        self.ask()
+        yield [
+            row
+            for row in self.rows.values()
+            if row.body and row.body.idempotency_key and self._is_far(row)
+        ]
+
+    def _is_far(self, row: Row) -> bool:
+        return row.status is Status.SCHEDULED and row.id in self.far_tasks
+
+    def unlisted(self, ids: Sequence[TaskId]) -> Sequence[Row]:
+        """Return what waits far ahead without a key: all that has ended is restorable."""
+        keyed = {row.id for page in self.far() for row in page}
+        return [row for row in self.of(ids) if self._is_far(row) and row.id not in keyed]
+
+    def of(self, ids: Sequence[TaskId]) -> Sequence[Row]:
+        self.ask()
+        return [row for row in map(self.rows.get, ids) if row and row.body]
+
+    def ask(self) -> None:
+        """Raise when the store is away."""
+        if self.is_away:
+            raise StoreUnavailable(STORE, "it is told to be away")
+
+
+def waits_to_begin(row: Row) -> bool:
+    return row.started_at_ms is None and not row.status.is_final
+
+
+def _check(row: Row) -> None:
+    """Refuse a row that the constraints of the table forbid."""
+    is_legal = (
+        row.status.is_final == (row.finished_at_ms is not None)
+        and (row.status == "succeeded") == (row.result is not None)
+        and (row.status == "succeeded" or row.result_ref is None)
+        and (row.status in {"retrying", "scheduled"}) == (row.due_at_ms is not None)
+        and (row.status == "retrying" or row.next_attempt is None)
+        and (row.status != "dead" or row.reason is not None)
+        and (row.status != "running" or row.started_at_ms is not None)
+        and (row.generation >= 0 and 0 <= row.token <= row.largest_token and row.losses >= 0)
+        and (row.turn >= 1 and row.attempt >= 1)
+        and (row.body is None or row.attempt <= row.body.max_attempts)
+    )
+    if not is_legal:
+        raise LedgerRefused(f"the row of task {row.id} would say what cannot be")
+
+
+def _age(view: TaskView) -> tuple[int, str]:
+    return view.about.created_at_ms, view.id
+
+
+def _fits(view: TaskView, wanted: TaskFilter) -> bool:
+    behind = wanted.after
+    is_behind = behind is None or _age(view) < (behind.at_ms, behind.id)
+    return is_behind and _is_of(view, wanted)
+
+
+def _death(view: TaskView) -> tuple[Millis, TaskId]:
+    return view.ending.finished_at_ms if view.ending else Millis(0), view.id
+
+
+def _fits_the_dead(view: TaskView, wanted: TaskFilter) -> bool:
+    behind, after, before = wanted.after, wanted.dead_after_ms, wanted.dead_before_ms
+    ending = view.ending
+    return (
+        ending is not None
+        and _is_of(view, wanted)
+        and wanted.reason in {None, ending.reason}
+        and wanted.error_class in {None, ending.error_class}
+        and (after is None or ending.finished_at_ms > after)
+        and (before is None or ending.finished_at_ms < before)
+        and (behind is None or _death(view) < (behind.at_ms, behind.id))
+    )
+
+
+def _is_of(view: TaskView, wanted: TaskFilter) -> bool:
+    created = view.about.created_at_ms
+    after, before = wanted.created_after_ms, wanted.created_before_ms
+    return (
+        view.about.tenant == wanted.tenant
+        and wanted.type in {None, view.about.type}
+        and wanted.status in {None, view.status}
+        and wanted.metadata.items() <= view.about.metadata.items()
+        and (after is None or created > after)
+        and (before is None or created < before)
+    )
+
+
+def _view(row: Row, body: Body) -> TaskView:
+    return TaskView(
+        id=row.id,
+        about=About(
+            type=row.type,
+            tenant=row.tenant,
+            idempotency_key=body.idempotency_key,
+            created_at_ms=body.created_at_ms,
+            max_attempts=body.max_attempts,
+            payload_size=body.payload_size,
+            metadata=body.metadata,
+            timing=body.timing,
+            payload_ref=body.payload_ref,
+        ),
+        status=row.status,
+        generation=row.generation,
+        attempt=row.attempt,
+        losses=row.losses,
+        started_at_ms=row.started_at_ms,
+        ending=ending_of(row),
+        result=row.result,
+        waiting=waiting_of(row),
+        cancel_requested=row.cancel_requested,
+    )

@@ -1,0 +1,108 @@
+"""The log in memory: what was sent, and what of it counts."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
+
+from taskmill.core import codec, topics
+from taskmill.core.codec import Sealed
+from taskmill.core.errors import StoreUnavailable, Unpublishable
+from taskmill.core.facts import Fact, TaskDied
+from taskmill.core.log import DEAD_LETTER, LogRecord, Position, Reach, exiled, refused
+from taskmill.core.ports import Clock
+from taskmill.core.refusal import Refusal
+from taskmill.core.task import Envelope, Millis
+from taskmill.core.topics import Reader
+
+STORE = "Kafka"
+LARGEST_RECORD = 2 * 1024 * 1024
+
+
+class MemoryLog:
+    """A bus and its log, of one partition for each topic. While `is_away`, nothing is taken."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.is_away = False
+        self.is_known_away = False
+        self._clock = clock
+        self._sent: list[tuple[str, bytes, Mapping[str, bytes]]] = []
+        self._log: dict[str, list[LogRecord]] = {}
+        self._committed: dict[Reader, int] = {}
+
+    def is_shut(self) -> bool:
+        return self.is_known_away
+
+    def send_pending(self, envelopes: Sequence[Envelope | Sealed]) -> None:
+        self._send(topics.PENDING, codec.parcels_of_tasks(envelopes))
+
+    def send_work(self, envelopes: Sequence[Envelope | Sealed]) -> None:
+        by_type = attrgetter("type")
+        for task_type, members in groupby(sorted(envelopes, key=by_type), key=by_type):
+            self._send(topics.worker(task_type), codec.parcels_of_tasks(list(members)))
+
+    def send_facts(self, facts: Sequence[Fact]) -> None:
+        self._send(topics.EVENTS, codec.parcels_of_facts(facts))
+        dead = [fact for fact in facts if isinstance(fact, TaskDied)]
+        self._send(topics.DLQ, codec.parcels_of_facts(dead), DEAD_LETTER)
+
+    def send_parcel(self, topic: str, value: bytes) -> None:
+        self._send(topic, [value])
+
+    def send_undecodable(self, record: LogRecord, reason: str) -> None:
+        value, headers = exiled(record, reason)
+        self._send(topics.DLQ, [value], headers)
+
+    def send_refused(self, record: LogRecord, refusal: Refusal) -> None:
+        value, headers = refused(record, refusal)
+        self._send(topics.DLQ, [value], headers)
+
+    def _send(
+        self, topic: str, values: Iterable[bytes], headers: Mapping[str, bytes] | None = None
+    ) -> None:
+        self._sent.extend((topic, value, headers or {}) for value in values)
+
+    def flush(self) -> None:
+        sent, self._sent = self._sent, []
+        if self.is_away and sent:
+            raise StoreUnavailable(STORE, "it is told to be away")
+        for topic, value, headers in sent:
+            if len(value) > LARGEST_RECORD:
+                raise Unpublishable(STORE, f"a record has {len(value)} bytes")
+            line = self._log.setdefault(topic, [])
+            position = Position(topic, 0, len(line))
+            now = Millis(self._clock())
+            line.append(LogRecord(position=position, at_ms=now, value=value, headers=headers))
+
+    def ends(self) -> Mapping[tuple[str, int], int]:
+        if self.is_away:
+            raise StoreUnavailable(STORE, "it is told to be away")
+        return {
+            (topic, 0): len(self._log.get(topic, ())) for topic in (topics.PENDING, topics.EVENTS)
+        }
+
+    def reach(self, readers: Sequence[Reader]) -> Mapping[tuple[Reader, int], Reach]:
+        if self.is_away:
+            raise StoreUnavailable(STORE, "it is told to be away")
+        return {
+            (one, 0): Reach(0, len(self._log[one.topic]), self._committed.get(one))
+            for one in readers
+            if one.topic in self._log
+        }
+
+    def commit(self, reader: Reader, offset: int) -> None:
+        self._committed[reader] = offset
+
+    def position(self, reader: Reader) -> int:
+        """Return which record a reader wants next."""
+        return self._committed.get(reader, 0)
+
+    def records(self, topic: str, *, since: int = 0) -> list[LogRecord]:
+        """Return what the log holds: only what was flushed."""
+        return self._log.get(topic, [])[since:]
+
+    def tasks(self, topic: str) -> list[Envelope]:
+        return [task for record in self.records(topic) for task in codec.open_tasks(record.value)]
+
+    def facts(self) -> list[Fact]:
+        records = self.records(topics.EVENTS)
+        return [fact for record in records for fact in codec.open_facts(record.value)]

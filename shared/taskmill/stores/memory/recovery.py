@@ -1,0 +1,199 @@
+"""Rebuilding cold shards and repairing records, in memory."""
+
+from collections.abc import Collection, Iterator, Sequence
+from datetime import timedelta
+
+from taskmill.core.lifetimes import KEY_GRACE, KEY_WINDOW, LEASE, REBUILD_WORD, UNKEYED_RECORD
+from taskmill.core.owed import OwedKey, OwedKind
+from taskmill.core.task import Status, TaskId
+from taskmill.core.time import in_ms
+from taskmill.core.timing import FAR_RECORD
+from taskmill.orders.control import Moment
+from taskmill.recovery.divergence import RepairAnswer, RepairOrder
+from taskmill.recovery.restoration import HotView, Restoration
+from taskmill.stores.memory.hot import Holding, MemoryHot, Record, record_of
+
+_SHARDS = frozenset({0})
+
+
+class MemoryColdShards:
+    def __init__(
+        self,
+        hot: MemoryHot,
+        *,
+        lease: timedelta = LEASE,
+        window: timedelta = KEY_WINDOW,
+        grace: timedelta = KEY_GRACE,
+        word_stays: timedelta = REBUILD_WORD,
+    ) -> None:
+        self._hot = hot
+        self._lease = in_ms(lease)
+        self._window = window
+        self._grace = grace
+        self._word_stays = in_ms(word_stays)
+
+    def shard_of(self, _task_id: TaskId) -> int:
+        return 0
+
+    def are_some(self) -> bool:
+        return not self._hot.is_open
+
+    def begin(self, word: str) -> frozenset[int]:
+        if self._hot.is_open or self._word():
+            return frozenset()
+        self._hot.rebuild = (word, self._hot.clock() + self._word_stays)
+        return _SHARDS
+
+    def keep(self, word: str, shards: Collection[int]) -> frozenset[int]:
+        if self._word() != word:
+            return frozenset()
+        self._hot.rebuild = (word, self._hot.clock() + self._word_stays)
+        return _SHARDS & set(shards)
+
+    def leave(self, word: str, _shards: Collection[int]) -> None:
+        if self._word() == word:
+            self._hot.rebuild = None
+
+    def held(self, _shards: Collection[int]) -> Iterator[Sequence[TaskId]]:
+        yield list(self._hot.records)
+
+    def restore(self, word: str, tasks: Sequence[HotView]) -> Sequence[Restoration]:
+        return [self._restore(word, task) for task in tasks]
+
+    def open(self, word: str, shards: Collection[int]) -> frozenset[int]:
+        if self._word() != word:
+            return frozenset()
+        self._hot.open()
+        self._hot.rebuild = None
+        return _SHARDS & set(shards)
+
+    def _word(self) -> str | None:
+        if self._hot.rebuild is None or self._hot.rebuild[1] <= self._hot.clock():
+            return None
+        return self._hot.rebuild[0]
+
+    def _restore(self, word: str, view: HotView) -> Restoration:
+        if self._word() != word or self._hot.is_open:
+            return Restoration.START_AGAIN
+        row, known = view.row, self._hot.record(view.envelope.id)
+        is_as_told = known is not None and _is_as_told(view, known)
+        is_further = known is None or (not is_as_told and _is_further(view, known))
+        if known is not None and is_further and row.status is Status.SCHEDULED:
+            self._hot.due.pop(_turn_of(view.envelope.id, known), None)
+        if known is None or is_further:
+            record = written(self._hot, view, window=self._window, grace=self._grace)
+        else:
+            record = known
+        if known is not None:
+            record.token = max(known.token, row.largest_token)
+            if known.generation == row.generation:
+                record.losses = max(known.losses, row.losses)
+        if view.is_far and record.status is Status.SCHEDULED:
+            if is_further:
+                self._keep_for_its_key(record)
+        elif not record.status.is_final:
+            self._wait_in_line(view, record)
+        elif is_as_told:
+            _let_end(self._hot, record, task_id=row.id, window=self._window, grace=self._grace)
+        return Restoration.RESTORED if is_further else Restoration.KEPT
+
+    def _keep_for_its_key(self, record: Record) -> None:
+        record.is_key_alone = True
+        if not record.is_keyed:
+            record.ends_at_ms = self._hot.clock() + in_ms(FAR_RECORD)
+
+    def _wait_in_line(self, view: HotView, record: Record) -> None:
+        until = self._hot.clock() + self._lease
+        limit = record.holding.limit_ms if record.holding else None
+        record.holding = Holding(until_ms=until, limit_ms=limit, source="", process="")
+        task = view.envelope
+        if record.generation == task.generation and view.row.cancel_requested:
+            record.cancel_requested = True
+        is_same_turn = (record.generation, record.turn) == (task.generation, task.turn)
+        waits = record.status in {Status.RETRYING, Status.SCHEDULED}
+        if is_same_turn and waits and view.due_at_ms is not None:
+            self._hot.due.setdefault(view.name, (view.due_at_ms, view.owed))
+
+
+def written(hot: MemoryHot, view: HotView, *, window: timedelta, grace: timedelta) -> Record:
+    """Make the record that *view* stands for, in place of what was there."""
+    row, task = view.row, view.envelope
+    hot.remove(task.id)
+    hot.records[task.id] = record = record_of(task)
+    record.status, record.token, record.losses = row.status, row.largest_token, row.losses
+    record.attempt, record.started_at_ms = row.attempt, row.started_at_ms
+    record.waiting, record.ending = view.waiting, view.ending
+    record.result = None if row.result is None else bytes(row.result)
+    if record.status.is_final:
+        _let_end(hot, record, task_id=task.id, window=window, grace=grace)
+    return record
+
+
+def _let_end(
+    hot: MemoryHot, record: Record, *, task_id: TaskId, window: timedelta, grace: timedelta
+) -> None:
+    if record.is_keyed:
+        expires = max(hot.clock() + in_ms(grace), record.submitted + in_ms(window))
+        hot.lifetimes[task_id] = expires
+    else:
+        record.ends_at_ms = hot.clock() + in_ms(UNKEYED_RECORD)
+
+
+def _is_as_told(view: HotView, known: Record) -> bool:
+    row = view.row
+    told = (row.generation, view.envelope.turn, row.status, row.largest_token, row.losses)
+    return told == (known.generation, known.turn, known.status, known.token, known.losses)
+
+
+def _is_further(view: HotView, known: Record) -> bool:
+    told, has = view.envelope, known
+    if told.generation != has.generation:
+        return told.generation > has.generation
+    if has.is_key_alone and not view.is_far and told.turn == has.turn:
+        return True
+    return view.row.status.is_final or (not has.status.is_final and told.turn > has.turn)
+
+
+def _turn_of(task_id: TaskId, record: Record) -> OwedKey:
+    return OwedKey(id=task_id, generation=record.generation, turn=record.turn, kind=OwedKind.TURN)
+
+
+class MemoryRepairs:
+    def __init__(
+        self,
+        hot: MemoryHot,
+        *,
+        lease: timedelta = LEASE,
+        window: timedelta = KEY_WINDOW,
+        grace: timedelta = KEY_GRACE,
+    ) -> None:
+        self._hot = hot
+        self._lease = in_ms(lease)
+        self._window = window
+        self._grace = grace
+
+    def repair(self, orders: Sequence[RepairOrder]) -> Sequence[RepairAnswer]:
+        return [self._repair(order) for order in orders]
+
+    def _repair(self, order: RepairOrder) -> RepairAnswer:
+        if not self._hot.is_open:
+            return RepairAnswer.COLD
+        known = self._hot.record(order.view.envelope.id)
+        if _moment_of(known) != order.seen:
+            return RepairAnswer.MOVED
+        record = written(self._hot, order.view, window=self._window, grace=self._grace)
+        if known is not None:
+            record.token = max(record.token, known.token)
+            if known.generation == record.generation:
+                record.losses = max(record.losses, known.losses)
+        if not record.status.is_final:
+            until = self._hot.clock() + self._lease
+            record.holding = Holding(until_ms=until, limit_ms=None, source="", process="")
+            record.cancel_requested = order.view.row.cancel_requested
+            if order.due_at_ms is not None:
+                self._hot.due.setdefault(order.view.name, (order.due_at_ms, order.view.owed))
+        return RepairAnswer.DONE
+
+
+def _moment_of(record: Record | None) -> Moment | None:
+    return Moment(record.generation, record.turn, record.status) if record else None

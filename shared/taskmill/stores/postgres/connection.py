@@ -1,0 +1,197 @@
+"""One connection to PostgreSQL, made on first use and made anew after any loss of it."""
+
+import random
+import re
+import select
+import ssl
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from threading import Lock
+from typing import Any, TypeAlias, TypeVar
+
+import psycopg
+from psycopg.rows import DictRow, dict_row
+
+from taskmill.core.errors import StoreUnavailable
+from taskmill.stores.access import Access, PostgresAccess
+from taskmill.stores.guard import Guard
+from taskmill.stores.postgres.cutter import Cutter
+
+STORE = "PostgreSQL"
+SECONDS_TO_CONNECT = 3
+STATEMENT_TIMEOUT = "10s"
+IDLE_TRANSACTION_TIMEOUT = "30s"
+"""Who vanished without a word keeps its locks no longer; the longest of us waits for Kafka."""
+LONGEST_TRANSACTION = timedelta(seconds=60)
+"""A server that hangs never ends a statement by itself: then its connection is cut here."""
+RETRIES_OF_A_LOST_RACE = 3
+_SECONDS_BEFORE_A_RETRY = 0.1
+_CUTTER = Cutter()
+_UNPROVEN = "certificate verify failed"
+_REFUSAL = re.compile(r"authentication|credentials|role .* does not exist|28P01|28000")
+
+Connection: TypeAlias = psycopg.Connection[DictRow]
+T = TypeVar("T")
+
+
+class _LostRace(StoreUnavailable):
+    """Another transaction was in the way; the same work may well get through now."""
+
+
+class Database:
+    def __init__(
+        self,
+        access: Access[PostgresAccess] | str,
+        *,
+        patience: timedelta = LONGEST_TRANSACTION,
+        guard: Guard | None = None,
+    ) -> None:
+        """Take what opens PostgreSQL, or its plain DSN."""
+        self._patience = patience
+        self._access = Access(PostgresAccess(dsn=access)) if isinstance(access, str) else access
+        self._guard = guard or Guard(STORE)
+        self._lock = Lock()
+        self._connection: Connection | None = None
+
+    @contextmanager
+    def transaction(self, *, within: timedelta | None = None) -> Iterator[Connection]:
+        """Give a connection inside a transaction; what cannot be reached is `StoreUnavailable`.
+
+        Errors about data pass as they are: they are the caller's.
+        """
+        with self._held(within) as connection, connection.transaction():
+            yield connection
+
+    @contextmanager
+    def _held(self, within: timedelta | None) -> Iterator[Connection]:
+        with self._lock, self._guard.watch():
+            try:
+                connection = self._connected()
+                with _CUTTER.cut_after(within or self._patience, connection):
+                    yield connection
+            except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure) as error:
+                raise _LostRace(STORE, _why(error)) from error
+            except TOO_LARGE:
+                raise
+            except _AWAY as error:
+                self._drop()
+                raise StoreUnavailable(STORE, _why(error)) from error
+
+    def run(self, work: Callable[[Connection], T], *, within: timedelta | None = None) -> T:
+        """Do *work* in a transaction, and again when it only lost against another one."""
+
+        def once() -> T:
+            with self.transaction(within=within) as connection:
+                return work(connection)
+
+        return _until_won(once)
+
+    def fetch(
+        self,
+        statement: bytes,
+        values: dict[str, Any],
+        *,
+        within: timedelta | None = None,
+    ) -> list[DictRow]:
+        """Run one statement; it is a transaction of its own, and saves the words around it."""
+
+        def once() -> list[DictRow]:
+            with self._held(within) as connection:
+                return connection.execute(statement, values).fetchall()
+
+        return _until_won(once)
+
+    def close(self) -> None:
+        with self._lock:
+            self._drop()
+
+    def _connected(self) -> Connection:
+        if self._connection is not None and _is_hung_up(self._connection):
+            self._drop()
+        if self._connection is None:
+            self._connection = self._access.open(_connect, _is_refusal)
+        return self._connection
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def _until_won(once: Callable[[], T]) -> T:
+    for _ in range(RETRIES_OF_A_LOST_RACE):
+        try:
+            return once()
+        except _LostRace:
+            time.sleep(random.uniform(0, _SECONDS_BEFORE_A_RETRY))  # noqa: S311 - it only spreads
+    return once()
+
+
+def _is_hung_up(connection: Connection) -> bool:
+    """Tell whether the server ended an idle connection: it says nothing else unasked.
+
+    A server that was restarted meanwhile, or a proxy that closes what is idle, costs nobody a call.
+    """
+    if connection.closed:
+        return True
+    waiting = select.poll()
+    waiting.register(connection.fileno(), select.POLLIN)
+    return bool(waiting.poll(0))
+
+
+TOO_LARGE = (
+    psycopg.errors.ProgramLimitExceeded,  # a text that no index can hold
+    psycopg.errors.StatementTooComplex,  # JSON that is nested too deep
+)
+"""What psycopg takes for trouble of the server, and is the data's own fault."""
+
+_AWAY = (
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    psycopg.errors.ReadOnlySqlTransaction,  # a primary no more: connect to the new one
+    psycopg.errors.IdleInTransactionSessionTimeout,  # this process slept: others have its rows
+    OSError,
+)
+
+
+def _connect(access: PostgresAccess) -> psycopg.Connection[DictRow]:
+    return psycopg.connect(
+        access.dsn,
+        autocommit=True,
+        row_factory=dict_row,
+        connect_timeout=SECONDS_TO_CONNECT,
+        options=(
+            f"-c statement_timeout={STATEMENT_TIMEOUT} "
+            f"-c idle_in_transaction_session_timeout={IDLE_TRANSACTION_TIMEOUT} "
+            "-c timezone=UTC"
+        ),
+        **_proofs(access),
+    )
+
+
+def _proofs(access: PostgresAccess) -> dict[str, Any]:
+    """Return who we are, and how the server must prove who it is."""
+    proofs: dict[str, Any] = {}
+    if access.credentials.password:
+        proofs |= {"user": access.credentials.username, "password": access.credentials.password}
+    if access.must_verify:
+        # The library of the wheel looks for authorities where its builder's machine had them.
+        trusted = access.ca_file or ssl.get_default_verify_paths().cafile or "system"
+        proofs |= {"sslmode": "verify-full", "sslrootcert": trusted}
+    return proofs
+
+
+def _is_refusal(error: Exception) -> bool:
+    """Tell whether the server refuses who we are; libpq gives it no code while connecting."""
+    return isinstance(error, psycopg.OperationalError) and _REFUSAL.search(str(error)) is not None
+
+
+def _why(error: Exception) -> str:
+    if _UNPROVEN not in str(error):
+        return str(error)
+    return (  # libpq tells no more
+        "its certificate has expired, or comes from no authority that is trusted here; "
+        f"TASKMILL_POSTGRES_CA_FILE names one ({error})"
+    )

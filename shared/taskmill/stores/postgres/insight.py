@@ -1,0 +1,42 @@
+"""Sums over the ledger, without walking through it."""
+
+from typing import Final
+
+from taskmill.core.task import Status
+from taskmill.insight.statistics import Depth, Figures
+from taskmill.stores.postgres import queries
+from taskmill.stores.postgres.connection import Database
+
+MOST: Final = 50_000
+"""No more tasks are looked at than so many young ones and as many old ones, however many wait."""
+
+
+class PostgresFigures:
+    def __init__(self, database: Database, *, most: int = MOST) -> None:
+        self._database = database
+        self._most = most
+        self._unfinished = queries.load("insight/count_unfinished")
+        self._recent = queries.load("insight/count_recent_facts")
+        self._applied = queries.load("insight/read_applied")
+
+    def figures(self) -> Figures:
+        counted = self._database.fetch(self._unfinished, {"most": self._most})
+        (overall,) = [row for row in counted if row["type"] is None]
+        recent = self._database.fetch(self._recent, {})
+        as_of = [row["as_of_ms"] for row in self._database.fetch(self._applied, {})]
+        return Figures(
+            depths=[
+                Depth(
+                    type=row["type"],
+                    status=Status(row["status"]),
+                    tasks=row["tasks"],
+                    in_line=row["in_line"],
+                    waits_since_ms=row["since"],
+                )
+                for row in counted
+                if row["type"] is not None
+            ],
+            is_complete=max(overall["noted"], overall["young"], overall["far"]) < self._most,
+            facts_of_last_minute={(row["type"], row["kind"]): row["facts"] for row in recent},
+            as_of_ms=max(as_of, default=None),
+        )

@@ -1,0 +1,102 @@
+"""Delayed and parked tasks, in Redis."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from taskmill.core import codec
+from taskmill.core.codec import Sealed
+from taskmill.core.lifetimes import ADOPTION_AGE
+from taskmill.core.owed import Owed
+from taskmill.core.task import about
+from taskmill.core.time import in_ms
+from taskmill.core.timing import FAR, FAR_RECORD, said_ms
+from taskmill.dispatch.waiting import (
+    PATIENCE_WITH_A_TYPE,
+    PUT_IN_LINE_AGAIN_AFTER,
+    Delayed,
+    DelayOrder,
+    Parked,
+)
+from taskmill.stores.redis import scripts
+from taskmill.stores.redis.keys import shard_keys
+from taskmill.stores.redis.session import Call, Session
+
+
+class RedisDelays:
+    def __init__(
+        self,
+        session: Session,
+        *,
+        shards: int,
+        far: timedelta = FAR,
+        record_stays: timedelta = FAR_RECORD,
+        adoption_age: timedelta = ADOPTION_AGE,
+    ) -> None:
+        self._session = session
+        self._shards = shards
+        self._far = in_ms(far)
+        self._record_stays = in_ms(record_stays)
+        self._adoption_age = in_ms(adoption_age)
+        self._delay = scripts.load("delay_task")
+
+    def delay(self, orders: Sequence[DelayOrder]) -> Sequence[Delayed]:
+        answers = self._session.call(self._delay, [self._call(order) for order in orders])
+        return [Delayed(answer.decode().lower()) for answer in answers]
+
+    def _call(self, order: DelayOrder) -> Call:
+        envelope = order.envelope
+        keys = shard_keys(envelope.id, self._shards)
+        record = keys.record(envelope.id)
+        return [keys.marker, record, keys.due, keys.owed, keys.lifetimes], [
+            envelope.id,
+            envelope.generation,
+            envelope.turn,
+            envelope.attempt,
+            order.due_at_ms,
+            "" if order.from_ledger else said_ms(envelope),
+            self._far,
+            self._record_stays,
+            b'{"task":%b}' % order.raw if order.raw else codec.encode(Owed(task=envelope)),
+            self._adoption_age,
+            order.token,
+            order.losses,
+            envelope.submission,
+            envelope.submitted or envelope.generation,
+            envelope.fingerprint,
+            "1" if envelope.idempotency_key else "",
+            codec.encode(about(envelope)),
+        ]
+
+
+class RedisParking:
+    def __init__(
+        self,
+        session: Session,
+        *,
+        shards: int,
+        patience: timedelta = PATIENCE_WITH_A_TYPE,
+        again_after: timedelta = PUT_IN_LINE_AGAIN_AFTER,
+    ) -> None:
+        self._session = session
+        self._shards = shards
+        self._patience = in_ms(patience)
+        self._again_after = in_ms(again_after)
+        self._park = scripts.load("park_turn")
+
+    def park(self, waiting: Sequence[Sealed]) -> Sequence[Parked]:
+        answers = self._session.call(self._park, [self._call(one) for one in waiting])
+        return [Parked(answer.decode().lower()) for answer in answers]
+
+    def _call(self, waiting: Sealed) -> Call:
+        envelope = waiting.envelope
+        keys = shard_keys(envelope.id, self._shards)
+        until = envelope.parked_until_ms
+        return [keys.marker, keys.record(envelope.id), keys.due, keys.owed], [
+            envelope.id,
+            envelope.generation,
+            envelope.turn,
+            "" if until is None else until,
+            self._patience,
+            self._again_after,
+            codec.tail_without(waiting, "parked_until_ms"),
+        ]

@@ -1,0 +1,201 @@
+"""Leases in Redis: claim, extend, settle."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from taskmill.core import codec
+from taskmill.core.facts import Fact
+from taskmill.core.lifetimes import (
+    ADOPTION_AGE,
+    GRACE_AFTER_DEADLINE,
+    KEY_GRACE,
+    KEY_WINDOW,
+    LEASE,
+    UNKEYED_RECORD,
+)
+from taskmill.core.owed import Cold
+from taskmill.core.task import Envelope, Millis, TaskId, about
+from taskmill.core.time import in_ms
+from taskmill.execution.lease import (
+    Beat,
+    CancelFirst,
+    Claim,
+    ClaimAnswer,
+    Claimed,
+    Forgotten,
+    Held,
+    Lease,
+    Loss,
+    Refused,
+    SettleAnswer,
+    Settled,
+    Settlement,
+    Stale,
+    Suspect,
+)
+from taskmill.stores.redis import scripts
+from taskmill.stores.redis.keys import ShardKeys, shard_keys
+from taskmill.stores.redis.scripts import Script
+from taskmill.stores.redis.session import Call, Session, Word
+
+
+class RedisLeases:
+    def __init__(  # noqa: PLR0913 - each span of time is a word of its own
+        self,
+        session: Session,
+        *,
+        shards: int,
+        lease: timedelta = LEASE,
+        window: timedelta = KEY_WINDOW,
+        grace: timedelta = KEY_GRACE,
+        adoption_age: timedelta = ADOPTION_AGE,
+    ) -> None:
+        self._session = session
+        self._shards = shards
+        self._lease = in_ms(lease)
+        self._window = in_ms(window)
+        self._grace = in_ms(grace)
+        self._adoption_age = in_ms(adoption_age)
+        self._claim = scripts.load("claim_turn")
+        self._extend = scripts.load("extend_lease")
+        self._settle = scripts.load("settle_turn")
+
+    def claim(self, claims: Sequence[Claim]) -> Sequence[ClaimAnswer]:
+        answers = self._call(self._claim, claims, [self._claim_call(one) for one in claims])
+        return [_claim_answer(answer) for answer in answers]
+
+    def _call(
+        self, script: Script, wishes: Sequence[Claim | Settlement], calls: Sequence[Call]
+    ) -> Sequence[Any]:
+        """Call *script*, and once more for those few whose record must be made first."""
+        answers = self._session.call(script, calls)
+        unknown = [at for at, answer in enumerate(answers) if not answer]
+        described: list[Call] = []
+        for at in unknown:
+            keys, arguments = calls[at]
+            described.append((keys, [*arguments, *_description(wishes[at].envelope)]))
+        for at, answer in zip(unknown, self._session.call(script, described), strict=True):
+            answers[at] = answer
+        return answers
+
+    def _claim_call(self, claim: Claim) -> Call:
+        envelope = claim.envelope
+        keys = self._keys(envelope.id)
+        return [keys.marker, keys.record(envelope.id), keys.lifetimes], [
+            envelope.id,
+            envelope.generation,
+            envelope.turn,
+            envelope.attempt,
+            str(claim.source),
+            claim.process,
+            self._lease,
+            in_ms(claim.timeout + GRACE_AFTER_DEADLINE),
+            "1" if claim.alone else "",
+            self._adoption_age,
+        ]
+
+    def extend(self, leases: Sequence[Lease]) -> Sequence[Beat]:
+        calls: list[Call] = []
+        for lease in leases:
+            keys = self._keys(lease.id)
+            calls.append(
+                (
+                    [keys.marker, keys.record(lease.id)],
+                    [lease.generation, lease.turn, lease.token, self._lease],
+                )
+            )
+        return [_BEATS[answer] for answer in self._session.call(self._extend, calls)]
+
+    def settle(self, settlements: Sequence[Settlement]) -> Sequence[SettleAnswer]:
+        calls = [self._settle_call(one) for one in settlements]
+        answers = self._call(self._settle, settlements, calls)
+        return [
+            _settle_answer(answer, settlement.facts)
+            for settlement, answer in zip(settlements, answers, strict=True)
+        ]
+
+    def _settle_call(self, settlement: Settlement) -> Call:
+        envelope = settlement.envelope
+        keys = self._keys(envelope.id)
+        record = keys.record(envelope.id)
+        return [keys.marker, record, keys.due, keys.owed, keys.lifetimes], [
+            envelope.id,
+            envelope.generation,
+            envelope.turn,
+            settlement.token,
+            settlement.status,
+            codec.encode(settlement.facts),
+            codec.encode(settlement.ending) if settlement.ending else "",
+            settlement.result or "",
+            envelope.attempt,
+            *_next_turn(settlement),
+            self._window,
+            self._grace,
+            in_ms(UNKEYED_RECORD),
+            self._adoption_age,
+        ]
+
+    def _keys(self, task_id: TaskId) -> ShardKeys:
+        return shard_keys(task_id, self._shards)
+
+
+def _next_turn(settlement: Settlement) -> tuple[Word, ...]:
+    following = settlement.next
+    if following is None:
+        return "", "", ""
+    waiting = following.waiting
+    return waiting.due_at_ms, codec.encode(following.owed), codec.encode(waiting)
+
+
+def _description(envelope: Envelope) -> tuple[Word, ...]:
+    """Return what a record is made of when it is missing."""
+    return (
+        envelope.submission,
+        envelope.submitted or envelope.generation,
+        envelope.fingerprint,
+        "1" if envelope.idempotency_key else "",
+        codec.encode(about(envelope)),
+    )
+
+
+_BEATS = {b"HELD": Beat.HELD, b"LOST": Beat.LOST, b"CANCEL": Beat.CANCEL, b"COLD": Beat.COLD}
+
+
+def _claim_answer(answer: Any) -> ClaimAnswer:
+    match answer:
+        case [b"CLAIMED", token, losses, started, untold, wish]:
+            return Claimed(
+                token=int(token),
+                losses=int(losses),
+                started_at_ms=Millis(int(started)),
+                untold=tuple(_loss(words) for words in untold.split()),
+                cancel_requested=wish == b"1",
+            )
+        case [b"SUSPECT", losses]:
+            return Suspect(int(losses))
+        case [b"HELD"]:
+            return Held()
+        case [b"REFUSED", facts]:
+            return Refused(codec.open_fact_list(facts))
+        case [b"FORGOTTEN"]:
+            return Forgotten()
+        case _:
+            return Cold()
+
+
+def _loss(words: bytes) -> Loss:
+    token, losses, started, at = (int(word) for word in words.split(b"|"))
+    return Loss(token=token, losses=losses, started_at_ms=Millis(started), at_ms=Millis(at))
+
+
+def _settle_answer(answer: Any, told: Sequence[Fact]) -> SettleAnswer:
+    match answer:
+        case [b"SETTLED", before]:
+            return Settled(codec.open_fact_list(before) or tuple(told))
+        case [b"STALE", _]:
+            return Stale()
+        case [b"CANCEL", _]:
+            return CancelFirst()
+        case _:
+            return Cold()

@@ -1,0 +1,34 @@
+"""Every key the queue owns in Redis. Nothing else spells a key."""
+
+from functools import cache
+
+from taskmill.core.ids import shard_of
+from taskmill.core.task import TaskId
+
+WAITING_PLACES = "tm:{gateway}:waiting"
+DISABLED_ENDPOINTS = "tm:{webhooks}:disabled"
+EVERY_RECORD = "tm:*:task:*"
+"""A pattern; it also finds records of another number of shards."""
+
+
+class ShardKeys:
+    """The keys of one shard: one slot, so that a script may touch them together."""
+
+    def __init__(self, shard: int, shards: int) -> None:
+        self.tag = f"tm:{{{shards}.{shard}}}"
+        self.marker = f"{self.tag}:alive"
+        self.due = f"{self.tag}:due"
+        self.owed = f"{self.tag}:owed"
+        self.rebuild = f"{self.tag}:rebuild"
+        self.lifetimes = f"{self.tag}:lifetimes"
+
+    def record(self, task_id: TaskId) -> str:
+        return f"{self.tag}:task:{task_id}"
+
+
+def shard_keys(task_id: TaskId, shards: int) -> ShardKeys:
+    return _keys(shard_of(task_id, shards), shards)
+
+
+_keys = cache(ShardKeys)
+"""A task asks for its keys four times on its way; there are few shards."""

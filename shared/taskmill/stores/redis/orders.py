@@ -1,0 +1,163 @@
+"""Cancelling and redriving, in Redis: a task is looked at, and changed if it is still so."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from taskmill.core import codec
+from taskmill.core.lifetimes import HOLD, KEY_GRACE, KEY_WINDOW, UNKEYED_RECORD
+from taskmill.core.owed import Cold, Owed, OwedKind
+from taskmill.core.task import Millis, Status, TaskId, about
+from taskmill.core.time import in_ms
+from taskmill.core.timing import FAR, ORDER_STAYS, said_ms
+from taskmill.core.view import Absent
+from taskmill.orders.control import (
+    CancelOrder,
+    ChangeOrder,
+    Moved,
+    OrderAnswer,
+    RedriveAnswer,
+    Redriven,
+    RedriveOrder,
+    Sight,
+    Sighting,
+)
+from taskmill.stores.redis import scripts
+from taskmill.stores.redis.keys import shard_keys
+from taskmill.stores.redis.records import view_of
+from taskmill.stores.redis.session import Call, Session
+
+
+class RedisControl:
+    def __init__(  # noqa: PLR0913 - each span of time is a word of its own
+        self,
+        session: Session,
+        *,
+        shards: int,
+        window: timedelta = KEY_WINDOW,
+        grace: timedelta = KEY_GRACE,
+        hold: timedelta = HOLD,
+        order_stays: timedelta = ORDER_STAYS,
+    ) -> None:
+        self._session = session
+        self._shards = shards
+        self._window = in_ms(window)
+        self._grace = in_ms(grace)
+        self._hold = in_ms(hold)
+        self._order_stays = in_ms(order_stays)
+        self._sight = scripts.load("sight_record")
+        self._cancel = scripts.load("cancel_task")
+        self._redrive = scripts.load("redrive_task")
+        self._change = scripts.load("change_task")
+
+    def see(self, ids: Sequence[TaskId]) -> Sequence[Sight]:
+        calls: list[Call] = []
+        for task_id in ids:
+            keys = shard_keys(task_id, self._shards)
+            calls.append(([keys.marker, keys.record(task_id), keys.owed], [task_id]))
+        answers = self._session.call(self._sight, calls)
+        return [_sight(task_id, answer) for task_id, answer in zip(ids, answers, strict=True)]
+
+    def cancel(self, orders: Sequence[CancelOrder]) -> Sequence[OrderAnswer]:
+        answers = self._session.call(self._cancel, [self._cancel_call(one) for one in orders])
+        return [OrderAnswer(answer.decode().lower()) for answer in answers]
+
+    def _cancel_call(self, order: CancelOrder) -> Call:
+        stays = self._order_stays if order.seen.status is Status.SCHEDULED else 0
+        return self._keys(order.id), [
+            order.id,
+            order.seen.generation,
+            order.seen.turn,
+            order.seen.status,
+            codec.encode(order.ending) if order.ending else "",
+            codec.encode(order.last),
+            codec.encode(Owed(facts=order.facts)),
+            self._hold,
+            self._window,
+            max(self._grace, stays),
+            max(in_ms(UNKEYED_RECORD), stays),
+            order.status,
+        ]
+
+    def redrive(self, orders: Sequence[RedriveOrder]) -> Sequence[RedriveAnswer]:
+        answers = self._session.call(self._redrive, [self._redrive_call(one) for one in orders])
+        return [_redrive_answer(answer) for answer in answers]
+
+    def _redrive_call(self, order: RedriveOrder) -> Call:
+        envelope = order.envelope
+        head, tail = codec.owed_around_generation(Owed(facts=order.facts, task=envelope))
+        return self._keys(envelope.id), [
+            envelope.id,
+            envelope.generation,
+            order.seen.status if order.seen else "",
+            envelope.submission,
+            envelope.submitted,
+            envelope.fingerprint,
+            "1" if envelope.idempotency_key else "",
+            codec.encode(about(envelope)),
+            order.token,
+            head,
+            tail,
+            self._hold,
+            codec.encode(order.facts) if order.facts else "",
+        ]
+
+    def change(self, orders: Sequence[ChangeOrder]) -> Sequence[OrderAnswer]:
+        answers = self._session.call(self._change, [self._change_call(one) for one in orders])
+        return [OrderAnswer(answer.decode().lower()) for answer in answers]
+
+    def _change_call(self, order: ChangeOrder) -> Call:
+        envelope = order.envelope
+        return self._keys(envelope.id), [
+            envelope.id,
+            order.seen.generation,
+            order.seen.turn,
+            order.seen.status,
+            envelope.attempt,
+            order.due_at_ms,
+            said_ms(envelope),
+            in_ms(FAR),
+            self._order_stays,
+            codec.encode(Owed(task=envelope)),
+            codec.encode(order.facts),
+            codec.encode(Owed(facts=order.facts)),
+            self._hold,
+            codec.encode(about(envelope)),
+        ]
+
+    def _keys(self, task_id: TaskId) -> list[str]:
+        keys = shard_keys(task_id, self._shards)
+        return [keys.marker, keys.record(task_id), keys.due, keys.owed, keys.lifetimes]
+
+
+def _sight(task_id: TaskId, answer: Any) -> Sight:
+    if answer == [b"COLD"]:
+        return Cold()
+    if not answer:
+        return Absent()
+    *view, turn, token, submitted, last, submission, next_turn, facts, parked, now = answer
+    owed = {
+        OwedKind.SUBMISSION: submission,
+        OwedKind.TURN: next_turn,
+        OwedKind.FACTS: facts,
+        OwedKind.PARKED: parked,
+    }
+    return Sighting(
+        task=view_of(task_id, view),
+        turn=int(turn),
+        token=int(token or 0),
+        submitted=int(submitted),
+        last=codec.open_fact_list(last),
+        now_ms=Millis(int(now)),
+        owed={kind: codec.open_owed(value) for kind, value in owed.items() if value},
+    )
+
+
+def _redrive_answer(answer: Any) -> RedriveAnswer:
+    match answer:
+        case [b"REDRIVEN", generation]:
+            return Redriven(int(generation))
+        case [b"MOVED", _]:
+            return Moved()
+        case _:
+            return Cold()

@@ -1,0 +1,236 @@
+"""Rebuilding cold shards and repairing records, in Redis."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from datetime import timedelta
+
+from taskmill.core import codec
+from taskmill.core.ids import shard_of
+from taskmill.core.lifetimes import KEY_GRACE, KEY_WINDOW, LEASE, REBUILD_WORD, UNKEYED_RECORD
+from taskmill.core.task import TaskId, about
+from taskmill.core.time import in_ms
+from taskmill.core.timing import FAR_RECORD
+from taskmill.recovery.divergence import RepairAnswer, RepairOrder
+from taskmill.recovery.restoration import HotView, Restoration
+from taskmill.stores.redis import scripts
+from taskmill.stores.redis.keys import EVERY_RECORD, ShardKeys, shard_keys
+from taskmill.stores.redis.session import Call, Session, Word
+
+_IDS_AT_A_TIME = 1000
+_TASKS_IN_A_CALL = 50
+"""So few that a call holds up nobody else: a server that is quick does them in a millisecond."""
+
+
+class RedisColdShards:
+    def __init__(  # noqa: PLR0913 - each span of time is a word of its own
+        self,
+        session: Session,
+        *,
+        shards: int,
+        lease: timedelta = LEASE,
+        window: timedelta = KEY_WINDOW,
+        grace: timedelta = KEY_GRACE,
+        word_stays: timedelta = REBUILD_WORD,
+    ) -> None:
+        self._session = session
+        self._shards = shards
+        self._lease = in_ms(lease)
+        self._window = in_ms(window)
+        self._grace = in_ms(grace)
+        self._word_stays = in_ms(word_stays)
+        self._ask = scripts.load("ask_shard")
+        self._begin = scripts.load("begin_rebuild")
+        self._keep = scripts.load("keep_rebuild")
+        self._restore = scripts.load("restore_records")
+        self._open = scripts.load("open_shard")
+
+    def shard_of(self, task_id: TaskId) -> int:
+        return shard_of(task_id, self._shards)
+
+    def are_some(self) -> bool:
+        """Say whether any shard is cold."""
+        every = [ShardKeys(shard, self._shards) for shard in range(self._shards)]
+        return b"COLD" in self._session.call(self._ask, [([one.marker], []) for one in every])
+
+    def begin(self, word: str) -> frozenset[int]:
+        every = [ShardKeys(shard, self._shards) for shard in range(self._shards)]
+        calls: list[Call] = [([one.marker, one.rebuild], [word, self._word_stays]) for one in every]
+        answers = self._session.call(self._begin, calls)
+        return frozenset(shard for shard, said in enumerate(answers) if said == b"BEGUN")
+
+    def keep(self, word: str, shards: Collection[int]) -> frozenset[int]:
+        return self._keep_for(self._word_stays, word, shards)
+
+    def leave(self, word: str, shards: Collection[int]) -> None:
+        self._keep_for(0, word, shards)
+
+    def _keep_for(self, span: int, word: str, shards: Collection[int]) -> frozenset[int]:
+        asked = sorted(shards)
+        keys = [ShardKeys(shard, self._shards) for shard in asked]
+        calls: list[Call] = [([one.rebuild], [word, span]) for one in keys]
+        answers = self._session.call(self._keep, calls)
+        return _those(asked, answers, b"KEPT")
+
+    def held(self, shards: Collection[int]) -> Iterator[Sequence[TaskId]]:
+        """Name what the server still has, with some names twice."""
+        prefixes = {ShardKeys(shard, self._shards).record(TaskId("")).encode() for shard in shards}
+        cursor = b"0"
+        while True:
+            cursor, found = self._session.command(
+                "SCAN", cursor, "MATCH", EVERY_RECORD, "COUNT", _IDS_AT_A_TIME
+            )
+            ids = [_id_in(key) for key in found if _prefix_of(key) in prefixes]
+            if ids:
+                yield ids
+            if cursor == b"0":
+                return
+
+    def restore(self, word: str, tasks: Sequence[HotView]) -> Sequence[Restoration]:
+        by_shard: dict[int, list[int]] = defaultdict(list)
+        for number, view in enumerate(tasks):
+            by_shard[self.shard_of(view.envelope.id)].append(number)
+        groups = [
+            (shard, numbers[start : start + _TASKS_IN_A_CALL])
+            for shard, numbers in by_shard.items()
+            for start in range(0, len(numbers), _TASKS_IN_A_CALL)
+        ]
+        calls = [self._call(word, shard, [tasks[one] for one in group]) for shard, group in groups]
+        told: dict[int, Restoration] = {}
+        for (_, group), answers in zip(
+            groups, self._session.call(self._restore, calls), strict=True
+        ):
+            words = [answers] * len(group) if answers == _START_AGAIN else answers
+            told |= zip(group, map(_RESTORATIONS.__getitem__, words), strict=True)
+        return [told[number] for number in range(len(tasks))]
+
+    def open(self, word: str, shards: Collection[int]) -> frozenset[int]:
+        asked = sorted(shards)
+        keys = [ShardKeys(shard, self._shards) for shard in asked]
+        calls: list[Call] = [([one.rebuild, one.marker], [word]) for one in keys]
+        return _those(asked, self._session.call(self._open, calls), b"OPEN")
+
+    def _call(self, word: str, shard: int, views: Sequence[HotView]) -> Call:
+        keys = ShardKeys(shard, self._shards)
+        words: list[Word] = [word, self._lease, self._window, self._grace]
+        words += [in_ms(UNKEYED_RECORD), in_ms(FAR_RECORD)]
+        for view in views:
+            words += _told(view)
+        records = [keys.record(view.envelope.id) for view in views]
+        return [keys.rebuild, keys.marker, keys.due, keys.owed, keys.lifetimes, *records], words
+
+
+def _told(view: HotView) -> list[Word]:
+    row, task = view.row, view.envelope
+    fields = _key_fields(view) if view.is_far else fields_of(view)
+    return [
+        task.id,
+        task.generation,
+        task.turn,
+        row.status,
+        row.largest_token,
+        row.losses,
+        "1" if row.cancel_requested else "",
+        "" if view.due_at_ms is None else view.due_at_ms,
+        "" if view.due_at_ms is None or view.is_far else codec.encode(view.owed),
+        "1" if view.is_far else "",
+        task.submitted or task.generation,
+        "1" if task.idempotency_key else "",
+        len(fields),
+        *fields,
+    ]
+
+
+def _key_fields(view: HotView) -> list[Word]:
+    """Return what a key needs of a task that only the ledger keeps."""
+    task = view.envelope
+    return [
+        *("submitted", task.submitted or task.generation),
+        *("fingerprint", task.fingerprint),
+        *("keyed", "1" if task.idempotency_key else ""),
+    ]
+
+
+def fields_of(view: HotView) -> list[Word]:
+    """Return the fields of the record, each followed by its value."""
+    row, task = view.row, view.envelope
+    fields: list[Word] = [
+        *("submitted", task.submitted or task.generation),
+        *("submission", task.submission),
+        *("fingerprint", task.fingerprint),
+        *("keyed", "1" if task.idempotency_key else ""),
+        *("about", codec.encode(about(task))),
+        *("attempt", row.attempt),
+    ]
+    if row.started_at_ms is not None:
+        fields += ["started_at", row.started_at_ms]
+    if view.waiting is not None:
+        fields += ["waiting", codec.encode(view.waiting)]
+    if view.ending is not None:
+        result = b"" if row.result is None else bytes(row.result)
+        fields += ["ending", codec.encode(view.ending), "result", result]
+    return fields
+
+
+_START_AGAIN = b"START AGAIN"
+_RESTORATIONS = {
+    b"RESTORED": Restoration.RESTORED,
+    b"KEPT": Restoration.KEPT,
+    _START_AGAIN: Restoration.START_AGAIN,
+}
+
+
+def _those(asked: Sequence[int], answers: Sequence[bytes], word: bytes) -> frozenset[int]:
+    return frozenset(shard for shard, said in zip(asked, answers, strict=True) if said == word)
+
+
+def _prefix_of(key: bytes) -> bytes:
+    return key[: key.rfind(b":") + 1]
+
+
+def _id_in(key: bytes) -> TaskId:
+    return TaskId(key[key.rfind(b":") + 1 :].decode())
+
+
+class RedisRepairs:
+    def __init__(
+        self,
+        session: Session,
+        *,
+        shards: int,
+        lease: timedelta = LEASE,
+        window: timedelta = KEY_WINDOW,
+        grace: timedelta = KEY_GRACE,
+    ) -> None:
+        self._session = session
+        self._shards = shards
+        self._lease = in_ms(lease)
+        self._window = in_ms(window)
+        self._grace = in_ms(grace)
+        self._repair = scripts.load("repair_record")
+
+    def repair(self, orders: Sequence[RepairOrder]) -> Sequence[RepairAnswer]:
+        answers = self._session.call(self._repair, [self._call(order) for order in orders])
+        return [RepairAnswer(answer.decode().lower()) for answer in answers]
+
+    def _call(self, order: RepairOrder) -> Call:
+        row, task, seen = order.view.row, order.view.envelope, order.seen
+        keys = shard_keys(task.id, self._shards)
+        return [keys.marker, keys.record(task.id), keys.due, keys.owed, keys.lifetimes], [
+            task.id,
+            "" if seen is None else seen.generation,
+            "" if seen is None else seen.turn,
+            "" if seen is None else seen.status,
+            task.generation,
+            task.turn,
+            row.status,
+            row.largest_token,
+            row.losses,
+            "1" if row.cancel_requested else "",
+            "" if order.due_at_ms is None else order.due_at_ms,
+            codec.encode(order.view.owed),
+            self._lease,
+            self._window,
+            self._grace,
+            in_ms(UNKEYED_RECORD),
+            *fields_of(order.view),
+        ]

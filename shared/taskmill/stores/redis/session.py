@@ -1,0 +1,204 @@
+"""One connection to Redis that knows the run id of its server and pipelines script calls."""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from threading import Lock
+from typing import Any, TypeAlias
+
+from hiredis import pack_command
+from redis import Redis
+from redis.connection import ConnectionInterface, ConnectionPool
+from redis.exceptions import (
+    AuthenticationError,
+    MasterDownError,
+    NoScriptError,
+    ReadOnlyError,
+    RedisError,
+    ResponseError,
+)
+
+from taskmill.core.errors import StoreUnavailable
+from taskmill.stores import tls
+from taskmill.stores.access import Access, RedisAccess
+from taskmill.stores.addresses import redis_user
+from taskmill.stores.guard import Guard
+from taskmill.stores.redis.iam import iam_token
+from taskmill.stores.redis.scripts import Script
+
+Word: TypeAlias = str | bytes | int
+Call: TypeAlias = tuple[Sequence[str], Sequence[Word]]
+"""The keys of a script call, and its arguments behind the run id."""
+
+STORE = "Redis"
+SECONDS_TO_CONNECT = 1.0
+TIME_TO_ANSWER = timedelta(seconds=2)
+_ONLY_POLICY = b"noeviction"
+_NOT_THE_PRIMARY = (ReadOnlyError, MasterDownError)
+_NAMELESS = b"nameless"
+"""For a server that does not tell its run id: a failover that forgets goes unnoticed there."""
+
+
+class Session:
+    """Calls scripts; the run id in each call is the one of the connection that carries it.
+
+    redis-py reconnects behind its caller's back. Here a connection that is lost in a call is an
+    error of the call, so that a restarted server is never taken for the one that was asked before.
+    """
+
+    def __init__(
+        self,
+        access: Access[RedisAccess] | str,
+        *,
+        patience: timedelta = TIME_TO_ANSWER,
+        guard: Guard | None = None,
+    ) -> None:
+        """Take what opens Redis, or its plain URL."""
+        self._access = Access(RedisAccess(url=access)) if isinstance(access, str) else access
+        self._patience = patience.total_seconds()
+        self._guard = guard or Guard(STORE)
+        self._lock = Lock()
+        self._connection: ConnectionInterface | None = None
+        self._run_id = b""
+
+    def call(self, script: Script, calls: Sequence[Call]) -> list[Any]:
+        """Run *script* once for each call, in one round trip."""
+        if not calls:
+            return []
+        with self._lock, self._guard.watch(), self._connected() as connection:
+            commands = [
+                ("EVALSHA", script.sha, len(keys), *keys, self._run_id, *arguments)
+                for keys, arguments in calls
+            ]
+            answers = self._exchange(connection, commands)
+            missed = [at for at, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
+            if missed:
+                load = ("SCRIPT", "LOAD", script.source)
+                _, *again = self._exchange(connection, [load, *(commands[at] for at in missed)])
+                for at, answer in zip(missed, again, strict=True):
+                    answers[at] = answer
+            self._refuse_errors(answers)
+        return answers
+
+    def command(self, *words: Word) -> Any:
+        """Run one plain command."""
+        with self._lock, self._guard.watch(), self._connected() as connection:
+            answers = self._exchange(connection, [words])
+            self._refuse_errors(answers)
+        return answers[0]
+
+    def run_id(self) -> str:
+        with self._lock, self._guard.watch(), self._connected():
+            return self._run_id.decode()
+
+    def close(self) -> None:
+        with self._lock:
+            self._drop()
+
+    @contextmanager
+    def _connected(self) -> Iterator[ConnectionInterface]:
+        try:
+            if self._connection is not None and _is_hung_up(self._connection):
+                self._drop()
+            if self._connection is None:
+                self._connection = self._access.open(self._connect, _is_refusal)
+            yield self._connection
+        except (RedisError, OSError) as error:
+            self._drop()
+            reason = tls.why(error, setting="TASKMILL_REDIS_CA_FILE")
+            raise StoreUnavailable(STORE, reason) from error
+
+    def _connect(self, access: RedisAccess) -> ConnectionInterface:
+        connection = _pool(access, self._patience).make_connection()
+        connection.connect()
+        server, memory = self._exchange(connection, [("INFO", "server"), ("INFO", "memory")])
+        if isinstance(server, ResponseError):
+            raise server
+        if not access.cache:  # a serverless cache has a policy of its own that nobody can change
+            _refuse_eviction(memory)
+        self._run_id = _field(server, b"run_id") or _NAMELESS
+        return connection
+
+    def _exchange(
+        self, connection: ConnectionInterface, commands: Sequence[tuple[Word, ...]]
+    ) -> list[Any]:
+        packed = b"".join(
+            pack_command(command)  # type: ignore[arg-type]  # its stub means a tuple of one word
+            for command in commands
+        )
+        deadline = time.monotonic() + self._patience
+        connection.send_packed_command([packed])
+        return [_answer(connection, deadline) for _ in commands]
+
+    def _refuse_errors(self, answers: Sequence[Any]) -> None:
+        for answer in answers:
+            if isinstance(answer, ResponseError):
+                if isinstance(answer, _NOT_THE_PRIMARY):
+                    self._drop()  # the next call finds who is the primary now
+                raise StoreUnavailable(STORE, str(answer)) from answer
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.disconnect()
+            self._connection = None
+
+
+def _pool(access: RedisAccess, patience: float) -> ConnectionPool:
+    options: dict[str, Any] = {}
+    if access.cache:
+        options["password"] = iam_token(redis_user(access.url), access.cache)
+    elif access.credentials.password:
+        options["username"] = access.credentials.username or None
+        options["password"] = access.credentials.password
+    if access.url.startswith("rediss://"):
+        options["ssl_cert_reqs"] = "required"
+        options["ssl_check_hostname"] = True
+        options["ssl_ca_certs"] = access.ca_file or None
+    return Redis.from_url(
+        access.url,
+        socket_connect_timeout=SECONDS_TO_CONNECT,
+        socket_timeout=patience,
+        retry=None,
+        protocol=2,
+        **options,
+    ).connection_pool
+
+
+def _is_hung_up(connection: ConnectionInterface) -> bool:
+    """Tell whether the server ended an idle connection: it says nothing else unasked.
+
+    A server that was restarted meanwhile costs nobody a call; the next connection asks who it is.
+    """
+    try:
+        return connection.can_read(0)
+    except (RedisError, OSError):
+        return True
+
+
+def _is_refusal(error: Exception) -> bool:
+    return isinstance(error, AuthenticationError)
+
+
+def _answer(connection: ConnectionInterface, deadline: float) -> Any:
+    if time.monotonic() > deadline:
+        raise TimeoutError("the answers came too slowly")
+    try:
+        return connection.read_response()
+    except ResponseError as error:
+        return error
+
+
+def _refuse_eviction(memory: Any) -> None:
+    policy = b"" if isinstance(memory, ResponseError) else _field(memory, b"maxmemory_policy")
+    if policy not in {b"", _ONLY_POLICY}:
+        raise ConnectionError(
+            f"its maxmemory-policy is {policy.decode()}, which throws tasks away when memory is"
+            f" short: set it to {_ONLY_POLICY.decode()}"
+        )
+
+
+def _field(info: bytes, name: bytes) -> bytes:
+    """Return a field of INFO, or nothing where the server does not tell it."""
+    found = [line for line in info.splitlines() if line.startswith(name + b":")]
+    return found[0].partition(b":")[2].strip() if found else b""

@@ -1,0 +1,164 @@
+"""Admission and the due set, in Redis."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from taskmill.core import codec
+from taskmill.core.lifetimes import HOLD, KEY_WINDOW
+from taskmill.core.owed import Cleared, Cold, Owed, OwedKey, OwedKind
+from taskmill.core.task import Envelope, TaskId, about
+from taskmill.core.time import in_ms
+from taskmill.stores.redis import scripts
+from taskmill.stores.redis.keys import ShardKeys, shard_keys
+from taskmill.stores.redis.session import Call, Session
+from taskmill.submission.admission import AdmittedBefore, Conflict, Created, Replayed, Verdict
+
+
+class RedisAdmission:
+    def __init__(
+        self,
+        session: Session,
+        *,
+        shards: int,
+        window: timedelta = KEY_WINDOW,
+        hold: timedelta = HOLD,
+    ) -> None:
+        self._session = session
+        self._shards = shards
+        self._window = in_ms(window)
+        self._hold = in_ms(hold)
+        self._admit = scripts.load("admit")
+        self._clear = scripts.load("clear_owed")
+
+    def admit(self, envelopes: Sequence[Envelope]) -> Sequence[Verdict]:
+        answers = self._session.call(self._admit, [self._call(one) for one in envelopes])
+        return [_verdict(answer) for answer in answers]
+
+    def _call(self, envelope: Envelope) -> Call:
+        keys = shard_keys(envelope.id, self._shards)
+        record = keys.record(envelope.id)
+        return [keys.marker, record, keys.due, keys.owed, keys.lifetimes], [
+            envelope.id,
+            envelope.submission,
+            envelope.fingerprint,
+            "1" if envelope.idempotency_key else "",
+            codec.encode(about(envelope)),
+            codec.tail_of(envelope),
+            self._window,
+            self._hold,
+            *_timing(envelope),
+        ]
+
+    def clear(self, published: Sequence[OwedKey]) -> Sequence[Cleared]:
+        calls: list[Call] = []
+        for name in published:
+            keys = shard_keys(name.id, self._shards)
+            calls.append(
+                (
+                    [keys.marker, keys.record(name.id), keys.due, keys.owed],
+                    [spell(name), name.generation],
+                )
+            )
+        return [_CLEARED[answer] for answer in self._session.call(self._clear, calls)]
+
+
+def _timing(envelope: Envelope) -> tuple[int | str, int | str]:
+    """Say when it is to begin: at a moment, or so long after its birth."""
+    timing = envelope.timing
+    if timing is None:
+        return "", ""
+    if timing.delay_ms is not None:
+        return "", timing.delay_ms
+    return "" if timing.run_at_ms is None else timing.run_at_ms, ""
+
+
+_CLEARED = {
+    b"DONE": Cleared.DONE,
+    b"OTHER": Cleared.OTHER_GENERATION,
+    b"COLD": Cleared.COLD,
+}
+
+
+def _verdict(answer: Any) -> Verdict:
+    word, generation, owed = answer
+    match word:
+        case b"CREATED":
+            return Created(int(generation))
+        case b"BEFORE":
+            return AdmittedBefore(int(generation), _owed(owed))
+        case b"REPLAYED":
+            return Replayed(int(generation), _owed(owed))
+        case b"CONFLICT":
+            return Conflict(int(generation), _owed(owed))
+        case _:
+            return Cold()
+
+
+def _owed(value: bytes) -> Owed | None:
+    return codec.open_owed(value) if value else None
+
+
+def _or_nothing(value: bytes) -> bytes:
+    return value or b"{}"
+
+
+def spell(name: OwedKey) -> str:
+    spelled = f"{name.id}|{name.generation}|{name.turn}|{name.kind}"
+    return f"{spelled}|{name.slot}" if name.slot else spelled
+
+
+def read(member: bytes) -> OwedKey:
+    task_id, generation, turn, kind, *slot = member.decode().split("|")
+    return OwedKey(
+        id=TaskId(task_id),
+        generation=int(generation),
+        turn=int(turn),
+        kind=OwedKind(kind),
+        slot=int(slot[0]) if slot else 0,
+    )
+
+
+class RedisDueSet(RedisAdmission):
+    """The due set, as the scheduler sees it: over all shards."""
+
+    def __init__(
+        self,
+        session: Session,
+        *,
+        shards: int,
+        window: timedelta = KEY_WINDOW,
+        hold: timedelta = HOLD,
+    ) -> None:
+        super().__init__(session, shards=shards, window=window, hold=hold)
+        self._every_shard = [ShardKeys(shard, shards) for shard in range(shards)]
+        self._take = scripts.load("take_due")
+        self._expired = scripts.load("list_expired")
+        self._forget = scripts.load("forget_record")
+
+    def take(self, *, most: int) -> Sequence[tuple[OwedKey, Owed]]:
+        """Take up to *most* entries of each shard."""
+        answers = self._session.call(
+            self._take,
+            [
+                ([keys.marker, keys.due, keys.owed], [most, self._hold])
+                for keys in self._every_shard
+            ],
+        )
+        return [
+            (replace(read(member), task=codec.owed_task(value)), codec.open_owed(value))
+            for answer in answers
+            for member, value in zip(answer[::2], map(_or_nothing, answer[1::2]), strict=False)
+        ]
+
+    def forget_expired(self, *, most: int) -> int:
+        answers = self._session.call(
+            self._expired, [([keys.marker, keys.lifetimes], [most]) for keys in self._every_shard]
+        )
+        ids = [TaskId(one.decode()) for answer in answers for one in answer]
+        calls: list[Call] = []
+        for task_id in ids:
+            keys = shard_keys(task_id, self._shards)
+            calls.append(([keys.marker, keys.record(task_id), keys.lifetimes], [task_id]))
+        return sum(self._session.call(self._forget, calls))

@@ -1,0 +1,1 @@
+"""How a request becomes a task: read, checked, admitted, published."""

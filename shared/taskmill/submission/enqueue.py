@@ -1,0 +1,204 @@
+"""Makes tasks of the requests that were enqueued, and parks those that never become one."""
+
+import logging
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Final, TypeAlias, assert_never
+
+from msgspec import Struct
+
+from taskmill.core import topics
+from taskmill.core.errors import StoreUnavailable
+from taskmill.core.ports import Bus, LogEnds
+from taskmill.core.refusal import Refusal, RefusalKind, invalid, key_reused
+from taskmill.core.task import Envelope, TaskId
+from taskmill.core.view import Nowhere, Refused, TaskView
+from taskmill.submission.enqueued import LARGEST_REQUEST, TYPE_MAY_COME, Enqueued
+from taskmill.submission.known_keys import has_a_task
+from taskmill.submission.ports import Admission, Blobs, Catalogue, HeldRequests, Records, Requests
+from taskmill.submission.read import read_request, read_submission, read_value
+from taskmill.submission.submission import InLog, KeyReused, NotNow, Submission, view_of
+from taskmill.submission.take import take
+
+ROWS_AT_A_TIME: Final = 200
+LOOKS_AT_A_TIME: Final = 20
+"""So often the bucket is asked well before what is held is lost."""
+
+ROUNDS: Final = 20
+REST: Final = timedelta(seconds=1)
+"""Who cannot be taken now is passed over for so long, while others can."""
+
+REST_WITHOUT_THE_LEDGER: Final = timedelta(seconds=10)
+"""So long it may well need to get to where the log ends."""
+
+_log = logging.getLogger("taskmill.take_requests")
+
+
+class RequestDoor(Struct, frozen=True, kw_only=True):
+    """What the requests in the table are read and taken with."""
+
+    requests: Requests
+    catalogue: Catalogue
+    admission: Admission
+    records: Records
+    bus: Bus
+    log_ends: LogEnds
+
+
+def take_requests(door: RequestDoor, *, blobs: Callable[[], Blobs]) -> int:
+    """Take what waits, and return how many left the line.
+
+    What is marked stands in the log. A death on any line only means that rows are taken again, as
+    the same submissions: what was admitted is then published once more, or known to be. Redis knows
+    it for an hour at least; of a row that is older the ledger is asked before.
+    """
+    moved = 0
+    for _ in range(ROUNDS):
+        if not door.requests.is_any_waiting():
+            break
+        with door.requests.held(most=ROWS_AT_A_TIME) as held:
+            left, later = _Round(door, held, blobs).work()
+        moved += left
+        if later and not left:
+            raise StoreUnavailable("a store that taking needs", later[0].why)
+    return moved
+
+
+def take_up_known(requests: Requests, catalogue: Catalogue) -> int:
+    """Let requests wait again whose type came with a deployment behind them."""
+    types = [entry.name for entry in catalogue.entries()]
+    return requests.take_up(types, parked_within=TYPE_MAY_COME)
+
+
+def look_at_request(
+    task_id: TaskId, requests: Requests, catalogue: Catalogue
+) -> TaskView | Nowhere | None:
+    """Return what will be the task, or that its request is refused, or None: nobody asked."""
+    row = requests.find(task_id)
+    if row is None:
+        return None
+    if row.parked is not None:
+        parked = row.parked
+        return Nowhere(Refused(parked.reason, parked.detail, parked.pointer))
+    given = read_value(row.request) if row.request is not None else _too_large(row)
+    if isinstance(given, Refusal):
+        return Nowhere(Refused(given.code, given.detail, given.pointer))
+    read = read_submission(given, None, catalogue, now=row.created_at_ms)
+    if isinstance(read, Refusal):
+        return Nowhere(Refused(read.code, read.detail, read.pointer))
+    return view_of(_envelope(row, read))
+
+
+_Read: TypeAlias = tuple[Enqueued, Envelope]
+
+
+class _Round(Struct):
+    door: RequestDoor
+    held: HeldRequests
+    blobs: Callable[[], Blobs]
+    looks: int = 0
+    absent: str | None = None
+    """Why the bucket is not asked any more."""
+
+    def work(self) -> tuple[int, list[NotNow]]:
+        """Return how many left the line, and why others did not."""
+        forgotten, rows = self._taken_long_ago()
+        read, left = self._read(rows)
+        taken = take(
+            [envelope for _, envelope in read], admission=self.door.admission, bus=self.door.bus
+        )
+        done = list(forgotten)
+        later: list[tuple[Enqueued, NotNow]] = []
+        for (row, _), answer in zip(read, taken, strict=True):
+            match answer:
+                case InLog():
+                    done.append(row)
+                case KeyReused(task_id):
+                    self._park(row, key_reused(task_id))
+                    left += 1
+                case NotNow():
+                    later.append((row, answer))
+                case _:
+                    assert_never(answer)
+        if done:
+            self.held.mark_done(done)
+        left += len(done)
+        if left:  # else all of them wait for the same store, and the whole line rests
+            self.held.put_off([row for row, _ in later], REST)
+        return left, [answer for _, answer in later]
+
+    def _taken_long_ago(self) -> tuple[Sequence[Enqueued], Sequence[Enqueued]]:
+        """Return the rows whose tasks Redis may have forgotten, and those that may be taken.
+
+        PostgreSQL may have gone away before their mark, and come back when the tasks were long
+        over: admitted anew, they would run twice. Where the ledger itself lacks what the log had
+        when it was asked, its silence says nothing, and they wait.
+        """
+        old = [row for row in self.held.rows if row.may_be_forgotten]
+        if not old:
+            return [], self.held.rows
+        ends = self.door.log_ends.ends()  # before the ledger, which may go on meanwhile
+        told = self.held.look_back(old)
+        known = [row for row in old if row.submission in told.found]
+        unknown = [row for row in self.held.rows if row not in known]
+        if told.is_complete({at: end for at, end in ends.items() if at[0] == topics.PENDING}):
+            return known, unknown
+        self.held.put_off([row for row in unknown if row in old], REST_WITHOUT_THE_LEDGER)
+        return known, [row for row in unknown if row not in old]
+
+    def _read(self, rows: Sequence[Enqueued]) -> tuple[list[_Read], int]:
+        """Read the rows, and put off those whose payloads nobody can look for now.
+
+        Whatever becomes of the others: a long line of them would hold everybody up.
+        """
+        read: list[_Read] = []
+        blocked: list[Enqueued] = []
+        parked = 0
+        for row in rows:
+            if self.looks >= LOOKS_AT_A_TIME:
+                break
+            submission = self._submission(row)
+            if isinstance(submission, Submission):
+                read.append((row, _envelope(row, submission)))
+            elif submission.kind is RefusalKind.UNAVAILABLE:
+                self.absent = submission.detail
+                blocked.append(row)
+            else:
+                self._park(row, submission)
+                parked += 1
+        if blocked:
+            self.held.put_off(blocked, REST)
+        return read, parked
+
+    def _bucket(self) -> Blobs:
+        if self.absent is not None:
+            raise StoreUnavailable("S3", self.absent)
+        self.looks += 1
+        return self.blobs()
+
+    def _submission(self, row: Enqueued) -> Submission | Refusal:
+        """Read it as of its own moment, so that it reads alike whenever that is."""
+        if row.request is None:
+            return _too_large(row)
+        return read_request(
+            row.request,
+            None,
+            self.door.catalogue,
+            now=row.created_at_ms,
+            blobs=self._bucket,
+            is_known=lambda submission: has_a_task(submission, self.door.records),
+        )
+
+    def _park(self, row: Enqueued, why: Refusal) -> None:
+        self.held.park(row, why)
+        _log.error("request parked", extra={"row": row.number, "why": why.code})
+
+
+def _too_large(row: Enqueued) -> Refusal:
+    detail = f"the request has {row.octets} bytes; the limit is {LARGEST_REQUEST}"
+    return invalid("invalid_request", detail, "")
+
+
+def _envelope(row: Enqueued, submission: Submission) -> Envelope:
+    """Return the same envelope whenever the row is read."""
+    return submission.named(row.task_id, submission=row.submission, now=row.created_at_ms)

@@ -1,0 +1,78 @@
+"""What is too large to travel: checked at the door, fetched for the worker, kept behind it."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from taskmill.core.errors import BlobRefused, StoreUnavailable
+from taskmill.core.pointers import (
+    PAYLOAD_MARGIN,
+    Blob,
+    Pointer,
+    payload_key,
+)
+from taskmill.core.refusal import Refusal, invalid, unavailable
+from taskmill.core.task import DEFAULT_TENANT, Millis
+from taskmill.core.time import in_ms
+from taskmill.core.timing import due_ms
+from taskmill.submission.ports import Blobs
+from taskmill.submission.submission import Submission
+
+REST: Final = timedelta(seconds=15)
+"""How long a task waits whose payload cannot be fetched, because the bucket is away."""
+
+
+def missing_payload(
+    submission: Submission,
+    blobs: Callable[[], Blobs],
+    *,
+    now: Millis,
+    is_known: Callable[[Submission], bool],
+) -> Refusal | None:
+    """Return what is wrong with a payload that the submission only points at.
+
+    A request that is known already comes later than the first: its task has its time.
+    """
+    pointer = submission.payload_ref
+    if pointer is None:
+        return None
+    try:
+        found = payload_at(pointer, submission.type, DEFAULT_TENANT, blobs())
+    except StoreUnavailable as error:
+        return unavailable(f"the payload cannot be looked for: {error.store} is away")
+    except BlobRefused:  # the bucket or its role is not set up: the request may be right
+        return unavailable("the payload cannot be looked for: the bucket refuses to be asked")
+    if isinstance(found, str):
+        return invalid("payload_missing", found, "/payload_ref")
+    begins = due_ms(submission.timing, generation=0, created_at_ms=now) or now
+    why = gone_before(found, Millis(max(begins, now)))
+    if why is None or is_known(submission):
+        return None
+    return invalid("payload_missing", why, "/payload_ref")
+
+
+def gone_before(found: Blob, begins_ms: Millis) -> str | None:
+    """Say why a task that begins then may not find its payload, if so."""
+    if begins_ms + in_ms(PAYLOAD_MARGIN) <= found.kept_until_ms:
+        return None
+    kept, begins = (
+        datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="seconds")
+        for at in (found.kept_until_ms, begins_ms)
+    )
+    return (
+        f"the payload is kept until {kept}, and the task would begin at {begins}, where a day"
+        " must be left: upload it again, or let it begin earlier"
+    )
+
+
+def payload_at(pointer: Pointer, task_type: str, tenant: str, blobs: Blobs) -> Blob | str:
+    """Return the payload of a task of this type, or say why it cannot have that one."""
+    own = blobs.url(payload_key(task_type, tenant, pointer.sha256))
+    if pointer.url != own:
+        return f"the payload of such a task with this hash is at {own}, once it was uploaded"
+    found = blobs.look(own)
+    if found is None:
+        return f"nothing is at {own}: upload it first, POST /v1/payloads tells how"
+    if found.size != pointer.size:
+        return f"at {own} are {found.size} bytes, not {pointer.size}"
+    return found

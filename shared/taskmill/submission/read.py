@@ -1,0 +1,243 @@
+"""Turns a request into a submission, or says what is wrong and where: every door reads so."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Raw
+from msgspec.structs import replace
+
+from taskmill.core.backoff import RetryPolicy
+from taskmill.core.ids import fingerprint
+from taskmill.core.pointers import Pointer
+from taskmill.core.refusal import Refusal, invalid, malformed, too_large
+from taskmill.core.task import Millis
+from taskmill.submission import strict_json
+from taskmill.submission.catalogue import TypeEntry
+from taskmill.submission.payloads import missing_payload
+from taskmill.submission.ports import Blobs, Catalogue
+from taskmill.submission.request import (
+    LONGEST_KEY,
+    METADATA_BYTES,
+    METADATA_ENTRIES,
+    NOT_YET,
+    PAYLOAD_BYTES,
+    RetryRequest,
+    TaskRequest,
+)
+from taskmill.submission.submission import Submission
+from taskmill.submission.times import begins_too_late, read_timing
+
+NO_PAYLOAD = Raw(b"null")
+_PRINTABLE = re.compile(r"[\x20-\x7e]+")
+
+
+def has_a_key(submission: Submission) -> bool:
+    """Tell whether another request may have asked for the same task."""
+    return submission.idempotency_key is not None
+
+
+def read_request(  # noqa: PLR0913 - what is read, and whom it may ask, each named
+    octets: bytes,
+    header_key: str | None,
+    catalogue: Catalogue,
+    *,
+    now: Millis,
+    blobs: Callable[[], Blobs],
+    is_known: Callable[[Submission], bool] = has_a_key,
+) -> Submission | Refusal:
+    """Return the submission that *octets* ask for, checked in every way, or the first refusal.
+
+    The bucket is only opened for a payload that was uploaded, and *is_known* only asked about a
+    request that comes too late to be the first one.
+    """
+    given = read_value(octets)
+    if isinstance(given, Refusal):
+        return given
+    submission = read_submission(given, header_key, catalogue, now=now)
+    if isinstance(submission, Refusal):
+        return submission
+    return (
+        untimely(submission, now=now, is_known=is_known)
+        or missing_payload(submission, blobs, now=now, is_known=is_known)
+        or submission
+    )
+
+
+def untimely(
+    submission: Submission, *, now: Millis, is_known: Callable[[Submission], bool]
+) -> Refusal | None:
+    """Return what is wrong with a request that nobody asked before.
+
+    A repeated one comes later than the first, and must get its task all the same.
+    """
+    refusal = begins_too_late(submission.timing, now=now)
+    return None if refusal is None or is_known(submission) else refusal
+
+
+def read_value(octets: bytes) -> Any:
+    """Return the JSON value of *octets*, or the refusal of what is not JSON to everybody."""
+    try:
+        return strict_json.read(octets)
+    except strict_json.NotJson as error:
+        return malformed(str(error))
+
+
+def read_submission(
+    given: Any, header_key: str | None, catalogue: Catalogue, *, now: Millis
+) -> Submission | Refusal:
+    """Return the submission that *given* (a JSON value) asks for, or the first refusal."""
+    request = _request(given)
+    if isinstance(request, Refusal):
+        return request
+    entry = catalogue.entry(request.type)
+    if entry is None:
+        return unknown_type(request.type, catalogue)
+    key = _key(request, header_key)
+    if isinstance(key, Refusal):
+        return key
+    timing = read_timing(request.delay_seconds, request.run_at, request.expires_at, now=now)
+    if isinstance(timing, Refusal):
+        return timing
+    payload = NO_PAYLOAD if request.payload_ref else Raw(msgspec.json.encode(request.payload))
+    refusal = (
+        metadata_refusal(request.metadata)
+        or _timeout_refusal(request, entry)
+        or _payload_refusal(request, payload, catalogue)
+    )
+    if refusal is not None:
+        return refusal
+    submission = _submission(given, request, entry, payload, key)
+    return submission if timing is None else replace(submission, timing=timing)
+
+
+def _request(given: Any) -> TaskRequest | Refusal:
+    if not isinstance(given, dict):
+        return invalid("invalid_request", "a task is a JSON object", "")
+    for name in given:
+        if name in NOT_YET:
+            return invalid(
+                "not_supported_yet", f"{name} is not supported yet: leave it out", f"/{name}"
+            )
+        if name not in TaskRequest.__struct_fields__:
+            detail = f"there is no field {name!r}"
+            return invalid(
+                "invalid_request", detail, f"/{name.replace('~', '~0').replace('/', '~1')}"
+            )
+    if "payload" in given and "payload_ref" in given:
+        detail = "a task has a payload or a payload_ref, and not both"
+        return invalid("payload_conflict", detail, "/payload_ref")
+    if "type" not in given:
+        return invalid("invalid_request", "type is missing: name a deployed type", "/type")
+    try:
+        return msgspec.convert(given, TaskRequest)
+    except msgspec.ValidationError as error:
+        return misfit(str(error))
+
+
+_PATH = re.compile(r" - at `\$(?P<path>[^`]*)`$")
+
+
+def misfit(message: str) -> Refusal:
+    """Name the field of a validation error, as a JSON pointer."""
+    found = _PATH.search(message)
+    steps = re.findall(r"[^.\[\]]+", found["path"]) if found else []
+    detail = message[: found.start()] if found else message
+    return invalid("invalid_request", detail, "".join(f"/{step}" for step in steps))
+
+
+def unknown_type(name: str, catalogue: Catalogue) -> Refusal:
+    known = ", ".join(entry.name for entry in catalogue.entries())
+    detail = f"no worker takes tasks of type {name!r}; the deployed types are: {known}"
+    return invalid("unknown_type", detail, "/type")
+
+
+def _key(request: TaskRequest, header_key: str | None) -> str | Refusal | None:
+    if header_key is not None and "," in header_key:
+        detail = (
+            "the header Idempotency-Key was sent twice, or its key has a comma:"
+            " send such a key in the field idempotency_key"
+        )
+        return invalid("invalid_request", detail, "/idempotency_key")
+    given = [key for key in (request.idempotency_key, header_key) if isinstance(key, str)]
+    if len(set(given)) > 1:
+        detail = "the header Idempotency-Key and the field idempotency_key differ"
+        return invalid("invalid_request", detail, "/idempotency_key")
+    for key in given:
+        if len(key) > LONGEST_KEY or not _PRINTABLE.fullmatch(key):
+            detail = f"an idempotency key has 1 to {LONGEST_KEY} characters of printable ASCII"
+            return invalid("invalid_request", detail, "/idempotency_key")
+    return given[0] if given else None
+
+
+def metadata_refusal(metadata: Mapping[str, str]) -> Refusal | None:
+    if not metadata:
+        return None
+    size = sum(_size(name) + _size(value) for name, value in metadata.items())
+    if len(metadata) > METADATA_ENTRIES or size > METADATA_BYTES:
+        detail = (
+            f"metadata has {len(metadata)} entries and {size} bytes;"
+            f" the limits are {METADATA_ENTRIES} and {METADATA_BYTES}"
+        )
+        return invalid("invalid_request", detail, "/metadata")
+    return None
+
+
+def _size(text: str) -> int:
+    """Return the bytes of *text* as JSON, unquoted: a control character is six of them."""
+    return len(msgspec.json.encode(text)) - 2
+
+
+def _timeout_refusal(request: TaskRequest, entry: TypeEntry) -> Refusal | None:
+    wanted = request.timeout_seconds
+    if isinstance(wanted, float) and wanted > entry.function_timeout_seconds:
+        detail = (
+            f"the worker of {entry.name!r} itself ends after"
+            f" {entry.function_timeout_seconds:g} s: ask for no more"
+        )
+        return invalid("invalid_request", detail, "/timeout_seconds")
+    return None
+
+
+def _payload_refusal(request: TaskRequest, payload: Raw, catalogue: Catalogue) -> Refusal | None:
+    if request.payload_ref:
+        return None  # the worker reads it
+    size = len(bytes(payload))
+    if size > PAYLOAD_BYTES:
+        detail = (
+            f"the payload has {size} bytes; the limit is {PAYLOAD_BYTES}:"
+            " upload it as POST /v1/payloads tells, and send its payload_ref"
+        )
+        return too_large("payload_too_large", detail, "/payload")
+    found = catalogue.misfit(request.type, request.payload)
+    if found is not None:
+        return invalid("invalid_payload", found.why, f"/payload{found.pointer}")
+    return None
+
+
+def _submission(
+    given: Mapping[str, Any], request: TaskRequest, entry: TypeEntry, payload: Raw, key: str | None
+) -> Submission:
+    attempts, timeout = request.max_attempts, request.timeout_seconds
+    pointed = request.payload_ref
+    return Submission(
+        type=entry.name,
+        payload=payload,
+        idempotency_key=key,
+        max_attempts=entry.defaults.max_attempts if attempts is UNSET else attempts,
+        timeout_seconds=entry.defaults.timeout_seconds if timeout is UNSET else timeout,
+        retry=_policy(request.retry, entry.defaults.retry),
+        metadata=request.metadata,
+        fingerprint=fingerprint(given),
+        payload_ref=Pointer(**msgspec.structs.asdict(pointed)) if pointed else None,
+    )
+
+
+def _policy(wanted: RetryRequest, usual: RetryPolicy) -> RetryPolicy:
+    first, factor, cap = wanted.first_seconds, wanted.factor, wanted.cap_seconds
+    return RetryPolicy(
+        first_seconds=usual.first_seconds if first is UNSET else first,
+        factor=usual.factor if factor is UNSET else factor,
+        cap_seconds=usual.cap_seconds if cap is UNSET else cap,
+    )

@@ -1,0 +1,63 @@
+"""Publishes what waits in the outbox, once the log takes it again."""
+
+import logging
+from collections.abc import Sequence
+
+from taskmill.core import codec
+from taskmill.core.codec import Sealed
+from taskmill.core.errors import Undecodable
+from taskmill.core.ports import Bus
+from taskmill.core.text import ERROR_TEXT_LIMIT, clip
+from taskmill.submission.halving import publish_in_halves
+from taskmill.submission.outbox import Unsent
+from taskmill.submission.ports import Held, Outbox
+
+ROWS_AT_A_TIME = 500
+ROUNDS = 20
+
+_log = logging.getLogger("taskmill.relay")
+
+
+def relay(outbox: Outbox, bus: Bus) -> int:
+    """Publish the rows of the outbox as they are, mark them, and return how many those were.
+
+    Nobody else publishes what is held, and what is marked stands in the log: a death on any line
+    only means that rows are published again, which claim or admit finds out.
+    """
+    relayed = 0
+    for _ in range(ROUNDS):
+        with outbox.held(most=ROWS_AT_A_TIME) as held:
+            count = len(held.rows)
+            _publish(_readable(held), held, bus)
+        relayed += count
+        if count < ROWS_AT_A_TIME:
+            break
+    return relayed
+
+
+def _readable(held: Held) -> list[tuple[Unsent, Sealed]]:
+    sealed: list[tuple[Unsent, Sealed]] = []
+    for row in held.rows:
+        try:
+            sealed.append((row, codec.seal(row.envelope)))
+        except Undecodable as error:
+            _park(row, error, held)
+    return sealed
+
+
+def _publish(rows: Sequence[tuple[Unsent, Sealed]], held: Held, bus: Bus) -> None:
+
+    def send(some: Sequence[tuple[Unsent, Sealed]]) -> None:
+        bus.send_pending([sealed for _, sealed in some])
+        bus.flush()
+
+    for some, refusal in publish_in_halves(rows, send):
+        if refusal is None:
+            held.mark_published([row for row, _ in some])
+        else:
+            _park(some[0][0], refusal, held)
+
+
+def _park(row: Unsent, error: Exception, held: Held) -> None:
+    held.park(row, clip(str(error), ERROR_TEXT_LIMIT))
+    _log.error("outbox row parked", extra={"row": row.number, "why": str(error)})

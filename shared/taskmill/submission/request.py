@@ -1,0 +1,111 @@
+"""What a request for a task may say, at whichever door."""
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from taskmill.core.backoff import Factor, Seconds
+from taskmill.core.pointers import Digest, Size
+from taskmill.core.timing import LONGEST_DELAY
+
+PAYLOAD_BYTES = 262_144
+METADATA_BYTES = 1_024
+METADATA_ENTRIES = 32
+LONGEST_KEY = 255
+
+NOT_YET = (
+    "priority",
+    "concurrency_key",
+    "rate_key",
+    "cost",
+    "fairness_key",
+    "ordering_key",
+)
+
+DelaySeconds = Annotated[
+    float,
+    Meta(
+        ge=0,
+        le=LONGEST_DELAY.total_seconds(),
+        description="How long it waits before it may begin; instead of `run_at`.",
+    ),
+]
+RunAt = Annotated[
+    str,
+    Meta(
+        description="When it may begin, with a zone; what is past is now,"
+        f" and {LONGEST_DELAY.days} days ahead are the limit.",
+        extra_json_schema={"format": "date-time"},
+    ),
+]
+ExpiresAt = Annotated[
+    str,
+    Meta(
+        description="A task that has not begun by then is dead, `expired`.",
+        extra_json_schema={"format": "date-time"},
+    ),
+]
+
+
+MaxAttempts = Annotated[int, Meta(ge=1, le=100, description="Calls of the worker in all.")]
+TimeoutSeconds = Annotated[
+    float, Meta(ge=0.1, le=800, description="After that an attempt is cut off.")
+]
+
+
+class RetryRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The first wait grows by the factor with each attempt, up to the cap."""
+
+    first_seconds: Seconds | UnsetType = UNSET
+    factor: Factor | UnsetType = UNSET
+    cap_seconds: Seconds | UnsetType = UNSET
+
+
+class PayloadRef(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where the payload was uploaded to, as POST /v1/payloads told."""
+
+    url: Annotated[str, Meta(pattern=r"^s3://", max_length=1_024)]
+    size: Size
+    sha256: Digest
+
+
+IdempotencyKey = Annotated[
+    str,
+    Meta(
+        description="Names the request: repeated under its key, it is the same task.",
+        extra_json_schema={"minLength": 1, "maxLength": LONGEST_KEY, "pattern": "^[ -~]+$"},
+    ),
+]
+
+
+HeaderKey = Annotated[
+    str,
+    Meta(extra_json_schema={"minLength": 1, "maxLength": LONGEST_KEY, "pattern": r"^[ -+\--~]+$"}),
+]
+"""Without a comma: the platform joins headers of one name, and two keys are none."""
+
+
+Metadata = Annotated[
+    dict[str, str],
+    Meta(
+        description=f"Stored, searchable, returned; {METADATA_BYTES} bytes in all.",
+        extra_json_schema={"maxProperties": METADATA_ENTRIES},
+    ),
+]
+
+
+class TaskRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A task; what is left out is as its type says."""
+
+    type: Annotated[str, Meta(min_length=1, max_length=128, description="A deployed type.")]
+    payload: Any = msgspec.field(default_factory=dict)
+    payload_ref: PayloadRef | UnsetType = UNSET
+    idempotency_key: IdempotencyKey | UnsetType = UNSET
+    max_attempts: MaxAttempts | UnsetType = UNSET
+    timeout_seconds: TimeoutSeconds | UnsetType = UNSET
+    retry: RetryRequest = RetryRequest()
+    delay_seconds: DelaySeconds | UnsetType = UNSET
+    run_at: RunAt | UnsetType = UNSET
+    expires_at: ExpiresAt | UnsetType = UNSET
+    metadata: Metadata = {}

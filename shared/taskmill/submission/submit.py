@@ -1,0 +1,207 @@
+"""Takes submissions: admits each once, publishes all or keeps them in the outbox, then answers."""
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
+from typing import assert_never
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from taskmill.core.errors import StoreUnavailable
+from taskmill.core.owed import Cleared, Cold, Owed, OwedKey
+from taskmill.core.ports import Bus, Clock
+from taskmill.core.task import Envelope, TaskId
+from taskmill.core.time import in_ms
+from taskmill.core.view import TaskView
+from taskmill.submission.admission import AdmittedBefore, Conflict, Created, Replayed, Verdict
+from taskmill.submission.ports import Admission, KnownTasks, Outbox, Records
+from taskmill.submission.publish import of_the_first, own, verdicts_of
+from taskmill.submission.submission import (
+    Accepted,
+    KeyReused,
+    NotConfirmed,
+    NotTaken,
+    Receipt,
+    ReplayOf,
+    Unreadable,
+    view_of,
+)
+
+LATEST_TO_SPILL = timedelta(seconds=3)
+"""After admission: with what the outbox itself may take, this is less than a lease, in which a
+shard that is rebuilt waits for everything that was decided."""
+
+_log = logging.getLogger("taskmill.submit")
+
+
+def submit(  # noqa: PLR0913 - the ports that taking a task needs, each named
+    envelopes: Sequence[Envelope],
+    *,
+    admission: Admission,
+    bus: Bus,
+    records: Records,
+    ledger: Callable[[], KnownTasks],
+    outbox: Callable[[], Outbox],
+    clock: Clock,
+) -> list[Receipt]:
+    """Return a receipt for each envelope; what is accepted stands in the log, or in the outbox.
+
+    PostgreSQL is only opened when Redis or the log cannot answer: most requests never need it.
+    """
+    intake = _Intake(admission, bus, records, ledger, outbox, clock)
+    if not intake.has_way(len(envelopes)):
+        return [NotTaken()] * len(envelopes)
+    for envelope, verdict in zip(envelopes, intake.verdicts(envelopes), strict=True):
+        intake.weigh(envelope, verdict)
+    intake.publish()
+    return intake.receipts()
+
+
+class _Item(Struct):
+    id: TaskId
+    published: Envelope | None = None
+    owed: OwedKey | None = None
+    receipt: Receipt | None = None
+
+
+class _Intake(Struct):
+    admission: Admission
+    bus: Bus
+    records: Records
+    ledger: Callable[[], KnownTasks]
+    outbox: Callable[[], Outbox]
+    clock: Clock
+    decided_ms: int = 0
+    items: list[_Item] = field(default_factory=list)
+
+    def has_way(self, count: int) -> bool:
+        """Ask before anything is decided: a 503 after it could only say that nobody knows."""
+        if not self.bus.is_shut():
+            return True
+        try:
+            return self.outbox().has_room(count)
+        except StoreUnavailable:
+            return False
+
+    def verdicts(self, envelopes: Sequence[Envelope]) -> Sequence[Verdict]:
+        self.decided_ms = self.clock()
+        return verdicts_of(envelopes, self.admission)
+
+    def weigh(self, envelope: Envelope, verdict: Verdict) -> None:
+        match verdict:
+            case Created(generation) | AdmittedBefore(generation, _):
+                self.items.append(_own(envelope, generation))
+            case Replayed(_, owed):
+                self.items.append(_replay(envelope.id, owed))
+            case Conflict():
+                self.items.append(_Item(envelope.id, receipt=KeyReused(envelope.id)))
+            case Cold():
+                self.items.append(self._deferred(envelope))
+            case _:
+                assert_never(verdict)
+
+    def _deferred(self, envelope: Envelope) -> _Item:
+        """Ask the outbox and the ledger about a key that Redis cannot answer for."""
+        known = self._known(envelope)
+        if known == envelope.fingerprint:
+            return _Item(envelope.id)
+        if known is not None:
+            return _Item(envelope.id, receipt=KeyReused(envelope.id))
+        marked = replace(envelope, deferred=True)
+        return _Item(
+            envelope.id, published=marked, receipt=Accepted(view_of(marked), is_deferred=True)
+        )
+
+    def _known(self, envelope: Envelope) -> str | None:
+        if envelope.idempotency_key is None:
+            return None
+        try:
+            unsent = self.outbox().find(envelope.id)
+            if isinstance(unsent, Envelope):
+                return unsent.fingerprint
+            return self.ledger().fingerprint(envelope.id)
+        except StoreUnavailable:
+            return None
+
+    def publish(self) -> None:
+        waiting = [item for item in self.items if item.published is not None]
+        if not waiting:
+            return
+        envelopes = [item.published for item in waiting if item.published]
+        try:
+            is_spilled = not self._is_published(envelopes)
+            if is_spilled:
+                self._spill(envelopes)
+        except StoreUnavailable:
+            for item in waiting:
+                item.receipt = NotConfirmed()
+            return
+        for item in waiting:
+            if is_spilled and isinstance(item.receipt, Accepted):
+                item.receipt = replace(item.receipt, is_spilled=True)
+        self._clear([item for item in waiting if item.owed is not None])
+
+    def _is_published(self, envelopes: Sequence[Envelope]) -> bool:
+        if self.bus.is_shut():
+            return False
+        try:
+            self.bus.send_pending(envelopes)
+            self.bus.flush()
+        except StoreUnavailable as error:
+            _log.warning("publishing failed", extra={"store": error.store, "why": error.why})
+            return False
+        return True
+
+    def _spill(self, envelopes: Sequence[Envelope]) -> None:
+        """Keep in the outbox what the log did not take; the row is then what is owed."""
+        if self.clock() - self.decided_ms > in_ms(LATEST_TO_SPILL):
+            raise StoreUnavailable("the outbox", "it is too late: the scheduler publishes it")
+        if not self.outbox().has_room(len(envelopes)):
+            raise StoreUnavailable("the outbox", "it is full")
+        self.outbox().add(envelopes)
+
+    def _clear(self, items: Sequence[_Item]) -> None:
+        try:
+            cleared = self.admission.clear([item.owed for item in items if item.owed])
+        except StoreUnavailable:
+            cleared = [Cleared.COLD] * len(items)
+        for item, answer in zip(items, cleared, strict=True):
+            if answer is not Cleared.DONE and isinstance(item.receipt, Accepted):
+                item.receipt = replace(item.receipt, is_deferred=True)
+
+    def receipts(self) -> list[Receipt]:
+        replays = [item for item in self.items if item.receipt is None]
+        for item, task in zip(replays, self._read(replays), strict=True):
+            item.receipt = Unreadable() if task is None else ReplayOf(task)
+        return [item.receipt for item in self.items if item.receipt is not None]
+
+    def _read(self, items: Sequence[_Item]) -> Iterable[TaskView | None]:
+        try:
+            readings = self.records.read([item.id for item in items])
+        except StoreUnavailable:
+            readings = [Cold()] * len(items)
+        for item, reading in zip(items, readings, strict=True):
+            yield reading if isinstance(reading, TaskView) else self._read_cold(item.id)
+
+    def _read_cold(self, task_id: TaskId) -> TaskView | None:
+        try:
+            unsent = self.outbox().find(task_id)
+            return view_of(unsent) if isinstance(unsent, Envelope) else self.ledger().find(task_id)
+        except StoreUnavailable:
+            return None
+
+
+def _own(envelope: Envelope, generation: int) -> _Item:
+    publication = own(envelope, generation)
+    return _Item(
+        envelope.id,
+        published=publication.task,
+        owed=publication.owed,
+        receipt=Accepted(view_of(publication.task), is_deferred=False),
+    )
+
+
+def _replay(task_id: TaskId, owed: Owed | None) -> _Item:
+    first = of_the_first(owed)
+    return _Item(task_id, published=first.task, owed=first.owed) if first else _Item(task_id)

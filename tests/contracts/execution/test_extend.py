@@ -1,0 +1,99 @@
+"""A lease lives for as long as its holder's heart beats, and its token stands."""
+
+from datetime import timedelta
+
+from msgspec.structs import replace
+
+from taskmill.core.task import Status
+from taskmill.execution.lease import Beat, Held
+from tests.builders import a_claim, a_fresh_envelope, a_lease, a_request, a_success, now_ms
+from tests.contracts.hot import admitted, claimed, next_turn
+from tests.waiting import eventually
+
+LONG = timedelta(minutes=1)
+
+
+def test_the_holder_keeps_its_lease(hot):
+    leases, task = hot.leases(), a_fresh_envelope()
+    token = claimed(leases, task).token
+    assert leases.extend([a_lease(task, token)]) == [Beat.HELD]
+
+
+def test_a_beat_makes_a_lapsing_lease_live_on(hot):
+    task = a_fresh_envelope()
+    token = claimed(hot.leases(lease=timedelta()), task).token
+    leases = hot.leases(lease=LONG)
+    leases.extend([a_lease(task, token)])
+    assert leases.claim([a_claim(task, process="p2")]) == [Held()]
+
+
+def test_who_was_taken_over_has_lost(hot):
+    leases, task = hot.leases(lease=timedelta()), a_fresh_envelope()
+    first = claimed(leases, task)
+    second = claimed(leases, task, process="p2", alone=True)
+    assert leases.extend([a_lease(task, first.token), a_lease(task, second.token)]) == [
+        Beat.LOST,
+        Beat.HELD,
+    ]
+
+
+def test_who_is_told_of_no_record_has_lost(hot):
+    assert hot.leases().extend([a_lease(a_fresh_envelope(), 1)]) == [Beat.LOST]
+
+
+def test_who_settled_has_lost(hot):
+    leases, task = hot.leases(), a_fresh_envelope()
+    token = claimed(leases, task).token
+    leases.settle([a_success(task, token)])
+    assert leases.extend([a_lease(task, token)]) == [Beat.LOST]
+
+
+def test_another_turn_and_another_generation_are_lost(hot):
+    leases, task = hot.leases(), a_fresh_envelope()
+    token = claimed(leases, task).token
+    others = [replace(task, turn=2), replace(task, generation=task.generation - 1)]
+    assert leases.extend([a_lease(one, token) for one in others]) == [Beat.LOST, Beat.LOST]
+
+
+def test_a_settled_turn_is_not_revived_by_its_holder(hot):
+    leases, task = hot.leases(), a_fresh_envelope()
+    token = claimed(leases, task).token
+    leases.settle([next_turn(task, token, due_at_ms=now_ms())])
+    assert leases.extend([a_lease(task, token)]) == [Beat.LOST]
+    (view,) = hot.records().read([task.id])
+    assert view.status is Status.RETRYING
+
+
+def test_a_larger_token_takes_a_record_that_forgot_it(hot):
+    leases, task = hot.leases(lease=LONG), admitted(hot.admission(), a_request())
+    token = now_ms() * 1000
+    assert leases.extend([a_lease(task, token), a_lease(task, token - 1)]) == [
+        Beat.HELD,
+        Beat.LOST,
+    ]
+    (view,) = hot.records().read([task.id])
+    assert view.status is Status.RUNNING
+
+
+def test_the_holder_of_a_cancelled_task_keeps_its_lease_and_is_told(hot):
+    task = a_fresh_envelope()
+    token = claimed(hot.leases(lease=timedelta()), task).token
+    hot.request_cancel(task)
+    leases = hot.leases(lease=LONG)
+    assert leases.extend([a_lease(task, token)]) == [Beat.CANCEL]
+    assert leases.claim([a_claim(task, process="p2")]) == [Held()]
+
+
+def test_who_lost_a_cancelled_task_has_lost(hot):
+    leases, task = hot.leases(lease=timedelta()), a_fresh_envelope()
+    token = claimed(leases, task).token
+    hot.request_cancel(task)
+    assert leases.extend([a_lease(task, token - 1)]) == [Beat.LOST]
+
+
+def test_a_lease_lapses_when_no_beat_comes(hot):
+    leases, task = hot.leases(lease=timedelta(milliseconds=50)), a_fresh_envelope()
+    token = claimed(leases, task).token
+    other = a_claim(task, process="p2", alone=True)
+    eventually(lambda: leases.claim([other]) != [Held()], within=10, reason="it lapses")
+    assert leases.extend([a_lease(task, token)]) == [Beat.LOST]

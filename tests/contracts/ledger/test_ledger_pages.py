@@ -1,0 +1,85 @@
+"""Lists of tasks: what fits, newest first, and a walk that sees each task once."""
+
+import pytest
+from msgspec import Raw
+
+from taskmill.core.task import Millis, Status
+from taskmill.ledger.listing import TaskFilter
+from taskmill.ledger.projection import Applied, LedgerBatch
+from tests.builders import NOW, a_new_id, an_envelope, died, succeeded
+from tests.contracts.ledgers import batch_of
+
+
+def a_filter(**changes):
+    everything = dict.fromkeys(["type", "status", "created_after_ms", "created_before_ms", "after"])
+    return TaskFilter(**everything | {"tenant": "default", "metadata": {}, "limit": 50} | changes)
+
+
+def tasks_of(page):
+    return [view.id for view in page.tasks]
+
+
+@pytest.fixture
+def told(ledger):
+    """Give the tasks of a ledger by a word for each."""
+    tasks = {
+        "old": an_envelope(id=a_new_id(), created_at_ms=Millis(NOW - 1000)),
+        "other type": an_envelope(id=a_new_id(), type="other", created_at_ms=Millis(NOW + 1)),
+        "tagged": an_envelope(
+            id=a_new_id(), metadata={"a": "1", "b": "2"}, created_at_ms=Millis(NOW + 2)
+        ),
+        "dead": an_envelope(id=a_new_id(), created_at_ms=Millis(NOW + 3)),
+        "done": an_envelope(id=a_new_id(), created_at_ms=Millis(NOW + 4)),
+        "foreign": an_envelope(id=a_new_id(), tenant="other", created_at_ms=Millis(NOW + 5)),
+    }
+    ends = [died(tasks["dead"]), succeeded(tasks["done"], result=Raw(b"1"))]
+    ledger.ledger.record(batch_of(*tasks.values(), *ends))
+    ledger.ledger.record(batch_of(succeeded(an_envelope(id=a_new_id()))))  # it has no body yet
+    return tasks
+
+
+CASES = [
+    ({}, ["done", "dead", "tagged", "other type", "old"]),
+    ({"type": "other"}, ["other type"]),
+    ({"type": "none"}, []),
+    ({"status": Status.DEAD}, ["dead"]),
+    ({"status": Status.QUEUED}, ["tagged", "other type", "old"]),
+    ({"metadata": {"a": "1"}}, ["tagged"]),
+    ({"metadata": {"a": "1", "b": "2"}}, ["tagged"]),
+    ({"metadata": {"a": "2"}}, []),
+    ({"created_after_ms": NOW + 2}, ["done", "dead"]),
+    ({"created_before_ms": NOW + 1}, ["old"]),
+    ({"tenant": "other"}, ["foreign"]),
+    ({"limit": 2}, ["done", "dead"]),
+]
+
+
+@pytest.mark.parametrize(("wanted", "expected"), CASES, ids=[str(wanted) for wanted, _ in CASES])
+def test_a_page_holds_what_fits_newest_first(ledger, told, wanted, expected):
+    page = ledger.rows.page(a_filter(**wanted))
+    assert tasks_of(page) == [told[word].id for word in expected]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 8])
+def test_a_walk_sees_each_task_once_even_those_of_one_moment(ledger, size):
+    tasks = [an_envelope(id=a_new_id(), created_at_ms=Millis(NOW + n // 3)) for n in range(7)]
+    ledger.ledger.record(batch_of(*tasks))
+    seen, after = [], None
+    while True:
+        page = ledger.rows.page(a_filter(limit=size, after=after))
+        seen += tasks_of(page)
+        after = page.next
+        if after is None:
+            break
+    expected = sorted(tasks, key=lambda task: (task.created_at_ms, task.id), reverse=True)
+    assert seen == [task.id for task in expected]
+
+
+def test_a_list_tells_how_far_the_ledger_is(ledger):
+    assert ledger.rows.page(a_filter()).as_of_ms is None
+    runs = [
+        Applied(topic="tasks.events", partition=n, first=0, next=1, as_of_ms=Millis(NOW + n))
+        for n in range(3)
+    ]
+    ledger.ledger.record(LedgerBatch(applied=runs))
+    assert ledger.rows.page(a_filter()).as_of_ms == NOW + 2

@@ -1,0 +1,341 @@
+"""An order stands only when its task is still as it was seen, and leaves nothing unpublished."""
+
+from datetime import timedelta
+
+import pytest
+from msgspec.structs import replace
+
+from taskmill.core.owed import Cleared, Cold, Owed, OwedKey, OwedKind
+from taskmill.core.task import Status
+from taskmill.core.view import Absent, Ending
+from taskmill.execution.lease import Refused, Stale
+from taskmill.orders.control import (
+    CancelOrder,
+    Moved,
+    OrderAnswer,
+    Redriven,
+    RedriveOrder,
+    Sighting,
+)
+from taskmill.submission.admission import AdmittedBefore, Created, Replayed
+from tests.builders import (
+    a_claim,
+    a_death,
+    a_fresh_envelope,
+    a_request,
+    a_source,
+    a_success,
+    cancel_requested,
+    cancelled,
+    deferred,
+    died,
+    now_ms,
+)
+from tests.builders import admitted as told_admitted
+from tests.contracts.hot import admitted, claimed, next_turn
+
+
+def seen(hot, task):
+    (sight,) = hot.control().see([task.id])
+    assert isinstance(sight, Sighting), sight
+    return sight
+
+
+def a_cancellation(sight, task, *, facts=None, is_running=False):
+    told = (cancel_requested(task),) if is_running else (cancelled(task, started_at_ms=None),)
+    return CancelOrder(
+        id=task.id,
+        seen=sight.moment,
+        facts=facts or told,
+        ending=None if is_running else Ending(finished_at_ms=now_ms()),
+    )
+
+
+def a_redrive(sight, task, *, facts=(), token=0):
+    envelope = replace(task, submitted=sight.submitted if sight else task.generation)
+    return RedriveOrder(
+        seen=sight.moment if sight else None, envelope=envelope, facts=facts, token=token
+    )
+
+
+def cancel(hot, task, **how):
+    (answer,) = hot.control().cancel([a_cancellation(seen(hot, task), task, **how)])
+    return answer
+
+
+def redrive(hot, task, **how):
+    (answer,) = hot.control(hold=timedelta()).redrive([a_redrive(seen(hot, task), task, **how)])
+    return answer
+
+
+def dead(hot, task):
+    lease = claimed(hot.leases(), task)
+    settlement = a_death(task, lease.token)
+    hot.leases().settle([settlement])
+    return settlement
+
+
+def retrying(hot, task, *, due_at_ms=None):
+    settlement = next_turn(task, claimed(hot.leases(), task).token, due_at_ms=due_at_ms or now_ms())
+    hot.leases().settle([settlement])
+    return replace(task, turn=2, attempt=2)
+
+
+def of_turn(task, kind):
+    return OwedKey(id=task.id, generation=task.generation, turn=task.turn, kind=kind)
+
+
+def what_is_owed(hot):
+    return dict(hot.due(hold=timedelta()).take(most=10))
+
+
+def test_a_task_is_seen_with_the_submission_that_it_owes(hot):
+    task = admitted(hot.admission(), a_request())
+    sight = seen(hot, task)
+    assert (sight.task.status, sight.turn, sight.submitted) == (Status.QUEUED, 1, task.generation)
+    assert sight.owed == {OwedKind.SUBMISSION: Owed(task=task)}
+
+
+def test_a_task_is_seen_with_the_turn_that_it_owes(hot):
+    task = retrying(hot, admitted(hot.admission(), a_request()))
+    sight = seen(hot, task)
+    assert (sight.task.status, sight.turn) == (Status.RETRYING, 2)
+    assert sight.owed == {OwedKind.TURN: Owed(facts=sight.last, task=task)}
+    assert sight.token > 0
+
+
+def test_nobody_sees_a_task_that_is_not_there(hot):
+    task = a_fresh_envelope()
+    assert hot.control().see([task.id]) == [Absent()]
+
+
+def test_a_cold_shard_is_not_asked_and_takes_no_order(hot):
+    task = admitted(hot.admission(), a_request())
+    sight = seen(hot, task)
+    hot.become_another_server()
+    assert hot.control().see([task.id]) == [Cold()]
+    assert hot.control().cancel([a_cancellation(sight, task)]) == [OrderAnswer.COLD]
+    assert hot.control().redrive([a_redrive(sight, task)]) == [Cold()]
+    hot.open()
+    assert seen(hot, task) == sight
+
+
+def test_a_waiting_task_is_cancelled_at_once(hot):
+    task = admitted(hot.admission(), a_request())
+    order = a_cancellation(seen(hot, task), task)
+    assert hot.control().cancel([order]) == [OrderAnswer.DONE]
+    sight = seen(hot, task)
+    assert (sight.task.status, sight.task.ending) == (Status.CANCELLED, order.ending)
+    assert sight.last == order.facts
+
+
+def test_what_waits_can_also_end_as_dead(hot):
+    task = admitted(hot.admission(), a_request())
+    ending = Ending(finished_at_ms=now_ms(), reason="expired")
+    order = CancelOrder(
+        id=task.id,
+        seen=seen(hot, task).moment,
+        facts=(died(task),),
+        ending=ending,
+        status=Status.DEAD,
+    )
+    assert hot.control().cancel([order]) == [OrderAnswer.DONE]
+    sight = seen(hot, task)
+    assert (sight.task.status, sight.task.ending) == (Status.DEAD, ending)
+    assert hot.leases().claim([a_claim(task)]) == [Refused(order.facts)]
+
+
+def test_a_cancelled_task_is_refused_to_workers_with_the_facts_that_say_so(hot):
+    task = admitted(hot.admission(), a_request())
+    order = a_cancellation(seen(hot, task), task)
+    hot.control().cancel([order])
+    assert hot.leases().claim([a_claim(task)]) == [Refused(order.facts)]
+
+
+def test_a_cancellation_is_owed_beside_the_submission_that_must_still_reach_the_log(hot):
+    task = admitted(hot.admission(hold=timedelta()), a_request())
+    order = a_cancellation(seen(hot, task), task)
+    hot.control(hold=timedelta()).cancel([order])
+    assert what_is_owed(hot) == {
+        of_turn(task, OwedKind.SUBMISSION): Owed(task=task),
+        of_turn(task, OwedKind.FACTS): Owed(facts=order.facts),
+    }
+
+
+def test_a_cancellation_owes_the_body_that_it_tells_and_keeps_it_from_late_claims(hot):
+    task = admitted(hot.admission(hold=timedelta(minutes=1)), a_request())
+    end = cancelled(task, started_at_ms=None)
+    facts = (told_admitted(task), end)
+    order = a_cancellation(seen(hot, task), task, facts=facts)
+    hot.control(hold=timedelta()).cancel([order])
+    assert what_is_owed(hot) == {of_turn(task, OwedKind.FACTS): Owed(facts=facts)}
+    assert seen(hot, task).last == (end,)
+    assert hot.leases().claim([a_claim(task)]) == [Refused((end,))]
+
+
+def test_a_cancellation_takes_over_the_facts_of_the_turn_that_it_removes(hot):
+    task = retrying(hot, admitted(hot.admission(), a_request()), due_at_ms=now_ms() + 60_000)
+    sight = seen(hot, task)
+    facts = (*sight.owed_facts(OwedKind.TURN), cancelled(task, started_at_ms=None))
+    assert isinstance(facts[0], type(deferred(task)))
+    hot.control(hold=timedelta()).cancel([a_cancellation(sight, task, facts=facts)])
+    owed = what_is_owed(hot)
+    assert owed == {of_turn(task, OwedKind.FACTS): Owed(facts=facts)}
+    assert seen(hot, task).owed == {OwedKind.FACTS: Owed(facts=facts)}
+    assert hot.due().clear(list(owed)) == [Cleared.DONE]
+    assert what_is_owed(hot) == {}
+
+
+def test_a_running_task_is_told_and_runs_on(hot):
+    task = admitted(hot.admission(), a_request())
+    lease = claimed(hot.leases(), task)
+    assert cancel(hot, task, is_running=True) is OrderAnswer.DONE
+    sight = seen(hot, task)
+    assert (sight.task.status, sight.task.cancel_requested) == (Status.RUNNING, True)
+    assert sight.owed_facts(OwedKind.FACTS) == (cancel_requested(task),)
+    (settled,) = hot.leases().settle([a_success(task, lease.token)])
+    assert not isinstance(settled, Stale)
+    assert seen(hot, task).task.status is Status.SUCCEEDED
+
+
+def test_a_second_wish_to_cancel_finds_the_first(hot):
+    task = admitted(hot.admission(), a_request())
+    claimed(hot.leases(), task)
+    cancel(hot, task, is_running=True)
+    assert cancel(hot, task, is_running=True) is OrderAnswer.MOVED
+
+
+@pytest.mark.parametrize("has_begun", [True, False])
+def test_an_order_about_what_is_no_longer_so_changes_nothing(hot, has_begun):
+    task = admitted(hot.admission(), a_request())
+    before = seen(hot, task)
+    lease = claimed(hot.leases(), task)
+    if not has_begun:
+        hot.leases().settle([a_success(task, lease.token)])
+    now = seen(hot, task)
+    assert hot.control().cancel([a_cancellation(before, task)]) == [OrderAnswer.MOVED]
+    assert hot.control().redrive([a_redrive(before, task)]) == [Moved()]
+    assert seen(hot, task) == now
+
+
+def test_an_order_about_a_task_that_is_gone_changes_nothing(hot):
+    task = admitted(hot.admission(), a_request())
+    sight = seen(hot, task)
+    other = a_fresh_envelope()
+    order = CancelOrder(id=other.id, seen=sight.moment, facts=(), ending=None)
+    assert hot.control().cancel([order]) == [OrderAnswer.MOVED]
+    assert hot.control().see([other.id]) == [Absent()]
+
+
+def test_a_keyed_task_that_was_cancelled_keeps_its_key_for_the_window(hot):
+    request = a_request("k1")
+    task = admitted(hot.admission(), request)
+    hot.control(grace=timedelta()).cancel([a_cancellation(seen(hot, task), task)])
+    again = replace(request, submission="s2")
+    assert hot.admission().admit([again]) == [Replayed(task.generation, Owed(task=task))]
+    assert hot.due().forget_expired(most=10) == 0
+
+
+def test_a_keyed_task_that_was_cancelled_late_keeps_its_key_for_a_while(hot):
+    request = a_request("k1")
+    task = admitted(hot.admission(), request)
+    hot.control(window=timedelta()).cancel([a_cancellation(seen(hot, task), task)])
+    again = replace(request, submission="s2")
+    assert hot.admission().admit([again]) == [Replayed(task.generation, Owed(task=task))]
+    assert hot.due().forget_expired(most=10) == 0
+
+
+def test_a_key_whose_task_was_cancelled_is_free_when_its_time_is_over(hot):
+    task = admitted(hot.admission(), a_request("k1"))
+    order = a_cancellation(seen(hot, task), task)
+    hot.control(window=timedelta(), grace=timedelta()).cancel([order])
+    (verdict,) = hot.admission().admit([replace(task, generation=0, submission="s2")])
+    assert isinstance(verdict, Created)
+
+
+def test_the_record_of_a_keyed_task_that_was_cancelled_ends_with_its_window(hot):
+    task = admitted(hot.admission(), a_request("k1"))
+    order = a_cancellation(seen(hot, task), task)
+    hot.control(window=timedelta(), grace=timedelta()).cancel([order])
+    assert hot.due().forget_expired(most=10) == 1
+    assert hot.control().see([task.id]) == [Absent()]
+
+
+def test_a_dead_task_gets_its_next_generation(hot):
+    task = admitted(hot.admission(), a_request())
+    dead(hot, task)
+    answer = redrive(hot, task)
+    assert isinstance(answer, Redriven)
+    assert answer.generation > task.generation
+    sight = seen(hot, task)
+    assert (sight.task.status, sight.turn, sight.task.attempt) == (Status.QUEUED, 1, 1)
+    assert (sight.task.losses, sight.task.ending, sight.last) == (0, None, ())
+    assert (sight.task.generation, sight.submitted) == (answer.generation, task.generation)
+
+
+def test_a_redrive_owes_the_task_and_the_facts_that_ended_it(hot):
+    task = admitted(hot.admission(), a_request())
+    hot.admission().clear([of_turn(task, OwedKind.SUBMISSION)])
+    ended = dead(hot, task)
+    answer = redrive(hot, task, facts=ended.facts)
+    again = replace(task, generation=answer.generation, submitted=task.generation)
+    assert what_is_owed(hot) == {
+        of_turn(again, OwedKind.SUBMISSION): Owed(facts=ended.facts, task=again)
+    }
+
+
+def test_a_redriven_task_gets_a_larger_token_and_its_old_turn_the_facts_that_ended_it(hot):
+    task = admitted(hot.admission(), a_request())
+    ended = dead(hot, task)
+    answer = redrive(hot, task, facts=ended.facts)
+    again = replace(task, generation=answer.generation, submitted=task.generation)
+    assert hot.leases().claim([a_claim(task, source=a_source(7))]) == [Refused(ended.facts)]
+    assert claimed(hot.leases(), again).token > ended.token
+
+
+def test_a_redrive_that_is_repeated_finds_the_first(hot):
+    task = admitted(hot.admission(), a_request())
+    dead(hot, task)
+    order = a_redrive(seen(hot, task), task)
+    first, second = hot.control().redrive([order, order])
+    assert (type(first), second) == (Redriven, Moved())
+
+
+def test_a_redrive_without_a_record_makes_it_from_the_ledger(hot):
+    task = a_fresh_envelope(submission="s9")
+    token = (now_ms() + 60_000) * 1000
+    (answer,) = hot.control().redrive([a_redrive(None, task, token=token)])
+    assert isinstance(answer, Redriven)
+    again = replace(task, generation=answer.generation, submitted=task.generation)
+    sight = seen(hot, again)
+    assert (sight.task.about.type, sight.token) == (task.type, token)
+    assert claimed(hot.leases(), again).token == token + 1
+    (verdict,) = hot.admission().admit([again])
+    assert isinstance(verdict, AdmittedBefore)
+    assert verdict.generation == answer.generation
+
+
+def test_a_redrive_from_the_ledger_finds_a_record_that_came_between(hot):
+    task = admitted(hot.admission(), a_request())
+    assert hot.control().redrive([a_redrive(None, task)]) == [Moved()]
+
+
+def test_the_generation_of_a_redrive_is_above_that_of_a_clock_ahead(hot):
+    ahead = now_ms() + 3_600_000
+    task = a_fresh_envelope(generation=ahead, created_at_ms=ahead)
+    assert hot.control().redrive([a_redrive(None, task)]) == [Redriven(ahead + 1)]
+
+
+def test_a_redriven_task_keeps_its_key_for_the_window_of_its_submission(hot):
+    request = a_request("k2")
+    task = admitted(hot.admission(), request)
+    dead(hot, task)
+    answer = redrive(hot, task)
+    again = replace(task, generation=answer.generation, submitted=task.generation)
+    same = replace(request, submission="s2")
+    assert hot.admission(window=timedelta()).admit([same]) == [
+        Replayed(answer.generation, Owed(task=again))
+    ]
+    lease = claimed(hot.leases(), again)
+    hot.leases().settle([a_success(again, lease.token)])
+    assert seen(hot, again).submitted == task.generation

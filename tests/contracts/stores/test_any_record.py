@@ -1,0 +1,110 @@
+"""Whatever stands in the log stops nobody: each function gets past it, and says what it was."""
+
+import itertools
+import random
+from datetime import timedelta
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from taskmill.core import topics
+from taskmill.core.log import LogRecord
+from taskmill.dispatch.due import publish_due
+from taskmill.dispatch.parking import park
+from taskmill.dispatch.route import dispatch
+from taskmill.execution.arrivals import open_arrivals, open_sealed_arrivals
+from taskmill.execution.context import Shop
+from taskmill.execution.execute import execute
+from taskmill.execution.outcome import Succeeded, UnknownType
+from taskmill.ledger.record import record
+from taskmill.stores.memory.executor import InlineCrew
+from taskmill.stores.memory.log import MemoryLog
+from tests.builders import ECHO, a_position, now_ms
+from tests.records import TOPICS, headers, values
+
+ANYTHING = settings(
+    max_examples=100,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+
+_partitions = itertools.count()
+
+
+def a_record(at, value, told):
+    return LogRecord(position=at, at_ms=now_ms(), value=value, headers=told)
+
+
+def lines_of(topic):
+    """Return what may stand in a topic, each with its place."""
+    told = st.lists(st.tuples(values, headers), min_size=1, max_size=3)
+    return told.map(lambda told: standing_in(topic, next(_partitions), told))
+
+
+def standing_in(topic, partition, told):
+    places = (a_position(n, topic=topic, partition=partition) for n in range(len(told)))
+    return [a_record(at, *one) for at, one in zip(places, told, strict=True)]
+
+
+def a_shop(hot, log):
+    return Shop(
+        leases=hot.leases(),
+        bus=log,
+        crew=InlineCrew(),
+        clock=now_ms,
+        chance=random.Random(1).random,
+        process="p1",
+        concurrency=10,
+        longest=timedelta(seconds=800),
+        remaining=lambda: timedelta(seconds=900),
+    )
+
+
+@ANYTHING
+@given(st.sampled_from(TOPICS).flatmap(lines_of))
+def test_the_recorder_gets_past_any_record(ledger, records):
+    record(records, ledger.ledger)
+    at = records[0].position
+    assert ledger.whole().applied()[at.topic, at.partition] == len(records)
+
+
+ORIGIN = {"reason": b"r", "topic": b"tasks.events", "partition": b"3", "offset": b"7"}
+
+
+def test_an_origin_that_cannot_be_is_no_reason_to_stop(ledger):
+    origins = [
+        ORIGIN | {name: octets}
+        for name in ORIGIN
+        for octets in (b"", b"\0", b"9" * 30, b"-1", b"\xff")
+        if name != "reason"
+    ]
+    lines = standing_in(topics.DLQ, 0, [(b"never a task", told) for told in origins])
+    for line in lines:
+        record([line], ledger.ledger)
+    assert len(ledger.quarantine()) == len(lines)
+    assert ledger.whole().applied() == {(topics.DLQ, 0): len(lines)}
+
+
+@ANYTHING
+@given(lines_of(topics.PENDING))
+def test_the_dispatcher_gets_past_any_record(hot, records):
+    log = MemoryLog(now_ms)
+    arrivals = open_sealed_arrivals(records, log)
+    unknown = [one for one in arrivals if one.envelope.type != ECHO and not one.envelope.deferred]
+    known = [one for one in arrivals if one not in unknown]
+    parkings = park(unknown, hot.parking())
+    failed = dispatch(known, knows=ECHO.__eq__, admission=hot.admission(), bus=log)
+    over = [one.unsealed() for one in parkings.over]
+    failed |= execute(over, lambda task: UnknownType(task.type), a_shop(hot, log))
+    assert failed | parkings.failed == set()
+    publish_due(hot.due(), log)
+
+
+@ANYTHING
+@given(lines_of(topics.worker(ECHO)))
+def test_a_worker_gets_past_any_record(hot, records):
+    log = MemoryLog(now_ms)
+    shop = a_shop(hot, log)
+    assert execute(open_arrivals(records, log), lambda _: Succeeded("done"), shop) == set()
+    publish_due(hot.due(), log)

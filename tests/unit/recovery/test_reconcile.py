@@ -1,0 +1,291 @@
+"""What stands still while all readers pass is mended; what only takes its time is left alone."""
+
+from datetime import timedelta
+
+import pytest
+from msgspec.structs import replace
+
+from taskmill.core import codec, topics
+from taskmill.core.task import Status
+from taskmill.core.time import in_ms
+from taskmill.dispatch.waiting import Parked
+from taskmill.execution.outcome import Retry, Succeeded
+from taskmill.ledger.projection import row_of
+from taskmill.recovery.divergence import ABOUT, Divergence
+from taskmill.recovery.reconcile import MOST_MENDED, MOST_SUSPECTED, Books, Reconciler, reconcile
+from taskmill.stores.memory.dispatch import MemoryParking
+from taskmill.stores.memory.hot import record_of
+from taskmill.stores.memory.orders import MemoryControl
+from taskmill.stores.memory.recovery import MemoryRepairs
+from taskmill.stores.memory.standings import MemoryStandings
+from tests.builders import ECHO, a_claim, a_fresh_envelope, a_success, died
+from tests.unit.world import World
+
+MINUTE = timedelta(minutes=1)
+AT_LAST = timedelta(seconds=1)
+WORKER = topics.worker_of(ECHO)
+READERS = topics.readers([ECHO])
+
+
+class Office(World):
+    """A world with a reconciler, and readers that say how far they are."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.reconciler = self.a_reconciler()
+
+    def a_reconciler(self):
+        books = Books(
+            ledger=self.ledger,
+            standings=MemoryStandings(lambda: self.ledger, self.clock, behind=AT_LAST),
+            control=MemoryControl(self.hot),
+            rows=self.ledger,
+            repairs=MemoryRepairs(self.hot),
+            readers=self.log,
+            bus=self.log,
+        )
+        return Reconciler(books=books, clock=self.clock)
+
+    def commit(self, *readers):
+        """Let these have read everything; without names, everybody."""
+        for reader in readers or READERS:
+            self.log.commit(reader, len(self.log.records(reader.topic)))
+
+    def reconcile(self, looks=3):
+        """Look a few times, a minute apart; return what was mended."""
+        mended = {}
+        for _ in range(looks):
+            self.wait(MINUTE)
+            for kind, number in reconcile(self.reconciler).items():
+                mended[kind] = mended.get(kind, 0) + number
+        return mended
+
+
+@pytest.fixture
+def world():
+    return Office()
+
+
+def test_where_both_agree_nothing_is_done(world):
+    world.admitted("a", "b")
+    world.work()
+    world.record()
+    world.commit()
+    assert world.reconcile() == {}
+
+
+def test_facts_that_never_reached_the_log_are_published(world):
+    world.admitted()
+    world.work()
+    (task,) = world.admitted()
+    world.record()
+    (claim,) = world.leases.claim([a_claim(task)])
+    world.leases.settle([a_success(task, claim.token)])
+    world.commit()
+    assert world.reconcile() == {Divergence.LEDGER_BEHIND: 1}
+    world.record()
+    assert world.ledger.find(task.id).status is Status.SUCCEEDED
+
+
+def test_a_ledger_that_is_still_reading_is_waited_for(world):
+    world.admitted()
+    world.record()
+    world.work()
+    world.commit(topics.DISPATCHER, topics.RECORDER_PENDING, WORKER)
+    assert world.reconcile() == {}
+
+
+def test_a_record_behind_the_ledger_is_raised(world):
+    (task,) = world.admitted()
+    world.log.send_facts([died(task, token=1)])
+    world.log.flush()
+    world.record()
+    assert world.reconcile() == {Divergence.RECORD_BEHIND: 1}
+    assert world.status(task) is Status.DEAD
+
+
+def test_what_a_scheduler_had_before_it_when_it_died_is_found_by_another(world, monkeypatch):
+    (task,) = world.admitted()
+    world.log.send_facts([died(task, token=1)])
+    world.log.flush()
+    world.record()
+    with monkeypatch.context() as patch:
+        patch.setattr(MemoryControl, "see", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            world.reconcile(looks=1)
+    assert world.reconcile() == {Divergence.RECORD_BEHIND: 1}
+    assert world.status(task) is Status.DEAD
+
+
+def test_what_a_scheduler_suspected_when_it_died_is_found_by_another(world):
+    """The ledger says that it is over, so that it does not stand with the unfinished ones."""
+    (task,) = world.admitted()
+    world.log.send_facts([died(task, token=1)])
+    world.log.flush()
+    world.record()
+    assert world.reconcile(looks=1) == {}
+    assert list(world.reconciler.suspected) == [task.id]
+    world.reconciler = Reconciler(books=world.reconciler.books, clock=world.clock)
+    assert world.reconcile() == {Divergence.RECORD_BEHIND: 1}
+    assert world.status(task) is Status.DEAD
+
+
+def test_a_task_that_stands_in_no_line_is_put_there(world):
+    (task,) = world.admitted()
+    world.record()
+    world.commit()
+    assert world.reconcile(looks=1) == {}
+    assert world.reconcile(looks=1) == {Divergence.NOWHERE_IN_LINE: 1}
+    assert [one.id for one in world.log.tasks("tasks.worker.echo")] == [task.id, task.id]
+    assert world.reconcile(looks=3) == {}, "it stands in line now"
+
+
+@pytest.mark.parametrize("behind", [topics.DISPATCHER, WORKER])
+def test_a_backlog_is_no_orphan(world, behind):
+    world.admitted()
+    world.record()
+    world.commit(*(reader for reader in READERS if reader != behind))
+    assert world.reconcile(looks=10) == {}
+
+
+def test_what_the_dispatcher_passed_on_late_is_waited_for(world):
+    """The worker's line is measured only when the dispatcher has passed everything on."""
+    world.submit(world.request())
+    world.record()
+    world.commit(topics.RECORDER_PENDING)
+    assert world.reconcile() == {}
+    world.dispatch()
+    world.commit(topics.DISPATCHER)
+    assert world.reconcile() == {}
+    world.commit()
+    assert world.reconcile() == {Divergence.NOWHERE_IN_LINE: 1}
+
+
+def test_what_is_owed_or_due_later_is_left_alone(world):
+    world.submit(world.request())
+    world.admitted()
+    world.work(lambda _: Retry("busy"))
+    world.record()
+    world.commit()
+    owed = {name.id for name in world.hot.due}
+    waiting = {one.id for one in world.ledger.rows.values() if not one.status.is_final}
+    assert waiting <= owed | {task.id for task in world.log.tasks(topics.PENDING)}
+    for name, (_, what) in list(world.hot.due.items()):
+        world.hot.due[name] = (world.now + 10**9, what)
+    assert Divergence.NOWHERE_IN_LINE not in world.reconcile(looks=1)
+
+
+def test_what_is_parked_for_a_worker_is_left_alone(world):
+    (task,) = world.admitted()
+    world.record()
+    world.commit()
+    parking = MemoryParking(world.hot, patience=timedelta(hours=1), again_after=timedelta(hours=1))
+    assert parking.park([codec.seal(codec.encode(task))]) == [Parked.PARKED]
+    assert world.reconcile(looks=5) == {}
+
+
+def test_a_lost_record_of_an_old_task_is_made_anew_and_put_in_line(world):
+    (task,) = world.admitted()
+    world.record()
+    world.hot.remove(task.id)
+    assert world.reconcile() == {}, "a young one is adopted by whoever claims it"
+    world.wait(timedelta(hours=1))
+    assert world.reconcile(looks=2) == {Divergence.RECORD_MISSING: 1}
+    world.wait(MINUTE)
+    world.publish_due()
+    world.work()
+    assert world.status(task) is Status.SUCCEEDED
+
+
+def test_a_lost_record_of_a_finished_task_is_nobodys_loss(world):
+    (task,) = world.admitted()
+    world.work()
+    world.record()
+    world.hot.remove(task.id)
+    world.wait(timedelta(hours=2))
+    assert world.reconcile() == {}
+
+
+def test_what_moves_between_two_looks_is_not_suspected_any_more(world):
+    world.admitted()
+    world.record()
+    world.commit()
+    world.reconcile(looks=1)
+    world.work()
+    world.record()
+    world.commit()
+    assert world.reconcile() == {}
+    assert len(world.log.tasks("tasks.worker.echo")) == 1
+
+
+def test_a_cold_redis_is_the_rebuilds_business(world):
+    world.admitted()
+    world.record()
+    world.commit()
+    world.hot.forget()
+    assert world.reconcile() == {}
+
+
+def test_two_looks_in_a_row_prove_nothing(world):
+    world.admitted()
+    world.record()
+    world.commit()
+    world.wait(MINUTE)
+    assert not reconcile(world.reconciler)
+    assert not reconcile(world.reconciler)
+
+
+def test_a_run_mends_so_many_and_the_next_one_the_rest(world):
+    count = MOST_MENDED + 7
+    tasks = [a_fresh_envelope(generation=world.now, created_at_ms=world.now) for _ in range(count)]
+    world.log.send_pending(tasks)
+    world.log.flush()
+    world.record()
+    world.wait(timedelta(hours=2))
+    assert world.reconcile(looks=2) == {Divergence.RECORD_MISSING: MOST_MENDED}
+    assert world.reconcile(looks=1) == {Divergence.RECORD_MISSING: 7}
+
+
+def test_a_backlog_is_not_remembered_as_a_whole(world):
+    count = MOST_SUSPECTED + 500
+    task = a_fresh_envelope(generation=world.now, created_at_ms=world.now)
+    for number in range(count):
+        one = replace(task, id=f"{task.id[:-12]}{number:012x}", submission=str(number))
+        world.hot.records[one.id] = record_of(one)
+        world.ledger.rows[one.id] = row_of(one)
+    world.wait(MINUTE)
+    assert reconcile(world.reconciler) == {}
+    assert len(world.reconciler.suspected) == MOST_SUSPECTED
+
+
+def test_what_ended_leaves_the_unfinished_ones_a_while_later(world):
+    (task,) = world.admitted()
+    world.record()
+    world.reconcile(looks=1)
+    world.work()
+    world.record()
+    standings = world.reconciler.books.standings
+    world.reconcile(looks=1)
+    assert [one.id for one in standings.unfinished(after=None, most=10)] == [task.id]
+    world.wait(timedelta(hours=4))
+    world.reconcile(looks=1)
+    assert standings.unfinished(after=None, most=10) == []
+
+
+def test_each_disagreement_is_told_and_has_its_remedy():
+    assert set(ABOUT) == set(Divergence)
+
+
+def test_a_handler_that_takes_its_time_is_left_alone(world):
+    (task,) = world.admitted()
+    world.record()
+    world.commit(*(reader for reader in READERS if reader != WORKER))
+    found = []
+
+    def slow(_):
+        found.append(world.reconcile(looks=5))
+        return Succeeded()
+
+    world.work(slow)
+    assert found == [{}]
+    assert in_ms(MINUTE) * 5 <= world.now - task.created_at_ms

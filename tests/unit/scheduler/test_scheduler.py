@@ -1,0 +1,142 @@
+"""The scheduler publishes what is due until its time is nearly over, whatever stores do."""
+
+import logging
+from datetime import timedelta
+
+import pytest
+from msgspec.structs import replace
+
+from functions.scheduler.handler import lambda_handler as scheduler
+from taskmill.core import topics
+from taskmill.core.errors import StoreUnavailable
+from taskmill.core.owed import Owed, OwedKey, OwedKind
+from taskmill.core.task import TaskId, TaskType
+from tests.builders import an_envelope, died
+from tests.unit.stage import NOW, Stage
+
+ECHO = topics.worker(TaskType("echo"))
+LIFE = timedelta(seconds=125)
+
+
+@pytest.fixture
+def stage(monkeypatch):
+    stage = Stage()
+    stage.bind(monkeypatch)
+    return stage
+
+
+def owe(stage, number, *, at_ms=NOW, kind=OwedKind.SUBMISSION, facts=()):
+    """Let something be owed, as a script leaves it; return the task."""
+    task = an_envelope(id=TaskId(f"019f0000-0000-7000-8000-{number:012d}"), generation=NOW)
+    name = OwedKey(id=task.id, generation=NOW, turn=1, kind=kind)
+    stage.hot.due[name] = (at_ms, Owed(task=task, facts=facts))
+    return task
+
+
+def run(stage, *, lives=LIFE):
+    """Return how much was published in a run."""
+    return scheduler({}, stage.context(lives=lives))["publish_due"]
+
+
+def test_a_tick_publishes_what_is_due_and_clears_it(stage):
+    submitted = owe(stage, 1)
+    retried = owe(stage, 2, kind=OwedKind.TURN)
+    assert run(stage) == 2
+    assert stage.log.tasks(topics.PENDING) == [submitted]
+    assert stage.log.tasks(ECHO) == [retried]
+    assert stage.hot.due == {}
+
+
+def test_what_becomes_due_while_it_runs_is_published_in_time(stage):
+    owe(stage, 1, at_ms=NOW + 60_000)
+    run(stage)
+    (record,) = stage.log.records(topics.PENDING)
+    assert 0 <= record.at_ms - NOW - 60_000 <= 100
+
+
+def test_what_is_not_due_yet_stays(stage):
+    owe(stage, 1, at_ms=NOW + 200_000)
+    assert run(stage) == 0
+    assert len(stage.hot.due) == 1
+
+
+def test_facts_stand_in_the_log_before_the_turn_that_follows_them(stage, monkeypatch):
+    task = an_envelope(id=TaskId("019f0000-0000-7000-8000-000000000001"), generation=NOW)
+    fact = died(task)
+    owe(stage, 1, kind=OwedKind.TURN, facts=(fact,))
+    flush, seen = stage.log.flush, []
+
+    def watched():
+        flush()
+        seen.append((stage.log.facts(), [one.id for one in stage.log.tasks(ECHO)]))
+
+    monkeypatch.setattr(stage.log, "flush", watched)
+    run(stage)
+    assert seen == [([fact], []), ([fact], [task.id])]
+
+
+def test_records_that_are_over_are_forgotten(stage):
+    forgotten = TaskId("019f0000-0000-7000-8000-000000000001")
+    stage.hot.lifetimes = {forgotten: NOW - 1, TaskId("later"): NOW + 10**9}
+    run(stage)
+    assert set(stage.hot.lifetimes) == {"later"}
+
+
+@pytest.mark.parametrize("lives", [LIFE, timedelta(seconds=6)])
+def test_a_run_ends_before_its_time_is_over(stage, lives):
+    context = stage.context(lives=lives)
+    scheduler({}, context)
+    left = timedelta(milliseconds=context.get_remaining_time_in_millis())
+    assert timedelta(seconds=4.8) <= left <= timedelta(seconds=5)
+
+
+@pytest.mark.parametrize("lives", [timedelta(seconds=5), timedelta(0), timedelta(seconds=-1)])
+def test_a_run_without_time_does_nothing(stage, lives):
+    owe(stage, 1)
+    assert run(stage, lives=lives) == 0
+    assert stage.log.tasks(topics.PENDING) == []
+
+
+def test_a_log_that_is_away_ends_no_run_and_what_was_taken_is_published_later(stage, caplog):
+    owe(stage, 1)
+    stage.log.is_away = True
+
+    def come_back():
+        stage.log.is_away = stage.clock() < NOW + 20_000
+
+    stage.clock.on_pause = come_back
+    with caplog.at_level(logging.WARNING, logger="taskmill"):
+        assert run(stage) == 1
+    assert len(stage.log.tasks(topics.PENDING)) == 1
+    assert {(one.message, one.store) for one in caplog.records} == {("chore failed", "Kafka")}
+
+
+def test_a_store_that_is_away_is_asked_once_a_second(stage, monkeypatch):
+    asked = []
+
+    def away(*, most):
+        asked.append(most)
+        raise StoreUnavailable("Redis", "it is told to be away")
+
+    monkeypatch.setattr(stage.due, "take", away)
+    assert run(stage, lives=timedelta(seconds=25)) == 0
+    assert len(asked) == 20
+
+
+def test_two_runs_at_a_time_publish_everything(stage):
+    owed = {owe(stage, number).id for number in range(20)}
+    first = stage.due.take(most=10)
+    assert run(stage) == 20, "what the first took and left is due again"
+    assert {task.id for task in stage.log.tasks(topics.PENDING)} == owed
+    assert len(first) == 10
+
+
+def test_an_entry_of_a_task_that_was_replaced_does_no_harm(stage):
+    task = owe(stage, 1)
+    newer = replace(task, generation=NOW + 1)
+    stage.hot.due[OwedKey(id=task.id, generation=NOW + 1, turn=1, kind=OwedKind.SUBMISSION)] = (
+        NOW,
+        Owed(task=newer),
+    )
+    assert run(stage) == 2
+    assert stage.hot.due == {}

@@ -1,0 +1,10 @@
+"""What the tests of use cases share."""
+
+import pytest
+
+from tests.unit.schedules.desk import Desk
+
+
+@pytest.fixture
+def desk():
+    return Desk()

@@ -1,0 +1,87 @@
+"""A desk with one schedule table, in memory: tests move its clock."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+from msgspec import Raw
+
+from taskmill.core.task import Millis
+from taskmill.core.time import in_ms
+from taskmill.schedules.fire import fire
+from taskmill.schedules.manage import make, put
+from taskmill.schedules.read import Wanted
+from taskmill.schedules.schedule import Definition
+from taskmill.stores.memory.enqueued import MemoryRequests
+from taskmill.stores.memory.ledger import MemoryLedger
+from taskmill.stores.memory.schedules import MemorySchedules
+from tests.builders import a_fresh_envelope, started, succeeded
+from tests.contracts.ledgers import batch_of
+
+T = "default"
+NOON = Millis(1_794_009_600_000)  # 2026-11-07 00:00 UTC
+SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
+
+
+class Desk:
+    """One schedule table, with a clock that stands still."""
+
+    def __init__(self):
+        self.now = NOON
+        self.ledger = MemoryLedger()
+        self.requests = MemoryRequests(self.clock)
+        self.schedules = MemorySchedules(lambda: self.ledger, self.requests, self.clock)
+        self.cancelled = []
+        self.can_cancel = True
+        self.cancelling_takes = timedelta()
+        self.ran_for = timedelta()
+        self.on_cancel = lambda: None
+
+    def clock(self):
+        return Millis(self.now)
+
+    def make(self, name="n", **changes):
+        return make(wanted(name, **changes), self.schedules, tenant=T, by="ada").schedule
+
+    def put(self, name="n", **changes):
+        return put(wanted(name, **changes), self.schedules, tenant=T, by="ada").schedule
+
+    def seen(self, name="n"):
+        return self.schedules.find(T, name)
+
+    def fire(self, *, behind=0):
+        self.now += behind
+        return fire(self.schedules, cancel=self.cancel, now=self.running)
+
+    def running(self):
+        return self.ran_for
+
+    def cancel(self, task_id):
+        self.cancelled.append(task_id)
+        self.ran_for += self.cancelling_takes
+        self.on_cancel()
+        return self.can_cancel
+
+    def fired(self, name="n"):
+        """Return how long after midnight each instant is that was asked for, in seconds."""
+        keys = [json.loads(kept.row.request)["idempotency_key"] for kept in self.requests.kept]
+        mine = [key.partition(f"schedule:{name}:")[2] for key in keys]
+        told = [datetime.fromisoformat(one) for one in mine if one and "trigger" not in one]
+        return [(in_ms(at - datetime(1970, 1, 1, tzinfo=UTC)) - NOON) // SECOND for at in told]
+
+    def take(self):
+        """Let the relay take what is enqueued; the ledger knows it at once."""
+        with self.requests.held(most=1_000) as held:
+            rows = held.rows
+            held.mark_done(rows)
+        tasks = [a_fresh_envelope(id=row.task_id) for row in rows]
+        self.ledger.record(batch_of(*tasks, *map(started, tasks)))
+        return tasks
+
+    def end(self, *tasks):
+        self.ledger.record(batch_of(*map(succeeded, tasks)))
+
+
+def wanted(name="n", *, enabled=None, revision=None, **changes):
+    values = {"task": Raw(b'{"type":"echo"}'), "cron": "* * * * *"}
+    definition = Definition(**values | changes)
+    return Wanted(name=name, definition=definition, enabled=enabled, revision=revision)

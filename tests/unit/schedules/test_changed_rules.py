@@ -1,0 +1,103 @@
+"""Where the rules of a zone change: an instant that moves fires once, at its new time.
+
+A process keeps the rules that it has read; other ones come with another process.
+"""
+
+import zoneinfo
+from importlib import resources
+
+import pytest
+
+from taskmill.schedules import firing, zones
+from taskmill.schedules.catch_up import CatchUp
+from taskmill.schedules.schedule import FireTally
+from tests.unit.schedules.desk import HOUR, MINUTE, Desk
+
+MIDNIGHT = 86_400
+"""In seconds, since the time from which the desk counts."""
+
+ZONE = "Europe/Nowhere"
+NIGHTLY = {"cron": "0 2 * * *", "timezone": ZONE}
+
+
+@pytest.fixture
+def rules(tmp_path):
+    """Let a process begin in which clocks there are so many hours ahead."""
+
+    def begin(hours):
+        folder = tmp_path / str(hours)
+        (folder / "Europe").mkdir(parents=True, exist_ok=True)
+        known = resources.files("tzdata").joinpath("zoneinfo", "Etc", f"GMT-{hours}")
+        (folder / ZONE).write_bytes(known.read_bytes())
+        zoneinfo.reset_tzpath([folder])
+        _forget()
+
+    yield begin
+    zoneinfo.reset_tzpath()
+    _forget()
+
+
+def _forget():
+    zoneinfo.ZoneInfo.clear_cache()
+    firing._calendar.cache_clear()  # noqa: SLF001 - a new process has none
+    zones._jumps_of.cache_clear()  # noqa: SLF001 - a new process has none
+
+
+@pytest.fixture
+def desk():
+    desk = Desk()
+    desk.now += 12 * HOUR
+    return desk
+
+
+def fire_each_minute(desk, span):
+    for _ in range(span // MINUTE):
+        desk.fire(behind=MINUTE)
+
+
+def test_an_instant_that_moves_behind_what_was_foreseen_fires_then(desk, rules):
+    rules(2)
+    seen = desk.make(**NIGHTLY)
+    desk.now = seen.next_at_ms - HOUR
+    rules(1)
+    fire_each_minute(desk, 3 * HOUR)
+    assert desk.fired() == [MIDNIGHT + 3_600]
+    assert desk.seen().tally == FireTally(fired=1)
+
+
+@pytest.mark.parametrize(
+    ("catch_up", "tally"),
+    [(CatchUp.ONE, FireTally(fired=1)), (CatchUp.NONE, FireTally(missed=1))],
+)
+def test_an_instant_that_moves_before_what_was_foreseen_is_late_by_as_much(
+    desk, rules, catch_up, tally
+):
+    rules(1)
+    seen = desk.make(**NIGHTLY, catch_up=catch_up)
+    desk.now = seen.next_at_ms - 2 * HOUR
+    rules(2)
+    fire_each_minute(desk, 3 * HOUR)
+    assert desk.fired() == [MIDNIGHT] * tally.fired
+    assert desk.seen().tally == tally
+    assert desk.seen().next_at_ms == seen.next_at_ms + 23 * HOUR
+
+
+@pytest.mark.parametrize(
+    ("catch_up", "fired", "tally"),
+    [
+        (CatchUp.ONE, [0, 1, 25], FireTally(fired=3)),
+        (CatchUp.NONE, [0, 25], FireTally(fired=2, missed=1)),
+    ],
+)
+def test_what_fired_by_the_rules_before_is_another_instant_by_those_behind(
+    desk, rules, catch_up, fired, tally
+):
+    """It is made up for a day later, when the next one was foreseen, unless nothing is."""
+    rules(2)
+    seen = desk.make(**NIGHTLY, catch_up=catch_up)
+    desk.now = seen.next_at_ms - MINUTE
+    fire_each_minute(desk, MINUTE)
+    rules(1)
+    fire_each_minute(desk, 26 * HOUR)
+    assert desk.fired() == [MIDNIGHT + 3_600 * hours for hours in fired]
+    assert desk.seen().tally == tally

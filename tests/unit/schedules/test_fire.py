@@ -1,0 +1,311 @@
+"""Each instant of a schedule fires once, is skipped or missed as its policies say."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from msgspec import Raw
+from msgspec.structs import replace
+
+from taskmill.core.errors import ScheduleBroken
+from taskmill.core.task import Millis
+from taskmill.core.time import in_ms
+from taskmill.schedules import fire as fire_module
+from taskmill.schedules import firing
+from taskmill.schedules.catch_up import MOST, CatchUp
+from taskmill.schedules.coming import Dst, Fold, Gap
+from taskmill.schedules.fire import BATCH, fire
+from taskmill.schedules.manage import (
+    Kept,
+    NoSchedule,
+    Restless,
+    backfill,
+    delete,
+    pause,
+    put,
+    trigger,
+)
+from taskmill.schedules.schedule import OCTETS_AT_A_TIME, Draft, FireTally, Overlap
+from taskmill.stores.memory.schedules import MemorySchedules
+from tests.unit.schedules.desk import HOUR, MINUTE, NOON, SECOND, T, wanted
+
+
+def test_an_instant_fires_once_at_its_time_and_never_before(desk):
+    desk.make()
+    assert desk.fire(behind=MINUTE - 1) == 0
+    assert desk.fire(behind=1) == 1
+    assert desk.fire() == 0
+    assert desk.fire(behind=MINUTE - 1) == 0
+    assert desk.fire(behind=1) == 1
+    assert desk.fired() == [60, 120]
+    seen = desk.seen()
+    assert (seen.tally, seen.next_at_ms) == (FireTally(fired=2), NOON + 3 * MINUTE)
+    assert (seen.last.nominal_ms, seen.last.at_ms) == (NOON + 2 * MINUTE, NOON + 2 * MINUTE)
+
+
+def test_seconds_and_periods_fire_too(desk):
+    desk.make("six", cron="* * * * * */20")
+    desk.make("every", cron=None, every_seconds=30)
+    for _ in range(60):
+        desk.fire(behind=SECOND)
+    assert desk.fired("six") == [20, 40, 60]
+    assert desk.fired("every") == [30, 60]
+
+
+@pytest.mark.parametrize(
+    ("catch_up", "fired", "missed"),
+    [
+        (CatchUp.NONE, [], 3),
+        (CatchUp.ONE, [180], 2),
+        (CatchUp.ALL, [60, 120, 180], 0),
+    ],
+)
+def test_after_three_instants_without_a_scheduler_the_policy_says_what_fires(
+    desk, catch_up, fired, missed
+):
+    desk.make(catch_up=catch_up)
+    desk.fire(behind=3 * MINUTE + 45 * SECOND)
+    assert desk.fired() == fired
+    assert desk.seen().tally == FireTally(fired=len(fired), missed=missed)
+    assert desk.seen().next_at_ms == NOON + 4 * MINUTE
+    desk.fire(behind=15 * SECOND)
+    assert desk.fired()[-1] == 240
+
+
+def test_of_a_long_downtime_so_many_are_made_up_for_and_no_more(desk):
+    desk.make(catch_up=CatchUp.ALL)
+    desk.fire(behind=10 * HOUR)
+    assert desk.fired() == [60 * n for n in range(600 - MOST + 1, 601)]
+    assert desk.seen().tally == FireTally(fired=MOST, missed=600 - MOST)
+    desk.make("windowed", catch_up=CatchUp.ALL, catch_up_window_seconds=600)
+    desk.fire(behind=HOUR)
+    assert len(desk.fired("windowed")) == 10
+
+
+def test_a_busy_scheduler_is_no_downtime(desk):
+    desk.make(cron="* * * * * *", catch_up=CatchUp.NONE)
+    desk.fire(behind=20 * SECOND)
+    assert desk.fired() == list(range(1, 21))
+
+
+@pytest.mark.parametrize("gap", Gap)
+def test_what_clocks_leave_out_fires_as_the_policy_says(desk, gap):
+    desk.now = Millis(1_806_195_600_000)  # 2027-03-28 01:00 in Berlin: an hour before the gap
+    dst = Dst(gap=gap, fold=Fold.FIRST)
+    desk.make(cron="30 2 * * *", timezone="Europe/Berlin", dst=dst)
+    for _ in range(24):
+        desk.fire(behind=HOUR // 4)
+    assert len(desk.fired()) == (gap is Gap.SHIFT)
+
+
+@pytest.mark.parametrize("fold", Fold)
+def test_what_clocks_show_twice_fires_as_the_policy_says(desk, fold):
+    desk.now = Millis(1_824_940_800_000)  # 2027-10-31 02:00 in Berlin, for the first time
+    dst = Dst(gap=Gap.SKIP, fold=fold)
+    desk.make(cron="30 2 * * *", timezone="Europe/Berlin", dst=dst)
+    for _ in range(24):
+        desk.fire(behind=HOUR // 4)
+    assert len(desk.fired()) == (2 if fold is Fold.BOTH else 1)
+
+
+def test_two_schedulers_that_saw_the_same_fire_it_once(desk):
+    desk.make()
+    desk.now += MINUTE
+    advance = desk.schedules.advance
+
+    def another_was_faster(steps):
+        desk.schedules.advance = advance
+        assert desk.fire() == 1
+        return advance(steps)
+
+    desk.schedules.advance = another_was_faster
+    assert fire(desk.schedules, cancel=desk.cancel, now=desk.running) == 0
+    assert desk.fired() == [60]
+
+
+class Forgetful(MemorySchedules):
+    """Takes whatever it is told, whether it is as it was seen or not."""
+
+    def advance(self, steps):
+        return super().advance([replace(step, seen=self._now(step.seen)) for step in steps])
+
+    def _now(self, seen):
+        return self.find(seen.tenant, seen.name)
+
+
+def test_without_the_comparison_an_instant_would_be_asked_for_twice(desk):
+    """What the one before shows would not show otherwise."""
+    desk.schedules = Forgetful(lambda: desk.ledger, desk.requests, desk.clock)
+    desk.make()
+    desk.now += MINUTE
+    advance = desk.schedules.advance
+
+    def another_was_faster(steps):
+        desk.schedules.advance = advance
+        assert desk.fire() == 1
+        return advance(steps)
+
+    desk.schedules.advance = another_was_faster
+    assert fire(desk.schedules, cancel=desk.cancel, now=desk.running) == 1
+    assert desk.fired() == [60, 60]
+
+
+def test_more_than_a_batch_is_fired_in_one_turn_those_first_that_wait_longest(desk):
+    for number in range(2 * BATCH + 1):
+        desk.make(f"n{number}")
+    assert desk.fire(behind=MINUTE) == 2 * BATCH + 1
+    assert len({kept.row.task_id for kept in desk.requests.kept}) == 2 * BATCH + 1
+
+
+def test_what_is_too_large_for_one_statement_is_fired_in_several(desk):
+    """In their order, in one turn, and each once."""
+    told, advance = [], desk.schedules.advance
+
+    def measured(steps):
+        told.append(sum(len(fire.request.request) for step in steps for fire in step.fires))
+        return advance(steps)
+
+    desk.schedules.advance = measured
+    large = Raw(b'{"type":"echo","payload":{"say":"' + b"x" * 250_000 + b'"}}')
+    for name in ("one", "other"):
+        desk.make(name, catch_up=CatchUp.ALL, task=large)
+    desk.make("small")
+    assert desk.fire(behind=99 * MINUTE) == 199
+    assert 6 <= len(told) <= 9
+    assert max(told) <= OCTETS_AT_A_TIME
+    for name in ("one", "other"):
+        assert desk.fired(name) == [60 * n for n in range(1, 100)]
+        assert desk.seen(name).held == []
+        assert desk.seen(name).next_at_ms == NOON + 100 * MINUTE
+    assert desk.fired("small") == [5_940]
+
+
+def test_jitter_begins_each_instant_later_by_as_much_as_ever(desk):
+    desk.make(jitter_seconds=30)
+    desk.fire(behind=MINUTE)
+    run_at = datetime.fromisoformat(json.loads(desk.requests.kept[0].row.request)["run_at"])
+    late = in_ms(run_at - datetime(1970, 1, 1, tzinfo=UTC)) - NOON - MINUTE
+    assert 0 <= late < 30 * SECOND
+    backfill("n", Millis(NOON + 1), Millis(NOON + MINUTE), desk.schedules, tenant=T)
+    first, again = (kept.row.request for kept in desk.requests.kept)
+    assert first == again
+
+
+@pytest.fixture
+def lose_a_zone(monkeypatch):
+    calendar_of = firing.calendar_of
+
+    def lost(definition):
+        if definition.timezone != "UTC":
+            raise ScheduleBroken("there is no such zone")
+        return calendar_of(definition)
+
+    return lambda: monkeypatch.setattr(firing, "calendar_of", lost)
+
+
+def test_what_was_foreseen_by_a_rule_that_is_broken_fires_behind_the_edit(desk, lose_a_zone):
+    desk.make(timezone="Europe/Berlin")
+    desk.make("early", timezone="Europe/Berlin")
+    desk.now += MINUTE
+    lose_a_zone()
+    desk.put(cron="0 * * * *")
+    desk.fire()
+    assert desk.fired() == [60]
+    pause("early", desk.schedules, tenant=T, by="ada")
+    assert desk.seen("early").tally == FireTally(missed=1)
+
+
+def test_a_schedule_whose_zone_is_gone_stops_no_other(desk, monkeypatch, lose_a_zone):
+    desk.make("broken", timezone="Europe/Berlin")
+    desk.make("sound")
+    lose_a_zone()
+    assert desk.fire(behind=MINUTE) == 1
+    assert desk.schedules.due(most=9).schedules == []
+    monkeypatch.undo()
+    assert desk.fire(behind=MINUTE) == 2
+    assert len(desk.fired("broken")) == 1
+
+
+def test_where_one_scheduler_lacks_a_zone_another_still_fires_in_time(
+    desk, monkeypatch, lose_a_zone
+):
+    desk.make(timezone="Europe/Berlin", catch_up=CatchUp.NONE)
+    lose_a_zone()
+    assert desk.fire(behind=MINUTE) == 0
+    monkeypatch.undo()
+    assert desk.fire(behind=15 * SECOND) == 1
+
+
+def test_rules_of_a_zone_that_changed_count_from_then_on(desk):
+    """What was foreseen before is neither fired nor lost."""
+    desk.make("early", cron="30 * * * *")
+    desk.make("late", cron="30 * * * *")
+    for name, foreseen in (("early", 20), ("late", 40)):
+        seen = desk.seen(name)
+        desk.schedules.change(seen, replace(as_it_is(seen), next_at_ms=NOON + foreseen * MINUTE))
+    for _ in range(45):
+        desk.fire(behind=MINUTE)
+    assert desk.fired("early") == desk.fired("late") == [30 * 60]
+    assert desk.seen("late").next_at_ms == NOON + 90 * MINUTE
+
+
+def as_it_is(seen):
+    names = {*Draft.__struct_fields__} - {"skipped", "missed"}
+    return Draft(**{name: getattr(seen, name) for name in names})
+
+
+def test_what_waits_for_long_is_looked_at_more_seldom(desk):
+    desk.make(overlap=Overlap.QUEUE_ONE, cron="0 0 * * *")
+    trigger("n", desk.schedules, tenant=T)
+    desk.fire(behind=24 * HOUR)
+    looks = 0
+    due = desk.schedules.due
+
+    def looked(*, most):
+        nonlocal looks
+        told = due(most=most)
+        looks += len(told.schedules)
+        return told
+
+    desk.schedules.due = looked
+    for _ in range(HOUR // 1_000):
+        desk.fire(behind=1_000)
+    assert 300 < looks < 500
+
+
+def test_a_clock_that_goes_back_fires_nothing_twice(desk):
+    desk.make()
+    desk.fire(behind=MINUTE)
+    desk.fire(behind=-HOUR)
+    desk.fire(behind=HOUR)
+    assert desk.fired() == [60]
+
+
+def test_what_changes_all_the_time_is_given_up(desk, monkeypatch):
+    desk.make()
+    monkeypatch.setattr(desk.schedules, "change", lambda *_: False)
+    monkeypatch.setattr(desk.schedules, "trigger", lambda *_: False)
+    monkeypatch.setattr(desk.schedules, "delete", lambda *_: False)
+    answers = [
+        pause("n", desk.schedules, tenant=T, by="ada"),
+        put(wanted(), desk.schedules, tenant=T, by="ada"),
+        trigger("n", desk.schedules, tenant=T),
+        delete("n", desk.schedules, tenant=T),
+    ]
+    assert answers == [Restless()] * 4
+
+
+def test_what_is_not_there_is_told(desk):
+    assert pause("n", desk.schedules, tenant=T, by="ada") == NoSchedule()
+    assert isinstance(put(wanted(), desk.schedules, tenant=T, by="ada"), Kept)
+    assert fire_module.fire(desk.schedules, cancel=desk.cancel, now=desk.running) == 0
+
+
+def test_a_rule_that_comes_no_more_is_looked_at_no_more(desk, monkeypatch):
+    desk.make()
+    due = firing.due
+    no_more = lambda *given, **named: replace(due(*given, **named), next_at=None)  # noqa: E731 - once
+    monkeypatch.setattr(firing, "due", no_more)
+    desk.fire(behind=MINUTE)
+    assert desk.seen().next_at_ms is None
+    assert desk.fire(behind=int(timedelta(days=1) / timedelta(milliseconds=1))) == 0

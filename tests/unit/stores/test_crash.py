@@ -1,0 +1,132 @@
+"""A process ends at the line that a test names, and at no other."""
+
+import pytest
+from msgspec import Struct
+
+from taskmill.core.ports import Bus
+from taskmill.dispatch.ports import Delays, DueSet
+from taskmill.execution.ports import Leases
+from taskmill.ledger.ports import FarTasks, Ledger
+from taskmill.orders.ports import Control
+from taskmill.recovery.ports import ColdShards
+from taskmill.schedules.ports import Firing
+from taskmill.stores.crash import EXIT_CODE, POINTS, Edge, crash_at, die, rigged
+from taskmill.submission.ports import Admission
+
+PORTS = {
+    "admission": Admission,
+    "bus": Bus,
+    "control": Control,
+    "delays": Delays,
+    "due": DueSet,
+    "far": FarTasks,
+    "leases": Leases,
+    "ledger": Ledger,
+    "schedules": Firing,
+    "shards": ColdShards,
+}
+
+
+class Ended(BaseException):
+    pass
+
+
+def end():
+    raise Ended
+
+
+class Bus_:  # noqa: N801 - it stands in for a bus
+    def __init__(self):
+        self.flushed = 0
+
+    def send_work(self, envelopes):
+        """Take them."""
+
+    def flush(self):
+        self.flushed += 1
+
+
+class Due:
+    waiting = ()
+
+    def take(self, *, most):
+        return self.waiting[:most]
+
+
+class Services(Struct, frozen=True):
+    due: Due
+    bus: Bus_
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_each_point_lies_at_a_call_that_the_port_has(point):
+    edge = POINTS[point]
+    assert callable(getattr(PORTS[edge.port], edge.method))
+
+
+def test_the_nth_call_that_carries_something_ends_the_process():
+    leases = rigged("bus", Bus_(), crash_at("dispatcher after read:2"), end)
+    leases.send_work([])
+    leases.send_work(["one"])
+    with pytest.raises(Ended):
+        leases.send_work(["two"])
+
+
+def test_a_flush_counts_when_something_was_sent():
+    port = Bus_()
+    bus = rigged("bus", port, crash_at("worker after the facts before the batch ends:1"), end)
+    bus.flush()
+    bus.send_work(["one"])
+    with pytest.raises(Ended):
+        bus.flush()
+    assert port.flushed == 2
+
+
+def test_an_answer_counts_when_it_holds_something():
+    port = Due()
+    due = rigged("due", port, crash_at("scheduler after take:1"), end)
+    assert due.take(most=5) == ()
+    port.waiting = ("one",)
+    with pytest.raises(Ended):
+        due.take(most=5)
+
+
+def test_other_ports_stay_as_they_are():
+    port = Due()
+    assert rigged("due", port, crash_at("worker after claim:1"), end) is port
+
+
+def test_a_port_among_others_is_rigged():
+    full, bus = Due(), Bus_()
+    full.waiting = ("one",)
+    services = rigged("scheduler", Services(full, bus), crash_at("scheduler after take:1"), end)
+    assert services.bus is bus
+    with pytest.raises(Ended):
+        services.due.take(most=5)
+
+
+def test_a_bus_of_others_is_not_the_relay_s():
+    services, at = Services(Due(), Bus_()), crash_at("relay after publish before mark:1")
+    assert rigged("scheduler", services, at, end) is services
+    bus = rigged("relaying", services, at, end).bus
+    bus.send_work(["one"])
+    with pytest.raises(Ended):
+        bus.flush()
+
+
+def test_the_process_ends_as_if_it_had_been_killed(monkeypatch):
+    codes = []
+    monkeypatch.setattr("os._exit", codes.append)
+    die()
+    assert codes == [EXIT_CODE]
+
+
+@pytest.mark.parametrize("text", ["worker after claim", "worker after claim:0", "nowhere:1", ":1"])
+def test_what_is_no_point_is_refused_with_a_sentence(text):
+    with pytest.raises(ValueError, match=r"must be|knows no point"):
+        crash_at(text)
+
+
+def test_a_point_is_read():
+    assert crash_at("recorder after commit:10").nth == 10
+    assert crash_at("recorder after commit:10").edge == Edge("ledger", "record", "after")
