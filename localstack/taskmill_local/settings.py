@@ -8,8 +8,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final, Self
 
+from taskmill.settings.access import KafkaAccess, PostgresAccess, RedisAccess, Way
 from taskmill.settings.known import misspelt
-from taskmill.stores.access import KafkaAccess, PostgresAccess, RedisAccess, Way
 from taskmill_local.errors import PlatformError
 from taskmill_local.mappings.limits import Limits
 from taskmill_local.plan import FunctionPlan

@@ -13,7 +13,8 @@ from taskmill.core.ids import keyed_id, unkeyed_id
 from taskmill.core.task import TaskType
 from taskmill.core.view import TaskView
 from taskmill.orders.redrive import Again, NotOver
-from taskmill.stores.crash import POINTS, CrashAt, rigged
+from taskmill.settings.crash_points import POINTS, CrashAt
+from taskmill.stores.crash import rigged
 from taskmill.submission.submission import Accepted, KeyReused, ReplayOf
 from taskmill.testing.system import System
 from taskmill.worker import serve

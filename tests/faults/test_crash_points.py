@@ -8,7 +8,7 @@ import pytest
 
 from taskmill.core.task import Status
 from taskmill.recovery.divergence import Divergence
-from taskmill.stores.crash import POINTS
+from taskmill.settings.crash_points import POINTS
 from tests.faults.stack import WORKER, await_death
 from tests.waiting import eventually
 

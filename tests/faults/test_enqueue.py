@@ -11,7 +11,8 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from taskmill.core import codec, topics
-from taskmill.stores.crash import EXIT_CODE, POINTS
+from taskmill.settings.crash_points import POINTS
+from taskmill.stores.crash import EXIT_CODE
 from taskmill.submission.enqueue import ROWS_AT_A_TIME
 from tests.faults.callers import (
     an_open_transaction,

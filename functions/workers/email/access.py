@@ -6,8 +6,8 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from taskmill.stores import addresses
-from taskmill.stores.access import Credentials
+from taskmill.settings import addresses
+from taskmill.settings.access import Credentials
 
 STARTTLS: Final = "STARTTLS"
 TLS: Final = "TLS"

@@ -12,9 +12,9 @@ from functions.workers.email.access import STARTTLS, SmtpAccess
 from functions.workers.email.message import address_of, domain_of
 from functions.workers.email.payload import Mailbox
 from taskmill.core.errors import SettingsInvalid
+from taskmill.settings import secrets
+from taskmill.settings.access import Access, Credentials
 from taskmill.settings.stores import ReadByName
-from taskmill.stores import secrets
-from taskmill.stores.access import Access, Credentials
 
 
 class MailSettings(Struct, frozen=True, kw_only=True):

@@ -12,8 +12,8 @@ from typing import Final
 
 from functions.workers.email.access import STARTTLS, TLS, SmtpAccess
 from functions.workers.email.message import Mail
+from taskmill.settings.access import Access
 from taskmill.stores import tls
-from taskmill.stores.access import Access
 from taskmill.worker import Discard, Outcome, Retry, Succeeded
 
 SECONDS_TO_CONNECT: Final = 5

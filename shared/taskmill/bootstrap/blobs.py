@@ -6,7 +6,7 @@ from functools import cache
 
 from taskmill.platform import process
 from taskmill.settings import Settings
-from taskmill.stores.access import S3Access
+from taskmill.settings.access import S3Access
 from taskmill.stores.guard import QUICK, Guard
 from taskmill.submission.ports import Blobs
 

@@ -11,11 +11,11 @@ from typing import Self
 from taskmill.core.errors import SettingsInvalid
 from taskmill.core.lifetimes import AT_LEAST_KEPT, LEDGER_DAYS
 from taskmill.execution.pace import USUAL, Pace
+from taskmill.settings import crash_points
+from taskmill.settings.access import Access, KafkaAccess, PostgresAccess, RedisAccess, S3Access
 from taskmill.settings.environment import Environment
 from taskmill.settings.known import PREFIX
 from taskmill.settings.stores import Stores, Vault
-from taskmill.stores import crash
-from taskmill.stores.access import Access, KafkaAccess, PostgresAccess, RedisAccess, S3Access
 from taskmill.submission.outbox import OUTBOX_CAP
 
 _WHOLE = re.compile(r"-?[0-9]{1,12}")
@@ -57,7 +57,7 @@ class Settings:
     reaches_loopback: bool = False
     """Whether webhooks may call this machine: on a machine of one's own only."""
 
-    crash_at: crash.CrashAt | None = None
+    crash_at: crash_points.CrashAt | None = None
     """Where this process ends itself, for tests on the local platform."""
 
     clock_ahead: timedelta = timedelta()
@@ -142,10 +142,10 @@ class _Reading:
         env = self._environment
         return env.given("WEBHOOK_LOOPBACK") == "1" and env.is_at_home("WEBHOOK_LOOPBACK")
 
-    def crash_at(self) -> crash.CrashAt | None:
+    def crash_at(self) -> crash_points.CrashAt | None:
         if text := self._environment.for_tests("CRASH_AT"):
             try:
-                return crash.crash_at(text)
+                return crash_points.crash_at(text)
             except ValueError as error:
                 self._environment.complain("CRASH_AT", str(error))
         return None

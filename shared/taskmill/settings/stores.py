@@ -7,10 +7,8 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from taskmill.core.errors import SettingsInvalid
-from taskmill.settings.environment import Environment
-from taskmill.settings.known import PREFIX
-from taskmill.stores import secrets
-from taskmill.stores.access import (
+from taskmill.settings import secrets
+from taskmill.settings.access import (
     Access,
     Credentials,
     KafkaAccess,
@@ -19,6 +17,8 @@ from taskmill.stores.access import (
     S3Access,
     Way,
 )
+from taskmill.settings.environment import Environment
+from taskmill.settings.known import PREFIX
 
 _ADDRESSES = {"KAFKA": "KAFKA_BROKERS", "REDIS": "REDIS_URL", "POSTGRES": "POSTGRES_DSN"}
 _SCHEMES = {"KAFKA": "", "REDIS": "rediss://", "POSTGRES": "postgresql://"}

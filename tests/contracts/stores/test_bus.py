@@ -17,7 +17,7 @@ from taskmill.core.errors import StoreUnavailable, Unpublishable
 from taskmill.core.log import LARGEST_KEPT, is_dead_letter
 from taskmill.core.refusal import invalid, malformed
 from taskmill.platform.kafka_event import failures, records_of
-from taskmill.stores.access import KafkaAccess
+from taskmill.settings.access import KafkaAccess
 from taskmill.stores.guard import Guard
 from taskmill.stores.kafka.bus import KafkaBus
 from taskmill.stores.kafka.cluster import Cluster

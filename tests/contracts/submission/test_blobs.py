@@ -13,7 +13,7 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 from taskmill.core.errors import BlobRefused, StoreUnavailable
-from taskmill.stores.access import Credentials, S3Access
+from taskmill.settings.access import Credentials, S3Access
 from taskmill.stores.memory.blobs import MemoryBlobs
 from taskmill.stores.s3.blobs import S3Blobs
 from taskmill_local.bucket import Bucket

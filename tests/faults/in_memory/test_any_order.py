@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_s
 from taskmill.core import topics
 from taskmill.core.task import Status
 from taskmill.execution.outcome import Discard, Retry, Succeeded
-from taskmill.stores.crash import Moment
+from taskmill.settings.crash_points import Moment
 from tests.faults.broken import VARIANTS
 from tests.faults.checker import check
 from tests.faults.mortals import WORK, Mortals, deaths

@@ -22,7 +22,7 @@ from moto.server import ThreadedMotoServer
 from redis import Redis
 
 from taskmill.core import topics
-from taskmill.stores import secrets
+from taskmill.settings import secrets
 from taskmill_local.stores.home import prepare_home
 from taskmill_local.stores.java import find_java
 from taskmill_local.stores.postgres import start_postgres

@@ -18,7 +18,7 @@ from taskmill.core.facts import TaskDeferred
 from taskmill.core.task import TaskType
 from taskmill.insight.counting import Count
 from taskmill.platform.executor import ThreadCrew
-from taskmill.stores.access import Access
+from taskmill.settings.access import Access
 from taskmill.worker import Discard, Retry, Succeeded
 from tests.builders import an_envelope
 from tests.integration.security.smtp_server import HANGS_UP, SAYS_NOTHING, mail_server

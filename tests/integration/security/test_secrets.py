@@ -19,11 +19,11 @@ from confluent_kafka.admin import (
 
 from taskmill.core.errors import SettingsInvalid, StoreUnavailable
 from taskmill.settings import Settings
+from taskmill.settings.secrets import Unreadable, read_parameter, read_secret
 from taskmill.stores.api_keys import ApiKeys
 from taskmill.stores.kafka.ends import KafkaLogEnds
 from taskmill.stores.postgres.connection import Database
 from taskmill.stores.redis.session import Session
-from taskmill.stores.secrets import Unreadable, read_parameter, read_secret
 from tests.waiting import eventually
 
 ROOT = Path(__file__).parents[3]

@@ -7,8 +7,8 @@ import pytest
 
 from taskmill.core.errors import SettingsInvalid
 from taskmill.settings import Settings
+from taskmill.settings.secrets import Unreadable
 from taskmill.stores.api_keys import SECONDS_TO_NOTICE, ApiKeys
-from taskmill.stores.secrets import Unreadable
 from tests.unit.settings.vault import Cupboard
 
 HERE = {

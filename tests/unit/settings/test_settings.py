@@ -8,8 +8,8 @@ import pytest
 from taskmill.core.errors import SettingsInvalid
 from taskmill.execution.pace import Pace
 from taskmill.settings import Settings
-from taskmill.stores.access import Credentials
-from taskmill.stores.crash import crash_at
+from taskmill.settings.access import Credentials
+from taskmill.settings.crash_points import crash_at
 from tests.unit.settings.vault import Cupboard
 
 ALL = ("kafka", "redis", "postgres")

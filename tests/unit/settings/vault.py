@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from taskmill.settings.secrets import Unreadable
 from taskmill.settings.stores import Vault
-from taskmill.stores.secrets import Unreadable
 
 
 @dataclass

@@ -10,7 +10,8 @@ from taskmill.ledger.ports import FarTasks, Ledger
 from taskmill.orders.ports import Control
 from taskmill.recovery.ports import ColdShards
 from taskmill.schedules.ports import Firing
-from taskmill.stores.crash import EXIT_CODE, POINTS, Edge, crash_at, die, rigged
+from taskmill.settings.crash_points import POINTS, Edge, crash_at
+from taskmill.stores.crash import EXIT_CODE, die, rigged
 from taskmill.submission.ports import Admission
 
 PORTS = {

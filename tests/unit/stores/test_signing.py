@@ -8,7 +8,7 @@ from botocore.auth import S3SigV4QueryAuth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials as Theirs
 
-from taskmill.stores.access import Credentials, S3Access
+from taskmill.settings.access import Credentials, S3Access
 from taskmill.stores.s3.signing import link
 
 ID, SECRET = "AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"

@@ -13,7 +13,7 @@ from taskmill.core.facts import Fact, TaskDied
 from taskmill.core.log import DEAD_LETTER, LogRecord, exiled, refused
 from taskmill.core.refusal import Refusal
 from taskmill.core.task import Envelope
-from taskmill.stores.access import Access, KafkaAccess
+from taskmill.settings.access import Access, KafkaAccess
 from taskmill.stores.guard import Guard
 from taskmill.stores.kafka.cluster import Cluster
 from taskmill.stores.kafka.errors import STORE, KafkaFailure, TooLarge, is_refusal, why

@@ -7,9 +7,9 @@ from typing import Any
 from kafka.errors import KafkaConnectionError, SaslAuthenticationFailedError
 from kafka.net.compat import KafkaNetClient
 
+from taskmill.settings.access import KafkaAccess
+from taskmill.settings.addresses import SCRAM
 from taskmill.stores import tls
-from taskmill.stores.access import KafkaAccess
-from taskmill.stores.addresses import SCRAM
 
 API_VERSION = (3, 9)
 _SECONDS_TO_CONNECT = 4.0

@@ -4,7 +4,7 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from typing import TypeAlias
 
-from taskmill.stores.access import KafkaAccess
+from taskmill.settings.access import KafkaAccess
 from taskmill.stores.kafka.connection import Connection
 from taskmill.stores.kafka.errors import KafkaFailure, asked_again
 from taskmill.stores.kafka.protocol import Api, layout_of, metadata_request

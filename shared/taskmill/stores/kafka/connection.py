@@ -5,7 +5,7 @@ import ssl
 import time
 from functools import partial
 
-from taskmill.stores.access import KafkaAccess
+from taskmill.settings.access import KafkaAccess
 from taskmill.stores.kafka.login import log_in
 from taskmill.stores.kafka.protocol import Api, Reader, request
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from taskmill.core import topics
 from taskmill.core.errors import StoreUnavailable
-from taskmill.stores.access import Access, KafkaAccess
+from taskmill.settings.access import Access, KafkaAccess
 from taskmill.stores.guard import Guard
 from taskmill.stores.kafka.cluster import Address, Cluster
 from taskmill.stores.kafka.errors import STORE, KafkaFailure, is_refusal, sentence_for, why

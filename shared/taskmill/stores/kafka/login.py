@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import TypeAlias
 from urllib.parse import parse_qsl, quote, urlsplit
 
-from taskmill.stores.access import Credentials, KafkaAccess
-from taskmill.stores.addresses import SCRAM
+from taskmill.settings.access import Credentials, KafkaAccess
+from taskmill.settings.addresses import SCRAM
 from taskmill.stores.kafka.errors import LoginRefused
 from taskmill.stores.kafka.protocol import Api, Reader, octets, text
 

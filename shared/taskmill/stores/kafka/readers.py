@@ -10,7 +10,7 @@ from taskmill.core import topics
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.log import Reach
 from taskmill.core.topics import Reader
-from taskmill.stores.access import Access, KafkaAccess
+from taskmill.settings.access import Access, KafkaAccess
 from taskmill.stores.kafka.client import API_VERSION, client_settings, is_refusal, why
 from taskmill.stores.kafka.errors import STORE
 

@@ -15,7 +15,7 @@ import psycopg
 from psycopg.rows import DictRow, dict_row
 
 from taskmill.core.errors import StoreUnavailable
-from taskmill.stores.access import Access, PostgresAccess
+from taskmill.settings.access import Access, PostgresAccess
 from taskmill.stores.guard import Guard
 from taskmill.stores.postgres.cutter import Cutter
 

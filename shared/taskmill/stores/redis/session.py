@@ -20,9 +20,9 @@ from redis.exceptions import (
 )
 
 from taskmill.core.errors import StoreUnavailable
+from taskmill.settings.access import Access, RedisAccess
+from taskmill.settings.addresses import redis_user
 from taskmill.stores import tls
-from taskmill.stores.access import Access, RedisAccess
-from taskmill.stores.addresses import redis_user
 from taskmill.stores.guard import Guard
 from taskmill.stores.redis.iam import iam_token
 from taskmill.stores.redis.scripts import Script

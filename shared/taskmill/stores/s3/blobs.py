@@ -20,8 +20,8 @@ from msgspec import Struct
 from taskmill.core.errors import BlobRefused, StoreUnavailable
 from taskmill.core.lifetimes import LEDGER_DAYS
 from taskmill.core.pointers import LINK_LIVES, Blob, Upload
+from taskmill.settings.access import S3Access
 from taskmill.stores import tls
-from taskmill.stores.access import S3Access
 from taskmill.stores.guard import Guard
 from taskmill.stores.s3.signing import link
 

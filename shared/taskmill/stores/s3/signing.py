@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from taskmill.stores.access import S3Access
+from taskmill.settings.access import S3Access
 
 ALGORITHM: Final = "AWS4-HMAC-SHA256"
 UNSIGNED: Final = "UNSIGNED-PAYLOAD"

@@ -8,7 +8,7 @@ from typing import Generic, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from taskmill.core.errors import SettingsInvalid
-from taskmill.stores import addresses
+from taskmill.settings import addresses
 
 T = TypeVar("T")
 C = TypeVar("C")
