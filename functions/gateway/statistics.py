@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from functions.gateway.presenter import moment
+from taskmill.core.counting import OTHER
 from taskmill.core.task import Millis, Status, TaskType
-from taskmill.insight.counting import OTHER
 from taskmill.insight.statistics import Depth, Statistics
 
 _Fact: TypeAlias = tuple[TaskType | None, str]

@@ -4,8 +4,8 @@ from functools import partial
 from typing import Any, assert_never
 
 from taskmill.bootstrap import blobs, inbox
+from taskmill.core.counting import Count
 from taskmill.core.refusal import Refusal
-from taskmill.insight.counting import Count
 from taskmill.platform import process
 from taskmill.platform.kafka_event import failures, records_of
 from taskmill.submission.intake import Answer, take_records

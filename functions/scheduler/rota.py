@@ -6,10 +6,10 @@ from concurrent.futures import Future, wait
 from datetime import timedelta
 
 from functions.scheduler.chore import Chore
+from taskmill.core.counting import Count
 from taskmill.core.errors import StoreUnavailable
+from taskmill.core.ports import Counters
 from taskmill.execution.ports import Errands
-from taskmill.insight.counting import Count
-from taskmill.insight.ports import Counters
 
 AT_LEAST_AFTER_A_FAILURE = timedelta(seconds=1)
 LONGEST_REST = timedelta(milliseconds=100)

@@ -10,6 +10,7 @@ import msgspec
 
 from taskmill.bootstrap import blobs, dispatcher, worker
 from taskmill.core.backoff import DEFAULT_RETRY, RetryPolicy
+from taskmill.core.counting import Count
 from taskmill.core.pointers import Pointer
 from taskmill.dispatch.parking import park
 from taskmill.execution.arrivals import open_own_arrivals
@@ -28,7 +29,6 @@ from taskmill.execution.outcome import (
 )
 from taskmill.execution.payloads import fetch, keep, too_large
 from taskmill.execution.ports import Crew
-from taskmill.insight.counting import Count
 from taskmill.platform import process
 from taskmill.platform.kafka_event import failures, records_of
 from taskmill.submission.catalogue import TypeDefaults

@@ -12,8 +12,10 @@ from functions.gateway.http.counting import ANSWERS
 from functions.scheduler.handler import CHORES
 from infra.check_template import expanded
 from infra.rules.alarms import ALARM
+from taskmill.core.counting import TABLE, Count, Counted, Span
+from taskmill.dispatch.waiting import Delayed
 from taskmill.execution.lease import ClaimAnswer, SettleAnswer
-from taskmill.insight.counting import TABLE, Count, Counted, Span
+from taskmill.orders.control import OrderAnswer
 from taskmill.recovery.divergence import Divergence
 from taskmill.stores.counted.hot import VERDICTS
 from taskmill.stores.counted.leases import CLAIMS, SETTLEMENTS
@@ -62,6 +64,8 @@ def test_every_word_of_an_answer_is_in_the_table():
     assert set(CLAIMS.values()) <= words(Count.CLAIMS, "answer")
     assert set(SETTLEMENTS.values()) <= words(Count.SETTLEMENTS, "answer")
     assert set(ANSWERS.values()) <= words(Count.SUBMISSIONS, "answer")
+    assert set(Delayed) == words(Count.DELAYED, "answer")
+    assert set(OrderAnswer) == words(Count.CHANGES, "answer")
 
 
 def test_every_disagreement_has_its_word():

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from functions.gateway.http.problem import Problem
-from taskmill.insight.counting import Count
+from taskmill.core.counting import Count
 from taskmill.platform import process
 from taskmill.submission.submission import (
     Accepted,

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from functions.scheduler.chore import Chore
 from taskmill.bootstrap import chores
-from taskmill.insight.counting import Count, topic_label
+from taskmill.core.counting import Count, topic_label
 from taskmill.platform import process
 from taskmill.recovery.log_gaps import step_over
 from taskmill.recovery.reconcile import reconcile, unsubmitted

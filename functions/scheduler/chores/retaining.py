@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from functions.scheduler.chore import Chore
 from taskmill.bootstrap import chores
-from taskmill.insight.counting import Count
+from taskmill.core.counting import Count
 from taskmill.ledger.retention import forget_old
 from taskmill.platform import process
 

@@ -17,12 +17,12 @@ from functions.workers.webhook.request import body_of, request_to
 from functions.workers.webhook.signature import signed
 from functions.workers.webhook.verdict import Judged, judged
 from taskmill.bootstrap import webhooks
+from taskmill.core.counting import Count
 from taskmill.core.errors import StoreUnavailable
+from taskmill.core.ports import Counters
 from taskmill.core.task import Millis
 from taskmill.egress.ports import Endpoints
 from taskmill.egress.wall import Target, Walled, target_of
-from taskmill.insight.counting import Count
-from taskmill.insight.ports import Counters
 from taskmill.platform import process
 from taskmill.stores import tls
 from taskmill.worker import Discard, Outcome, Retry, RetryPolicy, Task, serve

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final, Literal
 
-from taskmill.insight.counting import BUCKETS, TABLE, Count
+from taskmill.core.counting import BUCKETS, TABLE, Count
 from taskmill_local.metrics.meter import Histogram, Labels, Meter
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"

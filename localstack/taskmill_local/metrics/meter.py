@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from taskmill.insight.counting import BUCKETS, TABLE, Count, Counted, Span, bounded
+from taskmill.core.counting import BUCKETS, TABLE, Count, Counted, Span, bounded
 
 Labels: TypeAlias = tuple[tuple[str, str], ...]
 

@@ -1,10 +1,11 @@
-"""What every subject needs of the world: time, chance and the log."""
+"""What every subject needs of the world: time, chance, the log and counters."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Protocol, TypeAlias
 
 from taskmill.core.codec import Sealed
+from taskmill.core.counting import Count, Span
 from taskmill.core.facts import Fact
 from taskmill.core.log import LogRecord, Reach
 from taskmill.core.refusal import Refusal
@@ -50,3 +51,14 @@ class LogReaders(Protocol):
     def reach(self, readers: Sequence[Reader]) -> Mapping[tuple[Reader, int], Reach]:
         """Return it for each partition; a topic that is not there has none."""
         ...
+
+
+class Counters(Protocol):
+    """Adds up what happens. What is lost with a process is lost: the ledger holds the truth."""
+
+    def count(self, what: Count, by: int = 1, **labels: str) -> None: ...
+
+    def time(self, what: Span, *seconds: float, **labels: str) -> None: ...
+
+    def flush(self) -> None:
+        """Tell what was added up since the last time."""

@@ -8,8 +8,8 @@ from typing import Any, Final, TypeAlias, TypeVar
 import msgspec
 from msgspec import Struct, field
 
+from taskmill.core.counting import TABLE, Count, Counted, Span, bounded
 from taskmill.core.ports import Clock
-from taskmill.insight.counting import TABLE, Count, Counted, Span, bounded
 
 MOST_VALUES: Final = 100
 """So many values of one metric CloudWatch takes in a line."""

@@ -10,10 +10,10 @@ from datetime import timedelta
 from functools import cache, wraps
 from typing import TypeVar
 
+from taskmill.core.counting import Count
+from taskmill.core.ports import Counters
 from taskmill.core.task import Millis
 from taskmill.core.time import in_ms
-from taskmill.insight.counting import Count
-from taskmill.insight.ports import Counters
 from taskmill.settings import Settings
 from taskmill.stores import crash
 from taskmill.submission.ports import Catalogue

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from taskmill.insight.counting import TABLE, Count, Span
+from taskmill.core.counting import TABLE, Count, Span
 from taskmill.platform.emf import EmfCounters
 from taskmill.stores.memory.counters import MemoryCounters
 

@@ -14,9 +14,9 @@ from functions.workers.email.message import compose
 from functions.workers.email.payload import Email
 from functions.workers.email.settings import MailSettings
 from functions.workers.email.smtp import Smtp
+from taskmill.core.counting import Count
 from taskmill.core.facts import TaskDeferred
 from taskmill.core.task import TaskType
-from taskmill.insight.counting import Count
 from taskmill.platform.executor import ThreadCrew
 from taskmill.settings.access import Access
 from taskmill.worker import Discard, Retry, Succeeded

@@ -13,7 +13,7 @@ from functions.workers.webhook import exchange, handler
 from functions.workers.webhook.exchange import Ways
 from functions.workers.webhook.handler import Desk
 from functions.workers.webhook.keyring import Keyring
-from taskmill.insight.counting import Count
+from taskmill.core.counting import Count
 from taskmill.stores.memory.counters import MemoryCounters
 from taskmill.stores.memory.egress import MemoryEndpoints
 from taskmill.testing import MovableClock, perform

@@ -10,7 +10,7 @@ import pytest
 
 from infra.check_template import expanded, nested
 from infra.rules.alarms import ALARM
-from taskmill.insight.counting import TABLE
+from taskmill.core.counting import TABLE
 from taskmill_local.cli import main
 from taskmill_local.cost import Bill, bill
 from taskmill_local.prices import Load, Prices, Shape

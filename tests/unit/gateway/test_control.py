@@ -3,7 +3,7 @@
 import pytest
 
 from taskmill.core import topics
-from taskmill.insight.counting import Count
+from taskmill.core.counting import Count
 from taskmill.stores.memory.execution import MemoryLeases
 from tests.builders import a_claim
 from tests.unit.gateway.calls import NOBODY, die, end, get, post, submit

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from functions.scheduler.chores import taking
-from taskmill.insight.counting import Count
+from taskmill.core.counting import Count
 from taskmill.submission.enqueued import Enqueue
 from tests.unit.gateway.calls import NOBODY, call, get, post, submit
 from tests.unit.stage import Stage

@@ -5,10 +5,10 @@ import json
 import pytest
 from msgspec import Raw
 
+from taskmill.core.counting import Count
 from taskmill.core.ids import keyed_id
 from taskmill.core.refusal import invalid
 from taskmill.core.task import TaskType
-from taskmill.insight.counting import Count
 from taskmill.schedules.manage import put as put_schedule
 from taskmill.schedules.read import Wanted
 from taskmill.schedules.schedule import Definition

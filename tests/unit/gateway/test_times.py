@@ -8,8 +8,8 @@ import pytest
 from functions.dispatcher.handler import lambda_handler as dispatcher
 from functions.scheduler.chores import nearing, publishing
 from taskmill.core import topics
+from taskmill.core.counting import Count
 from taskmill.core.task import Millis
-from taskmill.insight.counting import Count
 from tests.unit.gateway.calls import JSON, NOBODY, batch, call, end, get, submit
 from tests.unit.stage import Stage
 

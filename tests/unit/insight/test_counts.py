@@ -9,9 +9,9 @@ from functions.gateway.handler import lambda_handler as gateway
 from functions.recorder.handler import lambda_handler as recorder
 from functions.workers.echo.handler import lambda_handler as echo
 from taskmill.core import topics
+from taskmill.core.counting import Count, Span
 from taskmill.core.log import Position
 from taskmill.core.task import TaskType
-from taskmill.insight.counting import Count, Span
 from taskmill.worker import Retry, serve
 from tests.builders import a_log_record, an_envelope
 from tests.unit.stage import Stage, an_http_event

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from taskmill.insight.counting import TABLE, Count, Span
+from taskmill.core.counting import TABLE, Count, Span
 from taskmill.platform.emf import EmfCounters
 from taskmill_local.lambdas.pool import PoolSnapshot
 from taskmill_local.mappings.snapshot import MappingSnapshot

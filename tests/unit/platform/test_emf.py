@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from taskmill.insight.counting import Count, Span
+from taskmill.core.counting import Count, Span
 from taskmill.platform.emf import EmfCounters
 
 AT = 1_800_000_000_000

@@ -9,8 +9,8 @@ import pytest
 
 from functions.scheduler.chore import Chore
 from functions.scheduler.rota import Rota
+from taskmill.core.counting import Count
 from taskmill.core.errors import StoreUnavailable
-from taskmill.insight.counting import Count
 from taskmill.platform.background import ThreadErrands
 from taskmill.stores.memory.counters import MemoryCounters
 from taskmill.stores.memory.executor import InlineErrands

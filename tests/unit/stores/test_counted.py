@@ -5,10 +5,10 @@ from datetime import timedelta
 import pytest
 
 from taskmill.core import codec
+from taskmill.core.counting import Count, Span
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.refusal import unavailable
 from taskmill.dispatch.due import publish_due
-from taskmill.insight.counting import Count, Span
 from taskmill.stores.counted.bus import CountedBus
 from taskmill.stores.counted.hot import CountedDueSet, CountedParking
 from taskmill.stores.counted.leases import CountedLeases

@@ -9,11 +9,11 @@ import pytest
 from msgspec import Raw, Struct
 
 from taskmill.core import topics
+from taskmill.core.counting import Count
 from taskmill.core.errors import BlobRefused, StoreUnavailable
 from taskmill.core.facts import TaskDeferred, TaskDied, TaskSucceeded
 from taskmill.core.pointers import POINTED_BYTES, Pointer
 from taskmill.execution.outcome import RESULT_LIMIT
-from taskmill.insight.counting import Count
 from taskmill.platform.loop_executor import LoopCrew
 from taskmill.worker import Succeeded, Task, serve
 from tests.builders import ECHO, an_envelope

@@ -7,14 +7,13 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from taskmill.core.codec import Sealed
+from taskmill.core.counting import Count, Span, topic_label
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.facts import Fact
 from taskmill.core.log import LogRecord
-from taskmill.core.ports import Bus
+from taskmill.core.ports import Bus, Counters
 from taskmill.core.refusal import Refusal
 from taskmill.core.task import Envelope
-from taskmill.insight.counting import Count, Span, topic_label
-from taskmill.insight.ports import Counters
 
 W = TypeVar("W", str, tuple[str, str])
 

@@ -4,10 +4,10 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 
+from taskmill.core.counting import Count
+from taskmill.core.ports import Counters
 from taskmill.core.refusal import Refusal
 from taskmill.core.task import TaskId
-from taskmill.insight.counting import Count
-from taskmill.insight.ports import Counters
 from taskmill.submission.enqueued import Backlog, Enqueue, Enqueued, LookBack
 from taskmill.submission.ports import HeldRequests, Requests
 

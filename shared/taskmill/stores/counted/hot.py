@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from taskmill.core.codec import Sealed
+from taskmill.core.counting import Count
 from taskmill.core.facts import TaskDied
 from taskmill.core.owed import Cleared, Cold, Owed, OwedKey
+from taskmill.core.ports import Counters
 from taskmill.core.task import Envelope, Status, TaskId
 from taskmill.dispatch.ports import Delays, DueSet, Parking
 from taskmill.dispatch.waiting import Delayed, DelayOrder, Parked
-from taskmill.insight.counting import Count
-from taskmill.insight.ports import Counters
 from taskmill.orders.control import (
     CancelOrder,
     ChangeOrder,

@@ -4,8 +4,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from taskmill.core.counting import Count, Span
 from taskmill.core.facts import Fact, TaskCancelled, TaskDeferred, TaskDied, TaskSucceeded
 from taskmill.core.owed import Cold
+from taskmill.core.ports import Counters
 from taskmill.core.task import Envelope
 from taskmill.execution.conclude import TurnEnd
 from taskmill.execution.lease import (
@@ -25,8 +27,6 @@ from taskmill.execution.lease import (
     Suspect,
 )
 from taskmill.execution.ports import Leases
-from taskmill.insight.counting import Count, Span
-from taskmill.insight.ports import Counters
 from taskmill.stores.counted.bus import tally
 
 CLAIMS: Final[Mapping[type[ClaimAnswer], str]] = {

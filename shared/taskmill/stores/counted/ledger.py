@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from taskmill.core.counting import Count, topic_label
+from taskmill.core.ports import Counters
 from taskmill.core.task import Envelope, TaskId
-from taskmill.insight.counting import Count, topic_label
-from taskmill.insight.ports import Counters
 from taskmill.ledger.ports import Ledger
 from taskmill.ledger.projection import LedgerBatch
 from taskmill.stores.counted.bus import tally

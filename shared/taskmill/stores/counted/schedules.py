@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
+from taskmill.core.counting import Count, Span
+from taskmill.core.ports import Counters
 from taskmill.core.task import Millis, TaskId
-from taskmill.insight.counting import Count, Span
-from taskmill.insight.ports import Counters
 from taskmill.schedules.ports import Firing, Schedules
 from taskmill.schedules.schedule import Draft, DueSchedules, Fire, Schedule, Step, Whereabouts
 

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection
 
-from taskmill.insight.counting import Count, Counted, Span, bounded
+from taskmill.core.counting import Count, Counted, Span, bounded
 
 
 class MemoryCounters:

@@ -8,9 +8,9 @@ from msgspec import Raw
 
 from functions.workers.email import handler
 from functions.workers.email.settings import MailSettings
+from taskmill.core.counting import Count
 from taskmill.core.facts import TaskDeferred, TaskDied, TaskSucceeded
 from taskmill.core.task import TaskType
-from taskmill.insight.counting import Count
 from taskmill.worker import Retry, Succeeded
 from tests.builders import an_envelope
 from tests.unit.stage import Stage

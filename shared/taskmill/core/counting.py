@@ -9,8 +9,6 @@ from msgspec import Struct
 from taskmill.core import topics
 from taskmill.core.facts import Fact
 from taskmill.core.lifetimes import Kept
-from taskmill.dispatch.waiting import Delayed
-from taskmill.orders.control import OrderAnswer
 
 
 class Count(StrEnum):
@@ -211,11 +209,11 @@ TABLE: Final[Mapping[Counted, Measure]] = {
     ),
     Count.DELAYED: Measure(
         about="Tasks that were to wait for their time, by where they do: one that is far twice",
-        labels={"answer": frozenset(Delayed)},
+        labels={"answer": _one_of("near far over forgotten cold")},
     ),
     Count.CHANGES: Measure(
         about="Orders to change what waits, by what Redis answered",
-        labels={"answer": frozenset(OrderAnswer)},
+        labels={"answer": _one_of("done moved cold")},
     ),
     Count.PARKED: Measure(
         about="Tasks whose type no deployed worker takes, by what became of them",
