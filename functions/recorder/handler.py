@@ -3,7 +3,7 @@
 from typing import Any
 
 from taskmill.bootstrap import recorder
-from taskmill.ledger.record import record
+from taskmill.ledger.record import Recorder
 from taskmill.platform import process
 from taskmill.platform.kafka_event import failures, records_of
 
@@ -11,7 +11,7 @@ from taskmill.platform.kafka_event import failures, records_of
 @process.counting()
 def lambda_handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
     process.log("recorder")
-    record(records_of(event), recorder.ledger())
+    Recorder(recorder.stores()).record(records_of(event))
     return failures(())
 
 

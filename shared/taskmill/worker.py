@@ -12,10 +12,7 @@ from taskmill.bootstrap import blobs, dispatcher, worker
 from taskmill.core.backoff import DEFAULT_RETRY, RetryPolicy
 from taskmill.core.counting import Count
 from taskmill.core.pointers import Pointer
-from taskmill.dispatch.parking import park
-from taskmill.execution.arrivals import open_own_arrivals
 from taskmill.execution.context import Perform, Shop, Task
-from taskmill.execution.execute import execute
 from taskmill.execution.outcome import (
     Discard,
     End,
@@ -29,6 +26,7 @@ from taskmill.execution.outcome import (
 )
 from taskmill.execution.payloads import fetch, keep, too_large
 from taskmill.execution.ports import Crew
+from taskmill.execution.work import Execution
 from taskmill.platform import process
 from taskmill.platform.kafka_event import failures, records_of
 from taskmill.submission.catalogue import TypeDefaults
@@ -84,10 +82,8 @@ class Worker(Generic[P]):
         return answer
 
     def _work(self, event: dict[str, Any], shop: Shop) -> dict[str, Any]:
-        own, astray = open_own_arrivals(records_of(event), shop.bus)
-        # Those that cannot wait any more live on elsewhere: the dispatcher sends nobody here.
-        failed = park(astray, dispatcher.parking()).failed if astray else set()
-        return failures(failed | execute(own, self.performing(blobs.in_line), shop))
+        execution = Execution(dispatcher.stores(shop.bus))
+        return failures(execution.run(records_of(event), self.performing(blobs.in_line), shop))
 
     @property
     def is_async(self) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import count
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -48,7 +49,7 @@ from taskmill.core.task import Millis, TaskId, TaskType
 from taskmill.core.view import Nowhere, Reading
 from taskmill.execution.ports import Crew
 from taskmill.insight.gather import Board
-from taskmill.ledger.record import record
+from taskmill.ledger.record import Recorder
 from taskmill.platform import process
 from taskmill.recovery.rebuild import Sources
 from taskmill.recovery.reconcile import Books, Reconciler
@@ -189,7 +190,9 @@ class Stage:
 
     def catch_up(self) -> None:
         """Let the recorder read the log to its end."""
-        record([*self.log.records(topics.PENDING), *self.log.records(topics.EVENTS)], self.ledger)
+        Recorder(SimpleNamespace(ledger=self.ledger)).record(
+            [*self.log.records(topics.PENDING), *self.log.records(topics.EVENTS)]
+        )
 
     def run(self, handler: Callable[[Any, Any], Any], topic: str) -> Any:
         """Hand everything that stands in *topic* to *handler*, as its mapping does."""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import timedelta
+from types import SimpleNamespace
 
 from taskmill.core import topics
 from taskmill.core.errors import StoreUnavailable
@@ -9,12 +10,13 @@ from taskmill.core.lifetimes import HOLD, LEASE
 from taskmill.core.task import Millis
 from taskmill.core.time import in_ms
 from taskmill.dispatch.due import publish_due
-from taskmill.dispatch.route import dispatch
-from taskmill.execution.arrivals import open_arrivals, open_sealed_arrivals
+from taskmill.dispatch.route import Dispatch
+from taskmill.execution.arrivals import open_arrivals
 from taskmill.execution.context import Shop
 from taskmill.execution.execute import execute
 from taskmill.execution.outcome import Succeeded
-from taskmill.ledger.record import record
+from taskmill.ledger.record import Recorder
+from taskmill.stores.memory.dispatch import MemoryDelays, MemoryParking
 from taskmill.stores.memory.execution import MemoryLeases
 from taskmill.stores.memory.executor import InlineCrew
 from taskmill.stores.memory.hot import MemoryHot, MemoryRecords
@@ -35,6 +37,13 @@ class Away:
             raise StoreUnavailable("the store", f"no answer to {verb}")
 
         return unreachable
+
+
+class KnowsAll:
+    """A catalogue in which every type is deployed."""
+
+    def entry(self, name):
+        return name
 
 
 class PatientCrew(InlineCrew):
@@ -88,6 +97,18 @@ class World:
         for act in self.on_wait:
             act()
 
+    def stores(self, **others):
+        """Return every port by its name; *others* stand in the place of some."""
+        bound = {
+            "admission": self.admission,
+            "bus": self.log,
+            "catalogue": KnowsAll(),
+            "delays": MemoryDelays(self.hot),
+            "ledger": self.ledger,
+            "parking": MemoryParking(self.hot),
+        }
+        return SimpleNamespace(**bound | others)
+
     def request(self, key=None, **changes):
         return a_request(key, **{"created_at_ms": self.clock()} | changes)
 
@@ -106,9 +127,8 @@ class World:
         return open_arrivals(self.log.records(topic), self.log)
 
     def dispatch(self, **others):
-        arrivals = open_sealed_arrivals(self.log.records(topics.PENDING), self.log)
-        bound = {"knows": lambda _: True, "admission": self.admission, "bus": self.log}
-        return dispatch(arrivals, **bound | others)
+        routing = Dispatch(self.stores(**others))
+        return routing.route(self.log.records(topics.PENDING), self.shop())
 
     def admitted(self, *keys, **changes):
         """Return tasks that wait in line for their worker."""
@@ -150,7 +170,10 @@ class World:
 
     def record(self, *names):
         for topic in names or (topics.PENDING, topics.EVENTS):
-            record(self.log.records(topic), self.ledger)
+            self.record_all(self.log.records(topic))
+
+    def record_all(self, records, **others):
+        Recorder(self.stores(**others)).record(records)
 
     def let_holds_end(self):
         self.wait(HOLD + timedelta(milliseconds=1))

@@ -1,12 +1,14 @@
 """What the dispatcher works with beside what a worker has."""
 
 import os
-from functools import cache
+from functools import cache, cached_property
 
+from taskmill.core.ports import Bus
 from taskmill.dispatch.ports import Delays, Parking
+from taskmill.dispatch.route import DispatchStores
 from taskmill.platform import process
 from taskmill.settings import Settings
-from taskmill.submission.ports import Admission
+from taskmill.submission.ports import Admission, Catalogue
 
 
 @cache
@@ -47,3 +49,30 @@ def parking() -> Parking:
     return CountedParking(
         RedisParking(Session(settings.redis), shards=settings.shards), process.counters()
     )
+
+
+class _Stores:
+    """Each port is opened by the first call that needs it."""
+
+    def __init__(self, bus: Bus) -> None:
+        self.bus = bus
+
+    @cached_property
+    def admission(self) -> Admission:
+        return admission()
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        return process.catalogue()
+
+    @cached_property
+    def delays(self) -> Delays:
+        return delays()
+
+    @cached_property
+    def parking(self) -> Parking:
+        return parking()
+
+
+def stores(bus: Bus) -> DispatchStores:
+    return _Stores(bus)

@@ -1,14 +1,16 @@
 """What the inbox works with."""
 
 import os
-from functools import cache
+from functools import cache, cached_property
 
 from msgspec import Struct
 
-from taskmill.core.ports import Bus
+from taskmill.bootstrap import blobs
+from taskmill.core.ports import Bus, Counters
 from taskmill.platform import process
 from taskmill.settings import Settings
-from taskmill.submission.ports import Admission, Catalogue, Records
+from taskmill.submission.intake import IntakeStores
+from taskmill.submission.ports import Admission, Blobs, Catalogue, Records
 
 
 class InboxServices(Struct, frozen=True, kw_only=True):
@@ -35,3 +37,25 @@ def services() -> InboxServices:
         bus=CountedBus(KafkaBus(settings.kafka), process.counters()),
         catalogue=process.catalogue(),
     )
+
+
+class _Stores:
+    """Each port is opened by the first call that needs it."""
+
+    def __init__(self, bound: InboxServices) -> None:
+        self.admission = bound.admission
+        self.bus = bound.bus
+        self.catalogue = bound.catalogue
+        self.records = bound.records
+
+    @cached_property
+    def blobs(self) -> Blobs:
+        return blobs.at_the_door()
+
+    @cached_property
+    def counters(self) -> Counters:
+        return process.counters()
+
+
+def stores() -> IntakeStores:
+    return _Stores(services())

@@ -3,7 +3,10 @@
 import os
 from functools import cache
 
+from msgspec import Struct
+
 from taskmill.ledger.ports import Ledger
+from taskmill.ledger.record import RecorderStores
 from taskmill.platform import process
 from taskmill.settings import Settings
 
@@ -17,3 +20,11 @@ def ledger() -> Ledger:
 
     settings = Settings.from_env(os.environ, needs=("postgres",))
     return CountedLedger(PostgresLedger(Database(settings.postgres)), process.counters())
+
+
+class _Stores(Struct):
+    ledger: Ledger
+
+
+def stores() -> RecorderStores:
+    return _Stores(ledger())

@@ -1,7 +1,7 @@
 """Routes what stands in `tasks.pending` to the topics of the workers."""
 
 from collections.abc import Callable, Sequence
-from typing import assert_never
+from typing import Protocol, assert_never
 
 from msgspec import Struct, field
 
@@ -9,36 +9,89 @@ from taskmill.core import codec
 from taskmill.core.codec import Sealed
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.facts import Fact, SubmissionDropped
-from taskmill.core.log import Position
+from taskmill.core.log import LogRecord, Position
 from taskmill.core.owed import Cold, Owed, OwedKey
 from taskmill.core.ports import Bus
 from taskmill.core.task import Envelope, TaskType
 from taskmill.core.timing import is_delayed
-from taskmill.execution.arrivals import SealedArrival
+from taskmill.dispatch.delay import delay, waits
+from taskmill.dispatch.parking import park
+from taskmill.dispatch.ports import Delays, Parking
+from taskmill.execution.arrivals import SealedArrival, open_sealed_arrivals
+from taskmill.execution.context import Shop
+from taskmill.execution.execute import execute
+from taskmill.execution.outcome import UnknownType
 from taskmill.submission.admission import AdmittedBefore, Conflict, Created, Replayed, Verdict
-from taskmill.submission.ports import Admission
+from taskmill.submission.ports import Admission, Catalogue
 from taskmill.submission.publish import admission_of, of_the_first, owed_submission, verdicts_of
 
 
-def dispatch(
-    arrivals: Sequence[SealedArrival],
-    *,
-    knows: Callable[[TaskType], bool],
-    admission: Admission,
-    bus: Bus,
-) -> set[Position]:
-    """Publish each arrival to its worker's topic; return the positions that must come again.
+class DispatchStores(Protocol):
+    """The ports that routing uses."""
 
-    What is admitted only here and has no worker, or waits for its time, goes back into
-    `tasks.pending`, as admitted: it is then a task like any other of its kind.
-    """
-    routing = _Routing(knows, admission, bus)
-    deferred = [arrival for arrival in arrivals if arrival.envelope.deferred]
-    routing.envelopes += [one.sealed for one in arrivals if not one.envelope.deferred]
-    for arrival, verdict in zip(deferred, routing.verdicts(deferred), strict=True):
-        routing.weigh(arrival, verdict)
-    routing.publish()
-    return routing.failed
+    @property
+    def admission(self) -> Admission: ...
+
+    @property
+    def bus(self) -> Bus: ...
+
+    @property
+    def catalogue(self) -> Catalogue: ...
+
+    @property
+    def delays(self) -> Delays: ...
+
+    @property
+    def parking(self) -> Parking: ...
+
+
+class Dispatch:
+    """All that the dispatcher does with a batch of `tasks.pending`."""
+
+    def __init__(self, stores: DispatchStores) -> None:
+        self._stores = stores
+
+    def route(self, records: Sequence[LogRecord], shop: Shop) -> set[Position]:
+        """Put each task in line for its worker; return the positions that must come again.
+
+        A task that waits for its time is owed in the due set; a task of a type that no worker takes
+        waits there for one, and *shop* ends it when it has waited long enough.
+        """
+        arrivals = open_sealed_arrivals(records, self._stores.bus)
+        waiting = [one for one in arrivals if waits(one.envelope)]
+        failed = delay(waiting, self._stores.delays)
+        ready = [one for one in arrivals if not waits(one.envelope)]
+        routable = [one for one in ready if self._has_a_way(one)]
+        parkings = park([one for one in ready if not self._has_a_way(one)], self._stores.parking)
+        failed |= self._publish(routable)
+        return failed | parkings.failed | _bury(parkings.over, shop)
+
+    def _has_a_way(self, arrival: SealedArrival) -> bool:
+        """Tell what is routed from what waits; what is not admitted yet can only be routed."""
+        return arrival.envelope.deferred or self._knows(arrival.envelope.type)
+
+    def _knows(self, task_type: TaskType) -> bool:
+        return self._stores.catalogue.entry(task_type) is not None
+
+    def _publish(self, arrivals: Sequence[SealedArrival]) -> set[Position]:
+        """Publish each arrival to its worker's topic; return the positions that must come again.
+
+        What is admitted only here and has no worker, or waits for its time, goes back into
+        `tasks.pending`, as admitted: it is then a task like any other of its kind.
+        """
+        routing = _Routing(self._knows, self._stores.admission, self._stores.bus)
+        deferred = [arrival for arrival in arrivals if arrival.envelope.deferred]
+        routing.envelopes += [one.sealed for one in arrivals if not one.envelope.deferred]
+        for arrival, verdict in zip(deferred, routing.verdicts(deferred), strict=True):
+            routing.weigh(arrival, verdict)
+        routing.publish()
+        return routing.failed
+
+
+def _bury(arrivals: Sequence[SealedArrival], shop: Shop) -> set[Position]:
+    """End tasks that no deployed worker takes, as their worker would have ended them."""
+    unsealed = [one.unsealed() for one in arrivals]
+    return execute(unsealed, lambda task: UnknownType(task.type), shop)
 
 
 class _Routing(Struct):

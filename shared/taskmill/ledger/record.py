@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import msgspec
 from msgspec import Struct, field
@@ -50,21 +51,35 @@ class _Reading(Struct):
         )
 
 
-def record(records: Sequence[LogRecord], ledger: Ledger) -> None:
-    """Write what *records* tell and how far they reach, in one transaction.
+class RecorderStores(Protocol):
+    """The ports that recording uses."""
 
-    When the ledger cannot hold something, halves are tried until it stands alone: that goes into
-    quarantine, and stops nobody else.
-    """
-    reading = _Reading()
-    for one in records:
-        reading.read(one)
-    applied = runs_of((one.position, one.at_ms) for one in records)
-    try:
-        ledger.record(_batch(reading.lines, reading.quarantined, applied))
-    except LedgerRefused:
-        _record_in_halves(reading.lines, ledger)
-        ledger.record(_batch([], reading.quarantined, applied))
+    @property
+    def ledger(self) -> Ledger: ...
+
+
+class Recorder:
+    """All that the recorder does with a batch of the log."""
+
+    def __init__(self, stores: RecorderStores) -> None:
+        self._stores = stores
+
+    def record(self, records: Sequence[LogRecord]) -> None:
+        """Write what *records* tell and how far they reach, in one transaction.
+
+        When the ledger cannot hold something, halves are tried until it stands alone: that goes
+        into quarantine, and stops nobody else.
+        """
+        ledger = self._stores.ledger
+        reading = _Reading()
+        for one in records:
+            reading.read(one)
+        applied = runs_of((one.position, one.at_ms) for one in records)
+        try:
+            ledger.record(_batch(reading.lines, reading.quarantined, applied))
+        except LedgerRefused:
+            _record_in_halves(reading.lines, ledger)
+            ledger.record(_batch([], reading.quarantined, applied))
 
 
 def _record_in_halves(lines: Sequence[_Line], ledger: Ledger) -> None:

@@ -1,52 +1,113 @@
 """Takes the requests that stand in `tasks.inbox`, each once however often its record comes."""
 
+import logging
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, assert_never
 
+from taskmill.core.counting import Count
 from taskmill.core.errors import StoreUnavailable
-from taskmill.core.log import LogRecord
-from taskmill.core.ports import Bus
+from taskmill.core.log import LogRecord, Position
+from taskmill.core.ports import Bus, Counters
 from taskmill.core.refusal import Refusal, RefusalKind, key_reused
 from taskmill.core.task import LAST_MOMENT, Envelope, Millis
-from taskmill.submission.ports import Admission
-from taskmill.submission.submission import InLog, KeyReused, NotNow, Submission
+from taskmill.submission.known_keys import has_a_task
+from taskmill.submission.ports import Admission, Blobs, Catalogue, Records
+from taskmill.submission.read import read_request
+from taskmill.submission.submission import InLog, KeyReused, NotNow
 from taskmill.submission.take import take
 
 KEY_HEADER = "idempotency-key"
 
 Answer: TypeAlias = InLog | Refusal | NotNow
 
-
-class Read(Protocol):
-    """Reads and checks a request, as it was when it was asked."""
-
-    def __call__(
-        self, octets: bytes, header_key: str | None, *, now: Millis
-    ) -> Submission | Refusal: ...
+_log = logging.getLogger("taskmill.inbox")
 
 
-def take_records(
-    records: Sequence[LogRecord], read: Read, *, admission: Admission, bus: Bus
-) -> list[Answer]:
-    """Return what became of each record; what is refused stands in `tasks.dlq` with the reason."""
-    opened = [_opened(record, read) for record in records]
-    envelopes = [one for one in opened if isinstance(one, Envelope)]
-    taken = iter(take(envelopes, admission=admission, bus=bus))
-    answers: list[Answer] = [
-        _answer(next(taken)) if isinstance(one, Envelope) else one for one in opened
-    ]
-    return _tell(records, answers, bus)
+class IntakeStores(Protocol):
+    """The ports that taking requests from the log uses."""
+
+    @property
+    def admission(self) -> Admission: ...
+
+    @property
+    def blobs(self) -> Blobs: ...
+
+    @property
+    def bus(self) -> Bus: ...
+
+    @property
+    def catalogue(self) -> Catalogue: ...
+
+    @property
+    def counters(self) -> Counters: ...
+
+    @property
+    def records(self) -> Records: ...
 
 
-def _opened(record: LogRecord, read: Read) -> Envelope | Refusal | NotNow:
-    at = Millis(min(max(record.at_ms, 0), LAST_MOMENT))
-    submission = read(record.value or b"", _key(record), now=at)
-    if not isinstance(submission, Refusal):
-        return submission.as_envelope(now=at, entropy=_word(record))
-    if submission.kind is RefusalKind.UNAVAILABLE:
-        return NotNow(submission.detail)
-    return submission
+class Intake:
+    """All that the inbox does with a batch of `tasks.inbox`."""
+
+    def __init__(self, stores: IntakeStores) -> None:
+        self._stores = stores
+
+    def take(self, records: Sequence[LogRecord]) -> set[Position]:
+        """Make a task of each request, and return the positions that must come again.
+
+        What is refused stands in `tasks.dlq` with the reason.
+        """
+        answers = self._answers(records)
+        for answer in answers:
+            self._stores.counters.count(Count.INBOX, answer=_label(answer))
+        put_off = {
+            record.position: answer.why
+            for record, answer in zip(records, answers, strict=True)
+            if isinstance(answer, NotNow)
+        }
+        if put_off:
+            fields = {"records": len(put_off), "why": sorted(set(put_off.values()))}
+            _log.warning("put off", extra=fields)
+        return set(put_off)
+
+    def _answers(self, records: Sequence[LogRecord]) -> list[Answer]:
+        opened = [self._opened(record) for record in records]
+        envelopes = [one for one in opened if isinstance(one, Envelope)]
+        admission, bus = self._stores.admission, self._stores.bus
+        taken = iter(take(envelopes, admission=admission, bus=bus))
+        answers: list[Answer] = [
+            _answer(next(taken)) if isinstance(one, Envelope) else one for one in opened
+        ]
+        return _tell(records, answers, bus)
+
+    def _opened(self, record: LogRecord) -> Envelope | Refusal | NotNow:
+        """Read and check a request, as it was when it was asked."""
+        at = Millis(min(max(record.at_ms, 0), LAST_MOMENT))
+        submission = read_request(
+            record.value or b"",
+            _key(record),
+            self._stores.catalogue,
+            now=at,
+            blobs=lambda: self._stores.blobs,
+            is_known=lambda one: has_a_task(one, self._stores.records),
+        )
+        if not isinstance(submission, Refusal):
+            return submission.as_envelope(now=at, entropy=_word(record))
+        if submission.kind is RefusalKind.UNAVAILABLE:
+            return NotNow(submission.detail)
+        return submission
+
+
+def _label(answer: Answer) -> str:
+    match answer:
+        case InLog(entry=entry):
+            return entry
+        case Refusal():
+            return "refused"
+        case NotNow():
+            return "put_off"
+        case _:
+            assert_never(answer)
 
 
 def _key(record: LogRecord) -> str | None:

@@ -16,7 +16,6 @@ from taskmill.core.task import DEFAULT_TENANT, Millis, Status, TaskId, TaskType,
 from taskmill.core.time import in_ms
 from taskmill.core.view import TaskView
 from taskmill.orders.change import Changed, Wanted
-from taskmill.stores.catalogue import AssembledCatalogue
 from taskmill.submission.payloads import payload_at
 from taskmill.submission.submission import (
     Accepted,
@@ -54,7 +53,6 @@ class Mill:
         self.system = System(workers, clock=clock, seed=seed)
         self.clock = self.system.clock
         self._workers = dict(workers)
-        self._catalogue = _catalogue_of(workers)
 
     def submit(  # noqa: PLR0913 - what a request may say, each by its name
         self,
@@ -118,7 +116,7 @@ class Mill:
                 raise Refused(found)
             return None
         plain = {} if payload is NOTHING else msgspec.to_builtins(payload)
-        misfit = self._catalogue.misfit(task_type, plain)
+        misfit = self.system.catalogue.misfit(task_type, plain)
         if misfit is not None:
             raise Refused(f"the payload does not fit at {misfit.pointer or '/'}: {misfit.why}")
         return plain
@@ -260,20 +258,6 @@ def _moment(at: datetime | None) -> Millis | None:
     if at.tzinfo is None:
         raise Refused(f"a time needs its zone: {at.isoformat()}")
     return Millis(round(at.timestamp() * 1000))
-
-
-def _catalogue_of(workers: Mapping[str, Worker[Any]]) -> AssembledCatalogue:
-    entries = [
-        {
-            "name": name,
-            "title": name,
-            "schema": msgspec.json.schema(worker.payload_type),
-            "defaults": worker.defaults,
-            "function_timeout_seconds": 900.0,
-        }
-        for name, worker in workers.items()
-    ]
-    return AssembledCatalogue(msgspec.json.encode(entries))
 
 
 def _id_of(receipt: Receipt) -> TaskId:

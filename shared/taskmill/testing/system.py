@@ -10,6 +10,8 @@ from datetime import timedelta
 from itertools import count
 from typing import Any, Final, TypeVar
 
+import msgspec
+
 from taskmill.core import topics
 from taskmill.core.lifetimes import LEASE
 from taskmill.core.log import LogRecord, Position
@@ -19,20 +21,16 @@ from taskmill.core.time import in_ms
 from taskmill.core.timing import FAR
 from taskmill.core.topics import Reader
 from taskmill.core.view import Finding
-from taskmill.dispatch.delay import delay, waits
 from taskmill.dispatch.due import publish_due
-from taskmill.dispatch.parking import park
 from taskmill.dispatch.ports import Delays, DueSet, Parking
-from taskmill.dispatch.route import dispatch
-from taskmill.execution.arrivals import open_own_arrivals, open_sealed_arrivals
+from taskmill.dispatch.route import Dispatch
 from taskmill.execution.context import Shop
-from taskmill.execution.execute import execute
-from taskmill.execution.outcome import UnknownType
 from taskmill.execution.ports import Leases
+from taskmill.execution.work import Execution
 from taskmill.ledger.far import bring_near, load
 from taskmill.ledger.find import find_task
 from taskmill.ledger.ports import Expiries, FarTasks, Ledger
-from taskmill.ledger.record import record
+from taskmill.ledger.record import Recorder
 from taskmill.orders.cancel import Cancellation, cancel
 from taskmill.orders.change import Change, Wanted, change
 from taskmill.orders.expire import expire
@@ -40,6 +38,7 @@ from taskmill.orders.ports import Control
 from taskmill.orders.redrive import Redrive, Wish, redrive
 from taskmill.recovery.ports import ColdShards
 from taskmill.recovery.rebuild import Sources, rebuild
+from taskmill.stores.catalogue import AssembledCatalogue
 from taskmill.stores.memory.blobs import MemoryBlobs
 from taskmill.stores.memory.dispatch import MemoryDelays, MemoryParking
 from taskmill.stores.memory.execution import MemoryLeases
@@ -51,7 +50,7 @@ from taskmill.stores.memory.outbox import MemoryOutbox
 from taskmill.stores.memory.recovery import MemoryColdShards
 from taskmill.stores.memory.submission import MemoryAdmission, MemoryDueSet
 from taskmill.stores.memory.timing import MemoryExpiries, MemoryFarTasks
-from taskmill.submission.ports import Admission, Blobs, Outbox, Records
+from taskmill.submission.ports import Admission, Blobs, Catalogue, Outbox, Records
 from taskmill.submission.relay import relay
 from taskmill.submission.submission import Receipt
 from taskmill.submission.submit import submit
@@ -91,6 +90,7 @@ class System:
         self.bucket = MemoryBlobs()
         self._processes = count(1)
         self._workers = {TaskType(name): worker for name, worker in workers.items()}
+        self.catalogue: Catalogue = _catalogue_of(workers)
         self._bind(dress)
         # Nobody writes into the inbox: a task comes in by `submit`.
         self.readers = [one for one in topics.readers(self._workers) if one != topics.INBOX_READER]
@@ -250,30 +250,16 @@ class System:
             return self._work(self._workers[task_type], records)
         if reader.name == "dispatcher":
             return self._dispatch(records)
-        record(records, self.ledger)
+        Recorder(self).record(records)
         return set()
 
     def _dispatch(self, records: Sequence[LogRecord]) -> set[Position]:
-        arrivals = open_sealed_arrivals(records, self.bus)
-        failed = delay([one for one in arrivals if waits(one.envelope)], self.delays)
-        arrivals = [one for one in arrivals if not waits(one.envelope)]
-        known = [one for one in arrivals if one.envelope.deferred or self._knows(one.envelope.type)]
-        parkings = park([one for one in arrivals if one not in known], self.parking)
-        failed |= dispatch(known, knows=self._knows, admission=self.admission, bus=self.bus)
-        over = [one.unsealed() for one in parkings.over]
-        shop = self._shop(100, PatientCrew(self.clock))
-        buried = execute(over, lambda task: UnknownType(task.type), shop)
-        return failed | parkings.failed | buried
-
-    def _knows(self, task_type: TaskType) -> bool:
-        return task_type in self._workers
+        return Dispatch(self).route(records, self._shop(100, PatientCrew(self.clock)))
 
     def _work(self, worker: Worker[Any], records: Sequence[LogRecord]) -> set[Position]:
-        own, astray = open_own_arrivals(records, self.bus)
-        failed = park(astray, self.parking).failed
         crew = PatientCrew(self.clock)
-        run = crew.in_time(worker.performing(lambda: self.blobs))
-        return failed | execute(own, run, self._shop(worker.concurrency, crew))
+        perform = crew.in_time(worker.performing(lambda: self.blobs))
+        return Execution(self).run(records, perform, self._shop(worker.concurrency, crew))
 
     def _shop(self, concurrency: int, crew: PatientCrew) -> Shop:
         """Start a process: nothing is left of the one before, which may have died."""
@@ -289,3 +275,17 @@ class System:
             longest=INVOCATION,
             remaining=lambda: end - self.clock.now,
         )
+
+
+def _catalogue_of(workers: Mapping[str, Worker[Any]]) -> AssembledCatalogue:
+    entries = [
+        {
+            "name": name,
+            "title": name,
+            "schema": msgspec.json.schema(worker.payload_type),
+            "defaults": worker.defaults,
+            "function_timeout_seconds": 900.0,
+        }
+        for name, worker in workers.items()
+    ]
+    return AssembledCatalogue(msgspec.json.encode(entries))

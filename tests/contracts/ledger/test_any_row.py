@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from itertools import chain
+from types import SimpleNamespace
 from uuid import uuid4
 
 import msgspec
@@ -16,7 +17,7 @@ from taskmill.core import topics
 from taskmill.core.log import LogRecord
 from taskmill.core.view import TaskView
 from taskmill.dispatch.due import publish_due
-from taskmill.ledger.record import record
+from taskmill.ledger.record import Recorder
 from taskmill.recovery.rebuild import Sources, rebuild
 from taskmill.stores.memory.log import MemoryLog
 from taskmill.stores.memory.outbox import MemoryOutbox
@@ -47,18 +48,16 @@ def valkeys(valkey):
 
 def write(tables, told):
     partition = uuid4().int % 2**31
-    record(
-        [
-            LogRecord(
-                position=a_position(offset, topic=topic, partition=partition),
-                at_ms=now_ms(),
-                value=value,
-                headers={},
-            )
-            for offset, (topic, value) in enumerate(told)
-        ],
-        tables.ledger,
-    )
+    records = [
+        LogRecord(
+            position=a_position(offset, topic=topic, partition=partition),
+            at_ms=now_ms(),
+            value=value,
+            headers={},
+        )
+        for offset, (topic, value) in enumerate(told)
+    ]
+    Recorder(SimpleNamespace(ledger=tables.ledger)).record(records)
 
 
 @SOME

@@ -1,11 +1,13 @@
 """What a newer version wrote waits until this code reads it, and goes back into its topic once."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from taskmill.core import topics
 from taskmill.core.errors import NEWER_VERSION, StoreUnavailable
 from taskmill.ledger.quarantine import PUT_BACK
-from taskmill.ledger.record import record
+from taskmill.ledger.record import Recorder
 from taskmill.recovery.newer_versions import put_back
 from taskmill.stores.memory.ledger import MemoryLedger
 from taskmill.stores.memory.log import MemoryLog
@@ -66,8 +68,8 @@ def fill(ledger):
         log.send_undecodable(a_log_record(value, at), NEWER_VERSION)
         log.send_parcel(topics.EVENTS, value)
     log.flush()
-    record(log.records(topics.DLQ), ledger)
-    record(log.records(topics.EVENTS), ledger)
+    Recorder(SimpleNamespace(ledger=ledger)).record(log.records(topics.DLQ))
+    Recorder(SimpleNamespace(ledger=ledger)).record(log.records(topics.EVENTS))
 
 
 def test_what_cannot_be_read_yet_stays(kept):

@@ -3,6 +3,7 @@
 import itertools
 import random
 from datetime import timedelta
+from types import SimpleNamespace
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -10,13 +11,11 @@ from hypothesis import strategies as st
 from taskmill.core import topics
 from taskmill.core.log import LogRecord
 from taskmill.dispatch.due import publish_due
-from taskmill.dispatch.parking import park
-from taskmill.dispatch.route import dispatch
-from taskmill.execution.arrivals import open_arrivals, open_sealed_arrivals
+from taskmill.dispatch.route import Dispatch
 from taskmill.execution.context import Shop
-from taskmill.execution.execute import execute
-from taskmill.execution.outcome import Succeeded, UnknownType
-from taskmill.ledger.record import record
+from taskmill.execution.outcome import Succeeded
+from taskmill.execution.work import Execution
+from taskmill.ledger.record import Recorder
 from taskmill.stores.memory.executor import InlineCrew
 from taskmill.stores.memory.log import MemoryLog
 from tests.builders import ECHO, a_position, now_ms
@@ -64,7 +63,7 @@ def a_shop(hot, log):
 @ANYTHING
 @given(st.sampled_from(TOPICS).flatmap(lines_of))
 def test_the_recorder_gets_past_any_record(ledger, records):
-    record(records, ledger.ledger)
+    Recorder(SimpleNamespace(ledger=ledger.ledger)).record(records)
     at = records[0].position
     assert ledger.whole().applied()[at.topic, at.partition] == len(records)
 
@@ -81,23 +80,30 @@ def test_an_origin_that_cannot_be_is_no_reason_to_stop(ledger):
     ]
     lines = standing_in(topics.DLQ, 0, [(b"never a task", told) for told in origins])
     for line in lines:
-        record([line], ledger.ledger)
+        Recorder(SimpleNamespace(ledger=ledger.ledger)).record([line])
     assert len(ledger.quarantine()) == len(lines)
     assert ledger.whole().applied() == {(topics.DLQ, 0): len(lines)}
+
+
+class OnlyEcho:
+    """A catalogue in which one type is deployed."""
+
+    def entry(self, name):
+        return name if name == ECHO else None
 
 
 @ANYTHING
 @given(lines_of(topics.PENDING))
 def test_the_dispatcher_gets_past_any_record(hot, records):
     log = MemoryLog(now_ms)
-    arrivals = open_sealed_arrivals(records, log)
-    unknown = [one for one in arrivals if one.envelope.type != ECHO and not one.envelope.deferred]
-    known = [one for one in arrivals if one not in unknown]
-    parkings = park(unknown, hot.parking())
-    failed = dispatch(known, knows=ECHO.__eq__, admission=hot.admission(), bus=log)
-    over = [one.unsealed() for one in parkings.over]
-    failed |= execute(over, lambda task: UnknownType(task.type), a_shop(hot, log))
-    assert failed | parkings.failed == set()
+    stores = SimpleNamespace(
+        admission=hot.admission(),
+        bus=log,
+        catalogue=OnlyEcho(),
+        delays=hot.delays(),
+        parking=hot.parking(),
+    )
+    assert Dispatch(stores).route(records, a_shop(hot, log)) == set()
     publish_due(hot.due(), log)
 
 
@@ -105,6 +111,6 @@ def test_the_dispatcher_gets_past_any_record(hot, records):
 @given(lines_of(topics.worker(ECHO)))
 def test_a_worker_gets_past_any_record(hot, records):
     log = MemoryLog(now_ms)
-    shop = a_shop(hot, log)
-    assert execute(open_arrivals(records, log), lambda _: Succeeded("done"), shop) == set()
+    execution = Execution(SimpleNamespace(bus=log, parking=hot.parking()))
+    assert execution.run(records, lambda _: Succeeded("done"), a_shop(hot, log)) == set()
     publish_due(hot.due(), log)

@@ -3,13 +3,14 @@
 import json
 from base64 import b64decode, b64encode
 from hashlib import sha256
+from types import SimpleNamespace
 
 import pytest
 
 from taskmill.core import topics
 from taskmill.core.log import Position
 from taskmill.core.task import TaskType
-from taskmill.ledger.record import record
+from taskmill.ledger.record import Recorder
 from taskmill.stores.api_keys import ApiKeys
 from taskmill.stores.memory.execution import MemoryLeases
 from taskmill.worker import serve
@@ -132,7 +133,7 @@ def quarantined(stage, value=b"\x00\xff"):
     at = Position("tasks.pending", 0, 7)
     stage.log.send_undecodable(a_log_record(value, at, who="else"), "no parcel")
     stage.log.flush()
-    record(stage.log.records(topics.DLQ), stage.ledger)
+    Recorder(SimpleNamespace(ledger=stage.ledger)).record(stage.log.records(topics.DLQ))
 
 
 IN_QUARANTINE = {
@@ -207,7 +208,7 @@ def test_the_quarantine_is_walked(stage):
         at = Position("tasks.pending", 0, offset)
         stage.log.send_undecodable(a_log_record(b"x", at), "no parcel")
     stage.log.flush()
-    record(stage.log.records(topics.DLQ), stage.ledger)
+    Recorder(SimpleNamespace(ledger=stage.ledger)).record(stage.log.records(topics.DLQ))
     page = get(stage, "/v1/quarantine", limit="1").body
     rest = get(stage, "/v1/quarantine", limit="1", cursor=page["next_cursor"]).body
     assert [one["offset"] for one in page["records"] + rest["records"]] == [8, 7]

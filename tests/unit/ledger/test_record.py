@@ -6,7 +6,6 @@ from taskmill.core import topics
 from taskmill.core.errors import LedgerRefused, StoreUnavailable
 from taskmill.core.log import LogRecord, Position
 from taskmill.core.task import Status
-from taskmill.ledger.record import record
 from tests.builders import NOW, a_log_record, a_position, an_envelope, died
 from tests.unit.world import World
 
@@ -50,7 +49,7 @@ def test_how_far_it_came_is_written_with_it(world):
 def test_what_is_no_parcel_goes_into_quarantine_and_the_rest_goes_on(world):
     (task,) = world.admitted()
     (good,) = world.log.records(topics.PENDING)
-    record([good, a_record(b"\xff", 1), a_record(None, 2)], world.ledger)
+    world.record_all([good, a_record(b"\xff", 1), a_record(None, 2)])
     assert world.ledger.find(task.id) is not None
     assert {place[2] for place in world.ledger.quarantined} == {1, 2}
     assert world.ledger.applied() == {(topics.PENDING, 0): 3}
@@ -75,7 +74,7 @@ def test_a_dead_letter_is_kept_under_its_first_place(world):
     ],
 )  # fmt: skip - each case in a line
 def test_a_dead_letter_without_a_place_is_kept_where_it_stands(world, headers):
-    record([a_record(b"x", 5, topics.DLQ, headers)], world.ledger)
+    world.record_all([a_record(b"x", 5, topics.DLQ, headers)])
     (kept,) = world.ledger.quarantined.values()
     assert (kept.topic, kept.offset, kept.value) == (topics.DLQ, 5, b"x")
 
@@ -99,7 +98,7 @@ def test_exactly_what_the_ledger_cannot_hold_goes_into_quarantine(world, bad):
     tasks = world.admitted(*[None] * 7)
     unholdable = {tasks[index].id for index in bad}
     records = [*world.log.records(topics.PENDING), a_record(b"\xff", 1)]
-    record(records, Picky(world.ledger, unholdable))
+    world.record_all(records, ledger=Picky(world.ledger, unholdable))
     assert set(world.ledger.rows) == {task.id for task in tasks} - unholdable
     kept = {(one.offset, one.member) for one in world.ledger.quarantined.values()}
     assert kept == {(0, index) for index in bad} | {(1, 0)}
@@ -114,14 +113,14 @@ def test_a_ledger_that_is_away_makes_the_batch_come_again(world):
 
 
 def test_an_empty_batch_writes_nothing(world):
-    record([], world.ledger)
+    world.record_all([])
     assert world.ledger.applied() == {}
 
 
 def test_the_copy_of_a_death_is_no_odd_record(world):
     world.log.send_facts([died(an_envelope())])
     world.log.flush()
-    record(world.log.records(topics.DLQ), world.ledger)
+    world.record_all(world.log.records(topics.DLQ))
     assert world.ledger.quarantined == {}
     assert world.ledger.history == {}
     assert world.ledger.applied() == {(topics.DLQ, 0): 1}
