@@ -5,7 +5,6 @@ from functools import cache, cached_property
 
 from taskmill.core.ports import Bus
 from taskmill.dispatch.ports import Delays, Parking
-from taskmill.dispatch.route import DispatchStores
 from taskmill.platform import process
 from taskmill.settings import Settings
 from taskmill.submission.ports import Admission, Catalogue
@@ -74,5 +73,5 @@ class _Stores:
         return parking()
 
 
-def stores(bus: Bus) -> DispatchStores:
+def stores(bus: Bus) -> _Stores:
     return _Stores(bus)

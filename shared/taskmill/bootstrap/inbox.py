@@ -9,7 +9,6 @@ from taskmill.bootstrap import blobs
 from taskmill.core.ports import Bus, Counters
 from taskmill.platform import process
 from taskmill.settings import Settings
-from taskmill.submission.intake import IntakeStores
 from taskmill.submission.ports import Admission, Blobs, Catalogue, Records
 
 
@@ -57,5 +56,5 @@ class _Stores:
         return process.counters()
 
 
-def stores() -> IntakeStores:
+def stores() -> _Stores:
     return _Stores(services())

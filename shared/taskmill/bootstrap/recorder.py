@@ -6,7 +6,6 @@ from functools import cache
 from msgspec import Struct
 
 from taskmill.ledger.ports import Ledger
-from taskmill.ledger.record import RecorderStores
 from taskmill.platform import process
 from taskmill.settings import Settings
 
@@ -26,5 +25,5 @@ class _Stores(Struct):
     ledger: Ledger
 
 
-def stores() -> RecorderStores:
+def stores() -> _Stores:
     return _Stores(ledger())
