@@ -9,24 +9,14 @@ from functions.gateway.presenter import task_as_json
 from functions.gateway.reading import find, id_of, untold
 from taskmill.bootstrap import gateway
 from taskmill.core.view import Nowhere, Unsure
-from taskmill.orders.cancel import AlreadyFinished, Asked, Cancelled, cancel
-from taskmill.platform import process
+from taskmill.orders.cancel import AlreadyFinished, Asked, Cancelled, Canceller
 
 
 def cancel_one(given_id: str) -> Told | Problem:
     task_id = id_of(given_id)
     if isinstance(task_id, Problem):
         return task_id
-    services = gateway.services()
-    answer = cancel(
-        task_id,
-        control=services.control,
-        admission=services.admission,
-        bus=services.bus,
-        clock=process.clock,
-        find=find,
-        load=gateway.load,
-    )
+    answer = Canceller(gateway.stores(), find).cancel(task_id)
     match answer:
         case Cancelled(task):
             return Told(HTTPStatus.OK, task_as_json(task))

@@ -10,10 +10,10 @@ from functions.gateway.http.answer import Told
 from functions.gateway.http.problem import Problem, conflict, problem_of, unprocessable
 from functions.gateway.presenter import moment, task_as_json
 from functions.gateway.reading import find, id_of, untold
-from taskmill.bootstrap import blobs, gateway
+from taskmill.bootstrap import gateway
 from taskmill.core.refusal import Refusal, invalid
 from taskmill.core.view import Nowhere, Unsure
-from taskmill.orders.change import Changed, NotWaiting, PayloadGone, TooLate, Wanted, change
+from taskmill.orders.change import Changed, Changer, NotWaiting, PayloadGone, TooLate, Wanted
 from taskmill.platform import process
 from taskmill.submission.read import metadata_refusal, misfit, read_value
 from taskmill.submission.request import DelaySeconds, Metadata, RunAt
@@ -35,19 +35,7 @@ def change_one(given_id: str, body: bytes) -> Told | Problem:
     wanted = _read(body)
     if isinstance(wanted, Refusal):
         return problem_of(wanted)
-    services = gateway.services()
-    answer = change(
-        task_id,
-        wanted,
-        control=services.control,
-        admission=services.admission,
-        bus=services.bus,
-        rows=gateway.whole_rows,
-        find=find,
-        load=gateway.load,
-        blobs=blobs.at_the_door,
-        pause=process.pause,
-    )
+    answer = Changer(gateway.stores(), find).change(task_id, wanted)
     match answer:
         case Changed(task):
             return Told(HTTPStatus.OK, task_as_json(task))

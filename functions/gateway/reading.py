@@ -9,7 +9,7 @@ from taskmill.bootstrap import gateway
 from taskmill.core.task import TaskId
 from taskmill.core.time import in_ms
 from taskmill.core.view import Finding, Nowhere, TaskView, Unsure
-from taskmill.ledger.find import find_task
+from taskmill.ledger.find import TaskFinder
 from taskmill.platform import process
 from taskmill.submission.enqueue import look_at_request
 
@@ -75,16 +75,7 @@ def _is_awaited(found: Finding) -> bool:
 
 
 def find(task_id: TaskId) -> Finding:
-    services = gateway.services()
-    return find_task(
-        task_id,
-        records=services.records,
-        ledger=gateway.ledger_rows,
-        outbox=gateway.outbox,
-        log_ends=services.log_ends,
-        pause=process.pause,
-        asked=_asked,
-    )
+    return TaskFinder(gateway.stores(), _asked).find(task_id)
 
 
 def _asked(task_id: TaskId) -> TaskView | Nowhere | None:

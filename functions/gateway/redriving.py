@@ -9,22 +9,14 @@ from functions.gateway.presenter import task_as_json
 from functions.gateway.reading import find, id_of, untold
 from taskmill.bootstrap import gateway
 from taskmill.core.view import Nowhere, Unsure
-from taskmill.orders.redrive import Again, NotOver, Wish, redrive
+from taskmill.orders.redrive import Again, NotOver, Redriver, Wish
 
 
 def redrive_one(given_id: str) -> Told | Problem:
     task_id = id_of(given_id)
     if isinstance(task_id, Problem):
         return task_id
-    services = gateway.services()
-    (answer,) = redrive(
-        [Wish(task_id)],
-        control=services.control,
-        admission=services.admission,
-        bus=services.bus,
-        rows=gateway.whole_rows,
-        find=find,
-    )
+    (answer,) = Redriver(gateway.stores(), find).redrive([Wish(task_id)])
     match answer:
         case Again(task):
             return Told(HTTPStatus.ACCEPTED, task_as_json(task), f"/v1/tasks/{task.id}")

@@ -32,7 +32,7 @@ from taskmill.submission.submission import (
     Submission,
     Unreadable,
 )
-from taskmill.submission.submit import submit
+from taskmill.submission.submit import Submitter
 
 BATCH_TASKS = 1_000
 BATCH_BYTES = 5 * 1024 * 1024
@@ -91,17 +91,9 @@ def _is_known(submission: Submission) -> bool:
 
 
 def _submit(submissions: Sequence[Submission]) -> list[Receipt]:
-    services = gateway.services()
     now = process.clock()
-    receipts = submit(
-        [one.as_envelope(now=now, entropy=process.entropy()) for one in submissions],
-        admission=services.admission,
-        bus=services.bus,
-        records=services.records,
-        ledger=gateway.ledger_rows,
-        outbox=gateway.outbox,
-        clock=process.clock,
-    )
+    envelopes = [one.as_envelope(now=now, entropy=process.entropy()) for one in submissions]
+    receipts = Submitter(gateway.stores()).submit(envelopes)
     count_receipts(submissions, receipts)
     return receipts
 

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 
 from functions.gateway.http.counting import ANSWERS
-from functions.scheduler.handler import CHORES
+from functions.scheduler.jobs import JOBS
 from infra.check_template import expanded
 from infra.rules.alarms import ALARM
 from taskmill.core.counting import TABLE, Count, Counted, Span
@@ -77,7 +77,7 @@ def words(what: Counted, label: str) -> frozenset[str]:
 
 
 def test_every_chore_has_its_word():
-    assert {chore.name for chore in CHORES} == words(Count.CHORES, "chore")
+    assert {job.name for job in JOBS} == words(Count.CHORES, "chore")
 
 
 def test_names_are_prometheus_names():

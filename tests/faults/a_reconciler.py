@@ -9,10 +9,9 @@ import time
 from collections import Counter
 
 from taskmill.bootstrap import chores
-from taskmill.recovery.reconcile import reconcile
 
 mended: Counter[str] = Counter()
 while mended.total() < int(sys.argv[1]):
-    mended.update(reconcile(chores.reconciler()))
+    mended.update(chores.reconciler().reconcile())
     time.sleep(0.5)
 sys.stdout.write(json.dumps(mended))

@@ -1,12 +1,13 @@
 """The system without a rule that chance seldom asks for: each variant needs a story of its own."""
 
 import json
+from types import SimpleNamespace
 
 from msgspec.structs import replace
 
 from taskmill.core.lifetimes import LEASE
 from taskmill.execution.lease import Refused, Suspect
-from taskmill.recovery.rebuild import Sources, rebuild
+from taskmill.recovery.rebuild import Rebuild
 from taskmill.stores.memory.execution import MemoryLeases
 from taskmill.stores.memory.recovery import MemoryColdShards
 from taskmill.stores.memory.schedules import MemorySchedules
@@ -67,14 +68,16 @@ class WaitsForNoLedger(System):
     """Rebuilds from what the ledger happens to know."""
 
     def rebuild(self, *, pause=None):
-        return rebuild(
-            self.shards,
-            Sources(ledger=self.rows, log_ends=_NoEnds(), outbox=self.outbox),
-            word=f"rebuild {next(self._processes)}",
-            grace=LEASE,
+        stores = SimpleNamespace(
             clock=self.clock,
-            pause=pause or self._write_meanwhile,
+            counters=self.counters,
+            log_ends=_NoEnds(),
+            outbox=self.outbox,
+            shards=self.shards,
+            whole_rows=self.rows,
         )
+        word = f"rebuild {next(self._processes)}"
+        return Rebuild(stores, word=word, grace=LEASE, pause=pause or self._write_meanwhile).run()
 
 
 class _NoEnds:

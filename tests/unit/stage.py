@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from functions.scheduler.jobs import JOBS
 from taskmill.bootstrap import (
     blobs,
     chores,
@@ -36,6 +37,7 @@ from taskmill.bootstrap.chores import (
     RelayServices,
     RetainingServices,
     TakeUpServices,
+    TakingServices,
 )
 from taskmill.bootstrap.gateway import GatewayServices
 from taskmill.bootstrap.inbox import InboxServices
@@ -46,12 +48,11 @@ from taskmill.core.errors import StoreUnavailable
 from taskmill.core.lifetimes import LEASE, LEDGER_DAYS
 from taskmill.core.log import LogRecord
 from taskmill.core.task import Millis, TaskId, TaskType
-from taskmill.core.view import Nowhere, Reading
+from taskmill.core.view import Reading
 from taskmill.execution.ports import Crew
 from taskmill.insight.gather import Board
 from taskmill.ledger.record import Recorder
 from taskmill.platform import process
-from taskmill.recovery.rebuild import Sources
 from taskmill.recovery.reconcile import Books, Reconciler
 from taskmill.stores.api_keys import ApiKeys
 from taskmill.stores.catalogue import AssembledCatalogue
@@ -87,7 +88,6 @@ from taskmill.stores.memory.schedules import MemorySchedules
 from taskmill.stores.memory.standings import MemoryStandings
 from taskmill.stores.memory.submission import MemoryAdmission, MemoryDueSet
 from taskmill.stores.memory.timing import MemoryExpiries, MemoryFarTasks
-from taskmill.submission.enqueue import RequestDoor
 
 NOW = 1_794_000_000_000
 
@@ -267,7 +267,7 @@ class Stage:
                 admission=MemoryAdmission(self.hot),
                 bus=CountedBus(self.log, self.counters),
                 delays=CountedDelays(MemoryDelays(self.hot), self.counters),
-                rows=self.ledger,
+                whole_rows=self.ledger,
             ),
             "firing": lambda: FiringServices(
                 schedules=CountedFiring(self.schedules, self.counters)
@@ -303,7 +303,11 @@ class Stage:
     def _rebuilding(self) -> RebuildingServices:
         return RebuildingServices(
             shards=MemoryColdShards(self.hot),
-            sources=Sources(ledger=self.ledger, log_ends=self.log, outbox=MemoryOutbox()),
+            clock=self.clock,
+            counters=self.counters,
+            log_ends=self.log,
+            outbox=MemoryOutbox(),
+            whole_rows=self.ledger,
             grace=LEASE,
         )
 
@@ -312,23 +316,24 @@ class Stage:
             control=CountedControl(MemoryControl(self.hot), self.counters),
             admission=MemoryAdmission(self.hot),
             bus=self.log,
+            clock=self.clock,
             delays=CountedDelays(MemoryDelays(self.hot), self.counters),
-            rows=self.ledger,
-            find=lambda task_id: self.ledger.find(task_id) or Nowhere(),
+            ledger_rows=self.ledger,
+            whole_rows=self.ledger,
         )
 
     def _redriving(self) -> RedrivingServices:
         return RedrivingServices(
-            jobs=self.redrives,
+            redrive_jobs=self.redrives,
             control=CountedControl(MemoryControl(self.hot), self.counters),
             admission=MemoryAdmission(self.hot),
             bus=self.log,
-            rows=self.ledger,
-            find=lambda task_id: self.ledger.find(task_id) or Nowhere(),
+            ledger_rows=self.ledger,
+            whole_rows=self.ledger,
         )
 
-    def _taking(self) -> RequestDoor:
-        return RequestDoor(
+    def _taking(self) -> TakingServices:
+        return TakingServices(
             requests=CountedRequests(self.requests, self.counters),
             catalogue=AssembledCatalogue(),
             admission=MemoryAdmission(self.hot),
@@ -339,7 +344,9 @@ class Stage:
 
     def _retaining(self) -> RetainingServices:
         archive = MemoryArchive(lambda: self.ledger, self.outbox, self.requests, self.clock)
-        return RetainingServices(archive=archive, keeps=timedelta(days=LEDGER_DAYS))
+        return RetainingServices(
+            archive=archive, counters=self.counters, keeps=timedelta(days=LEDGER_DAYS)
+        )
 
     def _reconciler(self) -> Reconciler:
         books = Books(
@@ -364,6 +371,12 @@ class Stage:
         return SchedulerServices(
             due=CountedDueSet(self.due, self.counters), bus=CountedBus(self.log, self.counters)
         )
+
+
+def do_job(name: str) -> int:
+    """Do once what the scheduler does again and again under this *name*."""
+    (job,) = (job for job in JOBS if job.name == name)
+    return job.work()
 
 
 def a_kafka_event(records: Iterable[LogRecord]) -> dict[str, Any]:

@@ -9,23 +9,29 @@ from taskmill.core.errors import StoreUnavailable
 from taskmill.core.lifetimes import HOLD, LEASE
 from taskmill.core.task import Millis
 from taskmill.core.time import in_ms
-from taskmill.dispatch.due import publish_due
+from taskmill.dispatch.due import DuePublisher
 from taskmill.dispatch.route import Dispatch
 from taskmill.execution.arrivals import open_arrivals
 from taskmill.execution.context import Shop
 from taskmill.execution.execute import execute
 from taskmill.execution.outcome import Succeeded
+from taskmill.ledger.find import TaskFinder
 from taskmill.ledger.record import Recorder
+from taskmill.stores.memory.blobs import MemoryBlobs
+from taskmill.stores.memory.counters import MemoryCounters
 from taskmill.stores.memory.dispatch import MemoryDelays, MemoryParking
 from taskmill.stores.memory.execution import MemoryLeases
 from taskmill.stores.memory.executor import InlineCrew
 from taskmill.stores.memory.hot import MemoryHot, MemoryRecords
 from taskmill.stores.memory.ledger import MemoryLedger
 from taskmill.stores.memory.log import MemoryLog
+from taskmill.stores.memory.orders import MemoryControl
 from taskmill.stores.memory.outbox import MemoryOutbox
+from taskmill.stores.memory.recovery import MemoryColdShards
 from taskmill.stores.memory.submission import MemoryAdmission, MemoryDueSet
-from taskmill.submission.relay import relay
-from taskmill.submission.submit import submit
+from taskmill.stores.memory.timing import MemoryExpiries
+from taskmill.submission.relay import Relay
+from taskmill.submission.submit import Submitter
 from tests.builders import NOW, a_claim, a_new_id, a_request, a_source
 
 
@@ -87,6 +93,7 @@ class World:
         self.log = MemoryLog(self.clock)
         self.ledger = MemoryLedger()
         self.outbox = MemoryOutbox()
+        self.blobs = MemoryBlobs()
         self.crew = PatientCrew(self)
 
     def clock(self):
@@ -101,11 +108,24 @@ class World:
         """Return every port by its name; *others* stand in the place of some."""
         bound = {
             "admission": self.admission,
+            "blobs": self.blobs,
             "bus": self.log,
             "catalogue": KnowsAll(),
+            "clock": self.clock,
+            "control": MemoryControl(self.hot),
+            "counters": MemoryCounters(),
             "delays": MemoryDelays(self.hot),
+            "due": self.due,
+            "expiries": MemoryExpiries(lambda: self.ledger, self.clock),
             "ledger": self.ledger,
+            "ledger_rows": self.ledger,
+            "log_ends": self.log,
+            "outbox": self.outbox,
             "parking": MemoryParking(self.hot),
+            "pause": self.wait,
+            "records": self.records,
+            "shards": MemoryColdShards(self.hot),
+            "whole_rows": self.ledger,
         }
         return SimpleNamespace(**bound | others)
 
@@ -113,15 +133,10 @@ class World:
         return a_request(key, **{"created_at_ms": self.clock()} | changes)
 
     def submit(self, *envelopes, **others):
-        ports = {
-            "admission": self.admission,
-            "bus": self.log,
-            "records": self.records,
-            "ledger": lambda: self.ledger,
-            "outbox": lambda: self.outbox,
-            "clock": self.clock,
-        }
-        return submit(envelopes, **ports | others)
+        return Submitter(self.stores(**others)).submit(envelopes)
+
+    def find(self, task_id, **others):
+        return TaskFinder(self.stores(**others)).find(task_id)
 
     def arrivals(self, topic):
         return open_arrivals(self.log.records(topic), self.log)
@@ -163,10 +178,10 @@ class World:
         return execute(arrivals, perform or self.perform, self.shop(**changes))
 
     def publish_due(self):
-        return publish_due(self.due, self.log)
+        return DuePublisher(self.stores()).publish()
 
     def relay(self):
-        return relay(self.outbox, self.log)
+        return Relay(self.stores()).run()
 
     def record(self, *names):
         for topic in names or (topics.PENDING, topics.EVENTS):

@@ -1,26 +1,22 @@
 """What the chores work with that run beside the tick, each of its own."""
 
 import os
-from collections.abc import Callable
 from datetime import timedelta
 from functools import cache
 
 from msgspec import Struct
 
-from taskmill.core.ports import Bus
-from taskmill.core.task import TaskId
-from taskmill.core.view import Finding, Nowhere
+from taskmill.bootstrap import blobs
+from taskmill.core.ports import Bus, Clock, Counters, LogEnds
 from taskmill.dispatch.ports import Delays
-from taskmill.ledger.ports import Archive, Expiries, FarTasks, NewerParcels, WholeRows
+from taskmill.ledger.ports import Archive, Expiries, FarTasks, LedgerRows, NewerParcels, WholeRows
 from taskmill.orders.ports import Control, RedriveJobs
 from taskmill.platform import process
 from taskmill.recovery.ports import ColdShards
-from taskmill.recovery.rebuild import Sources
 from taskmill.recovery.reconcile import Books, Reconciler
 from taskmill.schedules.ports import Firing
 from taskmill.settings import Settings
-from taskmill.submission.enqueue import RequestDoor
-from taskmill.submission.ports import Admission, Catalogue, Outbox, Requests
+from taskmill.submission.ports import Admission, Blobs, Catalogue, Outbox, Records, Requests
 
 _PATIENCE_WITH_REDIS = timedelta(seconds=1)
 _PATIENCE_WITH_KAFKA = timedelta(seconds=2)
@@ -28,8 +24,12 @@ _PATIENCE_WITH_KAFKA = timedelta(seconds=2)
 
 
 class RebuildingServices(Struct, frozen=True, kw_only=True):
+    clock: Clock
+    counters: Counters
+    log_ends: LogEnds
+    outbox: Outbox
     shards: ColdShards
-    sources: Sources
+    whole_rows: WholeRows
     grace: timedelta
     """In which every living process has published what Redis decided before it forgot."""
 
@@ -50,11 +50,11 @@ def rebuilding() -> RebuildingServices:
         shards=RedisColdShards(
             Session(settings.redis), shards=settings.shards, lease=settings.pace.lease
         ),
-        sources=Sources(
-            ledger=PostgresWholeRows(database),
-            log_ends=KafkaLogEnds(settings.kafka),
-            outbox=PostgresOutbox(database),
-        ),
+        clock=process.clock,
+        counters=process.counters(),
+        log_ends=KafkaLogEnds(settings.kafka),
+        outbox=PostgresOutbox(database),
+        whole_rows=PostgresWholeRows(database),
         grace=settings.pace.lease,
     )
 
@@ -81,9 +81,22 @@ def relaying() -> RelayServices:
     )
 
 
+class TakingServices(Struct, frozen=True, kw_only=True):
+    admission: Admission
+    bus: Bus
+    catalogue: Catalogue
+    log_ends: LogEnds
+    records: Records
+    requests: Requests
+
+    @property
+    def blobs(self) -> Blobs:
+        return blobs.at_the_door()
+
+
 @cache
 @process.rigged("taking")
-def taking() -> RequestDoor:
+def taking() -> TakingServices:
     """Open what takes requests; it waits less for each store than its rows are held."""
     from taskmill.stores.counted.bus import CountedBus
     from taskmill.stores.counted.enqueued import CountedRequests
@@ -98,7 +111,7 @@ def taking() -> RequestDoor:
     settings = Settings.from_env(os.environ, needs=("kafka", "redis", "postgres"))
     bus = KafkaBus(settings.kafka, patience=_PATIENCE_WITH_KAFKA)
     session = Session(settings.redis, patience=_PATIENCE_WITH_REDIS)
-    return RequestDoor(
+    return TakingServices(
         requests=CountedRequests(PostgresRequests(Database(settings.postgres)), process.counters()),
         catalogue=process.catalogue(),
         admission=RedisAdmission(session, shards=settings.shards, hold=settings.pace.hold),
@@ -175,7 +188,7 @@ class ExpiringServices(Struct, frozen=True, kw_only=True):
     admission: Admission
     bus: Bus
     delays: Delays
-    rows: WholeRows
+    whole_rows: WholeRows
 
 
 @cache
@@ -202,7 +215,7 @@ def expiring() -> ExpiringServices:
         admission=RedisAdmission(session, shards=shards),
         bus=CountedBus(KafkaBus(settings.kafka), counters),
         delays=CountedDelays(RedisDelays(session, shards=shards), counters),
-        rows=PostgresWholeRows(database),
+        whole_rows=PostgresWholeRows(database),
     )
 
 
@@ -227,10 +240,10 @@ class CancellingServices(Struct, frozen=True, kw_only=True):
     control: Control
     admission: Admission
     bus: Bus
+    clock: Clock
     delays: Delays
-    rows: WholeRows
-    find: Callable[[TaskId], Finding]
-    """Tells what the ledger has of a task."""
+    ledger_rows: LedgerRows
+    whole_rows: WholeRows
 
 
 @cache
@@ -252,25 +265,24 @@ def cancelling() -> CancellingServices:
     database = Database(settings.postgres)
     shards, counters = settings.shards, process.counters()
     bus = KafkaBus(settings.kafka, patience=_PATIENCE_WITH_KAFKA)
-    rows = PostgresRows(database)
     return CancellingServices(
         control=CountedControl(RedisControl(session, shards=shards), counters),
         admission=RedisAdmission(session, shards=shards),
         bus=CountedBus(bus, counters),
+        clock=process.clock,
         delays=CountedDelays(RedisDelays(session, shards=shards), counters),
-        rows=PostgresWholeRows(database),
-        find=lambda task_id: rows.find(task_id) or Nowhere(),
+        ledger_rows=PostgresRows(database),
+        whole_rows=PostgresWholeRows(database),
     )
 
 
 class RedrivingServices(Struct, frozen=True, kw_only=True):
-    jobs: RedriveJobs
+    redrive_jobs: RedriveJobs
     control: Control
     admission: Admission
     bus: Bus
-    rows: WholeRows
-    find: Callable[[TaskId], Finding]
-    """Tells what the ledger has of a task; a job waits for no other word."""
+    ledger_rows: LedgerRows
+    whole_rows: WholeRows
 
 
 @cache
@@ -290,19 +302,21 @@ def redriving() -> RedrivingServices:
 
     settings = Settings.from_env(os.environ, needs=("kafka", "redis", "postgres"))
     session, database = Session(settings.redis), Database(settings.postgres)
-    rows = PostgresRows(database)
     return RedrivingServices(
-        jobs=PostgresRedriveJobs(Database(settings.postgres)),  # held while the others are asked
+        redrive_jobs=PostgresRedriveJobs(
+            Database(settings.postgres)
+        ),  # held while the others are asked
         control=CountedControl(RedisControl(session, shards=settings.shards), process.counters()),
         admission=RedisAdmission(session, shards=settings.shards),
         bus=CountedBus(KafkaBus(settings.kafka), process.counters()),
-        rows=PostgresWholeRows(database),
-        find=lambda task_id: rows.find(task_id) or Nowhere(),
+        ledger_rows=PostgresRows(database),
+        whole_rows=PostgresWholeRows(database),
     )
 
 
 class RetainingServices(Struct, frozen=True, kw_only=True):
     archive: Archive
+    counters: Counters
     keeps: timedelta
 
 
@@ -313,7 +327,9 @@ def retaining() -> RetainingServices:
 
     settings = Settings.from_env(os.environ, needs=("postgres",))
     return RetainingServices(
-        archive=PostgresArchive(Database(settings.postgres)), keeps=settings.keeps
+        archive=PostgresArchive(Database(settings.postgres)),
+        counters=process.counters(),
+        keeps=settings.keeps,
     )
 
 

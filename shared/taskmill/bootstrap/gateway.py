@@ -2,13 +2,13 @@
 
 import os
 from datetime import timedelta
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from msgspec import Struct
 
+from taskmill.bootstrap import blobs
 from taskmill.core.ports import Bus, LogEnds
-from taskmill.core.task import TaskId
 from taskmill.dispatch.ports import Delays
 from taskmill.ledger.ports import LedgerRows, Quarantine, WholeRows
 from taskmill.orders.ports import Control
@@ -16,7 +16,15 @@ from taskmill.platform import process
 from taskmill.settings import Settings
 from taskmill.stores.api_keys import ApiKeys
 from taskmill.stores.guard import QUICK, Guard
-from taskmill.submission.ports import Admission, Catalogue, Outbox, Records, Requests, Waiters
+from taskmill.submission.ports import (
+    Admission,
+    Blobs,
+    Catalogue,
+    Outbox,
+    Records,
+    Requests,
+    Waiters,
+)
 
 _PATIENCE_WITH_REDIS = timedelta(seconds=1)
 _PATIENCE_WITH_KAFKA = timedelta(seconds=2)
@@ -108,13 +116,6 @@ def whole_rows() -> WholeRows:
     return PostgresWholeRows(ledger_at_the_door())
 
 
-def load(task_id: TaskId) -> None:
-    """Make the record of a task that waits for its time in the ledger alone."""
-    from taskmill.ledger.far import load as load_rows
-
-    load_rows(whole_rows().of([task_id]), services().delays)
-
-
 @cache
 def quarantine() -> Quarantine:
     from taskmill.stores.postgres.quarantine import PostgresQuarantine
@@ -135,3 +136,38 @@ def requests() -> Requests:
     from taskmill.stores.postgres.enqueued import PostgresRequests
 
     return PostgresRequests(ledger_at_the_door())
+
+
+class _Stores:
+    """Every port of the queue, as a request uses it; PostgreSQL and S3 are opened on first use."""
+
+    def __init__(self, bound: GatewayServices) -> None:
+        self.admission = bound.admission
+        self.bus = bound.bus
+        self.catalogue = bound.catalogue
+        self.clock = process.clock
+        self.control = bound.control
+        self.delays = bound.delays
+        self.log_ends = bound.log_ends
+        self.pause = process.pause
+        self.records = bound.records
+
+    @cached_property
+    def blobs(self) -> Blobs:
+        return blobs.at_the_door()
+
+    @cached_property
+    def ledger_rows(self) -> LedgerRows:
+        return ledger_rows()
+
+    @cached_property
+    def outbox(self) -> Outbox:
+        return outbox()
+
+    @cached_property
+    def whole_rows(self) -> WholeRows:
+        return whole_rows()
+
+
+def stores() -> _Stores:
+    return _Stores(services())

@@ -2,20 +2,17 @@
 
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.ids import is_keyed
 from taskmill.core.owed import Cold
-from taskmill.core.ports import LogEnds
+from taskmill.core.ports import LogEnds, Pause
 from taskmill.core.task import Envelope, Status, TaskId
 from taskmill.core.view import Absent, Finding, Nowhere, Reading, Refused, TaskView, Unsure
 from taskmill.ledger.ports import LedgerRows
 from taskmill.submission.outbox import Lost
 from taskmill.submission.ports import Outbox, Records
-
-Pause: TypeAlias = Callable[[timedelta], None]
-
 
 Asked: TypeAlias = Callable[[TaskId], TaskView | Nowhere | None]
 """Tells what will be of a request that stands in the table, or None: there is none."""
@@ -28,47 +25,86 @@ def _nobody(_task_id: TaskId) -> None:
     return None
 
 
-def find_task(  # noqa: PLR0913 - every place where a task may stand, each named
-    task_id: TaskId,
-    *,
-    records: Records,
-    ledger: Callable[[], LedgerRows],
-    outbox: Callable[[], Outbox],
-    log_ends: LogEnds,
-    pause: Pause,
-    asked: Asked = _nobody,
-) -> Finding:
-    """Return the task, or that there is none, or that this cannot be known now.
+class FindStores(Protocol):
+    """The ports of every place where a task may stand."""
 
-    The outbox and the requests are asked before the log's ends: what is published meanwhile stands
-    behind them, or the ledger has it.
-    """
-    reading = _read(task_id, records)
-    if isinstance(reading, TaskView):
-        return reading
-    try:
+    @property
+    def ledger_rows(self) -> LedgerRows: ...
+
+    @property
+    def log_ends(self) -> LogEnds: ...
+
+    @property
+    def outbox(self) -> Outbox: ...
+
+    @property
+    def pause(self) -> Pause: ...
+
+    @property
+    def records(self) -> Records: ...
+
+
+class TaskFinder:
+    """*asked* says what will be of a request that no task stands for yet."""
+
+    def __init__(self, stores: FindStores, asked: Asked = _nobody) -> None:
+        self._stores = stores
+        self._asked = asked
+
+    def find(self, task_id: TaskId) -> Finding:
+        """Return the task, or that there is none, or that this cannot be known now.
+
+        The outbox and the requests are asked before the log's ends: what is published meanwhile
+        stands behind them, or the ledger has it. PostgreSQL is only opened without a record.
+        """
+        reading = _read(task_id, self._stores.records)
+        if isinstance(reading, TaskView):
+            return reading
+        try:
+            return self._without_record(task_id, reading)
+        except StoreUnavailable as error:
+            return Unsure(f"{error.store} cannot be reached", is_away=True)
+
+    def _without_record(self, task_id: TaskId, reading: Absent | Cold) -> Finding:
+        outbox, ledger = self._stores.outbox, self._stores.ledger_rows
+        log_ends, pause = self._stores.log_ends, self._stores.pause
         # A key may have been used again: the ledger then knows the life before. An id without a key
         # has one life, and the ledger alone tells its end.
-        unsent = outbox().find(task_id) if is_keyed(task_id) else None
-        row = ledger().find(task_id)
+        unsent = outbox.find(task_id) if is_keyed(task_id) else None
+        row = ledger.find(task_id)
         if row is not None and not _is_before(row, unsent):
             if row.status.is_final and isinstance(reading, Cold):
-                return _unless_redriven(row, ledger(), log_ends, pause)
+                return _unless_redriven(row, ledger, log_ends, pause)
             return row if _is_told(row, reading) else Unsure("its record cannot be read now")
         if not is_keyed(task_id):
-            unsent = outbox().find(task_id)
+            unsent = outbox.find(task_id)
         if isinstance(unsent, Envelope):
             return Unsure("it is accepted and waits for Kafka")
         if unsent is not None:
             return Nowhere(Refused("unpublishable", unsent.why, None))
         if isinstance(reading, Cold):
             return Unsure("its record cannot be read now, and the ledger does not know it yet")
-        coming = asked(task_id)
+        coming = self._asked(task_id)
         if coming is not None:
             return coming
-        return _silence(task_id, ledger(), log_ends.ends(), pause)
-    except StoreUnavailable as error:
-        return Unsure(f"{error.store} cannot be reached", is_away=True)
+        return _silence(task_id, ledger, log_ends.ends(), pause)
+
+
+class LedgerStores(Protocol):
+    """The port by which the ledger alone is asked."""
+
+    @property
+    def ledger_rows(self) -> LedgerRows: ...
+
+
+class LedgerFinder:
+    """Finds what the ledger has of a task, for work that need not wait for any other word."""
+
+    def __init__(self, stores: LedgerStores) -> None:
+        self._stores = stores
+
+    def find(self, task_id: TaskId) -> Finding:
+        return self._stores.ledger_rows.find(task_id) or Nowhere()
 
 
 def _is_before(row: TaskView, unsent: Envelope | Lost | None) -> bool:

@@ -1,9 +1,11 @@
 """Removes what has been kept long enough, a bounded part at a time."""
 
-from collections import Counter
 from datetime import timedelta
+from typing import Protocol
 
+from taskmill.core.counting import Count
 from taskmill.core.lifetimes import Kept
+from taskmill.core.ports import Counters
 from taskmill.ledger.ports import Archive
 
 _AT_A_TIME = 2_000
@@ -11,14 +13,35 @@ _MOST_TIMES = 50
 _MONTHS_AHEAD = 3
 
 
-def forget_old(archive: Archive, *, keeps: timedelta) -> Counter[Kept]:
-    """Return how much of each kind was removed; safe beside another, and after a death anywhere."""
-    archive.make_months(ahead=_MONTHS_AHEAD)
-    removed: Counter[Kept] = Counter()
-    for kind in Kept:
+class RetentionStores(Protocol):
+    """The ports that removing old rows uses."""
+
+    @property
+    def archive(self) -> Archive: ...
+
+    @property
+    def counters(self) -> Counters: ...
+
+
+class Retention:
+    def __init__(self, stores: RetentionStores, *, keeps: timedelta) -> None:
+        self._stores = stores
+        self._keeps = keeps
+
+    def forget_old(self) -> int:
+        """Return how much was removed; safe beside another, and after a death anywhere."""
+        self._stores.archive.make_months(ahead=_MONTHS_AHEAD)
+        removed = {kind: self._forget(kind) for kind in Kept}
+        for kind, number in removed.items():
+            if number:
+                self._stores.counters.count(Count.RETAINED, number, kind=kind)
+        return sum(removed.values())
+
+    def _forget(self, kind: Kept) -> int:
+        removed = 0
         for _ in range(_MOST_TIMES):
-            number = archive.forget(kind, older_than=keeps, most=_AT_A_TIME)
-            removed[kind] += number
+            number = self._stores.archive.forget(kind, older_than=self._keeps, most=_AT_A_TIME)
+            removed += number
             if number < _AT_A_TIME:
                 break
-    return +removed
+        return removed

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TypeAlias, assert_never
+from typing import Protocol, TypeAlias, assert_never
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,6 +13,9 @@ from taskmill.core.owed import Cold, OwedKind
 from taskmill.core.ports import Bus, Clock
 from taskmill.core.task import Status, TaskId
 from taskmill.core.view import Absent, Ending, Finding, Nowhere, TaskView, Unsure
+from taskmill.dispatch.ports import Delays
+from taskmill.ledger.far import load
+from taskmill.ledger.ports import WholeRows
 from taskmill.orders.control import CancelOrder, OrderAnswer, Sighting, before_the_end
 from taskmill.orders.ports import Control
 from taskmill.submission.ports import Admission
@@ -40,42 +43,49 @@ _LOOKS = 5
 _COLD = Unsure("Redis is being rebuilt, and nothing can be cancelled meanwhile")
 
 
-def cancel(  # noqa: PLR0913 - the ports that it needs, each named
-    task_id: TaskId,
-    *,
-    control: Control,
-    admission: Admission,
-    bus: Bus,
-    clock: Clock,
-    find: Callable[[TaskId], Finding],
-    load: Callable[[TaskId], object],
-) -> Cancellation:
-    """Say what became of the task; what was decided stands in the log before it is said.
+class CancelStores(Protocol):
+    """The ports that cancelling uses."""
 
-    *load* makes the record of a task that the ledger alone keeps.
-    """
-    desk = _Desk(control, admission, bus, clock, find, load)
-    try:
-        for _ in range(_LOOKS):
-            answer = desk.try_to_cancel(task_id)
-            if answer is not None:
-                return answer
-    except StoreUnavailable as error:
-        return Unsure(f"{error.store} cannot be reached; it may have been cancelled: ask again")
-    return Unsure("it goes on faster than it can be cancelled: ask again")
+    @property
+    def admission(self) -> Admission: ...
+
+    @property
+    def bus(self) -> Bus: ...
+
+    @property
+    def clock(self) -> Clock: ...
+
+    @property
+    def control(self) -> Control: ...
+
+    @property
+    def delays(self) -> Delays: ...
+
+    @property
+    def whole_rows(self) -> WholeRows: ...
 
 
-class _Desk(Struct, frozen=True):
-    control: Control
-    admission: Admission
-    bus: Bus
-    clock: Clock
-    find: Callable[[TaskId], Finding]
-    load: Callable[[TaskId], object]
+class Canceller:
+    """*find* looks a task up that Redis does not know."""
 
-    def try_to_cancel(self, task_id: TaskId) -> Cancellation | None:
+    def __init__(self, stores: CancelStores, find: Callable[[TaskId], Finding]) -> None:
+        self._stores = stores
+        self._find = find
+
+    def cancel(self, task_id: TaskId) -> Cancellation:
+        """Say what became of the task; what was decided stands in the log before it is said."""
+        try:
+            for _ in range(_LOOKS):
+                answer = self._try_to_cancel(task_id)
+                if answer is not None:
+                    return answer
+        except StoreUnavailable as error:
+            return Unsure(f"{error.store} cannot be reached; it may have been cancelled: ask again")
+        return Unsure("it goes on faster than it can be cancelled: ask again")
+
+    def _try_to_cancel(self, task_id: TaskId) -> Cancellation | None:
         """Return None when the task went on meanwhile: look again."""
-        (sight,) = self.control.see([task_id])
+        (sight,) = self._stores.control.see([task_id])
         match sight:
             case Cold():
                 return _COLD
@@ -96,11 +106,11 @@ class _Desk(Struct, frozen=True):
 
         Of such a one the record is made, and looked at again; all else may be anywhere.
         """
-        found = self.find(task_id)
+        found = self._find(task_id)
         if not isinstance(found, TaskView):
             return found
         if found.status is Status.SCHEDULED:
-            self.load(task_id)
+            load(self._stores.whole_rows.of([task_id]), self._stores.delays)
         return _told_again(found) if found.status.is_final else None
 
     def _ended(self, sight: Sighting) -> Cancellation:
@@ -110,10 +120,10 @@ class _Desk(Struct, frozen=True):
 
     def _order(self, sight: Sighting) -> Cancellation | None:
         is_running = sight.task.status is Status.RUNNING
-        facts = _wish(sight, self.clock) if is_running else _end(sight, self.clock)
+        facts = _wish(sight, self._stores.clock) if is_running else _end(sight, self._stores.clock)
         ending = None if is_running else Ending(finished_at_ms=facts[-1].at_ms)
         order = CancelOrder(id=sight.task.id, seen=sight.moment, facts=facts, ending=ending)
-        (answer,) = self.control.cancel([order])
+        (answer,) = self._stores.control.cancel([order])
         match answer:
             case OrderAnswer.DONE:
                 self._publish(sight, facts)
@@ -127,10 +137,10 @@ class _Desk(Struct, frozen=True):
 
     def _publish(self, sight: Sighting, facts: tuple[Fact, ...]) -> None:
         if facts:
-            self.bus.send_facts(facts)
-            self.bus.flush()
+            self._stores.bus.send_facts(facts)
+            self._stores.bus.flush()
             with suppress(StoreUnavailable):  # then the scheduler publishes them once more
-                self.admission.clear([sight.owed_key(OwedKind.FACTS)])
+                self._stores.admission.clear([sight.owed_key(OwedKind.FACTS)])
 
 
 def _told_again(task: TaskView) -> Cancellation:

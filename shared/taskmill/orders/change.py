@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import timedelta
-from typing import TypeAlias, assert_never
+from typing import Protocol, TypeAlias, assert_never
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,6 +15,8 @@ from taskmill.core.ports import Bus, Pause
 from taskmill.core.task import Envelope, Millis, Status, TaskId, Timing
 from taskmill.core.timing import expires_ms
 from taskmill.core.view import Absent, Finding, Nowhere, TaskView, Unsure
+from taskmill.dispatch.ports import Delays
+from taskmill.ledger.far import load
 from taskmill.ledger.ports import WholeRows
 from taskmill.ledger.projection import envelope_of
 from taskmill.orders.control import ChangeOrder, OrderAnswer, Sighting
@@ -63,50 +65,65 @@ _COLD = Unsure("Redis is being rebuilt, and nothing can be changed meanwhile")
 _BEHIND = Unsure("the ledger has not heard of it yet: ask again")
 
 
-def change(  # noqa: PLR0913 - the ports that it needs, each named
-    task_id: TaskId,
-    wanted: Wanted,
-    *,
-    control: Control,
-    admission: Admission,
-    bus: Bus,
-    rows: Callable[[], WholeRows],
-    find: Callable[[TaskId], Finding],
-    load: Callable[[TaskId], object],
-    blobs: Callable[[], Blobs],
-    pause: Pause,
-) -> Change:
-    """Say what became of it; what was decided stands in the log before it is said.
+class ChangeStores(Protocol):
+    """The ports that changing uses."""
 
-    *load* makes the record of a task that the ledger alone keeps. What was submitted a moment ago
-    is nowhere whole until the dispatcher or the recorder has read it: that is worth a wait.
-    """
-    desk = _Desk(wanted, control, admission, bus, rows, find, load, blobs)
-    try:
-        for look in range(_LOOKS):
-            answer = desk.try_to_change(task_id)
-            if answer is not None and (answer is not _BEHIND or look == _LOOKS - 1):
-                return answer
-            if answer is _BEHIND:
-                pause(_STEP)
-    except StoreUnavailable as error:
-        return Unsure(f"{error.store} cannot be reached; it may have been changed: ask again")
-    return Unsure("it goes on faster than it can be changed: ask again")
+    @property
+    def admission(self) -> Admission: ...
+
+    @property
+    def blobs(self) -> Blobs: ...
+
+    @property
+    def bus(self) -> Bus: ...
+
+    @property
+    def control(self) -> Control: ...
+
+    @property
+    def delays(self) -> Delays: ...
+
+    @property
+    def pause(self) -> Pause: ...
+
+    @property
+    def whole_rows(self) -> WholeRows: ...
+
+
+class Changer:
+    """*find* looks a task up that Redis does not know."""
+
+    def __init__(self, stores: ChangeStores, find: Callable[[TaskId], Finding]) -> None:
+        self._stores = stores
+        self._find = find
+
+    def change(self, task_id: TaskId, wanted: Wanted) -> Change:
+        """Say what became of it; what was decided stands in the log before it is said.
+
+        What was submitted a moment ago is nowhere whole until the dispatcher or the recorder has
+        read it: that is worth a wait.
+        """
+        desk = _Desk(wanted, self._stores, self._find)
+        try:
+            for look in range(_LOOKS):
+                answer = desk.try_to_change(task_id)
+                if answer is not None and (answer is not _BEHIND or look == _LOOKS - 1):
+                    return answer
+                if answer is _BEHIND:
+                    self._stores.pause(_STEP)
+        except StoreUnavailable as error:
+            return Unsure(f"{error.store} cannot be reached; it may have been changed: ask again")
+        return Unsure("it goes on faster than it can be changed: ask again")
 
 
 class _Desk(Struct, frozen=True):
     wanted: Wanted
-    control: Control
-    admission: Admission
-    bus: Bus
-    rows: Callable[[], WholeRows]
+    stores: ChangeStores
     find: Callable[[TaskId], Finding]
-    load: Callable[[TaskId], object]
-    blobs: Callable[[], Blobs]
 
     def try_to_change(self, task_id: TaskId) -> Change | None:
         """Return None when the task went on meanwhile: look again."""
-        (sight,) = self.control.see([task_id])
+        (sight,) = self.stores.control.see([task_id])
         match sight:
             case Cold():
                 return _COLD
@@ -124,7 +141,7 @@ class _Desk(Struct, frozen=True):
         if not isinstance(found, TaskView):
             return found
         if found.status is Status.SCHEDULED:
-            self.load(task_id)
+            load(self.stores.whole_rows.of([task_id]), self.stores.delays)
         return NotWaiting(found) if found.status.is_final else None
 
     def _order(self, sight: Sighting) -> Change | None:
@@ -141,7 +158,7 @@ class _Desk(Struct, frozen=True):
         following = self._following(envelope, sight, due, latest)
         facts = (*sight.owed_facts(OwedKind.TURN), _told(following, sight))
         order = ChangeOrder(seen=sight.moment, envelope=following, due_at_ms=due, facts=facts)
-        (answer,) = self.control.change([order])
+        (answer,) = self.stores.control.change([order])
         match answer:
             case OrderAnswer.DONE:
                 self._publish(following, facts)
@@ -159,7 +176,7 @@ class _Desk(Struct, frozen=True):
             owed = sight.owed.get(kind)
             if owed is not None and owed.task is not None:
                 return owed.task
-        for row in self.rows().of([sight.task.id]):
+        for row in self.stores.whole_rows.of([sight.task.id]):
             if row.body is not None and row.generation == sight.task.generation:
                 envelope = envelope_of(row, row.body)
                 return envelope if envelope.turn == sight.turn else None
@@ -178,7 +195,7 @@ class _Desk(Struct, frozen=True):
         pointer, wanted = envelope.payload_ref, self.wanted
         if pointer is None or (wanted.run_at_ms, wanted.delay_ms) == (None, None):
             return None
-        found = self.blobs().look(pointer.url)
+        found = self.stores.blobs.look(pointer.url)
         return None if found is None else gone_before(found, due)
 
     def _following(
@@ -195,8 +212,8 @@ class _Desk(Struct, frozen=True):
         )
 
     def _publish(self, envelope: Envelope, facts: tuple[Fact, ...]) -> None:
-        self.bus.send_facts(facts)
-        self.bus.flush()
+        self.stores.bus.send_facts(facts)
+        self.stores.bus.flush()
         owed = OwedKey(
             id=envelope.id,
             generation=envelope.generation,
@@ -204,7 +221,7 @@ class _Desk(Struct, frozen=True):
             kind=OwedKind.FACTS,
         )
         with suppress(StoreUnavailable):  # then the scheduler publishes them once more
-            self.admission.clear([owed])
+            self.stores.admission.clear([owed])
 
 
 def _has_begun(sight: Sighting) -> bool:

@@ -1,8 +1,8 @@
 """Ends tasks that had to begin by a time and have not, wherever they wait."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import assert_never
+from typing import Protocol, assert_never
 
 from msgspec import Struct, field
 
@@ -13,7 +13,9 @@ from taskmill.core.ports import Bus
 from taskmill.core.task import Millis, Status, TaskId
 from taskmill.core.timing import EXPIRED, EXPIRED_CLASS, Expiry, latest_start, why_expired
 from taskmill.core.view import Absent, Ending
-from taskmill.ledger.ports import Expiries
+from taskmill.dispatch.ports import Delays
+from taskmill.ledger.far import load
+from taskmill.ledger.ports import Expiries, WholeRows
 from taskmill.orders.control import CancelOrder, OrderAnswer, Sight, Sighting, before_the_end
 from taskmill.orders.ports import Control
 from taskmill.submission.ports import Admission
@@ -21,39 +23,59 @@ from taskmill.submission.ports import Admission
 _WAITS = frozenset({Status.SCHEDULED, Status.QUEUED})
 
 
-def expire(
-    expiries: Expiries,
-    *,
-    control: Control,
-    admission: Admission,
-    bus: Bus,
-    load: Callable[[Sequence[TaskId]], object],
-) -> int:
-    """End those whose time is over by Redis's clock; return how many.
+class ExpirationStores(Protocol):
+    """The ports that ending late tasks uses."""
 
-    A claim of the same moment wins, or finds it dead: the script compares. An expiry is kept until
-    its task is known to have begun or ended, so that after a death on any line here it is looked at
-    again. *load* makes the records of tasks that the ledger alone keeps.
-    """
-    count = 0
-    for some in expiries.past():
+    @property
+    def admission(self) -> Admission: ...
+
+    @property
+    def bus(self) -> Bus: ...
+
+    @property
+    def control(self) -> Control: ...
+
+    @property
+    def delays(self) -> Delays: ...
+
+    @property
+    def expiries(self) -> Expiries: ...
+
+    @property
+    def whole_rows(self) -> WholeRows: ...
+
+
+class Expiration:
+    def __init__(self, stores: ExpirationStores) -> None:
+        self._stores = stores
+
+    def run(self) -> int:
+        """End those whose time is over by Redis's clock; return how many.
+
+        A claim of the same moment wins, or finds it dead: the script compares. An expiry is kept
+        until its task is known to have begun or ended, so that after a death on any line here it is
+        looked at again.
+        """
+        return sum(self._end(some) for some in self._stores.expiries.past())
+
+    def _end(self, some: Sequence[Expiry]) -> int:
+        stores = self._stores
         look = _Look()
-        for expiry, sight in zip(some, control.see([one.id for one in some]), strict=True):
+        for expiry, sight in zip(some, stores.control.see([one.id for one in some]), strict=True):
             look.weigh(expiry, sight)
-        if look.absent:
-            load(look.absent)
-        answers = control.cancel([one.order for one in look.late])
+        if look.absent:  # the ledger alone keeps them: looked at again, they have records
+            load(stores.whole_rows.of(look.absent), stores.delays)
+        answers = stores.control.cancel([one.order for one in look.late])
         ended = [
             one
             for one, answer in zip(look.late, answers, strict=True)
             if answer is OrderAnswer.DONE
         ]
-        _publish(ended, admission, bus)
+        _publish(ended, stores.admission, stores.bus)
         over = [*look.over, *(one.expiry for one in ended)]
         if over:
-            expiries.leave(over)
-        count += len(ended)
-    return count
+            stores.expiries.leave(over)
+        return len(ended)
 
 
 class _Late(Struct, frozen=True, kw_only=True):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TypeAlias, assert_never
+from typing import Protocol, TypeAlias, assert_never
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -48,41 +48,53 @@ _COLD = Unsure("Redis is being rebuilt, and nothing can be redriven meanwhile")
 _BEHIND = Unsure("the ledger has not heard of its end yet: ask again")
 
 
-def redrive(  # noqa: PLR0913 - the ports that it needs, each named
-    wishes: Sequence[Wish],
-    *,
-    control: Control,
-    admission: Admission,
-    bus: Bus,
-    rows: Callable[[], WholeRows],
-    find: Callable[[TaskId], Finding],
-) -> list[Redrive]:
-    """Say what became of each; what was decided stands in the log before it is said."""
-    desk = _Desk(control, admission, bus, rows, find)
-    try:
-        for _ in range(_LOOKS):
-            open_wishes = [wish for wish in wishes if wish.id not in desk.answers]
-            if open_wishes:
-                desk.try_to_redrive(open_wishes)
-        desk.publish()
-    except StoreUnavailable as error:
-        return desk.doubtful(wishes, error.store)
-    restless = Unsure("it goes on faster than it can be redriven: ask again")
-    return [desk.answers.get(wish.id, restless) for wish in wishes]
+class RedriveStores(Protocol):
+    """The ports that redriving uses."""
+
+    @property
+    def admission(self) -> Admission: ...
+
+    @property
+    def bus(self) -> Bus: ...
+
+    @property
+    def control(self) -> Control: ...
+
+    @property
+    def whole_rows(self) -> WholeRows: ...
+
+
+class Redriver:
+    """*find* looks a task up that Redis does not know."""
+
+    def __init__(self, stores: RedriveStores, find: Callable[[TaskId], Finding]) -> None:
+        self._stores = stores
+        self._find = find
+
+    def redrive(self, wishes: Sequence[Wish]) -> list[Redrive]:
+        """Say what became of each; what was decided stands in the log before it is said."""
+        desk = _Desk(self._stores, self._find)
+        try:
+            for _ in range(_LOOKS):
+                open_wishes = [wish for wish in wishes if wish.id not in desk.answers]
+                if open_wishes:
+                    desk.try_to_redrive(open_wishes)
+            desk.publish()
+        except StoreUnavailable as error:
+            return desk.doubtful(wishes, error.store)
+        restless = Unsure("it goes on faster than it can be redriven: ask again")
+        return [desk.answers.get(wish.id, restless) for wish in wishes]
 
 
 class _Desk(Struct):
-    control: Control
-    admission: Admission
-    bus: Bus
-    rows: Callable[[], WholeRows]
+    stores: RedriveStores
     find: Callable[[TaskId], Finding]
     answers: dict[TaskId, Redrive] = field(default_factory=dict)
     owed: dict[OwedKey, Owed] = field(default_factory=dict)
 
     def try_to_redrive(self, wishes: Sequence[Wish]) -> None:
         """Answer what can be answered; what went on meanwhile is looked at again."""
-        sights = self.control.see([wish.id for wish in wishes])
+        sights = self.stores.control.see([wish.id for wish in wishes])
         ended = [
             (wish, sight)
             for wish, sight in zip(wishes, sights, strict=True)
@@ -90,7 +102,7 @@ class _Desk(Struct):
         ]
         if not ended:
             return
-        known = {row.id: row for row in self.rows().of([wish.id for wish, _ in ended])}
+        known = {row.id: row for row in self.stores.whole_rows.of([wish.id for wish, _ in ended])}
         orders = [self._order(wish, sight, known.get(wish.id)) for wish, sight in ended]
         self._give([order for order in orders if order is not None])
 
@@ -151,7 +163,7 @@ class _Desk(Struct):
         return Again(found) if found.generation > (wish.generation or found.generation) else _BEHIND
 
     def _give(self, orders: Sequence[RedriveOrder]) -> None:
-        for order, answer in zip(orders, self.control.redrive(orders), strict=True):
+        for order, answer in zip(orders, self.stores.control.redrive(orders), strict=True):
             task_id = order.envelope.id
             match answer:
                 case Redriven(generation):
@@ -169,12 +181,12 @@ class _Desk(Struct):
         """Publish what ended the tasks first, then the tasks."""
         facts: list[Fact] = [fact for owed in self.owed.values() for fact in owed.facts]
         if facts:
-            self.bus.send_facts(facts)
-            self.bus.flush()
-        self.bus.send_pending([owed.task for owed in self.owed.values() if owed.task])
-        self.bus.flush()
+            self.stores.bus.send_facts(facts)
+            self.stores.bus.flush()
+        self.stores.bus.send_pending([owed.task for owed in self.owed.values() if owed.task])
+        self.stores.bus.flush()
         with suppress(StoreUnavailable):  # then the scheduler publishes them once more
-            self.admission.clear(list(self.owed))
+            self.stores.admission.clear(list(self.owed))
 
     def doubtful(self, wishes: Sequence[Wish], store: str) -> list[Redrive]:
         """Answer what is sure all the same: not what was never seen, or may not be in the log."""

@@ -1,55 +1,65 @@
 """Works off a redrive job: a step at a time, safe beside another and after a death on any line."""
 
 import logging
-from collections.abc import Callable, Sequence
-from typing import TypeAlias, assert_never
+from collections.abc import Callable
+from typing import Protocol, assert_never
 
-from taskmill.core.view import Nowhere, Unsure
+from taskmill.core.task import TaskId
+from taskmill.core.view import Finding, Nowhere, Unsure
 from taskmill.orders.ports import HeldJob, RedriveJobs
-from taskmill.orders.redrive import Again, NotOver, Redrive, Wish
+from taskmill.orders.redrive import Again, NotOver, Redrive, Redriver, RedriveStores, Wish
 from taskmill.orders.redrive_job import Done, Finish, Go, Item, JobState, Pause, Wait, next_step
-
-RedriveAll: TypeAlias = Callable[[Sequence[Wish]], Sequence[Redrive]]
 
 _log = logging.getLogger("taskmill.redrive")
 
 
-def redrive_many(jobs: RedriveJobs, redrive: RedriveAll) -> int:
-    """Do the next step of every running job, and return how many tasks were redriven.
+class RedriveJobStores(RedriveStores, Protocol):
+    """The ports that redrive jobs use."""
 
-    What a step did is written down last. When it dies before, its tasks are wished for again in the
-    generation in which they were dead: who left that behind answers as it did, and dies no more.
-    """
-    return sum(_step(job_id, jobs, redrive) for job_id in jobs.running())
+    @property
+    def redrive_jobs(self) -> RedriveJobs: ...
 
 
-def _step(job_id: str, jobs: RedriveJobs, redrive: RedriveAll) -> int:
-    with jobs.held(job_id) as held:
-        if held is None:
-            return 0
-        step = next_step(held.job, held.now_ms)
-        match step:
-            case Go(count):
-                return _go(held, count, redrive)
-            case Wait():
+class RedriveJobRunner:
+    def __init__(self, stores: RedriveJobStores, find: Callable[[TaskId], Finding]) -> None:
+        self._stores = stores
+        self._redriver = Redriver(stores, find)
+
+    def run(self) -> int:
+        """Do the next step of every running job, and return how many tasks were redriven.
+
+        What a step did is written down last. When it dies before, its tasks are wished for again in
+        the generation in which they were dead: who left that behind answers as it did, and dies no
+        more.
+        """
+        return sum(self._step(job_id) for job_id in self._stores.redrive_jobs.running())
+
+    def _step(self, job_id: str) -> int:
+        with self._stores.redrive_jobs.held(job_id) as held:
+            if held is None:
                 return 0
-            case Pause(why):
-                _log.warning("redrive job paused", extra={"job_id": job_id, "why": why})
-                held.change(JobState.PAUSED, why)
-            case Finish():
-                held.change(JobState.DONE, None)
-            case _:
-                assert_never(step)
-    return 0
+            step = next_step(held.job, held.now_ms)
+            match step:
+                case Go(count):
+                    return self._go(held, count)
+                case Wait():
+                    return 0
+                case Pause(why):
+                    _log.warning("redrive job paused", extra={"job_id": job_id, "why": why})
+                    held.change(JobState.PAUSED, why)
+                case Finish():
+                    held.change(JobState.DONE, None)
+                case _:
+                    assert_never(step)
+        return 0
 
-
-def _go(held: HeldJob, count: int, redrive: RedriveAll) -> int:
-    items = held.next(count)
-    answers = redrive([Wish(item.id, item.generation) for item in items])
-    done = [_done(item, answer) for item, answer in zip(items, answers, strict=True)]
-    noted = [one for one in done if one is not None]
-    held.note(noted, paced_for=len(items))
-    return sum(one.next_generation is not None for one in noted)
+    def _go(self, held: HeldJob, count: int) -> int:
+        items = held.next(count)
+        answers = self._redriver.redrive([Wish(item.id, item.generation) for item in items])
+        done = [_done(item, answer) for item, answer in zip(items, answers, strict=True)]
+        noted = [one for one in done if one is not None]
+        held.note(noted, paced_for=len(items))
+        return sum(one.next_generation is not None for one in noted)
 
 
 def _done(item: Item, answer: Redrive) -> Done | None:

@@ -5,13 +5,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
+from typing import Protocol
 
 from msgspec import Struct, field
 
 from taskmill.core import codec
+from taskmill.core.counting import Count
 from taskmill.core.errors import StoreUnavailable, Undecodable
-from taskmill.core.ports import Clock, LogEnds, Pause
-from taskmill.core.task import Envelope
+from taskmill.core.ports import Clock, Counters, LogEnds, Pause
+from taskmill.core.task import Envelope, TaskId
 from taskmill.core.time import in_ms
 from taskmill.ledger.ports import WholeRows
 from taskmill.ledger.projection import Row, row_of
@@ -25,65 +27,85 @@ _STEP = timedelta(milliseconds=250)
 _ROWS_AT_A_TIME = 500
 
 
-class Sources(Struct, frozen=True, kw_only=True):
-    """What a rebuild reads."""
+class RebuildStores(Protocol):
+    """The ports that a rebuild uses."""
 
-    ledger: WholeRows
-    log_ends: LogEnds
-    outbox: Outbox
+    @property
+    def clock(self) -> Clock: ...
+
+    @property
+    def counters(self) -> Counters: ...
+
+    @property
+    def log_ends(self) -> LogEnds: ...
+
+    @property
+    def outbox(self) -> Outbox: ...
+
+    @property
+    def shards(self) -> ColdShards: ...
+
+    @property
+    def whole_rows(self) -> WholeRows: ...
 
 
-def rebuild(  # noqa: PLR0913 - the ports of a rebuild, each named
-    shards: ColdShards,
-    sources: Sources,
-    *,
-    word: str,
-    grace: timedelta,
-    clock: Clock,
-    pause: Pause,
-) -> int:
-    """Rebuild the shards that are cold and in nobody's hands; return how many records were made.
+class Rebuild:
+    """Living processes publish within the *grace* what Redis decided before it forgot.
 
-    Living processes publish within the *grace* what Redis decided before it forgot; only then the
-    end of the log is noted that the ledger must have reached. Whenever the *word* is gone from a
-    shard, it was emptied once more, and another rebuild begins with it.
+    Only then the end of the log is noted that the ledger must have reached. Whenever the *word* is
+    gone from a shard, it was emptied once more, and another rebuild begins with it.
     """
-    if not shards.are_some():
-        return 0
-    sources.log_ends.ends()  # stores that are away leave no word behind
-    sources.ledger.applied()
-    work = _Rebuild(shards=shards, word=word, clock=clock, pause=pause, under=shards.begin(word))
-    if not work.under:
-        return 0
-    began = clock()
-    _log.warning("shards are cold", extra={"shards": len(work.under)})
-    try:
-        opened = _fill(work, sources, grace)
-    except StoreUnavailable:
-        with suppress(StoreUnavailable):
-            shards.leave(word, work.under)  # it would keep the next one away for a while
-        raise
-    counted = {str(kind): number for kind, number in work.counted.items()}
-    fields = {"shards": len(opened), "milliseconds": clock() - began} | counted
-    _log.warning("shards are open", extra=fields)
-    return work.counted[Restoration.RESTORED]
 
+    def __init__(self, stores: RebuildStores, *, word: str, grace: timedelta, pause: Pause) -> None:
+        self._stores = stores
+        self._word = word
+        self._grace = grace
+        self._pause = pause
 
-def _fill(work: "_Rebuild", sources: Sources, grace: timedelta) -> frozenset[int]:
-    """Restore everything, and return the shards that are open then."""
-    work.wait(grace)
-    for envelopes in _unsent(sources.outbox):
-        work.restore([row for one in envelopes if (row := row_of(one)) is not None])
-    work.wait_for(sources.ledger, sources.log_ends.ends())
-    for rows in sources.ledger.far():
-        work.restore(rows, is_far=True)
-    for rows in sources.ledger.restorable(finished=True):
-        work.restore(rows)
-    for ids in work.shards.held(work.under):  # a server that fell back may take some for unfinished
-        work.restore(sources.ledger.unlisted(ids))
-    for rows in sources.ledger.restorable(finished=False):  # last: their leases must not lapse
-        work.restore(rows)
-    return work.shards.open(work.word, work.under)
+    def run(self) -> int:
+        """Rebuild what is cold and in nobody's hands; return how many records were made."""
+        stores = self._stores
+        if not stores.shards.are_some():
+            return 0
+        stores.log_ends.ends()  # stores that are away leave no word behind
+        stores.whole_rows.applied()
+        under = stores.shards.begin(self._word)
+        return self._rebuild(_Rebuild(stores, self._word, self._pause, under)) if under else 0
+
+    def _rebuild(self, work: "_Rebuild") -> int:
+        began = self._stores.clock()
+        _log.warning("shards are cold", extra={"shards": len(work.under)})
+        try:
+            opened = self._fill(work)
+        except StoreUnavailable:
+            with suppress(StoreUnavailable):
+                # It would keep the next one away for a while.
+                self._stores.shards.leave(self._word, work.under)
+            raise
+        counted = {str(kind): number for kind, number in work.counted.items()}
+        fields = {"shards": len(opened), "milliseconds": self._stores.clock() - began} | counted
+        _log.warning("shards are open", extra=fields)
+        restored = work.counted[Restoration.RESTORED]
+        if restored:
+            self._stores.counters.count(Count.RESTORED, restored)
+        return restored
+
+    def _fill(self, work: "_Rebuild") -> frozenset[int]:
+        """Restore everything, and return the shards that are open then."""
+        ledger = self._stores.whole_rows
+        work.wait(self._grace)
+        for envelopes in _unsent(self._stores.outbox):
+            work.restore([row for one in envelopes if (row := row_of(one)) is not None])
+        work.wait_for(ledger, self._stores.log_ends.ends())
+        for rows in ledger.far():
+            work.restore(rows, is_far=True)
+        for rows in ledger.restorable(finished=True):
+            work.restore(rows)
+        for ids in work.held():  # a server that fell back may take some for unfinished
+            work.restore(ledger.unlisted(ids))
+        for rows in ledger.restorable(finished=False):  # last: their leases must not lapse
+            work.restore(rows)
+        return work.open()
 
 
 def _unsent(outbox: Outbox) -> Iterator[Sequence[Envelope]]:
@@ -102,18 +124,17 @@ def _opened(row: Unsent) -> Envelope | None:
         return None
 
 
-class _Rebuild(Struct, kw_only=True):
-    shards: ColdShards
+class _Rebuild(Struct):
+    stores: RebuildStores
     word: str
-    clock: Clock
     pause: Pause
     under: frozenset[int]
     """The shards that are still under the word."""
     counted: Counter[Restoration] = field(default_factory=Counter)
 
     def wait(self, span: timedelta) -> None:
-        until = self.clock() + in_ms(span)
-        while self.under and self.clock() < until:
+        until = self.stores.clock() + in_ms(span)
+        while self.under and self.stores.clock() < until:
             self.pause(_STEP)
             self._keep()
 
@@ -128,14 +149,20 @@ class _Rebuild(Struct, kw_only=True):
 
     def restore(self, rows: Iterable[Row], *, is_far: bool = False) -> None:
         """Restore what *rows* say; those that the ledger alone keeps, as far as a key needs it."""
-        now = self.clock()
+        now = self.stores.clock()
         views = [
             hot_view(row, row.body, is_far=is_far or waits_far(row, now))
             for row in rows
-            if row.body and row.generation and self.shards.shard_of(row.id) in self.under
+            if row.body and row.generation and self.stores.shards.shard_of(row.id) in self.under
         ]  # without a generation it was never admitted: the dispatcher does that
-        self.counted.update(self.shards.restore(self.word, views))
+        self.counted.update(self.stores.shards.restore(self.word, views))
         self._keep()
 
     def _keep(self) -> None:
-        self.under = self.shards.keep(self.word, self.under)
+        self.under = self.stores.shards.keep(self.word, self.under)
+
+    def held(self) -> Iterable[Sequence[TaskId]]:
+        return self.stores.shards.held(self.under)
+
+    def open(self) -> frozenset[int]:
+        return self.stores.shards.open(self.word, self.under)

@@ -10,8 +10,9 @@ from itertools import groupby
 from msgspec import Struct, field
 
 from taskmill.core import topics
+from taskmill.core.counting import Count, topic_label
 from taskmill.core.lifetimes import SUBMISSION_IS_LOST, UNKEYED_RECORD
-from taskmill.core.ports import Bus, Clock, LogReaders
+from taskmill.core.ports import Bus, Clock, Counters, LogReaders
 from taskmill.core.task import Millis, TaskId
 from taskmill.core.time import in_ms
 from taskmill.core.topics import Reader
@@ -29,6 +30,7 @@ from taskmill.recovery.divergence import (
     divergence,
     position_of,
 )
+from taskmill.recovery.log_gaps import step_over
 from taskmill.recovery.ports import Repairs, Standings
 from taskmill.recovery.restoration import HotView, hot_view
 
@@ -112,6 +114,49 @@ class Reconciler(Struct, kw_only=True):
             for one in group:
                 self.suspected.pop(one.standing.id, None)
         return mended
+
+    def reconcile(self) -> Counter[Divergence]:
+        """Look once more, and mend what did not pass."""
+        confirmed = self.look(self._passed())
+        settled = [one for one in self.ended if one not in self.suspected]
+        self.books.standings.leave(settled)
+        mended = self.mend(confirmed)
+        for one in confirmed[:MOST_MENDED]:
+            fields = {
+                "task_id": one.standing.id,
+                "kind": one.kind,
+                "generation": one.standing.generation,
+            }
+            _log.warning("ledger and record disagreed", extra=fields)
+        return mended
+
+    def run(self, counters: Counters) -> int:
+        """Do all that the reconciler does, and return how much was mended.
+
+        It begins with what needs no Redis: a rebuild waits for the ledger.
+        """
+        books = self.books
+        for gap in step_over(books.readers, books.rows, books.ledger, self.stepped):
+            counters.count(Count.GAPS, topic=topic_label(gap.topic))
+        counters.count(Count.UNSUBMITTED, len(unsubmitted(books.standings)))
+        mended = self.reconcile()
+        for kind, number in mended.items():
+            counters.count(Count.RECONCILED, number, kind=kind)
+        return mended.total()
+
+    def _passed(self) -> Iterator[Sequence[Standing]]:
+        """Give what the window passes.
+
+        It moves when all of a step was looked at and what is suspected was noted, so that another
+        one finds it when this one dies.
+        """
+        for _ in range(_MOST_STEPS):
+            with self.books.standings.next_step() as step:
+                if step is None:
+                    return
+                for page in step.pages():
+                    yield page
+                    step.note([one.id for one in page if one.id in self.suspected])
 
     def _pages(
         self, suspects: Sequence[TaskId], young: Iterable[Sequence[Standing]]
@@ -266,34 +311,3 @@ def unsubmitted(standings: Standings) -> Sequence[TaskId]:
             "facts without a submission", extra={"tasks": len(found), "task_ids": found[:10]}
         )
     return found
-
-
-def _passed(reconciler: Reconciler) -> Iterator[Sequence[Standing]]:
-    """Give what the window passes.
-
-    It moves when all of a step was looked at and what is suspected was noted, so that another one
-    finds it when this one dies.
-    """
-    for _ in range(_MOST_STEPS):
-        with reconciler.books.standings.next_step() as step:
-            if step is None:
-                return
-            for page in step.pages():
-                yield page
-                step.note([one.id for one in page if one.id in reconciler.suspected])
-
-
-def reconcile(reconciler: Reconciler) -> Counter[Divergence]:
-    """Look once more, and mend what did not pass."""
-    confirmed = reconciler.look(_passed(reconciler))
-    settled = [one for one in reconciler.ended if one not in reconciler.suspected]
-    reconciler.books.standings.leave(settled)
-    mended = reconciler.mend(confirmed)
-    for one in confirmed[:MOST_MENDED]:
-        fields = {
-            "task_id": one.standing.id,
-            "kind": one.kind,
-            "generation": one.standing.generation,
-        }
-        _log.warning("ledger and record disagreed", extra=fields)
-    return mended

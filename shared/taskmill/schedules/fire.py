@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from itertools import accumulate, takewhile
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from msgspec.structs import replace
 
@@ -37,25 +37,43 @@ _log = logging.getLogger("taskmill.schedules")
 Cancel: TypeAlias = Callable[[TaskId], bool]
 
 
-def fire(schedules: Firing, *, cancel: Cancel, now: Callable[[], timedelta]) -> int:
-    """Fire what is due, and return how many tasks were asked for.
+class FireStores(Protocol):
+    """The ports that firing uses."""
 
-    *cancel* says whether a task was cancelled, or was asked to end; *now* is of a clock that never
-    jumps. What a scheduler makes of a schedule happens in one statement, and only if the schedule
-    is as it was seen.
+    @property
+    def schedules(self) -> Firing: ...
+
+
+class ScheduleFirer:
+    """Fires what is due; *cancel* says whether a task was cancelled, or was asked to end.
+
+    *now* is of a clock that never jumps.
     """
-    fired = 0
-    to_cancel: Sequence[Step] = ()
-    for _ in range(MOST_BATCHES):
-        due, is_more_due = schedules.due(most=BATCH), False
-        for part in _parts(due, schedules):
-            done = schedules.advance(part)
-            fired += sum(len(step.fires) for step in done)
-            to_cancel = _as_many_as_fit([*to_cancel, *(one for one in done if one.to_cancel)])
-            is_more_due |= any(step.held and not _looks_back(step.seen) for step in done)
-        if not (due.has_more or is_more_due):
-            break
-    return fired + _make_room(to_cancel, schedules, cancel, now)
+
+    def __init__(self, stores: FireStores, *, cancel: Cancel, now: Callable[[], timedelta]) -> None:
+        self._stores = stores
+        self._cancel = cancel
+        self._now = now
+
+    def fire(self) -> int:
+        """Fire what is due, and return how many tasks were asked for.
+
+        What a scheduler makes of a schedule happens in one statement, and only if the schedule is
+        as it was seen.
+        """
+        schedules = self._stores.schedules
+        fired = 0
+        to_cancel: Sequence[Step] = ()
+        for _ in range(MOST_BATCHES):
+            due, is_more_due = schedules.due(most=BATCH), False
+            for part in _parts(due, schedules):
+                done = schedules.advance(part)
+                fired += sum(len(step.fires) for step in done)
+                to_cancel = _as_many_as_fit([*to_cancel, *(one for one in done if one.to_cancel)])
+                is_more_due |= any(step.held and not _looks_back(step.seen) for step in done)
+            if not (due.has_more or is_more_due):
+                break
+        return fired + _make_room(to_cancel, schedules, self._cancel, self._now)
 
 
 def _parts(due: DueSchedules, schedules: Firing) -> Iterator[Sequence[Step]]:

@@ -1,9 +1,9 @@
 """Makes tasks of the requests that were enqueued, and parks those that never become one."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
-from typing import Final, TypeAlias, assert_never
+from typing import Final, Protocol, TypeAlias, assert_never
 
 from msgspec import Struct
 
@@ -34,40 +34,72 @@ REST_WITHOUT_THE_LEDGER: Final = timedelta(seconds=10)
 _log = logging.getLogger("taskmill.take_requests")
 
 
-class RequestDoor(Struct, frozen=True, kw_only=True):
-    """What the requests in the table are read and taken with."""
+class RequestStores(Protocol):
+    """The ports with which the requests in the table are read and taken."""
 
-    requests: Requests
-    catalogue: Catalogue
-    admission: Admission
-    records: Records
-    bus: Bus
-    log_ends: LogEnds
+    @property
+    def admission(self) -> Admission: ...
 
+    @property
+    def blobs(self) -> Blobs: ...
 
-def take_requests(door: RequestDoor, *, blobs: Callable[[], Blobs]) -> int:
-    """Take what waits, and return how many left the line.
+    @property
+    def bus(self) -> Bus: ...
 
-    What is marked stands in the log. A death on any line only means that rows are taken again, as
-    the same submissions: what was admitted is then published once more, or known to be. Redis knows
-    it for an hour at least; of a row that is older the ledger is asked before.
-    """
-    moved = 0
-    for _ in range(ROUNDS):
-        if not door.requests.is_any_waiting():
-            break
-        with door.requests.held(most=ROWS_AT_A_TIME) as held:
-            left, later = _Round(door, held, blobs).work()
-        moved += left
-        if later and not left:
-            raise StoreUnavailable("a store that taking needs", later[0].why)
-    return moved
+    @property
+    def catalogue(self) -> Catalogue: ...
+
+    @property
+    def log_ends(self) -> LogEnds: ...
+
+    @property
+    def records(self) -> Records: ...
+
+    @property
+    def requests(self) -> Requests: ...
 
 
-def take_up_known(requests: Requests, catalogue: Catalogue) -> int:
-    """Let requests wait again whose type came with a deployment behind them."""
-    types = [entry.name for entry in catalogue.entries()]
-    return requests.take_up(types, parked_within=TYPE_MAY_COME)
+class RequestTaker:
+    def __init__(self, stores: RequestStores) -> None:
+        self._stores = stores
+
+    def take(self) -> int:
+        """Take what waits, and return how many left the line.
+
+        What is marked stands in the log. A death on any line only means that rows are taken again,
+        as the same submissions: what was admitted is then published once more, or known to be.
+        Redis knows it for an hour at least; of a row that is older the ledger is asked before.
+        """
+        moved = 0
+        for _ in range(ROUNDS):
+            if not self._stores.requests.is_any_waiting():
+                break
+            with self._stores.requests.held(most=ROWS_AT_A_TIME) as held:
+                left, later = _Round(self._stores, held).work()
+            moved += left
+            if later and not left:
+                raise StoreUnavailable("a store that taking needs", later[0].why)
+        return moved
+
+
+class ParkedStores(Protocol):
+    """The ports with which parked requests are taken up."""
+
+    @property
+    def catalogue(self) -> Catalogue: ...
+
+    @property
+    def requests(self) -> Requests: ...
+
+
+class ParkedRequests:
+    def __init__(self, stores: ParkedStores) -> None:
+        self._stores = stores
+
+    def take_up(self) -> int:
+        """Let requests wait again whose type came with a deployment behind them."""
+        types = [entry.name for entry in self._stores.catalogue.entries()]
+        return self._stores.requests.take_up(types, parked_within=TYPE_MAY_COME)
 
 
 def look_at_request(
@@ -93,9 +125,8 @@ _Read: TypeAlias = tuple[Enqueued, Envelope]
 
 
 class _Round(Struct):
-    door: RequestDoor
+    stores: RequestStores
     held: HeldRequests
-    blobs: Callable[[], Blobs]
     looks: int = 0
     absent: str | None = None
     """Why the bucket is not asked any more."""
@@ -105,7 +136,7 @@ class _Round(Struct):
         forgotten, rows = self._taken_long_ago()
         read, left = self._read(rows)
         taken = take(
-            [envelope for _, envelope in read], admission=self.door.admission, bus=self.door.bus
+            [envelope for _, envelope in read], admission=self.stores.admission, bus=self.stores.bus
         )
         done = list(forgotten)
         later: list[tuple[Enqueued, NotNow]] = []
@@ -137,7 +168,7 @@ class _Round(Struct):
         old = [row for row in self.held.rows if row.may_be_forgotten]
         if not old:
             return [], self.held.rows
-        ends = self.door.log_ends.ends()  # before the ledger, which may go on meanwhile
+        ends = self.stores.log_ends.ends()  # before the ledger, which may go on meanwhile
         told = self.held.look_back(old)
         known = [row for row in old if row.submission in told.found]
         unknown = [row for row in self.held.rows if row not in known]
@@ -174,7 +205,7 @@ class _Round(Struct):
         if self.absent is not None:
             raise StoreUnavailable("S3", self.absent)
         self.looks += 1
-        return self.blobs()
+        return self.stores.blobs
 
     def _submission(self, row: Enqueued) -> Submission | Refusal:
         """Read it as of its own moment, so that it reads alike whenever that is."""
@@ -183,10 +214,10 @@ class _Round(Struct):
         return read_request(
             row.request,
             None,
-            self.door.catalogue,
+            self.stores.catalogue,
             now=row.created_at_ms,
             blobs=self._bucket,
-            is_known=lambda submission: has_a_task(submission, self.door.records),
+            is_known=lambda submission: has_a_task(submission, self.stores.records),
         )
 
     def _park(self, row: Enqueued, why: Refusal) -> None:

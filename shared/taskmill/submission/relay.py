@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from typing import Protocol
 
 from taskmill.core import codec
 from taskmill.core.codec import Sealed
@@ -18,21 +19,35 @@ ROUNDS = 20
 _log = logging.getLogger("taskmill.relay")
 
 
-def relay(outbox: Outbox, bus: Bus) -> int:
-    """Publish the rows of the outbox as they are, mark them, and return how many those were.
+class RelayStores(Protocol):
+    """The ports that the relay uses."""
 
-    Nobody else publishes what is held, and what is marked stands in the log: a death on any line
-    only means that rows are published again, which claim or admit finds out.
-    """
-    relayed = 0
-    for _ in range(ROUNDS):
-        with outbox.held(most=ROWS_AT_A_TIME) as held:
-            count = len(held.rows)
-            _publish(_readable(held), held, bus)
-        relayed += count
-        if count < ROWS_AT_A_TIME:
-            break
-    return relayed
+    @property
+    def bus(self) -> Bus: ...
+
+    @property
+    def outbox(self) -> Outbox: ...
+
+
+class Relay:
+    def __init__(self, stores: RelayStores) -> None:
+        self._stores = stores
+
+    def run(self) -> int:
+        """Publish the rows of the outbox as they are, mark them, and return how many those were.
+
+        Nobody else publishes what is held, and what is marked stands in the log: a death on any
+        line only means that rows are published again, which claim or admit finds out.
+        """
+        relayed = 0
+        for _ in range(ROUNDS):
+            with self._stores.outbox.held(most=ROWS_AT_A_TIME) as held:
+                count = len(held.rows)
+                _publish(_readable(held), held, self._stores.bus)
+            relayed += count
+            if count < ROWS_AT_A_TIME:
+                break
+        return relayed
 
 
 def _readable(held: Held) -> list[tuple[Unsent, Sealed]]:

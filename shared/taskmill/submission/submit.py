@@ -1,9 +1,9 @@
 """Takes submissions: admits each once, publishes all or keeps them in the outbox, then answers."""
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
-from typing import assert_never
+from typing import Protocol, assert_never
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -35,27 +35,44 @@ shard that is rebuilt waits for everything that was decided."""
 _log = logging.getLogger("taskmill.submit")
 
 
-def submit(  # noqa: PLR0913 - the ports that taking a task needs, each named
-    envelopes: Sequence[Envelope],
-    *,
-    admission: Admission,
-    bus: Bus,
-    records: Records,
-    ledger: Callable[[], KnownTasks],
-    outbox: Callable[[], Outbox],
-    clock: Clock,
-) -> list[Receipt]:
-    """Return a receipt for each envelope; what is accepted stands in the log, or in the outbox.
+class SubmitStores(Protocol):
+    """The ports that taking a task uses."""
 
-    PostgreSQL is only opened when Redis or the log cannot answer: most requests never need it.
-    """
-    intake = _Intake(admission, bus, records, ledger, outbox, clock)
-    if not intake.has_way(len(envelopes)):
-        return [NotTaken()] * len(envelopes)
-    for envelope, verdict in zip(envelopes, intake.verdicts(envelopes), strict=True):
-        intake.weigh(envelope, verdict)
-    intake.publish()
-    return intake.receipts()
+    @property
+    def admission(self) -> Admission: ...
+
+    @property
+    def bus(self) -> Bus: ...
+
+    @property
+    def clock(self) -> Clock: ...
+
+    @property
+    def ledger_rows(self) -> KnownTasks: ...
+
+    @property
+    def outbox(self) -> Outbox: ...
+
+    @property
+    def records(self) -> Records: ...
+
+
+class Submitter:
+    def __init__(self, stores: SubmitStores) -> None:
+        self._stores = stores
+
+    def submit(self, envelopes: Sequence[Envelope]) -> list[Receipt]:
+        """Return a receipt for each envelope; what is accepted stands in the log, or in the outbox.
+
+        PostgreSQL is only opened when Redis or the log cannot answer: most requests never need it.
+        """
+        intake = _Intake(self._stores)
+        if not intake.has_way(len(envelopes)):
+            return [NotTaken()] * len(envelopes)
+        for envelope, verdict in zip(envelopes, intake.verdicts(envelopes), strict=True):
+            intake.weigh(envelope, verdict)
+        intake.publish()
+        return intake.receipts()
 
 
 class _Item(Struct):
@@ -66,27 +83,22 @@ class _Item(Struct):
 
 
 class _Intake(Struct):
-    admission: Admission
-    bus: Bus
-    records: Records
-    ledger: Callable[[], KnownTasks]
-    outbox: Callable[[], Outbox]
-    clock: Clock
+    stores: SubmitStores
     decided_ms: int = 0
     items: list[_Item] = field(default_factory=list)
 
     def has_way(self, count: int) -> bool:
         """Ask before anything is decided: a 503 after it could only say that nobody knows."""
-        if not self.bus.is_shut():
+        if not self.stores.bus.is_shut():
             return True
         try:
-            return self.outbox().has_room(count)
+            return self.stores.outbox.has_room(count)
         except StoreUnavailable:
             return False
 
     def verdicts(self, envelopes: Sequence[Envelope]) -> Sequence[Verdict]:
-        self.decided_ms = self.clock()
-        return verdicts_of(envelopes, self.admission)
+        self.decided_ms = self.stores.clock()
+        return verdicts_of(envelopes, self.stores.admission)
 
     def weigh(self, envelope: Envelope, verdict: Verdict) -> None:
         match verdict:
@@ -117,10 +129,10 @@ class _Intake(Struct):
         if envelope.idempotency_key is None:
             return None
         try:
-            unsent = self.outbox().find(envelope.id)
+            unsent = self.stores.outbox.find(envelope.id)
             if isinstance(unsent, Envelope):
                 return unsent.fingerprint
-            return self.ledger().fingerprint(envelope.id)
+            return self.stores.ledger_rows.fingerprint(envelope.id)
         except StoreUnavailable:
             return None
 
@@ -143,11 +155,11 @@ class _Intake(Struct):
         self._clear([item for item in waiting if item.owed is not None])
 
     def _is_published(self, envelopes: Sequence[Envelope]) -> bool:
-        if self.bus.is_shut():
+        if self.stores.bus.is_shut():
             return False
         try:
-            self.bus.send_pending(envelopes)
-            self.bus.flush()
+            self.stores.bus.send_pending(envelopes)
+            self.stores.bus.flush()
         except StoreUnavailable as error:
             _log.warning("publishing failed", extra={"store": error.store, "why": error.why})
             return False
@@ -155,15 +167,15 @@ class _Intake(Struct):
 
     def _spill(self, envelopes: Sequence[Envelope]) -> None:
         """Keep in the outbox what the log did not take; the row is then what is owed."""
-        if self.clock() - self.decided_ms > in_ms(LATEST_TO_SPILL):
+        if self.stores.clock() - self.decided_ms > in_ms(LATEST_TO_SPILL):
             raise StoreUnavailable("the outbox", "it is too late: the scheduler publishes it")
-        if not self.outbox().has_room(len(envelopes)):
+        if not self.stores.outbox.has_room(len(envelopes)):
             raise StoreUnavailable("the outbox", "it is full")
-        self.outbox().add(envelopes)
+        self.stores.outbox.add(envelopes)
 
     def _clear(self, items: Sequence[_Item]) -> None:
         try:
-            cleared = self.admission.clear([item.owed for item in items if item.owed])
+            cleared = self.stores.admission.clear([item.owed for item in items if item.owed])
         except StoreUnavailable:
             cleared = [Cleared.COLD] * len(items)
         for item, answer in zip(items, cleared, strict=True):
@@ -178,7 +190,7 @@ class _Intake(Struct):
 
     def _read(self, items: Sequence[_Item]) -> Iterable[TaskView | None]:
         try:
-            readings = self.records.read([item.id for item in items])
+            readings = self.stores.records.read([item.id for item in items])
         except StoreUnavailable:
             readings = [Cold()] * len(items)
         for item, reading in zip(items, readings, strict=True):
@@ -186,8 +198,12 @@ class _Intake(Struct):
 
     def _read_cold(self, task_id: TaskId) -> TaskView | None:
         try:
-            unsent = self.outbox().find(task_id)
-            return view_of(unsent) if isinstance(unsent, Envelope) else self.ledger().find(task_id)
+            unsent = self.stores.outbox.find(task_id)
+            return (
+                view_of(unsent)
+                if isinstance(unsent, Envelope)
+                else self.stores.ledger_rows.find(task_id)
+            )
         except StoreUnavailable:
             return None
 

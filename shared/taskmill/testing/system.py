@@ -15,31 +15,33 @@ import msgspec
 from taskmill.core import topics
 from taskmill.core.lifetimes import LEASE
 from taskmill.core.log import LogRecord, Position
-from taskmill.core.ports import Bus, Pause
+from taskmill.core.ports import Bus, Counters, LogEnds, Pause
 from taskmill.core.task import Envelope, TaskId, TaskType
 from taskmill.core.time import in_ms
 from taskmill.core.timing import FAR
 from taskmill.core.topics import Reader
 from taskmill.core.view import Finding
-from taskmill.dispatch.due import publish_due
+from taskmill.dispatch.delay import FarFuture
+from taskmill.dispatch.due import DuePublisher
+from taskmill.dispatch.forget_expired import ExpiredRecords
 from taskmill.dispatch.ports import Delays, DueSet, Parking
 from taskmill.dispatch.route import Dispatch
 from taskmill.execution.context import Shop
 from taskmill.execution.ports import Leases
 from taskmill.execution.work import Execution
-from taskmill.ledger.far import bring_near, load
-from taskmill.ledger.find import find_task
-from taskmill.ledger.ports import Expiries, FarTasks, Ledger
+from taskmill.ledger.find import TaskFinder
+from taskmill.ledger.ports import Expiries, FarTasks, Ledger, LedgerRows, WholeRows
 from taskmill.ledger.record import Recorder
-from taskmill.orders.cancel import Cancellation, cancel
-from taskmill.orders.change import Change, Wanted, change
-from taskmill.orders.expire import expire
+from taskmill.orders.cancel import Cancellation, Canceller
+from taskmill.orders.change import Change, Changer, Wanted
+from taskmill.orders.expire import Expiration
 from taskmill.orders.ports import Control
-from taskmill.orders.redrive import Redrive, Wish, redrive
+from taskmill.orders.redrive import Redrive, Redriver, Wish
 from taskmill.recovery.ports import ColdShards
-from taskmill.recovery.rebuild import Sources, rebuild
+from taskmill.recovery.rebuild import Rebuild
 from taskmill.stores.catalogue import AssembledCatalogue
 from taskmill.stores.memory.blobs import MemoryBlobs
+from taskmill.stores.memory.counters import MemoryCounters
 from taskmill.stores.memory.dispatch import MemoryDelays, MemoryParking
 from taskmill.stores.memory.execution import MemoryLeases
 from taskmill.stores.memory.hot import MemoryHot, MemoryRecords
@@ -51,9 +53,9 @@ from taskmill.stores.memory.recovery import MemoryColdShards
 from taskmill.stores.memory.submission import MemoryAdmission, MemoryDueSet
 from taskmill.stores.memory.timing import MemoryExpiries, MemoryFarTasks
 from taskmill.submission.ports import Admission, Blobs, Catalogue, Outbox, Records
-from taskmill.submission.relay import relay
+from taskmill.submission.relay import Relay
 from taskmill.submission.submission import Receipt
-from taskmill.submission.submit import submit
+from taskmill.submission.submit import Submitter
 from taskmill.testing.clock import MovableClock
 from taskmill.testing.crew import PatientCrew
 from taskmill.worker import Worker
@@ -91,6 +93,7 @@ class System:
         self._processes = count(1)
         self._workers = {TaskType(name): worker for name, worker in workers.items()}
         self.catalogue: Catalogue = _catalogue_of(workers)
+        self.counters: Counters = MemoryCounters(set(workers))
         self._bind(dress)
         # Nobody writes into the inbox: a task comes in by `submit`.
         self.readers = [one for one in topics.readers(self._workers) if one != topics.INBOX_READER]
@@ -111,65 +114,36 @@ class System:
         self.outbox: Outbox = dress("outbox", self.spill)
         self.blobs: Blobs = dress("blobs", self.bucket)
 
+    @property
+    def ledger_rows(self) -> LedgerRows:
+        return self.rows
+
+    @property
+    def whole_rows(self) -> WholeRows:
+        return self.rows
+
+    @property
+    def log_ends(self) -> LogEnds:
+        return self.log
+
+    def pause(self, span: timedelta) -> None:
+        self.clock.move(span)
+
     def submit(self, envelopes: Sequence[Envelope]) -> list[Receipt]:
         """Do what the gateway does with requests that it could read."""
-        return submit(
-            envelopes,
-            admission=self.admission,
-            bus=self.bus,
-            records=self.records,
-            ledger=lambda: self.rows,
-            outbox=lambda: self.outbox,
-            clock=self.clock,
-        )
+        return Submitter(self).submit(envelopes)
 
     def find(self, task_id: TaskId) -> Finding:
-        return find_task(
-            task_id,
-            records=self.records,
-            ledger=lambda: self.rows,
-            outbox=lambda: self.outbox,
-            log_ends=self.log,
-            pause=self.clock.move,
-        )
+        return TaskFinder(self).find(task_id)
 
     def cancel(self, task_id: TaskId) -> Cancellation:
-        return cancel(
-            task_id,
-            control=self.control,
-            admission=self.admission,
-            bus=self.bus,
-            clock=self.clock,
-            find=self.find,
-            load=self._load,
-        )
+        return Canceller(self, self.find).cancel(task_id)
 
     def change(self, task_id: TaskId, wanted: Wanted) -> Change:
-        return change(
-            task_id,
-            wanted,
-            control=self.control,
-            admission=self.admission,
-            bus=self.bus,
-            rows=lambda: self.rows,
-            find=self.find,
-            load=self._load,
-            blobs=lambda: self.blobs,
-            pause=self.clock.move,
-        )
-
-    def _load(self, task_id: TaskId) -> None:
-        load(self.rows.of([task_id]), self.delays)
+        return Changer(self, self.find).change(task_id, wanted)
 
     def redrive(self, task_id: TaskId) -> Redrive:
-        (answer,) = redrive(
-            [Wish(task_id)],
-            control=self.control,
-            admission=self.admission,
-            bus=self.bus,
-            rows=lambda: self.rows,
-            find=self.find,
-        )
+        (answer,) = Redriver(self, self.find).redrive([Wish(task_id)])
         return answer
 
     def step(self, reader: Reader, *, most: int | None = None) -> bool:
@@ -186,22 +160,15 @@ class System:
 
     def tick(self) -> int:
         """Do once what the scheduler does again and again; return how much was published."""
-        published = publish_due(self.due, self.bus) + relay(self.outbox, self.bus)
-        published += bring_near(self.far, self.delays)
-        published += self._expire()
-        self.due.forget_expired(most=100)
+        published = DuePublisher(self).publish() + Relay(self).run()
+        published += FarFuture(self).bring_near() + Expiration(self).run()
+        ExpiredRecords(self).forget()
         return published
 
     def rebuild(self, *, pause: Pause | None = None) -> int:
         """Fill a hot state that forgot and vouch for it, as the scheduler does."""
-        return rebuild(
-            self.shards,
-            Sources(ledger=self.rows, log_ends=self.log, outbox=self.outbox),
-            word=f"rebuild {next(self._processes)}",
-            grace=LEASE,
-            clock=self.clock,
-            pause=pause or self._write_meanwhile,
-        )
+        word = f"rebuild {next(self._processes)}"
+        return Rebuild(self, word=word, grace=LEASE, pause=pause or self._write_meanwhile).run()
 
     def run(self) -> None:
         """Let everything happen that can happen without time passing."""
@@ -228,15 +195,6 @@ class System:
         near = [at - in_ms(FAR) + 1 for at in far]
         over = [at + 1 for at in self.rows.expiries.values() if at >= self.clock()]
         return min([*owed, *near, *over], default=None)
-
-    def _expire(self) -> int:
-        return expire(
-            self.expiries,
-            control=self.control,
-            admission=self.admission,
-            bus=self.bus,
-            load=lambda ids: load(self.rows.of(ids), self.delays),
-        )
 
     def _write_meanwhile(self, span: timedelta) -> None:
         """Let time pass in which only the recorders go on."""

@@ -16,9 +16,10 @@ from functions.gateway.presenter import task_as_json
 from taskmill.core import topics
 from taskmill.core.log import LogRecord
 from taskmill.core.view import TaskView
-from taskmill.dispatch.due import publish_due
+from taskmill.dispatch.due import DuePublisher
 from taskmill.ledger.record import Recorder
-from taskmill.recovery.rebuild import Sources, rebuild
+from taskmill.recovery.rebuild import Rebuild
+from taskmill.stores.memory.counters import MemoryCounters
 from taskmill.stores.memory.log import MemoryLog
 from taskmill.stores.memory.outbox import MemoryOutbox
 from taskmill.stores.redis.session import Session
@@ -85,14 +86,15 @@ def test_a_redis_is_rebuilt_from_any_rows(tables, valkeys, told):
     write(tables, told)
     valkeys.forget()
     log = MemoryLog(now_ms)
-    rebuild(
-        valkeys.cold_shards(),
-        Sources(ledger=tables.whole(), log_ends=log, outbox=MemoryOutbox()),
-        word=uuid4().hex,
-        grace=timedelta(0),
+    stores = SimpleNamespace(
         clock=now_ms,
-        pause=lambda _span: None,
+        counters=MemoryCounters(),
+        log_ends=log,
+        outbox=MemoryOutbox(),
+        shards=valkeys.cold_shards(),
+        whole_rows=tables.whole(),
     )
+    Rebuild(stores, word=uuid4().hex, grace=timedelta(0), pause=lambda _span: None).run()
     assert not valkeys.cold_shards().are_some()
     whole = chain.from_iterable(
         chain.from_iterable(tables.whole().restorable(finished=done) for done in (True, False))
@@ -101,4 +103,4 @@ def test_a_redis_is_rebuilt_from_any_rows(tables, valkeys, told):
     read = [one for one in valkeys.records().read(ids) if isinstance(one, TaskView)]
     assert msgspec.json.encode([task_as_json(one) for one in read])
     valkeys.control().see(ids)
-    publish_due(valkeys.due(), log)
+    DuePublisher(SimpleNamespace(due=valkeys.due(), bus=log)).publish()

@@ -1,14 +1,17 @@
 """What was kept long enough goes, in parts; what is young or unfinished stays, whoever asks."""
 
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import psycopg
 import pytest
 
+from taskmill.core.counting import Count
 from taskmill.core.lifetimes import AT_LEAST_KEPT, Kept
 from taskmill.core.task import Millis
 from taskmill.ledger.projection import LedgerBatch, Quarantined
-from taskmill.ledger.retention import forget_old
+from taskmill.ledger.retention import Retention
+from taskmill.stores.memory.counters import MemoryCounters
 from taskmill.stores.memory.enqueued import MemoryRequests
 from taskmill.stores.memory.outbox import MemoryOutbox
 from taskmill.stores.memory.retention import MemoryArchive
@@ -98,7 +101,10 @@ def test_history_that_is_old_goes(ledger, archive):
 def test_all_kinds_are_kept_longer_than_a_key(ledger, archive):
     task = days_ago(31)
     ledger.ledger.record(batch_of(task, succeeded(task)))
-    assert forget_old(archive, keeps=MONTH)[Kept.TASKS] == 1
+    counters = MemoryCounters()
+    stores = SimpleNamespace(archive=archive, counters=counters)
+    assert Retention(stores, keeps=MONTH).forget_old() == 1
+    assert counters.total(Count.RETAINED, kind="tasks") == 1
     assert timedelta(hours=72) < AT_LEAST_KEPT
 
 

@@ -8,7 +8,7 @@ from taskmill.core import topics
 from taskmill.core.errors import NEWER_VERSION, StoreUnavailable
 from taskmill.ledger.quarantine import PUT_BACK
 from taskmill.ledger.record import Recorder
-from taskmill.recovery.newer_versions import put_back
+from taskmill.recovery.newer_versions import ParcelReturn
 from taskmill.stores.memory.ledger import MemoryLedger
 from taskmill.stores.memory.log import MemoryLog
 from taskmill.stores.memory.quarantine import MemoryNewerParcels, MemoryQuarantine
@@ -28,7 +28,8 @@ class Kept:
         self.log = MemoryLog(now_ms)
 
     def put_back(self, readable):
-        return put_back(self.newer, self.log, readable=readable)
+        stores = SimpleNamespace(newer_parcels=self.newer, bus=self.log)
+        return ParcelReturn(stores).put_back(readable=readable)
 
     def marks(self, *, is_discarded):
         page = self.quarantine.page(is_discarded=is_discarded, after=None, limit=10)

@@ -5,6 +5,7 @@ import signal
 import time
 from contextlib import suppress
 from datetime import timedelta
+from types import SimpleNamespace
 
 import psycopg
 import pytest
@@ -12,7 +13,8 @@ import pytest
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.owed import Cold
 from taskmill.core.task import Status
-from taskmill.recovery.rebuild import Sources, rebuild
+from taskmill.recovery.rebuild import Rebuild
+from taskmill.stores.memory.counters import MemoryCounters
 from taskmill.stores.memory.log import MemoryLog
 from taskmill.stores.postgres.connection import Database
 from taskmill.stores.postgres.outbox import PostgresOutbox
@@ -53,17 +55,17 @@ class Stand:
     def __init__(self, url, dsn):
         self.session, self._database = Session(url), Database(dsn)
         self.hot = InValkey(self.session)
-        self._sources = Sources(
-            ledger=PostgresWholeRows(self._database),
+        self._stores = SimpleNamespace(
+            clock=now_ms,
+            counters=MemoryCounters(),
             log_ends=MemoryLog(now_ms),
             outbox=PostgresOutbox(self._database),
+            shards=RedisColdShards(self.session, shards=SHARDS),
+            whole_rows=PostgresWholeRows(self._database),
         )
 
     def rebuild(self, word="word"):
-        shards = RedisColdShards(self.session, shards=SHARDS)
-        return rebuild(
-            shards, self._sources, word=word, grace=AT_ONCE, clock=now_ms, pause=lambda _: None
-        )
+        return Rebuild(self._stores, word=word, grace=AT_ONCE, pause=lambda _: None).run()
 
     def close(self):
         self.session.close()

@@ -6,12 +6,13 @@ import tempfile
 from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from msgspec import Raw
 
 from taskmill.schedules.catch_up import CatchUp
-from taskmill.schedules.fire import fire
+from taskmill.schedules.fire import ScheduleFirer
 from taskmill.schedules.firing import moment_of
 from taskmill.schedules.manage import Kept, put
 from taskmill.schedules.read import Wanted
@@ -109,7 +110,8 @@ class _Desk:
     def fired(self):
         """Let a scheduler look; return how many instants of each it fired."""
         before = self._tally("fired")
-        fire(self._firing, cancel=lambda _: True, now=timedelta)
+        stores = SimpleNamespace(schedules=self._firing)
+        ScheduleFirer(stores, cancel=lambda _: True, now=timedelta).fire()
         return {name: count - before[name] for name, count in self._tally("fired").items()}
 
     def missed(self):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from taskmill.core import topics
 from taskmill.core.log import LogRecord
-from taskmill.dispatch.due import publish_due
+from taskmill.dispatch.due import DuePublisher
 from taskmill.dispatch.route import Dispatch
 from taskmill.execution.context import Shop
 from taskmill.execution.outcome import Succeeded
@@ -104,7 +104,7 @@ def test_the_dispatcher_gets_past_any_record(hot, records):
         parking=hot.parking(),
     )
     assert Dispatch(stores).route(records, a_shop(hot, log)) == set()
-    publish_due(hot.due(), log)
+    DuePublisher(SimpleNamespace(due=hot.due(), bus=log)).publish()
 
 
 @ANYTHING
@@ -113,4 +113,4 @@ def test_a_worker_gets_past_any_record(hot, records):
     log = MemoryLog(now_ms)
     execution = Execution(SimpleNamespace(bus=log, parking=hot.parking()))
     assert execution.run(records, lambda _: Succeeded("done"), a_shop(hot, log)) == set()
-    publish_due(hot.due(), log)
+    DuePublisher(SimpleNamespace(due=hot.due(), bus=log)).publish()

@@ -6,6 +6,7 @@ import time
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,9 +20,9 @@ from taskmill.stores.postgres.rows import PostgresRows
 from taskmill.stores.redis.records import RedisRecords
 from taskmill.stores.redis.session import Session
 from taskmill.stores.redis.submission import RedisAdmission
-from taskmill.submission.relay import relay
+from taskmill.submission.relay import Relay
 from taskmill.submission.submission import Accepted, NotTaken, ReplayOf
-from taskmill.submission.submit import submit
+from taskmill.submission.submit import Submitter
 from taskmill_local.stores import kafka as kafka_store
 from taskmill_local.stores.home import prepare_home
 from taskmill_local.stores.java import find_java
@@ -74,15 +75,15 @@ def a_gateway(brokers, valkey, dsn):
     outbox = PostgresOutbox(database, cap=30)
 
     def take(*requests):
-        return submit(
-            requests,
+        stores = SimpleNamespace(
             admission=RedisAdmission(session, shards=SHARDS),
             bus=bus,
             records=RedisRecords(session, shards=SHARDS),
-            ledger=lambda: PostgresRows(database),
-            outbox=lambda: outbox,
+            ledger_rows=PostgresRows(database),
+            outbox=outbox,
             clock=now_ms,
         )
+        return Submitter(stores).submit(requests)
 
     try:
         yield take, outbox
@@ -130,8 +131,8 @@ def test_an_outage_turns_nobody_away_up_to_the_cap(broker, valkey, database):
         assert most < 10
         broker.start()
         bus = KafkaBus(brokers)
-        assert relay(outbox, bus) == 21
-        assert relay(outbox, bus) == 0
+        assert Relay(SimpleNamespace(outbox=outbox, bus=bus)).run() == 21
+        assert Relay(SimpleNamespace(outbox=outbox, bus=bus)).run() == 0
         bus.close()
     ends = KafkaLogEnds(brokers)
     assert sum(end for (topic, _), end in ends.ends().items() if topic == topics.PENDING) > 1

@@ -1,6 +1,7 @@
 """Rows of the outbox may be committed in another order than that of their numbers."""
 
 from contextlib import closing, contextmanager
+from types import SimpleNamespace
 
 import psycopg
 import pytest
@@ -9,7 +10,7 @@ from taskmill.core import codec, topics
 from taskmill.stores.memory.log import MemoryLog
 from taskmill.stores.postgres.connection import Database
 from taskmill.stores.postgres.outbox import PostgresOutbox
-from taskmill.submission.relay import relay
+from taskmill.submission.relay import Relay
 from tests.builders import a_fresh_envelope, now_ms
 
 ADD = (
@@ -37,9 +38,9 @@ def relayed_when_the_first_is_committed_last(outbox, dsn):
     with psycopg.connect(dsn) as slow:
         slow.execute(ADD, (first.id, "s", first.generation, codec.encode(first).decode()))
         outbox.add([second])
-        relay(outbox, log)
+        Relay(SimpleNamespace(outbox=outbox, bus=log)).run()
         assert [task.id for task in log.tasks(topics.PENDING)] == [second.id]
-    relay(outbox, log)
+    Relay(SimpleNamespace(outbox=outbox, bus=log)).run()
     return {task.id for task in log.tasks(topics.PENDING)} == {first.id, second.id}
 
 

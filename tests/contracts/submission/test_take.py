@@ -1,16 +1,17 @@
 """What comes from something durable: taken once however often it comes, or not now."""
 
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from msgspec import Raw
 
 from taskmill.core import topics
 from taskmill.core.errors import StoreUnavailable
-from taskmill.dispatch.due import publish_due
+from taskmill.dispatch.due import DuePublisher
 from taskmill.stores.memory.log import LARGEST_RECORD, MemoryLog
 from taskmill.submission.submission import Entry, InLog, KeyReused, NotNow
-from taskmill.submission.submit import submit
+from taskmill.submission.submit import Submitter
 from taskmill.submission.take import take
 from tests.builders import a_request, now_ms
 
@@ -78,15 +79,10 @@ def test_the_same_request_under_a_key_is_a_replay_and_another_one_reuses_it(hot,
 
 def test_a_key_that_another_door_took_is_a_replay_here(hot, log):
     first = a_request("k", submission="first")
-    (receipt,) = submit(
-        [first],
-        admission=hot.admission(),
-        bus=log,
-        records=hot.records(),
-        ledger=lambda: None,
-        outbox=lambda: None,
-        clock=now_ms,
+    stores = SimpleNamespace(
+        admission=hot.admission(), bus=log, records=hot.records(), clock=now_ms
     )
+    (receipt,) = Submitter(stores).submit([first])
     (told,) = taken(hot, log, a_request("k", submission="second"))
     assert told == InLog(receipt.task.id, Entry.REPLAYED)
     assert published(log) == [first.id]
@@ -131,7 +127,7 @@ def test_what_could_not_be_cleared_is_taken_and_published_once_more_at_worst(hot
     request = a_request()
     admission = Forgetful(hot.admission(hold=NOW))
     assert taken(hot, log, request, admission=admission) == [InLog(request.id, Entry.CREATED)]
-    assert publish_due(hot.due(), log) == 1
+    assert DuePublisher(SimpleNamespace(due=hot.due(), bus=log)).publish() == 1
     assert published(log) == [request.id] * 2
 
 

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from datetime import datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 from msgspec import Raw
@@ -10,7 +11,7 @@ from msgspec import Raw
 from taskmill.core import topics
 from taskmill.core.lifetimes import LEASE
 from taskmill.execution.outcome import Retry, Snooze, Succeeded
-from taskmill.schedules.fire import fire
+from taskmill.schedules.fire import ScheduleFirer
 from taskmill.schedules.firing import arrived, millis_of, step_of
 from taskmill.schedules.manage import make
 from taskmill.schedules.read import Wanted
@@ -185,7 +186,8 @@ def an_instant_that_two_schedulers_saw(parts):
     schedules.advance(steps)
     schedules.advance(steps)
     clock.move(5 * MINUTE)
-    fire(schedules, cancel=lambda _: True, now=timedelta)
+    stores = SimpleNamespace(schedules=schedules)
+    ScheduleFirer(stores, cancel=lambda _: True, now=timedelta).fire()
     fired = [_become_a_task(story, kept.row) for kept in requests.kept]
     plan = Plan(schedule="s", fires_ms=[first, first + 5 * MINUTE // MILLISECOND])
     return replace(story.come_to_rest(), plans=[plan], fires=fired)

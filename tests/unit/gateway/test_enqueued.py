@@ -4,11 +4,10 @@ import json
 
 import pytest
 
-from functions.scheduler.chores import taking
 from taskmill.core.counting import Count
 from taskmill.submission.enqueued import Enqueue
 from tests.unit.gateway.calls import NOBODY, call, get, post, submit
-from tests.unit.stage import Stage
+from tests.unit.stage import Stage, do_job
 
 
 @pytest.fixture
@@ -31,7 +30,7 @@ def test_it_is_read_before_it_is_a_task_and_then_as_one(stage):
         "scheduled",
         {"a": "b"},
     )
-    assert taking.TAKE.do() == 1
+    assert do_job("take_requests") == 1
     after = get(stage, f"/v1/tasks/{NOBODY}").body
     assert (after["status"], after["created_at"]) == (before["status"], before["created_at"])
 
@@ -40,7 +39,7 @@ def test_it_is_read_before_it_is_a_task_and_then_as_one(stage):
 def test_who_asks_for_what_is_refused_is_told_why(stage, is_parked):
     enqueue(stage, payload=1)
     if is_parked:
-        taking.TAKE.do()
+        do_job("take_requests")
     told = get(stage, f"/v1/tasks/{NOBODY}")
     assert told.kind == (410, "enqueue_refused", "/payload")
     assert "invalid_payload" in told.body["detail"]
@@ -54,7 +53,7 @@ def test_who_asks_for_what_is_no_json_is_told_why(stage):
 def test_a_task_is_shown_though_another_request_under_its_key_was_refused(stage):
     task = submit(stage, idempotency_key="k").body
     enqueue(stage, task["id"], idempotency_key="k", payload={"say": "something else"})
-    taking.TAKE.do()
+    do_job("take_requests")
     assert get(stage, f"/v1/tasks/{task['id']}").status == 200
     (listed,) = get(stage, "/v1/enqueued").body["requests"]
     assert (listed["task_id"], listed["reason"]) == (task["id"], "idempotency_key_reused")
@@ -63,7 +62,7 @@ def test_a_task_is_shown_though_another_request_under_its_key_was_refused(stage)
 def test_nobody_is_told_of_a_refusal_while_redis_cannot_be_asked(stage):
     """The task may be there all the same: another request may have made it."""
     enqueue(stage, payload=1)
-    taking.TAKE.do()
+    do_job("take_requests")
     stage.records.is_away = True
     assert get(stage, f"/v1/tasks/{NOBODY}").kind == (503, "unavailable", None)
 
@@ -71,7 +70,7 @@ def test_nobody_is_told_of_a_refusal_while_redis_cannot_be_asked(stage):
 def test_what_waits_cannot_be_cancelled_before_it_is_a_task(stage):
     enqueue(stage)
     assert post(stage, f"/v1/tasks/{NOBODY}/cancel").kind == (503, "unavailable", None)
-    taking.TAKE.do()
+    do_job("take_requests")
     assert post(stage, f"/v1/tasks/{NOBODY}/cancel").status == 200
 
 
@@ -80,7 +79,7 @@ def test_what_is_refused_is_listed_with_its_reason(stage):
     enqueue(stage, "01a1b2c3-0000-7000-8000-000000000002")
     waiting = get(stage, "/v1/enqueued", state="waiting").body["requests"]
     assert [one["task_id"][-1] for one in waiting] == ["2", "1"]
-    taking.TAKE.do()
+    do_job("take_requests")
     assert get(stage, "/v1/enqueued", state="waiting").body["requests"] == []
     (told,) = get(stage, "/v1/enqueued", state="parked").body["requests"]
     assert (told["task_id"], told["reason"], told["field"]) == (
@@ -94,7 +93,7 @@ def test_what_is_refused_is_listed_with_its_reason(stage):
 def test_the_list_is_walked(stage):
     for _ in range(3):
         enqueue(stage, payload=1)
-    taking.TAKE.do()
+    do_job("take_requests")
     page = get(stage, "/v1/enqueued", limit="2").body
     rest = get(stage, "/v1/enqueued", limit="2", cursor=page["next_cursor"]).body
     assert (len(page["requests"]), len(rest["requests"]), rest["next_cursor"]) == (2, 1, None)
@@ -115,7 +114,7 @@ def test_the_list_is_asked_for_in_known_words(stage, asked, kind):
 
 def test_statistics_tell_how_many_wait_and_how_many_are_refused(stage):
     enqueue(stage, payload=1)
-    taking.TAKE.do()
+    do_job("take_requests")
     enqueue(stage, "01a1b2c3-0000-7000-8000-000000000002")
     stage.clock.now += 1_500
     told = get(stage, "/v1/stats").body["enqueued"]

@@ -2,9 +2,8 @@
 
 import pytest
 
-from functions.scheduler.chores import redriving
 from tests.unit.gateway.calls import NOBODY, call, die, get, post
-from tests.unit.stage import Stage
+from tests.unit.stage import Stage, do_job
 
 
 @pytest.fixture
@@ -45,7 +44,7 @@ def test_the_scheduler_works_it_off(stage):
     task = die(stage)
     made = post(stage, "/v1/redrives", {}).body
     stage.clock.now += 1_000
-    assert redriving.CHORE.do() == 1
+    assert do_job("redrive_many") == 1
     told = get(stage, f"/v1/redrives/{made['id']}").body
     assert (told["redriven"], told["left"], told["state"]) == (1, 0, "running")
     assert get(stage, f"/v1/tasks/{task['id']}").body["status"] == "queued"
@@ -57,7 +56,7 @@ def test_a_job_is_stopped_and_taken_up_again(stage):
     stopped = post(stage, f"{path}/stop")
     assert (stopped.status, stopped.body["state"]) == (200, "stopped")
     assert post(stage, f"{path}/stop").body == stopped.body
-    assert redriving.CHORE.do() == 0
+    assert do_job("redrive_many") == 0
     resumed = post(stage, f"{path}/resume")
     assert (resumed.status, resumed.body["state"]) == (202, "running")
     assert post(stage, f"{path}/resume").status == 202

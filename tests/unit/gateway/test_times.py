@@ -6,12 +6,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from functions.dispatcher.handler import lambda_handler as dispatcher
-from functions.scheduler.chores import nearing, publishing
 from taskmill.core import topics
 from taskmill.core.counting import Count
 from taskmill.core.task import Millis
 from tests.unit.gateway.calls import JSON, NOBODY, batch, call, end, get, submit
-from tests.unit.stage import Stage
+from tests.unit.stage import Stage, do_job
 
 INVALID = "invalid_request"
 
@@ -170,7 +169,7 @@ def test_a_delayed_task_goes_to_its_worker_at_its_time_and_no_sooner(stage):
     assert stage.run(dispatcher, topics.PENDING) == {"batchItemFailures": []}
     for later, lines in ((59_999, 0), (1, 1)):
         stage.clock.now += later
-        publishing.CHORE.do()
+        do_job("publish_due")
         assert len(stage.log.tasks("tasks.worker.echo")) == lines
     assert stage.counters.total(Count.DELAYED, answer="near") == 1
 
@@ -179,11 +178,11 @@ def test_a_far_task_is_brought_near_by_the_scheduler(stage):
     submit(stage, delay_seconds=3600)
     stage.run(dispatcher, topics.PENDING)
     stage.catch_up()
-    assert nearing.CHORE.do() == 0
+    assert do_job("bring_near") == 0
     stage.clock.now += 3_000_001
-    assert nearing.CHORE.do() == 1
+    assert do_job("bring_near") == 1
     stage.clock.now += 600_000
-    publishing.CHORE.do()
+    do_job("publish_due")
     assert len(stage.log.tasks("tasks.worker.echo")) == 1
 
 

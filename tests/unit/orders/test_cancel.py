@@ -7,11 +7,8 @@ from taskmill.core.owed import OwedKind
 from taskmill.core.task import Status
 from taskmill.core.view import Nowhere, Unsure
 from taskmill.execution.lease import Claimed
-from taskmill.ledger.far import load
-from taskmill.ledger.find import find_task
-from taskmill.orders.cancel import AlreadyFinished, Asked, Cancelled, cancel
+from taskmill.orders.cancel import AlreadyFinished, Asked, Cancelled, Canceller
 from taskmill.orders.control import OrderAnswer
-from taskmill.stores.memory.dispatch import MemoryDelays
 from taskmill.stores.memory.orders import MemoryControl
 from tests.builders import a_claim, a_death, a_new_id, a_request
 from tests.contracts.hot import admitted, next_turn
@@ -24,22 +21,7 @@ def world():
 
 
 def ask(world, task_id, **others):
-    ports = {
-        "control": MemoryControl(world.hot),
-        "admission": world.admission,
-        "bus": world.log,
-        "clock": world.clock,
-        "find": lambda one: find_task(
-            one,
-            records=world.records,
-            ledger=lambda: world.ledger,
-            outbox=lambda: world.outbox,
-            log_ends=world.log,
-            pause=world.wait,
-        ),
-        "load": lambda one: load(world.ledger.of([one]), MemoryDelays(world.hot)),
-    }
-    return cancel(task_id, **ports | others)
+    return Canceller(world.stores(**others), world.find).cancel(task_id)
 
 
 def read(world, task_id):

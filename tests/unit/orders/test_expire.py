@@ -6,9 +6,7 @@ from msgspec.structs import replace
 
 from taskmill.core.facts import TaskAdmitted, TaskDied
 from taskmill.core.task import Status, Timing
-from taskmill.orders.expire import expire
-from taskmill.stores.memory.orders import MemoryControl
-from taskmill.stores.memory.timing import MemoryExpiries
+from taskmill.orders.expire import Expiration
 from tests.builders import a_request
 from tests.contracts.hot import admitted
 from tests.unit.world import World
@@ -23,13 +21,7 @@ def test_a_submission_that_is_still_owed_is_told_with_the_end():
     world.record()
     task = admitted(world.admission, request)  # by a gateway that died before it published
     world.wait(timedelta(seconds=2))
-    ended = expire(
-        MemoryExpiries(lambda: world.ledger, world.clock),
-        control=MemoryControl(world.hot),
-        admission=world.admission,
-        bus=world.log,
-        load=lambda _: None,
-    )
+    ended = Expiration(world.stores()).run()
     first, death = world.log.facts()
     assert (ended, type(first), type(death)) == (1, TaskAdmitted, TaskDied)
     assert first.envelope.generation == task.generation

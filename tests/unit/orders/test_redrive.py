@@ -10,10 +10,9 @@ from taskmill.core.task import Status
 from taskmill.core.view import Nowhere, Unsure
 from taskmill.execution.lease import Claimed
 from taskmill.execution.outcome import Discard, Succeeded
-from taskmill.ledger.find import find_task
-from taskmill.orders.cancel import cancel
+from taskmill.orders.cancel import Canceller
 from taskmill.orders.control import Moved
-from taskmill.orders.redrive import Again, NotOver, Wish, redrive
+from taskmill.orders.redrive import Again, NotOver, Redriver, Wish
 from taskmill.stores.memory.orders import MemoryControl
 from tests.builders import a_claim, a_new_id
 from tests.unit.world import Away, World
@@ -24,26 +23,9 @@ def world():
     return World()
 
 
-def find(world, task_id):
-    return find_task(
-        task_id,
-        records=world.records,
-        ledger=lambda: world.ledger,
-        outbox=lambda: world.outbox,
-        log_ends=world.log,
-        pause=world.wait,
-    )
-
-
 def ask(world, *ids, generation=None, **others):
-    ports = {
-        "control": MemoryControl(world.hot),
-        "admission": world.admission,
-        "bus": world.log,
-        "rows": lambda: world.ledger,
-        "find": lambda one: find(world, one),
-    }
-    return redrive([Wish(one, generation) for one in ids], **ports | others)
+    redriver = Redriver(world.stores(**others), world.find)
+    return redriver.redrive([Wish(one, generation) for one in ids])
 
 
 def discard(_envelope):
@@ -69,9 +51,7 @@ def resubmitted(world, task):
 
 
 def without_redis(world, task, **others):
-    ports = {"ledger": lambda: world.ledger, "outbox": lambda: world.outbox}
-    known = {"records": Away(), "log_ends": world.log, "pause": world.wait}
-    return find_task(task.id, **ports | known | others)
+    return world.find(task.id, **{"records": Away()} | others)
 
 
 def test_without_redis_an_end_is_not_told_before_the_ledger_knows_of_each_redrive(world):
@@ -133,15 +113,7 @@ def test_the_facts_that_ended_it_are_published_before_it(world):
 
 def test_a_cancelled_task_begins_anew(world):
     (task,) = world.admitted()
-    cancel(
-        task.id,
-        control=MemoryControl(world.hot),
-        admission=world.admission,
-        bus=world.log,
-        clock=world.clock,
-        find=lambda one: find(world, one),
-        load=lambda _: None,
-    )
+    Canceller(world.stores(), world.find).cancel(task.id)
     world.record()
     (answer,) = ask(world, task.id)
     assert isinstance(answer, Again)

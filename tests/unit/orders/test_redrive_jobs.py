@@ -5,12 +5,10 @@ from dataclasses import dataclass, field
 import pytest
 
 from taskmill.core import topics
-from taskmill.core.view import Nowhere
 from taskmill.execution.outcome import Discard, Succeeded
-from taskmill.orders.redrive import redrive
+from taskmill.ledger.find import LedgerFinder
 from taskmill.orders.redrive_job import JobState, NewJob, Wanted
-from taskmill.orders.redrive_jobs import redrive_many
-from taskmill.stores.memory.orders import MemoryControl
+from taskmill.orders.redrive_jobs import RedriveJobRunner
 from taskmill.stores.memory.redrive_jobs import MemoryRedriveJobs
 from tests.builders import a_new_id
 from tests.unit.world import World
@@ -50,14 +48,8 @@ class Shift:
 
     def step(self, **others):
         self.world.now += 1_000
-        ports = {
-            "control": MemoryControl(self.world.hot),
-            "admission": self.world.admission,
-            "bus": self.world.log,
-            "rows": lambda: self.world.ledger,
-            "find": lambda one: self.world.ledger.find(one) or Nowhere(),
-        }
-        return redrive_many(self.jobs, lambda wishes: redrive(wishes, **ports | others))
+        stores = self.world.stores(redrive_jobs=self.jobs, **others)
+        return RedriveJobRunner(stores, LedgerFinder(stores).find).run()
 
     def end(self, perform):
         self.world.dispatch()

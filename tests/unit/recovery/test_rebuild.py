@@ -11,7 +11,7 @@ from taskmill.core.lifetimes import LEASE
 from taskmill.core.task import Status
 from taskmill.core.view import Absent
 from taskmill.ledger.projection import row_of
-from taskmill.recovery.rebuild import Sources, rebuild
+from taskmill.recovery.rebuild import Rebuild
 from taskmill.stores.memory.outbox import MemoryOutbox
 from taskmill.stores.memory.recovery import MemoryColdShards
 from taskmill.submission.submit import ReplayOf
@@ -23,16 +23,8 @@ class Keeper(World):
     """A world with a rebuild; the recorder reads whenever time passes."""
 
     def rebuild(self, word="word", **changes):
-        shards = MemoryColdShards(self.hot)
-        sources = {"ledger": self.ledger, "log_ends": self.log, "outbox": MemoryOutbox()}
-        return rebuild(
-            shards,
-            Sources(**sources | changes),
-            word=word,
-            grace=LEASE,
-            clock=self.clock,
-            pause=self.wait,
-        )
+        stores = self.stores(**{"outbox": MemoryOutbox()} | changes)
+        return Rebuild(stores, word=word, grace=LEASE, pause=self.wait).run()
 
 
 @pytest.fixture

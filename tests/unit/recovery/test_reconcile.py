@@ -12,7 +12,7 @@ from taskmill.dispatch.waiting import Parked
 from taskmill.execution.outcome import Retry, Succeeded
 from taskmill.ledger.projection import row_of
 from taskmill.recovery.divergence import ABOUT, Divergence
-from taskmill.recovery.reconcile import MOST_MENDED, MOST_SUSPECTED, Books, Reconciler, reconcile
+from taskmill.recovery.reconcile import MOST_MENDED, MOST_SUSPECTED, Books, Reconciler
 from taskmill.stores.memory.dispatch import MemoryParking
 from taskmill.stores.memory.hot import record_of
 from taskmill.stores.memory.orders import MemoryControl
@@ -56,7 +56,7 @@ class Office(World):
         mended = {}
         for _ in range(looks):
             self.wait(MINUTE)
-            for kind, number in reconcile(self.reconciler).items():
+            for kind, number in self.reconciler.reconcile().items():
                 mended[kind] = mended.get(kind, 0) + number
         return mended
 
@@ -231,8 +231,8 @@ def test_two_looks_in_a_row_prove_nothing(world):
     world.record()
     world.commit()
     world.wait(MINUTE)
-    assert not reconcile(world.reconciler)
-    assert not reconcile(world.reconciler)
+    assert not world.reconciler.reconcile()
+    assert not world.reconciler.reconcile()
 
 
 def test_a_run_mends_so_many_and_the_next_one_the_rest(world):
@@ -254,7 +254,7 @@ def test_a_backlog_is_not_remembered_as_a_whole(world):
         world.hot.records[one.id] = record_of(one)
         world.ledger.rows[one.id] = row_of(one)
     world.wait(MINUTE)
-    assert reconcile(world.reconciler) == {}
+    assert world.reconciler.reconcile() == {}
     assert len(world.reconciler.suspected) == MOST_SUSPECTED
 
 

@@ -1,4 +1,4 @@
-"""Chores come in their turns; one that fails, hangs or has a bug stops no other."""
+"""Jobs come in their turns; one that fails, hangs or has a bug stops no other."""
 
 import logging
 from concurrent.futures import Future
@@ -7,8 +7,8 @@ from threading import Event, get_ident
 
 import pytest
 
-from functions.scheduler.chore import Chore
-from functions.scheduler.rota import Rota
+from functions.scheduler.jobs import Job
+from functions.scheduler.loop import JobLoop
 from taskmill.core.counting import Count
 from taskmill.core.errors import StoreUnavailable
 from taskmill.platform.background import ThreadErrands
@@ -21,13 +21,13 @@ SECOND = timedelta(seconds=1)
 
 
 class Day:
-    """A rota on a clock that its rests move."""
+    """A loop on a clock that its rests move."""
 
-    def __init__(self, *chores, errands=None):
+    def __init__(self, *jobs, errands=None):
         self.now = timedelta(0)
         self.counters = MemoryCounters()
-        self.rota = Rota(
-            chores,
+        self.loop = JobLoop(
+            jobs,
             errands=errands or InlineErrands(),
             counters=self.counters,
             log=LOG,
@@ -38,57 +38,57 @@ class Day:
     def lasts(self, span):
         end = self.now + span
         while self.now < end:
-            self.now += self.rota.work()
-        return self.rota.done
+            self.now += self.loop.work()
+        return self.loop.done
 
 
 def counted(name="count", *, every=SECOND, is_slow=False):
-    return Chore(name=name, every=every, do=lambda: 1, is_slow=is_slow)
+    return Job(name=name, every=every, work=lambda: 1, is_slow=is_slow)
 
 
 def failing(error, *, every=SECOND, is_slow=False):
     def fail():
         raise error
 
-    return Chore(name="fail", every=every, do=fail, is_slow=is_slow)
+    return Job(name="fail", every=every, work=fail, is_slow=is_slow)
 
 
 AWAY = StoreUnavailable("PostgreSQL", "it is told to be away")
 
 
-def test_a_chore_without_a_period_is_done_at_every_tick():
+def test_a_job_without_a_period_is_done_at_every_tick():
     assert Day(counted(every=None)).lasts(SECOND) == {"count": 20}
 
 
 @pytest.mark.parametrize("is_slow", [False, True])
-def test_each_chore_comes_at_its_own_period(is_slow):
+def test_each_job_comes_at_its_own_period(is_slow):
     often = counted("often", every=timedelta(milliseconds=100), is_slow=is_slow)
     seldom = counted("seldom", every=timedelta(seconds=5), is_slow=is_slow)
     assert Day(often, seldom).lasts(10 * SECOND) == {"often": 100, "seldom": 2}
 
 
 @pytest.mark.parametrize("is_slow", [False, True])
-def test_a_chore_whose_store_is_away_is_tried_once_a_second_and_stops_no_other(is_slow, caplog):
+def test_a_job_whose_store_is_away_is_tried_once_a_second_and_stops_no_other(is_slow, caplog):
     tick = timedelta(milliseconds=100)
     away = failing(AWAY, every=tick, is_slow=is_slow)
     day = Day(away, counted(every=tick))
     with caplog.at_level(logging.WARNING, logger="taskmill"):
         assert day.lasts(10 * SECOND) == {"fail": 0, "count": 100}
     assert [record.store for record in caplog.records] == ["PostgreSQL"] * 10
-    assert day.rota.bug is None
+    assert day.loop.bug is None
 
 
 @pytest.mark.parametrize("is_slow", [False, True])
-def test_a_bug_in_a_chore_stops_no_other_and_is_remembered(is_slow, caplog):
+def test_a_bug_in_a_job_stops_no_other_and_is_remembered(is_slow, caplog):
     bug = ZeroDivisionError()
     day = Day(failing(bug, is_slow=is_slow), counted())
     with caplog.at_level(logging.ERROR, logger="taskmill"):
         assert day.lasts(10 * SECOND) == {"fail": 0, "count": 10}
-    assert day.rota.bug is bug
+    assert day.loop.bug is bug
     assert {record.chore for record in caplog.records} == {"fail"}
 
 
-def test_a_slow_chore_that_hangs_stops_no_other_and_is_not_started_twice():
+def test_a_slow_job_that_hangs_stops_no_other_and_is_not_started_twice():
     started, go_on = [], Event()
 
     def hang():
@@ -97,28 +97,28 @@ def test_a_slow_chore_that_hangs_stops_no_other_and_is_not_started_twice():
         return 7
 
     errands = ThreadErrands()
-    hanging = Chore(name="hang", every=SECOND, do=hang, is_slow=True)
+    hanging = Job(name="hang", every=SECOND, work=hang, is_slow=True)
     day = Day(hanging, counted(), errands=errands)
     assert day.lasts(10 * SECOND) == {"hang": 0, "count": 10}
     next_run = Day(hanging, errands=errands)
     next_run.lasts(SECOND)
     go_on.set()
-    next_run.rota.finish(within=60 * SECOND)
-    assert next_run.rota.done == {"hang": 7}
+    next_run.loop.finish(within=60 * SECOND)
+    assert next_run.loop.done == {"hang": 7}
     assert len(started) == 1
 
 
 def test_a_run_waits_for_what_is_under_way_no_longer_than_it_may():
     go_on = Event()
-    hanging = Chore(name="hang", every=SECOND, do=lambda: int(go_on.wait()), is_slow=True)
+    hanging = Job(name="hang", every=SECOND, work=lambda: int(go_on.wait()), is_slow=True)
     day = Day(hanging, errands=ThreadErrands())
     day.lasts(SECOND)
-    day.rota.finish(within=timedelta(0))
-    assert day.rota.done == {"hang": 0}
+    day.loop.finish(within=timedelta(0))
+    assert day.loop.done == {"hang": 0}
     go_on.set()
 
 
-def test_a_slow_chore_rests_from_its_end_on_however_late_that_is_seen():
+def test_a_slow_job_rests_from_its_end_on_however_late_that_is_seen():
     under_way = []
 
     class Patient:
@@ -127,12 +127,12 @@ def test_a_slow_chore_rests_from_its_end_on_however_late_that_is_seen():
             return under_way[-1][1]
 
     day = Day(counted(every=timedelta(milliseconds=60), is_slow=True), errands=Patient())
-    day.rota.work()
+    day.loop.work()
     errand, ended = under_way[0]
     ended.set_result(errand())
     day.now += timedelta(milliseconds=60)
-    day.rota.work()
-    assert day.rota.done == {"count": 1}
+    day.loop.work()
+    assert day.loop.done == {"count": 1}
     assert len(under_way) == 2
 
 
@@ -152,7 +152,7 @@ def test_errands_of_one_name_share_a_thread_that_outlives_a_broken_one():
     assert errands.start("other", get_ident).result(timeout=60) != first
 
 
-def test_what_chores_do_and_how_often_they_fail_is_counted():
+def test_what_jobs_do_and_how_often_they_fail_is_counted():
     rebuilt = counted("rebuild", every=timedelta(milliseconds=250))
     day = Day(rebuilt, failing(AWAY, every=SECOND))
     day.lasts(SECOND)

@@ -7,7 +7,7 @@ from msgspec import Raw
 
 from taskmill.core.task import Millis
 from taskmill.core.time import in_ms
-from taskmill.schedules.fire import fire
+from taskmill.schedules.fire import ScheduleFirer
 from taskmill.schedules.manage import make, put
 from taskmill.schedules.read import Wanted
 from taskmill.schedules.schedule import Definition
@@ -50,7 +50,7 @@ class Desk:
 
     def fire(self, *, behind=0):
         self.now += behind
-        return fire(self.schedules, cancel=self.cancel, now=self.running)
+        return ScheduleFirer(self, cancel=self.cancel, now=self.running).fire()
 
     def running(self):
         return self.ran_for

@@ -10,11 +10,10 @@ from msgspec.structs import replace
 from taskmill.core.errors import ScheduleBroken
 from taskmill.core.task import Millis
 from taskmill.core.time import in_ms
-from taskmill.schedules import fire as fire_module
 from taskmill.schedules import firing
 from taskmill.schedules.catch_up import MOST, CatchUp
 from taskmill.schedules.coming import Dst, Fold, Gap
-from taskmill.schedules.fire import BATCH, fire
+from taskmill.schedules.fire import BATCH
 from taskmill.schedules.manage import (
     Kept,
     NoSchedule,
@@ -119,7 +118,7 @@ def test_two_schedulers_that_saw_the_same_fire_it_once(desk):
         return advance(steps)
 
     desk.schedules.advance = another_was_faster
-    assert fire(desk.schedules, cancel=desk.cancel, now=desk.running) == 0
+    assert desk.fire() == 0
     assert desk.fired() == [60]
 
 
@@ -146,7 +145,7 @@ def test_without_the_comparison_an_instant_would_be_asked_for_twice(desk):
         return advance(steps)
 
     desk.schedules.advance = another_was_faster
-    assert fire(desk.schedules, cancel=desk.cancel, now=desk.running) == 1
+    assert desk.fire() == 1
     assert desk.fired() == [60, 60]
 
 
@@ -298,7 +297,7 @@ def test_what_changes_all_the_time_is_given_up(desk, monkeypatch):
 def test_what_is_not_there_is_told(desk):
     assert pause("n", desk.schedules, tenant=T, by="ada") == NoSchedule()
     assert isinstance(put(wanted(), desk.schedules, tenant=T, by="ada"), Kept)
-    assert fire_module.fire(desk.schedules, cancel=desk.cancel, now=desk.running) == 0
+    assert desk.fire() == 0
 
 
 def test_a_rule_that_comes_no_more_is_looked_at_no_more(desk, monkeypatch):

@@ -5,7 +5,6 @@ from msgspec import Raw
 
 from taskmill.core.task import Millis
 from taskmill.schedules.catch_up import MOST, CatchUp
-from taskmill.schedules.fire import fire
 from taskmill.schedules.firing import LOOK_AGAIN_MS
 from taskmill.schedules.manage import backfill, delete, pause, resume, trigger
 from taskmill.schedules.schedule import FireTally, Overlap
@@ -54,7 +53,7 @@ def test_what_a_scheduler_made_of_it_before_an_edit_does_not_happen(desk):
         return advance(steps)
 
     desk.schedules.advance = edited_meanwhile
-    assert fire(desk.schedules, cancel=desk.cancel, now=desk.running) == 0
+    assert desk.fire() == 0
     assert desk.fire() == 1
     assert b"new" in desk.requests.kept[0].row.request
     assert len(desk.requests.kept) == 1

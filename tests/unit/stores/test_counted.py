@@ -1,6 +1,7 @@
 """What passes through a counted port is done by the port, and counted by its answer."""
 
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 
@@ -8,7 +9,7 @@ from taskmill.core import codec
 from taskmill.core.counting import Count, Span
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.refusal import unavailable
-from taskmill.dispatch.due import publish_due
+from taskmill.dispatch.due import DuePublisher
 from taskmill.stores.counted.bus import CountedBus
 from taskmill.stores.counted.hot import CountedDueSet, CountedParking
 from taskmill.stores.counted.leases import CountedLeases
@@ -16,7 +17,7 @@ from taskmill.stores.counted.ledger import CountedLedger, CountedOutbox
 from taskmill.stores.kafka.bus import KafkaBus
 from taskmill.stores.memory.counters import MemoryCounters
 from taskmill.stores.memory.dispatch import MemoryParking
-from taskmill.submission.relay import relay
+from taskmill.submission.relay import Relay
 from tests.builders import (
     NOW,
     a_claim,
@@ -77,7 +78,7 @@ def test_rows_of_the_outbox_count_when_they_are_relayed_or_parked(world, counter
     outbox = CountedOutbox(world.outbox, counters)
     outbox.add([an_envelope()])
     world.outbox.put(b"no envelope", (an_envelope().id, "other", 1))
-    relay(outbox, world.log)
+    Relay(SimpleNamespace(outbox=outbox, bus=world.log)).run()
     assert counters.total(Count.OUTBOX, answer="relayed") == 1
     assert counters.total(Count.OUTBOX, answer="parked") == 1
 
@@ -86,7 +87,7 @@ def test_what_was_due_counts_by_its_kind(world, counters):
     world.admission.admit([world.request("a")])
     world.wait(timedelta(seconds=6))
     due = CountedDueSet(world.due, counters)
-    publish_due(due, CountedBus(world.log, counters))
+    DuePublisher(SimpleNamespace(due=due, bus=CountedBus(world.log, counters))).publish()
     assert counters.total(Count.DUE, kind="submission") == 1
     world.wait(timedelta(hours=80))
     assert due.forget_expired(most=10) == counters.total(Count.FORGOTTEN) == 0

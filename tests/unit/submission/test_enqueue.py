@@ -2,6 +2,7 @@
 
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 from msgspec.structs import replace
@@ -18,10 +19,9 @@ from taskmill.submission.enqueue import (
     REST_WITHOUT_THE_LEDGER,
     ROUNDS,
     ROWS_AT_A_TIME,
-    RequestDoor,
+    ParkedRequests,
+    RequestTaker,
     look_at_request,
-    take_requests,
-    take_up_known,
 )
 from taskmill.submission.enqueued import LARGEST_REQUEST, MAY_BE_FORGOTTEN, OCTETS_HELD, Enqueue
 from tests.builders import ECHO, a_new_id
@@ -51,18 +51,16 @@ def blobs():
 
 @pytest.fixture
 def door(world, requests):
-    return RequestDoor(
-        requests=requests,
-        catalogue=AssembledCatalogue(),
-        admission=world.admission,
-        records=world.records,
-        bus=world.log,
-        log_ends=world.log,
-    )
+    return world.stores(requests=requests, catalogue=AssembledCatalogue())
 
 
 def taken(door, blobs=None):
-    return take_requests(door, blobs=lambda: blobs or MemoryBlobs())
+    return RequestTaker(but(door, blobs=blobs or MemoryBlobs())).take()
+
+
+def but(door, **others):
+    """Return the same stores, but with others in the place of some."""
+    return SimpleNamespace(**vars(door) | others)
 
 
 def enqueue(requests, *bodies, submission="s1"):
@@ -210,7 +208,7 @@ def test_what_is_no_request_is_parked_and_the_others_flow(world, requests, door,
 def test_while_a_store_is_away_all_of_them_wait(world, requests, door):
     ids = enqueue(requests, *[b'{"type": "echo"}'] * 3)
     with pytest.raises(StoreUnavailable):
-        taken(replace(door, admission=Away()))
+        taken(but(door, admission=Away()))
     assert published(world) == []
     assert taken(door) == 3
     assert published(world) == ids
@@ -288,9 +286,9 @@ def test_a_type_that_is_deployed_behind_its_requests_still_gets_them(world, requ
     (late,) = enqueue(requests, b'{"type": "nobody"}')
     (misfit,) = enqueue(requests, b'{"type": "echo", "payload": 1}')
     taken(door)
-    assert take_up_known(requests, door.catalogue) == 0
+    assert ParkedRequests(door).take_up() == 0
     requests.kept[0].row = replace(requests.kept[0].row, request=b'{"type": "echo"}')
-    assert take_up_known(requests, door.catalogue) == 1
+    assert ParkedRequests(door).take_up() == 1
     assert taken(door) == 1
     assert published(world) == [late]
     assert parked(requests) == [(misfit, "invalid_payload", "/payload")]
@@ -301,7 +299,7 @@ def test_nobody_takes_up_what_was_refused_long_ago(world, requests, door):
     taken(door)
     requests.kept[0].row = replace(requests.kept[0].row, request=b'{"type": "echo"}')
     world.wait(timedelta(minutes=10))
-    assert take_up_known(requests, door.catalogue) == 0
+    assert ParkedRequests(door).take_up() == 0
 
 
 def test_a_long_line_is_taken_in_parts_and_others_get_their_turn(world, requests, door):

@@ -1,11 +1,13 @@
 """The relay publishes what the outbox keeps: all of it, as it is, and nobody is stopped by one."""
 
+from types import SimpleNamespace
+
 import pytest
 from msgspec import Raw
 
 from taskmill.core import codec, topics
 from taskmill.core.errors import StoreUnavailable
-from taskmill.submission.relay import ROUNDS, ROWS_AT_A_TIME, relay
+from taskmill.submission.relay import ROUNDS, ROWS_AT_A_TIME, Relay
 from tests.builders import a_fresh_envelope, a_new_id
 from tests.unit.world import Away, World
 
@@ -80,7 +82,7 @@ def test_a_relay_that_dies_before_its_mark_only_publishes_again(world):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        relay(world.outbox, DiesAfterTheFlush())
+        Relay(SimpleNamespace(outbox=world.outbox, bus=DiesAfterTheFlush())).run()
     assert world.relay() == 1
     assert published(world) == [task_id, task_id]
     world.dispatch()

@@ -5,6 +5,7 @@ import logging
 from asyncio import CancelledError
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any, TypedDict
 
 import pytest
@@ -15,7 +16,7 @@ from taskmill.core import codec, topics
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.log import Position
 from taskmill.core.time import in_ms
-from taskmill.dispatch.due import publish_due
+from taskmill.dispatch.due import DuePublisher
 from taskmill.dispatch.waiting import PUT_IN_LINE_AGAIN_AFTER
 from taskmill.worker import Discard, Retry, RetryPolicy, Snooze, Succeeded, Task, Worker, serve
 from tests.unit.stage import Stage, a_kafka_event
@@ -77,7 +78,7 @@ def test_a_task_of_another_type_waits_for_its_own_worker(stage):
     assert answer == {"batchItemFailures": []}
     assert list(ends(stage).values()) == ["you"]
     stage.clock.now += in_ms(PUT_IN_LINE_AGAIN_AFTER)
-    publish_due(stage.due, stage.log)
+    DuePublisher(SimpleNamespace(due=stage.due, bus=stage.log)).publish()
     assert [task.type for task in stage.log.tasks(topics.PENDING)] == ["other"]
 
 

@@ -1,11 +1,11 @@
-"""Does each chore when its time has come; one that fails rests alone."""
+"""Runs each periodic job when its time has come; one that fails rests alone."""
 
 import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from datetime import timedelta
 
-from functions.scheduler.chore import Chore
+from functions.scheduler.jobs import Job
 from taskmill.core.counting import Count
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.ports import Counters
@@ -13,22 +13,22 @@ from taskmill.execution.ports import Errands
 
 AT_LEAST_AFTER_A_FAILURE = timedelta(seconds=1)
 LONGEST_REST = timedelta(milliseconds=100)
-"""So often is looked whether a slow chore has ended."""
+"""So often the loop looks whether a slow job has ended."""
 
 
 class _Turn:
-    def __init__(self, chore: Chore, due_at: timedelta) -> None:
-        self.chore = chore
+    def __init__(self, job: Job, due_at: timedelta) -> None:
+        self.job = job
         self.due_at = due_at
         self.under_way: Future[int] | None = None
         self.ended_at = due_at
         self.done = 0
 
 
-class Rota:
+class JobLoop:
     def __init__(  # noqa: PLR0913 - what it needs of the world, each named
         self,
-        chores: Sequence[Chore],
+        jobs: Sequence[Job],
         *,
         errands: Errands,
         counters: Counters,
@@ -37,7 +37,7 @@ class Rota:
         tick: timedelta,
     ) -> None:
         self.bug: Exception | None = None
-        self._turns = [_Turn(chore, due_at=now()) for chore in chores]
+        self._turns = [_Turn(job, due_at=now()) for job in jobs]
         self._errands = errands
         self._counters = counters
         self._log = log
@@ -46,8 +46,8 @@ class Rota:
 
     @property
     def done(self) -> dict[str, int]:
-        """How much each chore has done so far."""
-        return {turn.chore.name: turn.done for turn in self._turns}
+        """How much each job has done so far."""
+        return {turn.job.name: turn.done for turn in self._turns}
 
     def work(self) -> timedelta:
         """Begin what is due, book what has ended, and return how long to rest."""
@@ -61,7 +61,7 @@ class Rota:
         return min(max(rest, timedelta(0)), LONGEST_REST)
 
     def finish(self, *, within: timedelta) -> None:
-        """Let slow chores come to their end: a frozen process would hold what they hold."""
+        """Let slow jobs come to their end: a frozen process would hold what they hold."""
         under_way = [turn.under_way for turn in self._turns if turn.under_way is not None]
         wait(under_way, timeout=max(within.total_seconds(), 0))
         for turn in self._turns:
@@ -70,16 +70,16 @@ class Rota:
     def _begin(self, turn: _Turn) -> Future[int]:
         def do() -> int:
             try:
-                return turn.chore.do()
+                return turn.job.work()
             finally:
                 turn.ended_at = self._now()
 
-        if turn.chore.is_slow:
-            return self._errands.start(turn.chore.name, do)
+        if turn.job.is_slow:
+            return self._errands.start(turn.job.name, do)
         ended: Future[int] = Future()
         try:
             ended.set_result(do())
-        except Exception as error:  # noqa: BLE001 - a bug in one chore must not stop the others
+        except Exception as error:  # noqa: BLE001 - a bug in one job must not stop the others
             ended.set_exception(error)
         return ended
 
@@ -88,21 +88,21 @@ class Rota:
             self._book(turn, turn.under_way)
 
     def _book(self, turn: _Turn, ended: Future[int]) -> None:
-        turn.under_way, rest = None, turn.chore.every or self._tick
+        turn.under_way, rest = None, turn.job.every or self._tick
         match ended.exception():
             case None:
                 turn.done += ended.result()
-                self._counters.count(Count.CHORES, ended.result(), chore=turn.chore.name)
+                self._counters.count(Count.CHORES, ended.result(), chore=turn.job.name)
             case StoreUnavailable() as error:
                 rest = max(rest, AT_LEAST_AFTER_A_FAILURE)
-                self._counters.count(Count.CHORE_FAILURES, chore=turn.chore.name)
-                fields = {"chore": turn.chore.name, "store": error.store, "why": error.why}
+                self._counters.count(Count.CHORE_FAILURES, chore=turn.job.name)
+                fields = {"chore": turn.job.name, "store": error.store, "why": error.why}
                 self._log.warning("chore failed", extra=fields)
             case Exception() as error:
                 rest = max(rest, AT_LEAST_AFTER_A_FAILURE)
-                self._counters.count(Count.CHORE_FAILURES, chore=turn.chore.name)
+                self._counters.count(Count.CHORE_FAILURES, chore=turn.job.name)
                 self.bug = self.bug or error
-                self._log.error("chore broke", extra={"chore": turn.chore.name}, exc_info=error)
+                self._log.error("chore broke", extra={"chore": turn.job.name}, exc_info=error)
             case exit_:
                 raise exit_
         turn.due_at = turn.ended_at + rest  # its end may be seen a tick later
