@@ -62,7 +62,7 @@ def _rebuild() -> int:
 
 
 def _reconcile() -> int:
-    return chores.reconciler().run(process.counters())
+    return chores.reconciler().run()
 
 
 def _relay_outbox() -> int:

@@ -19,7 +19,7 @@ reconciler = chores.make_reconciler(
 )
 while True:
     pages = (
-        reconciler.books.standings.of(ids[at : at + AT_A_TIME])
+        reconciler.stores.standings.of(ids[at : at + AT_A_TIME])
         for at in range(0, len(ids), AT_A_TIME)
     )
     found = [one for one in reconciler.look(pages) if one.standing.id in ids]

@@ -33,6 +33,7 @@ from taskmill.bootstrap.chores import (
     NearingServices,
     PutBackServices,
     RebuildingServices,
+    ReconcilingServices,
     RedrivingServices,
     RelayServices,
     RetainingServices,
@@ -53,7 +54,7 @@ from taskmill.execution.ports import Crew
 from taskmill.insight.gather import Board
 from taskmill.ledger.record import Recorder
 from taskmill.platform import process
-from taskmill.recovery.reconcile import Books, Reconciler
+from taskmill.recovery.reconcile import Reconciler
 from taskmill.stores.api_keys import ApiKeys
 from taskmill.stores.catalogue import AssembledCatalogue
 from taskmill.stores.counted.bus import CountedBus
@@ -349,16 +350,18 @@ class Stage:
         )
 
     def _reconciler(self) -> Reconciler:
-        books = Books(
+        stores = ReconcilingServices(
+            clock=self.clock,
+            counters=self.counters,
             ledger=self.ledger,
             standings=MemoryStandings(lambda: self.ledger, self.clock),
             control=CountedControl(MemoryControl(self.hot), self.counters),
-            rows=self.ledger,
+            whole_rows=self.ledger,
             repairs=MemoryRepairs(self.hot),
             readers=self.log,
             bus=self.log,
         )
-        return Reconciler(books=books, clock=self.clock)
+        return Reconciler(stores)
 
     def _worker(self) -> WorkerServices:
         return WorkerServices(

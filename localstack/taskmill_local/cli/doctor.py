@@ -19,7 +19,7 @@ from taskmill.core.time import in_ms
 from taskmill.platform import process
 from taskmill.recovery.divergence import ABOUT, Diverged, Divergence
 from taskmill.recovery.log_gaps import gaps_of
-from taskmill.recovery.reconcile import PATIENCE, Books, Reconciler, unsubmitted
+from taskmill.recovery.reconcile import PATIENCE, Reconciler, ReconcilerStores, unsubmitted
 from taskmill.schedules.declare import misfits
 from taskmill.settings import Settings
 from taskmill.stores.catalogue import AssembledCatalogue
@@ -60,7 +60,7 @@ def examine(environment: Mapping[str, str], url: str, *, as_json: bool) -> Exit:
         reconciler = chores.make_reconciler(settings)
         complaints = [
             *_looked_twice(reconciler),
-            *_never_seen(reconciler.books),
+            *_never_seen(reconciler.stores),
             *_unfit(settings),
             *_refused(settings),
             *_lost(settings),
@@ -83,9 +83,9 @@ def _addressed(environment: Mapping[str, str], url: str) -> Mapping[str, str]:
     return {**environment, **found, "TASKMILL_SHARDS": str(SHARDS)}
 
 
-def _never_seen(books: Books) -> Iterator[_Complaint]:
+def _never_seen(stores: ReconcilerStores) -> Iterator[_Complaint]:
     """Tell what of the log the ledger does not have."""
-    if gaps := gaps_of(books.readers, books.rows):
+    if gaps := gaps_of(stores.readers, stores.whole_rows):
         yield _Complaint(
             kind="log_gaps",
             about=f"{len(gaps)} partitions, the ledger lacks records that its readers have passed",
@@ -97,7 +97,7 @@ def _never_seen(books: Books) -> Iterator[_Complaint]:
                 for one in gaps
             ],
         )
-    if lost := unsubmitted(books.standings):
+    if lost := unsubmitted(stores.standings):
         yield _Complaint(
             kind="unsubmitted",
             about=f"{len(lost)} tasks with facts and, for an hour, without a submission",
@@ -173,7 +173,7 @@ def _looked_twice(reconciler: Reconciler) -> Iterator[_Complaint]:
 
 
 def _look_twice(reconciler: Reconciler) -> Sequence[Diverged]:
-    standings = reconciler.books.standings
+    standings = reconciler.stores.standings
     since_ms = Millis(process.clock() - in_ms(_YOUNG))
     reconciler.look(standings.young(since_ms=since_ms))
     if not reconciler.suspected:

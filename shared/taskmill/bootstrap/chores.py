@@ -7,13 +7,21 @@ from functools import cache
 from msgspec import Struct
 
 from taskmill.bootstrap import blobs
-from taskmill.core.ports import Bus, Clock, Counters, LogEnds
+from taskmill.core.ports import Bus, Clock, Counters, LogEnds, LogReaders
 from taskmill.dispatch.ports import Delays
-from taskmill.ledger.ports import Archive, Expiries, FarTasks, LedgerRows, NewerParcels, WholeRows
+from taskmill.ledger.ports import (
+    Archive,
+    Expiries,
+    FarTasks,
+    Ledger,
+    LedgerRows,
+    NewerParcels,
+    WholeRows,
+)
 from taskmill.orders.ports import Control, RedriveJobs
 from taskmill.platform import process
-from taskmill.recovery.ports import ColdShards
-from taskmill.recovery.reconcile import Books, Reconciler
+from taskmill.recovery.ports import ColdShards, Repairs, Standings
+from taskmill.recovery.reconcile import Reconciler
 from taskmill.schedules.ports import Firing
 from taskmill.settings import Settings
 from taskmill.submission.ports import Admission, Blobs, Catalogue, Outbox, Records, Requests
@@ -333,23 +341,35 @@ def retaining() -> RetainingServices:
     )
 
 
+class ReconcilingServices(Struct, frozen=True, kw_only=True):
+    bus: Bus
+    clock: Clock
+    control: Control
+    counters: Counters
+    ledger: Ledger
+    readers: LogReaders
+    repairs: Repairs
+    standings: Standings
+    whole_rows: WholeRows
+
+
 @cache
 @process.rigged("reconciling")
-def reconciling() -> Books:
-    return _books(Settings.from_env(os.environ, needs=("kafka", "redis", "postgres")))
+def reconciling() -> ReconcilingServices:
+    return _compared(Settings.from_env(os.environ, needs=("kafka", "redis", "postgres")))
 
 
 @cache
 def reconciler() -> Reconciler:
-    return Reconciler(books=reconciling(), clock=process.clock)
+    return Reconciler(reconciling())
 
 
 def make_reconciler(settings: Settings) -> Reconciler:
     """Open what the ledger and Redis are compared with."""
-    return Reconciler(books=_books(settings), clock=process.clock)
+    return Reconciler(_compared(settings))
 
 
-def _books(settings: Settings) -> Books:
+def _compared(settings: Settings) -> ReconcilingServices:
     from taskmill.stores.kafka.bus import KafkaBus
     from taskmill.stores.kafka.readers import KafkaReaders
     from taskmill.stores.postgres.connection import Database
@@ -361,11 +381,13 @@ def _books(settings: Settings) -> Books:
     from taskmill.stores.redis.session import Session
 
     session, database = Session(settings.redis), Database(settings.postgres)
-    return Books(
+    return ReconcilingServices(
+        clock=process.clock,
+        counters=process.counters(),
         ledger=PostgresLedger(database),
         standings=PostgresStandings(database),
         control=RedisControl(session, shards=settings.shards),
-        rows=PostgresWholeRows(database),
+        whole_rows=PostgresWholeRows(database),
         repairs=RedisRepairs(session, shards=settings.shards),
         readers=KafkaReaders(settings.kafka),
         bus=KafkaBus(settings.kafka),

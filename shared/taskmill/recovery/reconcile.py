@@ -6,8 +6,9 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import closing
 from datetime import timedelta
 from itertools import groupby
+from typing import Protocol
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from taskmill.core import topics
 from taskmill.core.counting import Count, topic_label
@@ -49,16 +50,35 @@ _STAYS_UNFINISHED = UNKEYED_RECORD + timedelta(hours=1)
 """How long after its end a task stays among the unfinished ones: a rebuild may need it."""
 
 
-class Books(Struct, frozen=True, kw_only=True):
-    """What is compared, and what mends it."""
+class ReconcilerStores(Protocol):
+    """The ports of what is compared, and of what mends it."""
 
-    ledger: Ledger
-    standings: Standings
-    control: Control
-    rows: WholeRows
-    repairs: Repairs
-    readers: LogReaders
-    bus: Bus
+    @property
+    def bus(self) -> Bus: ...
+
+    @property
+    def clock(self) -> Clock: ...
+
+    @property
+    def control(self) -> Control: ...
+
+    @property
+    def counters(self) -> Counters: ...
+
+    @property
+    def ledger(self) -> Ledger: ...
+
+    @property
+    def readers(self) -> LogReaders: ...
+
+    @property
+    def repairs(self) -> Repairs: ...
+
+    @property
+    def standings(self) -> Standings: ...
+
+    @property
+    def whole_rows(self) -> WholeRows: ...
 
 
 class _Suspicion(Struct):
@@ -71,18 +91,19 @@ class _Suspicion(Struct):
     """Where the next gate's topics ended when it was reached."""
 
 
-class Reconciler(Struct, kw_only=True):
+class Reconciler:
     """Looks again and again: a disagreement counts when it stands still while all readers pass."""
 
-    books: Books
-    clock: Clock
-    suspected: dict[TaskId, _Suspicion] = field(default_factory=dict)
-    stepped: set[tuple[str, int]] = field(default_factory=set)
-    """Where the ledger was told at the last look to go on behind what the log lost."""
+    def __init__(self, stores: ReconcilerStores) -> None:
+        self.stores = stores
+        self.suspected: dict[TaskId, _Suspicion] = {}
+        self.ended: list[TaskId] = []
+        """Those of the unfinished ones that the last look found ended, long enough ago."""
 
-    _after: TaskId | None = None
-    ended: list[TaskId] = field(default_factory=list)
-    """Those of the unfinished ones that the last look found ended, long enough ago."""
+        self._stepped: set[tuple[str, int]] = set()
+        """Where the ledger was told at the last look to go on behind what the log lost."""
+
+        self._after: TaskId | None = None
 
     def look(self, young: Iterable[Sequence[Standing]]) -> Sequence[Diverged]:
         """Compare those under suspicion, the *young* ones and a part of the unfinished ones.
@@ -91,7 +112,7 @@ class Reconciler(Struct, kw_only=True):
         """
         seen = self.suspected
         self.suspected, self.ended = {}, []
-        reach = _Reach(self.books.readers)
+        reach = _Reach(self.stores.readers)
         confirmed: list[Diverged] = []
         looked_at: set[TaskId] = set()
         with closing(self._pages(list(seen), young)) as pages:  # whatever fails, nothing stays held
@@ -110,7 +131,7 @@ class Reconciler(Struct, kw_only=True):
         by_kind = sorted(diverged[:MOST_MENDED], key=lambda one: one.kind)
         for kind, members in groupby(by_kind, key=lambda one: one.kind):
             group = list(members)
-            mended[kind] += _MENDS[kind](self.books, group)
+            mended[kind] += _MENDS[kind](self.stores, group)
             for one in group:
                 self.suspected.pop(one.standing.id, None)
         return mended
@@ -119,7 +140,7 @@ class Reconciler(Struct, kw_only=True):
         """Look once more, and mend what did not pass."""
         confirmed = self.look(self._passed())
         settled = [one for one in self.ended if one not in self.suspected]
-        self.books.standings.leave(settled)
+        self.stores.standings.leave(settled)
         mended = self.mend(confirmed)
         for one in confirmed[:MOST_MENDED]:
             fields = {
@@ -130,15 +151,15 @@ class Reconciler(Struct, kw_only=True):
             _log.warning("ledger and record disagreed", extra=fields)
         return mended
 
-    def run(self, counters: Counters) -> int:
+    def run(self) -> int:
         """Do all that the reconciler does, and return how much was mended.
 
         It begins with what needs no Redis: a rebuild waits for the ledger.
         """
-        books = self.books
-        for gap in step_over(books.readers, books.rows, books.ledger, self.stepped):
+        stores, counters = self.stores, self.stores.counters
+        for gap in step_over(stores.readers, stores.whole_rows, stores.ledger, self._stepped):
             counters.count(Count.GAPS, topic=topic_label(gap.topic))
-        counters.count(Count.UNSUBMITTED, len(unsubmitted(books.standings)))
+        counters.count(Count.UNSUBMITTED, len(unsubmitted(stores.standings)))
         mended = self.reconcile()
         for kind, number in mended.items():
             counters.count(Count.RECONCILED, number, kind=kind)
@@ -151,7 +172,7 @@ class Reconciler(Struct, kw_only=True):
         one finds it when this one dies.
         """
         for _ in range(_MOST_STEPS):
-            with self.books.standings.next_step() as step:
+            with self.stores.standings.next_step() as step:
                 if step is None:
                     return
                 for page in step.pages():
@@ -162,10 +183,10 @@ class Reconciler(Struct, kw_only=True):
         self, suspects: Sequence[TaskId], young: Iterable[Sequence[Standing]]
     ) -> Generator[Sequence[Standing], None, None]:
         for start in range(0, len(suspects), ROWS_AT_A_TIME):
-            yield self.books.standings.of(suspects[start : start + ROWS_AT_A_TIME])
+            yield self.stores.standings.of(suspects[start : start + ROWS_AT_A_TIME])
         yield from young
         for _ in range(MOST_LOOKED_AT // ROWS_AT_A_TIME):
-            page = self.books.standings.unfinished(after=self._after, most=ROWS_AT_A_TIME)
+            page = self.stores.standings.unfinished(after=self._after, most=ROWS_AT_A_TIME)
             self._after = page[-1].id if len(page) == ROWS_AT_A_TIME else None
             self.ended += self._ended(page)
             yield page
@@ -173,16 +194,16 @@ class Reconciler(Struct, kw_only=True):
                 return
 
     def _ended(self, page: Sequence[Standing]) -> list[TaskId]:
-        latest = self.clock() - in_ms(_STAYS_UNFINISHED)
+        latest = self.stores.clock() - in_ms(_STAYS_UNFINISHED)
         return [one.id for one in page if (one.finished_at_ms or latest) < latest]
 
     def _compare(
         self, page: Sequence[Standing], before: Mapping[TaskId, _Suspicion], reach: "_Reach"
     ) -> list[Diverged]:
-        sights = self.books.control.see([standing.id for standing in page])
+        sights = self.stores.control.see([standing.id for standing in page])
         confirmed: list[Diverged] = []
         for standing, sight in zip(page, sights, strict=True):
-            kind = divergence(standing, sight, now=self.clock())
+            kind = divergence(standing, sight, now=self.stores.clock())
             if kind is None or not isinstance(sight, Sighting | Absent):
                 continue
             diverged = Diverged(kind=kind, standing=standing, sight=sight)
@@ -199,12 +220,12 @@ class Reconciler(Struct, kw_only=True):
         elif is_full and diverged.kind is Divergence.NOWHERE_IN_LINE:
             return None  # a backlog looks like this, and would be remembered as a whole
         elif task_id not in self.suspected:
-            suspicion = _Suspicion(diverged.sign, self.clock(), _gates(diverged))
+            suspicion = _Suspicion(diverged.sign, self.stores.clock(), _gates(diverged))
             self.suspected[task_id] = suspicion
         return self.suspected[task_id]
 
     def _stands(self, suspicion: _Suspicion, reach: "_Reach") -> bool:
-        if self.clock() - suspicion.since_ms < in_ms(PATIENCE):
+        if self.stores.clock() - suspicion.since_ms < in_ms(PATIENCE):
             return False
         while suspicion.gates:
             gate = suspicion.gates[0]
@@ -257,21 +278,21 @@ class _Reach:
         return self._known[reader]
 
 
-def _publish_facts(books: Books, diverged: Sequence[Diverged]) -> int:
+def _publish_facts(stores: ReconcilerStores, diverged: Sequence[Diverged]) -> int:
     facts = [fact for one in diverged if isinstance(one.sight, Sighting) for fact in one.sight.last]
-    books.bus.send_facts(facts)
-    books.bus.flush()
+    stores.bus.send_facts(facts)
+    stores.bus.flush()
     return len(diverged)
 
 
-def _raise_records(books: Books, diverged: Sequence[Diverged]) -> int:
-    views = _views(books, diverged)
+def _raise_records(stores: ReconcilerStores, diverged: Sequence[Diverged]) -> int:
+    views = _views(stores, diverged)
     orders = [
         RepairOrder(seen=one.seen, view=views[one.standing.id])
         for one in diverged
         if one.standing.id in views and _is_raised(one, views[one.standing.id])
     ]
-    answers = books.repairs.repair(orders)
+    answers = stores.repairs.repair(orders)
     return sum(answer is RepairAnswer.DONE for answer in answers)
 
 
@@ -283,19 +304,19 @@ def _is_raised(diverged: Diverged, view: HotView) -> bool:
     return (task.generation, row.status.is_final, task.turn) >= position_of(diverged.sight)
 
 
-def _put_in_line(books: Books, diverged: Sequence[Diverged]) -> int:
-    views = _views(books, diverged)
-    books.bus.send_work([view.envelope for view in views.values()])
-    books.bus.flush()
+def _put_in_line(stores: ReconcilerStores, diverged: Sequence[Diverged]) -> int:
+    views = _views(stores, diverged)
+    stores.bus.send_work([view.envelope for view in views.values()])
+    stores.bus.flush()
     return len(views)
 
 
-def _views(books: Books, diverged: Sequence[Diverged]) -> Mapping[TaskId, HotView]:
-    rows = books.rows.of([one.standing.id for one in diverged])
+def _views(stores: ReconcilerStores, diverged: Sequence[Diverged]) -> Mapping[TaskId, HotView]:
+    rows = stores.whole_rows.of([one.standing.id for one in diverged])
     return {row.id: hot_view(row, row.body) for row in rows if row.body}
 
 
-_MENDS: Mapping[Divergence, Callable[[Books, Sequence[Diverged]], int]] = {
+_MENDS: Mapping[Divergence, Callable[[ReconcilerStores, Sequence[Diverged]], int]] = {
     Divergence.LEDGER_BEHIND: _publish_facts,
     Divergence.RECORD_BEHIND: _raise_records,
     Divergence.RECORD_MISSING: _raise_records,

@@ -12,7 +12,7 @@ from taskmill.dispatch.waiting import Parked
 from taskmill.execution.outcome import Retry, Succeeded
 from taskmill.ledger.projection import row_of
 from taskmill.recovery.divergence import ABOUT, Divergence
-from taskmill.recovery.reconcile import MOST_MENDED, MOST_SUSPECTED, Books, Reconciler
+from taskmill.recovery.reconcile import MOST_MENDED, MOST_SUSPECTED, Reconciler
 from taskmill.stores.memory.dispatch import MemoryParking
 from taskmill.stores.memory.hot import record_of
 from taskmill.stores.memory.orders import MemoryControl
@@ -35,16 +35,12 @@ class Office(World):
         self.reconciler = self.a_reconciler()
 
     def a_reconciler(self):
-        books = Books(
-            ledger=self.ledger,
+        stores = self.stores(
             standings=MemoryStandings(lambda: self.ledger, self.clock, behind=AT_LAST),
-            control=MemoryControl(self.hot),
-            rows=self.ledger,
             repairs=MemoryRepairs(self.hot),
             readers=self.log,
-            bus=self.log,
         )
-        return Reconciler(books=books, clock=self.clock)
+        return Reconciler(stores)
 
     def commit(self, *readers):
         """Let these have read everything; without names, everybody."""
@@ -125,7 +121,7 @@ def test_what_a_scheduler_suspected_when_it_died_is_found_by_another(world):
     world.record()
     assert world.reconcile(looks=1) == {}
     assert list(world.reconciler.suspected) == [task.id]
-    world.reconciler = Reconciler(books=world.reconciler.books, clock=world.clock)
+    world.reconciler = Reconciler(world.reconciler.stores)
     assert world.reconcile() == {Divergence.RECORD_BEHIND: 1}
     assert world.status(task) is Status.DEAD
 
@@ -264,7 +260,7 @@ def test_what_ended_leaves_the_unfinished_ones_a_while_later(world):
     world.reconcile(looks=1)
     world.work()
     world.record()
-    standings = world.reconciler.books.standings
+    standings = world.reconciler.stores.standings
     world.reconcile(looks=1)
     assert [one.id for one in standings.unfinished(after=None, most=10)] == [task.id]
     world.wait(timedelta(hours=4))
