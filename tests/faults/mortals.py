@@ -124,13 +124,13 @@ class Mortals:
     # What clients do
 
     def submit(  # noqa: PLR0913 - a request has many parts
-        self, label, *, key=None, body=None, entropy="", timing=None, death=None
+        self, label, *, key=None, body=None, entropy="", timing=None, death=None, kind=TYPE
     ):
         """Ask once, and return what became of it."""
         request = a_request(
             key,
-            id=keyed_id("default", TYPE, key) if key else self._an_id(f"{label} {entropy}"),
-            type=TYPE,
+            id=keyed_id("default", kind, key) if key else self._an_id(f"{label} {entropy}"),
+            type=kind,
             submission=f"{label} {entropy}",
             fingerprint=body or label,
             created_at_ms=self.clock(),

@@ -8,18 +8,22 @@ from enum import Enum
 from msgspec.structs import replace
 
 from taskmill.core import topics
-from taskmill.core.task import Timing
+from taskmill.core.task import TaskType, Timing
 from taskmill.execution.outcome import Retry, Succeeded
 from taskmill.orders.change import Wanted
-from tests.faults.mortals import IN_FLIGHT, WORK, Mortals, deaths
+from tests.faults.mortals import IN_FLIGHT, TYPE, WORK, Mortals, deaths
 
+NOBODYS = TaskType("nobodys")
 FAR_MS = 612_000
 """Twelve seconds later it is near."""
-LONG_MS = 10_000
+LONG_MS = 5_000
 CHANCE_TO_DIE = 0.15
 CHANCE_TO_HARM = 0.4
 DEEPEST_PAUSE = 2
 POISON = "poison"
+STRANGER = "stranger"
+"""A task of a type that no worker takes: it waits for one, and dies."""
+DOOMED = frozenset({POISON, STRANGER})
 MOST_ROUNDS = 300
 (AFTER_CLAIM,) = deaths("worker after claim")
 AFTER_TAKE_OVER = replace(AFTER_CLAIM, nth=2)
@@ -45,11 +49,12 @@ class Simulation:
         self.weather = tuple(Weather)[seed % len(Weather)]
         self.waiting = [f"t{number}" for number in range(tasks)]
         self.waiting += [POISON] if self.weather is Weather.POISON else []
+        self.waiting.insert(tasks // 2, STRANGER)
         self.is_calm = False
         self.depth = 0
         self.is_successor_doomed = False
         self.harm = Counter()
-        self.timings = {label: self.timing() for label in self.waiting if label != POISON}
+        self.timings = {label: self.timing() for label in self.waiting if label not in DOOMED}
         self.mortals = Mortals(self.perform, seed=seed, parts=parts)
 
     def run(self):
@@ -71,7 +76,7 @@ class Simulation:
             if self.mortals.is_quiet():
                 break
         return self.mortals.history(
-            expected_dead=frozenset({POISON}),
+            expected_dead=DOOMED,
             in_flight=IN_FLIGHT if self.weather is Weather.PEACE else 0,
         )
 
@@ -106,7 +111,9 @@ class Simulation:
 
     def change(self):
         """Give a task another time, if it still waits."""
-        known = [one.id for one in self.mortals.submits if one.id is not None]
+        known = [
+            one.id for one in self.mortals.submits if one.id is not None and one.label != STRANGER
+        ]
         if known:
             delay_ms = self.random.choice((0, 1_000, 20_000, FAR_MS))
             death = self.death("gateway after the script of change")
@@ -128,6 +135,7 @@ class Simulation:
                 entropy=self.random.random(),
                 timing=self.timings.get(label),
                 death=self.death("gateway"),
+                kind=NOBODYS if label == STRANGER else TYPE,
             )
             if asked.id is not None:
                 self.waiting.pop(0)
