@@ -10,9 +10,9 @@ from msgspec import Struct
 from taskmill.bootstrap import chores, scheduler
 from taskmill.core.task import TaskId
 from taskmill.core.view import Unsure
-from taskmill.dispatch.delay import FarFuture
 from taskmill.dispatch.due import DuePublisher
 from taskmill.dispatch.forget_expired import ExpiredRecords
+from taskmill.ledger.far import FarFuture
 from taskmill.ledger.find import LedgerFinder
 from taskmill.ledger.retention import Retention
 from taskmill.orders.cancel import Canceller

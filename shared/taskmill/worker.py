@@ -12,6 +12,7 @@ from taskmill.bootstrap import blobs, dispatcher, worker
 from taskmill.core.backoff import DEFAULT_RETRY, RetryPolicy
 from taskmill.core.counting import Count
 from taskmill.core.pointers import Pointer
+from taskmill.dispatch.work import Execution
 from taskmill.execution.context import Perform, Shop, Task
 from taskmill.execution.outcome import (
     Discard,
@@ -26,7 +27,6 @@ from taskmill.execution.outcome import (
 )
 from taskmill.execution.payloads import fetch, keep, too_large
 from taskmill.execution.ports import Crew
-from taskmill.execution.work import Execution
 from taskmill.platform import process
 from taskmill.platform.kafka_event import failures, records_of
 from taskmill.submission.catalogue import TypeDefaults

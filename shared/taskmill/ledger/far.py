@@ -1,10 +1,14 @@
 """Brings far tasks near: out of the ledger, into the due set."""
 
 from collections.abc import Sequence
+from datetime import timedelta
+from typing import Protocol
 
 from taskmill.core.task import Status
+from taskmill.core.timing import FAR
 from taskmill.dispatch.ports import Delays
 from taskmill.dispatch.waiting import Delayed, DelayOrder
+from taskmill.ledger.ports import FarTasks
 from taskmill.ledger.projection import Row, envelope_of
 
 
@@ -26,3 +30,38 @@ def _order(row: Row) -> DelayOrder | None:
         token=row.largest_token,
         losses=row.losses,
     )
+
+
+class FarStores(Protocol):
+    """The ports that bringing far tasks near uses."""
+
+    @property
+    def delays(self) -> Delays: ...
+
+    @property
+    def far(self) -> FarTasks: ...
+
+
+class FarFuture:
+    """The tasks that the ledger alone keeps, because they are due much later."""
+
+    def __init__(self, stores: FarStores) -> None:
+        self._stores = stores
+
+    def bring_near(self, *, within: timedelta = FAR) -> int:
+        """Owe those whose time comes near; return how many.
+
+        Beside another, or after a death on any line, they are owed once more, which is one entry.
+        One that was changed meanwhile is told as over, and is far again under another turn, or
+        near.
+        """
+        far, delays = self._stores.far, self._stores.delays
+        count = 0
+        for rows in far.coming(within=within):
+            answers = dict(zip([row.id for row in rows], load(rows, delays), strict=True))
+            stays = {Delayed.COLD, Delayed.FAR}
+            gone = [row for row in rows if answers[row.id] not in stays]
+            if gone:
+                far.leave(gone)
+            count += sum(answer is Delayed.NEAR for answer in answers.values())
+        return count

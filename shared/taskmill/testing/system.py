@@ -21,14 +21,14 @@ from taskmill.core.time import in_ms
 from taskmill.core.timing import FAR
 from taskmill.core.topics import Reader
 from taskmill.core.view import Finding
-from taskmill.dispatch.delay import FarFuture
 from taskmill.dispatch.due import DuePublisher
 from taskmill.dispatch.forget_expired import ExpiredRecords
 from taskmill.dispatch.ports import Delays, DueSet, Parking
 from taskmill.dispatch.route import Dispatch
+from taskmill.dispatch.work import Execution
 from taskmill.execution.context import Shop
 from taskmill.execution.ports import Leases
-from taskmill.execution.work import Execution
+from taskmill.ledger.far import FarFuture
 from taskmill.ledger.find import TaskFinder
 from taskmill.ledger.ports import Expiries, FarTasks, Ledger, LedgerRows, WholeRows
 from taskmill.ledger.record import Recorder

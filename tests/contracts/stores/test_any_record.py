@@ -12,9 +12,9 @@ from taskmill.core import topics
 from taskmill.core.log import LogRecord
 from taskmill.dispatch.due import DuePublisher
 from taskmill.dispatch.route import Dispatch
+from taskmill.dispatch.work import Execution
 from taskmill.execution.context import Shop
 from taskmill.execution.outcome import Succeeded
-from taskmill.execution.work import Execution
 from taskmill.ledger.record import Recorder
 from taskmill.stores.memory.executor import InlineCrew
 from taskmill.stores.memory.log import MemoryLog
