@@ -1,7 +1,7 @@
 """Writes what the API tells of itself, OpenAPI 3.1, from the types that read its requests."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -28,11 +28,16 @@ is not here, 413 for a body beyond what the platform carries, 500 and 503 of its
 """
 
 
-def document(types: Sequence[Mapping[str, Any]]) -> str:
-    """Return the description of an API that takes tasks of these types of the catalogue."""
+def document(types: Sequence[Mapping[str, Any]], routes: Container[str] | None = None) -> str:
+    """Return the description of an API that takes tasks of these types of the catalogue.
+
+    Only *routes* are described; all that there are, where none are named.
+    """
     schemas = Schemas()
     paths: dict[str, dict[str, Any]] = {}
     for operation in OPERATIONS:
+        if routes is not None and operation.route not in routes:
+            continue
         paths.setdefault(operation.path, {})[operation.method] = _operation(operation, schemas)
     named = schemas.named | problems()
     for name in ("TaskRequest", "ScheduledTask"):

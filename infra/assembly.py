@@ -1,0 +1,156 @@
+"""Writes what is assembled from the folders, or says which of it is stale."""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from textwrap import indent
+from typing import Any
+
+import msgspec
+
+from infra.declared import schedules
+from infra.openapi.document import document
+from infra.plain_yaml import plain
+from infra.sections import extended, names, sections
+from infra.worker import FILE, OF_TEMPLATE, Pattern, Worker
+
+ROOT = Path(__file__).parents[1]
+NOTICE = "# Assembled by `make template`; edit infra/*.yaml or a function.yaml instead.\n"
+BASE = "infra/base.yaml"
+TEMPLATE = ROOT / "template.yaml"
+CATALOGUE = ROOT / "shared/taskmill/catalogue.json"
+SETTINGS = ROOT / "shared/taskmill/settings/of_types.json"
+SCHEDULES = ROOT / "shared/taskmill/schedules.json"
+DESCRIPTION = ROOT / "functions/gateway/openapi.json"
+
+_GATEWAY = "functions/gateway/function.yaml"
+_ROUTES = "      # <Routes>: of the types' folders\n"
+_EVENT = """\
+      {name}:
+        Type: HttpApi
+        Properties: {{ApiId: !Ref HttpApi, Method: {method}, Path: "{path}"}}
+"""
+
+
+def workers() -> list[Worker]:
+    pattern = Pattern((ROOT / "infra/worker.yaml").read_text())
+    return [pattern.expand(folder) for folder in _worker_folders()]
+
+
+def _worker_folders() -> list[Path]:
+    """Return the folders with anything of ours: a deleted one may leave bytecode behind."""
+    every = {path.parent for path in (ROOT / "functions/workers").glob("*/*") if path.is_file()}
+    return sorted(every)
+
+
+def template(types: Sequence[Worker]) -> str:
+    text = (ROOT / BASE).read_text()
+    _refuse_doubles(text, types)
+    for key in OF_TEMPLATE:
+        text = extended(text, key, "".join(one.blocks[key] for one in types if key != "Resources"))
+    parts = [*_parts(types), *(one.blocks["Resources"] for one in types)]
+    return "\n".join([NOTICE + text, *(indent(part, "  ") for part in parts)])
+
+
+def _parts(types: Sequence[Worker]) -> Iterator[str]:
+    """Yield the resources of each function that is no worker, the gateway's with all routes."""
+    for path in sorted((ROOT / "functions").glob(f"*/{FILE}")):
+        text = path.read_text()
+        yield text.replace(_ROUTES, _events(types)) if path == ROOT / _GATEWAY else text
+
+
+def _events(types: Sequence[Worker]) -> str:
+    routes = [(name, route.split()) for one in types for name, route in one.routes.items()]
+    return "".join(
+        _EVENT.format(name=name, method=method, path=path) for name, (method, path) in routes
+    )
+
+
+def _refuse_doubles(base: str, types: Sequence[Worker]) -> None:
+    """Refuse a name that stands in two files: YAML would silently take the later one."""
+    for key in OF_TEMPLATE:
+        homes = dict.fromkeys(names(sections(base)[key].block), BASE)
+        for file, block in _blocks(key, types):
+            for name in names(block):
+                if name in homes:
+                    raise SystemExit(f"{file}: {key}: {homes[name]} has {name}, too: rename one")
+                homes[name] = file
+
+
+def _blocks(key: str, types: Sequence[Worker]) -> Iterator[tuple[str, str]]:
+    if key == "Resources":
+        for path in sorted((ROOT / "functions").glob(f"*/{FILE}")):
+            yield str(path.relative_to(ROOT)), path.read_text()
+    for one in types:
+        yield f"functions/workers/{one.type}/{FILE}", one.blocks[key]
+
+
+def routes(types: Sequence[Worker]) -> set[str]:
+    """Return what the gateway is asked for where these types are deployed."""
+    text = (ROOT / _GATEWAY).read_text().replace(_ROUTES, _events(types))
+    events = plain(text)["Gateway"]["Properties"]["Events"].values()
+    return {f"{one['Properties']['Method']} {one['Properties']['Path']}" for one in events}
+
+
+def catalogue(types: Sequence[Worker]) -> list[dict[str, Any]]:
+    """Return what the workers' handlers say of their types, as the gateway answers from it."""
+    return [_entry(one) for one in types]
+
+
+def _entry(one: Worker) -> dict[str, Any]:
+    module = _handler(one.type)
+    worker = module.lambda_handler
+    return {
+        "name": one.type,
+        "title": (module.__doc__ or "").strip().splitlines()[0],
+        "schema": msgspec.json.schema(worker.payload_type),
+        "defaults": worker.defaults,
+        "function_timeout_seconds": one.timeout_seconds,
+    }
+
+
+def _handler(name: str) -> Any:
+    try:
+        return import_module(f"functions.workers.{name}.handler")
+    except ModuleNotFoundError as error:
+        if str(error.name).startswith(("functions", "taskmill")):
+            raise
+        raise SystemExit(
+            f"functions/workers/{name} imports {error.name}, which is not installed: name its"
+            f" package in functions/workers/{name}/requirements.in and run `make lock TYPE={name}`"
+        ) from error
+
+
+def settings(types: Sequence[Worker]) -> dict[str, list[str]]:
+    """Return the variables that only one type reads: without its folder they are misspelt."""
+    return {one.type: sorted(set(one.settings)) for one in types if one.settings}
+
+
+def _as_text(told: object) -> str:
+    return msgspec.json.format(msgspec.json.encode(told), indent=2).decode() + "\n"
+
+
+def wanted() -> Mapping[Path, str]:
+    """Return what each assembled file should hold."""
+    every = workers()
+    types = catalogue(every)
+    return {
+        TEMPLATE: template(every),
+        CATALOGUE: _as_text(types),
+        SETTINGS: _as_text(settings(every)),
+        SCHEDULES: _as_text(schedules(ROOT / "functions/workers", types)),
+        DESCRIPTION: document(types, routes(every)),
+    }
+
+
+def main() -> int:
+    files = wanted()
+    stale = [path for path, text in files.items() if not path.exists() or path.read_text() != text]
+    if "--check" in sys.argv:
+        for path in stale:
+            print(f"{path.relative_to(ROOT)} is not what the folders say: run `make template`")
+        return int(bool(stale))
+    for path in stale:
+        path.write_text(files[path])
+    return 0

@@ -1,0 +1,62 @@
+"""Reads a YAML file as its top-level sections, in their own words, so that comments stay."""
+
+import re
+from collections.abc import Iterator
+from textwrap import dedent, indent
+
+from msgspec import Struct
+
+_KEY = re.compile(r"(?P<key>[\w<>]+):(?: +(?P<inline>[^#\s].*))?(?: *#.*)?")
+
+
+class Section(Struct, frozen=True):
+    inline: str
+    """What stands on the line of the key."""
+
+    block: str
+    """What stands below it, without its indentation."""
+
+
+def sections(text: str) -> dict[str, Section]:
+    """Split a text at the keys of its outermost mapping."""
+    return {key: Section(inline, _block(lines)) for key, inline, lines in _split(text)}
+
+
+def names(block: str) -> list[str]:
+    """Return the keys of a block."""
+    return list(sections(block))
+
+
+def extended(text: str, key: str, block: str) -> str:
+    """Add a block at the end of a section; its entries come after those that are there."""
+    if not block:
+        return text
+    lines = text.splitlines(keepends=True)
+    begin = next(at for at, line in enumerate(lines) if line.startswith(f"{key}:"))
+    ends = (at for at in range(begin + 1, len(lines)) if _KEY.match(lines[at]))
+    end = next(ends, len(lines))
+    while not lines[end - 1].strip():
+        end -= 1
+    return "".join([*lines[:end], indent(block, "  "), *lines[end:]])
+
+
+def _split(text: str) -> Iterator[tuple[str, str, list[str]]]:
+    key, inline, lines = "", "", []
+    for line in text.splitlines(keepends=True):
+        begins = _KEY.fullmatch(line.rstrip())
+        if begins is None:
+            lines.append(line)
+            continue
+        if key:
+            yield key, inline, lines
+        key, inline, lines = begins["key"], begins["inline"] or "", []
+    if key:
+        yield key, inline, lines
+
+
+def _block(lines: list[str]) -> str:
+    """Leave out what stands before the next section: empty lines, and a comment about that one."""
+    kept = list(lines)
+    while kept and (not kept[-1].strip() or kept[-1].startswith("#")):
+        kept.pop()
+    return dedent("".join(kept))

@@ -1,0 +1,192 @@
+"""Expands what a worker's folder says of itself by the one pattern of all workers."""
+
+import re
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from textwrap import indent
+from typing import Any, Final
+
+import yaml
+from msgspec import Struct
+
+from infra.plain_yaml import plain
+from infra.sections import Section, sections
+from taskmill.settings.known import PREFIX
+
+FILE: Final = "function.yaml"
+OF_TEMPLATE: Final = ("Parameters", "Rules", "Conditions", "Outputs", "Resources")
+"""Sections of a folder that become part of the template's section of the same name."""
+
+_PATTERN: Final = "infra/worker.yaml"
+_BLOCKS: Final[Mapping[str, type]] = {
+    "Environment": dict,
+    "Statements": list,
+    "Routes": dict,
+    **dict.fromkeys(OF_TEMPLATE, dict),
+}
+_SETTINGS: Final = "Settings"
+_TYPE = re.compile(r"[a-z][a-z0-9_]*")
+_ROUTE = re.compile(r"(GET|POST|PUT|PATCH|DELETE) (/\S*)")
+_CONDITIONAL = re.compile(r" *# if (\w+)$")
+_INSERTION = re.compile(r"( *)# <(\w+)>.*")
+_PLACEHOLDER = re.compile(r"<(\w+)>")
+_KINDS: Final[Mapping[type, str]] = {
+    int: "a whole number",
+    bool: "true or false",
+    dict: "a mapping",
+    list: "a list",
+}
+
+
+class Worker(Struct, frozen=True, kw_only=True):
+    """A folder of `functions/workers/`, expanded."""
+
+    type: str
+    timeout_seconds: float
+    settings: tuple[str, ...]
+    """The variables with our prefix that only this type reads."""
+
+    routes: Mapping[str, str]
+    """Routes of the gateway that exist for this type, by the names of their events."""
+
+    blocks: Mapping[str, str]
+    """What the folder adds to each section of the template."""
+
+
+class Pattern:
+    def __init__(self, text: str) -> None:
+        self._defaults: Mapping[str, Any] = plain(text)["Defaults"]
+        self._resources = sections(text)["Resources"].block
+
+    def expand(self, folder: Path) -> Worker:
+        """Read a folder; what cannot be is a SystemExit that names file, key and next step."""
+        text = _text_of(folder)
+        own = _read(text, _name_of(folder))
+        for key, value in own.items():
+            self._check(key, value, _name_of(folder))
+        found = sections(text)
+        for key in _BLOCKS.keys() & found.keys():
+            _check_block(key, found[key], own[key], _name_of(folder))
+        values = {**self._defaults, **own}
+        blocks = {key: _block(found, key) for key in OF_TEMPLATE}
+        resources = self._expanded(folder.name, values, found)
+        return Worker(
+            type=folder.name,
+            timeout_seconds=float(values["Timeout"]),
+            settings=tuple(_settings(own, _name_of(folder))),
+            routes=_routes(own, _name_of(folder)),
+            blocks=blocks | {"Resources": resources + blocks["Resources"]},
+        )
+
+    def _check(self, key: str, value: object, file: str) -> None:
+        known = [*self._defaults, _SETTINGS, *_BLOCKS]
+        if key not in known:
+            raise SystemExit(f"{file}: {key} is no key of it{_nearest(key, known)}")
+        kind = type(self._defaults[key]) if key in self._defaults else _BLOCKS.get(key, list)
+        if type(value) is not kind:
+            raise SystemExit(f"{file}: {key} must be {_KINDS[kind]}, not {value!r}")
+        if kind is int and isinstance(value, int) and value < 1:
+            raise SystemExit(f"{file}: {key} must be at least 1, not {value}")
+
+    def _expanded(self, name: str, values: Mapping[str, Any], found: Mapping[str, Section]) -> str:
+        words = {key: str(value) for key, value in values.items()} | {
+            "type": name,
+            "Name": _camel_case(name),
+            "LongestMilliseconds": str(_longest_ms(values["Timeout"])),
+        }
+        lines = self._resources.splitlines(keepends=True)
+        return "".join(_line(line, values, words, found) for line in lines)
+
+
+def _line(
+    line: str,
+    values: Mapping[str, Any],
+    words: Mapping[str, str],
+    found: Mapping[str, Section],
+) -> str:
+    if into := _INSERTION.fullmatch(line.rstrip()):
+        return indent(_block(found, into[2]), into[1])
+    if condition := _CONDITIONAL.search(line.rstrip()):
+        return line[: condition.start()] + "\n" if values[condition[1]] else ""
+    return _PLACEHOLDER.sub(lambda match: words[match[1]], line)
+
+
+def _text_of(folder: Path) -> str:
+    if not _TYPE.fullmatch(folder.name):
+        raise SystemExit(
+            f"{folder.name}: the name of a worker's folder is its type: rename the folder to"
+            " lower-case letters, digits and underscores"
+        )
+    for name, step in (
+        (FILE, f"create it; an empty one takes the defaults of {_PATTERN}"),
+        ("handler.py", "write it, or delete the folder"),
+    ):
+        if not (folder / name).is_file():
+            raise SystemExit(f"functions/workers/{folder.name} has no {name}: {step}")
+    return (folder / FILE).read_text()
+
+
+def _read(text: str, file: str) -> dict[str, Any]:
+    try:
+        own = plain(text)
+    except yaml.YAMLError as error:
+        raise SystemExit(f"{file} cannot be read as YAML: {error}") from error
+    if own is None:
+        return {}
+    if not isinstance(own, dict):
+        raise SystemExit(f"{file} must hold keys and values: {_PATTERN} says which")
+    return own
+
+
+def _check_block(key: str, section: Section, value: object, file: str) -> None:
+    if section.inline and value:
+        raise SystemExit(f"{file}: {key}: write each entry on a line of its own, below the key")
+
+
+def _block(found: Mapping[str, Section], key: str) -> str:
+    block = found[key].block if key in found else ""
+    return block if not block or block.endswith("\n") else block + "\n"
+
+
+def _settings(own: Mapping[str, Any], file: str) -> Iterator[str]:
+    declared = own.get(_SETTINGS, [])
+    for name in declared:
+        if not str(name).startswith(PREFIX):
+            raise SystemExit(
+                f"{file}: {_SETTINGS}: {name} does not begin with {PREFIX};"
+                " only names that do are declared: take it away"
+            )
+    yield from (name for name in (*own.get("Environment", {}), *declared) if _is_ours(name))
+
+
+def _is_ours(name: str) -> bool:
+    return name.startswith(PREFIX)
+
+
+def _routes(own: Mapping[str, Any], file: str) -> Mapping[str, str]:
+    routes = {str(name): str(route) for name, route in own.get("Routes", {}).items()}
+    for name, route in routes.items():
+        if not _ROUTE.fullmatch(route):
+            raise SystemExit(f"{file}: Routes: {name} must look like GET /v1/things, not {route!r}")
+    return routes
+
+
+def _name_of(folder: Path) -> str:
+    return f"functions/workers/{folder.name}/{FILE}"
+
+
+def _nearest(key: str, known: list[str]) -> str:
+    near = get_close_matches(key, known, n=1, cutoff=0.7)
+    if near:
+        return f", but {near[0]} is"
+    return f"; these are: {', '.join(known)}. A resource of its own goes below Resources"
+
+
+def _camel_case(name: str) -> str:
+    return "".join(part.capitalize() for part in name.split("_"))
+
+
+def _longest_ms(timeout: int) -> int:
+    """Return the duration from which a run counts as slow: a little before it is cut off."""
+    return max((timeout - 10) * 1000, timeout * 5000 // 6)
