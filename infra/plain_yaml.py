@@ -1,12 +1,21 @@
 """Reads templates with CloudFormation's short forms as plain values."""
 
+from collections.abc import Hashable
 from typing import Any
 
 import yaml
 
 
 class _Plain(yaml.SafeLoader):
-    """Takes `!Ref Name` as the text `Name`."""
+    """Takes `!Ref Name` as the text `Name`, and no key twice."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002 - the base class's signature
+        keys = [key.value for key, _ in node.value]
+        for key, _ in node.value:
+            if keys.count(key.value) > 1:
+                words = f"the key {key.value!r} stands twice"
+                raise yaml.constructor.ConstructorError(None, None, words, key.start_mark)
+        return super().construct_mapping(node, deep=deep)
 
 
 def _value(loader: _Plain, node: yaml.Node) -> Any:

@@ -11,11 +11,11 @@ from functions.gateway.http.answer import Told
 from functions.gateway.http.problem import Problem, bad_request, missing, unprocessable
 from functions.gateway.listing import read_limit
 from functions.gateway.presenter import moment
-from taskmill.bootstrap import webhooks
+from taskmill.bootstrap import endpoints
 from taskmill.egress.endpoints import DisabledEndpoint
+from taskmill.egress.formats import WEBHOOK_URL
 from taskmill.egress.wall import Walled, target_of
 from taskmill.submission import strict_json
-from taskmill.submission.formats import WEBHOOK_URL
 
 
 class EnableRequest(Struct, forbid_unknown_fields=True):
@@ -31,7 +31,7 @@ def list_disabled(given: Mapping[str, str]) -> Told | Problem:
     limit = read_limit(given.get("limit"))
     if isinstance(limit, Problem):
         return limit
-    disabled = webhooks.endpoints().disabled(most=limit)
+    disabled = endpoints.endpoints().disabled(most=limit)
     return Told(HTTPStatus.OK, {"endpoints": [_shown(one) for one in disabled]})
 
 
@@ -46,7 +46,7 @@ def enable_endpoint(body: bytes) -> Told | Problem:
     target = target_of(request.url, reaches_loopback=True)
     if isinstance(target, Walled):
         return unprocessable("invalid_request", target.why, "/url")
-    if not webhooks.endpoints().enable(target.endpoint):
+    if not endpoints.endpoints().enable(target.endpoint):
         return missing(f"{target.endpoint} is not disabled")
     return Told(HTTPStatus.OK, {"url": target.endpoint, "enabled": True})
 

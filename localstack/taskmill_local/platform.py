@@ -154,12 +154,14 @@ class Platform:
             "PostgresDsn": addresses.postgres_app_dsn,
             "Shards": str(SHARDS),
             "WaitingPlaces": str(places),
+        }
+        mail = {
             "MailFrom": _MAIL_FROM,
             "SmtpServer": self._mail_server,
             "SmtpSecurity": "PLAINTEXT",
         }
-        read = partial(read_plan, root / TEMPLATE, root=root, parameters=parameters)
-        return await aside(read)
+        read = partial(read_plan, root / TEMPLATE, root=root)
+        return await aside(partial(read, parameters=parameters, where_declared=mail))
 
     def _make_functions(self, plan: Plan, caps: dict[str, int]) -> Functions:
         root = self.settings.root

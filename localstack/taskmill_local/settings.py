@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from taskmill.settings.access import KafkaAccess, PostgresAccess, RedisAccess, Way
-from taskmill.settings.known import misspelt
+from taskmill.settings.known import known, misspelt
 from taskmill_local.errors import PlatformError
 from taskmill_local.mappings.limits import Limits
 from taskmill_local.plan import FunctionPlan
@@ -100,7 +100,9 @@ class Settings:
         """What every function is told beside what the template says."""
         loopback = {"TASKMILL_WEBHOOK_LOOPBACK": "1"} if self.reaches_loopback else {}
         file = {"TASKMILL_WEBHOOK_SECRET_FILE": str(self.webhook_secrets.absolute())}
-        return {**EVERYWHERE, **self.pace, **file, **loopback}
+        told = {**EVERYWHERE, **self.pace, **file, **loopback}
+        # A setting of a type whose folder was deleted would be refused as misspelt.
+        return {name: value for name, value in told.items() if name in known()}
 
     def caps(self, functions: Mapping[str, FunctionPlan]) -> dict[str, int]:
         """Return how many environments each function may have here."""

@@ -105,6 +105,12 @@ def _let_know(folder, **variables):
     place.write_text(told.replace(mark, mark + lines))
 
 
+def _let_worker_know(folder, **variables):
+    lines = "".join(f"  {name}: '{value}'\n" for name, value in variables.items())
+    with (folder / "function.yaml").open("a") as place:
+        place.write(f"Environment:\n{lines}")
+
+
 class Stack(Running):
     def __init__(self, folder, runner):
         self.folder = folder
@@ -167,10 +173,8 @@ class Stack(Running):
         shutil.copytree(PROBE, folder)
         handler = folder / "handler.py"
         handler.write_text(handler.read_text().replace("workers.probe", f"workers.{folder.name}"))
-        told = (folder.with_name("echo") / "function.yaml").read_text()
-        told = told.replace("echo", folder.name).replace("Echo", folder.name.capitalize())
-        (folder / "function.yaml").write_text(told)
-        _let_know(
+        shutil.copy(folder.with_name("echo") / "function.yaml", folder)
+        _let_worker_know(
             folder, PROBE_EFFECTS=self.effects.path, PROBE_DSN=self.ground.dsn("taskmill_app")
         )
 

@@ -18,12 +18,12 @@ from taskmill.bootstrap import (
     blobs,
     chores,
     dispatcher,
+    endpoints,
     gateway,
     inbox,
     oversight,
     recorder,
     scheduler,
-    webhooks,
     worker,
 )
 from taskmill.bootstrap.chores import (
@@ -216,7 +216,7 @@ class Stage:
             recorder: {"ledger": lambda: CountedLedger(self.ledger, self.counters)},
             scheduler: {"services": self._scheduler, "errands": InlineErrands},
             chores: self._chores(),
-            webhooks: {"endpoints": lambda: self.endpoints},
+            endpoints: {"endpoints": lambda: self.endpoints},
             blobs: {"at_the_door": lambda: self.blobs, "in_line": lambda: self.blobs},
         }.items():
             for name, service in bound.items():

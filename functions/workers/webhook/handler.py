@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import ssl
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -14,9 +15,10 @@ from functions.workers.webhook.exchange import Unreached, Ways, exchange
 from functions.workers.webhook.keyring import Keyring, Unsigned
 from functions.workers.webhook.payload import Webhook
 from functions.workers.webhook.request import body_of, request_to
+from functions.workers.webhook.settings import WebhookSettings
 from functions.workers.webhook.signature import signed
 from functions.workers.webhook.verdict import Judged, judged
-from taskmill.bootstrap import webhooks
+from taskmill.bootstrap import endpoints
 from taskmill.core.counting import Count
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.ports import Counters
@@ -124,14 +126,14 @@ def context_with(ca_file: str) -> ssl.SSLContext:
 
 @cache
 def desk() -> Desk:
-    services = webhooks.services()
+    settings = WebhookSettings.from_env(os.environ)
     return Desk(
-        keyring=Keyring(services.read_secrets),
-        endpoints=services.endpoints,
+        keyring=Keyring(settings.read_secrets),
+        endpoints=endpoints.endpoints(),
         counters=process.counters(),
-        ways=Ways(context=context_with(services.ca_file)),
-        api_host=services.api_host,
-        reaches_loopback=services.reaches_loopback,
+        ways=Ways(context=context_with(settings.ca_file)),
+        api_host=settings.api_host,
+        reaches_loopback=settings.reaches_loopback,
     )
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
-from taskmill.submission.formats import (
+from taskmill.egress.formats import (
     HEADER_VALUE,
     WEBHOOK_HEADER,
     WEBHOOK_URL,

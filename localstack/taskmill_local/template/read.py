@@ -19,9 +19,21 @@ from taskmill_local.template.source import load_template
 from taskmill_local.template.values import Values
 
 
-def read_plan(template: Path, *, root: Path, parameters: Mapping[str, str]) -> Plan:
-    """Read the template; functions run from ``root``, the repository's own folder."""
-    expanded = expand(load_template(template), template=template, parameters=parameters)
+def read_plan(
+    template: Path,
+    *,
+    root: Path,
+    parameters: Mapping[str, str],
+    where_declared: Mapping[str, str] | None = None,
+) -> Plan:
+    """Read the template; functions run from ``root``, the repository's own folder.
+
+    A parameter of *where_declared* is set where the template has it: it belongs to one type.
+    """
+    body = load_template(template)
+    declared = (where_declared or {}).keys() & (body.get("Parameters") or {}).keys()
+    parameters = {**parameters, **{name: (where_declared or {})[name] for name in declared}}
+    expanded = expand(body, template=template, parameters=parameters)
     complaints: list[str] = []
     values = Values(
         parameters=parameter_values(expanded.get("Parameters") or {}, parameters, complaints),

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 from typing import Self
 
 from taskmill.core.errors import SettingsInvalid
@@ -47,13 +46,6 @@ class Settings:
     namespace: str
     """Where CloudWatch keeps what is counted: each deployment its own."""
 
-    read_webhook_secrets: Callable[[], str] = str
-    """Gives what webhooks are signed with, by name."""
-
-    webhook_ca_file: str = ""
-    api_host: str = ""
-    """Where this deployment's own gateway is, which no webhook may call."""
-
     reaches_loopback: bool = False
     """Whether webhooks may call this machine: on a machine of one's own only."""
 
@@ -69,8 +61,7 @@ class Settings:
     ) -> Self:
         """Read the settings, or name everything that is missing or wrong.
 
-        What is not among the *needs* ("kafka", "redis", "postgres", "s3", "api_keys",
-        "webhooks") is not read.
+        What is not among the *needs* ("kafka", "redis", "postgres", "s3", "api_keys") is not read.
         """
         environment = Environment(env)
         stores = Stores(environment, needs, vault or Vault())
@@ -86,10 +77,7 @@ class Settings:
             outbox_cap=environment.whole("OUTBOX_CAP", str(OUTBOX_CAP)),
             keeps=reading.keeps(),
             namespace=environment.text("NAMESPACE", "taskmill"),
-            read_webhook_secrets=reading.webhook_secrets(),
-            webhook_ca_file=environment.file("WEBHOOK_CA_FILE"),
-            api_host=environment.text("API_HOST", "").lower(),
-            reaches_loopback=reading.reaches_loopback(),
+            reaches_loopback=environment.is_on_at_home("WEBHOOK_LOOPBACK"),
             crash_at=reading.crash_at(),
             clock_ahead=reading.clock_ahead(),
             pace=reading.pace(),
@@ -125,23 +113,6 @@ class _Reading:
             )
         return None
 
-    def webhook_secrets(self) -> Callable[[], str]:
-        env = self._environment
-        if "webhooks" not in self._needs:
-            return str
-        if file := env.given("WEBHOOK_SECRET_FILE"):
-            if env.is_at_home("WEBHOOK_SECRET_FILE"):
-                return partial(_text_of, Path(file))
-        elif env.given("WEBHOOK_SECRET"):
-            return partial(self._stores.secret_of, "WEBHOOK_SECRET", fresh=True)
-        else:
-            env.complain("WEBHOOK_SECRET", "is missing: it names what webhooks are signed with")
-        return str
-
-    def reaches_loopback(self) -> bool:
-        env = self._environment
-        return env.given("WEBHOOK_LOOPBACK") == "1" and env.is_at_home("WEBHOOK_LOOPBACK")
-
     def crash_at(self) -> crash_points.CrashAt | None:
         if text := self._environment.for_tests("CRASH_AT"):
             try:
@@ -176,8 +147,3 @@ class _Reading:
                 " a lease must outlive a heartbeat that is late",
             )
         return Pace(**told)
-
-
-def _text_of(file: Path) -> str:
-    """Read a file that may come later, and need not be there."""
-    return file.read_text() if file.is_file() else ""

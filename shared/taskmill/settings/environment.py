@@ -52,6 +52,10 @@ class Environment:
             self.complain(name, "is for the local runtime only: take it away")
         return not is_away
 
+    def is_on_at_home(self, name: str) -> bool:
+        """Return whether a switch of the local runtime is on; complain where it is deployed."""
+        return self.given(name) == "1" and self.is_at_home(name)
+
     def for_tests(self, name: str) -> str:
         """Return what only tests of the local runtime may set."""
         text = self.given(name)

@@ -1,7 +1,11 @@
 """Every variable that begins with our prefix: one that is not here is misspelt, and refused."""
 
 from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
 from typing import Final
+
+import msgspec
 
 PREFIX: Final = "TASKMILL_"
 
@@ -10,36 +14,42 @@ STORES: Final = ("KAFKA_BROKERS", "REDIS_URL", "POSTGRES_DSN")
 _FUNCTIONS: Final = (
     "KAFKA_SECRET REDIS_SECRET POSTGRES_SECRET KAFKA_SECURITY REDIS_CACHE"
     " KAFKA_CA_FILE REDIS_CA_FILE POSTGRES_CA_FILE BUCKET BUCKET_ENDPOINT"
-    " API_KEYS_SECRET OPEN WEBHOOK_SECRET WEBHOOK_SECRET_FILE WEBHOOK_CA_FILE WEBHOOK_LOOPBACK"
-    " API_HOST SHARDS WAITING_PLACES OUTBOX_CAP RETENTION_DAYS NAMESPACE"
+    " API_KEYS_SECRET OPEN SHARDS WAITING_PLACES OUTBOX_CAP RETENTION_DAYS NAMESPACE"
     " LEASE_MS HEARTBEAT_MS SETTLE_MS MARGIN_MS HOLD_MS TICK_MS CRASH_AT CLOCK_AHEAD_MS"
 )
-_MAIL: Final = "MAIL_FROM SES_IDENTITY SMTP_SERVER SMTP_SECURITY SMTP_SECRET SMTP_CA_FILE"
 _LOCAL_PLATFORM: Final = "HOME PORT ROOT URL CONCURRENCY DURABLE BACKOFF_SECONDS POSTGRES_OWNER_DSN"
 _TESTS: Final = "EVERY_ZONE FIGURES"
 
-KNOWN: Final = frozenset(
+_OF_EVERY_TYPE: Final = frozenset(
     PREFIX + name
     for name in (
         *STORES,
         *(f"{name}_PARAMETER" for name in STORES),
         *_FUNCTIONS.split(),
-        *_MAIL.split(),
         *_LOCAL_PLATFORM.split(),
         *_TESTS.split(),
     )
 )
 
 
+@cache
+def known() -> frozenset[str]:
+    """Return every setting: the types' folders declare those that only they read."""
+    declared = Path(__file__).with_name("of_types.json").read_bytes()
+    of_types = msgspec.json.decode(declared, type=dict[str, list[str]])
+    return _OF_EVERY_TYPE.union(*of_types.values())
+
+
 def misspelt(names: Iterable[str]) -> Iterator[str]:
     """Complain about each of our names that nobody knows, and say which is meant."""
-    for name in sorted(name for name in names if name.startswith(PREFIX) and name not in KNOWN):
+    ours = {name for name in names if name.startswith(PREFIX)}
+    for name in sorted(ours - known()):
         yield f"{name} is no setting{_nearest(name)}"
 
 
 def _nearest(name: str) -> str:
     from difflib import get_close_matches  # noqa: PLC0415 - who spells well does not need it
 
-    known = sorted(one.removeprefix(PREFIX) for one in KNOWN)
-    near = get_close_matches(name.removeprefix(PREFIX), known, n=1, cutoff=0.7)
+    candidates = sorted(one.removeprefix(PREFIX) for one in known())
+    near = get_close_matches(name.removeprefix(PREFIX), candidates, n=1, cutoff=0.7)
     return f", but {PREFIX}{near[0]} is" if near else ""

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from taskmill.egress.formats import Complaint, formats
 from taskmill.submission.catalogue import PayloadMisfit, TypeEntry
-from taskmill.submission.formats import Complaint, formats
 
 
 class AssembledCatalogue:

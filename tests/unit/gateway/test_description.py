@@ -9,12 +9,12 @@ from typing import get_args
 
 import jsonschema_rs
 import pytest
-import yaml
 
 from functions.gateway.description.every import OPERATIONS
 from functions.gateway.description.problems import PROBLEMS
 from functions.gateway.http.problem import ProblemType
 from infra.openapi.document import document
+from taskmill_local.template.source import load_template
 from tests.unit.gateway import described
 from tests.unit.gateway.calls import get
 from tests.unit.stage import Stage
@@ -37,8 +37,8 @@ def stage(monkeypatch):
 
 
 def deployed():
-    text = (GATEWAY / "function.yaml").read_text().replace("!", "")
-    events = yaml.safe_load(text)["Gateway"]["Properties"]["Events"].values()
+    resources = load_template(ROOT / "template.yaml")["Resources"]
+    events = resources["Gateway"]["Properties"]["Events"].values()
     return {f"{one['Properties']['Method']} {one['Properties']['Path']}" for one in events}
 
 

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from functions.workers.email.settings import MailSettings
+from functions.workers.webhook.settings import WebhookSettings
 from taskmill.core.errors import SettingsInvalid
 from taskmill.execution.pace import Pace
 from taskmill.settings import Settings
-from taskmill.settings.known import KNOWN, PREFIX
+from taskmill.settings.known import PREFIX, known
 from taskmill_local.settings import Settings as LocalSettings
 from tests.unit.settings.vault import Cupboard
 
@@ -31,7 +32,7 @@ HERE = dict(
         ("127.0.0.1:9092", "redis://127.0.0.1:6379/0", "postgresql://app@127.0.0.1/taskmill"),
         strict=True,
     )
-) | {"TASKMILL_WEBHOOK_SECRET": "hooks", "TASKMILL_BUCKET": "mill"}
+) | {"TASKMILL_BUCKET": "mill"}
 ELSEWHERE = {
     "TASKMILL_KAFKA_BROKERS": "127.0.0.1:9093",
     "TASKMILL_REDIS_URL": "redis://127.0.0.1:6380/0",
@@ -49,11 +50,6 @@ VALUES = {
     "TASKMILL_REDIS_CA_FILE": __file__,
     "TASKMILL_POSTGRES_CA_FILE": __file__,
     "TASKMILL_API_KEYS_SECRET": "keys",
-    "TASKMILL_WEBHOOK_SECRET": "login",
-    "TASKMILL_WEBHOOK_SECRET_FILE": __file__,
-    "TASKMILL_WEBHOOK_CA_FILE": __file__,
-    "TASKMILL_WEBHOOK_LOOPBACK": "1",
-    "TASKMILL_API_HOST": "api.example.com",
     "TASKMILL_BUCKET": "another",
     "TASKMILL_BUCKET_ENDPOINT": "https://s3.example.com",
     "TASKMILL_SHARDS": "7",
@@ -85,6 +81,21 @@ OF_MAIL = {
 }
 """What the README tells who wants mails sent; the worker of the type email reads them."""
 
+HOOKS = {
+    "TASKMILL_KAFKA_BROKERS": "127.0.0.1:9092",
+    "TASKMILL_REDIS_URL": "redis://127.0.0.1:6379/0",
+    "TASKMILL_WEBHOOK_SECRET": "hooks",
+}
+OF_HOOKS = {
+    "TASKMILL_WEBHOOK_SECRET": "login",
+    "TASKMILL_WEBHOOK_SECRET_FILE": __file__,
+    "TASKMILL_WEBHOOK_CA_FILE": __file__,
+    "TASKMILL_WEBHOOK_LOOPBACK": "1",
+    "TASKMILL_API_HOST": "api.example.com",
+}
+"""What the README tells who wants others called; the worker of the type webhook reads them."""
+
+_OF_TYPES = {*OF_MAIL, *OF_HOOKS}
 _TALK_OF_WRONG_ONES = {"unit", "architecture"}
 """Tests that give names which nobody reads."""
 
@@ -97,7 +108,7 @@ CUPBOARD = Cupboard(
 def documented():
     """Return every variable that the README names, and each that it says how to derive."""
     named = set(re.findall(r"\bTASKMILL_[A-Z_]+\b", README))
-    return sorted((named | {f"{name}_PARAMETER" for name in ADDRESSES}) - {*LOCAL, *OF_MAIL})
+    return sorted((named | {f"{name}_PARAMETER" for name in ADDRESSES}) - {*LOCAL, *_OF_TYPES})
 
 
 class Noting(dict):
@@ -114,20 +125,19 @@ class Noting(dict):
 
 def effect(env):
     """Return all that a function makes of its environment."""
-    needs = ("kafka", "redis", "postgres", "api_keys", "webhooks", "s3")
+    needs = ("kafka", "redis", "postgres", "api_keys", "s3")
     try:
         settings = Settings.from_env(env, needs=needs, vault=CUPBOARD.as_vault())
     except SettingsInvalid as refused:
         return str(refused)
     stores = [getattr(settings, name).value for name in needs[:3]]
     keys = settings.read_api_keys and settings.read_api_keys()
-    hooks = settings.read_webhook_secrets()
     rest = [
         getattr(settings, one.name)
         for one in fields(Settings)
-        if one.name not in {*needs, "read_api_keys", "read_webhook_secrets"}
+        if one.name not in {*needs, "read_api_keys"}
     ]
-    return [*stores, settings.s3, keys, hooks, *rest]
+    return [*stores, settings.s3, keys, *rest]
 
 
 @pytest.mark.parametrize("name", documented())
@@ -158,6 +168,22 @@ def effect_on_mail(env):
     return settings.sender, settings.smtp and settings.smtp.value
 
 
+@pytest.mark.parametrize("name", OF_HOOKS)
+def test_each_documented_variable_of_webhooks_has_an_effect(name):
+    assert name in README
+    assert effect_on_hooks(HOOKS | {name: OF_HOOKS[name]}) != effect_on_hooks(HOOKS)
+
+
+def effect_on_hooks(env):
+    settings = WebhookSettings.from_env(env, vault=CUPBOARD.as_vault())
+    return [
+        settings.read_secrets(),
+        settings.ca_file,
+        settings.api_host,
+        settings.reaches_loopback,
+    ]
+
+
 def test_no_other_variable_is_taken():
     asked = set()
     for env in (HERE, {}):
@@ -165,7 +191,7 @@ def test_no_other_variable_is_taken():
         effect(noting)
         asked |= {name for name in noting.asked if name.startswith("TASKMILL_")}
     assert asked >= set(documented())
-    for name in asked - set(documented()):
+    for name in asked - set(documented()) - _OF_TYPES:
         assert f"{name} is no setting" in effect(HERE | {name: "x"})
 
 
@@ -178,14 +204,14 @@ def test_the_table_of_settings_holds_what_is_read_and_nothing_else():
         if path.name != "known.py" and path.relative_to(ROOT).parts[1] not in _TALK_OF_WRONG_ONES
     ]
     spelt = {name for text in sources for name in re.findall(r'"([A-Z][A-Z0-9_]+)"', text)}
-    here = {*documented(), *LOCAL, *OF_MAIL}
-    assert here <= KNOWN
+    here = {*documented(), *LOCAL, *_OF_TYPES}
+    assert here <= known()
     read = {f"{PREFIX}{name.removeprefix(PREFIX)}" for name in spelt} | here
     paces = {f"{PREFIX}{name.upper()}_MS" for name in Pace.__struct_fields__}
     elsewhere = {f"{PREFIX}EVERY_ZONE"}  # of a test among those
-    assert KNOWN - read - paces == elsewhere
+    assert known() - read - paces == elsewhere
     ours = {name for name in spelt if name.startswith(PREFIX)}
-    assert ours - KNOWN <= {PREFIX}
+    assert ours - known() <= {PREFIX}
 
 
 def test_what_is_read_is_used():

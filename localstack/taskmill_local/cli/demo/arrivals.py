@@ -1,6 +1,6 @@
 """What the demo's tasks did in the world: looked for where it should have arrived."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from http.client import HTTPConnection
 from urllib.parse import urlsplit
@@ -10,9 +10,19 @@ from taskmill_local.cli.demo.hook import Receiver
 from taskmill_local.cli.demo.story import MAIL, REPORT, WEBHOOK, Role, StoryBroken
 
 
-def mail_arrived(api: Api, roles: Sequence[Role]) -> str:
+def all_arrived(api: Api, receiver: Receiver, roles: Sequence[Role]) -> Iterator[str]:
+    """Yield a sentence about each effect; a type that is not deployed has none."""
+    for role in roles:
+        if role.act is MAIL:
+            yield _mail_arrived(api, role)
+        elif role.act.type == WEBHOOK:
+            yield _webhook_arrived(receiver, role)
+        elif role.act is REPORT:
+            yield _report_arrived(role)
+
+
+def _mail_arrived(api: Api, role: Role) -> str:
     """Return a sentence about the mail in the platform's postbox, which its task sent."""
-    (role,) = (role for role in roles if role.act is MAIL)
     message_id = role.task["result"]["message_id"]
     for mail in api.mail().body["mails"]:
         if mail["message_id"] == message_id:
@@ -23,18 +33,16 @@ def mail_arrived(api: Api, roles: Sequence[Role]) -> str:
     raise StoryBroken(f"The mail {message_id} was sent and did not arrive in the postbox.")
 
 
-def webhook_arrived(receiver: Receiver, roles: Sequence[Role]) -> str:
+def _webhook_arrived(receiver: Receiver, role: Role) -> str:
     """Return a sentence about the webhook that the demo's own receiver believed."""
-    (role,) = (role for role in roles if role.act.type == WEBHOOK)
     for message_id in receiver.believed:
         if message_id.startswith(role.id):
             return f"A webhook arrived at {receiver.url}, and its signature is right"
     raise StoryBroken(f"The webhook {role.id} was sent and did not arrive at {receiver.url}.")
 
 
-def report_arrived(roles: Sequence[Role]) -> str:
+def _report_arrived(role: Role) -> str:
     """Return a sentence about the report in the bucket, fetched by the link that its task tells."""
-    (role,) = (role for role in roles if role.act is REPORT)
     told = role.task["result_ref"]
     lines = _downloaded(told["download_url"]).decode().splitlines()
     if len(lines) != 1 + len(REPORT.payload["rows"]):

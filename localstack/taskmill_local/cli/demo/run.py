@@ -18,7 +18,7 @@ from rich.text import Text
 
 from taskmill_local.cli.api import Api, Json
 from taskmill_local.cli.console import OurConsole
-from taskmill_local.cli.demo.arrivals import mail_arrived, report_arrived, webhook_arrived
+from taskmill_local.cli.demo.arrivals import all_arrived
 from taskmill_local.cli.demo.hook import SECRET_NAME, Receiver, receiving
 from taskmill_local.cli.demo.orders import orders_arrived, place_orders
 from taskmill_local.cli.demo.pulse import make_pulse, pulse_arrived
@@ -101,7 +101,7 @@ def _play_through(console: Console, url: str, receiver: Receiver) -> list[Role]:
                 _look(api, roles, deadline)
                 show.update(roles)
         _check_ends(roles)
-        arrived = mail_arrived(api, roles), webhook_arrived(receiver, roles), report_arrived(roles)
+        arrived = list(all_arrived(api, receiver, roles))
         ordered, fired = orders_arrived(api, orders, deadline), pulse_arrived(api, deadline)
         console.print("\n" + "\n".join((*arrived, ordered, fired)))
         _wait_for_ledger(api, roles, deadline)

@@ -2,22 +2,21 @@
 
 import pytest
 
+from functions.workers.webhook.settings import WebhookSettings
 from taskmill.core.errors import SettingsInvalid
-from taskmill.settings import Settings
 from tests.unit.settings.vault import Cupboard
 
 HERE = {
     "TASKMILL_KAFKA_BROKERS": "127.0.0.1:9092",
     "TASKMILL_REDIS_URL": "redis://127.0.0.1:6379/0",
 }
-NEEDS = ("kafka", "redis", "webhooks")
 AWAY = HERE | {"TASKMILL_REDIS_URL": "rediss://redis.example:6379/0"}
 DEPLOYED = [HERE | {"AWS_SESSION_TOKEN": "x"}, HERE | {"LAMBDA_TASK_ROOT": "/var/task"}, AWAY]
 NAMED = {"TASKMILL_WEBHOOK_SECRET": "hooks"}
 
 
 def read(env, **secrets):
-    return Settings.from_env(env, needs=NEEDS, vault=Cupboard(secrets).as_vault())
+    return WebhookSettings.from_env(env, vault=Cupboard(secrets).as_vault())
 
 
 def complaint(env):
@@ -28,9 +27,9 @@ def complaint(env):
 
 def test_the_secret_is_read_by_its_name_and_always_anew():
     cupboard = Cupboard({"hooks": "{}"})
-    settings = Settings.from_env(HERE | NAMED, needs=NEEDS, vault=cupboard.as_vault())
+    settings = WebhookSettings.from_env(HERE | NAMED, vault=cupboard.as_vault())
     assert cupboard.asked == []
-    assert settings.read_webhook_secrets() == "{}"
+    assert settings.read_secrets() == "{}"
     assert cupboard.asked == [("hooks", True)]
     assert not settings.reaches_loopback
 
@@ -38,9 +37,9 @@ def test_the_secret_is_read_by_its_name_and_always_anew():
 def test_a_file_stands_for_the_secret_on_a_machine_of_one_s_own(tmp_path):
     file = tmp_path / "secrets.json"
     settings = read(HERE | NAMED | {"TASKMILL_WEBHOOK_SECRET_FILE": str(file)})
-    assert settings.read_webhook_secrets() == ""
+    assert settings.read_secrets() == ""
     file.write_text("{}")
-    assert settings.read_webhook_secrets() == "{}"
+    assert settings.read_secrets() == "{}"
 
 
 def test_the_host_of_the_own_api_is_known_as_names_are_compared():

@@ -1,0 +1,58 @@
+"""How this deployment calls others: read once, complaints all at once."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Self
+
+from msgspec import Struct
+
+from taskmill.core.errors import SettingsInvalid
+from taskmill.settings.environment import Environment
+from taskmill.settings.stores import Stores, Vault
+
+
+class WebhookSettings(Struct, frozen=True, kw_only=True):
+    read_secrets: Callable[[], str]
+    """Gives what webhooks are signed with, by name."""
+
+    ca_file: str = ""
+    api_host: str = ""
+    """Where this deployment's own gateway is, which no webhook may call."""
+
+    reaches_loopback: bool = False
+    """Whether webhooks may call this machine: on a machine of one's own only."""
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str], *, vault: Vault | None = None) -> Self:
+        """Read the settings, or name everything that is missing or wrong."""
+        environment = Environment(env)
+        stores = Stores(environment, ("kafka", "redis"), vault or Vault())
+        # Where the stores are says whether this is a machine of one's own.
+        stores.kafka()
+        stores.redis()
+        settings = cls(
+            read_secrets=_secrets(environment, stores),
+            ca_file=environment.file("WEBHOOK_CA_FILE"),
+            api_host=environment.text("API_HOST", "").lower(),
+            reaches_loopback=environment.is_on_at_home("WEBHOOK_LOOPBACK"),
+        )
+        if environment.complaints:
+            raise SettingsInvalid("; ".join(environment.complaints))
+        return settings
+
+
+def _secrets(environment: Environment, stores: Stores) -> Callable[[], str]:
+    if file := environment.given("WEBHOOK_SECRET_FILE"):
+        if environment.is_at_home("WEBHOOK_SECRET_FILE"):
+            return partial(_text_of, Path(file))
+    elif environment.given("WEBHOOK_SECRET"):
+        return partial(stores.secret_of, "WEBHOOK_SECRET", fresh=True)
+    else:
+        environment.complain("WEBHOOK_SECRET", "is missing: it names what webhooks are signed with")
+    return str
+
+
+def _text_of(file: Path) -> str:
+    """Read a file that may come later, and need not be there."""
+    return file.read_text() if file.is_file() else ""
