@@ -35,7 +35,7 @@ def extended(text: str, key: str, block: str) -> str:
     begin = next(at for at, line in enumerate(lines) if line.startswith(f"{key}:"))
     ends = (at for at in range(begin + 1, len(lines)) if _KEY.match(lines[at]))
     end = next(ends, len(lines))
-    while not lines[end - 1].strip():
+    while not _is_of_block(lines[end - 1]):
         end -= 1
     return "".join([*lines[:end], indent(block, "  "), *lines[end:]])
 
@@ -55,8 +55,13 @@ def _split(text: str) -> Iterator[tuple[str, str, list[str]]]:
 
 
 def _block(lines: list[str]) -> str:
-    """Leave out what stands before the next section: empty lines, and a comment about that one."""
-    kept = list(lines)
-    while kept and (not kept[-1].strip() or kept[-1].startswith("#")):
+    """Leave out comments at the margin, which are about the file, and empty lines at the end."""
+    kept = [line for line in lines if not line.startswith("#")]
+    while kept and not kept[-1].strip():
         kept.pop()
     return dedent("".join(kept))
+
+
+def _is_of_block(line: str) -> bool:
+    """Tell a block's own line from what only stands before the next section."""
+    return bool(line.strip()) and not line.startswith("#")

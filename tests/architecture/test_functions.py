@@ -69,7 +69,7 @@ def test_no_two_mappings_share_a_consumer_group():
 
 
 def test_a_worker_s_declaration_is_short():
-    """What every worker has is in the pattern: a folder without resources of its own says little."""
+    """What every worker has is in the pattern: a folder without own resources says little."""
     for folder in WORKERS:
         lines = (folder / "function.yaml").read_text().splitlines()
         if "Resources:" not in lines:
