@@ -15,43 +15,40 @@ COMPOSE_STORES := TASKMILL_KAFKA_BROKERS=127.0.0.1:29092 TASKMILL_REDIS_URL=redi
 INSTALL = -m pip install --disable-pip-version-check --progress-bar off --require-hashes --no-deps
 DOTS := | awk '/^(Collecting|Installing)/ {printf "."; fflush()} END {print ""}'
 BENCH_VENV := .venv-bench
-HOME_DIR := $(or $(TASKMILL_HOME),.taskmill)
-RESOLVE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	--no-emit-index-url --no-header --no-annotate
-COMPILE := $(RESOLVE) pyproject.toml
+TYPE_LOCKS := $(wildcard functions/workers/*/requirements.txt)
 
 .PHONY: help demo up test check template lock clean bench build deploy
 
-help: ## explain the verbs
+help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
 
-demo: $(VENV)/.local ## show the main job: tasks go through the whole system, then everything stops
+demo: $(VENV)/.types ## run sample tasks through the whole system, then stop it
 	@$(BIN)/taskmill demo
 
-up: $(VENV)/.local $(if $(filter compose,$(STACK)),containers) ## start the whole system on this machine and stay (Ctrl-C stops it); STACK=compose has the stores in containers
+up: $(VENV)/.types $(if $(filter compose,$(STACK)),containers) ## start the whole system on this machine; Ctrl-C stops it; STACK=compose runs the stores in containers
 	@$(if $(filter compose,$(STACK)),$(COMPOSE_STORES)) $(BIN)/taskmill up
 
 .PHONY: containers
 containers:
 	@$(COMPOSE) up --detach --wait
 
-test: $(VENV)/.dev ## run every test, those under faults beside the others (some half an hour)
+test: $(VENV)/.dev $(VENV)/.types ## run every test, including fault injection (about 30 minutes)
 	@$(BIN)/pytest --numprocesses 2
 
 .PHONY: models
-models: $(VENV)/.dev ## explore the models of the protocol deeper than the tests do; TRACES=1 shows what breaks broken twins
+models: $(VENV)/.dev ## explore the protocol models deeper than the tests do; TRACES=1 prints the trace of each broken variant
 	@$(BIN)/python -m tests.models $(if $(TRACES),--traces)
 
 .PHONY: soak
 MINUTES ?= 30
-soak: $(VENV)/.dev ## mix every fault for MINUTES=30 under a seed that is printed; SEED=… repeats one
+soak: $(VENV)/.dev $(VENV)/.types ## inject every kind of fault for MINUTES=30; prints its seed, SEED=… repeats a run
 	@$(BIN)/python -m tests.faults.soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 .PHONY: fuzz
-fuzz: $(VENV)/.dev ## feed decoders and front with what breaks others for MINUTES=5 under a seed that is printed; SEED=… repeats one
+fuzz: $(VENV)/.dev ## fuzz the decoders and the HTTP front for MINUTES=5; prints its seed, SEED=… repeats a run
 	@$(BIN)/python -m tests.fuzz $(if $(filter command line,$(origin MINUTES)),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED))
 
-check: $(VENV)/.dev $(DEPLOY)/.ready ## run every static check
+check: $(VENV)/.dev $(VENV)/.types $(DEPLOY)/.ready ## run every static check
 	@$(BIN)/ruff format --check --quiet
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/mypy
@@ -60,59 +57,58 @@ check: $(VENV)/.dev $(DEPLOY)/.ready ## run every static check
 	@infra/check_template.sh $(BIN) $(DEPLOY)/bin
 	@infra/check_locks.sh $(BIN)/uv
 
-template: $(VENV)/.local ## assemble template.yaml and the catalogue of types from the folders
+template: $(VENV)/.types ## assemble template.yaml and the other generated files from the folders
 	@$(BIN)/python infra/assemble.py
 
-build: $(DEPLOY)/.ready ## build the layer and the functions for the cloud, and print their sizes (needs python3.13)
+build: $(DEPLOY)/.ready ## build the layer and the functions for AWS and print their sizes (needs python3.13)
 	@command -v python3.13 >/dev/null || { echo "the functions run on Python 3.13: put python3.13 on PATH" >&2; exit 1; }
 	@$(SAM) build --cached >.aws-sam.log 2>&1 || { cat .aws-sam.log >&2; exit 1; }
 	@rm .aws-sam.log
 	@python3.13 infra/finish_build.py .aws-sam/build
 
-deploy: build ## build, and deploy the stage of samconfig.toml: STAGE=dev or STAGE=prod
+deploy: build ## build, then deploy a stage of samconfig.toml: STAGE=dev or STAGE=prod
 	@$(SAM) deploy --config-env $(STAGE)
 
-bench: $(VENV)/.local $(BENCH_VENV)/.ready ## measure next to yardsticks; AGAINST=<git ref> compares versions
+bench: $(VENV)/.types $(BENCH_VENV)/.ready ## measure taskmill next to Celery and Dramatiq; AGAINST=<git ref> compares versions
 	@$(BIN)/taskmill bench $(if $(AGAINST),--against $(AGAINST))
 
-lock: $(VENV)/.dev ## resolve the dependencies anew and write the lock files
-	@$(COMPILE) --upgrade --group dev -o requirements-dev.lock
-	@$(COMPILE) --constraint requirements-dev.lock --group local -o requirements.lock
-	@$(COMPILE) --constraint requirements-dev.lock -o shared/requirements.txt
-	@for asked in $$(find functions -name requirements.in); do \
-	  $(RESOLVE) --constraint requirements-dev.lock $$asked -o $${asked%.in}.txt || exit 1; done
-	@$(RESOLVE) --upgrade --group pyproject.toml:deploy -o requirements-deploy.lock
-	@$(RESOLVE) --upgrade --group pyproject.toml:bench -o requirements-bench.lock
-	@$(BIN)/python -m taskmill_local.stores.jars lock
+lock: $(VENV)/.dev ## pin new dependencies; TYPE=name pins one type only, UPGRADE=1 takes the newest versions
+	@infra/lock.sh $(BIN)/uv $(BIN)/python
 
-clean: ## forget the state that `make up` keeps
-	@rm -rf -- $(HOME_DIR)
+clean: ## remove the data that `make up` keeps, unless the system is running
+	@$(PYTHON) infra/clean.py
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit("taskmill needs Python 3.11 or newer; this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
 	@echo "making $(VENV) …"
 	@$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.local: $(VENV)/bin/python requirements.lock pyproject.toml localstack/taskmill_local/stores/jars.lock
+$(VENV)/.local: $(VENV)/bin/python locks/local.lock pyproject.toml localstack/taskmill_local/stores/jars.lock
 	@echo "installing what the local system needs (the first time this downloads about 300 MB) …"
-	@$(BIN)/python $(INSTALL) -r requirements.lock $(DOTS)
+	@$(BIN)/python $(INSTALL) -r locks/local.lock $(DOTS)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
 	@$(BIN)/python -m taskmill_local.stores.jars install
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.local requirements-dev.lock
-	@echo "installing what the tests need …"
-	@$(BIN)/python $(INSTALL) -r requirements-dev.lock $(DOTS)
+# A worker's own packages; here all types share one environment, deployed each has its own.
+$(VENV)/.types: $(VENV)/.local $(TYPE_LOCKS)
+	@for lock in $(TYPE_LOCKS); do \
+	  echo "installing $$lock …"; $(BIN)/python $(INSTALL) -r $$lock $(DOTS) || exit 1; done
 	@touch $@
 
-$(DEPLOY)/.ready: requirements-deploy.lock $(VENV)/bin/python
+$(VENV)/.dev: $(VENV)/.local locks/dev.lock
+	@echo "installing what the tests need …"
+	@$(BIN)/python $(INSTALL) -r locks/dev.lock $(DOTS)
+	@touch $@
+
+$(DEPLOY)/.ready: locks/deploy.lock $(VENV)/bin/python
 	@echo "installing what building and deploying need (about 350 MB) …"
 	@$(PYTHON) -m venv $(DEPLOY)
-	@$(DEPLOY)/bin/python $(INSTALL) -r requirements-deploy.lock $(DOTS)
+	@$(DEPLOY)/bin/python $(INSTALL) -r locks/deploy.lock $(DOTS)
 	@touch $@
 
-$(BENCH_VENV)/.ready: requirements-bench.lock $(VENV)/bin/python
+$(BENCH_VENV)/.ready: locks/bench.lock $(VENV)/bin/python
 	@echo "installing the yardsticks …"
 	@$(PYTHON) -m venv $(BENCH_VENV)
-	@$(BENCH_VENV)/bin/python $(INSTALL) -r requirements-bench.lock $(DOTS)
+	@$(BENCH_VENV)/bin/python $(INSTALL) -r locks/bench.lock $(DOTS)
 	@touch $@

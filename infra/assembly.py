@@ -114,11 +114,12 @@ def _handler(name: str) -> Any:
     try:
         return import_module(f"functions.workers.{name}.handler")
     except ModuleNotFoundError as error:
-        if str(error.name).startswith(("functions", "taskmill")):
+        if str(error.name).partition(".")[0] in {"functions", "taskmill"}:
             raise
         raise SystemExit(
             f"functions/workers/{name} imports {error.name}, which is not installed: name its"
-            f" package in functions/workers/{name}/requirements.in and run `make lock TYPE={name}`"
+            f" package in functions/workers/{name}/requirements.in, run `make lock TYPE={name}`,"
+            " then `make template`"
         ) from error
 
 

@@ -124,6 +124,11 @@ def _text_of(folder: Path) -> str:
     ):
         if not (folder / name).is_file():
             raise SystemExit(f"functions/workers/{folder.name} has no {name}: {step}")
+    if (folder / "requirements.in").is_file() and not (folder / "requirements.txt").is_file():
+        raise SystemExit(
+            f"functions/workers/{folder.name}/requirements.in has no lock beside it:"
+            f" run `make lock TYPE={folder.name}`"
+        )
     return (folder / FILE).read_text()
 
 

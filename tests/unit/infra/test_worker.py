@@ -1,4 +1,4 @@
-"""A worker's folder names what differs from the pattern, and errors name file, key and next step."""
+"""A worker's folder names what differs from the pattern; errors name file, key and next step."""
 
 from pathlib import Path
 
@@ -50,7 +50,8 @@ def test_a_folder_s_own_words_come_in_with_their_comments(expand):
     worker = expand(
         "Timeout: 120\n"
         "ReachesInternet: true\n\n"
-        "Environment:\n  TASKMILL_KEY: !Ref Key # of the other side\n# at the margin\n  OTHER: '1'\n\n"
+        "Environment:\n  TASKMILL_KEY: !Ref Key # of the other side\n"
+        "# at the margin\n  OTHER: '1'\n\n"
         "# only a laptop has these\n"
         "Settings: [TASKMILL_FILE]\n"
         "Statements:\n  - Effect: Allow\n    Action: s3:GetObject\n    Resource: a\n"
@@ -106,7 +107,7 @@ def test_what_cannot_be_is_said_with_its_file(expand, text, words):
 
 
 def test_a_folder_without_a_handler_is_refused(expand):
-    with pytest.raises(SystemExit, match="resize_image has no handler.py: write it, or delete"):
+    with pytest.raises(SystemExit, match=r"resize_image has no handler\.py: write it, or delete"):
         expand("", files=())
 
 
