@@ -9,11 +9,13 @@ from typing import Any
 
 import msgspec
 
+from functions.gateway.description.every import OPERATIONS
 from infra.declared import schedules
 from infra.openapi.document import document
 from infra.plain_yaml import plain
 from infra.sections import extended, names, sections
-from infra.worker import FILE, OF_TEMPLATE, Pattern, Worker
+from infra.worker import FILE, OF_TEMPLATE, Pattern, WorkerFolder
+from taskmill.worker import Worker
 
 ROOT = Path(__file__).parents[1]
 NOTICE = "# Assembled by `make template`; edit infra/*.yaml or a function.yaml instead.\n"
@@ -33,7 +35,7 @@ _EVENT = """\
 """
 
 
-def workers() -> list[Worker]:
+def workers() -> list[WorkerFolder]:
     pattern = Pattern((ROOT / "infra/worker.yaml").read_text())
     return [pattern.expand(folder) for folder in _worker_folders()]
 
@@ -44,7 +46,7 @@ def _worker_folders() -> list[Path]:
     return sorted(every)
 
 
-def template(types: Sequence[Worker]) -> str:
+def template(types: Sequence[WorkerFolder]) -> str:
     text = (ROOT / BASE).read_text()
     _refuse_doubles(text, types)
     for key in OF_TEMPLATE:
@@ -53,21 +55,21 @@ def template(types: Sequence[Worker]) -> str:
     return "\n".join([NOTICE + text, *(indent(part, "  ") for part in parts)])
 
 
-def _parts(types: Sequence[Worker]) -> Iterator[str]:
+def _parts(types: Sequence[WorkerFolder]) -> Iterator[str]:
     """Yield the resources of each function that is no worker, the gateway's with all routes."""
     for path in sorted((ROOT / "functions").glob(f"*/{FILE}")):
         text = path.read_text()
         yield text.replace(_ROUTES, _events(types)) if path == ROOT / _GATEWAY else text
 
 
-def _events(types: Sequence[Worker]) -> str:
+def _events(types: Sequence[WorkerFolder]) -> str:
     routes = [(name, route.split()) for one in types for name, route in one.routes.items()]
     return "".join(
         _EVENT.format(name=name, method=method, path=path) for name, (method, path) in routes
     )
 
 
-def _refuse_doubles(base: str, types: Sequence[Worker]) -> None:
+def _refuse_doubles(base: str, types: Sequence[WorkerFolder]) -> None:
     """Refuse a name that stands in two files: YAML would silently take the later one."""
     for key in OF_TEMPLATE:
         homes = dict.fromkeys(names(sections(base)[key].block), BASE)
@@ -78,7 +80,7 @@ def _refuse_doubles(base: str, types: Sequence[Worker]) -> None:
                 homes[name] = file
 
 
-def _blocks(key: str, types: Sequence[Worker]) -> Iterator[tuple[str, str]]:
+def _blocks(key: str, types: Sequence[WorkerFolder]) -> Iterator[tuple[str, str]]:
     if key == "Resources":
         for path in sorted((ROOT / "functions").glob(f"*/{FILE}")):
             yield str(path.relative_to(ROOT)), path.read_text()
@@ -86,24 +88,42 @@ def _blocks(key: str, types: Sequence[Worker]) -> Iterator[tuple[str, str]]:
         yield f"functions/workers/{one.type}/{FILE}", one.blocks[key]
 
 
-def routes(types: Sequence[Worker]) -> set[str]:
+def routes(types: Sequence[WorkerFolder]) -> set[str]:
     """Return what the gateway is asked for where these types are deployed."""
+    _refuse_unknown_routes(types)
     text = (ROOT / _GATEWAY).read_text().replace(_ROUTES, _events(types))
     events = plain(text)["Gateway"]["Properties"]["Events"].values()
     return {f"{one['Properties']['Method']} {one['Properties']['Path']}" for one in events}
 
 
-def catalogue(types: Sequence[Worker]) -> list[dict[str, Any]]:
+def _refuse_unknown_routes(types: Sequence[WorkerFolder]) -> None:
+    known = {operation.route for operation in OPERATIONS}
+    for one in types:
+        for name, route in one.routes.items():
+            if route not in known:
+                raise SystemExit(
+                    f"functions/workers/{one.type}/{FILE}: Routes: {name}: the gateway has no"
+                    f" {route}: describe it in functions/gateway/description, or take it away"
+                )
+
+
+def catalogue(types: Sequence[WorkerFolder]) -> list[dict[str, Any]]:
     """Return what the workers' handlers say of their types, as the gateway answers from it."""
     return [_entry(one) for one in types]
 
 
-def _entry(one: Worker) -> dict[str, Any]:
+def _entry(one: WorkerFolder) -> dict[str, Any]:
     module = _handler(one.type)
-    worker = module.lambda_handler
+    file = f"functions/workers/{one.type}/handler.py"
+    worker = getattr(module, "lambda_handler", None)
+    if not isinstance(worker, Worker):
+        raise SystemExit(f"{file} has no worker: end it with lambda_handler = serve(…, perform)")
+    title = (module.__doc__ or "").strip()
+    if not title:
+        raise SystemExit(f"{file} has no docstring: its first line is the title of the type")
     return {
         "name": one.type,
-        "title": (module.__doc__ or "").strip().splitlines()[0],
+        "title": title.splitlines()[0],
         "schema": msgspec.json.schema(worker.payload_type),
         "defaults": worker.defaults,
         "function_timeout_seconds": one.timeout_seconds,
@@ -123,7 +143,7 @@ def _handler(name: str) -> Any:
         ) from error
 
 
-def settings(types: Sequence[Worker]) -> dict[str, list[str]]:
+def settings(types: Sequence[WorkerFolder]) -> dict[str, list[str]]:
     """Return the variables that only one type reads: without its folder they are misspelt."""
     return {one.type: sorted(set(one.settings)) for one in types if one.settings}
 

@@ -39,7 +39,7 @@ _KINDS: Final[Mapping[type, str]] = {
 }
 
 
-class Worker(Struct, frozen=True, kw_only=True):
+class WorkerFolder(Struct, frozen=True, kw_only=True):
     """A folder of `functions/workers/`, expanded."""
 
     type: str
@@ -59,7 +59,7 @@ class Pattern:
         self._defaults: Mapping[str, Any] = plain(text)["Defaults"]
         self._resources = sections(text)["Resources"].block
 
-    def expand(self, folder: Path) -> Worker:
+    def expand(self, folder: Path) -> WorkerFolder:
         """Read a folder; what cannot be is a SystemExit that names file, key and next step."""
         text = _text_of(folder)
         own = _read(text, _name_of(folder))
@@ -71,7 +71,7 @@ class Pattern:
         values = {**self._defaults, **own}
         blocks = {key: _block(found, key) for key in OF_TEMPLATE}
         resources = self._expanded(folder.name, values, found)
-        return Worker(
+        return WorkerFolder(
             type=folder.name,
             timeout_seconds=float(values["Timeout"]),
             settings=tuple(_settings(own, _name_of(folder))),

@@ -61,6 +61,35 @@ def test_a_template_that_is_not_what_the_folders_say_does_not_pass(project):
     assert "run `make template`" in told.stdout
 
 
+@pytest.mark.parametrize(
+    ("file", "old", "new", "words"),
+    [
+        ("handler.py", "lambda_handler = ", "handler = ", "handler.py has no worker: end it with"),
+        (
+            "handler.py",
+            '"""Returns',
+            '_ = """Returns',
+            "handler.py has no docstring: its first line is the title",
+        ),
+        (
+            "function.yaml",
+            "BatchSize: 500",
+            "Routes:\n  Look: GET /v1/parrots",
+            "function.yaml: Routes: Look: the gateway has no GET /v1/parrots",
+        ),
+        ("function.yaml", "BatchSize", "BatchSizes", "function.yaml: BatchSizes is no key"),
+    ],
+)
+def test_a_folder_that_cannot_be_assembled_is_named_with_the_next_step(
+    project, file, old, new, words
+):
+    replace(project / "functions/workers/echo" / file, old, new)
+    command = [sys.executable, "infra/assemble.py"]
+    told = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+    assert told.returncode == 1
+    assert told.stderr.startswith(f"functions/workers/echo/{words}")
+
+
 @pytest.fixture
 def bundle(tmp_path):
     folder = tmp_path / "Gateway/functions/gateway"
