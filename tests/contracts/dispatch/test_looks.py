@@ -101,6 +101,28 @@ def test_a_list_by_metadata_reads_those_that_have_it_and_no_others(database):
     assert max(map(_looked_at, nodes(told["Plan"]))) == 10, told
 
 
+_ANY_TASK = {
+    **dict.fromkeys(
+        ["type", "status", "created_after_ms", "created_before_ms", "after_ms", "after_id"]
+    ),
+    "tenant": "default",
+    "metadata": "{}",
+    "limit": 51,
+}
+
+
+@pytest.mark.parametrize(
+    ("statement", "asked", "most"),
+    [("find_task", {}, 1), ("find_whole_tasks", {}, 1), ("list_tasks", _ANY_TASK, 51)],
+)
+def test_what_is_asked_of_few_tasks_reads_no_others(full, statement, asked, most):
+    with psycopg.connect(full, autocommit=True) as connection:
+        (task_id,) = connection.execute("SELECT id FROM tasks LIMIT 1").fetchone()
+    told = explained(full, statement, asked or {"id": task_id, "ids": [task_id]})
+    assert told["Plan"]["Actual Rows"] == most
+    assert max(map(_looked_at, nodes(told["Plan"]))) == most, told
+
+
 def explained(dsn, name, values):
     with psycopg.connect(dsn, row_factory=dict_row) as connection:
         statement = b"EXPLAIN (ANALYZE, FORMAT JSON) " + queries.load(name)

@@ -124,6 +124,17 @@ def test_a_server_in_trouble_is_said_to_be_away_and_is_asked_again(opened, code)
     assert database.fetch(b"SELECT 1 AS one", {}) == [{"one": 1}]
 
 
+def test_a_view_that_gains_a_column_is_read_again_by_those_who_read_it_before(opened, dsns):
+    database, every_column = opened(), b"SELECT * FROM shown"
+    with psycopg.connect(dsns[0], autocommit=True) as owner:
+        owner.execute("CREATE VIEW shown AS SELECT 1 AS one")
+        owner.execute("GRANT SELECT ON shown TO taskmill_app")
+        while not database.fetch(b"SELECT FROM pg_prepared_statements WHERE NOT from_sql", {}):
+            assert database.fetch(every_column, {}) == [{"one": 1}]
+        owner.execute("CREATE OR REPLACE VIEW shown AS SELECT 1 AS one, 2 AS two")
+    assert database.fetch(every_column, {}) == [{"one": 1, "two": 2}]
+
+
 class AnswersToCommit:
     """Cuts the line at the first answer behind a COMMIT: it stands, and nobody is told."""
 

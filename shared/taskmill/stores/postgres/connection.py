@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import psycopg
 from psycopg.rows import DictRow, dict_row
+from psycopg.types.string import TextLoader
 
 from taskmill.core.errors import StoreUnavailable
 from taskmill.settings.access import Access, PostgresAccess
@@ -37,7 +38,7 @@ T = TypeVar("T")
 
 
 class _LostRace(StoreUnavailable):
-    """Another transaction was in the way; the same work may well get through now."""
+    """Another transaction or a migration was in the way; the same work may well get through now."""
 
 
 class Database:
@@ -75,6 +76,9 @@ class Database:
                 raise _LostRace(STORE, _why(error)) from error
             except TOO_LARGE:
                 raise
+            except psycopg.errors.FeatureNotSupported as error:
+                self._drop()  # with it goes what the server keeps prepared
+                raise _LostRace(STORE, _why(error)) from error
             except _AWAY as error:
                 self._drop()
                 raise StoreUnavailable(STORE, _why(error)) from error
@@ -157,7 +161,7 @@ _AWAY = (
 
 
 def _connect(access: PostgresAccess) -> psycopg.Connection[DictRow]:
-    return psycopg.connect(
+    connection = psycopg.connect(
         access.dsn,
         autocommit=True,
         row_factory=dict_row,
@@ -169,6 +173,8 @@ def _connect(access: PostgresAccess) -> psycopg.Connection[DictRow]:
         ),
         **_proofs(access),
     )
+    connection.adapters.register_loader("uuid", TextLoader)  # an id is a text to us
+    return connection
 
 
 def _proofs(access: PostgresAccess) -> dict[str, Any]:

@@ -106,7 +106,7 @@ def _view(row: Mapping[str, Any]) -> TaskView:
             created_at_ms=row["created_at_ms"],
             max_attempts=row["max_attempts"],
             payload_size=row["payload_size"],
-            metadata=msgspec.json.decode(row["metadata"]),
+            metadata=row["metadata"],
             timing=msgspec.json.decode(timing, type=Timing) if timing else None,
             payload_ref=pointer_in(row["payload_ref"]),
         ),

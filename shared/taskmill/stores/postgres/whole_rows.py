@@ -89,7 +89,7 @@ def _body(columns: DictRow) -> Body:
         payload=Raw(columns["payload"]),
         payload_ref=pointer_in(columns["payload_ref"]),
         payload_size=columns["payload_size"],
-        metadata=_decode_metadata(columns["metadata"]),
+        metadata=columns["metadata"],
         max_attempts=columns["max_attempts"],
         timeout_seconds=columns["timeout_seconds"],
         retry=DEFAULT_RETRY if retry is None else _decode_retry(retry),
@@ -99,6 +99,5 @@ def _body(columns: DictRow) -> Body:
     )
 
 
-_decode_metadata = msgspec.json.Decoder(dict[str, str]).decode
 _decode_retry = msgspec.json.Decoder(RetryPolicy).decode
 _decode_timing = msgspec.json.Decoder(Timing).decode

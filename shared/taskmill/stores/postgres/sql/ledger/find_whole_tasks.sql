@@ -1,39 +1,4 @@
--- Read tasks whole. A row whose submission has not arrived is not told yet.
-SELECT
-    id::text AS id,
-    type,
-    tenant,
-    status,
-    generation,
-    turn,
-    rank,
-    token,
-    largest_token,
-    attempt,
-    next_attempt,
-    losses,
-    cancel_requested,
-    round(extract(EPOCH FROM started_at) * 1000)::bigint AS started_at_ms,
-    round(extract(EPOCH FROM finished_at) * 1000)::bigint AS finished_at_ms,
-    round(extract(EPOCH FROM due_at) * 1000)::bigint AS due_at_ms,
-    result::text AS result,
-    result_ref::text AS result_ref,
-    reason,
-    error_class,
-    error_message,
-    submission,
-    submitted,
-    fingerprint,
-    idempotency_key,
-    payload::text AS payload,
-    payload_size,
-    payload_ref::text AS payload_ref,
-    metadata::text AS metadata,
-    max_attempts,
-    timeout_seconds,
-    retry::text AS retry,
-    timing::text AS timing,
-    changed,
-    round(extract(EPOCH FROM created_at) * 1000)::bigint AS created_at_ms
-FROM tasks
-WHERE id = ANY(%(ids)s::uuid []) AND submission IS NOT NULL;
+-- Read tasks whole.
+SELECT *
+FROM whole_tasks
+WHERE id = ANY(%(ids)s::uuid []);

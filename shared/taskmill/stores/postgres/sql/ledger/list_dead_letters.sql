@@ -1,35 +1,11 @@
 -- Read a page of the dead, the latest death first, behind the last one of the page before.
 SELECT
-    task.id::text AS id,
-    task.type,
-    task.tenant,
-    task.status,
-    task.generation,
-    task.attempt,
-    task.losses,
-    task.idempotency_key,
-    task.max_attempts,
-    task.payload_size,
-    task.payload_ref::text AS payload_ref,
-    task.metadata::text AS metadata,
-    task.timing::text AS timing,
-    task.fingerprint,
-    task.result::text AS result,
-    task.result_ref::text AS result_ref,
-    task.reason,
-    task.error_class,
-    task.error_message,
-    task.cancel_requested,
-    round(extract(EPOCH FROM task.created_at) * 1000)::bigint AS created_at_ms,
-    round(extract(EPOCH FROM task.started_at) * 1000)::bigint AS started_at_ms,
-    round(extract(EPOCH FROM task.finished_at) * 1000)::bigint AS finished_at_ms,
-    round(extract(EPOCH FROM task.due_at) * 1000)::bigint AS due_at_ms,
+    task.*,
     round(extract(EPOCH FROM letter.first_failed_at) * 1000)::bigint AS first_failed_at_ms
 FROM dead_letters AS letter
-INNER JOIN tasks AS task ON letter.task_id = task.id
+INNER JOIN shown_tasks AS task ON letter.task_id = task.id
 WHERE
     letter.tenant = %(tenant)s
-    AND task.submission IS NOT NULL
     AND task.status = 'dead'
     AND (%(type)s::text IS NULL OR letter.type = %(type)s)
     AND (%(reason)s::text IS NULL OR letter.reason = %(reason)s)
