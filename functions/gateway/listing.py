@@ -131,7 +131,7 @@ def read_limit(text: str | None) -> int | Problem:
 def page_as_json(page: Page, given: Mapping[str, str]) -> dict[str, Any]:
     """Return *page*, cut where it would not fit an answer: the cursor then leads to the rest."""
     lines = [
-        Line(listed_as_json(task), Mark(task.about.created_at_ms, task.id)) for task in page.tasks
+        Line(listed_as_json(task), Mark(task.spec.created_at_ms, task.id)) for task in page.tasks
     ]
     told, mark = fitting(lines, behind=_mark(page.next))
     return _page(told, mark, page.as_of_ms, given)

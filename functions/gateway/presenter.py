@@ -13,33 +13,33 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def task_as_json(task: TaskView) -> dict[str, Any]:
-    about = task.about
+    spec = task.spec
     shown: dict[str, Any] = {
         "id": task.id,
-        "type": about.type,
-        "tenant": about.tenant,
+        "type": spec.type,
+        "tenant": spec.tenant,
         "status": task.status,
         "attempt": task.attempt,
-        "max_attempts": about.max_attempts,
+        "max_attempts": spec.max_attempts,
         "losses": task.losses,
         "generation": task.generation,
-        "created_at": moment(about.created_at_ms),
-        "metadata": about.metadata,
-        "payload_size": about.payload_size,
+        "created_at": moment(spec.created_at_ms),
+        "metadata": spec.metadata,
+        "payload_size": spec.payload_size,
     }
-    if about.payload_ref is not None:
-        shown["payload_ref"] = about.payload_ref
-    if about.idempotency_key is not None:
-        shown["idempotency_key"] = about.idempotency_key
+    if spec.payload_ref is not None:
+        shown["payload_ref"] = spec.payload_ref
+    if spec.idempotency_key is not None:
+        shown["idempotency_key"] = spec.idempotency_key
     if task.run_at_ms is not None:
         shown["run_at"] = moment(task.run_at_ms)
-    if about.timing is not None and about.timing.expires_at_ms is not None:
-        shown["expires_at"] = moment(about.timing.expires_at_ms)
+    if spec.timing is not None and spec.timing.expires_at_ms is not None:
+        shown["expires_at"] = moment(spec.timing.expires_at_ms)
     if (started_ms := _started_ms(task)) is not None:
         run_at_ms = task.run_at_ms or 0
         since_ms = run_at_ms if run_at_ms <= started_ms else 0  # it was put off when it had begun
         shown["started_at"] = moment(started_ms)
-        shown["wait_ms"] = max(started_ms - max(since_ms, about.created_at_ms), 0)
+        shown["wait_ms"] = max(started_ms - max(since_ms, spec.created_at_ms), 0)
     if task.cancel_requested and not task.status.is_final:
         shown["cancel_requested"] = True
     if task.waiting is not None:
@@ -53,8 +53,8 @@ def task_as_json(task: TaskView) -> dict[str, Any]:
 def listed_as_json(task: TaskView) -> dict[str, Any]:
     """Return the task as those see it who asked for many: with no key that looks like a secret."""
     shown = task_as_json(task)
-    if task.about.idempotency_key is not None:
-        shown["idempotency_key"] = redacted(task.about.idempotency_key)
+    if task.spec.idempotency_key is not None:
+        shown["idempotency_key"] = redacted(task.spec.idempotency_key)
     return shown
 
 

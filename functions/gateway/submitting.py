@@ -17,7 +17,7 @@ from functions.gateway.payloads import too_many_pointers
 from functions.gateway.presenter import task_as_json
 from taskmill.bootstrap import blobs, gateway
 from taskmill.core.refusal import Refusal, key_reused
-from taskmill.core.task import Millis
+from taskmill.core.task import Millis, Submission
 from taskmill.platform import process
 from taskmill.submission.known_keys import has_a_task
 from taskmill.submission.payloads import missing_payload
@@ -29,8 +29,8 @@ from taskmill.submission.submission import (
     NotTaken,
     Receipt,
     ReplayOf,
-    Submission,
     Unreadable,
+    as_envelope,
 )
 from taskmill.submission.submit import Submitter
 
@@ -92,7 +92,7 @@ def _is_known(submission: Submission) -> bool:
 
 def _submit(submissions: Sequence[Submission]) -> list[Receipt]:
     now = process.clock()
-    envelopes = [one.as_envelope(now=now, entropy=process.entropy()) for one in submissions]
+    envelopes = [as_envelope(one, now=now, entropy=process.entropy()) for one in submissions]
     receipts = Submitter(gateway.stores()).submit(envelopes)
     count_receipts(submissions, receipts)
     return receipts

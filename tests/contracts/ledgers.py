@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import msgspec
 import psycopg
 
+from taskmill.core.task import Spec
 from taskmill.ledger.projection import LedgerBatch, Story
 from taskmill.stores.memory.insight import MemoryFigures
 from taskmill.stores.memory.ledger import MemoryLedger
@@ -55,10 +56,15 @@ def batch_of(*told):
 
 def flat_row(row):
     columns = msgspec.structs.asdict(row)
-    body = columns.pop("body")
+    spec = columns.pop("spec")
     columns.pop("is_far")  # a column of its own table
-    body = msgspec.structs.asdict(body) if body else dict.fromkeys(_BODY) | {"changed": 0}
-    columns |= body
+    if spec:
+        made = {"payload_size": spec.payload_size, "changed": spec.changed}
+        columns |= msgspec.structs.asdict(spec) | made
+    else:
+        columns = (
+            dict.fromkeys((*Spec.__struct_fields__, "payload_size")) | columns | {"changed": 0}
+        )
     for name in ("retry", "timing", "payload_ref", "result_ref"):
         if columns[name] is not None:
             columns[name] = msgspec.json.encode(columns[name])
@@ -66,24 +72,6 @@ def flat_row(row):
         if columns[name] is not None:
             columns[name] = bytes(columns[name]).decode()
     return columns | {"status": str(row.status)}
-
-
-_BODY = (
-    "submission",
-    "submitted",
-    "fingerprint",
-    "idempotency_key",
-    "payload",
-    "payload_ref",
-    "payload_size",
-    "metadata",
-    "max_attempts",
-    "timeout_seconds",
-    "retry",
-    "created_at_ms",
-    "timing",
-    "changed",
-)  # fmt: skip - one line for each would say no more
 
 
 def flat_entry(entry):

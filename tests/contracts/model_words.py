@@ -147,7 +147,7 @@ class Words:
             due_at_ms=due_at_ms,
             finished_at_ms=task.created_at_ms if row.is_closed else None,
         )
-        return hot_view(known, known.body)
+        return hot_view(known, known.spec)
 
     # Read back in the words of the models
 

@@ -231,7 +231,7 @@ def _producer(log):
 def _told_to_client(answer):
     match answer:
         case [Accepted(task=task, is_deferred=True) | ReplayOf(task=task, is_deferred=True)] if (
-            task.about.idempotency_key
+            task.spec.idempotency_key
         ):
             return Outcome.DEFERRED, task.id
         case [Accepted(task=task) | ReplayOf(task=task)]:

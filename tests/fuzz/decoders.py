@@ -13,6 +13,7 @@ from taskmill.core.refusal import Refusal
 from taskmill.stores.catalogue import AssembledCatalogue
 from taskmill.submission.read import read_submission
 from taskmill.submission.strict_json import NotJson, read
+from taskmill.submission.submission import as_envelope
 from tests.builders import NOW
 from tests.fuzz.explore import Target
 from tests.json_values import meaning
@@ -94,7 +95,7 @@ def is_taken_or_refused(octets):
     if isinstance(found, Refusal):
         assert len(msgspec.json.encode(found)) < 10_000
         return
-    envelope = found.as_envelope(now=NOW, entropy=bytes(16))
+    envelope = as_envelope(found, now=NOW, entropy=bytes(16))
     (parcel,) = codec.parcels_of_tasks([envelope])
     assert codec.open_tasks(parcel) == (envelope,)
     if found.payload_ref is None:

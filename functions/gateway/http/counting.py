@@ -5,6 +5,7 @@ from typing import Final
 
 from functions.gateway.http.problem import Problem
 from taskmill.core.counting import Count
+from taskmill.core.task import Submission
 from taskmill.platform import process
 from taskmill.submission.submission import (
     Accepted,
@@ -13,7 +14,6 @@ from taskmill.submission.submission import (
     NotTaken,
     Receipt,
     ReplayOf,
-    Submission,
     Unreadable,
 )
 

@@ -65,13 +65,13 @@ def _whole(task: TaskView) -> dict[str, Any]:
     """Return a task with a link to what is too large to be told."""
     shown = task_as_json(task)
     if task.ending and task.ending.result_ref:
-        shown["result_ref"] = downloadable_result(task.ending.result_ref, task.about.type)
+        shown["result_ref"] = downloadable_result(task.ending.result_ref, task.spec.type)
     return shown
 
 
 def _with_payload(task: TaskView) -> Told | Problem:
-    if (pointer := task.about.payload_ref) is not None:
-        linked = downloadable_payload(pointer, task.about.type, task.about.tenant)
+    if (pointer := task.spec.payload_ref) is not None:
+        linked = downloadable_payload(pointer, task.spec.type, task.spec.tenant)
         return Told(HTTPStatus.OK, _whole(task) | {"payload_ref": linked})
     try:
         payload = gateway.ledger_rows().payload(task.id)

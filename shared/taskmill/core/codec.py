@@ -11,7 +11,7 @@ from taskmill.core.errors import NewerVersion, Undecodable
 from taskmill.core.facts import Fact
 from taskmill.core.log import LARGEST_KEPT
 from taskmill.core.owed import Owed
-from taskmill.core.task import About, Envelope, TaskType
+from taskmill.core.task import Envelope, ShownSpec, TaskType
 
 VERSION = 1
 PARCEL_MEMBERS = 100
@@ -68,7 +68,7 @@ _decode_envelope = msgspec.json.Decoder(Envelope).decode
 _decode_sealed_owed = msgspec.json.Decoder(_SealedOwed).decode
 _decode_owed = msgspec.json.Decoder(Owed).decode
 _decode_facts = msgspec.json.Decoder(tuple[Fact, ...]).decode
-_decode_about = msgspec.json.Decoder(About).decode
+_decode_shown = msgspec.json.Decoder(ShownSpec).decode
 
 
 def parcels_of_tasks(envelopes: Sequence[Envelope | Sealed]) -> Iterator[bytes]:
@@ -199,8 +199,8 @@ def open_fact_list(value: bytes) -> tuple[Fact, ...]:
     return _decode_facts(value) if value else ()
 
 
-def open_about(value: bytes) -> About:
-    return _decode_about(value)
+def open_shown(value: bytes) -> ShownSpec:
+    return _decode_shown(value)
 
 
 def tail_of(envelope: Envelope) -> bytes:

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
+from operator import attrgetter
 from typing import Annotated, NewType, TypeAlias
 
-from msgspec import Meta, Raw, Struct
+from msgspec import Meta, Raw, Struct, convert
 
 from taskmill.core.backoff import DEFAULT_RETRY, RetryPolicy
 from taskmill.core.pointers import Pointer
@@ -56,42 +57,69 @@ class Timing(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """When it was said, where that was later than the submission."""
 
 
-class Envelope(Struct, frozen=True, kw_only=True):
-    """A task in line: the wire form on Kafka and in the due set."""
+class Submission(Struct, frozen=True, kw_only=True):
+    """What a request asks for, as it passed every check at the door."""
+
+    type: TaskType
+    tenant: str = DEFAULT_TENANT
+    payload: Raw
+    payload_ref: Pointer | None = None
+    """Where the payload stands instead; `payload` is then null."""
+    fingerprint: str
+    idempotency_key: str | None = None
+    max_attempts: int
+    timeout_seconds: Annotated[float, Meta(ge=0)]
+    retry: RetryPolicy = DEFAULT_RETRY
+    metadata: Mapping[str, str] = {}
+    timing: Timing | None = None
+
+    @property
+    def payload_size(self) -> int:
+        return len(bytes(self.payload)) if self.payload_ref is None else self.payload_ref.size
+
+    @property
+    def changed(self) -> int:
+        """The turn from which on metadata and timing are so: 1 as it was submitted."""
+        return self.timing.turn if self.timing else 1
+
+
+class Spec(Submission, frozen=True, kw_only=True):
+    """What was asked for, and when: made once at the door, and the same wherever the task is."""
+
+    submission: str
+    """The request's own word: the same request, sent again, has another one."""
+    submitted: int = 0
+    """The generation that the submission got; a redrive keeps it. Zero: this generation."""
+    created_at_ms: Moment
+
+
+class Envelope(Spec, frozen=True, kw_only=False):
+    """A task in line: its spec and where it is in its life, as they travel on Kafka."""
 
     generation: int
     """Zero until `admit` has given one. It stands first because a script completes it."""
     id: _Uuid
     turn: int = 1
     attempt: int = 1
-    submission: str
-    submitted: int = 0
-    """The generation that the submission got; a redrive keeps it. Zero: this generation."""
-    type: TaskType
-    tenant: str = DEFAULT_TENANT
-    payload: Raw
-    fingerprint: str
-    idempotency_key: str | None = None
-    created_at_ms: Moment
-    max_attempts: int
-    timeout_seconds: Annotated[float, Meta(ge=0)]
-    retry: RetryPolicy = DEFAULT_RETRY
-    metadata: Mapping[str, str] = {}
     deferred: bool = False
     """True when the gateway could not ask Redis: the dispatcher admits it."""
     parked_until_ms: Millis | None = None
     """Until when the dispatcher waits for a worker that takes this type."""
-    timing: Timing | None = None
-    payload_ref: Pointer | None = None
-    """Where the payload stands instead; `payload` is then null."""
 
     @property
-    def payload_size(self) -> int:
-        return len(bytes(self.payload)) if self.payload_ref is None else self.payload_ref.size
+    def spec(self) -> Spec:
+        """What was asked for; as in the ledger, it names the generation of the submission."""
+        fields = dict(zip(_SPEC, _spec_of(self), strict=True))
+        fields["submitted"] = self.submitted or self.generation
+        return Spec(**fields)
 
 
-class About(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What stays the same in a generation, kept in the record for readers."""
+_SPEC = Spec.__struct_fields__
+_spec_of = attrgetter(*_SPEC)
+
+
+class ShownSpec(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What readers see of a spec: a record keeps no payload for them."""
 
     type: TaskType
     tenant: str
@@ -104,15 +132,5 @@ class About(Struct, frozen=True, kw_only=True, omit_defaults=True):
     payload_ref: Pointer | None = None
 
 
-def about(envelope: Envelope) -> About:
-    return About(
-        type=envelope.type,
-        tenant=envelope.tenant,
-        idempotency_key=envelope.idempotency_key,
-        created_at_ms=envelope.created_at_ms,
-        max_attempts=envelope.max_attempts,
-        payload_size=envelope.payload_size,
-        metadata=envelope.metadata,
-        timing=envelope.timing,
-        payload_ref=envelope.payload_ref,
-    )
+def shown(spec: Spec) -> ShownSpec:
+    return convert(spec, ShownSpec, from_attributes=True)

@@ -6,7 +6,7 @@ from msgspec import Raw, Struct
 
 from taskmill.core.owed import Cold
 from taskmill.core.pointers import Pointer
-from taskmill.core.task import About, Millis, Status, TaskId
+from taskmill.core.task import Millis, ShownSpec, Status, TaskId
 from taskmill.core.timing import due_ms
 
 
@@ -31,7 +31,7 @@ class Waiting(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 class TaskView(Struct, frozen=True, kw_only=True):
     id: TaskId
-    about: About
+    spec: ShownSpec
     status: Status
     generation: int
     attempt: int
@@ -46,8 +46,8 @@ class TaskView(Struct, frozen=True, kw_only=True):
     @property
     def run_at_ms(self) -> Millis | None:
         """Return when it was to begin, if a time was said."""
-        about = self.about
-        return due_ms(about.timing, generation=self.generation, created_at_ms=about.created_at_ms)
+        spec = self.spec
+        return due_ms(spec.timing, generation=self.generation, created_at_ms=spec.created_at_ms)
 
     @property
     def due_at_ms(self) -> Millis | None:

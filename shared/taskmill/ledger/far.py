@@ -21,10 +21,10 @@ def load(rows: Sequence[Row], delays: Delays) -> Sequence[Delayed]:
 
 
 def _order(row: Row) -> DelayOrder | None:
-    if row.status is not Status.SCHEDULED or row.due_at_ms is None or row.body is None:
+    if row.status is not Status.SCHEDULED or row.due_at_ms is None or row.spec is None:
         return None
     return DelayOrder(
-        envelope=envelope_of(row, row.body),
+        envelope=envelope_of(row, row.spec),
         due_at_ms=row.due_at_ms,
         from_ledger=True,
         token=row.largest_token,

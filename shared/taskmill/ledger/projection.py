@@ -5,8 +5,8 @@ from typing import TypeAlias, assert_never
 
 import msgspec
 from msgspec import Raw, Struct, field
+from msgspec.structs import asdict
 
-from taskmill.core.backoff import RetryPolicy
 from taskmill.core.facts import (
     AttemptLost,
     CancelRequested,
@@ -23,32 +23,12 @@ from taskmill.core.facts import (
 from taskmill.core.lifecycle import RANKS, SUBMITTED_RANK, status_after
 from taskmill.core.log import Position
 from taskmill.core.pointers import Pointer
-from taskmill.core.task import Envelope, Millis, Status, TaskId, TaskType, Timing
+from taskmill.core.task import Envelope, Millis, Spec, Status, TaskId, TaskType
 from taskmill.core.timing import due_of, is_delayed, is_far
 
 
-class Body(Struct, frozen=True, kw_only=True):
-    """What only a submission carries."""
-
-    submission: str
-    submitted: int
-    fingerprint: str
-    idempotency_key: str | None
-    payload: Raw
-    payload_size: int
-    metadata: Mapping[str, str]
-    max_attempts: int
-    timeout_seconds: float
-    retry: RetryPolicy
-    created_at_ms: Millis
-    timing: Timing | None = None
-    changed: int = 1
-    """The turn from which on metadata and timing are so: 1 for a submission."""
-    payload_ref: Pointer | None = None
-
-
 class Row(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A task as one record of the log shows it."""
+    """A task as one record of the log shows it: where it is in its life, and its spec."""
 
     id: TaskId
     type: TaskType
@@ -75,7 +55,8 @@ class Row(Struct, frozen=True, kw_only=True, omit_defaults=True):
     cancel_requested: bool = False
     is_far: bool = False
     """True when the ledger alone keeps it until its time comes near."""
-    body: Body | None = None
+    spec: Spec | None = None
+    """What was asked for, as soon as a submission came: other facts do not carry it."""
 
     @property
     def standing(self) -> tuple[int, bool, int, int, int]:
@@ -165,17 +146,15 @@ def merged(left: Row, right: Row) -> Row:
         losses=max(left.losses, right.losses),
         cancel_requested=left.cancel_requested or right.cancel_requested,
         started_at_ms=older.started_at_ms if newer.started_at_ms is None else newer.started_at_ms,
-        body=_body_of(newer.body or older.body, older.body),
+        spec=_spec_of(newer.spec or older.spec, older.spec),
     )
 
 
-def _body_of(known: Body | None, told: Body | None) -> Body | None:
+def _spec_of(known: Spec | None, told: Spec | None) -> Spec | None:
     """Return *known* with what *told* says of a later turn."""
     if known is None or told is None or told.changed <= known.changed:
         return known
-    return msgspec.structs.replace(
-        known, metadata=told.metadata, timing=told.timing, changed=told.changed
-    )
+    return msgspec.structs.replace(known, metadata=told.metadata, timing=told.timing)
 
 
 def row_of(told: Told) -> Row | None:
@@ -289,22 +268,7 @@ def _queued(envelope: Envelope, *, is_change: bool = False) -> Row:
         attempt=envelope.attempt,
         due_at_ms=due_of(envelope) if is_waiting else None,
         is_far=is_far(envelope),
-        body=Body(
-            submission=envelope.submission,
-            submitted=envelope.submitted or envelope.generation,
-            fingerprint=envelope.fingerprint,
-            idempotency_key=envelope.idempotency_key,
-            payload=envelope.payload,
-            payload_ref=envelope.payload_ref,
-            payload_size=envelope.payload_size,
-            metadata=envelope.metadata,
-            max_attempts=envelope.max_attempts,
-            timeout_seconds=envelope.timeout_seconds,
-            retry=envelope.retry,
-            created_at_ms=envelope.created_at_ms,
-            timing=envelope.timing,
-            changed=envelope.timing.turn if envelope.timing else 1,
-        ),
+        spec=envelope.spec,
     )
 
 
@@ -367,7 +331,7 @@ def begun_anew(batch: LedgerBatch) -> list[TaskId]:
     return sorted(
         row.id
         for row in batch.rows
-        if row.body and (row.body.idempotency_key or row.body.submitted != row.generation)
+        if row.spec and (row.spec.idempotency_key or row.spec.submitted != row.generation)
     )
 
 
@@ -381,7 +345,7 @@ def with_expiry(batch: LedgerBatch) -> list[TaskId]:
     return sorted(
         row.id
         for row in batch.rows
-        if row.body and row.body.timing and row.body.timing.expires_at_ms is not None
+        if row.spec and row.spec.timing and row.spec.timing.expires_at_ms is not None
     )
 
 
@@ -441,7 +405,7 @@ def runs_of(positions: Iterable[tuple[Position, Millis]]) -> list[Applied]:
     return runs
 
 
-def envelope_of(row: Row, body: Body) -> Envelope:
+def envelope_of(row: Row, spec: Spec) -> Envelope:
     """Return the task in line, as it was or will be published for the turn that it is in."""
     is_retrying = row.status is Status.RETRYING
     return Envelope(
@@ -449,18 +413,5 @@ def envelope_of(row: Row, body: Body) -> Envelope:
         id=row.id,
         turn=row.turn + is_retrying,
         attempt=(row.next_attempt or row.attempt) if is_retrying else row.attempt,
-        submission=body.submission,
-        submitted=body.submitted,
-        type=row.type,
-        tenant=row.tenant,
-        payload=body.payload,
-        payload_ref=body.payload_ref,
-        fingerprint=body.fingerprint,
-        idempotency_key=body.idempotency_key,
-        created_at_ms=body.created_at_ms,
-        max_attempts=body.max_attempts,
-        timeout_seconds=body.timeout_seconds,
-        metadata=body.metadata,
-        retry=body.retry,
-        timing=body.timing,
+        **asdict(spec),
     )

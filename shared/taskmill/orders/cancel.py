@@ -154,8 +154,8 @@ def _wish(sight: Sighting, clock: Clock) -> tuple[Fact, ...]:
         generation=task.generation,
         turn=sight.turn,
         at_ms=clock(),
-        type=task.about.type,
-        tenant=task.about.tenant,
+        type=task.spec.type,
+        tenant=task.spec.tenant,
     )
     return (*sight.owed_facts(OwedKind.FACTS), wish)
 
@@ -167,8 +167,8 @@ def _end(sight: Sighting, clock: Clock) -> tuple[Fact, ...]:
         generation=task.generation,
         turn=sight.turn,
         at_ms=clock(),
-        type=task.about.type,
-        tenant=task.about.tenant,
+        type=task.spec.type,
+        tenant=task.spec.tenant,
         attempt=task.attempt,
         token=sight.token,
         losses=task.losses,

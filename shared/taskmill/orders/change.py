@@ -177,8 +177,8 @@ class _Desk(Struct, frozen=True):
             if owed is not None and owed.task is not None:
                 return owed.task
         for row in self.stores.whole_rows.of([sight.task.id]):
-            if row.body is not None and row.generation == sight.task.generation:
-                envelope = envelope_of(row, row.body)
+            if row.spec is not None and row.generation == sight.task.generation:
+                envelope = envelope_of(row, row.spec)
                 return envelope if envelope.turn == sight.turn else None
         return None
 

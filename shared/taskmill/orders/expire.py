@@ -113,7 +113,7 @@ def _latest(sight: Sighting) -> Millis | None:
     task = sight.task
     if task.status not in _WAITS or task.started_at_ms is not None:
         return None
-    return latest_start(task.about.timing, turn=sight.turn)
+    return latest_start(task.spec.timing, turn=sight.turn)
 
 
 def _order(sight: Sighting, latest: Millis) -> CancelOrder:
@@ -139,8 +139,8 @@ def _death(sight: Sighting, latest: Millis) -> TaskDied:
         generation=task.generation,
         turn=sight.turn,
         at_ms=sight.now_ms,
-        type=task.about.type,
-        tenant=task.about.tenant,
+        type=task.spec.type,
+        tenant=task.spec.tenant,
         attempt=task.attempt,
         token=sight.token,
         losses=task.losses,

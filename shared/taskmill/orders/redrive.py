@@ -11,10 +11,10 @@ from taskmill.core.errors import StoreUnavailable
 from taskmill.core.facts import Fact
 from taskmill.core.owed import Cold, Owed, OwedKey, OwedKind
 from taskmill.core.ports import Bus
-from taskmill.core.task import Envelope, Status, TaskId
+from taskmill.core.task import Envelope, Spec, Status, TaskId
 from taskmill.core.view import Absent, Finding, Nowhere, TaskView, Unsure
 from taskmill.ledger.ports import WholeRows
-from taskmill.ledger.projection import Body, Row, envelope_of
+from taskmill.ledger.projection import Row, envelope_of
 from taskmill.orders.control import Moved, Redriven, RedriveOrder, Sight, Sighting
 from taskmill.orders.ports import Control
 from taskmill.submission.ports import Admission
@@ -143,16 +143,16 @@ class _Desk(Struct):
     def _order(self, wish: Wish, sight: Sight, row: Row | None) -> RedriveOrder | None:
         """Say what is to be done; the body comes from the ledger, of this very generation."""
         if isinstance(sight, Sighting):
-            if row is None or row.body is None or row.generation != sight.task.generation:
+            if row is None or row.spec is None or row.generation != sight.task.generation:
                 self.answers[wish.id] = _BEHIND
                 return None
-            return _order(row, row.body, seen=sight)
+            return _order(row, row.spec, seen=sight)
         wanted = wish.generation or (row.generation if row else 0)
         is_over = row is not None and row.status in _REDRIVABLE and row.generation == wanted
-        if row is None or row.body is None or not is_over:
+        if row is None or row.spec is None or not is_over:
             self.answers[wish.id] = self._from_ledger(wish)
             return None
-        return _order(row, row.body, seen=None)
+        return _order(row, row.spec, seen=None)
 
     def _from_ledger(self, wish: Wish) -> Redrive:
         found = self.find(wish.id)
@@ -197,10 +197,10 @@ class _Desk(Struct):
         ]
 
 
-def _order(row: Row, body: Body, *, seen: Sighting | None) -> RedriveOrder:
+def _order(row: Row, spec: Spec, *, seen: Sighting | None) -> RedriveOrder:
     return RedriveOrder(
         seen=seen.moment if seen else None,
-        envelope=replace(envelope_of(row, body), turn=1, attempt=1, timing=None),
+        envelope=replace(envelope_of(row, spec), turn=1, attempt=1, timing=None),
         facts=seen.last if seen else (),
         token=max(row.largest_token, seen.token if seen else 0),
     )

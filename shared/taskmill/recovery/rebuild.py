@@ -151,9 +151,9 @@ class _Rebuild(Struct):
         """Restore what *rows* say; those that the ledger alone keeps, as far as a key needs it."""
         now = self.stores.clock()
         views = [
-            hot_view(row, row.body, is_far=is_far or waits_far(row, now))
+            hot_view(row, row.spec, is_far=is_far or waits_far(row, now))
             for row in rows
-            if row.body and row.generation and self.stores.shards.shard_of(row.id) in self.under
+            if row.spec and row.generation and self.stores.shards.shard_of(row.id) in self.under
         ]  # without a generation it was never admitted: the dispatcher does that
         self.counted.update(self.stores.shards.restore(self.word, views))
         self._keep()

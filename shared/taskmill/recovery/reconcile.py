@@ -313,7 +313,7 @@ def _put_in_line(stores: ReconcilerStores, diverged: Sequence[Diverged]) -> int:
 
 def _views(stores: ReconcilerStores, diverged: Sequence[Diverged]) -> Mapping[TaskId, HotView]:
     rows = stores.whole_rows.of([one.standing.id for one in diverged])
-    return {row.id: hot_view(row, row.body) for row in rows if row.body}
+    return {row.id: hot_view(row, row.spec) for row in rows if row.spec}
 
 
 _MENDS: Mapping[Divergence, Callable[[ReconcilerStores, Sequence[Diverged]], int]] = {

@@ -5,11 +5,11 @@ from enum import StrEnum
 from msgspec import Struct
 
 from taskmill.core.owed import Owed, OwedKey, OwedKind
-from taskmill.core.task import Envelope, Millis, Status
+from taskmill.core.task import Envelope, Millis, ShownSpec, Spec, Status
 from taskmill.core.time import in_ms
 from taskmill.core.timing import FAR
-from taskmill.core.view import Ending, Waiting
-from taskmill.ledger.projection import Body, Row, envelope_of
+from taskmill.core.view import Ending, TaskView, Waiting
+from taskmill.ledger.projection import Row, envelope_of
 
 
 class Restoration(StrEnum):
@@ -49,13 +49,30 @@ class HotView(Struct, frozen=True, kw_only=True):
         return Owed(task=self.envelope)
 
 
-def hot_view(row: Row, body: Body, *, is_far: bool = False) -> HotView:
+def hot_view(row: Row, spec: Spec, *, is_far: bool = False) -> HotView:
     return HotView(
         row=row,
-        envelope=envelope_of(row, body),
+        envelope=envelope_of(row, spec),
         waiting=waiting_of(row),
         ending=ending_of(row),
         is_far=is_far,
+    )
+
+
+def task_view(row: Row, spec: ShownSpec) -> TaskView:
+    """Return the row as readers see it."""
+    return TaskView(
+        id=row.id,
+        spec=spec,
+        status=row.status,
+        generation=row.generation,
+        attempt=row.attempt,
+        losses=row.losses,
+        started_at_ms=row.started_at_ms,
+        ending=ending_of(row),
+        result=row.result,
+        waiting=waiting_of(row),
+        cancel_requested=row.cancel_requested,
     )
 
 

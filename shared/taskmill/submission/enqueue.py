@@ -11,13 +11,13 @@ from taskmill.core import topics
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.ports import Bus, LogEnds
 from taskmill.core.refusal import Refusal, RefusalKind, invalid, key_reused
-from taskmill.core.task import Envelope, TaskId
+from taskmill.core.task import Envelope, Submission, TaskId
 from taskmill.core.view import Nowhere, Refused, TaskView
 from taskmill.submission.enqueued import LARGEST_REQUEST, TYPE_MAY_COME, Enqueued
 from taskmill.submission.known_keys import has_a_task
 from taskmill.submission.ports import Admission, Blobs, Catalogue, HeldRequests, Records, Requests
 from taskmill.submission.read import read_request, read_submission, read_value
-from taskmill.submission.submission import InLog, KeyReused, NotNow, Submission, view_of
+from taskmill.submission.submission import InLog, KeyReused, NotNow, named, view_of
 from taskmill.submission.take import take
 
 ROWS_AT_A_TIME: Final = 200
@@ -232,4 +232,4 @@ def _too_large(row: Enqueued) -> Refusal:
 
 def _envelope(row: Enqueued, submission: Submission) -> Envelope:
     """Return the same envelope whenever the row is read."""
-    return submission.named(row.task_id, submission=row.submission, now=row.created_at_ms)
+    return named(submission, row.task_id, word=row.submission, now=row.created_at_ms)

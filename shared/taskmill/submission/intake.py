@@ -14,7 +14,7 @@ from taskmill.core.task import LAST_MOMENT, Envelope, Millis
 from taskmill.submission.known_keys import has_a_task
 from taskmill.submission.ports import Admission, Blobs, Catalogue, Records
 from taskmill.submission.read import read_request
-from taskmill.submission.submission import InLog, KeyReused, NotNow
+from taskmill.submission.submission import InLog, KeyReused, NotNow, as_envelope
 from taskmill.submission.take import take
 
 KEY_HEADER = "idempotency-key"
@@ -92,7 +92,7 @@ class Intake:
             is_known=lambda one: has_a_task(one, self._stores.records),
         )
         if not isinstance(submission, Refusal):
-            return submission.as_envelope(now=at, entropy=_word(record))
+            return as_envelope(submission, now=at, entropy=_word(record))
         if submission.kind is RefusalKind.UNAVAILABLE:
             return NotNow(submission.detail)
         return submission

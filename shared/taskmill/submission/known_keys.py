@@ -4,10 +4,9 @@ from collections.abc import Callable
 
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.ids import keyed_id
-from taskmill.core.task import DEFAULT_TENANT, TaskId
+from taskmill.core.task import DEFAULT_TENANT, Submission, TaskId
 from taskmill.core.view import Absent
 from taskmill.submission.ports import Records
-from taskmill.submission.submission import Submission
 
 
 def has_a_task(

@@ -12,11 +12,10 @@ from taskmill.core.pointers import (
     payload_key,
 )
 from taskmill.core.refusal import Refusal, invalid, unavailable
-from taskmill.core.task import DEFAULT_TENANT, Millis
+from taskmill.core.task import DEFAULT_TENANT, Millis, Submission
 from taskmill.core.time import in_ms
 from taskmill.core.timing import due_ms
 from taskmill.submission.ports import Blobs
-from taskmill.submission.submission import Submission
 
 REST: Final = timedelta(seconds=15)
 """How long a task waits whose payload cannot be fetched, because the bucket is away."""

@@ -12,7 +12,7 @@ from taskmill.core.backoff import RetryPolicy
 from taskmill.core.ids import fingerprint
 from taskmill.core.pointers import Pointer
 from taskmill.core.refusal import Refusal, invalid, malformed, too_large
-from taskmill.core.task import Millis
+from taskmill.core.task import Millis, Submission
 from taskmill.submission import strict_json
 from taskmill.submission.catalogue import TypeEntry
 from taskmill.submission.payloads import missing_payload
@@ -26,7 +26,6 @@ from taskmill.submission.request import (
     RetryRequest,
     TaskRequest,
 )
-from taskmill.submission.submission import Submission
 from taskmill.submission.times import begins_too_late, read_timing
 
 NO_PAYLOAD = Raw(b"null")

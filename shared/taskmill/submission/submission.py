@@ -1,77 +1,46 @@
-"""A request for work that passed every check at the door, and what becomes of it."""
+"""How a request for work becomes a task in line, and what becomes of it."""
 
-from collections.abc import Mapping
 from enum import StrEnum
 from typing import TypeAlias
 
-from msgspec import Raw, Struct
+from msgspec import Struct
+from msgspec.structs import asdict
 
-from taskmill.core.backoff import RetryPolicy
 from taskmill.core.ids import keyed_id, unkeyed_id
-from taskmill.core.pointers import Pointer
-from taskmill.core.task import (
-    DEFAULT_TENANT,
-    Envelope,
-    Millis,
-    Status,
-    TaskId,
-    TaskType,
-    Timing,
-    about,
-)
+from taskmill.core.task import Envelope, Millis, Status, Submission, TaskId, shown
 from taskmill.core.timing import is_delayed
 from taskmill.core.view import TaskView
 
 
-class Submission(Struct, frozen=True, kw_only=True):
-    type: TaskType
-    payload: Raw
-    idempotency_key: str | None
-    max_attempts: int
-    timeout_seconds: float
-    retry: RetryPolicy
-    metadata: Mapping[str, str]
-    fingerprint: str
-    timing: Timing | None = None
-    payload_ref: Pointer | None = None
+def as_envelope(submission: Submission, *, now: Millis, entropy: bytes) -> Envelope:
+    """Return the task in line; *entropy* names an unkeyed task and tells requests apart.
 
-    def as_envelope(self, *, now: Millis, entropy: bytes) -> Envelope:
-        """Return the task in line; *entropy* names an unkeyed task and tells requests apart.
+    A request that may be read more than once must bring the same entropy each time.
+    """
+    return named(submission, unkeyed_id(now, entropy), word=entropy.hex(), now=now)
 
-        A request that may be read more than once must bring the same entropy each time.
-        """
-        return self.named(unkeyed_id(now, entropy), submission=entropy.hex(), now=now)
 
-    def named(self, unkeyed: TaskId, *, submission: str, now: Millis) -> Envelope:
-        """Return the task in line, under the id of its key if it has one, else as it is named.
+def named(submission: Submission, unkeyed: TaskId, *, word: str, now: Millis) -> Envelope:
+    """Return the task in line, under the id of its key if it has one, else as it is named.
 
-        The *submission* tells requests apart: one that comes again must bring its own, with the
-        same name and moment.
-        """
-        key = self.idempotency_key
-        return Envelope(
-            generation=0,
-            id=keyed_id(DEFAULT_TENANT, self.type, key) if key else unkeyed,
-            submission=submission,
-            type=self.type,
-            payload=self.payload,
-            fingerprint=self.fingerprint,
-            idempotency_key=key,
-            created_at_ms=now,
-            max_attempts=self.max_attempts,
-            timeout_seconds=self.timeout_seconds,
-            retry=self.retry,
-            metadata=self.metadata,
-            timing=self.timing,
-            payload_ref=self.payload_ref,
-        )
+    The *word* tells requests apart: one that comes again must bring its own, with the same name and
+    moment.
+    """
+    key = submission.idempotency_key
+    return Envelope(
+        generation=0,
+        id=keyed_id(submission.tenant, submission.type, key) if key else unkeyed,
+        submission=word,
+        created_at_ms=now,
+        **asdict(submission),
+    )
 
 
 def view_of(envelope: Envelope) -> TaskView:
     """Return what a reader sees of a task that has just been taken."""
     return TaskView(
         id=envelope.id,
-        about=about(envelope),
+        spec=shown(envelope),
         status=Status.SCHEDULED if is_delayed(envelope) else Status.QUEUED,
         generation=envelope.generation,
         attempt=envelope.attempt,

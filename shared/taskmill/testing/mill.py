@@ -12,7 +12,7 @@ from taskmill.core.backoff import RetryPolicy
 from taskmill.core.facts import Fact
 from taskmill.core.ids import fingerprint
 from taskmill.core.pointers import Pointer, payload_key, pointer_to
-from taskmill.core.task import DEFAULT_TENANT, Millis, Status, TaskId, TaskType, Timing
+from taskmill.core.task import DEFAULT_TENANT, Millis, Status, Submission, TaskId, TaskType, Timing
 from taskmill.core.time import in_ms
 from taskmill.core.view import TaskView
 from taskmill.orders.change import Changed, Wanted
@@ -24,8 +24,8 @@ from taskmill.submission.submission import (
     NotTaken,
     Receipt,
     ReplayOf,
-    Submission,
     Unreadable,
+    as_envelope,
 )
 from taskmill.testing.clock import MovableClock
 from taskmill.testing.refusal import Refused
@@ -94,7 +94,7 @@ class Mill:
             payload_ref=payload_ref,
         )
         entropy = self.system.chance.randbytes(16)
-        envelope = submission.as_envelope(now=self.clock(), entropy=entropy)
+        envelope = as_envelope(submission, now=self.clock(), entropy=entropy)
         (receipt,) = self.system.submit([envelope])
         return Life(self.system, _id_of(receipt))
 

@@ -131,7 +131,7 @@ def test_what_comes_near_is_whole_again_and_owed(hot, key):
     assert delayed(hot, task, **near) is Delayed.NEAR
     assert delayed(hot, task, **near) is Delayed.NEAR
     seen = sight(hot, task)
-    assert (seen.token, seen.task.losses, seen.task.about.type) == (70, 2, task.type)
+    assert (seen.token, seen.task.losses, seen.task.spec.type) == (70, 2, task.type)
     assert seen.owed[OwedKind.TURN].task == task
     hot.due().forget_expired(most=10)
     assert isinstance(view(hot, task), TaskView)
@@ -219,7 +219,7 @@ def test_a_change_is_a_new_turn_that_owes_its_facts(hot):
     assert answer is OrderAnswer.DONE
     seen = sight(hot, task)
     assert (seen.turn, seen.task.status, seen.last) == (2, Status.SCHEDULED, (fact,))
-    assert (seen.task.about.metadata, seen.task.run_at_ms) == ({"a": "b"}, due_of(following))
+    assert (seen.task.spec.metadata, seen.task.run_at_ms) == ({"a": "b"}, due_of(following))
     told = {}
     while set(told) != {OwedKind.FACTS, OwedKind.TURN}:
         told |= {name.kind: owed for name, owed in taken(hot)}
@@ -311,7 +311,7 @@ def test_a_rebuild_restores_what_waits(hot, due, key):
     shards = hot.cold_shards(lease=AT_ONCE)
     under = shards.begin("word")
     row = row_of(task)
-    shards.restore("word", [hot_view(row, row.body, is_far=due == "far")])
+    shards.restore("word", [hot_view(row, row.spec, is_far=due == "far")])
     shards.open("word", under)
     if due == "far":
         assert sight(hot, task) == Absent()
@@ -334,6 +334,6 @@ def test_a_rebuild_leaves_what_is_far_as_the_server_has_it(hot):
     shards = hot.cold_shards()
     under = shards.begin("word")
     row = row_of(task)
-    shards.restore("word", [hot_view(row, row.body, is_far=True)])
+    shards.restore("word", [hot_view(row, row.spec, is_far=True)])
     shards.open("word", under)
     assert sight(hot, task) == seen

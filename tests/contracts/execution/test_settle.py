@@ -267,4 +267,4 @@ def test_a_result_may_stand_elsewhere_as_the_payload_may(hot):
     token = claimed(leases, task).token
     leases.settle([a_success(task, token, ending=ending, result=b"null")])
     (view,) = hot.records().read([task.id])
-    assert (view.about.payload_ref, view.ending) == (pointer, ending)
+    assert (view.spec.payload_ref, view.ending) == (pointer, ending)

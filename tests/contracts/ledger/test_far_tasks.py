@@ -63,8 +63,8 @@ def test_a_row_that_comes_is_whole(ledger):
     record(ledger, task)
     (row,) = coming(ledger, timedelta(days=1))
     assert (row.status, row.due_at_ms) == (Status.SCHEDULED, task.generation + HOUR)
-    assert bytes(row.body.payload) == b'{"say":"later"}'
-    assert (row.body.timing, row.body.metadata) == (task.timing, {"a": "b"})
+    assert bytes(row.spec.payload) == b'{"say":"later"}'
+    assert (row.spec.timing, row.spec.metadata) == (task.timing, {"a": "b"})
 
 
 def test_what_is_near_from_the_start_is_not_kept_alone(ledger):
@@ -151,7 +151,7 @@ def test_the_latest_change_decides_in_whatever_order_it_is_told(ledger, order):
     for index in order:
         record(ledger, story[index])
     seen = ledger.rows.find(task.id)
-    assert (seen.status, seen.about.metadata) == (Status.SUCCEEDED, {"n": "3"})
+    assert (seen.status, seen.spec.metadata) == (Status.SUCCEEDED, {"n": "3"})
     assert seen.run_at_ms == at_ms + 1_000
 
 

@@ -45,7 +45,7 @@ def test_what_points_elsewhere_is_told_to_readers(ledger):
     result = succeeded(task, result=Raw(b"null"), result_ref=pointer)
     ledger.ledger.record(batch_of(task, result))
     found = ledger.rows.find(TASK)
-    assert (found.about.payload_ref, found.about.payload_size) == (pointer, pointer.size)
+    assert (found.spec.payload_ref, found.spec.payload_size) == (pointer, pointer.size)
     assert found.ending.result_ref == pointer
 
 
@@ -69,7 +69,7 @@ def test_a_task_is_read_as_it_was_told(ledger):
         error_class="ValueError",
         error_message="it's \\ %s ☃",
     )
-    assert (view.about.idempotency_key, view.about.metadata) == (
+    assert (view.spec.idempotency_key, view.spec.metadata) == (
         task.idempotency_key,
         task.metadata,
     )
@@ -80,7 +80,7 @@ def test_a_task_is_read_as_it_was_told(ledger):
 @pytest.mark.parametrize("at_ms", [0, 1, 999, NOW + 1, 253_402_300_799_999])
 def test_moments_are_kept_to_the_millisecond(ledger, at_ms):
     ledger.ledger.record(batch_of(an_envelope(created_at_ms=Millis(at_ms))))
-    assert ledger.rows.find(TASK).about.created_at_ms == at_ms
+    assert ledger.rows.find(TASK).spec.created_at_ms == at_ms
 
 
 def test_an_unknown_task_is_nowhere(ledger):

@@ -1,6 +1,6 @@
 """What readers see of a task in the hot store."""
 
-from taskmill.core.task import Status, about
+from taskmill.core.task import Status, shown
 from taskmill.core.view import Absent, TaskView
 from tests.builders import a_fresh_envelope, a_request
 from tests.contracts.hot import admitted, claimed
@@ -15,7 +15,7 @@ def test_an_admitted_task_is_queued(hot):
     assert hot.records().read([task.id]) == [
         TaskView(
             id=task.id,
-            about=about(task),
+            spec=shown(task),
             status=Status.QUEUED,
             generation=task.generation,
             attempt=1,
@@ -33,7 +33,7 @@ def test_a_claimed_task_is_running_since_its_claim(hot):
     assert hot.records().read([task.id]) == [
         TaskView(
             id=task.id,
-            about=about(task),
+            spec=shown(task),
             status=Status.RUNNING,
             generation=task.generation,
             attempt=1,

@@ -308,7 +308,7 @@ def test_a_redrive_without_a_record_makes_it_from_the_ledger(hot):
     assert isinstance(answer, Redriven)
     again = replace(task, generation=answer.generation, submitted=task.generation)
     sight = seen(hot, again)
-    assert (sight.task.about.type, sight.token) == (task.type, token)
+    assert (sight.task.spec.type, sight.token) == (task.type, token)
     assert claimed(hot.leases(), again).token == token + 1
     (verdict,) = hot.admission().admit([again])
     assert isinstance(verdict, AdmittedBefore)

@@ -37,7 +37,7 @@ def told(task, *facts):
     row = row_of(task)
     for fact in facts:
         row = merged(row, row_of(fact))
-    return hot_view(row, row.body)
+    return hot_view(row, row.spec)
 
 
 def rebuilt(hot, *views, **spans):

@@ -32,7 +32,7 @@ def an_order(seen, task, *facts):
     row = row_of(task)
     for fact in facts:
         row = merged(row, row_of(fact))
-    return RepairOrder(seen=seen, view=hot_view(row, row.body))
+    return RepairOrder(seen=seen, view=hot_view(row, row.spec))
 
 
 def moment(hot, task):

@@ -9,7 +9,7 @@ from msgspec import Raw
 from taskmill.core import codec
 from taskmill.core.errors import NewerVersion, Undecodable
 from taskmill.core.owed import Owed
-from taskmill.core.task import Timing, about
+from taskmill.core.task import Timing, shown
 from tests.builders import (
     a_new_id,
     admitted,
@@ -69,7 +69,7 @@ def test_what_is_owed_comes_out_as_it_went_in():
     assert codec.open_owed(b"{}") == Owed()
     assert codec.open_fact_list(codec.encode(owed.facts)) == owed.facts
     assert codec.open_fact_list(b"") == ()
-    assert codec.open_about(codec.encode(about(an_envelope()))) == about(an_envelope())
+    assert codec.open_shown(codec.encode(shown(an_envelope()))) == shown(an_envelope())
 
 
 BROKEN = [

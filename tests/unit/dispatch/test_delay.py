@@ -351,7 +351,7 @@ def test_another_time_is_the_time(line, first, second, later, key):
     line.pass_ms(3 * DAY)
     assert len(line.begun) == 1
     row = line.system.rows.find(task)
-    assert (row.status, row.about.metadata) == ("succeeded", {"a": "b"})
+    assert (row.status, row.spec.metadata) == ("succeeded", {"a": "b"})
 
 
 def test_other_metadata_leave_the_time_as_it_is(line):

@@ -4,15 +4,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from taskmill.core.task import About, Millis, Status, TaskId, TaskType
+from taskmill.core.task import Millis, ShownSpec, Status, TaskId, TaskType
 from taskmill.core.view import TaskView
 
 CREATED = 1_794_000_000_123
 ID = TaskId("01a1b2c3-0000-7000-8000-000000000001")
 
 
-def a_view(about: dict[str, Any] | None = None, **fields: Any) -> TaskView:
-    plain = About(
+def a_view(spec: dict[str, Any] | None = None, **fields: Any) -> TaskView:
+    plain = ShownSpec(
         type=TaskType("echo"),
         tenant="default",
         idempotency_key=None,
@@ -23,7 +23,7 @@ def a_view(about: dict[str, Any] | None = None, **fields: Any) -> TaskView:
     )
     usual = {
         "id": ID,
-        "about": replace(plain, **(about or {})),
+        "spec": replace(plain, **(spec or {})),
         "status": Status.QUEUED,
         "generation": 9,
         "attempt": 1,

@@ -75,7 +75,7 @@ def test_a_submission_that_the_log_may_not_have_is_told_with_the_end_and_can_be_
     assert (type(first), first.envelope, type(end)) == (TaskAdmitted, task, TaskCancelled)
     world.record()
     (row,) = world.ledger.of([task.id])
-    assert (row.status, row.body.submission) == (Status.CANCELLED, task.submission)
+    assert (row.status, row.spec.submission) == (Status.CANCELLED, task.submission)
     (sight,) = MemoryControl(world.hot).see([task.id])
     assert sight.last == (end,)
 

@@ -7,11 +7,11 @@ import pytest
 
 from taskmill.core import codec
 from taskmill.core.refusal import Refusal
-from taskmill.core.task import Millis
+from taskmill.core.task import Millis, Submission
 from taskmill.stores.catalogue import AssembledCatalogue
 from taskmill.submission.read import read_submission
 from taskmill.submission.request import NOT_YET, PAYLOAD_BYTES
-from taskmill.submission.submission import Submission
+from taskmill.submission.submission import as_envelope
 from tests.builders import NOW
 
 CATALOGUE = AssembledCatalogue(
@@ -290,7 +290,7 @@ def test_the_largest_task_fits_a_record_of_the_log():
         metadata={str(number): "" for number in range(32)},
     )
     assert isinstance(found, Submission)
-    envelope = found.as_envelope(now=Millis(0), entropy=bytes(16))
+    envelope = as_envelope(found, now=Millis(0), entropy=bytes(16))
     (parcel,) = codec.parcels_of_tasks([envelope])
     assert len(parcel) < codec.PARCEL_BYTES
 

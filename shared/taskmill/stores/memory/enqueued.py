@@ -165,8 +165,8 @@ class MemoryHeldRequests:
                 row.submission
                 for row in rows
                 if (known := ledger.rows.get(row.task_id))
-                and known.body
-                and known.body.submission == row.submission
+                and known.spec
+                and known.spec.submission == row.submission
             ),
             applied=ledger.applied(),
             recent=ledger.applied_since(since),

@@ -8,7 +8,7 @@ from msgspec import Raw
 from taskmill.core.facts import Fact
 from taskmill.core.owed import Cold, Owed, OwedKey
 from taskmill.core.ports import Clock
-from taskmill.core.task import About, Envelope, Millis, Status, TaskId, about
+from taskmill.core.task import Envelope, Millis, ShownSpec, Status, TaskId, shown
 from taskmill.core.view import Absent, Ending, Reading, TaskView, Waiting
 from taskmill.execution.lease import Loss
 
@@ -30,7 +30,7 @@ class Record:
     submission: str
     fingerprint: str
     is_keyed: bool
-    about: About
+    spec: ShownSpec
     status: Status = Status.QUEUED
     turn: int = 1
     attempt: int = 1
@@ -101,7 +101,7 @@ def record_of(envelope: Envelope) -> Record:
         submission=envelope.submission,
         fingerprint=envelope.fingerprint,
         is_keyed=bool(envelope.idempotency_key),
-        about=about(envelope),
+        spec=shown(envelope),
         turn=envelope.turn,
         attempt=envelope.attempt,
     )
@@ -122,7 +122,7 @@ class MemoryRecords:
             return Absent()
         return TaskView(
             id=task_id,
-            about=record.about,
+            spec=record.spec,
             status=record.status,
             generation=record.generation,
             attempt=record.attempt,

@@ -69,4 +69,4 @@ def _in_line_since(row: Row, *, now: Millis) -> Millis | None:
 
 
 def _created_at(row: Row) -> int:
-    return row.body.created_at_ms if row.body else 0
+    return row.spec.created_at_ms if row.spec else 0

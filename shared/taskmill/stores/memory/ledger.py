@@ -5,12 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from taskmill.core.errors import LedgerRefused, StoreUnavailable
-from taskmill.core.task import About, Millis, Status, TaskId
+from taskmill.core.task import Millis, Spec, Status, TaskId, shown
 from taskmill.core.view import TaskView
 from taskmill.ledger.listing import After, DeadLetter, DeadPage, History, Page, TaskFilter
 from taskmill.ledger.projection import (
     Applied,
-    Body,
     HistoryEntry,
     LedgerBatch,
     Quarantined,
@@ -23,7 +22,7 @@ from taskmill.ledger.projection import (
     with_expiry,
 )
 from taskmill.ledger.quarantine import Discard, Place
-from taskmill.recovery.restoration import ending_of, waiting_of
+from taskmill.recovery.restoration import task_view
 
 STORE = "PostgreSQL"
 
@@ -78,7 +77,7 @@ class MemoryLedger:
 
     def _keep_expiries(self, batch: LedgerBatch) -> None:
         for row in map(self.rows.__getitem__, with_expiry(batch)):
-            latest = row.body.timing.expires_at_ms if row.body and row.body.timing else None
+            latest = row.spec.timing.expires_at_ms if row.spec and row.spec.timing else None
             if latest is not None and waits_to_begin(row):
                 self.expiries[row.id] = latest
 
@@ -94,21 +93,21 @@ class MemoryLedger:
     def find(self, task_id: TaskId) -> TaskView | None:
         self.ask()
         row = self.rows.get(task_id)
-        return _view(row, row.body) if row and row.body else None
+        return task_view(row, shown(row.spec)) if row and row.spec else None
 
     def fingerprint(self, task_id: TaskId) -> str | None:
         self.ask()
         row = self.rows.get(task_id)
-        return row.body.fingerprint if row and row.body else None
+        return row.spec.fingerprint if row and row.spec else None
 
     def payload(self, task_id: TaskId) -> bytes | None:
         self.ask()
         row = self.rows.get(task_id)
-        return bytes(row.body.payload) if row and row.body else None
+        return bytes(row.spec.payload) if row and row.spec else None
 
     def page(self, wanted: TaskFilter) -> Page:
         self.ask()
-        views = [_view(row, row.body) for row in self.rows.values() if row.body]
+        views = [task_view(row, shown(row.spec)) for row in self.rows.values() if row.spec]
         fitting = [view for view in views if _fits(view, wanted)]
         fitting.sort(key=_age, reverse=True)
         page = fitting[: wanted.limit]
@@ -116,16 +115,16 @@ class MemoryLedger:
         last = page[-1] if page and has_more else None
         return Page(
             tasks=page,
-            next=After(last.about.created_at_ms, last.id) if last else None,
+            next=After(last.spec.created_at_ms, last.id) if last else None,
             as_of_ms=self.as_of_ms(),
         )
 
     def dead(self, wanted: TaskFilter) -> DeadPage:
         self.ask()
         letters = [
-            self._letter(row, row.body)
+            self._letter(row, row.spec)
             for row in self.rows.values()
-            if row.body and row.status is Status.DEAD
+            if row.spec and row.status is Status.DEAD
         ]
         fitting = [one for one in letters if _fits_the_dead(one.task, wanted)]
         fitting.sort(key=lambda one: _death(one.task), reverse=True)
@@ -142,8 +141,8 @@ class MemoryLedger:
         entries = in_order(one for one in self.history.values() if one.id == task_id)
         return History(entries[-most:], self.as_of_ms())
 
-    def _letter(self, row: Row, body: Body) -> DeadLetter:
-        view = _view(row, body)
+    def _letter(self, row: Row, spec: Spec) -> DeadLetter:
+        view = task_view(row, shown(spec))
         died_at_ms, _ = _death(view)
         failures = [
             entry.at_ms
@@ -169,7 +168,7 @@ class MemoryLedger:
         yield [
             row
             for row in self.rows.values()
-            if row.body and row.status.is_final == finished and not self._is_far(row)
+            if row.spec and row.status.is_final == finished and not self._is_far(row)
         ]
 
     def far(self) -> Iterator[Sequence[Row]]:
@@ -178,7 +177,7 @@ class MemoryLedger:
         yield [
             row
             for row in self.rows.values()
-            if row.body and row.body.idempotency_key and self._is_far(row)
+            if row.spec and row.spec.idempotency_key and self._is_far(row)
         ]
 
     def _is_far(self, row: Row) -> bool:
@@ -191,7 +190,7 @@ class MemoryLedger:
 
     def of(self, ids: Sequence[TaskId]) -> Sequence[Row]:
         self.ask()
-        return [row for row in map(self.rows.get, ids) if row and row.body]
+        return [row for row in map(self.rows.get, ids) if row and row.spec]
 
     def ask(self) -> None:
         """Raise when the store is away."""
@@ -215,14 +214,14 @@ def _check(row: Row) -> None:
         and (row.status != "running" or row.started_at_ms is not None)
         and (row.generation >= 0 and 0 <= row.token <= row.largest_token and row.losses >= 0)
         and (row.turn >= 1 and row.attempt >= 1)
-        and (row.body is None or row.attempt <= row.body.max_attempts)
+        and (row.spec is None or row.attempt <= row.spec.max_attempts)
     )
     if not is_legal:
         raise LedgerRefused(f"the row of task {row.id} would say what cannot be")
 
 
 def _age(view: TaskView) -> tuple[int, str]:
-    return view.about.created_at_ms, view.id
+    return view.spec.created_at_ms, view.id
 
 
 def _fits(view: TaskView, wanted: TaskFilter) -> bool:
@@ -250,39 +249,13 @@ def _fits_the_dead(view: TaskView, wanted: TaskFilter) -> bool:
 
 
 def _is_of(view: TaskView, wanted: TaskFilter) -> bool:
-    created = view.about.created_at_ms
+    created = view.spec.created_at_ms
     after, before = wanted.created_after_ms, wanted.created_before_ms
     return (
-        view.about.tenant == wanted.tenant
-        and wanted.type in {None, view.about.type}
+        view.spec.tenant == wanted.tenant
+        and wanted.type in {None, view.spec.type}
         and wanted.status in {None, view.status}
-        and wanted.metadata.items() <= view.about.metadata.items()
+        and wanted.metadata.items() <= view.spec.metadata.items()
         and (after is None or created > after)
         and (before is None or created < before)
-    )
-
-
-def _view(row: Row, body: Body) -> TaskView:
-    return TaskView(
-        id=row.id,
-        about=About(
-            type=row.type,
-            tenant=row.tenant,
-            idempotency_key=body.idempotency_key,
-            created_at_ms=body.created_at_ms,
-            max_attempts=body.max_attempts,
-            payload_size=body.payload_size,
-            metadata=body.metadata,
-            timing=body.timing,
-            payload_ref=body.payload_ref,
-        ),
-        status=row.status,
-        generation=row.generation,
-        attempt=row.attempt,
-        losses=row.losses,
-        started_at_ms=row.started_at_ms,
-        ending=ending_of(row),
-        result=row.result,
-        waiting=waiting_of(row),
-        cancel_requested=row.cancel_requested,
     )

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from taskmill.core.lifetimes import HOLD, KEY_GRACE, KEY_WINDOW, UNKEYED_RECORD
 from taskmill.core.owed import Cold, Owed, OwedKey, OwedKind
-from taskmill.core.task import Millis, Status, TaskId, about
+from taskmill.core.task import Millis, Status, TaskId, shown
 from taskmill.core.time import in_ms
 from taskmill.core.timing import FAR, ORDER_STAYS, said_ms
 from taskmill.core.view import Ending, TaskView
@@ -130,7 +130,7 @@ class MemoryControl:
             return OrderAnswer.MOVED
         self._hot.due.pop(_name(envelope.id, record, OwedKind.TURN), None)
         record.turn, record.attempt = order.seen.turn + 1, envelope.attempt
-        record.status, record.about, record.last = Status.SCHEDULED, about(envelope), order.facts
+        record.status, record.spec, record.last = Status.SCHEDULED, shown(envelope), order.facts
         record.holding, record.dropped, record.untold = None, set(), ()
         record.waiting, record.parked = None, 0
         owed = (self._hot.clock() + self._hold, Owed(facts=order.facts))

@@ -54,7 +54,7 @@ class MemoryStandings:
         self._ledger().ask()
         latest = self._clock() - in_ms(age)
         rows = self._ledger().rows.values()
-        return sorted(row.id for row in rows if not row.body and row.generation < latest)[:most]
+        return sorted(row.id for row in rows if not row.spec and row.generation < latest)[:most]
 
     def of(self, ids: Sequence[TaskId]) -> Sequence[Standing]:
         return [_standing(row) for row in self._ledger().of(ids)]
@@ -66,7 +66,7 @@ class MemoryStandings:
     def _rows(self) -> list[Row]:
         ledger = self._ledger()
         ledger.ask()
-        return [row for row in ledger.rows.values() if row.body]
+        return [row for row in ledger.rows.values() if row.spec]
 
 
 class _HeldStep:
@@ -82,7 +82,7 @@ class _HeldStep:
 
 
 def _age(row: Row) -> int:
-    return row.body.created_at_ms if row.body else 0
+    return row.spec.created_at_ms if row.spec else 0
 
 
 def _standing(row: Row) -> Standing:

@@ -20,7 +20,7 @@ class MemoryFarTasks:
         ledger.ask()
         until = self._clock() + in_ms(within)
         rows = [ledger.rows[task_id] for task_id in ledger.far_tasks]
-        coming = [row for row in rows if row.body and (row.due_at_ms or 0) < until]
+        coming = [row for row in rows if row.spec and (row.due_at_ms or 0) < until]
         if coming:
             yield sorted(coming, key=lambda row: (row.due_at_ms or 0, row.id))
 

@@ -63,7 +63,7 @@ class PostgresLedger:
             rows = sorted(batch.rows, key=attrgetter("id"))  # one order for all: no deadlock
             upserted = connection.execute(self._upsert, {"rows": _listed(map(_flat, rows))})
             self._write_times(connection, batch)
-            if told := [row for row in rows if row.body]:
+            if told := [row for row in rows if row.spec]:
                 connection.execute(self._set_apart, _ages(told))
         if batch.history:
             connection.execute(self._append, {"history": _text(batch.history)})
@@ -93,21 +93,23 @@ def _ages(rows: Sequence[Row]) -> dict[str, Any]:
     # The driver takes longer to write an array of its own than all the rest of a row.
     return {
         "ids": f"{{{','.join(row.id for row in rows)}}}",
-        "created_ms": f"{{{','.join(str(row.body.created_at_ms) for row in rows if row.body)}}}",
+        "created_ms": f"{{{','.join(str(row.spec.created_at_ms) for row in rows if row.spec)}}}",
         "late_ms": in_ms(LATE),
     }
 
 
 def _flat(row: Row) -> bytes:
-    """Return what *row* fills, with its body; JSON values in a list, so that a null stays a value.
+    """Return what *row* fills, with its spec; JSON values in a list, so that a null stays a value.
 
-    A column that is left out reads as NULL, and costs PostgreSQL less than one that is named.
+    A column that is left out reads as NULL, and costs PostgreSQL less than one that is named; of
+    one that row and spec both name, PostgreSQL takes either.
     """
-    told = _encode(replace(row, body=None, result=_boxed(row.result)))
-    if row.body is None:
+    told = _encode(replace(row, spec=None, result=_boxed(row.result)))
+    if row.spec is None:
         return told
-    body = _encode(replace(row.body, payload=_boxed(row.body.payload)))
-    return b"%b,%b" % (told[:-1], body[1:])
+    spec = _encode(replace(row.spec, payload=_boxed(row.spec.payload)))
+    made = b'"payload_size":%d,"changed":%d' % (row.spec.payload_size, row.spec.changed)
+    return b"%b,%b,%b" % (told[:-1], made, spec[1:])
 
 
 def _boxed(value: Raw | None) -> Raw | None:

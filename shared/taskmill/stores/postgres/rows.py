@@ -5,12 +5,14 @@ from typing import Any
 
 import msgspec
 from msgspec import Raw
+from msgspec.structs import replace
+from psycopg.rows import DictRow
 
-from taskmill.core.pointers import Pointer
-from taskmill.core.task import About, Millis, Status, TaskId, Timing
-from taskmill.core.view import Ending, TaskView, Waiting
+from taskmill.core.task import Millis, ShownSpec, TaskId
+from taskmill.core.view import TaskView
 from taskmill.ledger.listing import After, DeadLetter, DeadPage, History, Page, TaskFilter
-from taskmill.ledger.projection import HistoryEntry, in_order
+from taskmill.ledger.projection import HistoryEntry, Row, in_order
+from taskmill.recovery.restoration import task_view
 from taskmill.stores.postgres import queries
 from taskmill.stores.postgres.connection import Database
 
@@ -44,7 +46,7 @@ class PostgresRows:
         last = views[-1] if views and has_more else None
         return Page(
             tasks=views,
-            next=After(last.about.created_at_ms, last.id) if last else None,
+            next=After(last.spec.created_at_ms, last.id) if last else None,
             as_of_ms=self._as_of_ms(),
         )
 
@@ -95,55 +97,12 @@ def _asked_of_the_dead(wanted: TaskFilter) -> dict[str, Any]:
     }
 
 
-def _view(row: Mapping[str, Any]) -> TaskView:
-    timing = row["timing"]
-    return TaskView(
-        id=TaskId(row["id"]),
-        about=About(
-            type=row["type"],
-            tenant=row["tenant"],
-            idempotency_key=row["idempotency_key"],
-            created_at_ms=row["created_at_ms"],
-            max_attempts=row["max_attempts"],
-            payload_size=row["payload_size"],
-            metadata=row["metadata"],
-            timing=msgspec.json.decode(timing, type=Timing) if timing else None,
-            payload_ref=pointer_in(row["payload_ref"]),
-        ),
-        status=Status(row["status"]),
-        generation=row["generation"],
-        attempt=row["attempt"],
-        losses=row["losses"],
-        started_at_ms=row["started_at_ms"],
-        ending=_ending(row),
-        result=Raw(row["result"].encode()) if row["result"] is not None else None,
-        waiting=_waiting(row),
-        cancel_requested=row["cancel_requested"],
-    )
+def _view(columns: DictRow) -> TaskView:
+    return task_view(row_in(columns), msgspec.convert(columns, ShownSpec))
 
 
-def _waiting(row: Mapping[str, Any]) -> Waiting | None:
-    if row["due_at_ms"] is None or row["status"] != Status.RETRYING:
-        return None
-    return Waiting(
-        due_at_ms=Millis(row["due_at_ms"]),
-        reason=row["reason"],
-        error_class=row["error_class"],
-        error_message=row["error_message"],
-    )
-
-
-def _ending(row: Mapping[str, Any]) -> Ending | None:
-    if row["finished_at_ms"] is None:
-        return None
-    return Ending(
-        finished_at_ms=Millis(row["finished_at_ms"]),
-        reason=row["reason"],
-        error_class=row["error_class"],
-        error_message=row["error_message"],
-        result_ref=pointer_in(row["result_ref"]),
-    )
-
-
-def pointer_in(column: str | None) -> Pointer | None:
-    return None if column is None else msgspec.json.decode(column, type=Pointer)
+def row_in(columns: DictRow) -> Row:
+    """Return where a task is in its life; what JSON values say is left as it is."""
+    result = columns["result"]
+    row = msgspec.convert(columns | {"result": None}, Row)
+    return row if result is None else replace(row, result=Raw(result))

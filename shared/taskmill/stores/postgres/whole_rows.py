@@ -9,13 +9,12 @@ from msgspec import Raw
 from msgspec.structs import replace
 from psycopg.rows import DictRow
 
-from taskmill.core.backoff import DEFAULT_RETRY, RetryPolicy
 from taskmill.core.lifetimes import KEY_WINDOW, UNKEYED_RECORD
-from taskmill.core.task import TaskId, Timing
-from taskmill.ledger.projection import Body, Row
+from taskmill.core.task import Spec, TaskId
+from taskmill.ledger.projection import Row
 from taskmill.stores.postgres import queries
 from taskmill.stores.postgres.connection import Database
-from taskmill.stores.postgres.rows import pointer_in
+from taskmill.stores.postgres.rows import row_in
 
 _ROWS_AT_A_TIME = 500
 
@@ -70,34 +69,7 @@ class PostgresWholeRows:
 
 
 def whole_row(columns: DictRow) -> Row:
-    result = columns["result"]
-    return replace(
-        msgspec.convert(columns | {"result": None, "result_ref": None}, Row),
-        result=None if result is None else Raw(result),
-        result_ref=pointer_in(columns["result_ref"]),
-        body=_body(columns),
-    )
-
-
-def _body(columns: DictRow) -> Body:
-    retry, timing = columns["retry"], columns["timing"]
-    return Body(
-        submission=columns["submission"],
-        submitted=columns["submitted"],
-        fingerprint=columns["fingerprint"],
-        idempotency_key=columns["idempotency_key"],
-        payload=Raw(columns["payload"]),
-        payload_ref=pointer_in(columns["payload_ref"]),
-        payload_size=columns["payload_size"],
-        metadata=columns["metadata"],
-        max_attempts=columns["max_attempts"],
-        timeout_seconds=columns["timeout_seconds"],
-        retry=DEFAULT_RETRY if retry is None else _decode_retry(retry),
-        created_at_ms=columns["created_at_ms"],
-        timing=None if timing is None else _decode_timing(timing),
-        changed=columns["changed"],
-    )
-
-
-_decode_retry = msgspec.json.Decoder(RetryPolicy).decode
-_decode_timing = msgspec.json.Decoder(Timing).decode
+    """Return a row with its spec; a column that is null is as the spec says without it."""
+    known = {name: value for name, value in columns.items() if value is not None}
+    spec = msgspec.convert(known | {"payload": Raw(columns["payload"])}, Spec)
+    return replace(row_in(columns), spec=spec)

@@ -7,7 +7,7 @@ from taskmill.core import codec
 from taskmill.core.codec import Sealed
 from taskmill.core.lifetimes import ADOPTION_AGE
 from taskmill.core.owed import Owed
-from taskmill.core.task import about
+from taskmill.core.task import shown
 from taskmill.core.time import in_ms
 from taskmill.core.timing import FAR, FAR_RECORD, said_ms
 from taskmill.dispatch.waiting import (
@@ -64,7 +64,7 @@ class RedisDelays:
             envelope.submitted or envelope.generation,
             envelope.fingerprint,
             "1" if envelope.idempotency_key else "",
-            codec.encode(about(envelope)),
+            codec.encode(shown(envelope)),
         ]
 
 

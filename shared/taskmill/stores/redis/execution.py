@@ -15,7 +15,7 @@ from taskmill.core.lifetimes import (
     UNKEYED_RECORD,
 )
 from taskmill.core.owed import Cold
-from taskmill.core.task import Envelope, Millis, TaskId, about
+from taskmill.core.task import Envelope, Millis, TaskId, shown
 from taskmill.core.time import in_ms
 from taskmill.execution.lease import (
     Beat,
@@ -155,7 +155,7 @@ def _description(envelope: Envelope) -> tuple[Word, ...]:
         envelope.submitted or envelope.generation,
         envelope.fingerprint,
         "1" if envelope.idempotency_key else "",
-        codec.encode(about(envelope)),
+        codec.encode(shown(envelope)),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from taskmill.core import codec
 from taskmill.core.lifetimes import HOLD, KEY_GRACE, KEY_WINDOW, UNKEYED_RECORD
 from taskmill.core.owed import Cold, Owed, OwedKind
-from taskmill.core.task import Millis, Status, TaskId, about
+from taskmill.core.task import Millis, Status, TaskId, shown
 from taskmill.core.time import in_ms
 from taskmill.core.timing import FAR, ORDER_STAYS, said_ms
 from taskmill.core.view import Absent
@@ -94,7 +94,7 @@ class RedisControl:
             envelope.submitted,
             envelope.fingerprint,
             "1" if envelope.idempotency_key else "",
-            codec.encode(about(envelope)),
+            codec.encode(shown(envelope)),
             order.token,
             head,
             tail,
@@ -122,7 +122,7 @@ class RedisControl:
             codec.encode(order.facts),
             codec.encode(Owed(facts=order.facts)),
             self._hold,
-            codec.encode(about(envelope)),
+            codec.encode(shown(envelope)),
         ]
 
     def _keys(self, task_id: TaskId) -> list[str]:

@@ -40,11 +40,11 @@ def _reading(task_id: TaskId, answer: Any) -> Reading:
 
 def view_of(task_id: TaskId, answer: Sequence[Any]) -> TaskView:
     """Return what the ten fields that readers want say."""
-    about, status, generation, attempt, losses, started, ending, result, waiting, wish = answer
+    spec, status, generation, attempt, losses, started, ending, result, waiting, wish = answer
     is_waiting = waiting and status == b"retrying"
     return TaskView(
         id=task_id,
-        about=codec.open_about(about),
+        spec=codec.open_shown(spec),
         status=Status(status.decode()),
         generation=int(generation),
         attempt=int(attempt),

@@ -7,7 +7,7 @@ from datetime import timedelta
 from taskmill.core import codec
 from taskmill.core.ids import shard_of
 from taskmill.core.lifetimes import KEY_GRACE, KEY_WINDOW, LEASE, REBUILD_WORD, UNKEYED_RECORD
-from taskmill.core.task import TaskId, about
+from taskmill.core.task import TaskId, shown
 from taskmill.core.time import in_ms
 from taskmill.core.timing import FAR_RECORD
 from taskmill.recovery.divergence import RepairAnswer, RepairOrder
@@ -158,7 +158,7 @@ def fields_of(view: HotView) -> list[Word]:
         *("submission", task.submission),
         *("fingerprint", task.fingerprint),
         *("keyed", "1" if task.idempotency_key else ""),
-        *("about", codec.encode(about(task))),
+        *("about", codec.encode(shown(task))),
         *("attempt", row.attempt),
     ]
     if row.started_at_ms is not None:

@@ -8,7 +8,7 @@ from typing import Any
 from taskmill.core import codec
 from taskmill.core.lifetimes import HOLD, KEY_WINDOW
 from taskmill.core.owed import Cleared, Cold, Owed, OwedKey, OwedKind
-from taskmill.core.task import Envelope, TaskId, about
+from taskmill.core.task import Envelope, TaskId, shown
 from taskmill.core.time import in_ms
 from taskmill.stores.redis import scripts
 from taskmill.stores.redis.keys import ShardKeys, shard_keys
@@ -44,7 +44,7 @@ class RedisAdmission:
             envelope.submission,
             envelope.fingerprint,
             "1" if envelope.idempotency_key else "",
-            codec.encode(about(envelope)),
+            codec.encode(shown(envelope)),
             codec.tail_of(envelope),
             self._window,
             self._hold,
