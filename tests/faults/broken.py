@@ -137,7 +137,7 @@ class TakesTheLastFact(MemoryLedger):
     def record(self, batch):
         for row in batch.rows:
             known = self.rows.pop(row.id, None)
-            if known is not None and row.body is None:
+            if known is not None and row.spec is None:
                 self.rows[row.id] = known
                 super().record(type(batch)(rows=[row]))
                 state = {
@@ -146,7 +146,7 @@ class TakesTheLastFact(MemoryLedger):
                 }
                 self.rows[row.id] = _with(self.rows[row.id], state)
             else:
-                told = row if known is None else _with(row, {"body": row.body or known.body})
+                told = row if known is None else _with(row, {"spec": row.spec or known.spec})
                 super().record(type(batch)(rows=[told]))
         super().record(type(batch)(history=batch.history, applied=batch.applied))
 

@@ -253,13 +253,13 @@ def _run_at_ms(answer):
 def _standing(row):
     return Standing(
         id=row.id,
-        label=row.body.metadata["label"] if row.body else row.id,
+        label=row.spec.metadata["label"] if row.spec else row.id,
         status=str(row.status),
         generation=row.generation,
         turn=row.turn,
         attempt=row.attempt,
         losses=row.losses,
-        max_attempts=row.body.max_attempts if row.body else 0,
+        max_attempts=row.spec.max_attempts if row.spec else 0,
         reason=row.reason,
         finished_at_ms=row.finished_at_ms,
     )

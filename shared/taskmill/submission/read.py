@@ -218,19 +218,32 @@ def _payload_refusal(request: TaskRequest, payload: Raw, catalogue: Catalogue) -
 def _submission(
     given: Mapping[str, Any], request: TaskRequest, entry: TypeEntry, payload: Raw, key: str | None
 ) -> Submission:
-    attempts, timeout = request.max_attempts, request.timeout_seconds
+    """Return the request with what its type says of what it leaves out."""
+    fields: dict[str, Any] = {
+        "max_attempts": entry.defaults.max_attempts,
+        "timeout_seconds": entry.defaults.timeout_seconds,
+    }
+    fields |= {name: getattr(request, name) for name in _TAKEN_AS_GIVEN if name in given}
     pointed = request.payload_ref
     return Submission(
+        **fields,
         type=entry.name,
         payload=payload,
-        idempotency_key=key,
-        max_attempts=entry.defaults.max_attempts if attempts is UNSET else attempts,
-        timeout_seconds=entry.defaults.timeout_seconds if timeout is UNSET else timeout,
-        retry=_policy(request.retry, entry.defaults.retry),
-        metadata=request.metadata,
-        fingerprint=fingerprint(given),
         payload_ref=Pointer(**msgspec.structs.asdict(pointed)) if pointed else None,
+        fingerprint=fingerprint(given),
+        idempotency_key=key,
+        retry=_policy(request.retry, entry.defaults.retry),
     )
+
+
+_TAKEN_AS_GIVEN = {*TaskRequest.__struct_fields__} & {*Submission.__struct_fields__} - {
+    "type",
+    "payload",
+    "payload_ref",
+    "idempotency_key",
+    "retry",
+}
+"""The fields of a request that are the submission's as they are."""
 
 
 def _policy(wanted: RetryRequest, usual: RetryPolicy) -> RetryPolicy:

@@ -1,0 +1,138 @@
+"""Two versions side by side: each reads what the other writes, in the log, due entries and records.
+
+Only what Kafka holds has a version, and due entries and records have none. So their layout is that
+of the release before; a new field has a default, and an older process passes it on as it came.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec import Raw, Struct
+from msgspec.structs import asdict
+
+from taskmill.core import codec
+from taskmill.core.backoff import RetryPolicy
+from taskmill.core.owed import Owed
+from taskmill.core.pointers import Pointer
+from taskmill.core.task import ShownSpec, Submission, TaskId, Timing, shown
+from taskmill.submission.submission import named
+from tests.builders import NOW, TASK, an_envelope
+
+
+class OldEnvelope(Struct, kw_only=True, forbid_unknown_fields=True):
+    """As the release before encodes it, and all that it needs."""
+
+    generation: int
+    id: str
+    turn: int = 1
+    attempt: int = 1
+    submission: str
+    submitted: int = 0
+    type: str
+    tenant: str = "default"
+    payload: Raw
+    fingerprint: str
+    idempotency_key: str | None = None
+    created_at_ms: int
+    max_attempts: int
+    timeout_seconds: float
+    retry: RetryPolicy
+    metadata: Mapping[str, str] = {}
+    deferred: bool = False
+    parked_until_ms: int | None = None
+    timing: Timing | None = None
+    payload_ref: Pointer | None = None
+
+
+class OldAbout(Struct, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What a record of the release before keeps for readers."""
+
+    type: str
+    tenant: str
+    idempotency_key: str | None
+    created_at_ms: int
+    max_attempts: int
+    payload_size: int
+    metadata: Mapping[str, str]
+    timing: Timing | None = None
+    payload_ref: Pointer | None = None
+
+
+PLAIN = an_envelope()
+FULL = an_envelope(
+    turn=3,
+    attempt=2,
+    submitted=NOW - 5,
+    tenant="acme",
+    idempotency_key="order 17",
+    metadata={"a": "b"},
+    deferred=True,
+    parked_until_ms=NOW + 5,
+    timing=Timing(run_at_ms=NOW + 7, turn=3),
+    payload=Raw(b"null"),
+    payload_ref=Pointer(url="s3://bucket/key", size=1_000_000, sha256="0" * 64),
+)
+EITHER = pytest.mark.parametrize("task", [PLAIN, FULL], ids=["plain", "full"])
+
+
+def plain(struct: Struct) -> dict[str, Any]:
+    """Return the fields of *struct*; two raw values are equal when their bytes are."""
+    return {name: getattr(struct, name) for name in struct.__struct_fields__}
+
+
+def old(task):
+    return OldEnvelope(**asdict(task))
+
+
+@EITHER
+def test_an_older_process_reads_an_envelope(task):
+    read = msgspec.json.decode(codec.encode(task), type=OldEnvelope)
+    assert plain(read) == plain(task)
+
+
+@EITHER
+def test_an_envelope_of_an_older_process_is_read(task):
+    written = msgspec.json.encode(old(task))
+    assert codec.open_envelope(written) == task
+    (opened,) = codec.open_sealed(b'{"v":1,"tasks":[%b]}' % written)
+    assert (opened.envelope, opened.raw) == (task, written)
+
+
+@EITHER
+def test_a_due_entry_of_either_is_read_by_both(task):
+    entry = codec.encode(Owed(task=task))
+    assert plain(msgspec.json.decode(codec.owed_task(entry), type=OldEnvelope)) == plain(task)
+    assert codec.open_owed(b'{"task":%b}' % msgspec.json.encode(old(task))).task == task
+
+
+def test_a_script_finds_the_generation_where_an_older_one_puts_it():
+    ahead = b'{"generation":%d,' % NOW
+    assert codec.encode(FULL) == ahead + codec.tail_of(FULL)
+    assert msgspec.json.encode(old(FULL)).startswith(ahead)
+
+
+@EITHER
+def test_a_record_of_either_is_read_by_both(task):
+    written = codec.encode(shown(task))
+    read = msgspec.json.decode(written, type=OldAbout)
+    assert msgspec.json.encode(read) == written
+    assert codec.open_shown(msgspec.json.encode(read)) == shown(task)
+
+
+def test_a_field_that_only_a_newer_process_knows_does_not_trouble_this_one():
+    newer = codec.encode(FULL)[:-1] + b',"priority":7}'
+    assert codec.open_envelope(newer) == FULL
+    assert codec.seal(newer).raw == newer
+
+
+def test_what_is_asked_for_stays_whole_from_the_door_to_the_readers():
+    fields = {name: getattr(FULL, name) for name in Submission.__struct_fields__}
+    submission = Submission(**fields)
+    task = named(submission, TaskId(TASK), word="a request", now=NOW)
+    for value in (task, task.spec, shown(task)):
+        assert all(
+            getattr(value, name) == fields[name] for name in {*fields} & {*value.__struct_fields__}
+        )
+    assert {*ShownSpec.__struct_fields__} - {*task.spec.__struct_fields__} == {"payload_size"}
