@@ -357,7 +357,8 @@ class Run:
         )
 
     def facts(self):
-        return sorted(self.stack.ask(_FACTS, list(self.ids.values())), key=str)
+        ids = {*self.ids.values(), *(row.id for row in self.rows())}
+        return sorted(self.stack.ask(_FACTS, sorted(ids)), key=str)
 
     def _owned(self):
         query = "SELECT label, generation FROM receipts WHERE label LIKE %s"
@@ -365,7 +366,8 @@ class Run:
         return [Effect(label=name, generation=lived, is_owned=True) for name, lived in kept]
 
     def _outside(self):
-        lines = self.stack.left(set(self.ids))
+        """Read the effects of every submission: one of unknown outcome may have run as well."""
+        lines = self.stack.left({*self.ids, *(submit.label for submit in self.submits)})
         return [
             Effect(
                 label=line["label"],

@@ -24,6 +24,12 @@ class Bus(Protocol):
     def is_shut(self) -> bool:
         """Tell whether it did not answer a moment ago: sending now would fail at once."""
 
+    def is_in_doubt(self) -> bool:
+        """Tell whether it failed and has not answered since: whoever sends now is its trial."""
+
+    def answers(self) -> bool:
+        """Try whether it answers, without sending anything."""
+
     def send_pending(self, envelopes: Sequence[Envelope | Sealed]) -> None: ...
 
     def send_work(self, envelopes: Sequence[Envelope | Sealed]) -> None: ...

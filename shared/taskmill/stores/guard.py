@@ -41,6 +41,10 @@ class Guard:
     def is_shut(self) -> bool:
         return self._breaker.is_shut(self._clock_ms())
 
+    def is_in_doubt(self) -> bool:
+        """Tell whether the store has failed and not answered since."""
+        return not self._breaker.is_closed
+
     def enter(self) -> int:
         """Return the moment of entry, or raise without any wait."""
         now = self._clock_ms()

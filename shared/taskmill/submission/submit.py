@@ -88,9 +88,16 @@ class _Intake(Struct):
     items: list[_Item] = field(default_factory=list)
 
     def has_way(self, count: int) -> bool:
-        """Ask before anything is decided: a 503 after it could only say that nobody knows."""
-        if not self.stores.bus.is_shut():
+        """Ask before anything is decided: a 503 after it could only say that nobody knows.
+
+        A log in doubt is asked only where the outbox has no room: then nothing may be decided on
+        the chance that it answers.
+        """
+        if not self.stores.bus.is_in_doubt():
             return True
+        return self._has_room(count) or self.stores.bus.answers()
+
+    def _has_room(self, count: int) -> bool:
         try:
             return self.stores.outbox.has_room(count)
         except StoreUnavailable:

@@ -409,3 +409,26 @@ def test_nobody_waits_twice_for_a_broker_that_is_away():
     for ask in (lambda: bus.send_pending([a_fresh_envelope()]), ends.ends):
         with pytest.raises(StoreUnavailable, match="did not answer a moment ago"):
             ask()
+
+
+def test_a_broker_in_doubt_is_tried_without_sending_anything(brokers):
+    clock = [0]
+    guard = Guard("Kafka", tolerance=timedelta(), clock_ms=lambda: clock[0])
+    bus = KafkaBus(brokers, patience=timedelta(seconds=5), guard=guard)
+    assert not bus.is_in_doubt()
+    guard.failed(-1)
+    assert (bus.is_in_doubt(), bus.answers()) == (True, False), "it is shut"
+    clock[0] += 1_000
+    assert (bus.is_shut(), bus.is_in_doubt(), bus.answers()) == (False, True, True)
+    assert not bus.is_in_doubt()
+    bus.send_pending([a_fresh_envelope()])
+    bus.flush()
+    bus.close()
+
+
+def test_a_broker_that_is_away_does_not_pass_its_trial():
+    guard = Guard("Kafka", tolerance=timedelta(), clock_ms=lambda: 0)
+    nowhere = f"127.0.0.1:{free_ports(1)[0]}"
+    bus = KafkaBus(nowhere, patience=timedelta(seconds=2), guard=guard)
+    assert not bus.answers()
+    assert bus.is_shut()

@@ -54,6 +54,16 @@ def test_it_is_open_again_when_the_trial_goes_well(guard, clock):
     assert not guard.is_shut()
 
 
+def test_it_is_in_doubt_from_the_failure_to_the_trial_that_goes_well(guard, clock):
+    assert not guard.is_in_doubt()
+    fail(guard, clock, takes_ms=2000)
+    clock.now += 1000
+    assert (guard.is_shut(), guard.is_in_doubt()) == (False, True)
+    with guard.watch():
+        pass
+    assert not guard.is_in_doubt()
+
+
 def test_a_trial_that_fails_makes_the_pause_longer(guard, clock):
     fail(guard, clock, takes_ms=2000)
     clock.now += 1000

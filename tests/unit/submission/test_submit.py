@@ -244,6 +244,7 @@ def test_while_the_log_is_known_to_be_away_nothing_waits_for_it(world):
 class SendsNothing:
     def __init__(self, world):
         self.is_shut = world.log.is_shut
+        self.is_in_doubt = world.log.is_in_doubt
         self.send_pending = Away().send_pending
 
 
@@ -259,6 +260,19 @@ def test_what_neither_the_log_nor_the_outbox_can_take_is_refused_before_anything
     assert world.submit(*requests) == [NotTaken()] * 2
     assert not world.hot.records
     assert not world.outbox.kept
+
+
+@pytest.mark.parametrize("why", ["full", "away"])
+def test_without_room_a_log_in_doubt_is_tried_before_anything_is_decided(world, why):
+    world.log.is_doubted = world.log.is_away = True
+    world.outbox = MemoryOutbox(cap=0)
+    world.outbox.is_away = why == "away"
+    assert world.submit(world.request("k")) == [NotTaken()]
+    assert not world.hot.records
+    world.log.is_away = False
+    (receipt,) = world.submit(world.request("k"))
+    assert isinstance(receipt, Accepted)
+    assert len(world.log.tasks(topics.PENDING)) == 1
 
 
 def test_past_the_cap_nothing_is_known_of_what_was_admitted(world):
@@ -311,6 +325,7 @@ class TakesLong:
 
     def __init__(self, world):
         self.is_shut = world.log.is_shut
+        self.is_in_doubt = world.log.is_in_doubt
         self._world = world
 
     def send_pending(self, _envelopes):

@@ -26,6 +26,12 @@ class CountedBus:
     def is_shut(self) -> bool:
         return self._bus.is_shut()
 
+    def is_in_doubt(self) -> bool:
+        return self._bus.is_in_doubt()
+
+    def answers(self) -> bool:
+        return self._bus.answers()
+
     def send_pending(self, envelopes: Sequence[Envelope | Sealed]) -> None:
         with self._failures():
             self._bus.send_pending(envelopes)

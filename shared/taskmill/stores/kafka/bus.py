@@ -69,6 +69,24 @@ class KafkaBus:
     def is_shut(self) -> bool:
         return self._guard.is_shut()
 
+    def is_in_doubt(self) -> bool:
+        return self._guard.is_in_doubt()
+
+    def answers(self) -> bool:
+        """Connect anew, and ask for what a producer needs before it sends."""
+        until = time.monotonic() + self._patience
+        try:
+            self._entered_ms = self._guard.enter()
+            self.close()
+            self._connected(until)
+            self._guard.succeeded()
+        except StoreUnavailable:
+            return False
+        except (KafkaFailure, OSError) as error:
+            self._failed(error)
+            return False
+        return True
+
     def _send(self, topic: str, values: Iterable[bytes], headers: Sequence[Header] = ()) -> None:
         values = list(values)
         if not values:

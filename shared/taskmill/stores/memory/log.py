@@ -24,6 +24,8 @@ class MemoryLog:
     def __init__(self, clock: Clock) -> None:
         self.is_away = False
         self.is_known_away = False
+        self.is_doubted = False
+        """It failed some time ago: the next request is its trial."""
         self._clock = clock
         self._sent: list[tuple[str, bytes, Mapping[str, bytes]]] = []
         self._log: dict[str, list[LogRecord]] = {}
@@ -31,6 +33,13 @@ class MemoryLog:
 
     def is_shut(self) -> bool:
         return self.is_known_away
+
+    def is_in_doubt(self) -> bool:
+        return self.is_known_away or self.is_doubted
+
+    def answers(self) -> bool:
+        self.is_doubted = self.is_away
+        return not self.is_away
 
     def send_pending(self, envelopes: Sequence[Envelope | Sealed]) -> None:
         self._send(topics.PENDING, codec.parcels_of_tasks(envelopes))
