@@ -8,13 +8,14 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from functions.gateway.catching_up import caught_up
 from functions.gateway.http.answer import Told
 from functions.gateway.http.problem import Problem, unavailable
 from functions.gateway.presenter import moment
 from functions.gateway.reading import find, id_of, untold
 from taskmill.bootstrap import gateway
 from taskmill.core.errors import StoreUnavailable
-from taskmill.core.facts import TaskChanged
+from taskmill.core.facts import TaskCancelled, TaskChanged, TaskDied, TaskSucceeded
 from taskmill.core.view import TaskView
 from taskmill.ledger.listing import History
 from taskmill.ledger.projection import HistoryEntry
@@ -24,6 +25,7 @@ _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _SAID_ELSEWHERE = {"id", "kind", "generation", "turn", "at_ms", "type", "tenant", "token"}
 _TOO_LARGE = {"envelope", "result", "result_ref"}
 _NAMES = {"due_at_ms": "next_attempt_at", "started_at_ms": "started_at"}
+_LAST = {one.__name__ for one in (TaskSucceeded, TaskDied, TaskCancelled)}
 _ENDS = {"attempt_lost", "deferred", "succeeded", "died", "cancelled"}
 
 
@@ -31,16 +33,25 @@ def read_history(given_id: str) -> Told | Problem:
     task_id = id_of(given_id)
     if isinstance(task_id, Problem):
         return task_id
+    found = find(task_id)
     try:
-        history = gateway.ledger_rows().history_of(task_id, most=LONGEST_HISTORY)
+        history = caught_up(
+            lambda: gateway.ledger_rows().history_of(task_id, most=LONGEST_HISTORY),
+            lambda history: isinstance(found, TaskView) and _is_behind(history, found),
+        )
     except StoreUnavailable as error:
         return unavailable(f"the history comes from the ledger: {error.store} is away", 2)
     if history.entries:
         return Told(HTTPStatus.OK, {"id": task_id} | history_as_json(history))
-    found = find(task_id)
     if isinstance(found, TaskView):
         return unavailable("the ledger has not heard of the task yet", 1)
     return untold(task_id, found)
+
+
+def _is_behind(history: History, task: TaskView) -> bool:
+    """Tell whether more is known of the task than its history says."""
+    kinds = {one.kind for one in history.entries if one.generation == task.generation}
+    return not kinds or (task.status.is_final and kinds.isdisjoint(_LAST))
 
 
 def history_as_json(history: History) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from taskmill.ledger.listing import After, DeadLetter, DeadPage, Page, TaskFilte
 
 LARGEST_PAGE = 200
 USUAL_PAGE = 50
-_KNOWN = {"type", "status", "created_after", "created_before", "limit", "cursor"}
+_KNOWN = {"type", "status", "created_after", "created_before", "limit", "cursor", "wait"}
 _OF_THE_DEAD = {"reason", "error_class", "dead_after", "dead_before"}
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _METADATA = "metadata."

@@ -4,6 +4,7 @@ import re
 from datetime import timedelta
 from typing import assert_never
 
+from functions.gateway.catching_up import NO_TIME
 from functions.gateway.http.problem import Problem, not_found, refused, unavailable, unprocessable
 from taskmill.bootstrap import gateway
 from taskmill.core.task import TaskId
@@ -20,10 +21,7 @@ _SECONDS = re.compile(r"[0-9]{1,3}(\.[0-9]{1,20})?")
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[78][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
 
-def read_task(given_id: str, wait: str | None) -> TaskView | Problem:
-    span = _span(wait)
-    if isinstance(span, Problem):
-        return span
+def read_task(given_id: str, span: timedelta) -> TaskView | Problem:
     task_id = id_of(given_id)
     if isinstance(task_id, Problem):
         return task_id
@@ -35,9 +33,9 @@ def id_of(given: str) -> TaskId | Problem:
     return TaskId(given) if _ID.fullmatch(given) else not_found(given)
 
 
-def _span(text: str | None) -> timedelta | Problem:
+def read_wait(text: str | None, *, usual: timedelta = NO_TIME) -> timedelta | Problem:
     if text is None:
-        return timedelta()
+        return usual
     if not _SECONDS.fullmatch(text) or float(text) > LONGEST_WAIT_SECONDS:
         detail = f"wait is a number of seconds from 0 to {LONGEST_WAIT_SECONDS:g}"
         return unprocessable("invalid_request", detail, "wait")

@@ -20,7 +20,7 @@ from taskmill.core.task import Status
 
 
 class TaskPage(Struct):
-    """Tasks of the ledger, which is told a moment later than what happens."""
+    """Tasks of the ledger, which hears of them a moment after they happen."""
 
     tasks: list[ListedTask]
     next_cursor: NextCursor
@@ -31,7 +31,9 @@ LIST: Final = Operation(
     route="GET /v1/tasks",
     name="listTasks",
     summary="List tasks, the newest first",
-    details="With `status=dead`, the latest death first.",
+    details="With `status=dead`, the latest death first. A first page waits up to 1.5 seconds, or"
+    " as long as `wait` says, until the ledger has heard of everything that was accepted before the"
+    " request; after that it shows what the ledger knows, and `as_of` says up to when.",
     parameters=[
         asked("type", str, "Only of this type."),
         asked("status", Status, "Only in this status."),
@@ -46,6 +48,11 @@ LIST: Final = Operation(
         asked("error_class", str, "Only the dead with an error of this class, likewise."),
         asked("dead_after", Moment, "Only those that died later, likewise."),
         asked("dead_before", Moment, "Only those that died earlier, likewise."),
+        asked(
+            "wait",
+            Annotated[float, Meta(ge=0, le=LONGEST_WAIT_SECONDS)],
+            "Wait at most so many seconds until the ledger has caught up; no exponent.",
+        ),
         LIMIT,
         CURSOR,
     ],
@@ -92,6 +99,8 @@ READ: Final = Operation(
     route="GET /v1/tasks/{task_id}",
     name="readTask",
     summary="Read a task, at once or when it has ended",
+    details="The payload comes from the ledger: a request for it waits up to 1.5 seconds, or for"
+    " the rest of `wait`, until the ledger has heard of the task.",
     parameters=[
         TASK_ID,
         asked(

@@ -11,6 +11,8 @@ from msgspec import Meta, Struct
 from functions.gateway.http.problem import Problem, bad_request
 from taskmill.core.task import Millis
 
+_OF_A_PAGE = {"cursor", "limit", "wait"}
+
 
 class Mark(Struct, frozen=True):
     """Where a page ended: the moment that orders the list, and the name of its last line."""
@@ -53,5 +55,5 @@ def _word(mark: Mark, digest: str) -> str:
 
 
 def _digest(given: Mapping[str, str]) -> str:
-    asked = {name: value for name, value in given.items() if name not in {"cursor", "limit"}}
+    asked = {name: value for name, value in given.items() if name not in _OF_A_PAGE}
     return sha256(msgspec.json.encode(asked, order="deterministic")).hexdigest()[:16]

@@ -1,24 +1,29 @@
 """Submits tasks, and shows them."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 from http import HTTPStatus
 from typing import Any
 
 from msgspec import Raw
 
+from functions.gateway.catching_up import caught_up, hear_the_log
 from functions.gateway.history import read_history
 from functions.gateway.http.answer import Answer, Told, json_body, new_router, tell
 from functions.gateway.http.problem import Problem, unavailable, unprocessable
 from functions.gateway.listing import dead_as_json, page_as_json, read_filter
 from functions.gateway.payloads import downloadable_payload, downloadable_result
 from functions.gateway.presenter import task_as_json
-from functions.gateway.reading import read_task
+from functions.gateway.reading import read_task, read_wait
 from functions.gateway.submitting import submit_batch, submit_one
 from taskmill.bootstrap import gateway
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.task import Status
+from taskmill.core.time import in_ms
 from taskmill.core.view import TaskView
+from taskmill.ledger.await_ledger import LONGEST_CATCH_UP
 from taskmill.ledger.listing import TaskFilter
+from taskmill.platform import process
 
 router = new_router()
 
@@ -53,12 +58,16 @@ def get_task(task_id: str) -> Answer:
     if include not in {None, "payload"}:
         detail = f"include knows 'payload', not {include!r}"
         return tell(unprocessable("invalid_request", detail, "include"))
-    found = read_task(task_id, asked.get("wait"))
+    span = read_wait(asked.get("wait"))
+    if isinstance(span, Problem):
+        return tell(span)
+    end_ms = process.clock() + in_ms(span)
+    found = read_task(task_id, span)
     if isinstance(found, Problem):
         return tell(found)
     if include is None:
         return tell(Told(HTTPStatus.OK, _whole(found)))
-    return tell(_with_payload(found))
+    return tell(_with_payload(found, within=timedelta(milliseconds=end_ms - process.clock())))
 
 
 def _whole(task: TaskView) -> dict[str, Any]:
@@ -69,16 +78,20 @@ def _whole(task: TaskView) -> dict[str, Any]:
     return shown
 
 
-def _with_payload(task: TaskView) -> Told | Problem:
+def _with_payload(task: TaskView, *, within: timedelta) -> Told | Problem:
     if (pointer := task.spec.payload_ref) is not None:
         linked = downloadable_payload(pointer, task.spec.type, task.spec.tenant)
         return Told(HTTPStatus.OK, _whole(task) | {"payload_ref": linked})
     try:
-        payload = gateway.ledger_rows().payload(task.id)
-    except StoreUnavailable:
-        payload = None
+        payload = caught_up(
+            lambda: gateway.ledger_rows().payload(task.id, task.generation),
+            lambda found: found is None,
+            within=max(within, LONGEST_CATCH_UP),
+        )
+    except StoreUnavailable as error:
+        return unavailable(f"the payload comes from the ledger: {error.store} is away", 2)
     if payload is None:
-        return unavailable("the ledger cannot tell the payload yet", 1)
+        return unavailable("the ledger has not heard of the payload yet", 1)
     return Told(HTTPStatus.OK, _whole(task) | {"payload": Raw(payload)})
 
 
@@ -93,7 +106,12 @@ def get_tasks() -> Answer:
     wanted = read_filter(asked)
     if isinstance(wanted, Problem):
         return tell(wanted)
+    span = read_wait(asked.get("wait"), usual=LONGEST_CATCH_UP)
+    if isinstance(span, Problem):
+        return tell(span)
     try:
+        if wanted.after is None:
+            hear_the_log(span)
         return tell(Told(HTTPStatus.OK, _page(wanted, asked)))
     except StoreUnavailable as error:
         return tell(unavailable(f"lists come from the ledger: {error.store} is away", 2))

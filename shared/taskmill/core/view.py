@@ -86,5 +86,8 @@ class Unsure(Struct, frozen=True):
     is_away: bool = False
     """A store does not answer: it is not a matter of a moment."""
 
+    is_behind: bool = False
+    """The ledger has not heard of it yet: it is a matter of a moment."""
+
 
 Finding: TypeAlias = TaskView | Nowhere | Unsure

@@ -1,7 +1,7 @@
 """Finds a task for a reader: its record, else its row, else an honest answer."""
 
 from collections.abc import Callable, Mapping
-from datetime import timedelta
+from operator import not_
 from typing import Protocol, TypeAlias
 
 from taskmill.core.errors import StoreUnavailable
@@ -10,15 +10,13 @@ from taskmill.core.owed import Cold
 from taskmill.core.ports import LogEnds, Pause
 from taskmill.core.task import Envelope, Status, TaskId
 from taskmill.core.view import Absent, Finding, Nowhere, Reading, Refused, TaskView, Unsure
+from taskmill.ledger.await_ledger import await_ledger, has_reached
 from taskmill.ledger.ports import LedgerRows
 from taskmill.submission.outbox import Lost
 from taskmill.submission.ports import Outbox, Records
 
 Asked: TypeAlias = Callable[[TaskId], TaskView | Nowhere | None]
 """Tells what will be of a request that stands in the table, or None: there is none."""
-
-LONGEST_CATCH_UP = timedelta(seconds=1.5)
-_STEP = timedelta(milliseconds=100)
 
 
 def _nobody(_task_id: TaskId) -> None:
@@ -140,14 +138,9 @@ def _silence(
     task_id: TaskId, ledger: LedgerRows, ends: Mapping[tuple[str, int], int], pause: Pause
 ) -> Finding:
     """Let the ledger reach where the log ended when we asked: then its silence means something."""
-    waited = timedelta()
-    while waited < LONGEST_CATCH_UP:
-        applied = ledger.applied()
-        if all(applied.get(place, 0) >= end for place, end in ends.items()):
-            row = ledger.find(task_id)
-            if row is None:
-                return Nowhere()
-            return row if _is_told(row, Absent()) else Unsure("it has just been submitted")
-        pause(_STEP)
-        waited += _STEP
-    return Unsure("the ledger is behind the log")
+    if not await_ledger(lambda: has_reached(ledger, ends), is_behind=not_, pause=pause):
+        return Unsure("the ledger is behind the log")
+    row = ledger.find(task_id)
+    if row is None:
+        return Nowhere()
+    return row if _is_told(row, Absent()) else Unsure("it has just been submitted")

@@ -37,7 +37,8 @@ class LedgerRows(Protocol):
 
     def fingerprint(self, task_id: TaskId) -> str | None: ...
 
-    def payload(self, task_id: TaskId) -> bytes | None: ...
+    def payload(self, task_id: TaskId, generation: int) -> bytes | None:
+        """Return the payload of this life of the task; None while it is not known."""
 
     def page(self, wanted: TaskFilter) -> Page: ...
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from datetime import timedelta
 from typing import Protocol, TypeAlias, assert_never
 
 from msgspec import Struct
@@ -17,6 +16,7 @@ from taskmill.core.timing import expires_ms
 from taskmill.core.view import Absent, Finding, Nowhere, TaskView, Unsure
 from taskmill.dispatch.ports import Delays
 from taskmill.ledger.far import load
+from taskmill.ledger.await_ledger import await_ledger
 from taskmill.ledger.ports import WholeRows
 from taskmill.ledger.projection import envelope_of
 from taskmill.orders.control import ChangeOrder, OrderAnswer, Sighting
@@ -59,10 +59,9 @@ class PayloadGone(Struct, frozen=True):
 Change: TypeAlias = Changed | NotWaiting | TooLate | PayloadGone | Nowhere | Unsure
 
 _LOOKS = 15
-_STEP = timedelta(milliseconds=100)
 _WAITS = frozenset({Status.SCHEDULED, Status.QUEUED, Status.RETRYING})
 _COLD = Unsure("Redis is being rebuilt, and nothing can be changed meanwhile")
-_BEHIND = Unsure("the ledger has not heard of it yet: ask again")
+_BEHIND = Unsure("the ledger has not heard of it yet: ask again", is_behind=True)
 
 
 class ChangeStores(Protocol):
@@ -105,21 +104,26 @@ class Changer:
         """
         desk = _Desk(wanted, self._stores, self._find)
         try:
-            for look in range(_LOOKS):
-                answer = desk.try_to_change(task_id)
-                if answer is not None and (answer is not _BEHIND or look == _LOOKS - 1):
-                    return answer
-                if answer is _BEHIND:
-                    self._stores.pause(_STEP)
+            return await_ledger(
+                lambda: desk.change(task_id),
+                is_behind=lambda answer: answer is _BEHIND,
+                pause=self._stores.pause,
+            )
         except StoreUnavailable as error:
             return Unsure(f"{error.store} cannot be reached; it may have been changed: ask again")
-        return Unsure("it goes on faster than it can be changed: ask again")
 
 
 class _Desk(Struct, frozen=True):
     wanted: Wanted
     stores: ChangeStores
     find: Callable[[TaskId], Finding]
+
+    def change(self, task_id: TaskId) -> Change:
+        for _ in range(_LOOKS):
+            answer = self.try_to_change(task_id)
+            if answer is not None:
+                return answer
+        return Unsure("it goes on faster than it can be changed: ask again")
 
     def try_to_change(self, task_id: TaskId) -> Change | None:
         """Return None when the task went on meanwhile: look again."""

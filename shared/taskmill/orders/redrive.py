@@ -45,7 +45,7 @@ Redrive: TypeAlias = Again | NotOver | Nowhere | Unsure
 _LOOKS = 5
 _REDRIVABLE = frozenset({Status.DEAD, Status.CANCELLED})
 _COLD = Unsure("Redis is being rebuilt, and nothing can be redriven meanwhile")
-_BEHIND = Unsure("the ledger has not heard of its end yet: ask again")
+_BEHIND = Unsure("the ledger has not heard of its end yet: ask again", is_behind=True)
 
 
 class RedriveStores(Protocol):
@@ -158,7 +158,7 @@ class _Desk(Struct):
         found = self.find(wish.id)
         if not isinstance(found, TaskView):
             return found
-        if found.status is Status.SUCCEEDED:
+        if found.status in {Status.SUCCEEDED, Status.SCHEDULED}:
             return NotOver(found)
         return Again(found) if found.generation > (wish.generation or found.generation) else _BEHIND
 

@@ -149,7 +149,7 @@ def test_a_row_without_its_body_is_not_told(ledger):
     task = an_envelope()
     ledger.ledger.record(batch_of(succeeded(task)))
     assert ledger.rows.find(task.id) is None
-    assert ledger.rows.payload(task.id) is None
+    assert ledger.rows.payload(task.id, task.generation) is None
 
 
 def test_a_body_that_arrives_late_fills_the_row(ledger):
@@ -158,7 +158,7 @@ def test_a_body_that_arrives_late_fills_the_row(ledger):
     ledger.ledger.record(batch_of(task))
     view = ledger.rows.find(task.id)
     assert (view.status, view.result) == (Status.SUCCEEDED, Raw(b'"hello"'))
-    assert ledger.rows.payload(task.id) == bytes(task.payload)
+    assert ledger.rows.payload(task.id, task.generation) == bytes(task.payload)
 
 
 def test_a_fact_of_an_older_generation_changes_nothing(ledger):
@@ -221,7 +221,8 @@ def test_a_new_generation_opens_a_closed_task(ledger):
     ledger.ledger.record(batch_of(again))
     view = ledger.rows.find(task.id)
     assert (view.status, view.result, view.ending) == (Status.QUEUED, None, None)
-    assert ledger.rows.payload(task.id) == b"2"
+    assert ledger.rows.payload(task.id, again.generation) == b"2"
+    assert ledger.rows.payload(task.id, task.generation) is None, "that life is over"
 
 
 def test_the_largest_token_is_kept(ledger):

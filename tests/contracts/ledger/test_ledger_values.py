@@ -36,7 +36,7 @@ VALUES = [
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: value.decode())
 def test_a_payload_is_kept_to_the_byte(ledger, value):
     ledger.ledger.record(batch_of(an_envelope(payload=Raw(value))))
-    assert ledger.rows.payload(TASK) == value
+    assert ledger.rows.payload(TASK, NOW) == value
 
 
 def test_what_points_elsewhere_is_told_to_readers(ledger):
@@ -86,7 +86,7 @@ def test_moments_are_kept_to_the_millisecond(ledger, at_ms):
 def test_an_unknown_task_is_nowhere(ledger):
     assert ledger.rows.find(TASK) is None
     assert ledger.rows.fingerprint(TASK) is None
-    assert ledger.rows.payload(TASK) is None
+    assert ledger.rows.payload(TASK, NOW) is None
 
 
 def a_run(first, following, **changes):

@@ -2,10 +2,11 @@
 
 import pytest
 
+from functions.dispatcher.handler import lambda_handler as dispatcher
 from taskmill.core import topics
 from taskmill.core.counting import Count
 from taskmill.stores.memory.execution import MemoryLeases
-from tests.builders import a_claim
+from tests.builders import a_claim, a_death
 from tests.unit.gateway.calls import NOBODY, die, end, get, post, submit
 from tests.unit.stage import Stage
 
@@ -94,3 +95,29 @@ def test_nothing_is_redriven_while_redis_or_the_ledger_cannot_say(stage):
     stage.ledger.is_away = False
     stage.hot.restart()
     assert post(stage, path).kind == (503, "unavailable", None)
+
+
+def test_a_death_of_a_moment_ago_is_redriven_once_the_ledger_has_heard_of_it(stage):
+    task = submit(stage).body
+    (envelope,) = stage.log.tasks(topics.PENDING)
+    leases = MemoryLeases(stage.hot)
+    (claimed,) = leases.claim([a_claim(envelope)])
+    settlement = a_death(envelope, claimed.token)
+    leases.settle([settlement])
+    stage.log.send_facts(settlement.facts)
+    stage.log.flush()
+    path = f"/v1/tasks/{task['id']}/redrive"
+    assert post(stage, path).kind == (503, "unavailable", None)
+    stage.clock.on_pause = stage.catch_up
+    told = post(stage, path)
+    assert (told.status, told.body["status"]) == (202, "queued")
+
+
+def test_what_waits_far_ahead_is_not_redriven(stage):
+    task = submit(stage, delay_seconds=3_600).body
+    stage.run(dispatcher, topics.PENDING)
+    stage.catch_up()
+    stage.hot.forget()
+    stage.hot.open()
+    told = post(stage, f"/v1/tasks/{task['id']}/redrive")
+    assert told.kind == (409, "not_redrivable", None)

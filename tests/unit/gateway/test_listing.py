@@ -63,7 +63,6 @@ def test_every_word_of_a_filter_is_taken():
         ("Status", "dead"),
         ("metadata", "x"),
         ("", ""),
-        ("wait", "1"),
         ("status", ""),
         ("status", "DEAD"),
         ("status", "dead,queued"),

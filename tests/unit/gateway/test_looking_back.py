@@ -221,3 +221,40 @@ def test_without_the_ledger_nobody_looks_back(stage):
         assert get(stage, path).kind == (503, "unavailable", None)
     assert get(stage, "/v1/tasks", status="dead").kind == (503, "unavailable", None)
     assert post(stage, "/v1/quarantine/t:0:0:0/discard").kind == (503, "unavailable", None)
+
+
+def test_a_history_tells_the_end_that_its_reader_has_seen(stage):
+    task = submit(stage).body
+    stage.catch_up()
+    end(stage, task["id"])
+    path = f"/v1/tasks/{task['id']}/history"
+    kinds = [fact["kind"] for fact in get(stage, path).body["facts"]]
+    assert kinds == ["submitted"], "no longer than a moment, then what there is"
+    stage.clock.on_pause = stage.catch_up
+    kinds = [fact["kind"] for fact in get(stage, path).body["facts"]]
+    assert kinds == ["submitted", "succeeded"]
+
+
+def test_a_list_has_what_was_accepted_before_it_was_asked_for(stage):
+    task = submit(stage).body
+    assert get(stage, "/v1/tasks", wait="0").body["tasks"] == []
+    before = stage.clock()
+    assert get(stage, "/v1/tasks").body["tasks"] == []
+    assert stage.clock() - before == 1_500, "no longer than a moment, then what there is"
+    stage.clock.on_pause = stage.catch_up
+    assert [one["id"] for one in get(stage, "/v1/tasks").body["tasks"]] == [task["id"]]
+
+
+def test_a_list_waits_as_long_as_it_is_told_to(stage):
+    submit(stage)
+    before = stage.clock()
+    get(stage, "/v1/tasks", wait="5")
+    assert 5_000 <= stage.clock() - before <= 5_100
+    assert get(stage, "/v1/tasks", wait="26").kind == (422, "invalid_request", "wait")
+
+
+def test_a_list_without_the_log_is_what_the_ledger_knows(stage):
+    submit(stage)
+    stage.log.is_away = True
+    before = stage.clock()
+    assert (get(stage, "/v1/tasks").status, stage.clock()) == (200, before)

@@ -37,6 +37,43 @@ def test_the_payload_comes_along_when_it_is_asked_for(stage):
     assert (read.status, read.body) == (200, task | {"payload": {"say": 1.5}})
 
 
+def test_the_payload_is_waited_for_while_the_ledger_has_not_heard_of_it(stage):
+    task = submit(stage, payload={"say": 1}).body
+    stage.clock.on_pause = stage.catch_up
+    read = get(stage, f"/v1/tasks/{task['id']}", include="payload")
+    assert (read.status, read.body.get("payload")) == (200, {"say": 1})
+
+
+def test_a_wait_is_also_for_the_payload(stage):
+    task = submit(stage, payload={"say": 1}).body
+    end(stage, task["id"])
+
+    def hear_of_it_late():
+        if stage.clock() > NOW + 4_000:
+            stage.catch_up()
+
+    stage.clock.on_pause = hear_of_it_late
+    path = f"/v1/tasks/{task['id']}"
+    assert get(stage, path, include="payload").kind == (503, "unavailable", None)
+    assert stage.clock() == NOW + 1_500
+    read = get(stage, path, include="payload", wait="5")
+    assert (read.status, read.body.get("payload")) == (200, {"say": 1})
+    assert stage.places.free == 1
+
+
+def test_a_payload_is_never_that_of_another_life_of_the_key(stage):
+    task = submit(stage, payload={"say": "first"}, idempotency_key="k").body
+    end(stage, task["id"])
+    stage.catch_up()
+    stage.clock.now += 73 * 3_600_000
+    again = submit(stage, payload={"say": "second"}, idempotency_key="k").body
+    assert (again["id"], again["generation"] > task["generation"]) == (task["id"], True)
+    path = f"/v1/tasks/{task['id']}"
+    assert get(stage, path, include="payload").kind == (503, "unavailable", None)
+    stage.catch_up()
+    assert get(stage, path, include="payload").body["payload"] == {"say": "second"}
+
+
 def test_the_payload_cannot_be_told_before_the_ledger_has_it(stage):
     task = submit(stage).body
     read = get(stage, f"/v1/tasks/{task['id']}", include="payload")

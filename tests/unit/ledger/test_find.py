@@ -8,7 +8,7 @@ from taskmill.core import codec
 from taskmill.core.lifetimes import KEY_WINDOW
 from taskmill.core.task import Status
 from taskmill.core.view import Nowhere, Refused, TaskView, Unsure
-from taskmill.ledger.find import LONGEST_CATCH_UP
+from taskmill.ledger.await_ledger import LONGEST_CATCH_UP
 from tests.builders import a_new_id
 from tests.unit.world import Away, World
 

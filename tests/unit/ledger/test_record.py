@@ -27,7 +27,7 @@ def test_a_life_in_the_log_is_a_row_in_the_ledger(world):
     world.record()
     view = world.ledger.find(task.id)
     assert view.status is Status.SUCCEEDED
-    assert world.ledger.payload(task.id) == bytes(task.payload)
+    assert world.ledger.payload(task.id, task.generation) == bytes(task.payload)
 
 
 @pytest.mark.parametrize("order", [(topics.EVENTS, topics.PENDING), (topics.PENDING,) * 2])

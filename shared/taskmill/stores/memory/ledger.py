@@ -100,10 +100,11 @@ class MemoryLedger:
         row = self.rows.get(task_id)
         return row.spec.fingerprint if row and row.spec else None
 
-    def payload(self, task_id: TaskId) -> bytes | None:
+    def payload(self, task_id: TaskId, generation: int) -> bytes | None:
         self.ask()
         row = self.rows.get(task_id)
-        return bytes(row.spec.payload) if row and row.spec else None
+        is_known = row is not None and row.generation == generation
+        return bytes(row.spec.payload) if row and row.spec and is_known else None
 
     def page(self, wanted: TaskFilter) -> Page:
         self.ask()

@@ -39,7 +39,7 @@ class MemoryLog:
 
     def answers(self) -> bool:
         self.is_doubted = self.is_away
-        return not self.is_away
+        return not (self.is_away or self.is_known_away)
 
     def send_pending(self, envelopes: Sequence[Envelope | Sealed]) -> None:
         self._send(topics.PENDING, codec.parcels_of_tasks(envelopes))

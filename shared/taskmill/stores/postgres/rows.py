@@ -35,8 +35,8 @@ class PostgresRows:
         rows = self._database.fetch(self._find, {"id": task_id})
         return rows[0]["fingerprint"] if rows else None
 
-    def payload(self, task_id: TaskId) -> bytes | None:
-        rows = self._database.fetch(self._payload, {"id": task_id})
+    def payload(self, task_id: TaskId, generation: int) -> bytes | None:
+        rows = self._database.fetch(self._payload, {"id": task_id, "generation": generation})
         return rows[0]["payload"].encode() if rows else None
 
     def page(self, wanted: TaskFilter) -> Page:

@@ -1,0 +1,51 @@
+"""Reads the ledger so that those who have just written read their own writes."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from operator import not_
+from typing import Final, TypeVar
+
+from taskmill.bootstrap import gateway
+from taskmill.core.errors import StoreUnavailable
+from taskmill.core.time import in_ms
+from taskmill.ledger.await_ledger import LONGEST_CATCH_UP, await_ledger, has_reached
+from taskmill.platform import process
+
+F = TypeVar("F")
+NO_TIME: Final = timedelta()
+
+
+def caught_up(
+    look: Callable[[], F], is_behind: Callable[[F], bool], *, within: timedelta = LONGEST_CATCH_UP
+) -> F:
+    """Return what *look* finds once the ledger has heard of it, or when the time is over.
+
+    Only a part of us may wait longer than a moment.
+    """
+    found = _look_for(min(within, LONGEST_CATCH_UP), look, is_behind)
+    rest = within - LONGEST_CATCH_UP
+    if rest <= NO_TIME or not is_behind(found):
+        return found
+    with gateway.services().waiters.place() as has_place:
+        return _look_for(rest, look, is_behind) if has_place else found
+
+
+def _look_for(span: timedelta, look: Callable[[], F], is_behind: Callable[[F], bool]) -> F:
+    end_ms = process.clock() + in_ms(span)
+    return await_ledger(
+        look,
+        is_behind=lambda found: is_behind(found) and process.clock() < end_ms,
+        pause=process.pause,
+        within=span,
+    )
+
+
+def hear_the_log(within: timedelta) -> None:
+    """Let the ledger reach where the log ends now; without the log it answers alone."""
+    if within <= NO_TIME:
+        return
+    try:
+        ends = gateway.services().log_ends.ends()
+    except StoreUnavailable:
+        return
+    caught_up(lambda: has_reached(gateway.ledger_rows(), ends), not_, within=within)

@@ -1,0 +1,37 @@
+"""Lets those who have just written read it: waits a moment until the ledger has heard of it."""
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Final, TypeVar
+
+from taskmill.core.ports import Pause
+from taskmill.ledger.ports import LedgerRows
+
+LONGEST_CATCH_UP: Final = timedelta(seconds=1.5)
+"""How long a reader waits who did not say how long."""
+
+_STEP: Final = timedelta(milliseconds=100)
+F = TypeVar("F")
+
+
+def await_ledger(
+    look: Callable[[], F],
+    *,
+    is_behind: Callable[[F], bool],
+    pause: Pause,
+    within: timedelta = LONGEST_CATCH_UP,
+) -> F:
+    """Return what *look* finds as soon as that is not behind, or when the time is over."""
+    waited = timedelta()
+    found = look()
+    while waited < within and is_behind(found):
+        pause(_STEP)
+        waited += _STEP
+        found = look()
+    return found
+
+
+def has_reached(ledger: LedgerRows, ends: Mapping[tuple[str, int], int]) -> bool:
+    """Tell whether the ledger knows everything that stood in the log when it had these ends."""
+    applied = ledger.applied()
+    return all(applied.get(place, 0) >= end for place, end in ends.items())
