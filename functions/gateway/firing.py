@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from functions.gateway.http.answer import Told
 from functions.gateway.http.problem import Problem, problem_of, unprocessable
-from functions.gateway.listing import read_moment
+from functions.gateway.listing import read_moment, read_number
 from functions.gateway.presenter import moment
 from functions.gateway.schedules import find, no_schedule, restless
 from taskmill.bootstrap import oversight
@@ -93,14 +93,12 @@ def preview_schedule(name: str, given: Mapping[str, str]) -> Told | Problem:
         if parameter != "count":
             detail = f"there is no parameter {parameter!r}"
             return unprocessable("invalid_request", detail, parameter)
-    text = given.get("count", str(USUAL_COUNT))
-    if not (text.isascii() and text.isdecimal() and text.strip("0")):
-        detail = f"count is a whole number from 1 to {LARGEST_COUNT}"
-        return unprocessable("invalid_request", detail, "count")
+    count = read_number("count", given.get("count", str(USUAL_COUNT)), most=LARGEST_COUNT)
+    if isinstance(count, Problem):
+        return count
     found = find(name)
     if found is None:
         return no_schedule(name)
-    count = min(int(text.lstrip("0")[:9]), LARGEST_COUNT)
     since = moment_of(oversight.schedules().now())
     coming = calendar_of(found.definition).preview(since, count)
     return Told(HTTPStatus.OK, {"next": [_coming(one) for one in coming]})

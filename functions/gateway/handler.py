@@ -57,9 +57,10 @@ def know_every_route() -> None:
 
 
 @app.not_found
-def no_route(_error: Exception) -> Answer:
-    detail = f"there is no route {app.current_event.http_method} {app.current_event.path}"
-    return tell(Problem(HTTPStatus.NOT_FOUND, "not_found", detail))
+def nowhere(_error: Exception) -> Answer:
+    from functions.gateway.unrouted import no_route  # noqa: PLC0415 - no cold start waits for it
+
+    return tell(no_route(app.current_event.http_method, app.current_event.path))
 
 
 @app.exception_handler(Exception)  # type: ignore[untyped-decorator]  # powertools says not what it gives

@@ -46,6 +46,9 @@ def _filter(given: Mapping[str, str]) -> TaskFilter:
             raise _Wrong(unprocessable("invalid_request", detail, name))
         if name not in _KNOWN | _OF_THE_DEAD and not name.startswith(_METADATA):
             raise _Wrong(unprocessable("invalid_request", f"there is no parameter {name!r}", name))
+        if name == _METADATA:
+            detail = "say which entry: metadata.<name>=<value>"
+            raise _Wrong(unprocessable("invalid_request", detail, name))
         if "\x00" in name + given[name]:
             detail = f"the parameter {name!r} holds a NUL character: no task has one"
             raise _Wrong(unprocessable("invalid_request", detail, name))
@@ -122,10 +125,16 @@ def _limit(text: str | None) -> int:
 def read_limit(text: str | None) -> int | Problem:
     if text is None:
         return USUAL_PAGE
-    if not (text.isascii() and text.isdecimal() and text.strip("0")):
-        detail = f"limit is a whole number from 1 to {LARGEST_PAGE}"
-        return unprocessable("invalid_request", detail, "limit")
-    return min(int(text.lstrip("0")[:9]), LARGEST_PAGE)
+    return read_number("limit", text, most=LARGEST_PAGE)
+
+
+def read_number(name: str, text: str, *, most: int) -> int | Problem:
+    is_whole = text.isascii() and text.isdecimal()
+    number = int(text.lstrip("0")[:9] or "0") if is_whole else 0
+    if not 1 <= number <= most:
+        detail = f"{name} is a whole number from 1 to {most}"
+        return unprocessable("invalid_request", detail, name)
+    return number
 
 
 def page_as_json(page: Page, given: Mapping[str, str]) -> dict[str, Any]:

@@ -23,8 +23,9 @@ know. Times are RFC 3339 with a zone; whole numbers have no point.
 A refusal is `application/problem+json`; its `type` is a stable word, and is described with what
 to do next. Repeat a 503 after `Retry-After` seconds.
 
-What never reaches this API is answered in front of it, as `{"message": …}`: 404 for a route that
-is not here, 413 for a body beyond what the platform carries, 500 and 503 of its own.
+A path that is not here answers 404, and a method that a path does not take 405 with `Allow`. What
+never reaches this API is answered in front of it, as `{"message": …}`: 413 for a body beyond what
+the platform carries, 500 and 503 of its own.
 """
 
 
@@ -67,6 +68,11 @@ def document(types: Sequence[Mapping[str, Any]], routes: Container[str] | None =
 
 
 _HEADERS = {
+    "Allow": {
+        "description": "The methods that the path takes.",
+        "required": True,
+        "schema": {"type": "string"},
+    },
     "Location": {
         "description": "Where to read it.",
         "required": True,
@@ -186,6 +192,7 @@ def refusals_of(operation: Operation) -> list[ProblemType]:
 
 
 _EXTRA_HEADERS = {
+    HTTPStatus.METHOD_NOT_ALLOWED: ("Allow",),
     HTTPStatus.UNAUTHORIZED: ("WWW-Authenticate",),
     HTTPStatus.SERVICE_UNAVAILABLE: ("Retry-After",),
 }

@@ -146,17 +146,17 @@ CONTROLS = [
     ),
     (
         policies.functions_are_called_by_what_we_made,
-        put("GatewaySubmitTaskPermission", "Principal", "*"),
-        "GatewaySubmitTaskPermission lets * call",
+        put("GatewayAnythingElsePermission", "Principal", "*"),
+        "GatewayAnythingElsePermission lets * call",
     ),
     (
         policies.functions_are_called_by_what_we_made,
-        put("GatewaySubmitTaskPermission", "SourceArn", None),
+        put("GatewayAnythingElsePermission", "SourceArn", None),
         "lets that service call for anybody",
     ),
     (
         policies.functions_are_called_by_what_we_made,
-        put("GatewaySubmitTaskPermission", "Action", "lambda:UpdateFunctionCode"),
+        put("GatewayAnythingElsePermission", "Action", "lambda:UpdateFunctionCode"),
         "allows lambda:UpdateFunctionCode",
     ),
     (

@@ -1,6 +1,7 @@
 """Parameters that several routes have."""
 
 from typing import Annotated, Any, Final
+from uuid import UUID
 
 from msgspec import Meta
 
@@ -12,10 +13,10 @@ def asked(name: str, kind: Any, what: str) -> Parameter:
     return Parameter(name=name, place="query", type=kind, what=what)
 
 
-TASK_ID: Final = Parameter(name="task_id", place="path", type=str, what="The id of a task.")
+TASK_ID: Final = Parameter(name="task_id", place="path", type=UUID, what="The id of a task.")
 LIMIT: Final = asked(
     "limit",
-    Annotated[int, Meta(ge=1, extra_json_schema={"default": USUAL_PAGE})],
-    f"How many at most; more than {LARGEST_PAGE} are {LARGEST_PAGE}.",
+    Annotated[int, Meta(ge=1, le=LARGEST_PAGE, extra_json_schema={"default": USUAL_PAGE})],
+    "How many at most.",
 )
 CURSOR: Final = asked("cursor", str, "`next_cursor` of the page before, with the same filter.")

@@ -85,6 +85,11 @@ PROBLEMS: Final[Mapping[ProblemType, Refusal]] = {
         "The schedule is declared in the folder of its type, and comes with its deployment.",
         "Change it there and deploy. Pausing, resuming and triggering are allowed.",
     ),
+    "method_not_allowed": Refusal(
+        HTTPStatus.METHOD_NOT_ALLOWED,
+        "The path is there, but it does not take this method; `Allow` names those that it takes.",
+        "Send one of those methods; every route is described at `GET /openapi.json`.",
+    ),
     "not_found": Refusal(
         HTTPStatus.NOT_FOUND,
         "Nothing of that name is known, or no longer, or there is no such route.",

@@ -39,7 +39,7 @@ LIST: Final = Operation(
         asked("status", Status, "Only in this status."),
         asked(
             "metadata",
-            dict[Annotated[str, Meta(pattern=r"^metadata\.")], str],
+            dict[Annotated[str, Meta(pattern=r"^metadata\..+")], str],
             "Only with this entry: `metadata.<name>=<value>`.",
         ),
         asked("created_after", Moment, "Only later ones."),

@@ -64,7 +64,7 @@ _RUNNING: Final[dict[str, Any]] = {
     "changed_at": "2026-11-06T21:30:00.000Z",
 }
 _STOPPED: Final = _RUNNING | {"state": "stopped"}
-_NAME: Final = Parameter(name="name", place="path", type=str, what="The id of a redrive job.")
+_NAME: Final = Parameter(name="name", place="path", type=UUID, what="The id of a redrive job.")
 _THAT_ONE: Final = {"name": JOB_ID}
 
 MAKE: Final = Operation(

@@ -350,8 +350,10 @@ PREVIEW: Final = Operation(
         _NAME,
         asked(
             "count",
-            Annotated[int, Meta(ge=1, extra_json_schema={"default": USUAL_COUNT})],
-            f"How many at most; more than {LARGEST_COUNT} are {LARGEST_COUNT}.",
+            Annotated[
+                int, Meta(ge=1, le=LARGEST_COUNT, extra_json_schema={"default": USUAL_COUNT})
+            ],
+            "How many at most.",
         ),
     ],
     answers={HTTPStatus.OK: Answer(what="What comes.", body=ComingFires)},

@@ -58,6 +58,8 @@ def _tell_problem(problem: Problem) -> Answer:
     if problem.retry_after_seconds is not None:
         jitter = random.randint(0, 1)  # noqa: S311 - it only spreads repeats
         headers["Retry-After"] = str(problem.retry_after_seconds + jitter)
+    if problem.allow:
+        headers["Allow"] = ", ".join(problem.allow)
     return Response(problem.status, PROBLEM_JSON, as_text(problem.as_json()), headers=headers)
 
 

@@ -24,6 +24,7 @@ ProblemType: TypeAlias = Literal[
     "invalid_request",
     "invalid_schedule",
     "managed_schedule",
+    "method_not_allowed",
     "not_found",
     "not_redrivable",
     "not_supported_yet",
@@ -55,6 +56,8 @@ class Problem(Struct, frozen=True):
     detail: str
     field: str | None = None
     retry_after_seconds: int | None = None
+    allow: tuple[str, ...] = ()
+    """The methods that the path takes, when it does not take the one that was sent."""
 
     def as_json(self) -> dict[str, object]:
         told: dict[str, object] = {

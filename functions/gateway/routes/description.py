@@ -13,9 +13,9 @@ router = new_router()
 
 @router.get("/openapi.json")
 def get_description() -> Answer:
-    return Response(HTTPStatus.OK, content_types.APPLICATION_JSON, _description())
+    return Response(HTTPStatus.OK, content_types.APPLICATION_JSON, description())
 
 
 @cache
-def _description() -> str:
+def description() -> str:
     return Path(__file__).parents[1].joinpath("openapi.json").read_text()

@@ -414,14 +414,28 @@ def test_it_is_not_ready_without_a_store_and_names_it(stage, store, name):
 
 
 @pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("HEAD", "/v1/tasks", "GET, POST"),
+        ("HEAD", f"/v1/tasks/{NOBODY}", "GET, PATCH"),
+        ("OPTIONS", "/v1/tasks", "GET, POST"),
+        ("PUT", "/v1/tasks", "GET, POST"),
+        ("DELETE", f"/v1/tasks/{NOBODY}", "GET, PATCH"),
+        ("GET", f"/v1/tasks/{NOBODY}/cancel", "POST"),
+        ("PATCH", "/v1/schedules/x", "DELETE, GET, PUT"),
+        ("TRACE", "/healthz", "GET"),
+    ],
+)
+def test_a_method_that_a_path_does_not_take_has_no_effect(stage, method, path, allowed):
+    answer = call(stage, method, path, headers=JSON, body='{"type": "echo"}')
+    assert answer.kind == (405, "method_not_allowed", None)
+    assert answer.headers["Allow"] == allowed
+    assert stage.log.tasks(topics.PENDING) == []
+
+
+@pytest.mark.parametrize(
     ("method", "path"),
     [
-        ("HEAD", "/v1/tasks"),
-        ("HEAD", f"/v1/tasks/{NOBODY}"),
-        ("OPTIONS", "/v1/tasks"),
-        ("PUT", "/v1/tasks"),
-        ("DELETE", f"/v1/tasks/{NOBODY}"),
-        ("TRACE", "/healthz"),
         ("GET", "/"),
         ("GET", "/v1/tasks/batch/x"),
         ("POST", "/v1/tasks/x/cancel"),
@@ -434,6 +448,11 @@ def test_what_is_no_route_has_no_effect(stage, method, path):
     answer = call(stage, method, path, headers=JSON, body='{"type": "echo"}')
     assert answer.kind == (404, "not_found", None)
     assert stage.log.tasks(topics.PENDING) == []
+
+
+def test_who_asks_for_no_route_learns_where_every_route_is_described(stage):
+    assert "GET /openapi.json" in get(stage, "/").body["detail"]
+    assert "openapi.json" not in get(stage, f"/v1/tasks/{NOBODY}").body["detail"]
 
 
 def test_an_error_of_ours_is_told_without_its_trace_and_logged_with_it(stage, monkeypatch, caplog):
