@@ -10,6 +10,7 @@ from functions.gateway.description.operation import Example, Operation, Paramete
 from functions.gateway.description.problems import ANYWHERE, PROBLEMS
 from functions.gateway.http.answer import PROBLEM_JSON
 from functions.gateway.http.problem import ProblemType
+from infra.openapi.plain import plain, titled
 from infra.openapi.schemas import Schemas, either, one_of, problems, requests
 
 JSON = "application/json"
@@ -40,11 +41,12 @@ def document(types: Sequence[Mapping[str, Any]], routes: Container[str] | None =
         if routes is not None and operation.route not in routes:
             continue
         paths.setdefault(operation.path, {})[operation.method] = _operation(operation, schemas)
-    named = schemas.named | problems()
+    named = schemas.named | problems(schemas.named["Problem"])
     for name in ("TaskRequest", "ScheduledTask"):
         named |= requests(name, schemas.named[name], types)
     for name in ("NewSchedule", "RevisedSchedule"):
         named[name] |= either("cron", "every_seconds")
+    named["ChangeRequest"] |= {"minProperties": 1}
     told = {
         "openapi": "3.1.0",
         "info": {"title": "taskmill", "version": "1", "description": _ABOUT},
@@ -52,7 +54,7 @@ def document(types: Sequence[Mapping[str, Any]], routes: Container[str] | None =
         "security": [{"bearer": []}, {"header": []}],
         "paths": paths,
         "components": {
-            "schemas": dict(sorted(named.items())),
+            "schemas": {name: titled(name, plain(one)) for name, one in sorted(named.items())},
             "responses": {
                 name: _refusal_in_full(refusal.status, [name], {})
                 for name, refusal in PROBLEMS.items()
@@ -81,12 +83,12 @@ _HEADERS = {
     "Retry-After": {
         "description": "Seconds, spread a little.",
         "required": True,
-        "schema": {"type": "integer", "minimum": 1},
+        "schema": {"type": "integer", "format": "int64", "minimum": 1},
     },
     "WWW-Authenticate": {
         "description": "How to send a key.",
         "required": True,
-        "schema": {"const": "Bearer"},
+        "schema": {"type": "string", "const": "Bearer"},
     },
     "X-Request-Id": {
         "description": "Names the request in our logs.",
@@ -120,8 +122,9 @@ def _tag(operation: Operation) -> str:
 
 
 def _parameter(parameter: Parameter, operation: Operation, schemas: Schemas) -> dict[str, Any]:
+    schema = schemas.of(parameter.type)
     given = {
-        _key(example): {"value": example.given[parameter.name]}
+        _key(example): {"value": _value(example.given[parameter.name], schema)}
         for example in operation.examples
         if parameter.name in example.given
     }
@@ -130,9 +133,14 @@ def _parameter(parameter: Parameter, operation: Operation, schemas: Schemas) -> 
         "in": parameter.place,
         "description": parameter.what,
         **({"required": True} if parameter.place == "path" else {}),
-        "schema": schemas.of(parameter.type),
+        "schema": schema,
         **({"examples": given} if given else {}),
     }
+
+
+def _value(text: str, schema: Mapping[str, Any]) -> Any:
+    """Read an example that is sent as text, as what it stands for."""
+    return json.loads(text) if schema.get("type") in {"integer", "number", "boolean"} else text
 
 
 def _body(operation: Operation, schemas: Schemas) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from functions.gateway.description.problems import PROBLEMS
+from infra.openapi.plain import plain
 
 _SCHEMAS = "#/components/schemas/"
 
@@ -23,7 +24,7 @@ class Schemas:
         for name, one in named.items():
             if self.named.setdefault(name, one) != one:
                 raise ValueError(f"two types of the API are called {name}: rename one")
-        return schema
+        return plain(schema)
 
 
 def one_of(names: Iterable[str]) -> dict[str, Any]:
@@ -37,20 +38,29 @@ def one_of(names: Iterable[str]) -> dict[str, Any]:
     }
 
 
-def problems() -> dict[str, Any]:
+def problems(general: Mapping[str, Any]) -> dict[str, Any]:
+    """Return each problem in full: few generators merge a schema with a narrower one."""
     return {
         f"Problem.{name}": {
-            "title": name,
+            **general,
             "description": f"{refusal.meaning}\n\nWhat to do: {refusal.next_step}",
-            "allOf": [{"$ref": f"{_SCHEMAS}Problem"}],
-            "properties": {"type": {"const": name}, "status": {"const": int(refusal.status)}},
+            "properties": {
+                **general["properties"],
+                "type": {"const": name},
+                "status": {"const": int(refusal.status)},
+            },
         }
         for name, refusal in PROBLEMS.items()
     }
 
 
-def either(*names: str) -> dict[str, Any]:
-    return {"oneOf": [{"required": [name]} for name in names]}
+def either(one: str, other: str) -> dict[str, Any]:
+    """Ask for one of two fields, in words that generators leave alone: `oneOf` makes types."""
+    return {
+        "if": {"required": [one]},
+        "then": {"not": {"required": [other]}},
+        "else": {"required": [other]},
+    }
 
 
 def requests(
@@ -76,7 +86,7 @@ def _request(
     fields["timeout_seconds"]["maximum"] = entry["function_timeout_seconds"]
     for field in ("max_attempts", "timeout_seconds", "retry"):
         fields[field] |= {"default": defaults[field]}
-    told = {**general, "title": entry["name"], "description": entry["title"]}
+    told = {**general, "description": entry["title"]}
     told |= {"properties": fields, "required": ["type"]}
     must_have_one = bool(payload[name].get("required"))
     if "payload_ref" not in fields:

@@ -1,9 +1,7 @@
 """Describes how a task is cancelled, redriven and changed."""
 
 from http import HTTPStatus
-from typing import Annotated, Any, Final
-
-from msgspec import Meta
+from typing import Any, Final
 
 from functions.gateway.changing import ChangeRequest
 from functions.gateway.description.answers import Task
@@ -92,7 +90,7 @@ CHANGE: Final = Operation(
     summary="Give a task that waits another time or other metadata",
     details="It is then `scheduled`, also when it stood in line or waited for its next attempt.",
     parameters=[TASK_ID],
-    takes=Annotated[ChangeRequest, Meta(extra_json_schema={"minProperties": 1})],
+    takes=ChangeRequest,
     answers={HTTPStatus.OK: Answer(what="It waits for that.", body=Task)},
     problems=[
         "not_found",

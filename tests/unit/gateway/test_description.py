@@ -75,7 +75,10 @@ def test_a_type_that_is_added_is_described_with_all_that_its_payload_refers_to()
     told = json.loads(document([*CATALOGUE, CATALOGUE[0] | {"name": "order", "schema": schema}]))
     schemas = told["components"]["schemas"]
     assert "order" in schemas["TaskRequest"]["discriminator"]["mapping"]
-    assert schemas["TaskRequest.order"]["properties"]["type"] == {"const": "order"}
+    assert schemas["TaskRequest.order"]["properties"]["type"] == {
+        "const": "order",
+        "type": "string",
+    }
     line = "#/components/schemas/Payload.order.Line"
     assert schemas["Payload.order"]["properties"]["lines"]["items"] == {"$ref": line}
     assert schemas["Payload.order.Line"]["properties"]["next"] == {"$ref": line}
