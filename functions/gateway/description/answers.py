@@ -6,6 +6,7 @@ from uuid import UUID
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from functions.gateway.description.reasons import Reason
 from functions.gateway.http.problem import ProblemType
 from taskmill.core.task import Status
 
@@ -65,7 +66,7 @@ class Task(Struct, kw_only=True):
     duration_ms: Count | UnsetType = UNSET
     result: Annotated[Any, Meta(description="What its worker returned.")] = UNSET
     result_ref: LinkedPointer | UnsetType = UNSET
-    reason: Annotated[str, Meta(description="Why it is dead, or waits again.")] | UnsetType = UNSET
+    reason: Reason | UnsetType = UNSET
     error: TaskError | UnsetType = UNSET
 
 

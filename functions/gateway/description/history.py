@@ -10,6 +10,7 @@ from functions.gateway.description.answers import AsOf, Count, Moment, TaskError
 from functions.gateway.description.examples import DEAD_ID
 from functions.gateway.description.operation import Answer, Example, Operation
 from functions.gateway.description.parameters import TASK_ID
+from functions.gateway.description.reasons import Reason
 from functions.gateway.history import LONGEST_HISTORY
 
 
@@ -25,7 +26,7 @@ class Fact(Struct, kw_only=True):
     started_at: Moment | UnsetType | None = UNSET
     next_attempt: Count | UnsetType = UNSET
     next_attempt_at: Moment | UnsetType = UNSET
-    reason: str | UnsetType = UNSET
+    reason: Reason | UnsetType = UNSET
     error: TaskError | UnsetType = UNSET
     submission: str | UnsetType = UNSET
     verdict: str | UnsetType = UNSET
@@ -44,7 +45,7 @@ class Attempt(Struct, kw_only=True):
     started_at: Moment
     ended_at: Moment | UnsetType = UNSET
     outcome: Literal["succeeded", "deferred", "died", "cancelled", "lost"] | UnsetType = UNSET
-    reason: str | UnsetType = UNSET
+    reason: Reason | UnsetType = UNSET
     error: TaskError | UnsetType = UNSET
 
 

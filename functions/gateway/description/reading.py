@@ -15,6 +15,7 @@ from functions.gateway.description.answers import (
 from functions.gateway.description.examples import DEAD, ID, SINCE, SUCCEEDED, UNTIL
 from functions.gateway.description.operation import Answer, Example, Operation
 from functions.gateway.description.parameters import CURSOR, LIMIT, TASK_ID, asked
+from functions.gateway.description.reasons import Reason
 from functions.gateway.reading import LONGEST_WAIT_SECONDS
 from taskmill.core.task import Status
 
@@ -44,7 +45,7 @@ LIST: Final = Operation(
         ),
         asked("created_after", Moment, "Only later ones."),
         asked("created_before", Moment, "Only earlier ones."),
-        asked("reason", str, "Only the dead with this reason; needs `status=dead`."),
+        asked("reason", Reason, "Only the dead with this reason; needs `status=dead`."),
         asked("error_class", str, "Only the dead with an error of this class, likewise."),
         asked("dead_after", Moment, "Only those that died later, likewise."),
         asked("dead_before", Moment, "Only those that died earlier, likewise."),

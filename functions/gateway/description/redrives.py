@@ -10,6 +10,7 @@ from functions.gateway.description.answers import Count, Moment
 from functions.gateway.description.examples import SINCE
 from functions.gateway.description.operation import Answer, Example, Operation, Parameter
 from functions.gateway.description.parameters import LIMIT
+from functions.gateway.description.reasons import Reason
 from functions.gateway.redrives import RedriveRequest
 from taskmill.orders.redrive_job import JobState
 
@@ -23,7 +24,7 @@ class RedriveJob(Struct, kw_only=True):
     state: JobState
     why: Annotated[str, Meta(description="Why it paused.")] | UnsetType = UNSET
     type: str | UnsetType = UNSET
-    reason: str | UnsetType = UNSET
+    reason: Reason | UnsetType = UNSET
     error_class: str | UnsetType = UNSET
     dead_after: Moment | UnsetType = UNSET
     dead_before: Moment | UnsetType = UNSET

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from datetime import timedelta
 from http import HTTPStatus
 from pathlib import Path
 from typing import get_args
@@ -12,8 +13,28 @@ import pytest
 
 from functions.gateway.description.every import OPERATIONS
 from functions.gateway.description.problems import PROBLEMS
+from functions.gateway.description.reasons import REASONS
 from functions.gateway.http.problem import ProblemType
 from infra.openapi.document import document
+from taskmill.core.task import Millis, TaskType
+from taskmill.execution.conclude import conclude
+from taskmill.execution.outcome import (
+    Attempt,
+    Cancelled,
+    Discard,
+    End,
+    Expired,
+    Misfit,
+    Poisoned,
+    Raised,
+    Retry,
+    Snooze,
+    Stored,
+    Succeeded,
+    TimedOut,
+    UnknownType,
+)
+from tests.builders import NOW, an_envelope
 from taskmill_local.template.source import load_template
 from tests.unit.gateway import described
 from tests.unit.gateway.calls import get
@@ -111,6 +132,30 @@ def test_a_gateway_reads_nothing_of_what_the_description_is_made_of():
     names = told.stdout.decode().split()
     assert "functions.gateway.routes.description" in names
     assert [name for name in names if name.startswith("functions.gateway.description")] == []
+
+
+ENDS = {
+    Retry("busy"),
+    Snooze(timedelta(seconds=1), "later"),
+    Discard("no"),
+    Raised("ValueError", "no"),
+    Raised("ValueError", "no", is_hopeless=True),
+    TimedOut(timedelta(seconds=1)),
+    Misfit("no"),
+    Poisoned(3),
+    UnknownType(TaskType("x")),
+    Expired(Millis(1)),
+    Succeeded(object()),
+}
+
+
+def test_every_reason_that_a_task_may_have_is_described_and_no_other():
+    assert {type(end) for end in ENDS} >= set(get_args(End)) - {Stored, Cancelled}
+    attempt = Attempt(envelope=an_envelope(), token=1, started_at_ms=Millis(NOW), losses=0)
+    ended = [conclude(attempt, end, now=Millis(NOW), chance=1) for end in ENDS]
+    assert {fact.reason for fact in ended} == set(REASONS)
+    told = described.DOCUMENT["components"]["schemas"]["Task"]["properties"]["reason"]
+    assert told["x-extensible-enum"] == list(REASONS)
 
 
 def nodes(told):
