@@ -1,6 +1,6 @@
 """What a client sends to `report`: the names of columns, and rows of cells."""
 
-from typing import Annotated, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
@@ -13,6 +13,14 @@ class Report(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     columns: Annotated[list[Column], Meta(min_length=1, max_length=1_000)]
     rows: list[list[Cell]]
+    formulas: Annotated[
+        Literal["quote", "keep"],
+        Meta(
+            description="Spreadsheets run texts that begin with `=`, `+`, `-`, `@`, a tab or a line"
+            " break: `quote` puts an apostrophe before them, `keep` writes them as they are, for"
+            " programs. Numbers stay numbers."
+        ),
+    ] = "quote"
 
     def __post_init__(self) -> None:
         for number, row in enumerate(self.rows, start=1):

@@ -1,17 +1,28 @@
-"""Writes a table as CSV: RFC 4180, in UTF-8."""
+"""Writes a table as CSV: RFC 4180, in UTF-8, and safe to open in a spreadsheet unless asked."""
 
 import csv
 import io
+from typing import Final
 
 from functions.workers.report.payload import Cell, Report
+
+_BEGINS_A_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
+"""As OWASP lists them under "CSV injection"."""
 
 
 def as_csv(report: Report) -> bytes:
     written = io.StringIO(newline="")
     writer = csv.writer(written)
-    writer.writerow(report.columns)
-    writer.writerows([_text(cell) for cell in row] for row in report.rows)
+    text = _text if report.formulas == "keep" else _harmless
+    writer.writerow([text(column) for column in report.columns])
+    writer.writerows([text(cell) for cell in row] for row in report.rows)
     return written.getvalue().encode()
+
+
+def _harmless(cell: Cell) -> str:
+    """Put an apostrophe before a text that a spreadsheet would run."""
+    is_formula = isinstance(cell, str) and cell.startswith(_BEGINS_A_FORMULA)
+    return f"'{cell}" if is_formula else _text(cell)
 
 
 def _text(cell: Cell) -> str:

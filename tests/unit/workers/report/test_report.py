@@ -93,9 +93,20 @@ CELLS = ["", "a", "a,b", '"', "a\nb", "a\r\nb", " a ", "é", "=1+1", "0", "\ufef
 
 
 def test_every_text_comes_out_as_it_went_in():
-    told = as_csv(Report(columns=["a", "b"], rows=[[cell, "x"] for cell in CELLS]))
+    rows = [[cell, "x"] for cell in CELLS]
+    told = as_csv(Report(columns=["a", "b"], rows=rows, formulas="keep"))
     read = list(csv.reader(io.StringIO(told.decode(), newline="")))
     assert read == [["a", "b"], *([cell, "x"] for cell in CELLS)]
+
+
+FORMULAS = ["=1+1", "+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "=cmd|' /C calc'!A0"]
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_a_text_that_a_spreadsheet_would_run_is_quoted(text):
+    told = as_csv(Report(columns=[text, "a", "b"], rows=[[text, -5, "a=b"]]))
+    read = list(csv.reader(io.StringIO(told.decode(), newline="")))
+    assert read == [[f"'{text}", "a", "b"], [f"'{text}", "-5", "a=b"]]
 
 
 def test_what_is_no_text_is_written_as_json_has_it():
@@ -117,6 +128,7 @@ def test_a_row_of_another_length_is_no_row(stage, files):
         ({"columns": [], "rows": []}, "/columns"),
         ({"columns": [""], "rows": []}, "/columns/0"),
         ({"columns": ["a"], "rows": [{}]}, "/rows/0"),
+        ({"columns": ["a"], "rows": [], "formulas": "run"}, "/formulas"),
         ({"columns": ["a"], "rows": [[[]]]}, "/rows/0/0"),
     ],
 )
