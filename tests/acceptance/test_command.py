@@ -316,6 +316,9 @@ def test_a_submitted_task_is_awaited_and_listed(stack):
     eventually(is_listed, within=DEADLINE, reason="the ledger lists it")
     card = run_command(stack.folder, "status", task["id"], "--payload", TASKMILL_URL=url)
     assert '  payload   {"say": "hello"}\n' in card.stdout
+    by_key = ("status", "--type", "echo", "--key", key, "--json")
+    told = run_command(stack.folder, *by_key, TASKMILL_URL=url)
+    assert json.loads(told.stdout)["id"] == task["id"]
 
 
 @pytest.mark.parametrize(
@@ -326,6 +329,8 @@ def test_a_submitted_task_is_awaited_and_listed(stack):
         (("submit", "echo", '{"sleep_seconds": "x"}'), 2, "(at /payload/sleep_seconds)"),
         (("submit", "nope"), 2, "unknown_type"),
         (("status", UNKNOWN), 1, "not_found"),
+        (("status", "--type", "echo", "--key", "nobody's"), 1, "no echo task has the key"),
+        (("list", "--limit", "201"), 2, "limit is a whole number from 1 to 200"),
         (("list", "--status", "lost"), 2, "there is no status 'lost'"),
         (("status",), 0, "tasks.pending to Dispatcher"),
         (("types",), 0, "Returns its payload"),

@@ -12,12 +12,13 @@ from functions.gateway.description.answers import (
     NextCursor,
     ReadTask,
 )
-from functions.gateway.description.examples import DEAD, ID, SINCE, SUCCEEDED, UNTIL
+from functions.gateway.description.examples import DEAD, ID, KEY, SINCE, SUCCEEDED, UNTIL
 from functions.gateway.description.operation import Answer, Example, Operation
 from functions.gateway.description.parameters import CURSOR, LIMIT, TASK_ID, asked
 from functions.gateway.description.reasons import Reason
 from functions.gateway.reading import LONGEST_WAIT_SECONDS
 from taskmill.core.task import Status
+from taskmill.submission.request import IdempotencyKey
 
 
 class TaskPage(Struct):
@@ -37,6 +38,12 @@ LIST: Final = Operation(
     " request; after that it shows what the ledger knows, and `as_of` says up to when.",
     parameters=[
         asked("type", str, "Only of this type."),
+        asked(
+            "idempotency_key",
+            IdempotencyKey,
+            "Only the task of this key; needs `type`, and takes nothing else. It is as it is now,"
+            " as when it is read by its id.",
+        ),
         asked("status", Status, "Only in this status."),
         asked(
             "metadata",
@@ -58,7 +65,7 @@ LIST: Final = Operation(
         CURSOR,
     ],
     answers={HTTPStatus.OK: Answer(what="A page.", body=TaskPage)},
-    problems=["bad_request", "invalid_request", "unavailable"],
+    problems=["bad_request", "invalid_request", "enqueue_refused", "unavailable"],
     examples=[
         Example(
             name="what succeeded",
@@ -68,6 +75,16 @@ LIST: Final = Operation(
                 "tasks": [SUCCEEDED],
                 "next_cursor": None,
                 "as_of": "2026-11-06T21:20:01.000Z",
+            },
+        ),
+        Example(
+            name="the task of a key",
+            status=HTTPStatus.OK,
+            given={"type": "echo", "idempotency_key": KEY},
+            answer={
+                "tasks": [SUCCEEDED | {"idempotency_key": KEY}],
+                "next_cursor": None,
+                "as_of": None,
             },
         ),
         Example(

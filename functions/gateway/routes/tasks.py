@@ -12,6 +12,7 @@ from functions.gateway.history import read_history
 from functions.gateway.http.answer import Answer, Told, json_body, new_router, tell
 from functions.gateway.http.problem import Problem, unavailable, unprocessable
 from functions.gateway.listing import dead_as_json, page_as_json, read_filter
+from functions.gateway.looking_up import KEY, look_up
 from functions.gateway.payloads import downloadable_payload, downloadable_result
 from functions.gateway.presenter import task_as_json
 from functions.gateway.reading import read_task, read_wait
@@ -103,6 +104,8 @@ def get_history(task_id: str) -> Answer:
 @router.get("/v1/tasks")
 def get_tasks() -> Answer:
     asked = router.current_event.query_string_parameters
+    if KEY in asked:
+        return tell(look_up(asked))
     wanted = read_filter(asked)
     if isinstance(wanted, Problem):
         return tell(wanted)

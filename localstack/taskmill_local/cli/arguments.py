@@ -41,6 +41,12 @@ examples:
   taskmill submit echo --file payload.json --key order-17   twice the same key: still one task
   jq -n '{say: 1}' | taskmill submit echo --file -
 """
+_STATUS: Final = """\
+examples:
+  taskmill status 019f4a6b-1c2d-7e3f-8a4b-5c6d7e8f9a0b --wait 10
+  taskmill status --type echo --key order-17     the task of an idempotency key
+  taskmill status                                what the system is doing
+"""
 _UP: Final = """\
 examples:
   taskmill up
@@ -153,8 +159,10 @@ def _submit(words: "_Words") -> None:
 
 
 def _status(words: "_Words") -> None:
-    one = _command(words, "status", "show a task, or without an id the system itself")
+    one = _command(words, "status", "show a task, or without an id the system itself", _STATUS)
     one.add_argument("id", nargs="?", help="the task's id; without it: what the system is doing")
+    one.add_argument("--type", help="the task's type, with --key instead of its id")
+    one.add_argument("--key", help="the task's idempotency key")
     _add_seconds(one, "--wait", "wait so long for its end")
     one.add_argument("--payload", action="store_true", help="show its payload too")
     one.add_argument("--json", action="store_true", help="print the task as JSON")

@@ -48,11 +48,29 @@ def submit(asked: argparse.Namespace) -> Exit:
 
 def status(asked: argparse.Namespace) -> Exit:
     api = Api(address())
+    if (asked.type is None) != (asked.key is None) or (asked.key is not None and asked.id):
+        sentence = "Name the task by its id, or by --type and --key together."
+        return complain(sentence, Exit.USAGE)
+    if asked.key is not None:
+        return _status_of_key(api, asked)
     if asked.id is None:
         return _show_platform(api, as_json=asked.json)
-    answer = _awaited(api, asked.id, asked.wait) if asked.wait else api.task(asked.id)
+    return _status_of(api, asked.id, asked)
+
+
+def _status_of_key(api: Api, asked: argparse.Namespace) -> Exit:
+    found = api.tasks({"type": asked.type, "idempotency_key": asked.key})
+    if found.is_refusal:
+        return refused(found)
+    if not found.body["tasks"]:
+        return complain(f"no {asked.type} task has the key {asked.key!r}", Exit.OTHERWISE)
+    return _status_of(api, found.body["tasks"][0]["id"], asked)
+
+
+def _status_of(api: Api, task_id: str, asked: argparse.Namespace) -> Exit:
+    answer = _awaited(api, task_id, asked.wait) if asked.wait else api.task(task_id)
     if asked.payload and not answer.is_refusal:
-        answer = api.task(asked.id, include="payload")
+        answer = api.task(task_id, include="payload")
     if answer.is_refusal:
         return refused(answer)
     _tell(answer.body, as_json=asked.json)

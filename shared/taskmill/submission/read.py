@@ -163,11 +163,15 @@ def _key(request: TaskRequest, header_key: str | None) -> str | Refusal | None:
     if len(set(given)) > 1:
         detail = "the header Idempotency-Key and the field idempotency_key differ"
         return invalid("invalid_request", detail, "/idempotency_key")
-    for key in given:
-        if len(key) > LONGEST_KEY or not _PRINTABLE.fullmatch(key):
-            detail = f"an idempotency key has 1 to {LONGEST_KEY} characters of printable ASCII"
-            return invalid("invalid_request", detail, "/idempotency_key")
-    return given[0] if given else None
+    refusals = (key_refusal(key, "/idempotency_key") for key in given)
+    return next(filter(None, refusals), given[0] if given else None)
+
+
+def key_refusal(key: str, pointer: str) -> Refusal | None:
+    if len(key) <= LONGEST_KEY and _PRINTABLE.fullmatch(key):
+        return None
+    detail = f"an idempotency key has 1 to {LONGEST_KEY} characters of printable ASCII"
+    return invalid("invalid_request", detail, pointer)
 
 
 def metadata_refusal(metadata: Mapping[str, str]) -> Refusal | None:

@@ -10,7 +10,8 @@ from msgspec import Raw
 from functions.gateway.description.every import OPERATIONS
 from functions.gateway.description.problems import PROBLEMS
 from infra.openapi.document import refusals_of
-from taskmill.core.task import DEFAULT_TENANT, Millis
+from taskmill.core.ids import keyed_id
+from taskmill.core.task import DEFAULT_TENANT, Millis, TaskType
 from taskmill.schedules.schedule import Definition, Draft, Pausing
 from taskmill.stores.api_keys import ApiKeys
 from taskmill.stores.redis.egress import RedisEndpoints
@@ -201,7 +202,13 @@ def of_a_folder(stage, operation, _):
 
 
 def of_what_was_refused(stage, operation, _):
-    stage.requests.add([Enqueue(task_id=NOBODY, submission="s", request=b'{"type": "nobody"}')])
+    named = keyed_id("default", TaskType("nobody"), "k")
+    for task_id in (NOBODY, named):
+        stage.requests.add(
+            [Enqueue(task_id=task_id, submission="s", request=b'{"type": "nobody"}')]
+        )
+    if operation.name == "listTasks":
+        return ask(stage, operation, query={"type": "nobody", "idempotency_key": "k"})
     return ask(stage, operation, headers=JSON, body='{"delay_seconds": 1}')
 
 

@@ -1,0 +1,40 @@
+"""Looks a task up by what its submitter knows: its type and its idempotency key."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+
+from functions.gateway.http.answer import Told
+from functions.gateway.http.problem import Problem, problem_of, unprocessable
+from functions.gateway.presenter import task_as_json
+from functions.gateway.reading import find, untold
+from taskmill.core.ids import keyed_id
+from taskmill.core.task import DEFAULT_TENANT, TaskType
+from taskmill.core.view import Nowhere, TaskView
+from taskmill.submission.read import key_refusal
+
+KEY = "idempotency_key"
+
+
+def look_up(given: Mapping[str, str]) -> Told | Problem:
+    """Answer with a list of one task or of none; the task is as it is now, like a read of it."""
+    for name in given:
+        if name not in {KEY, "type"}:
+            detail = f"{name} does not go with {KEY}, which names one task"
+            return unprocessable("invalid_request", detail, name)
+    if "type" not in given:
+        return unprocessable("invalid_request", f"{KEY} goes with type", "type")
+    refusal = key_refusal(given[KEY], KEY)
+    if refusal is not None:
+        return problem_of(refusal)
+    if not given["type"].isascii():  # nobody can have submitted one
+        return _page()
+    task_id = keyed_id(DEFAULT_TENANT, TaskType(given["type"]), given[KEY])
+    found = find(task_id)
+    if isinstance(found, TaskView):
+        return _page(found)
+    return _page() if found == Nowhere() else untold(task_id, found)
+
+
+def _page(*tasks: TaskView) -> Told:
+    shown = [task_as_json(task) for task in tasks]
+    return Told(HTTPStatus.OK, {"tasks": shown, "next_cursor": None, "as_of": None})
