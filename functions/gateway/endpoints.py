@@ -8,7 +8,13 @@ import msgspec
 from msgspec import Meta, Struct
 
 from functions.gateway.http.answer import Told
-from functions.gateway.http.problem import Problem, bad_request, missing, unprocessable
+from functions.gateway.http.problem import (
+    Problem,
+    bad_request,
+    missing,
+    unknown_parameter,
+    unprocessable,
+)
 from functions.gateway.listing import read_limit
 from functions.gateway.presenter import moment
 from taskmill.bootstrap import endpoints
@@ -25,9 +31,9 @@ class EnableRequest(Struct, forbid_unknown_fields=True):
 
 
 def list_disabled(given: Mapping[str, str]) -> Told | Problem:
-    for name in given:
-        if name != "limit":
-            return unprocessable("invalid_request", f"there is no parameter {name!r}", name)
+    unknown = unknown_parameter(given, {"limit"})
+    if unknown is not None:
+        return unknown
     limit = read_limit(given.get("limit"))
     if isinstance(limit, Problem):
         return limit

@@ -8,7 +8,7 @@ from typing import Any
 from functions.gateway.http.answer import Told
 from functions.gateway.http.cursor import Mark, cursor_behind, mark_of
 from functions.gateway.http.page import Line, fitting
-from functions.gateway.http.problem import Problem, bad_request, unprocessable
+from functions.gateway.http.problem import Problem, bad_request, unknown_parameter, unprocessable
 from functions.gateway.listing import read_limit
 from functions.gateway.presenter import moment
 from taskmill.bootstrap import gateway
@@ -20,9 +20,9 @@ _NUMBER = re.compile(r"[0-9]{1,18}")
 
 
 def list_enqueued(given: Mapping[str, str]) -> Told | Problem:
-    for name in given:
-        if name not in _KNOWN:
-            return unprocessable("invalid_request", f"there is no parameter {name!r}", name)
+    unknown = unknown_parameter(given, _KNOWN)
+    if unknown is not None:
+        return unknown
     if given.get("state", "parked") not in _STATES:
         detail = f"state is one of {', '.join(_STATES)}"
         return unprocessable("invalid_request", detail, "state")

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from functions.gateway.http.answer import Told
-from functions.gateway.http.problem import Problem, problem_of, unprocessable
+from functions.gateway.http.problem import Problem, problem_of, unknown_parameter, unprocessable
 from functions.gateway.listing import read_moment, read_number
 from functions.gateway.presenter import moment
 from functions.gateway.schedules import find, no_schedule, restless
@@ -89,10 +89,9 @@ def backfill_schedule(name: str, body: bytes) -> Told | Problem:
 
 
 def preview_schedule(name: str, given: Mapping[str, str]) -> Told | Problem:
-    for parameter in given:
-        if parameter != "count":
-            detail = f"there is no parameter {parameter!r}"
-            return unprocessable("invalid_request", detail, parameter)
+    unknown = unknown_parameter(given, {"count"})
+    if unknown is not None:
+        return unknown
     count = read_number("count", given.get("count", str(USUAL_COUNT)), most=LARGEST_COUNT)
     if isinstance(count, Problem):
         return count

@@ -9,7 +9,7 @@ from msgspec import Raw
 
 from functions.gateway.http.cursor import Mark, cursor_behind, mark_of
 from functions.gateway.http.page import Line, fitting
-from functions.gateway.http.problem import Problem, bad_request, unprocessable
+from functions.gateway.http.problem import Problem, bad_request, unknown_parameter, unprocessable
 from functions.gateway.presenter import listed_as_json, moment
 from taskmill.core.task import DEFAULT_TENANT, Millis, Status, TaskId, TaskType
 from taskmill.ledger.listing import After, DeadLetter, DeadPage, Page, TaskFilter
@@ -40,12 +40,15 @@ def read_filter(given: Mapping[str, str]) -> TaskFilter | Problem:
 
 
 def _filter(given: Mapping[str, str]) -> TaskFilter:
+    unknown = unknown_parameter(
+        (name for name in given if not name.startswith(_METADATA)), _KNOWN | _OF_THE_DEAD
+    )
+    if unknown is not None:
+        raise _Wrong(unknown)
     for name in given:
         if name in _OF_THE_DEAD and given.get("status") != Status.DEAD:
             detail = f"{name} goes with status=dead"
             raise _Wrong(unprocessable("invalid_request", detail, name))
-        if name not in _KNOWN | _OF_THE_DEAD and not name.startswith(_METADATA):
-            raise _Wrong(unprocessable("invalid_request", f"there is no parameter {name!r}", name))
         if name == _METADATA:
             detail = "say which entry: metadata.<name>=<value>"
             raise _Wrong(unprocessable("invalid_request", detail, name))

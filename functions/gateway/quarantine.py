@@ -9,7 +9,13 @@ from typing import Any
 from functions.gateway.http.answer import Told
 from functions.gateway.http.cursor import Mark, cursor_behind, mark_of
 from functions.gateway.http.page import Line, fitting
-from functions.gateway.http.problem import Problem, bad_request, missing, unprocessable
+from functions.gateway.http.problem import (
+    Problem,
+    bad_request,
+    missing,
+    unknown_parameter,
+    unprocessable,
+)
 from functions.gateway.listing import read_limit
 from functions.gateway.presenter import moment
 from taskmill.bootstrap import gateway
@@ -24,9 +30,9 @@ _NAME = re.compile(r"([A-Za-z0-9._-]{1,249}):([0-9]{1,9}):([0-9]{1,18}):([0-9]{1
 
 
 def read_quarantine(given: Mapping[str, str]) -> Told | Problem:
-    for name in given:
-        if name not in _KNOWN:
-            return unprocessable("invalid_request", f"there is no parameter {name!r}", name)
+    unknown = unknown_parameter(given, _KNOWN)
+    if unknown is not None:
+        return unknown
     if given.get("discarded", "false") not in {"true", "false"}:
         return unprocessable("invalid_request", "discarded is true or false", "discarded")
     limit, after = read_limit(given.get("limit")), _after(given)

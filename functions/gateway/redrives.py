@@ -8,7 +8,14 @@ import msgspec
 from msgspec import Meta, Struct
 
 from functions.gateway.http.answer import Told
-from functions.gateway.http.problem import Problem, bad_request, conflict, missing, unprocessable
+from functions.gateway.http.problem import (
+    Problem,
+    bad_request,
+    conflict,
+    missing,
+    unknown_parameter,
+    unprocessable,
+)
 from functions.gateway.listing import read_limit, read_moment
 from functions.gateway.presenter import moment
 from functions.gateway.reading import id_of
@@ -62,9 +69,9 @@ def make_job(body: bytes) -> Told | Problem:
 
 
 def list_jobs(given: Mapping[str, str]) -> Told | Problem:
-    for name in given:
-        if name != "limit":
-            return unprocessable("invalid_request", f"there is no parameter {name!r}", name)
+    unknown = unknown_parameter(given, {"limit"})
+    if unknown is not None:
+        return unknown
     limit = read_limit(given.get("limit"))
     if isinstance(limit, Problem):
         return limit

@@ -16,7 +16,7 @@ from functions.gateway.http.problem import (
     missing,
     problem_of,
     unavailable,
-    unprocessable,
+    unknown_parameter,
 )
 from functions.gateway.listing import read_limit
 from functions.gateway.presenter import moment
@@ -69,9 +69,9 @@ def put_schedule(name: str, body: bytes, *, by: str) -> Told | Problem:
 
 
 def list_schedules(given: Mapping[str, str]) -> Told | Problem:
-    for name in given:
-        if name not in {"limit", "cursor"}:
-            return unprocessable("invalid_request", f"there is no parameter {name!r}", name)
+    unknown = unknown_parameter(given, {"limit", "cursor"})
+    if unknown is not None:
+        return unknown
     limit = read_limit(given.get("limit"))
     if isinstance(limit, Problem):
         return limit

@@ -10,7 +10,7 @@ from msgspec import Raw
 from functions.gateway.catching_up import caught_up, hear_the_log
 from functions.gateway.history import read_history
 from functions.gateway.http.answer import Answer, Told, json_body, new_router, tell
-from functions.gateway.http.problem import Problem, unavailable, unprocessable
+from functions.gateway.http.problem import Problem, unavailable, unknown_parameter, unprocessable
 from functions.gateway.listing import dead_as_json, page_as_json, read_filter
 from functions.gateway.looking_up import KEY, look_up
 from functions.gateway.payloads import downloadable_payload, downloadable_result
@@ -51,10 +51,9 @@ def post_batch() -> Answer:
 @router.get("/v1/tasks/<task_id>")
 def get_task(task_id: str) -> Answer:
     asked = router.current_event.query_string_parameters
-    for name in asked:
-        if name not in {"include", "wait"}:
-            detail = f"there is no parameter {name!r}"
-            return tell(unprocessable("invalid_request", detail, name))
+    unknown = unknown_parameter(asked, {"include", "wait"})
+    if unknown is not None:
+        return tell(unknown)
     include = asked.get("include")
     if include not in {None, "payload"}:
         detail = f"include knows 'payload', not {include!r}"
