@@ -110,7 +110,7 @@ class Play:
         for one in parameters:
             if name not in one.get("examples", ()):
                 continue
-            value = self._real(one["examples"][name]["value"])
+            value = self._real(str(one["examples"][name]["value"]))
             match one["in"]:
                 case "path":
                     path = path.replace(f"{{{one['name']}}}", quote(value, safe=":"))
