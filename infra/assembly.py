@@ -93,7 +93,8 @@ def routes(types: Sequence[WorkerFolder]) -> set[str]:
     _refuse_unknown_routes(types)
     text = (ROOT / _GATEWAY).read_text().replace(_ROUTES, _events(types))
     events = plain(text)["Gateway"]["Properties"]["Events"].values()
-    return {f"{one['Properties']['Method']} {one['Properties']['Path']}" for one in events}
+    told = [one["Properties"] for one in events]
+    return {f"{one['Method']} {one['Path']}" for one in told if "Path" in one}
 
 
 def _refuse_unknown_routes(types: Sequence[WorkerFolder]) -> None:

@@ -15,8 +15,8 @@ from taskmill.core.task import Envelope, Millis, Status, TaskId, Timing
 from taskmill.core.timing import expires_ms
 from taskmill.core.view import Absent, Finding, Nowhere, TaskView, Unsure
 from taskmill.dispatch.ports import Delays
-from taskmill.ledger.far import load
 from taskmill.ledger.await_ledger import await_ledger
+from taskmill.ledger.far import load
 from taskmill.ledger.ports import WholeRows
 from taskmill.ledger.projection import envelope_of
 from taskmill.orders.control import ChangeOrder, OrderAnswer, Sighting

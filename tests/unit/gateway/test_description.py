@@ -34,8 +34,8 @@ from taskmill.execution.outcome import (
     TimedOut,
     UnknownType,
 )
-from tests.builders import NOW, an_envelope
 from taskmill_local.template.source import load_template
+from tests.builders import NOW, an_envelope
 from tests.unit.gateway import described
 from tests.unit.gateway.calls import get
 from tests.unit.stage import Stage
