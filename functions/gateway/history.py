@@ -72,6 +72,8 @@ def _fact(entry: HistoryEntry) -> dict[str, Any]:
         "at": moment(entry.at_ms),
     }
     error = {"class": body.pop("error_class", None), "message": body.pop("error_message", None)}
+    if (stack := body.pop("stack", None)) is not None:
+        error["stack"] = stack
     if entry.kind == TaskChanged.__name__:
         shown["run_at"] = moment(body.pop("due_at_ms"))
     for name, value in body.items():
@@ -103,6 +105,16 @@ def _attempts(
         if is_end:
             known |= {"ended_at": fact["at"], "outcome": _outcome(fact["kind"])}
             known |= {word: fact[word] for word in ("reason", "error") if word in fact}
+    return _without_gaps(attempts)
+
+
+def _without_gaps(attempts: dict[tuple[int, int, str], dict[str, Any]]) -> list[dict[str, Any]]:
+    """End what another attempt at the same turn followed: no fact says so when Redis forgot it."""
+    later: set[tuple[int, int]] = set()
+    for (generation, turn, _), attempt in reversed(attempts.items()):
+        if (generation, turn) in later:
+            attempt.setdefault("outcome", "lost")
+        later.add((generation, turn))
     return list(attempts.values())
 
 

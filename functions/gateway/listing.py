@@ -158,7 +158,7 @@ def dead_as_json(page: DeadPage, given: Mapping[str, str]) -> dict[str, Any]:
 
 def _dead_line(letter: DeadLetter) -> Line:
     task = letter.task
-    shown = listed_as_json(task)
+    shown = listed_as_json(task, with_stack=True)
     failed = {
         "first_failed_at": moment(letter.first_failed_at_ms),
         "last_failed_at": shown["finished_at"],

@@ -50,9 +50,11 @@ def task_as_json(task: TaskView) -> dict[str, Any]:
     return shown
 
 
-def listed_as_json(task: TaskView) -> dict[str, Any]:
-    """Return the task as those see it who asked for many: with no key that looks like a secret."""
+def listed_as_json(task: TaskView, *, with_stack: bool = False) -> dict[str, Any]:
+    """Return the task as lists show it: with no key that looks like a secret."""
     shown = task_as_json(task)
+    if "error" in shown and not with_stack:
+        shown["error"].pop("stack", None)
     if task.spec.idempotency_key is not None:
         shown["idempotency_key"] = redacted(task.spec.idempotency_key)
     return shown
@@ -81,6 +83,8 @@ def _why(told: Ending | Waiting) -> dict[str, Any]:
     shown: dict[str, Any] = {"reason": told.reason}
     if told.error_class is not None:
         shown["error"] = {"class": told.error_class, "message": told.error_message}
+        if told.stack is not None:
+            shown["error"]["stack"] = told.stack
     return shown
 
 

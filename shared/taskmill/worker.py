@@ -29,6 +29,7 @@ from taskmill.execution.payloads import fetch, keep, too_large
 from taskmill.execution.ports import Crew
 from taskmill.platform import process
 from taskmill.platform.kafka_event import failures, records_of
+from taskmill.platform.stack import stack_of
 from taskmill.submission.catalogue import TypeDefaults
 from taskmill.submission.ports import Blobs
 from taskmill.submission.whole_numbers import with_whole_numbers
@@ -143,7 +144,12 @@ class Worker(Generic[P]):
     def _end_by(self, error: BaseException) -> End:
         if isinstance(error, _Hindered):
             return error.end
-        return Raised(type(error).__name__, _words_of(error), isinstance(error, self.hopeless))
+        return Raised(
+            type(error).__name__,
+            _words_of(error),
+            isinstance(error, self.hopeless),
+            stack_of(error, below=__name__),
+        )
 
 
 class _Hindered(Exception):

@@ -32,6 +32,7 @@ SELECT
     {_MOMENT.format("started_at")}, {_MOMENT.format("finished_at")}, {_MOMENT.format("due_at")},
     next_attempt, cancel_requested,
     result::text AS result, result_ref::text AS result_ref, reason, error_class, error_message,
+    stack,
     submission, submitted, fingerprint, idempotency_key, payload::text AS payload,
     payload_ref::text AS payload_ref, payload_size, metadata, max_attempts, timeout_seconds,
     retry::text AS retry,

@@ -19,6 +19,10 @@ class TaskError(Struct, kw_only=True, rename={"kind": "class"}):
 
     kind: str
     message: str
+    stack: (
+        Annotated[str, Meta(description="Where the worker's code raised: its frames, no values.")]
+        | UnsetType
+    ) = UNSET
 
 
 class Pointer(Struct, kw_only=True):

@@ -38,7 +38,8 @@ SELECT
     round(extract(EPOCH FROM started_at) * 1000)::bigint AS started_at_ms,
     round(extract(EPOCH FROM finished_at) * 1000)::bigint AS finished_at_ms,
     round(extract(EPOCH FROM due_at) * 1000)::bigint AS due_at_ms,
-    round(extract(EPOCH FROM created_at) * 1000)::bigint AS created_at_ms
+    round(extract(EPOCH FROM created_at) * 1000)::bigint AS created_at_ms,
+    stack
 FROM tasks
 WHERE submission IS NOT NULL;
 
@@ -80,7 +81,8 @@ SELECT
     round(extract(EPOCH FROM started_at) * 1000)::bigint AS started_at_ms,
     round(extract(EPOCH FROM finished_at) * 1000)::bigint AS finished_at_ms,
     round(extract(EPOCH FROM due_at) * 1000)::bigint AS due_at_ms,
-    round(extract(EPOCH FROM created_at) * 1000)::bigint AS created_at_ms
+    round(extract(EPOCH FROM created_at) * 1000)::bigint AS created_at_ms,
+    stack
 FROM tasks
 WHERE submission IS NOT NULL;
 

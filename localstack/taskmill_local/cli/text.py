@@ -5,6 +5,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from textwrap import indent
 from typing import Any, Final
 
 Json = Mapping[str, Any]
@@ -33,11 +34,20 @@ def span(milliseconds: float | None) -> str:
     return f"{milliseconds / _MINUTE:.1f} min"
 
 
+_SAID_BY_THE_REASON: Final = frozenset(
+    {
+        *("Retry", "Snooze", "Discard", "Stopped", "TimedOut"),
+        *("Misfit", "Poisoned", "UnknownType", "Expired", "ResultInvalid"),
+    }
+)
+"""The classes that no worker's code raised."""
+
+
 def why(task: Json) -> str:
     """Say why a task did not succeed: the reason, and the worker's own words."""
     error = task.get("error") or {}
-    words = [task.get("reason"), error.get("message")]
-    return ": ".join(word for word in words if word)
+    kind = "" if error.get("class") in _SAID_BY_THE_REASON else error.get("class")
+    return ": ".join(word for word in (task.get("reason"), kind, error.get("message")) if word)
 
 
 def aligned(rows: Iterable[Sequence[str]], *, indent: str = "", width: int | None = None) -> str:
@@ -75,7 +85,12 @@ def task_card(task: Json) -> str:
         "payload": one_line(task["payload"]) if "payload" in task else None,
     }
     rows = [(name, value) for name, value in about.items() if value]
-    return f"{task['id']}\n{aligned(rows, indent='  ')}"
+    return f"{task['id']}\n{aligned(rows, indent='  ')}{_stack_of(task)}"
+
+
+def _stack_of(task: Json) -> str:
+    stack = (task.get("error") or {}).get("stack")
+    return f"\n  raised at\n{indent(stack, '    ')}" if stack else ""
 
 
 def _place(pointer: Json | None) -> str | None:

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from enum import Enum, auto
+from signal import SIGTERM
 from subprocess import SubprocessError
 from typing import Final, Protocol
 
@@ -91,6 +92,11 @@ class Environment:
         self._timer.cancel()
         loop = asyncio.get_running_loop()
         self._timer = loop.call_later(_SIGTERM_SECONDS, self._end, words.stopping())
+
+    def terminate(self) -> None:
+        """Tell a process at work to end: one that listens gives back what it runs first."""
+        if self.state is State.BUSY and self._child is not None:
+            self._child.terminate()
 
     def stop(self) -> None:
         """End the process now, and its invocation with it."""
@@ -210,7 +216,9 @@ class Environment:
             self._invocation = None
             self._host.undelivered(invocation)
             return
-        failure = self._verdict or words.exited(invocation.request_id, code)
+        is_obedient = self._is_retiring and code == -SIGTERM
+        ended = words.stopping() if is_obedient else words.exited(invocation.request_id, code)
+        failure = self._verdict or ended
         self._log_failure("", failure)
         self._finish(invocation, failure)
 

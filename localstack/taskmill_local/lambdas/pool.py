@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections import deque
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import count
@@ -16,6 +17,7 @@ from taskmill_local.lambdas.invocation import Invocation
 from taskmill_local.lambdas.launch import Launch
 from taskmill_local.lambdas.logs import FunctionLog
 
+_GIVING_BACK_SECONDS: Final = 3.0  # a worker lets its tasks run for one more second
 _FIRST_BACK_OFF_SECONDS: Final = 0.1
 _LAST_BACK_OFF_SECONDS: Final = 5.0
 _MOST_DOUBLINGS: Final = 6
@@ -87,11 +89,19 @@ class Pool:
             environment.retire()
         lives = [environment.life for environment in self._environments]
         if lives:
-            await asyncio.wait(lives, timeout=grace.total_seconds())
+            _, late = await asyncio.wait(lives, timeout=grace.total_seconds())
+            await self._terminate(late)
         for environment in tuple(self._environments):
             environment.stop()
         await asyncio.gather(*lives)
         self._log.flush()
+
+    async def _terminate(self, late: Collection[asyncio.Task[None]]) -> None:
+        """Let workers give back what they still run, so that it counts as no loss."""
+        for environment in tuple(self._environments):
+            environment.terminate()
+        if late:
+            await asyncio.wait(late, timeout=_GIVING_BACK_SECONDS)
 
     def snapshot(self) -> PoolSnapshot:
         return PoolSnapshot(

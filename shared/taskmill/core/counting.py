@@ -144,7 +144,7 @@ TABLE: Final[Mapping[Counted, Measure]] = {
     ),
     Count.ATTEMPTS: Measure(
         about="Attempts that were settled, by how they ended",
-        labels=_TYPE | {"end": _one_of("succeeded retried snoozed died cancelled")},
+        labels=_TYPE | {"end": _one_of("succeeded retried snoozed stopped died cancelled")},
     ),
     Count.TIMEOUTS: Measure(
         about="Attempts that ran past their deadline and were cut off",

@@ -69,9 +69,11 @@ class TaskDeferred(_AttemptFact, frozen=True, kw_only=True):
     due_at_ms: Moment
     next_attempt: int
     reason: str
-    """One of `failed`, `timeout`, `snoozed`."""
+    """One of `failed`, `timeout`, `snoozed`, `stopped`."""
     error_class: str
     error_message: str
+    stack: str | None = None
+    """Where the worker's code raised; without values."""
 
 
 class TaskSucceeded(_AttemptFact, frozen=True, kw_only=True):
@@ -84,6 +86,7 @@ class TaskDied(_EndFact, frozen=True, kw_only=True):
     reason: str
     error_class: str
     error_message: str
+    stack: str | None = None
 
 
 class TaskCancelled(_EndFact, frozen=True, kw_only=True):

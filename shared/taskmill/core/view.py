@@ -17,6 +17,7 @@ class Ending(Struct, frozen=True, kw_only=True, omit_defaults=True):
     reason: str | None = None
     error_class: str | None = None
     error_message: str | None = None
+    stack: str | None = None
     result_ref: Pointer | None = None
 
 
@@ -27,6 +28,7 @@ class Waiting(Struct, frozen=True, kw_only=True, omit_defaults=True):
     reason: str
     error_class: str | None = None
     error_message: str | None = None
+    stack: str | None = None
 
 
 class TaskView(Struct, frozen=True, kw_only=True):

@@ -14,11 +14,13 @@ from taskmill.core.text import ERROR_TEXT_LIMIT, clip
 from taskmill.core.time import in_ms
 from taskmill.core.timing import EXPIRED, EXPIRED_CLASS, why_expired
 from taskmill.execution.outcome import (
+    STACK_LIMIT,
     Attempt,
     Cancelled,
     Discard,
     End,
     Expired,
+    GivenBack,
     Misfit,
     Poisoned,
     Raised,
@@ -28,10 +30,14 @@ from taskmill.execution.outcome import (
     Succeeded,
     TimedOut,
     UnknownType,
+    clip_start,
     encode_result,
 )
 
 TurnEnd: TypeAlias = TaskSucceeded | TaskDeferred | TaskDied | TaskCancelled
+
+STOPPED = "stopped"
+"""The reason of a turn that was given back: no failure, and no loss."""
 
 NO_RESULT = Raw(b"null")
 
@@ -53,6 +59,8 @@ def conclude(attempt: Attempt, end: End, *, now: Millis, chance: float) -> TurnE
             return TaskCancelled(**_common(attempt, now))
         case Snooze(delay):
             return _deferred(attempt, now, _failure_of(end), delay, attempt.envelope.attempt)
+        case GivenBack():
+            return _deferred(attempt, now, _GIVEN_BACK, timedelta(), attempt.envelope.attempt)
         case Retry(delay=delay):
             wait = _usual_wait(attempt, chance) if delay is None else delay
             return _failed(attempt, now, _failure_of(end), wait)
@@ -70,6 +78,7 @@ class _Failure(Struct, frozen=True):
     reason: str
     error_class: str
     message: str
+    stack: str | None = None
 
     def told(self) -> dict[str, Any]:
         message = redacted(self.message[:_SEARCHED_FOR_SECRETS])
@@ -77,7 +86,19 @@ class _Failure(Struct, frozen=True):
             "reason": self.reason,
             "error_class": clip(self.error_class, 255),
             "error_message": clip(message, ERROR_TEXT_LIMIT),
+            "stack": self._kept_stack(),
         }
+
+    def _kept_stack(self) -> str | None:
+        """Return the end of the stack, which is nearest to the mistake."""
+        if self.stack is None:
+            return None
+        return clip_start(redacted(self.stack), STACK_LIMIT)
+
+
+_GIVEN_BACK = _Failure(
+    STOPPED, "Stopped", "its process had to end before the attempt did: it begins again at once"
+)
 
 
 def _failure_of(
@@ -90,21 +111,28 @@ def _failure_of(
             return _Failure("snoozed", "Snooze", reason)
         case Discard(reason):
             return _Failure("discarded", "Discard", reason)
-        case Raised(error_class, message, is_hopeless):
-            return _Failure("discarded" if is_hopeless else "failed", error_class, message)
+        case Raised(error_class, message, is_hopeless, stack):
+            return _Failure("discarded" if is_hopeless else "failed", error_class, message, stack)
         case TimedOut(limit):
             words = f"the attempt was cut off after {limit.total_seconds():g} s"
             return _Failure("timeout", "TimedOut", words)
         case Misfit(message):
             return _Failure("invalid_payload", "Misfit", message)
         case Poisoned(losses):
-            return _Failure("poison", "Poisoned", f"the platform died under it {losses} times")
+            return _Failure("poison", "Poisoned", _why_poisoned(losses))
         case UnknownType(name):
             return _Failure("unknown_type", "UnknownType", f"no worker takes {name!r}")
         case Expired(at_ms):
             return _Failure(EXPIRED, EXPIRED_CLASS, why_expired(at_ms))
         case _:
             assert_never(end)
+
+
+def _why_poisoned(losses: int) -> str:
+    return (
+        f"its process ended {losses} times before it had answered: it exited, was killed, or ran"
+        " out of memory or time; the function's log says which, with the exit status or signal"
+    )
 
 
 def _usual_wait(attempt: Attempt, chance: float) -> timedelta:

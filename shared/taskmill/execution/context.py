@@ -33,7 +33,7 @@ class Shop(Struct, frozen=True, kw_only=True):
     remaining: Callable[[], timedelta]
     pace: Pace = USUAL
     is_leaving: Callable[[], bool] = lambda: False
-    """True when this process is to end: what runs comes to its end, and nothing is begun."""
+    """True when this process is to end: nothing is begun, and what runs ends soon."""
 
 
 class Running(Struct, kw_only=True):

@@ -15,7 +15,7 @@ from taskmill.execution.arrivals import Arrival
 from taskmill.execution.claim import Entrance
 from taskmill.execution.context import Perform, Running, Shop, Task, named
 from taskmill.execution.lease import LOSSES_BEFORE_POISON, Beat
-from taskmill.execution.outcome import Cancelled, Expired, Poisoned, TimedOut
+from taskmill.execution.outcome import Cancelled, End, Expired, GivenBack, Poisoned, TimedOut
 from taskmill.execution.settle import Exit, started
 
 _log = logging.getLogger("taskmill.execute")
@@ -31,6 +31,7 @@ def execute(arrivals: Sequence[Arrival], perform: Perform, shop: Shop) -> set[Po
     while run.goes_on:
         run.begin()
         run.collect()
+        run.give_back()
         run.keep_leases()
         run.exit.settle(is_idle=not run.running)
         run.exit.tell(is_over=not run.goes_on)
@@ -45,6 +46,8 @@ class _Run(Struct):
     exit: Exit
     running: dict[int, Running] = field(default_factory=dict)
     beat_at_ms: int = 0
+    leaves_at_ms: int = 0
+    """When this process gives back what still runs; 0 while it is not told to end."""
 
     @property
     def goes_on(self) -> bool:
@@ -78,9 +81,24 @@ class _Run(Struct):
         now = self.shop.clock()
         late = [ticket for ticket, running in self.running.items() if running.deadline_ms <= now]
         for ticket in late:
-            self.shop.crew.abandon(ticket)
-            cut_off = self.running.pop(ticket)
-            self.exit.end(cut_off, TimedOut(cut_off.timeout))
+            self._cut_off(ticket, TimedOut(self.running[ticket].timeout))
+
+    def give_back(self) -> None:
+        """Give back the turns of what still runs, when this process has to end."""
+        if not self.shop.is_leaving():
+            return
+        now = self.shop.clock()
+        if not self.leaves_at_ms:
+            self.leaves_at_ms = now + in_ms(self.shop.pace.leave)
+            self.exit.gives_up_at_ms = self.leaves_at_ms + in_ms(self.shop.pace.margin)
+        if now >= self.leaves_at_ms:
+            for ticket in list(self.running):
+                self.running[ticket].is_lost = True
+                self._cut_off(ticket, GivenBack())
+
+    def _cut_off(self, ticket: int, end: End) -> None:
+        self.shop.crew.abandon(ticket)
+        self.exit.end(self.running.pop(ticket), end)
 
     def _patience(self) -> timedelta:
         deadlines = [running.deadline_ms for running in self.running.values()]

@@ -16,6 +16,8 @@ RESULT_LIMIT = 65_536
 RESULT_LEVELS = 100
 """Readers have stacks: what is nested much deeper could be written and not be read again."""
 
+STACK_LIMIT = 8_192
+
 
 class Succeeded(Struct, frozen=True):
     """The work is done; *result* is kept for the one who asked."""
@@ -80,6 +82,11 @@ class Raised(Struct, frozen=True):
     message: str
     is_hopeless: bool = False
     """True for an error that its author told to discard at once."""
+    stack: str | None = None
+
+
+class GivenBack(Struct, frozen=True):
+    """The process had to end before the attempt did: the next turn begins at once."""
 
 
 class TimedOut(Struct, frozen=True):
@@ -117,7 +124,16 @@ class Expired(Struct, frozen=True):
 
 
 End: TypeAlias = (
-    Outcome | Stored | Raised | TimedOut | Misfit | Poisoned | Cancelled | UnknownType | Expired
+    Outcome
+    | Stored
+    | Raised
+    | GivenBack
+    | TimedOut
+    | Misfit
+    | Poisoned
+    | Cancelled
+    | UnknownType
+    | Expired
 )
 
 
@@ -178,3 +194,15 @@ def _inside(value: Any) -> Iterable[Any]:
 
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 """The escape of a NUL, and not of a backslash before "u0000"."""
+
+
+def clip_start(text: str, limit: int) -> str:
+    """Return the end of *text*, as fit as `clip` makes it."""
+    octets = _storable(text)
+    if len(octets) <= limit:
+        return octets.decode()
+    return "…" + octets[3 - limit :].decode("utf-8", "ignore")
+
+
+def _storable(text: str) -> bytes:
+    return text.replace("\x00", "\ufffd").encode("utf-8", "replace")

@@ -14,6 +14,8 @@ class Pace(Struct, frozen=True, kw_only=True):
     """What has ended is settled at least this often."""
     margin: timedelta = timedelta(seconds=1)
     """What an invocation keeps back for settling and flushing."""
+    leave: timedelta = timedelta(seconds=1)
+    """What runs when its process is told to end has so long; then its turn is given back."""
     hold: timedelta = HOLD
     tick: timedelta = timedelta(milliseconds=100)
     """How often the scheduler looks for what is due."""

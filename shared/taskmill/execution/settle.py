@@ -27,7 +27,7 @@ from taskmill.core.view import Ending, Waiting
 from taskmill.execution.conclude import TurnEnd, conclude
 from taskmill.execution.context import Running, Shop, named
 from taskmill.execution.lease import CancelFirst, NextTurn, SettleAnswer, Settled, Settlement, Stale
-from taskmill.execution.outcome import Attempt, Cancelled, End
+from taskmill.execution.outcome import Attempt, Cancelled, End, Stored, Succeeded
 
 _log = logging.getLogger("taskmill.settle")
 
@@ -43,17 +43,21 @@ class Exit(Struct):
     facts_since_ms: int = 0
     failed: set[Position] = field(default_factory=set)
     settled_at_ms: int = 0
+    gives_up_at_ms: int = 0
+    """When a process that has to end offers nothing again; 0 while it may stay."""
+
     is_refused: bool = False
     """True while Redis cannot take a settlement: it is offered again after a while."""
 
     def end(self, running: Running, end: End) -> None:
+        """Conclude an attempt; one that is known to be cancelled, and no success, as cancelled."""
+        if running.cancel_requested and not isinstance(end, Succeeded | Stored):
+            end = Cancelled()
         now = Millis(self.shop.clock() + running.ahead_ms)
         fact = conclude(running.attempt, end, now=now, chance=self.shop.chance())
         self.ended.append((running, _settlement(running, fact)))
         if isinstance(fact, TaskDied | TaskDeferred):
-            words = "task died" if isinstance(fact, TaskDied) else "task deferred"
-            why = {"reason": fact.reason, "error_class": fact.error_class}
-            _log.info(words, extra=named(running.attempt.envelope) | why)
+            _log_failure(fact, running)
 
     def settle(self, *, is_idle: bool) -> None:
         """Settle when nothing runs, or when the last time is a while ago."""
@@ -113,11 +117,23 @@ class Exit(Struct):
             return [Cold()] * len(ended)
 
     def _keep(self, running: Running, settlement: Settlement) -> None:
-        if self.shop.remaining() > self.shop.pace.margin:
+        must_end = 0 < self.gives_up_at_ms <= self.shop.clock()
+        if self.shop.remaining() > self.shop.pace.margin and not must_end:
             self.is_refused = True
             self.ended.append((running, settlement))
         else:
             self.failed.add(running.position)
+
+
+def _log_failure(fact: TaskDied | TaskDeferred, running: Running) -> None:
+    """Log why there is no success; at ERROR with the stack when the worker's code raised."""
+    words = "task died" if isinstance(fact, TaskDied) else "task deferred"
+    extra = named(running.attempt.envelope)
+    extra |= {"reason": fact.reason, "error_class": fact.error_class}
+    if fact.stack is None:
+        _log.info(words, extra=extra)
+    else:
+        _log.error(words, extra=extra | {"error_message": fact.error_message, "stack": fact.stack})
 
 
 def _settlement(running: Running, fact: TurnEnd) -> Settlement:
@@ -147,6 +163,7 @@ def _ending(fact: TurnEnd) -> Ending | None:
                 reason=fact.reason,
                 error_class=fact.error_class,
                 error_message=fact.error_message,
+                stack=fact.stack,
             )
         case _:
             assert_never(fact)
@@ -161,6 +178,7 @@ def _next(running: Running, fact: TaskDeferred, facts: tuple[Fact, ...]) -> Next
             reason=fact.reason,
             error_class=fact.error_class,
             error_message=fact.error_message,
+            stack=fact.stack,
         ),
         owed=Owed(facts=facts, task=following),
     )

@@ -51,6 +51,7 @@ class Row(Struct, frozen=True, kw_only=True, omit_defaults=True):
     reason: str | None = None
     error_class: str | None = None
     error_message: str | None = None
+    stack: str | None = None
     next_attempt: int | None = None
     cancel_requested: bool = False
     is_far: bool = False
@@ -178,6 +179,7 @@ def row_of(told: Told) -> Row | None:
                 reason=told.reason,
                 error_class=told.error_class,
                 error_message=told.error_message,
+                stack=told.stack,
             )
         case TaskSucceeded():
             return _row(
@@ -193,6 +195,7 @@ def row_of(told: Told) -> Row | None:
                 reason=told.reason,
                 error_class=told.error_class,
                 error_message=told.error_message,
+                stack=told.stack,
             )
         case TaskCancelled():
             return _row(told, finished_at_ms=told.at_ms)
@@ -216,6 +219,7 @@ def _row(  # noqa: PLR0913 - the columns that only some facts carry, each named
     reason: str | None = None,
     error_class: str | None = None,
     error_message: str | None = None,
+    stack: str | None = None,
 ) -> Row:
     return Row(
         id=fact.id,
@@ -238,6 +242,7 @@ def _row(  # noqa: PLR0913 - the columns that only some facts carry, each named
         reason=reason,
         error_class=error_class,
         error_message=error_message,
+        stack=stack,
     )
 
 
@@ -315,9 +320,10 @@ def in_order(entries: Iterable[HistoryEntry]) -> list[HistoryEntry]:
 
 
 def is_failure(entry: HistoryEntry) -> bool:
-    """Tell whether a try came to nothing; a snooze is no failure."""
+    """Tell whether a try came to nothing; what was put off by intent is no failure."""
     if entry.kind == TaskDeferred.__name__:
-        return msgspec.json.decode(entry.body, type=TaskDeferred).reason != "snoozed"
+        told = msgspec.json.decode(entry.body, type=TaskDeferred)
+        return told.reason not in {"snoozed", "stopped"}
     return entry.kind in {AttemptLost.__name__, TaskDied.__name__}
 
 

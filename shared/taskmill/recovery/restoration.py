@@ -90,6 +90,7 @@ def waiting_of(row: Row) -> Waiting | None:
         reason=row.reason or "",
         error_class=row.error_class,
         error_message=row.error_message,
+        stack=row.stack,
     )
 
 
@@ -101,5 +102,6 @@ def ending_of(row: Row) -> Ending | None:
         reason=row.reason,
         error_class=row.error_class,
         error_message=row.error_message,
+        stack=row.stack,
         result_ref=row.result_ref,
     )

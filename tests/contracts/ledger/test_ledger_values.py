@@ -60,7 +60,7 @@ def test_a_task_is_read_as_it_was_told(ledger):
     task = an_envelope(
         idempotency_key="kéy ☃", metadata={"who": "söme", "a.b": "'; --"}, timeout_seconds=0.1
     )
-    fact = died(task, error_message="it's \\ %s ☃", token=2**60, losses=2)
+    fact = died(task, error_message="it's \\ %s ☃", stack="at\n☃", token=2**60, losses=2)
     ledger.ledger.record(batch_of(task, fact))
     view = ledger.rows.find(TASK)
     assert view.ending == Ending(
@@ -68,6 +68,7 @@ def test_a_task_is_read_as_it_was_told(ledger):
         reason="failed",
         error_class="ValueError",
         error_message="it's \\ %s ☃",
+        stack="at\n☃",
     )
     assert (view.spec.idempotency_key, view.spec.metadata) == (
         task.idempotency_key,

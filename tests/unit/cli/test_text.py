@@ -21,13 +21,22 @@ def test_columns_are_as_wide_as_their_widest_cell_and_lines_end_at_the_width():
     assert aligned(rows, width=8) == "ID  STA…\n7   suc…"
 
 
+EXITED = "failed: SystemExit: 3"
+
+
 @pytest.mark.parametrize(
     ("task", "text"),
     [
         ({}, ""),
         ({"reason": "expired"}, "expired"),
-        ({"reason": "failed", "error": {"class": "E", "message": "no"}}, "failed: no"),
-        ({"reason": "failed", "error": {"class": "E", "message": ""}}, "failed"),
+        ({"reason": "failed", "error": {"class": "E", "message": "no"}}, "failed: E: no"),
+        (
+            {"reason": "failed", "error": {"class": "ValueError", "message": ""}},
+            "failed: ValueError",
+        ),
+        ({"reason": "failed", "error": {"class": "SystemExit", "message": "3"}}, EXITED),
+        ({"reason": "failed", "error": {"class": "Retry", "message": "busy"}}, "failed: busy"),
+        ({"reason": "timeout", "error": {"class": "TimedOut", "message": "5 s"}}, "timeout: 5 s"),
     ],
 )
 def test_why_a_task_failed_is_its_reason_and_the_words_of_its_worker(task, text):
@@ -52,6 +61,23 @@ def test_a_card_leaves_out_what_is_not_known():
         "  attempt  1 of 4\n"
         "  created  2026-01-31T12:00:00.000Z"
     )
+
+
+def test_a_card_ends_with_the_stack():
+    task = {
+        "id": "42",
+        "type": "echo",
+        "status": "dead",
+        "attempt": 1,
+        "max_attempts": 1,
+        "created_at": "2026-01-31T12:00:00.000Z",
+        "metadata": {},
+        "reason": "failed",
+        "error": {"class": "KeyError", "message": "'x'", "stack": "Traceback\n  a line"},
+    }
+    *_, reason, raised, first, second = task_card(task).splitlines()
+    assert reason == "  reason   failed: KeyError: 'x'"
+    assert (raised, first, second) == ("  raised at", "    Traceback", "      a line")
 
 
 @pytest.mark.parametrize("result", [None, 0, False, "", {}])

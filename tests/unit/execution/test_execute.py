@@ -7,7 +7,7 @@ import pytest
 
 from taskmill.core import topics
 from taskmill.core.errors import StoreUnavailable
-from taskmill.core.facts import TaskDied, TaskStarted, TaskSucceeded
+from taskmill.core.facts import TaskDeferred, TaskDied, TaskStarted, TaskSucceeded
 from taskmill.core.lifetimes import LEASE
 from taskmill.core.task import Status
 from taskmill.core.view import Absent
@@ -150,6 +150,60 @@ def test_an_attempt_past_its_deadline_is_cut_off(world):
     assert (fact.reason, fact.error_message) == ("timeout", "the attempt was cut off after 5 s")
     assert began + 5000 <= fact.at_ms <= began + 5500
     assert world.status(task) is Status.DEAD
+
+
+def test_what_still_runs_when_its_process_must_end_is_given_back(world):
+    (task,) = world.admitted(timeout_seconds=60.0)
+    began = world.now
+    told = []
+
+    def remember(one):
+        told.append(one)
+
+    crew = HangingCrew(world)
+    crew.start = lambda call: (call(), PatientCrew.start(crew, lambda: None))[1]
+    assert world.work(remember, crew=crew, is_leaving=lambda: world.now > began) == set()
+    *_, fact = world.log.facts()
+    assert (type(fact), fact.reason, fact.attempt, fact.next_attempt) == (
+        TaskDeferred,
+        "stopped",
+        1,
+        1,
+    )
+    assert began + 1000 <= fact.at_ms <= began + 2000
+    assert [one.cancelled for one in told] == [True]
+    assert fact.due_at_ms == fact.at_ms
+    assert world.status(task) is Status.RETRYING
+
+
+def test_three_orderly_stops_of_a_long_task_are_no_losses(world):
+    (task,) = world.admitted(timeout_seconds=60.0)
+    began = world.now
+    for _ in range(3):
+        world.work(crew=HangingCrew(world), is_leaving=lambda at=world.now: world.now > at)
+        world.publish_due()
+    assert world.now - began < 10_000
+    world.work()
+    (view,) = world.records.read([task.id])
+    assert (view.status, view.losses, view.attempt) == (Status.SUCCEEDED, 0, 1)
+    assert world.performed == [task.id]
+
+
+def test_what_is_to_end_while_redis_is_away_comes_again_and_nobody_waits_for_ever(world):
+    world.admitted(timeout_seconds=60.0)
+    began = world.now
+
+    class Deaf:
+        claim, extend = world.leases.claim, world.leases.extend
+
+        def settle(self, settlements):
+            raise StoreUnavailable("Redis", "away")
+
+    failed = world.work(
+        crew=HangingCrew(world), leases=Deaf(), is_leaving=lambda: world.now > began
+    )
+    assert failed == {a_position(0)}
+    assert world.now - began < 5_000
 
 
 class LateCrew(PatientCrew):

@@ -63,7 +63,15 @@ DEATHS = [
     ),
     (Raised("KeyError", "x", is_hopeless=True), "discarded", "KeyError", "x"),
     (Misfit("no"), "invalid_payload", "Misfit", "no"),
-    (Poisoned(3), "poison", "Poisoned", "the platform died under it 3 times"),
+    (
+        Poisoned(3),
+        "poison",
+        "Poisoned",
+        (
+            "its process ended 3 times before it had answered: it exited, was killed, or ran out"
+            " of memory or time; the function's log says which, with the exit status or signal"
+        ),
+    ),
     (UnknownType("x"), "unknown_type", "UnknownType", "no worker takes 'x'"),
 ]
 

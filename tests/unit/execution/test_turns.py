@@ -162,6 +162,22 @@ def test_a_handler_learns_at_a_beat_that_it_was_cancelled(world):
     assert kinds(world.log.facts()) == [TaskStarted, TaskCancelled]
 
 
+def test_what_the_beat_says_is_cancelled_is_settled_once(world):
+    (task,) = world.admitted(timeout_seconds=9.0)
+    settled = []
+
+    class Counting:
+        claim, extend = world.leases.claim, world.leases.extend
+
+        def settle(self, settlements):
+            settled.extend(settlements)
+            return world.leases.settle(settlements)
+
+    world.on_wait.append(lambda: setattr(world.hot.records[task.id], "cancel_requested", True))
+    world.work(crew=DeafCrew(world), leases=Counting())
+    assert [one.status for one in settled] == [Status.CANCELLED]
+
+
 def test_a_handler_learns_at_a_beat_that_another_has_its_task(world):
     (task,) = world.admitted(timeout_seconds=9.0)
     told = []

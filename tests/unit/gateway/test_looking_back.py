@@ -14,7 +14,7 @@ from taskmill.ledger.record import Recorder
 from taskmill.stores.api_keys import ApiKeys
 from taskmill.stores.memory.execution import MemoryLeases
 from taskmill.worker import serve
-from tests.builders import a_claim, a_death, a_log_record
+from tests.builders import a_claim, a_death, a_log_record, started, succeeded
 from tests.contracts.hot import next_turn
 from tests.unit.gateway.calls import NOBODY, call, end, get, post, submit
 from tests.unit.stage import Stage
@@ -96,6 +96,28 @@ def test_a_history_tells_facts_and_attempts(stage):
     (attempt,) = told.body["attempts"]
     assert (attempt["outcome"], attempt["attempt"]) == ("deferred", 1)
     assert attempt["started_at"] < attempt["ended_at"]
+
+
+def test_a_first_try_that_redis_forgot_is_an_attempt_that_was_lost(stage):
+    """Killed with all of Redis, it made no loss: only its start is known."""
+    submitted = submit(stage).body["id"]
+    (task,) = [one for one in stage.log.tasks(topics.PENDING) if one.id == submitted]
+    stage.log.send_facts([started(task, token=1), succeeded(task, token=2)])
+    stage.log.flush()
+    stage.catch_up()
+    attempts = get(stage, f"/v1/tasks/{task.id}/history").body["attempts"]
+    assert [(one["attempt"], one["outcome"]) for one in attempts] == [(1, "lost"), (1, "succeeded")]
+    assert "ended_at" not in attempts[0]
+
+
+def test_an_attempt_that_runs_has_no_outcome_yet(stage):
+    submitted = submit(stage).body["id"]
+    (task,) = [one for one in stage.log.tasks(topics.PENDING) if one.id == submitted]
+    stage.log.send_facts([started(task, token=1)])
+    stage.log.flush()
+    stage.catch_up()
+    (attempt,) = get(stage, f"/v1/tasks/{task.id}/history").body["attempts"]
+    assert "outcome" not in attempt
 
 
 def test_a_result_is_not_in_the_history(stage):

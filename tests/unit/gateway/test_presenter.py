@@ -5,7 +5,7 @@ import pytest
 from msgspec import Raw
 
 from functions.gateway.http.problem import bad_request, too_large, unavailable, unprocessable
-from functions.gateway.presenter import moment, task_as_json, type_as_json
+from functions.gateway.presenter import listed_as_json, moment, task_as_json, type_as_json
 from taskmill.core.task import Millis, Status
 from taskmill.core.view import Ending
 from taskmill.stores.catalogue import AssembledCatalogue
@@ -73,6 +73,21 @@ def test_a_dead_task_shows_why():
         "reason": "failed",
         "error": {"class": "KeyError", "message": "'x'"},
     }
+
+
+def test_a_stack_is_shown_with_one_task_and_with_the_dead_and_not_in_lists():
+    ending = Ending(
+        finished_at_ms=Millis(CREATED),
+        reason="failed",
+        error_class="KeyError",
+        error_message="'x'",
+        stack="here",
+    )
+    task = a_view(status=Status.DEAD, ending=ending)
+    error = {"class": "KeyError", "message": "'x'"}
+    assert task_as_json(task)["error"] == error | {"stack": "here"}
+    assert listed_as_json(task)["error"] == error
+    assert listed_as_json(task, with_stack=True)["error"] == error | {"stack": "here"}
 
 
 def test_clocks_that_disagree_make_no_negative_spans():

@@ -126,5 +126,5 @@ def _seconds(since_ms: int, until_ms: int) -> float:
 
 def _end(fact: TurnEnd) -> str:
     if isinstance(fact, TaskDeferred):
-        return "snoozed" if fact.reason == "snoozed" else "retried"
+        return fact.reason if fact.reason in {"snoozed", "stopped"} else "retried"
     return _ENDS[type(fact)]

@@ -19,7 +19,7 @@ CROSS JOIN LATERAL (
         told.task_id = task.id
         AND told.generation = task.generation
         AND told.kind IN ('TaskDeferred', 'AttemptLost', 'TaskDied')
-        AND told.body ->> 'reason' IS DISTINCT FROM 'snoozed'
+        AND COALESCE(told.body ->> 'reason', '') NOT IN ('snoozed', 'stopped')
 ) AS failures
 WHERE task.id = ANY(%(ids)s::uuid []) AND task.status = 'dead'
 ORDER BY task.id

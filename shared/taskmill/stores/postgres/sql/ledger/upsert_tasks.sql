@@ -2,7 +2,7 @@
 -- what stands further in life decides the state, and a body fills the gap that waits for it.
 INSERT INTO tasks AS known (
     id, tenant, type, status, generation, turn, rank, token, largest_token, attempt, losses,
-    started_at, finished_at, due_at, result, result_ref, reason, error_class, error_message, next_attempt,
+    started_at, finished_at, due_at, result, result_ref, reason, error_class, error_message, stack, next_attempt,
     cancel_requested, submission, submitted, fingerprint, idempotency_key, payload, payload_ref,
     payload_size, metadata, max_attempts, timeout_seconds, retry, created_at, timing, changed
 )
@@ -26,6 +26,7 @@ SELECT
     told.reason,
     told.error_class,
     told.error_message,
+    told.stack,
     told.next_attempt,
     COALESCE(told.cancel_requested, FALSE),
     told.submission,
@@ -62,6 +63,7 @@ FROM json_to_recordset(%(rows)s::json) AS told (
     reason text,
     error_class text,
     error_message text,
+    stack text,
     next_attempt integer,
     cancel_requested boolean,
     submission text,
@@ -94,6 +96,7 @@ ON CONFLICT (id) DO UPDATE SET
     reason = by_standing(known.standing, known.reason, excluded.standing, excluded.reason),
     error_class = by_standing(known.standing, known.error_class, excluded.standing, excluded.error_class),
     error_message = by_standing(known.standing, known.error_message, excluded.standing, excluded.error_message),
+    stack = by_standing(known.standing, known.stack, excluded.standing, excluded.stack),
     next_attempt = by_standing(known.standing, known.next_attempt, excluded.standing, excluded.next_attempt),
     generation = GREATEST(known.generation, excluded.generation),
     token = by_standing(known.standing, known.token, excluded.standing, excluded.token),
