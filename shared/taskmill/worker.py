@@ -13,7 +13,7 @@ from taskmill.core.backoff import DEFAULT_RETRY, RetryPolicy
 from taskmill.core.counting import Count
 from taskmill.core.pointers import Pointer
 from taskmill.dispatch.work import Execution
-from taskmill.execution.context import Perform, Shop, Task
+from taskmill.execution.context import Interrupted, Perform, Shop, Task
 from taskmill.execution.outcome import (
     Discard,
     End,
@@ -36,6 +36,7 @@ from taskmill.submission.whole_numbers import with_whole_numbers
 
 __all__ = [
     "Discard",
+    "Interrupted",
     "Outcome",
     "Pointer",
     "Retry",
@@ -65,6 +66,7 @@ class Worker(Generic[P]):
     defaults: TypeDefaults
     concurrency: int
     hopeless: tuple[type[BaseException], ...]
+    end_process_on_cancel: bool = False
 
     def __call__(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
         process.log("worker")
@@ -75,6 +77,7 @@ class Worker(Generic[P]):
                 concurrency=self.concurrency,
                 longest=LONGEST_TIMEOUT,
                 crew=worker.loop_crew() if self.is_async else None,
+                cuts_off_cancelled=self.end_process_on_cancel,
             )
             with process.counting():
                 answer = self._work(event, shop)
@@ -101,7 +104,7 @@ class Worker(Generic[P]):
     def performing(self, bucket: Callable[[], Blobs]) -> Perform:
         """Return what performs a task; the bucket is opened for what is too large to travel."""
         run = self.run_async if self.is_async else self.run
-        return lambda task: run(task, bucket)
+        return lambda task: run(task.with_bucket(bucket), bucket)
 
     def run(self, task: Task, bucket: Callable[[], Blobs]) -> End:
         """Perform one task; whatever the worker does, it ends in a value."""
@@ -142,7 +145,7 @@ class Worker(Generic[P]):
         return self.decode(task.payload)
 
     def _end_by(self, error: BaseException) -> End:
-        if isinstance(error, _Hindered):
+        if isinstance(error, _Hindered | Interrupted):
             return error.end
         return Raised(
             type(error).__name__,
@@ -203,6 +206,7 @@ def serve(
     retry: RetryPolicy = ...,
     concurrency: int = ...,
     discard: tuple[type[BaseException], ...] = ...,
+    end_process_on_cancel: bool = ...,
 ) -> Worker[P]: ...
 
 
@@ -216,6 +220,7 @@ def serve(
     retry: RetryPolicy = ...,
     concurrency: int = ...,
     discard: tuple[type[BaseException], ...] = ...,
+    end_process_on_cancel: bool = ...,
 ) -> Worker[P]: ...
 
 
@@ -228,6 +233,7 @@ def serve(  # noqa: PLR0913 - what an author may say of a type, each by its name
     retry: RetryPolicy = DEFAULT_RETRY,
     concurrency: int = 10,
     discard: tuple[type[BaseException], ...] = (),
+    end_process_on_cancel: bool = False,
 ) -> Worker[P]:
     """Make the Lambda handler of a task type.
 
@@ -240,12 +246,21 @@ def serve(  # noqa: PLR0913 - what an author may say of a type, each by its name
     is an ``async def``. An attempt that takes longer than ``timeout`` is cut off. A task has
     ``max_attempts`` attempts in all, and waits between them as ``retry`` says.
 
+    Cancelling a task that runs sets `Task.cancelled`, and `Task.check` raises; a function that asks
+    neither runs on. With ``concurrency=1`` and ``end_process_on_cancel=True`` the attempt is ended
+    all the same, and its process with it.
+
     >>> from dataclasses import dataclass
     >>> @dataclass
     ... class Greeting:
     ...     name: str
     >>> lambda_handler = serve(Greeting, lambda greeting: f"hello {greeting.name}")
     """
+    if end_process_on_cancel and concurrency != 1:
+        raise ValueError(
+            f"end_process_on_cancel ends every task of the process: set concurrency=1, not"
+            f" {concurrency}"
+        )
     handler = Worker(
         payload_type=payload_type,
         perform=perform,
@@ -258,6 +273,7 @@ def serve(  # noqa: PLR0913 - what an author may say of a type, each by its name
         ),
         concurrency=concurrency,
         hopeless=discard,
+        end_process_on_cancel=end_process_on_cancel,
     )
     process.at_init(worker.services)
     process.at_init(blobs.access)

@@ -156,6 +156,27 @@ def test_tasks_outlive_the_system(folder, number):
     system.stop()
 
 
+def test_three_orderly_stops_of_a_long_task_are_no_losses(folder):
+    system = System(folder, **QUICK).start()
+    task = system.client.submit({"sleep_seconds": 4, "say": "long"})["id"]
+    for _ in range(3):
+        eventually(
+            lambda: system.client.task(task)["status"] == "running",
+            within=DEADLINE,
+            reason="it is at work",
+        )
+        assert system.stop(signal.SIGINT) == 0
+        system.start()
+    end = system.client.task(task, wait=25)
+    assert (end["status"], end["losses"], end["attempt"]) == ("succeeded", 0, 1)
+    history = [
+        (one["outcome"], one.get("reason"))
+        for one in system.client.get(f"/v1/tasks/{task}/history").body["attempts"]
+    ]
+    assert history[:3] == [("deferred", "stopped")] * 3
+    system.stop()
+
+
 def test_a_redis_that_lost_the_end_of_its_file_is_rebuilt(folder):
     system = System(folder, **QUICK).start()
     told = [system.client.submit({"say": n}, idempotency_key=f"k{n}") for n in range(5)]

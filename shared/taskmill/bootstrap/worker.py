@@ -58,7 +58,14 @@ def departure() -> Departure:
     return Departure(os.environ.get("AWS_LAMBDA_RUNTIME_API"))
 
 
-def shop(context: Any, *, concurrency: int, longest: timedelta, crew: Crew | None = None) -> Shop:
+def shop(
+    context: Any,
+    *,
+    concurrency: int,
+    longest: timedelta,
+    crew: Crew | None = None,
+    cuts_off_cancelled: bool = False,
+) -> Shop:
     """Return what an invocation runs tasks with, for as long as its *context* gives it."""
     bound = services()
     return Shop(
@@ -72,5 +79,6 @@ def shop(context: Any, *, concurrency: int, longest: timedelta, crew: Crew | Non
         longest=longest,
         remaining=lambda: timedelta(milliseconds=context.get_remaining_time_in_millis()),
         pace=bound.pace,
+        cuts_off_cancelled=cuts_off_cancelled,
         is_leaving=lambda: departure().is_wanted,
     )

@@ -34,6 +34,8 @@ class Entrance(Struct):
     suspects: list[tuple[Suspect, Arrival]] = field(default_factory=list)
     failed: set[Position] = field(default_factory=set)
     has_begun: bool = False
+    is_closed: bool = False
+    """True when nothing more begins here: what waits comes again."""
 
     @property
     def is_empty(self) -> bool:
@@ -63,7 +65,7 @@ class Entrance(Struct):
             longest = self.shop.longest.total_seconds()
             timeout = timedelta(seconds=min(arrival.envelope.timeout_seconds, longest))
             fits = timeout <= left or (not self.has_begun and left > timedelta())
-            if fits and not self.shop.is_leaving():
+            if fits and not (self.is_closed or self.shop.is_leaving()):
                 startable.append((arrival, min(timeout, left)))
             else:
                 self.failed.add(arrival.source.position)

@@ -1,23 +1,29 @@
 """What a run of tasks needs of the world, and a task while it runs."""
 
 import logging
+import re
 from collections.abc import Callable, Mapping, MutableMapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from taskmill.core.log import Position
-from taskmill.core.pointers import Pointer
+from taskmill.core.pointers import POINTED_BYTES, Pointer, pointer_to, result_key
 from taskmill.core.ports import Bus, Chance, Clock
 from taskmill.core.task import Envelope, Millis, TaskId, TaskType
 from taskmill.core.timing import expires_ms
 from taskmill.execution.lease import Lease, Loss
-from taskmill.execution.outcome import Attempt
+from taskmill.execution.outcome import Attempt, Cancelled, GivenBack
 from taskmill.execution.pace import USUAL, Pace
 from taskmill.execution.ports import Crew, Leases, Performed
+from taskmill.submission.ports import Blobs
 
 _log = logging.getLogger("taskmill.task")
+
+
+_MEDIA_TYPE = re.compile(r"[\w.+\-]{1,100}/[\w.+\-]{1,100}(?:; ?[\w.+\-]{1,40}=[\w.+\-]{1,70})?")
 
 
 class Shop(Struct, frozen=True, kw_only=True):
@@ -32,6 +38,9 @@ class Shop(Struct, frozen=True, kw_only=True):
     """No attempt runs longer than this, whatever its task says."""
     remaining: Callable[[], timedelta]
     pace: Pace = USUAL
+    cuts_off_cancelled: bool = False
+    """True when a cancelled attempt is not waited for: its call is a stray from then on."""
+
     is_leaving: Callable[[], bool] = lambda: False
     """True when this process is to end: nothing is begun, and what runs ends soon."""
 
@@ -68,14 +77,31 @@ class Running(Struct, kw_only=True):
         )
 
 
+class Interrupted(BaseException):
+    """Nobody waits for the attempt any more; raised by `Task.check`, and left alone by handlers.
+
+    Like `asyncio.CancelledError` it passes through an ``except Exception``.
+    """
+
+    def __init__(self, words: str, end: Cancelled | GivenBack) -> None:
+        super().__init__(words)
+        self.end = end
+
+
 class Task:
     """What a handler is told about the task that it performs."""
 
-    __slots__ = ("_payload", "_running")
+    __slots__ = ("_bucket", "_payload", "_running")
 
-    def __init__(self, running: Running, payload: Raw | None = None) -> None:
+    def __init__(
+        self,
+        running: Running,
+        payload: Raw | None = None,
+        bucket: Callable[[], Blobs] | None = None,
+    ) -> None:
         self._running = running
         self._payload = payload
+        self._bucket = bucket
 
     @property
     def id(self) -> TaskId:
@@ -97,7 +123,11 @@ class Task:
 
     def with_payload(self, content: bytes) -> "Task":
         """Return the same task with the payload that was fetched for it."""
-        return Task(self._running, Raw(content))
+        return Task(self._running, Raw(content), self._bucket)
+
+    def with_bucket(self, bucket: Callable[[], Blobs]) -> "Task":
+        """Return the same task with the bucket that `store` writes to."""
+        return Task(self._running, self._payload, bucket)
 
     @property
     def metadata(self) -> Mapping[str, str]:
@@ -140,6 +170,38 @@ class Task:
     def cancelled(self) -> bool:
         """True once the task was cancelled, or another process runs it: nobody waits for more."""
         return self._running.cancel_requested or self._running.is_lost
+
+    def check(self) -> None:
+        """Raise `Interrupted` once `cancelled` is true: the attempt then ends at once.
+
+        Call it between two steps of long work. A plain function that runs cannot be ended from
+        outside: a cancelled task keeps its thread until the function returns or calls this. An
+        ``async def`` is cut off at its deadline; for a process that does one task at a time,
+        ``serve(..., end_process_on_cancel=True)`` ends the process instead.
+        """
+        if self._running.cancel_requested:
+            raise Interrupted("the task was cancelled", Cancelled())
+        if self._running.is_lost:
+            raise Interrupted("the attempt is no longer this process's", GivenBack())
+
+    def store(self, content: bytes, media_type: str = "application/octet-stream") -> Pointer:
+        """Write *content* to the bucket, as a part of the result, and return where it stands.
+
+        Answer with the pointer, or with a value that names it. It is named by its task and its
+        content: a repeated attempt replaces it by the same. It blocks; an ``async def`` calls it
+        by ``asyncio.to_thread``.
+        """
+        if self._bucket is None:
+            raise LookupError("this task has no bucket: give it one by with_bucket")
+        if not 0 < len(content) <= POINTED_BYTES:
+            raise ValueError(f"content has {len(content)} bytes; it may have 1 to {POINTED_BYTES}")
+        if not _MEDIA_TYPE.fullmatch(media_type):
+            raise ValueError(f"media_type is one such as 'image/png', not {media_type!r:.100}")
+        pointer = pointer_to("", content)
+        key = result_key(self.type, self.id, pointer.sha256)
+        bucket = self._bucket()
+        bucket.write(key, content, media_type=media_type)
+        return replace(pointer, url=bucket.url(key))
 
     @property
     def logger(self) -> logging.LoggerAdapter[logging.Logger]:

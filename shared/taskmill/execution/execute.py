@@ -82,6 +82,15 @@ class _Run(Struct):
         late = [ticket for ticket, running in self.running.items() if running.deadline_ms <= now]
         for ticket in late:
             self._cut_off(ticket, TimedOut(self.running[ticket].timeout))
+        self._cut_off_cancelled()
+
+    def _cut_off_cancelled(self) -> None:
+        """Wait no longer for what is cancelled, where its author wants the process to end so."""
+        if not self.shop.cuts_off_cancelled:
+            return
+        for ticket in [one for one, running in self.running.items() if running.cancel_requested]:
+            self._cut_off(ticket, Cancelled())
+            self.entrance.is_closed = True  # the process ends with its stray: nothing begins in it
 
     def give_back(self) -> None:
         """Give back the turns of what still runs, when this process has to end."""

@@ -16,6 +16,7 @@ from taskmill.core.task import Envelope, TaskType
 from taskmill.core.time import in_ms
 from taskmill.execution.context import Running, Task
 from taskmill.execution.outcome import Attempt, Outcome, Succeeded, encode_result
+from taskmill.stores.memory.blobs import MemoryBlobs
 from taskmill.testing.clock import MovableClock
 from taskmill.testing.refusal import Refused
 from taskmill.worker import Worker
@@ -31,11 +32,13 @@ def perform(  # noqa: PLR0913 - what a handler may look at, each by its name
     cancelled: bool = False,
     metadata: Mapping[str, str] | None = None,
     clock: MovableClock | None = None,
+    stored: dict[str, bytes] | None = None,
 ) -> Outcome:
     """Perform one attempt and return its outcome; what the worker raises comes through.
 
     The payload is JSON, or a value of the payload type: it is encoded and decoded as on its way
-    through the queue. A result that is no JSON is a ValueError, since it would be no success.
+    through the queue. A result that is no JSON is a ValueError, since it would be no success. What
+    the worker stores is put into *stored*, by its URL.
 
     >>> from dataclasses import dataclass
     >>> from taskmill.worker import serve
@@ -51,7 +54,10 @@ def perform(  # noqa: PLR0913 - what a handler may look at, each by its name
     except msgspec.ValidationError as error:
         raise Refused(f"the payload does not fit: {error}") from error
     envelope = _envelope(worker, raw, attempt, metadata or {}, clock or MovableClock())
-    task = _task(envelope, is_cancelled=cancelled)
+    bucket = MemoryBlobs()
+    if stored is not None:
+        bucket.contents = stored
+    task = _task(envelope, is_cancelled=cancelled).with_bucket(lambda: bucket)
     answer = worker.perform(decoded, task) if worker.takes_task else worker.perform(decoded)
     if inspect.iscoroutine(answer):
         answer = asyncio.run(answer)

@@ -177,6 +177,12 @@ class Life:
         return ending.result_ref if ending else None
 
     @property
+    def content(self) -> bytes | None:
+        """What stands at `result_ref`, such as an image that the worker stored."""
+        pointer = self.result_ref
+        return None if pointer is None else self._system.blobs.read(pointer.url, most=pointer.size)
+
+    @property
     def reason(self) -> str | None:
         """Why it is dead or waits for its next attempt, such as `failed`, `timeout`, `snoozed`."""
         told = self._view.ending or self._view.waiting

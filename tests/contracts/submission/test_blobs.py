@@ -95,6 +95,11 @@ def test_what_is_written_is_read_by_its_url(bucket):
     assert bucket.read(url, most=10) == content[:10]
 
 
+def test_what_has_a_media_type_is_written_like_anything_else(bucket):
+    bucket.write(KEY, b"hello", media_type="text/plain; charset=utf-8")
+    assert bucket.read(bucket.url(KEY), most=10) == b"hello"
+
+
 def test_what_is_written_is_kept_for_days_and_anew_when_it_is_written_again(s3):
     content, days = b"hello", timedelta(days=30).total_seconds()
     for _ in range(2):

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from taskmill.testing import MovableClock, Refused, perform
-from taskmill.worker import Discard, Succeeded, Task, serve
+from taskmill.worker import Discard, Interrupted, Pointer, Succeeded, Task, serve
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,30 @@ def test_a_plain_answer_is_a_success():
 
 def test_an_outcome_comes_as_it_is():
     assert perform(serve(Greeting, lambda _: Discard("no")), {"name": ""}) == Discard("no")
+
+
+def test_what_is_stored_is_handed_out():
+    def draw(greeting: Greeting, task: Task) -> Pointer:
+        return task.store(greeting.name.encode(), "text/plain")
+
+    stored: dict[str, bytes] = {}
+    outcome = perform(serve(Greeting, draw), {"name": "Ada"}, stored=stored)
+    assert isinstance(outcome, Succeeded)
+    assert stored == {outcome.result.url: b"Ada"}
+
+
+def test_a_check_raises_when_the_task_was_cancelled():
+    def check(_greeting: Greeting, task: Task) -> str:
+        try:
+            task.check()
+        except Exception:  # noqa: BLE001 - a handler's own net, through which it passes
+            return "caught"
+        return "done"
+
+    worker = serve(Greeting, check)
+    assert perform(worker, {"name": "Ada"}) == Succeeded("done")
+    with pytest.raises(Interrupted, match="cancelled"):
+        perform(worker, {"name": "Ada"}, cancelled=True)
 
 
 def test_what_is_raised_comes_through():

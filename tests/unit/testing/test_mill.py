@@ -8,7 +8,16 @@ from msgspec.structs import replace
 
 from taskmill.core.facts import AttemptLost, TaskDeferred, TaskStarted, TaskSucceeded
 from taskmill.testing import Mill, MovableClock, Refused
-from taskmill.worker import Discard, Retry, RetryPolicy, Snooze, Succeeded, Task, serve
+from taskmill.worker import (
+    Discard,
+    Pointer,
+    Retry,
+    RetryPolicy,
+    Snooze,
+    Succeeded,
+    Task,
+    serve,
+)
 
 SECOND = timedelta(seconds=1)
 MINUTE = timedelta(minutes=1)
@@ -221,6 +230,43 @@ def test_a_large_result_is_read_where_it_stands():
     mill.run()
     assert task.result_ref.size == 100_002
     assert task.result == "x" * 100_000
+
+
+def test_what_a_worker_stores_is_its_result_or_a_part_of_it():
+    def draw(order: Order, task: Task) -> Pointer:
+        return task.store(b"\x89PNG", "image/png")
+
+    def list_drawings(order: Order, task: Task) -> list[str]:
+        return [task.store(content).url for content in (b"one", b"two")]
+
+    mill = Mill({"draw": serve(Order, draw), "list": serve(Order, list_drawings)})
+    drawing, drawings = mill.submit("draw", {}), mill.submit("list", {})
+    mill.run()
+    assert drawing.content == b"\x89PNG"
+    assert drawing.result_ref.url.startswith(f"s3://memory/results/draw/{drawing.id}/")
+    assert mill.system.bucket.media_types[drawing.result_ref.url] == "image/png"
+    assert [mill.system.bucket.contents[url] for url in drawings.result] == [b"one", b"two"]
+    assert drawings.content is None
+
+
+@pytest.mark.parametrize(
+    ("content", "media_type", "why"),
+    [
+        (b"", "image/png", "content has 0 bytes; it may have 1 to 20971520"),
+        (bytes(20_971_521), "image/png", "content has 20971521 bytes"),
+        (b"x", "png", "such as 'image/png', not 'png'"),
+        (b"x", "image/png\r\nX: y", "such as 'image/png'"),
+    ],
+)
+def test_what_cannot_be_stored_is_an_error_that_says_so(content, media_type, why):
+    def draw(order: Order, task: Task) -> Pointer:
+        return task.store(content, media_type)
+
+    mill = Mill({"draw": serve(Order, draw)})
+    task = mill.submit("draw", {}, max_attempts=1)
+    mill.run()
+    assert task.status == "dead"
+    assert why in task.error
 
 
 def test_a_mill_whose_bucket_is_away_waits_for_it():

@@ -14,6 +14,7 @@ class MemoryBlobs:
         self.is_away = False
         self.kept_until_ms = _FOR_EVER
         self.contents: dict[str, bytes] = {}
+        self.media_types: dict[str, str | None] = {}
         self._home = f"s3://{bucket}/"
 
     def url(self, key: str) -> str:
@@ -36,9 +37,10 @@ class MemoryBlobs:
         content = self._content(url)
         return None if content is None else content[:most]
 
-    def write(self, key: str, content: bytes) -> None:
+    def write(self, key: str, content: bytes, *, media_type: str | None = None) -> None:
         self._ask()
         self.contents[self.url(key)] = content
+        self.media_types[self.url(key)] = media_type
 
     def _content(self, url: str) -> bytes | None:
         self._ask()

@@ -101,9 +101,10 @@ class S3Blobs:
             raise _refused("GET", url, answer)
         return answer.body
 
-    def write(self, key: str, content: bytes) -> None:
+    def write(self, key: str, content: bytes, *, media_type: str | None = None) -> None:
         upload = self.upload_link(key, size=len(content), digest=sha256(content).hexdigest())
-        answer = self._ask("PUT", upload.url, body=content, headers=upload.headers)
+        headers = upload.headers | ({"Content-Type": media_type} if media_type else {})
+        answer = self._ask("PUT", upload.url, body=content, headers=headers)
         if answer.status != HTTPStatus.OK:
             raise _refused("PUT", self.url(key), answer)
 
