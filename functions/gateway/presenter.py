@@ -36,10 +36,11 @@ def task_as_json(task: TaskView) -> dict[str, Any]:
     if spec.timing is not None and spec.timing.expires_at_ms is not None:
         shown["expires_at"] = moment(spec.timing.expires_at_ms)
     if (started_ms := _started_ms(task)) is not None:
+        first_ms = task.first_started_at_ms or started_ms
         run_at_ms = task.run_at_ms or 0
-        since_ms = run_at_ms if run_at_ms <= started_ms else 0  # it was put off when it had begun
+        since_ms = run_at_ms if run_at_ms <= first_ms else 0  # it was put off when it had begun
         shown["started_at"] = moment(started_ms)
-        shown["wait_ms"] = max(started_ms - max(since_ms, spec.created_at_ms), 0)
+        shown["wait_ms"] = max(first_ms - max(since_ms, spec.created_at_ms), 0)
     if task.cancel_requested and not task.status.is_final:
         shown["cancel_requested"] = True
     if task.waiting is not None:

@@ -29,6 +29,8 @@ _ROWS = f"""
 SELECT
     id::text AS id, type, tenant, status, generation, turn, rank, token, largest_token,
     attempt, losses,
+    round(extract(EPOCH FROM nullif(first_started_at, started_at)) * 1000)::bigint
+        AS first_started_at_ms,
     {_MOMENT.format("started_at")}, {_MOMENT.format("finished_at")}, {_MOMENT.format("due_at")},
     next_attempt, cancel_requested,
     result::text AS result, result_ref::text AS result_ref, reason, error_class, error_message,

@@ -51,7 +51,7 @@ class Task(Struct, kw_only=True):
     status: Status
     attempt: Annotated[int, Meta(ge=1, description="The attempt that runs, or ran last.")]
     max_attempts: Annotated[int, Meta(ge=1)]
-    losses: Annotated[Count, Meta(description="Attempts under which the platform died.")]
+    losses: Annotated[Count, Meta(description="Attempts whose process ended before they did.")]
     generation: Annotated[Count, Meta(description="Which of its lives this is.")]
     created_at: Moment
     metadata: dict[str, str]
@@ -63,7 +63,10 @@ class Task(Struct, kw_only=True):
     ) = UNSET
     expires_at: Moment | UnsetType = UNSET
     started_at: Moment | UnsetType = UNSET
-    wait_ms: Count | UnsetType = UNSET
+    wait_ms: (
+        Annotated[Count, Meta(description="From when it might begin to its first start.")]
+        | UnsetType
+    ) = UNSET
     cancel_requested: Literal[True] | UnsetType = UNSET
     next_attempt_at: Moment | UnsetType = UNSET
     finished_at: Moment | UnsetType = UNSET

@@ -1,6 +1,9 @@
--- Where a worker's code raised, with each attempt and with the task's last failure. May run at any
--- time before the code.
-ALTER TABLE tasks ADD COLUMN stack text;
+-- Where a worker's code raised, with each attempt and with the task's last failure; and when a task
+-- began for the first time. May run at any time before the code.
+ALTER TABLE tasks
+ADD COLUMN stack text,
+-- Empty for rows of older code: then `started_at` is the best that is known.
+ADD COLUMN first_started_at timestamptz;
 
 CREATE OR REPLACE VIEW attempts AS
 SELECT

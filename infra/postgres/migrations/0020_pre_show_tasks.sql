@@ -39,7 +39,10 @@ SELECT
     round(extract(EPOCH FROM finished_at) * 1000)::bigint AS finished_at_ms,
     round(extract(EPOCH FROM due_at) * 1000)::bigint AS due_at_ms,
     round(extract(EPOCH FROM created_at) * 1000)::bigint AS created_at_ms,
-    stack
+    stack,
+    round(
+        extract(EPOCH FROM nullif(first_started_at, started_at)) * 1000
+    )::bigint AS first_started_at_ms
 FROM tasks
 WHERE submission IS NOT NULL;
 
@@ -82,7 +85,10 @@ SELECT
     round(extract(EPOCH FROM finished_at) * 1000)::bigint AS finished_at_ms,
     round(extract(EPOCH FROM due_at) * 1000)::bigint AS due_at_ms,
     round(extract(EPOCH FROM created_at) * 1000)::bigint AS created_at_ms,
-    stack
+    stack,
+    round(
+        extract(EPOCH FROM nullif(first_started_at, started_at)) * 1000
+    )::bigint AS first_started_at_ms
 FROM tasks
 WHERE submission IS NOT NULL;
 

@@ -36,6 +36,7 @@ class Count(StrEnum):
     FACTS = "taskmill_facts_recorded_total"
     QUARANTINED = "taskmill_quarantined_total"
     LATE_ROWS = "taskmill_late_rows_total"
+    CONTRADICTIONS = "taskmill_contradictions_total"
     DELAYED = "taskmill_delayed_total"
     CHANGES = "taskmill_change_orders_total"
     PARKED = "taskmill_parked_total"
@@ -205,6 +206,10 @@ TABLE: Final[Mapping[Counted, Measure]] = {
     ),
     Count.LATE_ROWS: Measure(
         about="Tasks told to the ledger that were further in life there: what came late or twice",
+        labels={},
+    ),
+    Count.CONTRADICTIONS: Measure(
+        about="Facts that came after the end of their generation, seen in one batch: none should",
         labels={},
     ),
     Count.DELAYED: Measure(

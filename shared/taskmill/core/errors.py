@@ -8,15 +8,6 @@ class TaskmillError(Exception):
     """The base of every error that the queue raises."""
 
 
-class IllegalTransition(TaskmillError):
-    """A fact came that the table of transitions does not allow in this status."""
-
-    def __init__(self, status: str, fact: str) -> None:
-        super().__init__(f"{fact} leads nowhere from status {status!r}")
-        self.status = status
-        self.fact = fact
-
-
 class StoreUnavailable(TaskmillError):
     """A store could not be asked; nothing is known about what it did. Ask again later."""
 

@@ -3,12 +3,9 @@
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from taskmill.core.errors import IllegalTransition
 from taskmill.core.facts import (
     AttemptLost,
-    CancelRequested,
     Fact,
-    SubmissionDropped,
     TaskAdmitted,
     TaskCancelled,
     TaskChanged,
@@ -68,14 +65,15 @@ RANKS: Mapping[Kind, int] = {
 SUBMITTED_RANK = 0
 
 
-def advance(status: Status, fact: Fact) -> Status:
-    """Return the status that *fact* leads to."""
-    if isinstance(fact, SubmissionDropped | CancelRequested):
-        return status
-    try:
-        return TRANSITIONS[status, type(fact)]
-    except KeyError:
-        raise IllegalTransition(status, type(fact).__name__) from None
+def may_follow(earlier: str, later: str) -> bool:
+    """Tell whether a fact of the kind *later* may come after one of the kind *earlier*, by name.
+
+    What changes no status may come at any time; what others told in between is not known here.
+    """
+    if earlier not in _BY_NAME or later not in _BY_NAME:
+        return True
+    status = status_after(_BY_NAME[earlier])
+    return not status.is_final or (status, _BY_NAME[later]) in TRANSITIONS
 
 
 def status_after(kind: Kind) -> Status:
@@ -84,3 +82,4 @@ def status_after(kind: Kind) -> Status:
 
 
 _AFTER: Mapping[Kind, Status] = {kind: status for (_, kind), status in TRANSITIONS.items()}
+_BY_NAME: Mapping[str, Kind] = {kind.__name__: kind for kind in RANKS}

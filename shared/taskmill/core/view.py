@@ -44,6 +44,8 @@ class TaskView(Struct, frozen=True, kw_only=True):
     waiting: Waiting | None = None
     """Why and until when it waits for its next turn, while it does."""
     cancel_requested: bool = False
+    first_started_at_ms: Millis | None = None
+    """When it began for the first time, if that was not its latest start."""
 
     @property
     def run_at_ms(self) -> Millis | None:

@@ -148,7 +148,7 @@ class Task:
 
     @property
     def losses(self) -> int:
-        """How often the platform died under this task."""
+        """How often its process ended before the task did, other than at an orderly stop."""
         return self._running.attempt.losses
 
     @property

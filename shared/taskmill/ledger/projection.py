@@ -1,6 +1,7 @@
 """How facts fold into the rows of the ledger: repeatable, and in any order."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import TypeAlias, assert_never
 
 import msgspec
@@ -20,7 +21,7 @@ from taskmill.core.facts import (
     TaskStarted,
     TaskSucceeded,
 )
-from taskmill.core.lifecycle import RANKS, SUBMITTED_RANK, status_after
+from taskmill.core.lifecycle import RANKS, SUBMITTED_RANK, may_follow, status_after
 from taskmill.core.log import Position
 from taskmill.core.pointers import Pointer
 from taskmill.core.task import Envelope, Millis, Spec, Status, TaskId, TaskType
@@ -44,6 +45,8 @@ class Row(Struct, frozen=True, kw_only=True, omit_defaults=True):
     attempt: int = 1
     losses: int = 0
     started_at_ms: Millis | None = None
+    first_started_at_ms: Millis | None = None
+    """None when it began no more than once."""
     finished_at_ms: Millis | None = None
     due_at_ms: Millis | None = None
     result: Raw | None = None
@@ -141,14 +144,21 @@ def merged(left: Row, right: Row) -> Row:
     largest = max(left.largest_token, right.largest_token)
     if older.generation < newer.generation:
         return msgspec.structs.replace(newer, largest_token=largest)
+    started = older.started_at_ms if newer.started_at_ms is None else newer.started_at_ms
+    first = min(filter(None, (_first_start(left), _first_start(right))), default=None)
     return msgspec.structs.replace(
         newer,
         largest_token=largest,
         losses=max(left.losses, right.losses),
         cancel_requested=left.cancel_requested or right.cancel_requested,
-        started_at_ms=older.started_at_ms if newer.started_at_ms is None else newer.started_at_ms,
+        started_at_ms=started,
+        first_started_at_ms=None if first == started else first,
         spec=_spec_of(newer.spec or older.spec, older.spec),
     )
+
+
+def _first_start(row: Row) -> Millis | None:
+    return row.started_at_ms if row.first_started_at_ms is None else row.first_started_at_ms
 
 
 def _spec_of(known: Spec | None, told: Spec | None) -> Spec | None:
@@ -327,6 +337,27 @@ def is_failure(entry: HistoryEntry) -> bool:
     return entry.kind in {AttemptLost.__name__, TaskDied.__name__}
 
 
+def contradictions(batch: LedgerBatch) -> list[HistoryEntry]:
+    """Return the facts of *batch* that no life allows: those that came after an end."""
+    ends = [one for one in batch.history if one.kind in _ENDS]
+    if not ends:
+        return []
+    lives: dict[tuple[TaskId, int], list[HistoryEntry]] = {(e.id, e.generation): [] for e in ends}
+    for entry in batch.history:
+        if (entry.id, entry.generation) in lives:
+            lives[entry.id, entry.generation].append(entry)
+    return [
+        later
+        for life in lives.values()
+        for earlier, later in pairwise(sorted(life, key=_place_in_life))
+        if not may_follow(earlier.kind, later.kind)
+    ]
+
+
+def _place_in_life(entry: HistoryEntry) -> tuple[int, int, Millis]:
+    return entry.turn, _rank_of(entry), entry.at_ms
+
+
 def failing(batch: LedgerBatch) -> list[TaskId]:
     """Return the tasks of which *batch* tells that a try came to nothing: they may be dead."""
     return sorted({one.id for one in batch.history if is_failure(one)})
@@ -369,6 +400,7 @@ def _rank_of(entry: HistoryEntry) -> int:
     return _RANKS_BY_NAME.get(entry.kind, SUBMITTED_RANK)
 
 
+_ENDS = {kind.__name__ for kind in RANKS if status_after(kind).is_final}
 _RANKS_BY_NAME = {kind.__name__: rank for kind, rank in RANKS.items()}
 
 

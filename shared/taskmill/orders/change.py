@@ -251,4 +251,5 @@ def _seen(envelope: Envelope, sight: Sighting) -> TaskView:
         status=Status.SCHEDULED,
         losses=task.losses,
         started_at_ms=task.started_at_ms,
+        first_started_at_ms=task.first_started_at_ms,
     )

@@ -73,6 +73,7 @@ def task_view(row: Row, spec: ShownSpec) -> TaskView:
         result=row.result,
         waiting=waiting_of(row),
         cancel_requested=row.cancel_requested,
+        first_started_at_ms=row.first_started_at_ms,
     )
 
 

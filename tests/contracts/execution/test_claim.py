@@ -56,6 +56,24 @@ def test_an_admitted_task_is_claimed(hot):
     assert answer.token >= answer.started_at_ms * 1000
 
 
+def test_a_record_keeps_the_first_start_beside_the_latest(hot):
+    task = admitted(hot.admission(), a_request())
+    leases = hot.leases()
+    first = claimed(leases, task)
+    (view,) = hot.records().read([task.id])
+    assert (view.started_at_ms, view.first_started_at_ms) == (first.started_at_ms, None)
+    for turn in (1, 2):
+        following = replace(task, turn=turn, attempt=turn)
+        answer = first if turn == 1 else claimed(leases, following)
+        leases.settle([next_turn(following, answer.token, due_at_ms=now_ms())])
+    last = claimed(leases, replace(task, turn=3, attempt=3))
+    (view,) = hot.records().read([task.id])
+    assert (view.started_at_ms, view.first_started_at_ms) == (
+        last.started_at_ms,
+        first.started_at_ms,
+    )
+
+
 def test_a_young_task_without_a_record_is_adopted(hot):
     (answer,) = hot.leases().claim([a_claim(a_fresh_envelope())])
     assert isinstance(answer, Claimed)

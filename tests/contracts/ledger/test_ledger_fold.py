@@ -190,6 +190,32 @@ def test_a_retrying_task_shows_why_and_until_when_it_waits(ledger):
     assert ledger.rows.find(task.id).waiting is None
 
 
+@pytest.mark.parametrize("order", list(permutations(range(4))))
+def test_a_row_keeps_its_first_start_beside_the_latest(ledger, order):
+    task = an_envelope()
+    second = replace(task, turn=2, attempt=2)
+    told = [
+        task,
+        started(task, started_at_ms=Millis(NOW + 500)),
+        deferred(task, started_at_ms=Millis(NOW + 500)),
+        succeeded(second, started_at_ms=Millis(NOW + 9_000), token=9),
+    ]
+    for at in order:
+        ledger.ledger.record(batch_of(told[at]))
+    view = ledger.rows.find(task.id)
+    assert (view.started_at_ms, view.first_started_at_ms) == (NOW + 9_000, NOW + 500)
+    assert batch_of(*(told[at] for at in order)).rows[0].first_started_at_ms == NOW + 500
+
+
+def test_a_new_life_has_a_first_start_of_its_own(ledger):
+    task = an_envelope()
+    again = replace(task, generation=task.generation + 1)
+    ledger.ledger.record(batch_of(task, started(task, started_at_ms=Millis(NOW + 500))))
+    ledger.ledger.record(batch_of(again, started(again, started_at_ms=Millis(NOW + 700), token=9)))
+    view = ledger.rows.find(task.id)
+    assert (view.started_at_ms, view.first_started_at_ms) == (NOW + 700, None)
+
+
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 def test_a_wish_to_cancel_changes_no_status(ledger, order):
     task = an_envelope()

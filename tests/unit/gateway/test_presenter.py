@@ -47,6 +47,16 @@ def test_a_running_task_shows_how_long_it_waited():
     assert shown(running) == QUEUED | STARTED | {"status": "running", "losses": 1}
 
 
+def test_a_task_that_began_again_waited_until_its_first_start():
+    running = a_view(
+        status=Status.RUNNING,
+        started_at_ms=Millis(CREATED + 60_000),
+        first_started_at_ms=Millis(CREATED + 500),
+    )
+    assert shown(running)["wait_ms"] == 500
+    assert shown(running)["started_at"] == "2026-11-06T21:21:00.123Z"
+
+
 @pytest.mark.parametrize("result", [b"null", b'{"a":[1]}', b'"\xc3\xa9"', b"0"])
 def test_a_task_that_succeeded_shows_its_result(result):
     task = a_view(

@@ -4,6 +4,7 @@ from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
+from msgspec.structs import replace
 
 from taskmill.core import codec
 from taskmill.core.counting import Count, Span
@@ -26,6 +27,9 @@ from tests.builders import (
     a_source,
     a_success,
     an_envelope,
+    cancel_requested,
+    deferred,
+    died,
     started,
     succeeded,
 )
@@ -124,6 +128,23 @@ def test_what_kafka_does_not_even_let_us_send_is_a_failed_publication(counters, 
         send(CountedBus(nowhere, counters))
     assert counters.total(Count.PUBLISH_FAILURES) == 1
     assert counters.total(Count.DISPATCHED) == counters.total(Count.UNDECODABLE) == 0
+
+
+@pytest.mark.parametrize(
+    ("told", "impossible"),
+    [
+        ([started, succeeded, cancel_requested], 0),
+        ([succeeded, succeeded], 0),
+        ([deferred, lambda task: died(replace(task, turn=2), token=9)], 0),
+        ([succeeded, died], 1),
+        ([succeeded, lambda task: started(replace(task, turn=2), token=9)], 1),
+        ([died, lambda task: succeeded(replace(task, generation=task.generation + 1))], 0),
+    ],
+)
+def test_facts_that_come_after_an_end_are_counted(world, counters, told, impossible):
+    task = an_envelope()
+    CountedLedger(world.ledger, counters).record(batch_of(task, *(tell(task) for tell in told)))
+    assert counters.total(Count.CONTRADICTIONS) == impossible
 
 
 def test_what_comes_late_or_twice_to_the_ledger_is_counted(world, counters):

@@ -1,16 +1,22 @@
 """What reaches the ledger and leaves the outbox, counted."""
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Final
 
 from taskmill.core.counting import Count, topic_label
 from taskmill.core.ports import Counters
 from taskmill.core.task import Envelope, TaskId
 from taskmill.ledger.ports import Ledger
-from taskmill.ledger.projection import LedgerBatch
+from taskmill.ledger.projection import LedgerBatch, contradictions
 from taskmill.stores.counted.bus import tally
 from taskmill.submission.outbox import Lost, OutboxBacklog, ParkedTask, Unsent
 from taskmill.submission.ports import Held, Outbox
+
+_log = logging.getLogger("taskmill.ledger")
+
+_MOST_NAMED: Final = 10
 
 
 class CountedLedger:
@@ -21,6 +27,10 @@ class CountedLedger:
     def record(self, batch: LedgerBatch) -> int:
         late = self._ledger.record(batch)
         self._counters.count(Count.LATE_ROWS, late)
+        if impossible := contradictions(batch):
+            self._counters.count(Count.CONTRADICTIONS, len(impossible))
+            ids = sorted({one.id for one in impossible})
+            _log.error("facts after an end", extra={"task_ids": ids[:_MOST_NAMED]})
         for kind, facts in tally(fact.kind for fact in batch.history):
             self._counters.count(Count.FACTS, facts, kind=kind)
         for topic, records in tally(topic_label(one.topic) for one in batch.quarantined):

@@ -115,6 +115,8 @@ class MemoryLeases:
     def _begin(self, claim: Claim, record: Record) -> Claimed:
         now = self._hot.clock()
         record.token = max(record.token + 1, now * 1000)
+        if record.started_at_ms is not None and record.first_started_at_ms is None:
+            record.first_started_at_ms = Millis(record.started_at_ms)
         record.status, record.started_at_ms, record.ends_at_ms = Status.RUNNING, now, None
         record.turn, record.attempt = claim.envelope.turn, claim.envelope.attempt
         record.holding = Holding(

@@ -37,6 +37,8 @@ class Record:
     token: int = 0
     losses: int = 0
     started_at_ms: int | None = None
+    first_started_at_ms: Millis | None = None
+    """When it began for the first time, if that was another one."""
     holding: Holding | None = None
     dropped: set[str] = field(default_factory=set)
     untold: tuple[Loss, ...] = ()
@@ -132,4 +134,5 @@ class MemoryRecords:
             result=Raw(record.result) if record.result else None,
             waiting=record.waiting if record.status is Status.RETRYING else None,
             cancel_requested=record.cancel_requested,
+            first_started_at_ms=record.first_started_at_ms,
         )

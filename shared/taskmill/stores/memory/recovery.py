@@ -122,6 +122,7 @@ def written(hot: MemoryHot, view: HotView, *, window: timedelta, grace: timedelt
     hot.records[task.id] = record = record_of(task)
     record.status, record.token, record.losses = row.status, row.largest_token, row.losses
     record.attempt, record.started_at_ms = row.attempt, row.started_at_ms
+    record.first_started_at_ms = row.first_started_at_ms
     record.waiting, record.ending = view.waiting, view.ending
     record.result = None if row.result is None else bytes(row.result)
     if record.status.is_final:

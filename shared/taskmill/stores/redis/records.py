@@ -39,8 +39,10 @@ def _reading(task_id: TaskId, answer: Any) -> Reading:
 
 
 def view_of(task_id: TaskId, answer: Sequence[Any]) -> TaskView:
-    """Return what the ten fields that readers want say."""
-    spec, status, generation, attempt, losses, started, ending, result, waiting, wish = answer
+    """Return what the eleven fields that readers want say."""
+    spec, status, generation, attempt, losses, started, ending, result, waiting, wish, first = (
+        answer
+    )
     is_waiting = waiting and status == b"retrying"
     return TaskView(
         id=task_id,
@@ -54,4 +56,5 @@ def view_of(task_id: TaskId, answer: Sequence[Any]) -> TaskView:
         result=Raw(result) if result else None,
         waiting=msgspec.json.decode(waiting, type=Waiting) if is_waiting else None,
         cancel_requested=wish == b"1",
+        first_started_at_ms=Millis(int(first)) if first else None,
     )

@@ -163,6 +163,8 @@ def fields_of(view: HotView) -> list[Word]:
     ]
     if row.started_at_ms is not None:
         fields += ["started_at", row.started_at_ms]
+    if row.first_started_at_ms is not None:
+        fields += ["first_started_at", row.first_started_at_ms]
     if view.waiting is not None:
         fields += ["waiting", codec.encode(view.waiting)]
     if view.ending is not None:

@@ -40,7 +40,8 @@ local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local record = redis.call(
   "HMGET", KEYS[2], "generation", "turn", "status", "token", "lease_until", "source", "process",
-  "losses", "dropped", "last", "started_at", "untold", "cancel_requested", "attempt")
+  "losses", "dropped", "last", "started_at", "untold", "cancel_requested", "attempt",
+  "first_started_at")
 local generation, turn = tonumber(ARGV[3]), tonumber(ARGV[4])
 local known = tonumber(record[1])
 local status, token, source = record[3], tonumber(record[4] or 0), record[6] or ""
@@ -113,6 +114,9 @@ note("attempt", record[14], ARGV[5])
 note("losses", record[8], tostring(losses))
 note("dropped", record[9] or "", dropped)
 note("untold", record[12] or "", untold)
+if record[11] and not record[15] then
+  note("first_started_at", nil, record[11])
+end
 redis.call("HSET", KEYS[2], unpack(fields))
 redis.call("PERSIST", KEYS[2])
 return {"CLAIMED", fresh, tostring(losses), started, untold, record[13] or ""}

@@ -8,18 +8,18 @@
 
   Returns {"COLD"} when the shard forgot, or may have; {} without a record; else
   {about, status, generation, attempt, losses, started, ending, result, waiting,
-  cancel requested}, each or ""
+  cancel requested, first start if that is another}, each or ""
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then
   return {"COLD"}
 end
 local record = redis.call(
   "HMGET", KEYS[2], "about", "status", "generation", "attempt", "losses", "started_at", "ending",
-  "result", "waiting", "cancel_requested")
+  "result", "waiting", "cancel_requested", "first_started_at")
 if not record[1] then
   return {}
 end
-for index = 1, 10 do
+for index = 1, 11 do
   record[index] = record[index] or ""
 end
 return record

@@ -10,7 +10,7 @@
 
   Returns {"COLD"} when the shard forgot, or may have; {} without a record; else
   {about, status, generation, attempt, losses, started, ending, result, waiting,
-  cancel requested, turn, token, submitted, last facts, owed submission, owed turn, owed facts, parked,
+  cancel requested, first start if that is another, turn, token, submitted, last facts, owed submission, owed turn, owed facts, parked,
   now in ms}, each or ""
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then
@@ -18,18 +18,18 @@ if redis.call("GET", KEYS[1]) ~= ARGV[1] then
 end
 local record = redis.call(
   "HMGET", KEYS[2], "about", "status", "generation", "attempt", "losses", "started_at", "ending",
-  "result", "waiting", "cancel_requested", "turn", "token", "submitted", "last")
+  "result", "waiting", "cancel_requested", "first_started_at", "turn", "token", "submitted", "last")
 local slot = redis.call("HGET", KEYS[2], "parked") or ""
 if not record[1] then
   return {}
 end
-local turn = ARGV[2] .. "|" .. record[3] .. "|" .. record[11]
+local turn = ARGV[2] .. "|" .. record[3] .. "|" .. record[12]
 for _, kind in ipairs({"submission", "turn", "facts", "parked|" .. slot}) do
   record[#record + 1] = redis.call("HGET", KEYS[3], turn .. "|" .. kind)
 end
-for index = 1, 18 do
+for index = 1, 19 do
   record[index] = record[index] or ""
 end
 local time = redis.call("TIME")
-record[19] = string.format("%.0f", time[1] * 1000 + math.floor(time[2] / 1000))
+record[20] = string.format("%.0f", time[1] * 1000 + math.floor(time[2] / 1000))
 return record

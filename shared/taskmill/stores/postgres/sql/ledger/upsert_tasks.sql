@@ -2,7 +2,7 @@
 -- what stands further in life decides the state, and a body fills the gap that waits for it.
 INSERT INTO tasks AS known (
     id, tenant, type, status, generation, turn, rank, token, largest_token, attempt, losses,
-    started_at, finished_at, due_at, result, result_ref, reason, error_class, error_message, stack, next_attempt,
+    started_at, first_started_at, finished_at, due_at, result, result_ref, reason, error_class, error_message, stack, next_attempt,
     cancel_requested, submission, submitted, fingerprint, idempotency_key, payload, payload_ref,
     payload_size, metadata, max_attempts, timeout_seconds, retry, created_at, timing, changed
 )
@@ -19,6 +19,7 @@ SELECT
     COALESCE(told.attempt, 1),
     COALESCE(told.losses, 0),
     to_timestamp(told.started_at_ms / 1000.0),
+    to_timestamp(COALESCE(told.first_started_at_ms, told.started_at_ms) / 1000.0),
     to_timestamp(told.finished_at_ms / 1000.0),
     to_timestamp(told.due_at_ms / 1000.0),
     told.result -> 0,
@@ -56,6 +57,7 @@ FROM json_to_recordset(%(rows)s::json) AS told (
     attempt integer,
     losses integer,
     started_at_ms double precision,
+    first_started_at_ms double precision,
     finished_at_ms double precision,
     due_at_ms double precision,
     result json,
@@ -120,6 +122,16 @@ ON CONFLICT (id) DO UPDATE SET
         WHEN excluded.standing > known.standing THEN COALESCE(excluded.started_at, known.started_at)
         ELSE COALESCE(known.started_at, excluded.started_at)
     END,
+    first_started_at = CASE
+        WHEN excluded.generation <> known.generation
+            THEN by_generation(
+                known.generation,
+                known.first_started_at,
+                excluded.generation,
+                excluded.first_started_at
+            )
+        ELSE LEAST(COALESCE(known.first_started_at, known.started_at), excluded.first_started_at)
+    END,
     submission = by_generation(
         known.generation, known.submission, excluded.generation, excluded.submission
     ),
@@ -182,6 +194,7 @@ WHERE
             (known.submission IS NULL AND excluded.submission IS NOT NULL)
             OR excluded.changed > known.changed
             OR (known.started_at IS NULL AND excluded.started_at IS NOT NULL)
+            OR excluded.first_started_at < COALESCE(known.first_started_at, known.started_at)
             OR excluded.losses > known.losses
             OR (excluded.cancel_requested AND NOT known.cancel_requested)
         )
