@@ -41,3 +41,17 @@ def test_what_runs_comes_to_its_end_and_what_does_not_comes_again(stack, client)
             within=LONG,
             reason="its success stands in the ledger",
         )
+
+
+def test_what_would_run_for_long_is_given_back_and_is_no_loss(client):
+    task = client.submit({"sleep_seconds": 4, "say": "long"})["id"]
+    eventually(
+        lambda: client.task(task)["status"] == "running", within=LONG, reason="it is at work"
+    )
+    for pid in worker(client)["pids"]:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+    end = client.task(task, wait=PATIENCE)
+    assert (end["status"], end["attempt"], end["losses"]) == ("succeeded", 1, 0)
+    first, *_ = client.get(f"/v1/tasks/{task}/history").body["attempts"]
+    assert (first["outcome"], first["reason"]) == ("deferred", "stopped")

@@ -40,6 +40,15 @@ def test_a_failure_that_is_told_late_is_still_the_first(ledger):
     assert letter.first_failed_at_ms == NOW + 100
 
 
+@pytest.mark.parametrize("reason", ["snoozed", "stopped"])
+def test_what_was_put_off_by_intent_is_no_failure(ledger, reason):
+    task = a_task()
+    ledger.ledger.record(batch_of(task, deferred(task, reason=reason, at_ms=Millis(NOW + 10))))
+    ledger.ledger.record(batch_of(died(replace(task, turn=2), at_ms=Millis(NOW + 900))))
+    (letter,) = ledger.rows.dead(a_filter(status=Status.DEAD)).letters
+    assert letter.first_failed_at_ms == NOW + 900
+
+
 def test_a_death_that_is_told_before_its_submission_waits_for_it(ledger):
     task = a_task()
     ledger.ledger.record(batch_of(died(task)))

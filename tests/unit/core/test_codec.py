@@ -244,3 +244,10 @@ def test_facts_are_no_sealed_tasks():
     (parcel,) = codec.parcels_of_facts(FACTS)
     with pytest.raises(Undecodable, match="holds facts"):
         codec.open_sealed(parcel)
+
+
+def test_a_failure_of_older_code_is_read_without_its_stack():
+    fact = died(an_envelope())
+    told = msgspec.json.decode(msgspec.json.encode(fact))
+    del told["stack"]
+    assert codec.open_facts(msgspec.json.encode({"v": 1, "facts": [told]})) == (fact,)
