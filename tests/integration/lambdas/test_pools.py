@@ -318,6 +318,22 @@ def test_a_stop_ends_what_does_not_end_in_time(client, tmp_path):
     asyncio.run(run())
 
 
+def test_a_stop_lets_a_process_at_work_give_back_what_it_runs(tmp_path):
+    async def run():
+        async with staged(a_plan("run_until_sigterm"), logs=tmp_path) as stage:
+            event = {"running": str(tmp_path / "runs")}
+            task = asyncio.create_task(stage.invoke("run_until_sigterm", event))
+            await eventually_async(
+                (tmp_path / "runs").exists, within=WITHIN, reason="the invocation runs"
+            )
+            await stage.functions.stop(timedelta(milliseconds=10))
+            answer = await task
+            assert isinstance(answer, Responded), answer
+            assert answer.body == b'"given back"'
+
+    asyncio.run(run())
+
+
 def test_a_stop_does_not_wait_for_an_idle_process_that_ignores_it(tmp_path):
     async def run():
         async with staged(a_plan("ignore_sigterm"), logs=tmp_path) as stage:

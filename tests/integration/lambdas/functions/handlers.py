@@ -50,6 +50,15 @@ def wait_for_file(event, context):
     return {"pid": os.getpid()}
 
 
+def run_until_sigterm(event, context):
+    """Answer when it is told to end, as a worker that gives back what it runs."""
+    told = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: told.set())
+    Path(event["running"]).touch()
+    told.wait()
+    return "given back"
+
+
 def fail(event, context):
     raise ValueError(event["why"])
 
