@@ -14,6 +14,7 @@ REASONS: Final[Mapping[str, str]] = {
     "invalid_payload": "its payload does not fit its type, or is gone",
     "result_invalid": "its result is no JSON, or too large",
     "unknown_type": "no worker takes its type",
+    "stopped": "its process was told to end: no attempt was spent",
     "snoozed": "its worker put it off: no attempt was spent",
 }
 _KNOWN: Final = "; ".join(f"`{name}`: {meaning}" for name, meaning in REASONS.items())

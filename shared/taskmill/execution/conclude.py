@@ -10,11 +10,10 @@ from taskmill.core.backoff import LONGEST_WAIT, delay_after
 from taskmill.core.facts import TaskCancelled, TaskDeferred, TaskDied, TaskSucceeded
 from taskmill.core.redaction import redacted
 from taskmill.core.task import Millis
-from taskmill.core.text import ERROR_TEXT_LIMIT, clip
+from taskmill.core.text import ERROR_TEXT_LIMIT, STACK_LIMIT, clip, clip_start
 from taskmill.core.time import in_ms
 from taskmill.core.timing import EXPIRED, EXPIRED_CLASS, why_expired
 from taskmill.execution.outcome import (
-    STACK_LIMIT,
     Attempt,
     Cancelled,
     Discard,
@@ -30,7 +29,6 @@ from taskmill.execution.outcome import (
     Succeeded,
     TimedOut,
     UnknownType,
-    clip_start,
     encode_result,
 )
 

@@ -16,8 +16,6 @@ RESULT_LIMIT = 65_536
 RESULT_LEVELS = 100
 """Readers have stacks: what is nested much deeper could be written and not be read again."""
 
-STACK_LIMIT = 8_192
-
 
 class Succeeded(Struct, frozen=True):
     """The work is done; *result* is kept for the one who asked."""
@@ -194,15 +192,3 @@ def _inside(value: Any) -> Iterable[Any]:
 
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 """The escape of a NUL, and not of a backslash before "u0000"."""
-
-
-def clip_start(text: str, limit: int) -> str:
-    """Return the end of *text*, as fit as `clip` makes it."""
-    octets = _storable(text)
-    if len(octets) <= limit:
-        return octets.decode()
-    return "…" + octets[3 - limit :].decode("utf-8", "ignore")
-
-
-def _storable(text: str) -> bytes:
-    return text.replace("\x00", "\ufffd").encode("utf-8", "replace")

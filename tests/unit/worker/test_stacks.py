@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from taskmill.execution.outcome import STACK_LIMIT
+from taskmill.core.text import STACK_LIMIT
 from taskmill.worker import serve
 from tests.unit.stage import Stage
 from tests.unit.worker.letters import Letter, a_task, work
