@@ -6,6 +6,7 @@ from uuid import uuid4
 import pytest
 from confluent_kafka import Producer
 
+from taskmill import __version__
 from tests.acceptance.ledger import history, quarantined
 from tests.prometheus import parse
 from tests.waiting import eventually
@@ -186,7 +187,7 @@ def test_bad_bytes_on_any_topic_stop_nobody_and_are_kept(stack, client):
 def test_the_service_tells_its_types_and_that_it_is_ready(client):
     types = client.get("/v1/types").body["types"]
     assert {"echo", "email"} <= {entry["name"] for entry in types}
-    assert client.get("/healthz").body == {"status": "ok"}
+    assert client.get("/healthz").body == {"status": "ok", "version": __version__}
     assert client.get("/readyz").body == {"status": "ready"}
 
 

@@ -18,6 +18,7 @@ from functions.scheduler.handler import lambda_handler as scheduler
 from functions.workers.echo.handler import lambda_handler as echo
 from infra.check_template import expanded
 from infra.rules.template import MAPPING
+from taskmill import __version__
 from taskmill.core import topics
 from taskmill.core.facts import TaskDeferred, TaskDied
 from taskmill.core.ids import keyed_id
@@ -169,7 +170,7 @@ def http_stats_tells_what_waits_and_where(stage: Stage, event: dict[str, Any]) -
 
 @recorded("http_health")
 def http_health_is_ok(stage: Stage, event: dict[str, Any]) -> None:
-    assert ask(stage, event) == (200, {"status": "ok"})
+    assert ask(stage, event) == (200, {"status": "ok", "version": __version__})
 
 
 @recorded("http_ready")

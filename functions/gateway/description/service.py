@@ -7,6 +7,7 @@ from msgspec import Meta, Struct
 
 from functions.gateway.description.answers import AsOf, Count
 from functions.gateway.description.operation import Answer, Example, Operation
+from taskmill import __version__
 from taskmill.core.task import Status
 from taskmill.submission.catalogue import TypeDefaults
 
@@ -93,6 +94,7 @@ class Health(Struct):
     """The process is well."""
 
     status: Literal["ok"]
+    version: Annotated[str, Meta(description="Of taskmill, as it was deployed.")]
 
 
 class Readiness(Struct):
@@ -146,7 +148,9 @@ HEALTH: Final = Operation(
     name="readHealth",
     summary="Ask whether the process is well",
     answers={HTTPStatus.OK: Answer(what="It is.", body=Health)},
-    examples=[Example(name="well", status=HTTPStatus.OK, answer={"status": "ok"})],
+    examples=[
+        Example(name="well", status=HTTPStatus.OK, answer={"status": "ok", "version": __version__})
+    ],
     is_open=True,
 )
 READINESS: Final = Operation(

@@ -4,6 +4,7 @@ from http import HTTPStatus
 
 from functions.gateway.http.answer import Answer, Told, new_router, tell
 from functions.gateway.http.problem import unavailable
+from taskmill import __version__
 from taskmill.bootstrap import gateway
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.task import TaskId
@@ -14,7 +15,7 @@ _NOBODY = TaskId("00000000-0000-7000-8000-000000000000")
 
 @router.get("/healthz")
 def get_health() -> Answer:
-    return tell(Told(HTTPStatus.OK, {"status": "ok"}))
+    return tell(Told(HTTPStatus.OK, {"status": "ok", "version": __version__}))
 
 
 @router.get("/readyz")

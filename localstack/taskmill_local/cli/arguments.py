@@ -3,6 +3,7 @@
 import argparse
 from typing import Final, NoReturn, TypeAlias
 
+from taskmill import __version__
 from taskmill_local.cli.control_words import add_control
 from taskmill_local.cli.exits import Exit
 from taskmill_local.cli.schedule_words import add_schedule
@@ -97,6 +98,7 @@ def parser() -> argparse.ArgumentParser:
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    root.add_argument("--version", action="version", version=f"taskmill {__version__}")
     words = root.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for add in (
         _up,

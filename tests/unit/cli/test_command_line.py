@@ -1,7 +1,12 @@
 """The command line: its words, its help, its exit codes for what is typed wrongly."""
 
+import re
+import tomllib
+from pathlib import Path
+
 import pytest
 
+from taskmill import __version__
 from taskmill_local.cli import main
 from taskmill_local.cli.arguments import parser
 from taskmill_local.cli.control_words import CONTROL
@@ -77,3 +82,14 @@ def test_metadata_and_limits_are_read():
     )
 
     assert (asked.meta, asked.timeout) == (["a=b", "c=d=e"], 1.5)
+
+
+def test_the_version_is_that_of_the_package(capsys):
+    project = tomllib.loads(Path("pyproject.toml").read_text())
+    source = Path(project["tool"]["hatch"]["version"]["path"])
+
+    with pytest.raises(SystemExit) as left:
+        main(["--version"])
+
+    assert (left.value.code, capsys.readouterr().out) == (0, f"taskmill {__version__}\n")
+    assert re.findall(r'^__version__ = "(.+)"$', source.read_text(), re.MULTILINE) == [__version__]

@@ -6,6 +6,7 @@ from base64 import b64encode
 
 import pytest
 
+from taskmill import __version__
 from taskmill.bootstrap import gateway
 from taskmill.core import topics
 from tests.unit.gateway.calls import JSON, NOBODY, answer_to, batch, call, get, submit
@@ -395,7 +396,7 @@ def test_the_types_are_told_with_what_they_take(stage):
 def test_health_asks_nobody(stage):
     stage.ledger.is_away = stage.records.is_away = stage.log.is_away = True
     answer = get(stage, "/healthz")
-    assert (answer.status, answer.body) == (200, {"status": "ok"})
+    assert (answer.status, answer.body) == (200, {"status": "ok", "version": __version__})
 
 
 def test_it_is_ready_when_every_store_answers(stage):
