@@ -26,10 +26,10 @@ from taskmill_local.plan import Plan, fitted
 from taskmill_local.postbox import Postbox
 from taskmill_local.preparation import prepare, raise_file_limit
 from taskmill_local.rules import Rules
-from taskmill_local.settings import GATEWAY, SHARDS, TEMPLATE, Settings
+from taskmill_local.settings import GATEWAY, SCHEDULER, SHARDS, TEMPLATE, Settings
 from taskmill_local.stores.start import Addresses, Report, Stores
 from taskmill_local.template.read import read_plan
-from taskmill_local.view import View, store_views
+from taskmill_local.view import View, settings_view, store_views
 
 PAGE: Final = "/platform"
 METRICS: Final = "/metrics"
@@ -120,6 +120,7 @@ class Platform:
             url=await self._open_front(plan, functions),
             settings=self.settings,
             stores=store_views(addresses, self.settings),
+            told=settings_view(plan.functions[SCHEDULER], self.settings),
             caps=caps,
             census=Census(addresses.postgres_app_dsn),
             functions=functions,

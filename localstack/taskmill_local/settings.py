@@ -17,6 +17,7 @@ from taskmill_local.stores.start import External
 
 TEMPLATE: Final = "template.yaml"
 GATEWAY: Final = "Gateway"
+SCHEDULER: Final = "Scheduler"
 EVERYWHERE: Final[Mapping[str, str]] = {"TASKMILL_OPEN": "1"}
 """What every function is told here: everybody may come in without a key."""
 
@@ -25,7 +26,7 @@ DEFAULT_PORT: Final = 8080
 _HIGHEST_PORT: Final = 65_535
 _MOST_ENVIRONMENTS: Final = 100
 # How many environments of a function a laptop runs; the scheduler's runs overlap by design.
-_CONCURRENCY: Final[Mapping[str, int]] = {GATEWAY: 8, "Scheduler": 3}
+_CONCURRENCY: Final[Mapping[str, int]] = {GATEWAY: 8, SCHEDULER: 3}
 _CONCURRENCY_OF_OTHERS: Final = 2
 _LONGEST_BACKOFF: Final = 60
 _PACE: Final = re.compile(r"TASKMILL_[A-Z_]+_MS")

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from taskmill.settings.known import PREFIX, STORES
 from taskmill_local.aside import aside
 from taskmill_local.census import Census
 from taskmill_local.lambdas.functions import Functions
 from taskmill_local.lambdas.pool import PoolSnapshot
 from taskmill_local.mappings.mappings import Mappings
 from taskmill_local.mappings.snapshot import MappingSnapshot
+from taskmill_local.plan import FunctionPlan
 from taskmill_local.settings import GATEWAY, Settings
 from taskmill_local.stores.start import Addresses
 
@@ -29,6 +31,9 @@ class View:
     stores: Mapping[str, Json]
     caps: Mapping[str, int]
     census: Census
+    told: Mapping[str, str]
+    """What the scheduler was told: settings without secrets."""
+
     functions: Functions
     mappings: Mappings
     start_split: Mapping[str, float]
@@ -47,6 +52,7 @@ class View:
             "root": str(self.settings.root),
             "started_at": self.started_at,
             "start_seconds": dict(self.start_split),
+            "settings": dict(self.told),
             "stores": {name: _with_pid(name, told, self.settings) for name, told in self._stores()},
             "functions": {name: self._function(name, pool) for name, pool in pools.items()},
             "mappings": {name: _mapping(snapshot) for name, snapshot in mappings.items()},
@@ -73,6 +79,17 @@ class View:
             "pids": list(pool.pids),
             "log": str(self.settings.home / "logs" / f"{name}.log"),
         }
+
+
+def settings_view(plan: FunctionPlan, settings: Settings) -> dict[str, str]:
+    """Return what a function is told of taskmill, but no secret and no address of a store."""
+    told = {**settings.for_functions, **plan.environment}
+    hidden = {f"{PREFIX}{store}" for store in STORES}
+    return {
+        name: value
+        for name, value in told.items()
+        if name.startswith(PREFIX) and name not in hidden and not name.endswith("_SECRET")
+    }
 
 
 def store_views(addresses: Addresses, settings: Settings) -> dict[str, Json]:

@@ -8,7 +8,8 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any, Final
 from urllib.parse import quote, urlencode, urlsplit
 
-from taskmill_local.cli.text import command
+from taskmill_local.cli.printing import as_line
+from taskmill_local.cli.text import starting
 
 Json = dict[str, Any]
 
@@ -100,7 +101,7 @@ def problem_sentence(answer: Answer) -> str:
     words = told.get("detail") or told.get("title") or told.get("message") or "no reason was given"
     place = f" (at {told['field']})" if told.get("field") else ""
     kind = told.get("type") or f"HTTP {answer.status}"
-    return f"{kind}: {words}{place}"
+    return as_line(f"{kind}: {words}{place}")
 
 
 def _query(asked: Mapping[str, str]) -> str:
@@ -118,7 +119,7 @@ def _parsed(body: bytes) -> Json:
 def _complaint(url: str, error: Exception) -> str:
     if isinstance(error, ConnectionRefusedError):
         return (
-            f"Nothing answers at {url}. Start the system with `{command()} up`, "
+            f"Nothing answers at {url}. Start the system with `{starting()}`, "
             "or set TASKMILL_URL to where it runs."
         )
     return f"{url} cannot be asked: {error or type(error).__name__}. Is TASKMILL_URL right?"

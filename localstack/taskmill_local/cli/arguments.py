@@ -4,9 +4,10 @@ import argparse
 from typing import Final, NoReturn, TypeAlias
 
 from taskmill import __version__
-from taskmill_local.cli.control_words import add_control
+from taskmill_local.cli.control_words import add_control, add_page, add_retry
 from taskmill_local.cli.exits import Exit
 from taskmill_local.cli.schedule_words import add_schedule
+from taskmill_local.cli.values import count, positive, seconds, some_seconds
 
 _ABOUT: Final = "A task queue made of stateless functions, on this machine."
 _EXAMPLES: Final = """\
@@ -40,6 +41,7 @@ examples:
   taskmill submit echo '{"sleep_seconds": 2}' --wait 10     wait for the end, and show the result
   taskmill submit echo --delay 90                           not before a minute and a half
   taskmill submit echo --file payload.json --key order-17   twice the same key: still one task
+  taskmill submit echo --retry 5:2:600       5 s before the second attempt, then 10 s, 20 s, …
   jq -n '{say: 1}' | taskmill submit echo --file -
 """
 _STATUS: Final = """\
@@ -47,6 +49,24 @@ examples:
   taskmill status 019f4a6b-1c2d-7e3f-8a4b-5c6d7e8f9a0b --wait 10
   taskmill status --type echo --key order-17     the task of an idempotency key
   taskmill status                                what the system is doing
+"""
+_BATCH: Final = """\
+examples:
+  taskmill batch tasks.jsonl
+  jq -nc 'range(100) | {type: "echo", payload: {say: .}}' | taskmill batch -
+"""
+_UPLOAD: Final = """\
+`submit` uploads a payload by itself that is too large for a request. This is for tasks of a batch:
+each then has "payload_ref" instead of "payload".
+
+examples:
+  taskmill upload report rows.json --json
+"""
+_GET: Final = """\
+examples:
+  taskmill get /readyz
+  taskmill get '/v1/tasks?status=dead&limit=200'
+  taskmill get /openapi.json
 """
 _UP: Final = """\
 examples:
@@ -77,9 +97,9 @@ examples:
 _DOCTOR: Final = """\
 It looks at the tasks of the last hour and at those that are unfinished for longer, twice where
 something disagrees, as the scheduler does every minute; and at schedules whose tasks would be
-refused today. It asks the stores of the running local system, or those that TASKMILL_KAFKA_BROKERS,
-TASKMILL_REDIS_URL, TASKMILL_POSTGRES_DSN and TASKMILL_SHARDS name. Exit code 0: all is well; 1:
-something is not; 3: nothing could be compared.
+refused today. It asks the stores of the running local system, with that system's settings; or those
+that TASKMILL_KAFKA_BROKERS, TASKMILL_REDIS_URL, TASKMILL_POSTGRES_DSN and TASKMILL_SHARDS name.
+Exit code 0: all is well; 1: something is not; 3: nothing could be compared.
 """
 
 
@@ -104,10 +124,13 @@ def parser() -> argparse.ArgumentParser:
         _up,
         _demo,
         _submit,
+        _batch,
+        _upload,
         _status,
         _list,
         _types,
         _stats,
+        _get,
         _logs,
         _migrate,
         _doctor,
@@ -148,16 +171,39 @@ def _submit(words: "_Words") -> None:
     one.add_argument("payload", nargs="?", help="the payload as JSON (default {})")
     one.add_argument("--file", metavar="PATH", help="read the payload from a file; - is stdin")
     one.add_argument("--key", help="idempotency key: the same key is the same task")
-    _add_seconds(one, "--wait", "wait so long for the task's end")
+    one.add_argument(
+        "--wait", type=seconds, metavar="SECONDS", help="wait so long for the task's end"
+    )
     one.add_argument(
         "--meta", action="append", default=[], metavar="KEY=VALUE", help="metadata; repeatable"
     )
-    one.add_argument("--max-attempts", type=int, metavar="N", help="calls in all")
-    _add_seconds(one, "--timeout", "cut an attempt off after so long")
-    _add_seconds(one, "--delay", "let it begin after so long")
+    one.add_argument("--max-attempts", type=positive, metavar="N", help="calls in all")
+    one.add_argument(
+        "--timeout", type=some_seconds, metavar="SECONDS", help="cut an attempt off after so long"
+    )
+    add_retry(one)
+    one.add_argument("--delay", type=seconds, metavar="SECONDS", help="let it begin after so long")
     one.add_argument("--run-at", metavar="TIME", help="let it begin at 2026-01-31T12:00:00Z")
     one.add_argument("--expires-at", metavar="TIME", help="not if it has not begun by then")
     one.add_argument("--json", action="store_true", help="print the task as JSON")
+
+
+def _batch(words: "_Words") -> None:
+    one = _command(words, "batch", "submit many tasks, from a file with one on each line", _BATCH)
+    one.add_argument("file", metavar="PATH", help="a task in JSON on each line; - is stdin")
+    one.add_argument("--json", action="store_true", help="print the results as JSON")
+
+
+def _upload(words: "_Words") -> None:
+    one = _command(words, "upload", "upload a large payload, and print its payload_ref", _UPLOAD)
+    one.add_argument("type", help="the task type, see `taskmill types`")
+    one.add_argument("file", metavar="PATH", help="the payload in JSON; - is stdin")
+    one.add_argument("--json", action="store_true", help="print the payload_ref as JSON")
+
+
+def _get(words: "_Words") -> None:
+    one = _command(words, "get", "print what a path of the API answers, as JSON", _GET)
+    one.add_argument("path", help="the path with its query, such as /readyz")
 
 
 def _status(words: "_Words") -> None:
@@ -165,7 +211,7 @@ def _status(words: "_Words") -> None:
     one.add_argument("id", nargs="?", help="the task's id; without it: what the system is doing")
     one.add_argument("--type", help="the task's type, with --key instead of its id")
     one.add_argument("--key", help="the task's idempotency key")
-    _add_seconds(one, "--wait", "wait so long for its end")
+    one.add_argument("--wait", type=seconds, metavar="SECONDS", help="wait so long for its end")
     one.add_argument("--payload", action="store_true", help="show its payload too")
     one.add_argument("--json", action="store_true", help="print the task as JSON")
 
@@ -174,7 +220,16 @@ def _list(words: "_Words") -> None:
     one = _command(words, "list", "list tasks, the newest first")
     one.add_argument("--type", help="only of this type")
     one.add_argument("--status", help="only in this status")
-    one.add_argument("--limit", type=int, default=20, metavar="N", help="at most so many (20)")
+    one.add_argument(
+        "--meta", action="append", default=[], metavar="KEY=VALUE", help="only with it; repeatable"
+    )
+    one.add_argument("--after", metavar="TIME", help="only those made after this time")
+    one.add_argument("--before", metavar="TIME", help="only those made before this time")
+    one.add_argument("--reason", help="with --status dead: only those that died of this")
+    one.add_argument("--error-class", help="with --status dead: by the class of the last error")
+    one.add_argument("--dead-after", metavar="TIME", help="with --status dead: died after it")
+    one.add_argument("--dead-before", metavar="TIME", help="with --status dead: died before it")
+    add_page(one)
     one.add_argument("--json", action="store_true", help="print the page as JSON")
 
 
@@ -192,7 +247,7 @@ def _logs(words: "_Words") -> None:
     one = _command(words, "logs", "show a function's or a store's log")
     one.add_argument("name", nargs="?", help="whose log; without it: which logs there are")
     one.add_argument("-f", "--follow", action="store_true", help="go on as it grows, until Ctrl-C")
-    one.add_argument("-n", "--lines", type=int, default=50, help="the last so many lines (50)")
+    one.add_argument("-n", "--lines", type=count, default=50, help="the last so many lines (50)")
 
 
 def _migrate(words: "_Words") -> None:
@@ -217,7 +272,9 @@ def _bench(words: "_Words") -> None:
         choices=MEASURES,
         help="measure this only; repeatable",
     )
-    one.add_argument("--far-tasks", type=int, help="how many tasks for `far`; 20000 unless told")
+    one.add_argument(
+        "--far-tasks", type=positive, help="how many tasks for `far`; 20000 unless told"
+    )
     other = one.add_mutually_exclusive_group()
     other.add_argument("--against", metavar="REF", help="compare with this commit, branch or tag")
     other.add_argument(
@@ -230,41 +287,17 @@ def _bench(words: "_Words") -> None:
 def _cost(words: "_Words") -> None:
     one = _command(words, "cost", "estimate what a deployment costs", _COST)
     one.add_argument(
-        "--tasks-per-month", type=_count, required=True, metavar="N", help="tasks a month; 5e6 too"
+        "--tasks-per-month", type=count, required=True, metavar="N", help="tasks a month; 5e6 too"
     )
     _add_number(one, "--payload-bytes", 1_000, "size of a payload")
     _add_number(one, "--per-submit", 1, "tasks in a request; a batch takes 1,000 at most")
     _add_number(one, "--per-run", 10, "tasks that an invocation behind Kafka gets on average")
     _add_number(one, "--task-milliseconds", 20, "what a task lasts")
-    one.add_argument("--types", type=_positive, metavar="N", help="task types (those deployed)")
+    one.add_argument("--types", type=positive, metavar="N", help="task types (those deployed)")
     one.add_argument("--keyed", action="store_true", help="every task has an idempotency key")
     one.add_argument("--json", action="store_true", help="print the bill as JSON")
 
 
 def _add_number(one: argparse.ArgumentParser, name: str, default: int, about: str) -> None:
     about = f"{about} ({default:,})"
-    one.add_argument(name, type=_positive, default=default, metavar="N", help=about)
-
-
-def _positive(text: str) -> int:
-    if (number := _count(text)) == 0:
-        raise ValueError(text)
-    return number
-
-
-def _count(text: str) -> int:
-    number = float(text)
-    if number < 0 or not number.is_integer():
-        raise ValueError(text)
-    return int(number)
-
-
-def _add_seconds(one: argparse.ArgumentParser, name: str, about: str) -> None:
-    one.add_argument(name, type=_seconds, metavar="SECONDS", help=about)
-
-
-def _seconds(text: str) -> float:
-    seconds = float(text)
-    if not 0 < seconds < float("inf"):
-        raise ValueError(text)
-    return seconds
+    one.add_argument(name, type=positive, default=default, metavar="N", help=about)

@@ -2,36 +2,39 @@
 
 import argparse
 import json
-import os
-import shutil
-import sys
 import time
 from collections.abc import Mapping
 from http import HTTPStatus
-from pathlib import Path
 from typing import Any, Final
 
-from taskmill_local.cli.api import LONGEST_WAIT_SECONDS, Answer, Api, Json, problem_sentence
+from taskmill_local.cli.api import LONGEST_WAIT_SECONDS, Answer, Api, Json
 from taskmill_local.cli.exits import Exit
 from taskmill_local.cli.overview import overview
+from taskmill_local.cli.payloads import is_large, payload_of, uploaded, with_payload
+from taskmill_local.cli.printing import complain, note, print_line
 from taskmill_local.cli.stats import stats_text
-from taskmill_local.cli.text import FINAL, aligned, task_card, task_rows, type_card
+from taskmill_local.cli.telling import (
+    WrongUsage,
+    address,
+    ask,
+    ask_for_page,
+    pairs,
+    refused,
+    table,
+    tell,
+    width,
+)
+from taskmill_local.cli.text import FINAL, task_card, task_rows, type_card
 
-_DEFAULT_PORT: Final = "8080"
 _LEAST_WAIT_SECONDS: Final = 0.05
 
 
-class WrongUsage(Exception):
-    """What was typed cannot be sent; the message says why."""
-
-
 def submit(asked: argparse.Namespace) -> Exit:
+    api = Api(address())
     try:
-        body = _submission(asked)
+        answer = _submitted(api, asked)
     except WrongUsage as wrong:
         return complain(str(wrong), Exit.USAGE)
-    api = Api(address())
-    answer = api.submit(body)
     if answer.is_refusal:
         return refused(answer)
     told = dict(answer.body)
@@ -40,9 +43,9 @@ def submit(asked: argparse.Namespace) -> Exit:
         if found.is_refusal:
             return refused(found)
         told |= found.body
-    _tell(told, as_json=asked.json)
+    tell(Answer(HTTPStatus.OK, told), asked, task_card)
     if told.get("replayed") and not asked.json:
-        sys.stderr.write("This key was used before: it is the same task, and nothing is new.\n")
+        note("This key was used before: it is the same task, and nothing is new.")
     return _verdict(told, was_awaited=bool(asked.wait))
 
 
@@ -54,7 +57,7 @@ def status(asked: argparse.Namespace) -> Exit:
     if asked.key is not None:
         return _status_of_key(api, asked)
     if asked.id is None:
-        return _show_platform(api, as_json=asked.json)
+        return tell(api.platform(), asked, lambda page: overview(page, width=width()))
     return _status_of(api, asked.id, asked)
 
 
@@ -73,102 +76,76 @@ def _status_of(api: Api, task_id: str, asked: argparse.Namespace) -> Exit:
         answer = api.task(task_id, include="payload")
     if answer.is_refusal:
         return refused(answer)
-    _tell(answer.body, as_json=asked.json)
+    tell(answer, asked, task_card)
     return _verdict(answer.body, was_awaited=bool(asked.wait))
 
 
-def _show_platform(api: Api, *, as_json: bool) -> Exit:
-    answer = api.platform()
-    if answer.is_refusal:
-        return refused(answer)
-    print_line(json.dumps(answer.body) if as_json else overview(answer.body, width=width()))
-    return Exit.DONE
-
-
 def list_tasks(asked: argparse.Namespace) -> Exit:
-    wanted = {"type": asked.type, "status": asked.status, "limit": str(asked.limit)}
-    answer = Api(address()).tasks({name: value for name, value in wanted.items() if value})
-    if answer.is_refusal:
-        return refused(answer)
-    if asked.json:
-        print_line(json.dumps(answer.body))
-    elif answer.body["tasks"]:
-        print_line(aligned(task_rows(answer.body["tasks"]), width=width()))
-        if answer.body.get("next_cursor"):
-            sys.stderr.write("There are more; --limit shows up to 200.\n")
-    else:
-        sys.stderr.write("No such task is in the ledger, which may be a second behind.\n")
-    return Exit.DONE
+    try:
+        metadata = {f"metadata.{name}": value for name, value in pairs(asked.meta).items()}
+    except WrongUsage as wrong:
+        return complain(str(wrong), Exit.USAGE)
+    answer = ask_for_page(
+        "/v1/tasks",
+        type=asked.type,
+        status=asked.status,
+        created_after=asked.after,
+        created_before=asked.before,
+        reason=asked.reason,
+        error_class=asked.error_class,
+        dead_after=asked.dead_after,
+        dead_before=asked.dead_before,
+        limit=asked.limit,
+        cursor=asked.cursor,
+        **metadata,
+    )
+    without = "No such task is in the ledger, which may be a second behind."
+    return tell(answer, asked, lambda page: table(task_rows(page["tasks"]), without))
 
 
 def show_stats(asked: argparse.Namespace) -> Exit:
-    answer = Api(address()).stats()
-    if answer.is_refusal:
-        return refused(answer)
-    print_line(json.dumps(answer.body) if asked.json else stats_text(answer.body, width=width()))
-    return Exit.DONE
+    return tell(Api(address()).stats(), asked, lambda told: stats_text(told, width=width()))
 
 
 def list_types(asked: argparse.Namespace) -> Exit:
-    answer = Api(address()).types()
+    return tell(
+        Api(address()).types(), asked, lambda told: "\n".join(map(type_card, told["types"]))
+    )
+
+
+def get(asked: argparse.Namespace) -> Exit:
+    """Print what any path of the API answers: what no other command shows."""
+    answer = ask("GET", f"/{asked.path.removeprefix('/')}")
     if answer.is_refusal:
         return refused(answer)
-    if asked.json:
-        print_line(json.dumps(answer.body))
-        return Exit.DONE
-    for entry in answer.body["types"]:
-        print_line(type_card(entry))
+    print_line(json.dumps(answer.body, indent=2))
     return Exit.DONE
 
 
-def address() -> str:
-    port = os.environ.get("TASKMILL_PORT") or _DEFAULT_PORT
-    return os.environ.get("TASKMILL_URL") or f"http://127.0.0.1:{port}"
+def _submitted(api: Api, asked: argparse.Namespace) -> Answer:
+    """Send the request; a payload that is too large for it goes before it, into the bucket."""
+    fields, payload = _fields(asked), payload_of(asked)
+    if not is_large(payload):
+        return api.submit(with_payload(fields, payload))
+    offer = uploaded(api, asked.type, payload)
+    if offer.answer.is_refusal:
+        return offer.answer
+    return api.submit(fields | {"payload_ref": offer.pointer})
 
 
-def _submission(asked: argparse.Namespace) -> str:
-    """Write the request; the payload's own text goes out as it was typed."""
+def _fields(asked: argparse.Namespace) -> Json:
     fields: dict[str, Any] = {
         "type": asked.type,
         "idempotency_key": asked.key,
         "max_attempts": asked.max_attempts,
         "timeout_seconds": asked.timeout,
+        "retry": asked.retry,
         "delay_seconds": asked.delay,
         "run_at": asked.run_at,
         "expires_at": asked.expires_at,
-        "metadata": dict(pair(text) for text in asked.meta) or None,
+        "metadata": pairs(asked.meta) or None,
     }
-    told = {name: value for name, value in fields.items() if value is not None}
-    return with_payload(told, payload_of(asked))
-
-
-def with_payload(fields: Json, payload: str) -> str:
-    return f'{json.dumps(fields)[:-1]}, "payload": {payload}}}'
-
-
-def payload_of(asked: argparse.Namespace) -> str:
-    if asked.file is not None and asked.payload is not None:
-        raise WrongUsage("Give the payload either as an argument or with --file, not both.")
-    try:
-        text = _read(asked.file) if asked.file is not None else asked.payload or "{}"
-        json.loads(text)
-    except (OSError, UnicodeDecodeError) as error:
-        raise WrongUsage(f"The payload cannot be read: {error}.") from error
-    except (ValueError, RecursionError) as error:
-        hint = 'Quote it for the shell, such as \'{"say": "hello"}\'.'
-        raise WrongUsage(f"The payload is not JSON: {error}. {hint}") from error
-    return str(text)
-
-
-def _read(path: str) -> str:
-    return sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
-
-
-def pair(text: str) -> tuple[str, str]:
-    key, sign, value = text.partition("=")
-    if not key or not sign:
-        raise WrongUsage(f"--meta takes KEY=VALUE, not {text!r}.")
-    return key, value
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _awaited(api: Api, task_id: str, seconds: float) -> Answer:
@@ -186,28 +163,3 @@ def _verdict(task: Mapping[str, Any], *, was_awaited: bool) -> Exit:
     if task["status"] == "succeeded" or not (was_awaited or task["status"] in FINAL):
         return Exit.DONE
     return Exit.OTHERWISE
-
-
-def refused(answer: Answer) -> Exit:
-    if answer.status == HTTPStatus.NOT_FOUND:
-        return complain(problem_sentence(answer), Exit.OTHERWISE)
-    is_theirs = answer.status < HTTPStatus.INTERNAL_SERVER_ERROR
-    is_theirs = is_theirs and answer.status != HTTPStatus.TOO_MANY_REQUESTS
-    return complain(problem_sentence(answer), Exit.USAGE if is_theirs else Exit.UNAVAILABLE)
-
-
-def complain(sentence: str, code: Exit) -> Exit:
-    sys.stderr.write(f"taskmill: {sentence}\n")
-    return code
-
-
-def _tell(task: Json, *, as_json: bool) -> None:
-    print_line(json.dumps(task) if as_json else task_card(task))
-
-
-def print_line(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-
-
-def width() -> int | None:
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None

@@ -1,14 +1,14 @@
 """The commands that look after a running system: cancel, change, redrive and the like."""
 
 import argparse
-import sys
 from typing import Any, Final
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from taskmill_local.cli.api import Json
-from taskmill_local.cli.ask import WrongUsage, complain, pair, width
 from taskmill_local.cli.control_text import (
     dead_rows,
+    endpoint_rows,
+    enqueued_rows,
     history_text,
     job_card,
     job_rows,
@@ -16,7 +16,8 @@ from taskmill_local.cli.control_text import (
     record_card,
 )
 from taskmill_local.cli.exits import Exit
-from taskmill_local.cli.telling import ask, table, tell
+from taskmill_local.cli.printing import complain, note
+from taskmill_local.cli.telling import WrongUsage, ask, ask_for_page, pairs, table, tell, width
 from taskmill_local.cli.text import task_card
 
 _VERBS: Final = {"stop": "POST", "resume": "POST", "show": "GET"}
@@ -26,13 +27,13 @@ def cancel(asked: argparse.Namespace) -> Exit:
     answer = ask("POST", f"/v1/tasks/{_name(asked.id)}/cancel")
     exit_ = tell(answer, asked, task_card)
     if exit_ is Exit.DONE and answer.body.get("status") == "running" and not asked.json:
-        sys.stderr.write("It runs: its worker is asked to end it.\n")
+        note("It runs: its worker is asked to end it.")
     return exit_
 
 
 def change(asked: argparse.Namespace) -> Exit:
     try:
-        metadata = dict(pair(text) for text in asked.meta) or None
+        metadata = pairs(asked.meta) or None
     except WrongUsage as wrong:
         return complain(str(wrong), Exit.USAGE)
     told = {"delay_seconds": asked.delay, "run_at": asked.run_at, "metadata": metadata}
@@ -50,8 +51,8 @@ def history(asked: argparse.Namespace) -> Exit:
 
 
 def dead(asked: argparse.Namespace) -> Exit:
-    wanted = {"status": "dead", "limit": str(asked.limit)} | _which_dead(asked)
-    answer = ask("GET", f"/v1/tasks?{urlencode(wanted)}")
+    page = {"status": "dead", "limit": asked.limit, "cursor": asked.cursor}
+    answer = ask_for_page("/v1/tasks", **page, **_which_dead(asked))
     return tell(answer, asked, lambda told: table(dead_rows(told["tasks"]), "Nobody is dead."))
 
 
@@ -61,11 +62,28 @@ def quarantine(asked: argparse.Namespace) -> Exit:
         return tell(answer, asked, lambda told: table(quarantine_rows([told]), ""))
     if asked.id is not None:
         return tell(ask("GET", f"/v1/quarantine/{_name(asked.id)}"), asked, record_card)
-    wanted = {"discarded": str(asked.discarded).lower(), "limit": str(asked.limit)}
-    answer = ask("GET", f"/v1/quarantine?{urlencode(wanted)}")
+    wanted = {"discarded": str(asked.discarded).lower(), "limit": asked.limit}
+    answer = ask_for_page("/v1/quarantine", **wanted, cursor=asked.cursor)
     return tell(
         answer, asked, lambda told: table(quarantine_rows(told["records"]), "Nothing is there.")
     )
+
+
+def enqueued(asked: argparse.Namespace) -> Exit:
+    state = "waiting" if asked.waiting else "parked"
+    page = {"limit": asked.limit, "cursor": asked.cursor}
+    answer = ask_for_page("/v1/enqueued", state=state, **page)
+    without = "No request waits." if asked.waiting else "No request was refused."
+    return tell(answer, asked, lambda told: table(enqueued_rows(told["requests"]), without))
+
+
+def endpoints(asked: argparse.Namespace) -> Exit:
+    if asked.enable is not None:
+        answer = ask("POST", "/v1/endpoints/enable", {"url": asked.enable})
+        return tell(answer, asked, lambda told: f"{told['url']} is called again")
+    answer = ask_for_page("/v1/endpoints/disabled", limit=asked.limit)
+    without = "No receiver of webhooks is disabled."
+    return tell(answer, asked, lambda told: table(endpoint_rows(told["endpoints"]), without))
 
 
 def redrives(asked: argparse.Namespace) -> Exit:
@@ -77,8 +95,7 @@ def redrives(asked: argparse.Namespace) -> Exit:
         return tell(ask(_VERBS[asked.action], target), asked, job_card)
     if asked.action == "start":
         return tell(ask("POST", "/v1/redrives", _request(asked)), asked, job_card)
-    query = f"?limit={asked.limit}" if asked.limit else ""
-    answer = ask("GET", f"/v1/redrives{query}")
+    answer = ask_for_page("/v1/redrives", limit=asked.limit)
     return tell(answer, asked, lambda told: table(job_rows(told["redrives"]), "There is no job."))
 
 

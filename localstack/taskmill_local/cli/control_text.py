@@ -22,7 +22,7 @@ def _dead_row(task: Json) -> tuple[str, ...]:
         _second(task["first_failed_at"]),
         str(task["attempt"]),
         str(task["losses"]),
-        _line(why(task)),
+        why(task),
     )
 
 
@@ -45,7 +45,7 @@ def _fact_row(fact: Json, life: int) -> tuple[str, ...]:
 def _details(fact: Json) -> str:
     told = [
         f"attempt {fact['attempt']}" if "attempt" in fact else "",
-        _line(why(fact)),
+        why(fact),
         f"next at {fact['next_attempt_at']}" if fact.get("next_attempt_at") else "",
         f"losses {fact['losses']}" if fact.get("losses") else "",
     ]
@@ -63,7 +63,7 @@ def _quarantine_row(record: Json) -> tuple[str, ...]:
         _second(record["at"]),
         str(record["size"]),
         record.get("discarded_by", "-"),
-        _line(record["reason"]),
+        record["reason"],
     )
 
 
@@ -86,6 +86,24 @@ def record_card(record: Json) -> str:
 
 def _escaped(octets: bytes) -> str:
     return repr(octets)[2:-1]
+
+
+def enqueued_rows(requests: Iterable[Json]) -> Rows:
+    head = ("TASK", "ENQUEUED", "BYTES", "REFUSED", "REASON")
+    return [head, *(_enqueued_row(one) for one in requests)]
+
+
+def _enqueued_row(one: Json) -> tuple[str, ...]:
+    refused = _second(one["parked_at"]) if "parked_at" in one else "-"
+    words = [one.get("reason"), one.get("detail")]
+    place = f" (at {one['field']})" if "field" in one else ""
+    reason = ": ".join(word for word in words if word) + place
+    return one["task_id"], _second(one["enqueued_at"]), str(one["size"]), refused, reason
+
+
+def endpoint_rows(endpoints: Iterable[Json]) -> Rows:
+    rows = [(one["url"], _second(one["disabled_at"])) for one in endpoints]
+    return [("URL", "DISABLED"), *rows]
 
 
 def job_rows(jobs: Iterable[Json]) -> Rows:
@@ -118,7 +136,3 @@ _WANTED = ("type", "reason", "error_class", "dead_after", "dead_before")
 
 def _second(moment: str) -> str:
     return moment.partition(".")[0].replace("T", " ")
-
-
-def _line(text: str) -> str:
-    return text.replace("\n", " ")

@@ -4,6 +4,8 @@ import argparse
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
+from taskmill_local.cli.values import positive, rate, retry, seconds
+
 Add: TypeAlias = Callable[..., argparse.ArgumentParser]
 """Adds a command: its name, what it is about, examples."""
 
@@ -37,7 +39,31 @@ examples:
   taskmill change <id> --delay 3600              not before an hour from now
   taskmill change <id> --run-at 2026-01-31T12:00:00Z --meta order=17
 """
-CONTROL: Final = ("cancel", "change", "redrive", "history", "dead", "quarantine", "redrives")
+_ENQUEUED: Final = """\
+What an application enqueued in its database becomes a task a moment later, or is refused and kept.
+
+examples:
+  taskmill enqueued                              what was refused, and why
+  taskmill enqueued --waiting
+"""
+_ENDPOINTS: Final = """\
+A receiver of webhooks that answers 410 is called no more until it is enabled.
+
+examples:
+  taskmill endpoints
+  taskmill endpoints --enable https://hooks.example.com/in
+"""
+CONTROL: Final = (
+    "cancel",
+    "change",
+    "redrive",
+    "history",
+    "dead",
+    "quarantine",
+    "enqueued",
+    "endpoints",
+    "redrives",
+)
 ACTIONS: Final = ("list", "start", "show", "stop", "resume")
 
 
@@ -48,6 +74,8 @@ def add_control(add: Add) -> None:
     _with_id(add("history", "show what happened to a task"))
     _dead(add("dead", "list the dead, the latest first", _DEAD))
     _quarantine(add("quarantine", "show records that were never a task", _QUARANTINE))
+    _enqueued(add("enqueued", "show requests that were enqueued and are no task", _ENQUEUED))
+    _endpoints(add("endpoints", "show receivers of webhooks that are disabled", _ENDPOINTS))
     _redrives(add("redrives", "bring many of the dead back", _REDRIVES))
 
 
@@ -57,7 +85,7 @@ def _with_id(one: argparse.ArgumentParser) -> None:
 
 
 def _change(one: argparse.ArgumentParser) -> None:
-    one.add_argument("--delay", type=float, metavar="SECONDS", help="so long from now")
+    one.add_argument("--delay", type=seconds, metavar="SECONDS", help="so long from now")
     one.add_argument("--run-at", metavar="TIME", help="at this time, with its zone")
     one.add_argument(
         "--meta", action="append", default=[], metavar="KEY=VALUE", help="metadata; repeatable"
@@ -67,7 +95,7 @@ def _change(one: argparse.ArgumentParser) -> None:
 
 def _dead(one: argparse.ArgumentParser) -> None:
     _which_dead(one)
-    one.add_argument("--limit", type=int, default=20, metavar="N", help="at most so many (20)")
+    add_page(one)
     _as_json(one)
 
 
@@ -83,7 +111,19 @@ def _quarantine(one: argparse.ArgumentParser) -> None:
     one.add_argument("id", nargs="?", help="a record, to show what it holds")
     one.add_argument("--discarded", action="store_true", help="those that were dealt with")
     one.add_argument("--discard", metavar="ID", help="mark this one as dealt with")
-    one.add_argument("--limit", type=int, default=20, metavar="N", help="at most so many (20)")
+    add_page(one)
+    _as_json(one)
+
+
+def _enqueued(one: argparse.ArgumentParser) -> None:
+    one.add_argument("--waiting", action="store_true", help="those that wait to become tasks")
+    add_page(one)
+    _as_json(one)
+
+
+def _endpoints(one: argparse.ArgumentParser) -> None:
+    one.add_argument("--enable", metavar="URL", help="let this one be called again")
+    one.add_argument("--limit", type=positive, metavar="N", help="at most so many (50)")
     _as_json(one)
 
 
@@ -91,9 +131,20 @@ def _redrives(one: argparse.ArgumentParser) -> None:
     one.add_argument("action", nargs="?", choices=ACTIONS, default="list", help="what to do (list)")
     one.add_argument("id", nargs="?", help="the job's id, for show, stop and resume")
     _which_dead(one)
-    one.add_argument("--rate", type=float, metavar="N", help="tasks a second (10)")
-    one.add_argument("--limit", type=int, metavar="N", help="at most so many tasks, or jobs")
+    one.add_argument("--rate", type=rate, metavar="N", help="tasks a second (10)")
+    one.add_argument("--limit", type=positive, metavar="N", help="at most so many tasks, or jobs")
     _as_json(one)
+
+
+def add_page(one: argparse.ArgumentParser, usual: int = 20) -> None:
+    about = f"at most so many ({usual}); 200 are the most of a page"
+    one.add_argument("--limit", type=positive, default=usual, metavar="N", help=about)
+    one.add_argument("--cursor", help="go on where a page ended, with what it said")
+
+
+def add_retry(one: argparse.ArgumentParser) -> None:
+    about = "wait so long before the second attempt, by so much longer before each, up to the cap"
+    one.add_argument("--retry", type=retry, metavar="FIRST[:FACTOR[:CAP]]", help=about)
 
 
 def _as_json(one: argparse.ArgumentParser) -> None:

@@ -1,6 +1,5 @@
 """Compares ledger, log and Redis, and looks for what is refused; it changes nothing."""
 
-import json
 import sys
 import time
 from collections import defaultdict
@@ -22,6 +21,7 @@ from taskmill.recovery.log_gaps import gaps_of
 from taskmill.recovery.reconcile import PATIENCE, Reconciler, ReconcilerStores, unsubmitted
 from taskmill.schedules.declare import misfits
 from taskmill.settings import Settings
+from taskmill.settings.known import PREFIX
 from taskmill.stores.catalogue import AssembledCatalogue
 from taskmill.stores.postgres.connection import Database
 from taskmill.stores.postgres.enqueued import PostgresRequests
@@ -29,8 +29,9 @@ from taskmill.stores.postgres.outbox import PostgresOutbox
 from taskmill.stores.postgres.schedules import PostgresSchedules
 from taskmill_local.cli.api import Api
 from taskmill_local.cli.exits import Exit
+from taskmill_local.cli.printing import as_line, print_json, print_line
+from taskmill_local.cli.text import counted
 from taskmill_local.errors import PlatformError
-from taskmill_local.settings import SHARDS
 
 _YOUNG: Final = timedelta(hours=1)
 _EXAMPLES: Final = 3
@@ -55,7 +56,7 @@ def examine(environment: Mapping[str, str], url: str, *, as_json: bool) -> Exit:
     """Look twice, as the reconciler does, and tell what did not pass meanwhile."""
     try:
         settings = Settings.from_env(
-            _addressed(environment, url), needs=("kafka", "redis", "postgres")
+            addressed(environment, url), needs=("kafka", "redis", "postgres")
         )
         reconciler = chores.make_reconciler(settings)
         complaints = [
@@ -68,19 +69,28 @@ def examine(environment: Mapping[str, str], url: str, *, as_json: bool) -> Exit:
     except (SettingsInvalid, StoreUnavailable) as error:
         raise PlatformError(f"Nothing can be compared: {error}.") from error
     if as_json:
-        sys.stdout.write(f"{json.dumps({one.kind: one.members for one in complaints})}\n")
+        print_json({one.kind: one.members for one in complaints})
     else:
-        sys.stdout.write(f"{_as_text(complaints)}\n")
+        print_line(_as_text(complaints))
     return Exit.OTHERWISE if complaints else Exit.DONE
 
 
-def _addressed(environment: Mapping[str, str], url: str) -> Mapping[str, str]:
-    """Fill in where the stores of the running local system are, unless they are named."""
+def addressed(environment: Mapping[str, str], url: str) -> Mapping[str, str]:
+    """Take the settings of the running local system, unless stores are named.
+
+    What this shell says of them may be other than what the system was started with.
+    """
     if any(name in environment for name in _STORES):
         return environment
-    stores = Api(url).platform().body["stores"]
-    found = {name: stores[store]["address"] for name, store in _STORES.items()}
-    return {**environment, **found, "TASKMILL_SHARDS": str(SHARDS)}
+    page = Api(url).platform().body
+    if "stores" not in page:
+        raise PlatformError(
+            f"What answers at {url} is not the local system. Set TASKMILL_URL to where it runs, or "
+            f"name the stores: {', '.join(_STORES)}."
+        )
+    found = {name: page["stores"][store]["address"] for name, store in _STORES.items()}
+    others = {name: value for name, value in environment.items() if not name.startswith(PREFIX)}
+    return {**others, **page["settings"], **found}
 
 
 def _never_seen(stores: ReconcilerStores) -> Iterator[_Complaint]:
@@ -88,7 +98,8 @@ def _never_seen(stores: ReconcilerStores) -> Iterator[_Complaint]:
     if gaps := gaps_of(stores.readers, stores.whole_rows):
         yield _Complaint(
             kind="log_gaps",
-            about=f"{len(gaps)} partitions, the ledger lacks records that its readers have passed",
+            about=f"{counted(len(gaps), 'partition')}, the ledger lacks records that its readers"
+            " have passed",
             remedy="the scheduler steps over those that are gone; let the others be read again",
             members=[asdict(gap) for gap in gaps],
             examples=[
@@ -100,7 +111,7 @@ def _never_seen(stores: ReconcilerStores) -> Iterator[_Complaint]:
     if lost := unsubmitted(stores.standings):
         yield _Complaint(
             kind="unsubmitted",
-            about=f"{len(lost)} tasks with facts and, for an hour, without a submission",
+            about=f"{counted(len(lost), 'task')} with facts and, for an hour, without a submission",
             remedy="nobody can mend that; the quarantine may have what became of them",
             members=[{"id": task_id} for task_id in lost],
             examples=lost,
@@ -117,7 +128,7 @@ def _unfit(settings: Settings) -> Iterator[_Complaint]:
     if found:
         yield _Complaint(
             kind="unfit_schedules",
-            about=f"{len(found)} schedules, what they submit would be refused",
+            about=f"{counted(len(found), 'schedule')} whose tasks would be refused",
             remedy="put them as they should be, or delete them",
             members=[
                 {"name": one.name, "refused": why.code, "detail": why.detail, "field": why.pointer}
@@ -135,7 +146,7 @@ def _refused(settings: Settings) -> Iterator[_Complaint]:
     if told:
         yield _Complaint(
             kind="refused_requests",
-            about=f"{len(told)} requests that were enqueued and are refused",
+            about=f"{counted(len(told), 'request')} that an application enqueued, refused",
             remedy="enqueue them again as they should be; GET /v1/enqueued lists all of them",
             members=[
                 {"id": name, "refused": why.reason, "detail": why.detail, "field": why.pointer}
@@ -152,7 +163,7 @@ def _lost(settings: Settings) -> Iterator[_Complaint]:
     if told:
         yield _Complaint(
             kind="lost_in_the_outbox",
-            about=f"{len(told)} tasks that were accepted while Kafka was away, which refuses them",
+            about=f"{counted(len(told), 'task')} accepted while Kafka was away, which refuses them",
             remedy="mend the cause and clear their parked_reason, or ask for them anew",
             members=[{"id": one.task_id, "why": one.why} for one in told],
             examples=[f"{one.task_id}: {one.why}" for one in told],
@@ -165,7 +176,7 @@ def _looked_twice(reconciler: Reconciler) -> Iterator[_Complaint]:
         told = [_told(one) for one in members]
         yield _Complaint(
             kind=kind,
-            about=f"{len(members)} tasks, {meaning}",
+            about=f"{counted(len(members), 'task')}, {meaning}",
             remedy=f"the scheduler would {remedy}",
             members=told,
             examples=[_example(one) for one in told],
@@ -179,7 +190,7 @@ def _look_twice(reconciler: Reconciler) -> Sequence[Diverged]:
     if not reconciler.suspected:
         return []
     sys.stderr.write(
-        f"{len(reconciler.suspected)} tasks may only take their time: "
+        f"{counted(len(reconciler.suspected), 'task')} may only take more time: "
         f"looking again in {PATIENCE.total_seconds():.0f} s.\n"
     )
     time.sleep(PATIENCE.total_seconds() + 1)
@@ -216,7 +227,7 @@ def _as_text(complaints: Sequence[_Complaint]) -> str:
     lines: list[str] = []
     for one in complaints:
         lines += [f"{one.kind}: {one.about}", f"  {one.remedy}"]
-        lines += [f"  e.g. {example}" for example in one.examples[:_EXAMPLES]]
+        lines += [f"  e.g. {as_line(example)}" for example in one.examples[:_EXAMPLES]]
     return "\n".join(lines)
 
 

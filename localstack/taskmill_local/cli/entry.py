@@ -12,6 +12,7 @@ from taskmill_local.cli.api import Unreachable
 from taskmill_local.cli.arguments import parser
 from taskmill_local.cli.control_words import CONTROL
 from taskmill_local.cli.exits import Exit
+from taskmill_local.cli.printing import complain
 from taskmill_local.errors import PlatformError
 
 Command: TypeAlias = Callable[[argparse.Namespace], Exit]
@@ -22,22 +23,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _COMMANDS[asked.command](asked)
     except Unreachable as error:
-        return _complain(str(error))
+        return complain(str(error), Exit.UNAVAILABLE)
     except PlatformError as error:
-        return _complain(str(error), _code_of(error))
+        return complain(str(error), _code_of(error))
     except BrokenPipeError:
         with suppress(OSError):  # who read our output went away: nothing more to tell, no trace
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.DONE
     except OSError as error:
-        return _complain(f"The machine refused: {error}.")
+        return complain(f"The machine refused: {error}.", Exit.UNAVAILABLE)
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
-
-
-def _complain(sentence: str, code: Exit = Exit.UNAVAILABLE) -> Exit:
-    sys.stderr.write(f"taskmill: {sentence}\n")
-    return code
 
 
 def _code_of(error: PlatformError) -> Exit:
@@ -88,6 +84,24 @@ def _stats(asked: argparse.Namespace) -> Exit:
     return show_stats(asked)
 
 
+def _get(asked: argparse.Namespace) -> Exit:
+    from taskmill_local.cli.ask import get
+
+    return get(asked)
+
+
+def _batch(asked: argparse.Namespace) -> Exit:
+    from taskmill_local.cli.batch import submit_batch
+
+    return submit_batch(asked)
+
+
+def _upload(asked: argparse.Namespace) -> Exit:
+    from taskmill_local.cli.payloads import upload
+
+    return upload(asked)
+
+
 def _logs(asked: argparse.Namespace) -> Exit:
     from taskmill_local.cli.logs import show_logs
 
@@ -107,8 +121,8 @@ def _migrate(asked: argparse.Namespace) -> Exit:
 
 
 def _doctor(asked: argparse.Namespace) -> Exit:
-    from taskmill_local.cli.ask import address
     from taskmill_local.cli.doctor import examine
+    from taskmill_local.cli.telling import address
 
     return examine(os.environ, address(), as_json=asked.json)
 
@@ -152,10 +166,13 @@ _COMMANDS: Final[Mapping[str, Command]] = {
     "up": _up,
     "demo": _demo,
     "submit": _submit,
+    "batch": _batch,
+    "upload": _upload,
     "status": _status,
     "list": _list,
     "types": _types,
     "stats": _stats,
+    "get": _get,
     "logs": _logs,
     "migrate": _migrate,
     "doctor": _doctor,

@@ -1,12 +1,17 @@
 """Shows the logs of functions and stores, from the files in the platform's home."""
 
+import os
 import sys
 import time
 from collections import deque
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final
 
+from taskmill_local.cli.api import Api, Unreachable
 from taskmill_local.cli.exits import Exit
+from taskmill_local.cli.printing import complain, page
+from taskmill_local.cli.telling import address
 from taskmill_local.cli.text import aligned, command
 from taskmill_local.settings import Settings
 
@@ -14,27 +19,40 @@ _GLANCE_SECONDS: Final = 0.2
 
 
 def show_logs(name: str | None, *, lines: int, follows: bool) -> Exit:
-    folder = Settings.from_environment().home / "logs"
+    folder = _home() / "logs"
     logs = {path.stem.lower(): path for path in sorted(folder.glob("*.log"))}
     if name is None:
         return _list(folder, logs)
     path = logs.get(name.lower().removesuffix(".log"))
     if path is None:
         known = ", ".join(path.stem for path in logs.values()) or "none; was the system ever up?"
-        sys.stderr.write(f"taskmill: There is no log {name!r} in {folder}; there are: {known}.\n")
-        return Exit.OTHERWISE
+        sentence = f"There is no log {name!r} in {folder}; there are: {known}."
+        return complain(sentence, Exit.OTHERWISE)
     with path.open(encoding="utf-8", errors="replace") as file:
-        sys.stdout.writelines(deque(file, maxlen=max(lines, 0)))
+        sys.stdout.writelines(map(page, deque(file, maxlen=lines)))
         sys.stdout.flush()
         if follows:
             _follow(path, file)
     return Exit.DONE
 
 
+def _home() -> Path:
+    """Find the home that is meant: the one that is named, of the system that runs, or the usual.
+
+    Another terminal stands in another folder, and knows the settings of `up` as little.
+    """
+    if os.environ.get("TASKMILL_HOME") and not os.environ.get("TASKMILL_URL"):
+        return Settings.from_environment().home
+    with suppress(Unreachable):
+        told = Api(address()).platform().body
+        if "home" in told:
+            return Path(told["home"])
+    return Settings.from_environment().home
+
+
 def _list(folder: Path, logs: dict[str, Path]) -> Exit:
     if not logs:
-        sys.stderr.write(f"taskmill: No logs are in {folder}; was the system ever up?\n")
-        return Exit.OTHERWISE
+        return complain(f"No logs are in {folder}; was the system ever up?", Exit.OTHERWISE)
     rows = [(path.stem, _size(path.stat().st_size)) for path in logs.values()]
     sys.stdout.write(f"{aligned(rows)}\nShow one with `{command()} logs NAME`; -f follows it.\n")
     return Exit.DONE
@@ -47,7 +65,7 @@ def _size(size: int) -> str:
 def _follow(path: Path, file: IO[str]) -> None:
     while True:
         if text := file.read():
-            sys.stdout.write(text)
+            sys.stdout.write(page(text))
             sys.stdout.flush()
         elif _was_replaced(path, file):
             with path.open(encoding="utf-8", errors="replace") as successor:
@@ -58,8 +76,6 @@ def _follow(path: Path, file: IO[str]) -> None:
 
 def _was_replaced(path: Path, file: IO[str]) -> bool:
     """Say whether the log was rotated: a new file stands in its place."""
-    import os
-
     try:
         return path.stat().st_ino != os.fstat(file.fileno()).st_ino
     except FileNotFoundError:

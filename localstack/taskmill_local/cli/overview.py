@@ -38,7 +38,7 @@ def _mappings(page: Json) -> list[tuple[str, ...]]:
             str(told["lag"]),
             str(told["in_flight"]),
             str(told["failures"]),
-            (told["last_error"] or "").replace("\n", " "),
+            told["last_error"] or "",
         )
         for told in page["mappings"].values()
     ]

@@ -4,7 +4,8 @@ import argparse
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from taskmill_local.cli.control_words import Add
+from taskmill_local.cli.control_words import Add, add_page, add_retry
+from taskmill_local.cli.values import count, positive, seconds, some_seconds
 
 _ABOUT: Final = """\
 A schedule submits a task again and again: by a cron expression of five fields (minute, hour, day,
@@ -36,7 +37,7 @@ def add_schedule(add: Add) -> None:
     _wanted(verb("add", "make a schedule; a name that is taken is refused"))
     put = verb("put", "make a schedule, or replace the one of that name")
     _wanted(put)
-    put.add_argument("--revision", type=int, metavar="N", help="only if it has this revision")
+    put.add_argument("--revision", type=count, metavar="N", help="only if it has this revision")
     _list(verb("list", "list schedules by their names"))
     _named(verb("show", "show a schedule, and what it did last"))
     _next(verb("next", "show when a schedule fires next"))
@@ -55,19 +56,26 @@ def _wanted(one: argparse.ArgumentParser) -> None:
     one.add_argument("--file", metavar="PATH", help="read the payload from a file; - is stdin")
     when = one.add_mutually_exclusive_group(required=True)
     when.add_argument("--cron", metavar="EXPRESSION", help="five fields, or six: seconds last")
-    when.add_argument("--every", type=int, metavar="SECONDS", help="a period, counted from 1970")
+    when.add_argument(
+        "--every", type=positive, metavar="SECONDS", help="a period, counted from 1970"
+    )
     one.add_argument("--timezone", metavar="ZONE", help="such as Europe/Berlin (UTC)")
     _choice(one, "--gap", _GAPS, "what clocks leave out when they go forward (skip)")
     _choice(one, "--fold", _FOLDS, "what clocks show twice when they go back (first)")
     _choice(one, "--overlap", _OVERLAPS, "while the task before has not ended (allow)")
     _choice(one, "--catch-up", _CATCH_UPS, "what nobody fired in time (one)")
-    one.add_argument("--window", type=int, metavar="SECONDS", help="how old `all` may be (a day)")
-    one.add_argument("--jitter", type=float, metavar="SECONDS", help="begin up to so much later")
+    one.add_argument("--window", type=count, metavar="SECONDS", help="how old `all` may be (a day)")
+    one.add_argument("--jitter", type=seconds, metavar="SECONDS", help="begin up to so much later")
     one.add_argument(
         "--meta", action="append", default=[], metavar="KEY=VALUE", help="metadata; repeatable"
     )
-    one.add_argument("--max-attempts", type=int, metavar="N", help="calls in all, of each task")
-    one.add_argument("--timeout", type=float, metavar="SECONDS", help="cut an attempt off after")
+    one.add_argument(
+        "--max-attempts", type=positive, metavar="N", help="calls in all, of each task"
+    )
+    one.add_argument(
+        "--timeout", type=some_seconds, metavar="SECONDS", help="cut an attempt off after"
+    )
+    add_retry(one)
     state = one.add_mutually_exclusive_group()
     for name, is_enabled, about in (
         ("--paused", False, "do not fire until it is resumed"),
@@ -87,12 +95,12 @@ def _named(one: argparse.ArgumentParser) -> None:
 
 
 def _list(one: argparse.ArgumentParser) -> None:
-    one.add_argument("--limit", type=int, default=100, metavar="N", help="at most so many (100)")
+    add_page(one, usual=100)
     _as_json(one)
 
 
 def _next(one: argparse.ArgumentParser) -> None:
-    one.add_argument("--count", type=int, default=10, metavar="N", help="so many (10)")
+    one.add_argument("--count", type=positive, default=10, metavar="N", help="so many (10)")
     _named(one)
 
 

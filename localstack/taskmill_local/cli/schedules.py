@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import quote
@@ -10,10 +9,11 @@ from urllib.parse import quote
 from msgspec.structs import asdict
 
 from taskmill_local.cli.api import Json
-from taskmill_local.cli.ask import WrongUsage, complain, pair, payload_of, print_line, with_payload
 from taskmill_local.cli.exits import Exit
+from taskmill_local.cli.payloads import payload_of, with_payload
+from taskmill_local.cli.printing import complain, print_json, print_line
 from taskmill_local.cli.schedule_text import coming_rows, fire_rows, schedule_card, schedule_rows
-from taskmill_local.cli.telling import ask, table, tell
+from taskmill_local.cli.telling import WrongUsage, ask, ask_for_page, pairs, table, tell
 
 Verb = Callable[[argparse.Namespace], Exit]
 
@@ -35,15 +35,12 @@ def _put(asked: argparse.Namespace) -> Exit:
 
 
 def _list(asked: argparse.Namespace) -> Exit:
-    answer = ask("GET", f"/v1/schedules?limit={asked.limit}")
-    exit_ = tell(
+    answer = ask_for_page("/v1/schedules", limit=asked.limit, cursor=asked.cursor)
+    return tell(
         answer,
         asked,
         lambda page: table(schedule_rows(page["schedules"]), "There is no schedule."),
     )
-    if exit_ is Exit.DONE and answer.body.get("next_cursor") and not asked.json:
-        sys.stderr.write("There are more; --limit shows up to 200.\n")
-    return exit_
 
 
 def _show(asked: argparse.Namespace) -> Exit:
@@ -87,7 +84,7 @@ def _apply(asked: argparse.Namespace) -> Exit:
 
     done = asdict(declare_all(asked.dsn, Settings.from_environment().root))
     if asked.json:
-        print_line(json.dumps(done))
+        print_json(done)
         return Exit.DONE
     lines = [f"{what} {name}" for what, names in done.items() for name in names]
     print_line("\n".join(lines) or "nothing to do: they are as declared")
@@ -104,7 +101,8 @@ def _wanted(asked: argparse.Namespace, **own: Any) -> str:
         type=asked.type,
         max_attempts=asked.max_attempts,
         timeout_seconds=asked.timeout,
-        metadata=dict(pair(text) for text in asked.meta) or None,
+        retry=asked.retry,
+        metadata=pairs(asked.meta) or None,
     )
     fields = _given(
         cron=asked.cron,

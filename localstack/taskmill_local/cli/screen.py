@@ -1,8 +1,9 @@
 """What `taskmill up` shows: what runs where, and a line of what goes on."""
 
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from shutil import get_terminal_size
+from typing import Any, Final
 
 from rich.text import Text
 
@@ -11,6 +12,7 @@ from taskmill_local.settings import DEFAULT_PORT
 
 Snapshot = Mapping[str, Any]
 
+_INDENT: Final = 12
 _PAYLOAD = '{"say": "hello"}'
 _TASK = f'{{"type": "echo", "payload": {_PAYLOAD}}}'
 
@@ -27,9 +29,19 @@ def screen(snapshot: Snapshot) -> Text:
     text.append(f"  curl -H 'content-type: application/json' {url}/v1/tasks \\\n")
     text.append(f"    -d '{_TASK}'\n\n")
     for name, told in _places(snapshot):
-        text.append(f"{name:<12}", style="bold")
+        text.append(f"{name:<{_INDENT}}", style="bold")
         text.append(f"{told}\n")
     return text
+
+
+def _folded(names: Iterable[str], width: int) -> str:
+    """Break lines between the names only, and go on below the first of them."""
+    lines = [""]
+    for name in names:
+        if lines[-1] and len(f"{lines[-1]} {name},") > width - _INDENT:
+            lines.append("")
+        lines[-1] += f" {name}," if lines[-1] else f"{name},"
+    return f"\n{'':<{_INDENT}}".join(lines).rstrip(",")
 
 
 def _prefix(url: str) -> str:
@@ -42,13 +54,11 @@ def _places(snapshot: Snapshot) -> list[tuple[str, str]]:
         (name, told["address"] + (" (yours)" if told["is_external"] else ""))
         for name, told in snapshot["stores"].items()
     ]
-    functions = ", ".join(
-        f"{told['concurrency']} {name}" for name, told in snapshot["functions"].items()
-    )
+    functions = [f"{told['concurrency']} {name}" for name, told in snapshot["functions"].items()]
     return [
         *stores,
-        ("Functions", functions),
-        ("Logs", f"{snapshot['home']}/logs ({command()} logs NAME)"),
+        ("Functions", _folded(functions, get_terminal_size().columns)),
+        ("Logs", f"{snapshot['home']}/logs ({_prefix(snapshot['url'])}{command()} logs NAME)"),
         ("Stop", "Ctrl-C; the next start goes on with all tasks"),
     ]
 

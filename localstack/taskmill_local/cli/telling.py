@@ -1,15 +1,30 @@
-"""Asks for one thing, and tells the answer as text or as JSON."""
+"""Asks a running system for one thing, and prints the answer as text or as JSON."""
 
 import argparse
-import json
+import os
+import shutil
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from http import HTTPStatus
+from typing import Final
+from urllib.parse import urlencode
 
-from taskmill_local.cli.api import Answer, Api, Json
-from taskmill_local.cli.ask import address, print_line, refused, width
+from taskmill_local.cli.api import Answer, Api, Json, problem_sentence
 from taskmill_local.cli.exits import Exit
+from taskmill_local.cli.printing import complain, note, print_json, print_line, seen
 from taskmill_local.cli.text import aligned
+
+_DEFAULT_PORT: Final = "8080"
+
+
+class WrongUsage(Exception):
+    """What was typed cannot be sent; the message says why."""
+
+
+def address() -> str:
+    port = os.environ.get("TASKMILL_PORT") or _DEFAULT_PORT
+    return os.environ.get("TASKMILL_URL") or f"http://127.0.0.1:{port}"
 
 
 def ask(method: str, target: str, body: str | Json | None = None) -> Answer:
@@ -17,18 +32,57 @@ def ask(method: str, target: str, body: str | Json | None = None) -> Answer:
         return api.ask(method, target, body)
 
 
+def ask_for_page(target: str, **wanted: object) -> Answer:
+    """Ask for a list, with the filters that were given."""
+    given = {name: value for name, value in wanted.items() if value is not None}
+    return ask("GET", f"{target}?{urlencode(given)}" if given else target)
+
+
 def tell(answer: Answer, asked: argparse.Namespace, show: Callable[[Json], str]) -> Exit:
+    """Print what was answered; *show* gets texts that are one line each, and harmless."""
     if answer.is_refusal:
         return refused(answer)
-    text = json.dumps(answer.body) if asked.json else show(answer.body)
-    if text:
+    if asked.json:
+        print_json(answer.body)
+    elif text := show(seen(answer.body)):
         print_line(text)
+    if not asked.json:
+        _point_on(answer.body)
     return Exit.DONE
+
+
+def refused(answer: Answer) -> Exit:
+    sentence = problem_sentence(answer)
+    if answer.status == HTTPStatus.NOT_FOUND:
+        return complain(sentence, Exit.OTHERWISE)
+    is_theirs = answer.status < HTTPStatus.INTERNAL_SERVER_ERROR
+    is_theirs = is_theirs and answer.status != HTTPStatus.TOO_MANY_REQUESTS
+    return complain(sentence, Exit.USAGE if is_theirs else Exit.UNAVAILABLE)
 
 
 def table(rows: list[tuple[str, ...]], without: str) -> str:
     """Lay the rows out below their head; say *without* when there are none."""
     if len(rows) > 1:
         return aligned(rows, width=width())
-    sys.stderr.write(f"{without}\n")
+    note(without)
     return ""
+
+
+def width() -> int | None:
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def pairs(texts: list[str]) -> dict[str, str]:
+    return dict(map(_pair, texts))
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, sign, value = text.partition("=")
+    if not key or not sign:
+        raise WrongUsage(f"--meta takes KEY=VALUE, not {text!r}.")
+    return key, value
+
+
+def _point_on(page: Json) -> None:
+    if cursor := page.get("next_cursor"):
+        note(f"There are more: repeat it with --cursor {cursor}")

@@ -8,6 +8,8 @@ from pathlib import Path
 from textwrap import indent
 from typing import Any, Final
 
+from taskmill_local.cli.printing import as_line
+
 Json = Mapping[str, Any]
 
 _MILLIS_SHOWN_UNTIL: Final = 1_000
@@ -21,7 +23,13 @@ def command() -> str:
     found = shutil.which("taskmill")
     if Path(called).name != "taskmill" or (found and Path(found).samefile(called)):
         return "taskmill"
-    return called
+    return str(Path(called).absolute())  # another terminal stands in another folder
+
+
+def starting() -> str:
+    """Return what starts the system from the project's folder."""
+    called = command()
+    return f"{called} up" if called == "taskmill" else "make up"
 
 
 def span(milliseconds: float | None) -> str:
@@ -32,6 +40,11 @@ def span(milliseconds: float | None) -> str:
     if milliseconds < _MINUTE:
         return f"{milliseconds / 1000:.1f} s"
     return f"{milliseconds / _MINUTE:.1f} min"
+
+
+def counted(number: int, one: str) -> str:
+    """Say how many there are: one task, but two tasks."""
+    return f"{number:,} {one}" if number == 1 else f"{number:,} {one}s"
 
 
 _SAID_BY_THE_REASON: Final = frozenset(
@@ -52,7 +65,7 @@ def why(task: Json) -> str:
 
 def aligned(rows: Iterable[Sequence[str]], *, indent: str = "", width: int | None = None) -> str:
     """Lay rows out in columns; cut lines at *width*, when it is given."""
-    table = [tuple(row) for row in rows]
+    table = [tuple(map(as_line, row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = (
         indent + "  ".join(cell.ljust(wide) for cell, wide in zip(row, widths, strict=True))
@@ -131,7 +144,7 @@ def _task_row(task: Json) -> tuple[str, ...]:
         task["created_at"].partition(".")[0].replace("T", " "),
         span(task.get("wait_ms")),
         span(task.get("duration_ms")),
-        why(task).replace("\n", " "),
+        why(task),
     )
 
 

@@ -1,4 +1,6 @@
-"""Logs on demand."""
+"""Logs on demand, from whichever terminal."""
+
+from pathlib import Path
 
 import pytest
 
@@ -33,3 +35,28 @@ def test_without_a_name_the_logs_are_listed(logs, capsys):
 def test_an_unknown_name_is_answered_with_those_that_there_are(logs, capsys):
     assert main(["logs", "nobody"]) == 1
     assert "there are: EchoWorker, kafka." in capsys.readouterr().err
+
+
+def test_a_log_commands_no_terminal(logs, capsys):
+    (logs / "EchoWorker.log").write_text("one\x1b[2J\ttwo\nthree\x9b\n")
+    main(["logs", "EchoWorker"])
+    assert capsys.readouterr().out == "one\\x1b[2J\ttwo\nthree\\x9b\n"
+
+
+def test_another_terminal_finds_the_home_of_the_system_that_runs(logs, stub, monkeypatch, capsys):
+    monkeypatch.delenv("TASKMILL_HOME")
+    monkeypatch.delenv("TASKMILL_ROOT")
+    monkeypatch.chdir("/")
+    stub.answers({"home": str(logs.parent)})
+
+    assert main(["logs", "EchoWorker", "-n", "1"]) == 0
+    assert capsys.readouterr().out == "three\n"
+
+
+def test_without_a_system_that_runs_the_usual_home_is_meant(logs, stub, monkeypatch, capsys):
+    stub.stop()
+    monkeypatch.delenv("TASKMILL_HOME")
+    Path(logs.parent).rename(logs.parents[1] / ".taskmill")
+
+    assert main(["logs", "EchoWorker", "-n", "1"]) == 0
+    assert capsys.readouterr().out == "three\n"

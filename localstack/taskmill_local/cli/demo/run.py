@@ -32,7 +32,8 @@ from taskmill_local.cli.demo.story import (
 )
 from taskmill_local.cli.exits import Exit
 from taskmill_local.cli.hold import Interrupted, hold
-from taskmill_local.cli.text import command
+from taskmill_local.cli.printing import complain
+from taskmill_local.cli.text import starting
 from taskmill_local.platform import Platform
 from taskmill_local.settings import Settings
 from taskmill_local.stores.start import External
@@ -66,17 +67,18 @@ def demo(*, as_json: bool) -> Exit:
             console.print("interrupted; nothing is left behind")
             return Exit.INTERRUPTED
         except StoryBroken as broken:
-            sys.stderr.write(f"taskmill: {broken}\n")
-            return Exit.OTHERWISE
+            return complain(str(broken), Exit.OTHERWISE)
     seconds = time.monotonic() - began
     if as_json:
         _tell_json(roles, seconds, platform)
-    console.print(f"\n{_LESSON}\n\nAll was stopped and removed; {seconds:.1f} s in all.\n{_next()}")
+    console.print(
+        f"\n{_LESSON}\n\nAll was stopped and removed; {seconds:.1f} s in all.\n{next_step()}"
+    )
     return Exit.DONE
 
 
-def _next() -> str:
-    return f"Next, keep a system running:  {command()} up"
+def next_step() -> str:
+    return f"Next, keep a system running:  {starting()}"
 
 
 async def _play(console: Console, url: str, platform: Platform, receiver: Receiver) -> list[Role]:

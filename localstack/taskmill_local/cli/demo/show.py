@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from taskmill_local.cli.demo.story import Role
+from taskmill_local.cli.printing import as_line
 from taskmill_local.cli.text import aligned, span, why
 
 _STYLES: Final = {
@@ -98,7 +99,7 @@ def _row(role: Role, *, shortens: bool) -> tuple[str, ...]:
         span(task.get("wait_ms")),
         span(task.get("duration_ms")),
         str(task["attempt"]) if role.has_ended else "-",
-        why(task),
+        as_line(why(task)),
     )
 
 

@@ -1,0 +1,89 @@
+"""`taskmill batch`: submits many tasks from a file, a task in JSON on each line."""
+
+import argparse
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from http import HTTPStatus
+from typing import Any, Final
+
+from taskmill_local.cli.api import Answer, Api, Json, problem_sentence
+from taskmill_local.cli.exits import Exit
+from taskmill_local.cli.payloads import read
+from taskmill_local.cli.printing import complain, note
+from taskmill_local.cli.telling import WrongUsage, address, refused, table, tell
+
+_MOST_AT_ONCE: Final = 1_000
+_MOST_BYTES: Final = 4_000_000  # a request takes 6 MB, and its event is larger than its body
+
+
+def submit_batch(asked: argparse.Namespace) -> Exit:
+    try:
+        tasks = _tasks(read(asked.file))
+    except WrongUsage as wrong:
+        return complain(str(wrong), Exit.USAGE)
+    told: Json = {"results": [], "accepted": 0, "refused": 0}
+    with closing(Api(address())) as api:
+        for part in _parts(tasks):
+            answer = api.ask("POST", "/v1/tasks/batch", f'{{"tasks": [{", ".join(part)}]}}')
+            if answer.is_refusal:
+                _confess(told)
+                return refused(answer)
+            _add(told, answer.body)
+    tell(Answer(HTTPStatus.OK, told), asked, lambda all_: table(_rows(all_["results"]), ""))
+    note(f"{told['accepted']} accepted, {told['refused']} refused")
+    return Exit.USAGE if told["refused"] else Exit.DONE
+
+
+def _tasks(text: str) -> list[str]:
+    """Return each task's own text: numbers go out as they were typed."""
+    tasks = [line for line in text.splitlines() if line.strip()]
+    for number, line in enumerate(tasks, start=1):
+        try:
+            is_task = isinstance(json.loads(line), dict)
+        except (ValueError, RecursionError) as error:
+            raise WrongUsage(f"Task {number} of the file is not JSON: {error}.") from error
+        if not is_task:
+            hint = 'such as {"type": "echo", "payload": {"say": 1}}'
+            raise WrongUsage(f"Task {number} of the file is no JSON object, {hint}.")
+    if not tasks:
+        raise WrongUsage("There is no task in the file: each line is one, in JSON.")
+    return tasks
+
+
+def _parts(tasks: list[str]) -> Iterator[list[str]]:
+    """Cut the tasks into requests that the API takes."""
+    part: list[str] = []
+    size = 0
+    for task in tasks:
+        octets = len(task.encode())
+        if part and (len(part) == _MOST_AT_ONCE or size + octets > _MOST_BYTES):
+            yield part
+            part, size = [], 0
+        part.append(task)
+        size += octets
+    yield part
+
+
+def _add(told: Json, answer: Json) -> None:
+    before = len(told["results"])
+    told["results"] += [one | {"index": one["index"] + before} for one in answer["results"]]
+    for figure in ("accepted", "refused"):
+        told[figure] += answer[figure]
+
+
+def _confess(told: Json) -> None:
+    """Say what was done before a request failed: a repetition without keys would double it."""
+    if told["accepted"]:
+        note(f"{told['accepted']} tasks of the first {len(told['results'])} lines were accepted.")
+
+
+def _rows(results: list[Any]) -> list[tuple[str, ...]]:
+    return [("LINE", "ID", "STATUS"), *map(_row, results)]
+
+
+def _row(one: Json) -> tuple[str, ...]:
+    number = str(one["index"] + 1)
+    if "task" in one:
+        return number, one["task"]["id"], one["task"]["status"]
+    return number, "-", problem_sentence(Answer(one["status"], one["error"]))

@@ -1,0 +1,59 @@
+"""What options take: each refuses what it cannot mean in words of its own."""
+
+import math
+from argparse import ArgumentTypeError
+from typing import Final
+
+_RETRY: Final = ("first_seconds", "factor", "cap_seconds")
+
+
+def seconds(text: str) -> float:
+    """Read a time that may be none at all."""
+    value = _number(text)
+    if not 0 <= value < math.inf:
+        raise ArgumentTypeError(f"give a number of seconds from 0 on, not {text!r}")
+    return value
+
+
+def some_seconds(text: str) -> float:
+    value = _number(text)
+    if not 0 < value < math.inf:
+        raise ArgumentTypeError(f"give a number of seconds above 0, not {text!r}")
+    return value
+
+
+def count(text: str) -> int:
+    """Read a whole number from 0 on; 5e6 is one."""
+    value = _number(text)
+    if not (0 <= value < math.inf and value.is_integer()):
+        raise ArgumentTypeError(f"give a whole number from 0 on, not {text!r}")
+    return int(value)
+
+
+def positive(text: str) -> int:
+    value = _number(text)
+    if not (0 < value < math.inf and value.is_integer()):
+        raise ArgumentTypeError(f"give a whole number from 1 on, not {text!r}")
+    return int(value)
+
+
+def rate(text: str) -> float:
+    value = _number(text)
+    if not 0 < value < math.inf:
+        raise ArgumentTypeError(f"give a number above 0, not {text!r}")
+    return value
+
+
+def retry(text: str) -> dict[str, float]:
+    """Read how waits between attempts grow: FIRST, FIRST:FACTOR or FIRST:FACTOR:CAP."""
+    values = [_number(one) for one in text.split(":")]
+    if len(values) > len(_RETRY) or not all(0 <= value < math.inf for value in values):
+        raise ArgumentTypeError(f"give FIRST[:FACTOR[:CAP]], such as 5:2:600, not {text!r}")
+    return dict(zip(_RETRY, values, strict=False))
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
