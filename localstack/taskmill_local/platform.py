@@ -13,8 +13,10 @@ from typing import Any, Final
 
 from taskmill.core import topics
 from taskmill_local.aside import aside
+from taskmill_local.assembled import check_assembled
 from taskmill_local.bucket import Bucket
 from taskmill_local.census import Census
+from taskmill_local.front.guard import local_only
 from taskmill_local.front.server import Front
 from taskmill_local.lambdas.answer import Answer, stopping
 from taskmill_local.lambdas.functions import Functions
@@ -25,8 +27,10 @@ from taskmill_local.metrics.page import metrics_page
 from taskmill_local.plan import Plan, fitted
 from taskmill_local.postbox import Postbox
 from taskmill_local.preparation import prepare, raise_file_limit
+from taskmill_local.reload import Reload
 from taskmill_local.rules import Rules
 from taskmill_local.settings import GATEWAY, SCHEDULER, SHARDS, TEMPLATE, Settings
+from taskmill_local.stores.ports import free_ports, kept_ports, the_fixed_port
 from taskmill_local.stores.start import Addresses, Report, Stores
 from taskmill_local.template.read import read_plan
 from taskmill_local.view import View, settings_view, store_views
@@ -54,12 +58,18 @@ class Platform:
         self.settings = settings
         self.start_split: dict[str, float] = {}
         self._report = report
-        self._stores = Stores(settings.home, external=settings.external, durable=settings.durable)
+        self._stores = Stores(
+            settings.home,
+            external=settings.external,
+            durable=settings.durable,
+            ports=settings.ports,
+        )
         self._log: logging.Handler | None = None
         self._functions: Functions | None = None
         self._mappings: Mappings | None = None
         self._rules: Rules | None = None
         self._front: Front | None = None
+        self._reload: Reload | None = None
         self._view: View | None = None
         self._meter = Meter()
         self._postbox = Postbox()
@@ -79,6 +89,8 @@ class Platform:
 
     async def stop(self) -> None:
         """Stop in reverse, in bounded time: what is cut off is done again at the next start."""
+        if self._reload is not None:
+            await self._reload.stop()
         if self._front is not None:
             await self._front.stop(_FRONT_GRACE)
         if self._rules is not None:
@@ -116,6 +128,7 @@ class Platform:
             async with asyncio.TaskGroup() as starts:
                 starts.create_task(self._warm(functions))
                 traffic = starts.create_task(self._open_traffic(plan, addresses, functions, caps))
+                starts.create_task(self._watch_files(plan, functions))
         return View(
             url=await self._open_front(plan, functions),
             settings=self.settings,
@@ -145,7 +158,12 @@ class Platform:
             starts.create_task(_check_port(self.settings.port))
             # Read once before the addresses are known: it complains early, and it warms up.
             draft = starts.create_task(self._read(_NOWHERE, places=1))
+            starts.create_task(self._check_assembled())
         return stores.result(), self.settings.caps(draft.result().functions)
+
+    async def _check_assembled(self) -> None:
+        if words := await aside(check_assembled, self.settings.root):
+            self._report("Template", words)
 
     async def _read(self, addresses: Addresses, *, places: int) -> Plan:
         root = self.settings.root
@@ -171,11 +189,20 @@ class Platform:
             plan.functions,
             logs=self.settings.home / "logs",
             python_path=(root, root / "shared"),
-            extra_environment={**self.settings.for_functions, **self._bucket.start()},
+            extra_environment={
+                **self.settings.for_functions,
+                **self._bucket.start(self._bucket_port()),
+            },
             concurrency_cap=caps,
             orders=self.settings.home / "orders",
             sift=self._meter.take,
         )
+
+    def _bucket_port(self) -> int:
+        fixed = the_fixed_port("TASKMILL_BUCKET_PORT", self.settings.ports.bucket)
+        note = self.settings.home / "stores" / "bucket.ports"
+        (port,) = kept_ports(note, 1, draw=free_ports, fixed=fixed)
+        return port
 
     async def _warm(self, functions: Functions) -> None:
         await functions.start(dict.fromkeys(functions.snapshot(), 1))
@@ -199,11 +226,17 @@ class Platform:
         await self._rules.start()
         return mappings
 
+    async def _watch_files(self, plan: Plan, functions: Functions) -> None:
+        root = self.settings.root
+        self._reload = Reload(plan.functions, functions, self._report, root=root)
+        await self._reload.start()
+
     async def _open_front(self, plan: Plan, functions: Functions) -> str:
         self._front = Front(
             plan.routes,
             functions.invoke,
             extra={PAGE: self._page, METRICS: self._metrics, MAIL: self._postbox.page},
+            guard=local_only,
         )
         return f"http://127.0.0.1:{await self._front.start(self.settings.port)}"
 

@@ -13,7 +13,7 @@ JSON = (("Content-Type", "application/json"),)
 
 def a_request(method, target, body=b"", headers=JSON):
     """Return a request as it goes over the line; a header may be named twice."""
-    lines = [f"{method} {target} HTTP/1.1", "Host: here", f"Content-Length: {len(body)}"]
+    lines = [f"{method} {target} HTTP/1.1", "Host: localhost", f"Content-Length: {len(body)}"]
     lines += [f"{name}: {value}" for name, value in headers]
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 

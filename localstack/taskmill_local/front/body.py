@@ -16,6 +16,8 @@ _NEW_LINE = b"\r\n"
 class SizedBody:
     """A body whose length was announced."""
 
+    is_interrupted = False
+
     def __init__(self, length: int) -> None:
         self._length = length
 
@@ -35,19 +37,26 @@ class ChunkedBody:
         self._limits = limits
         self._body = bytearray()
         self._missing = 0
+        self._chunks = 0
+        self.is_interrupted = False
         self._is_whole = False
         self._trailer_bytes = 0
 
     def take(self, arrived: bytearray) -> bytes | None:
-        """Move what has arrived into the body; return it once its last line is there."""
+        """Move what has arrived into the body; return it once its last line is there.
+
+        It is interrupted after a number of chunks, so that others have their turn.
+        """
         position = 0
-        while not self._is_whole:
+        pause = self._chunks + self._limits.chunks_at_once
+        while not self._is_whole and self._chunks < pause:
             position = self._take_chunk(arrived, position)
             line = None if self._missing else _line(arrived, position, _CHUNK_LINE_BYTES)
             if line is None:
                 break
             position += len(line) + len(_NEW_LINE)
             self._begin_chunk(line)
+        self.is_interrupted = self._chunks >= pause
         while self._is_whole:
             room = self._limits.head_bytes - self._trailer_bytes
             line = _line(arrived, position, room)
@@ -78,7 +87,8 @@ class ChunkedBody:
         if match is None:
             raise Refused(HTTPStatus.BAD_REQUEST)
         size = int(match[1], 16)
-        if len(self._body) + size > self._limits.body_bytes:
+        self._chunks += 1
+        if self._chunks > self._limits.chunks or len(self._body) + size > self._limits.body_bytes:
             raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         self._is_whole = size == 0
         self._missing = size + len(_NEW_LINE) if size else 0

@@ -170,6 +170,9 @@ class Connection(asyncio.Protocol):
         body = self._body.take(self._arrived)
         if body is None:
             self._deadline.grant(self._limits.read_time, until=self._body_until)
+            if self._body.is_interrupted:
+                self._transport.pause_reading()
+                self._loop.call_soon(self._go_on)
             return False
         self._phase = _Phase.SERVING
         self._deadline.lift()
@@ -177,6 +180,12 @@ class Connection(asyncio.Protocol):
         self._request = Request(head=self._head, body=body, source_ip=address[0])
         self._reception.serve(self._request, self._respond)
         return True
+
+    def _go_on(self) -> None:
+        """Take up a body again when others have had their turn."""
+        if self._phase is _Phase.BODY and not self._is_unread:
+            self._transport.resume_reading()
+            self._advance()
 
     def _respond(self, reply: Reply) -> None:
         if self._phase is not _Phase.SERVING:

@@ -10,6 +10,12 @@ class Limits:
     """Request line and headers together."""
 
     body_bytes: int = 10 * 1024 * 1024
+    chunks: int = 20_000
+    """Of one body: chunks of a byte cost a thousand times what they carry."""
+
+    chunks_at_once: int = 512
+    """So many are taken before others have their turn."""
+
     event_bytes: int = 6 * 1024 * 1024
     """Lambda's own limit, measured on the event's JSON: binary bodies grow by a third in it."""
 

@@ -4,6 +4,7 @@ import asyncio
 import errno
 import logging
 import os
+import socket
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
@@ -14,6 +15,7 @@ from typing import TypeAlias
 from taskmill_local.errors import PlatformError
 from taskmill_local.front.connection import Connection, Respond
 from taskmill_local.front.event import event_of
+from taskmill_local.front.guard import Guard, nobody_refused
 from taskmill_local.front.limits import PLATFORM_LIMITS, Limits
 from taskmill_local.front.reply import Reply, own_reply, reply_of
 from taskmill_local.front.request import Request
@@ -26,6 +28,7 @@ LocalPage: TypeAlias = Callable[[], Awaitable[tuple[int, str, bytes]]]
 
 _ADDRESS = "127.0.0.1"
 _BACKLOG = 1_024
+_ACCEPTED_AT_ONCE = 1
 _NO_PAGES: Mapping[str, LocalPage] = MappingProxyType({})
 _log = logging.getLogger(__name__)
 
@@ -38,8 +41,10 @@ class Front:
         *,
         extra: Mapping[str, LocalPage] = _NO_PAGES,
         limits: Limits = PLATFORM_LIMITS,
+        guard: Guard = nobody_refused,
     ) -> None:
         self.limits = limits
+        self._guard = guard
         self.is_stopping = False
         self._router = Router(routes)
         self._invoke = invoke
@@ -54,12 +59,16 @@ class Front:
         """Listen on ``port``, or on any free one for 0; return the one that it is."""
         loop = asyncio.get_running_loop()
         try:
-            self._server = await loop.create_server(
-                lambda: Connection(self), _ADDRESS, port, backlog=_BACKLOG
-            )
+            listener = _listener(port)
         except OSError as error:
             raise PlatformError(_port_complaint(port, error)) from error
-        self._port = int(self._server.sockets[0].getsockname()[1])
+        # asyncio accepts as many at once as may wait, and when no descriptor is left it fails as
+        # often and plans as many repetitions: so one at once, and the rest wait in the system.
+        self._server = await loop.create_server(
+            lambda: Connection(self), sock=listener, backlog=_ACCEPTED_AT_ONCE
+        )
+        listener.listen(_BACKLOG)
+        self._port = int(listener.getsockname()[1])
         return self._port
 
     async def stop(self, grace: timedelta) -> None:
@@ -89,6 +98,9 @@ class Front:
             self._is_empty.set()
 
     def serve(self, request: Request, respond: Respond) -> None:
+        if (refusal := self._guard(request)) is not None:
+            respond(refusal)
+            return
         page = self._pages.get(request.head.path)
         if page is not None and request.head.method == "GET":
             self._answer(_show(page), respond)
@@ -144,6 +156,17 @@ class Front:
 async def _show(page: LocalPage) -> Reply:
     status, content_type, body = await page()
     return Reply(status, body, (("content-type", content_type),))
+
+
+def _listener(port: int) -> socket.socket:
+    listener = socket.socket()
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((_ADDRESS, port))
+    except BaseException:
+        listener.close()
+        raise
+    return listener
 
 
 def _port_complaint(port: int, error: OSError) -> str:

@@ -74,3 +74,17 @@ def test_what_follows_a_chunked_body_is_left_alone():
 def test_a_target_is_a_path_and_a_query(target, path, query):
     head = parse_head(f"GET {target} HTTP/1.1\r\nHost: here".encode())
     assert (head.path, head.query) == (path, query)
+
+
+def test_chunks_of_a_byte_are_taken_in_turns():
+    body = ChunkedBody(Limits(chunks_at_once=10))
+    arrived = bytearray(b"1\r\nx\r\n" * 25 + b"0\r\n\r\n")
+    turns = [(body.take(arrived), body.is_interrupted) for _ in range(3)]
+    assert turns == [(None, True), (None, True), (b"x" * 25, False)]
+
+
+def test_a_body_of_too_many_chunks_is_refused():
+    body = ChunkedBody(Limits(chunks=3))
+    with pytest.raises(Refused) as refused:
+        body.take(bytearray(b"1\r\nx\r\n" * 4))
+    assert refused.value.status == 413
