@@ -41,14 +41,14 @@ class Bucket:
         self._folder = folder
         self._server: ThreadingHTTPServer | None = None
 
-    def start(self) -> Mapping[str, str]:
+    def start(self, port: int = 0) -> Mapping[str, str]:
         """Listen, and return the variables by which functions find it and may write."""
         folder = self._folder
 
         class Handler(_Conversation):
             home = folder
 
-        self._server = ThreadingHTTPServer((_ADDRESS, 0), Handler)
+        self._server = ThreadingHTTPServer((_ADDRESS, port), Handler)
         Thread(target=self._server.serve_forever, args=(_GLANCE_SECONDS,), daemon=True).start()
         Thread(target=_forget_old, args=(folder,), daemon=True).start()
         return {

@@ -28,6 +28,7 @@ async def spawn(  # noqa: PLR0913 - the interface of a process start, by keyword
     stdout: int | IO[Any] = DEVNULL,
     stderr: int | IO[Any] = DEVNULL,
     user: str | None = None,
+    pass_fds: tuple[int, ...] = (),
     with_watcher: bool = not _ON_LINUX,
 ) -> Process:
     """Start a program in a session of its own, so that Ctrl-C in the terminal is ours alone.
@@ -40,7 +41,7 @@ async def spawn(  # noqa: PLR0913 - the interface of a process start, by keyword
     options: dict[str, Any] = {} if user is None else _identity(user)
     if with_watcher:
         lifeline = _lifeline()
-        options["pass_fds"] = (lifeline,)
+        pass_fds = (*pass_fds, lifeline)
         argv = (*_watcher_command(lifeline), *argv)
     else:
         options["preexec_fn"] = die_with_parent(signal.SIGKILL)
@@ -52,6 +53,7 @@ async def spawn(  # noqa: PLR0913 - the interface of a process start, by keyword
         stdout=stdout,
         stderr=stderr,
         start_new_session=True,
+        pass_fds=pass_fds,
         **options,
     )
 

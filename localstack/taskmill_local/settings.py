@@ -13,7 +13,7 @@ from taskmill.settings.known import known, misspelt
 from taskmill_local.errors import PlatformError
 from taskmill_local.mappings.limits import Limits
 from taskmill_local.plan import FunctionPlan
-from taskmill_local.stores.start import External
+from taskmill_local.stores.start import External, Ports
 
 TEMPLATE: Final = "template.yaml"
 GATEWAY: Final = "Gateway"
@@ -29,6 +29,10 @@ _MOST_ENVIRONMENTS: Final = 100
 _CONCURRENCY: Final[Mapping[str, int]] = {GATEWAY: 8, SCHEDULER: 3}
 _CONCURRENCY_OF_OTHERS: Final = 2
 _LONGEST_BACKOFF: Final = 60
+_PORTS: Final = ("KAFKA", "REDIS", "POSTGRES", "BUCKET")
+PORT_SETTINGS: Final = frozenset(f"TASKMILL_{store}_PORT" for store in _PORTS)
+"""Of the stores that we start; 0, as usual, is the port of the last start."""
+
 _PACE: Final = re.compile(r"TASKMILL_[A-Z_]+_MS")
 
 
@@ -48,6 +52,7 @@ class Settings:
     home: Path
     port: int
     external: External
+    ports: Ports = field(default_factory=Ports)
     concurrency: int = _CONCURRENCY_OF_OTHERS
     durable: bool = True
     """Off only for tests: PostgreSQL then survives a crash of itself, not of the machine."""
@@ -66,10 +71,13 @@ class Settings:
         cls, environment: Mapping[str, str] = os.environ, *, folder: Path | None = None
     ) -> Self:
         folder = folder or Path.cwd()
-        complaints = list(misspelt(environment))
+        complaints = list(misspelt(environment.keys() - PORT_SETTINGS))
         whole = _reader(environment, complaints)
         port = whole("TASKMILL_PORT", DEFAULT_PORT, 0, _HIGHEST_PORT)
         concurrency = whole("TASKMILL_CONCURRENCY", _CONCURRENCY_OF_OTHERS, 1, _MOST_ENVIRONMENTS)
+        ports = {
+            name.lower(): whole(f"TASKMILL_{name}_PORT", 0, 0, _HIGHEST_PORT) for name in _PORTS
+        }
         durable = whole("TASKMILL_DURABLE", 1, 0, 1)
         usual = Limits().longest_delay // timedelta(seconds=1)
         backoff = whole("TASKMILL_BACKOFF_SECONDS", usual, 1, _LONGEST_BACKOFF)
@@ -85,6 +93,7 @@ class Settings:
             home=folder / home if home else root / ".taskmill",
             port=port,
             external=external,
+            ports=Ports(**{name: given or None for name, given in ports.items()}),
             concurrency=concurrency,
             durable=bool(durable),
             limits=Limits(longest_delay=timedelta(seconds=backoff)),

@@ -125,6 +125,72 @@ def test_a_second_start_on_a_home_names_who_holds_it(folder):
     system.stop()
 
 
+def test_of_many_starts_at_once_on_a_fresh_home_one_runs_and_the_others_say_why(folder):
+    starts = [
+        subprocess.Popen(
+            [COMMAND, "up", "--json"],
+            env=environment_for(folder),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(5)
+    ]
+    eventually(
+        lambda: sum(start.poll() is not None for start in starts) == 4,
+        within=DEADLINE,
+        reason="four give up",
+    )
+    losers = [start for start in starts if start.poll() is not None]
+    (winner,) = [start for start in starts if start not in losers]
+    told = [start.communicate()[1] for start in losers]
+    assert [start.returncode for start in losers] == [3] * 4
+    assert [one for one in told if f"is running on {folder}" not in one] == []
+    assert {len(one.splitlines()) for one in told} == {1}
+    assert json.loads(winner.stdout.readline())["pid"] == winner.pid
+    winner.send_signal(signal.SIGINT)
+    winner.communicate(timeout=DEADLINE)
+
+
+def test_a_home_that_is_closed_to_others_holds_a_system(folder):
+    folder.chmod(0o700)
+    system = System(folder).start()
+    task = system.client.submit({"say": "hello"})
+    assert system.client.task(task["id"], wait=25)["status"] == "succeeded"
+    system.stop()
+
+
+def test_a_system_comes_back_where_it_was_and_its_logs_are_found_from_elsewhere(folder):
+    system = System(folder).start()
+    first = system.snapshot
+    told = run_command(folder, "logs", "-n", "1", "EchoWorker", TASKMILL_URL=first["url"])
+    assert told.returncode == 0, told.stderr
+    examined = run_command(
+        folder, "doctor", "--json", TASKMILL_URL=first["url"], TASKMILL_SHARDS="9"
+    )
+    assert (examined.returncode, examined.stdout) == (0, "{}\n"), examined.stderr
+    system.stop()
+    system.start()
+    addresses = [
+        {name: store["address"] for name, store in snapshot["stores"].items()}
+        for snapshot in (first, system.snapshot)
+    ]
+    assert addresses[0] == addresses[1]
+    system.stop()
+
+
+def test_a_large_payload_goes_from_a_file_to_a_worker(folder):
+    system = System(folder).start()
+    file = folder / "payload.json"
+    file.write_text(json.dumps({"say": "x" * 300_000}))
+    url = system.snapshot["url"]
+    words = ("submit", "echo", "--file", str(file), "--wait", "25", "--json")
+    told = run_command(folder, *words, TASKMILL_URL=url)
+    assert told.returncode == 0, told.stderr
+    assert json.loads(told.stdout)["payload_ref"]["size"] == file.stat().st_size
+    system.stop()
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_tasks_outlive_the_system(folder, number):
     system = System(folder, **QUICK).start()

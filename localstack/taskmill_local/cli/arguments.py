@@ -29,6 +29,8 @@ exit codes:
 environment:
   TASKMILL_URL    where commands ask (default http://127.0.0.1:$TASKMILL_PORT)
   TASKMILL_PORT   where `up` listens (default 8080; 0 takes any free port)
+  TASKMILL_KAFKA_PORT, TASKMILL_REDIS_PORT, TASKMILL_POSTGRES_PORT, TASKMILL_BUCKET_PORT
+                  where its stores listen (default: as at the last start, where that is free)
   TASKMILL_HOME   where `up` keeps its data and logs (default .taskmill in the project)
   TASKMILL_CONCURRENCY   processes of a function at most (default 2; the gateway has 8)
   TASKMILL_BACKOFF_SECONDS   how long `up` waits at most to try a failed batch again (default 5)

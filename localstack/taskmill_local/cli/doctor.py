@@ -32,6 +32,7 @@ from taskmill_local.cli.exits import Exit
 from taskmill_local.cli.printing import as_line, print_json, print_line
 from taskmill_local.cli.text import counted
 from taskmill_local.errors import PlatformError
+from taskmill_local.settings import PORT_SETTINGS
 
 _YOUNG: Final = timedelta(hours=1)
 _EXAMPLES: Final = 3
@@ -81,7 +82,7 @@ def addressed(environment: Mapping[str, str], url: str) -> Mapping[str, str]:
     What this shell says of them may be other than what the system was started with.
     """
     if any(name in environment for name in _STORES):
-        return environment
+        return {name: value for name, value in environment.items() if name not in PORT_SETTINGS}
     page = Api(url).platform().body
     if "stores" not in page:
         raise PlatformError(

@@ -55,6 +55,10 @@ class Functions:
         """Wait for a free environment and for its answer; what a function does is never raised."""
         return await self._pools[function].invoke(event)
 
+    def recycle(self, function: str) -> None:
+        """Let the function's processes end when they have no invocation; others take over."""
+        self._pools[function].recycle()
+
     async def stop(self, grace: timedelta) -> None:
         """Refuse new invocations, give running ones *grace*; no process is left at the return."""
         await asyncio.gather(*(pool.stop(grace) for pool in self._pools.values()))

@@ -79,6 +79,14 @@ class Pool:
         busy = sum(environment.state in _AT_WORK for environment in self._environments)
         return busy >= self._limit
 
+    def recycle(self) -> None:
+        """Retire every environment; whatever comes next is served by a new one."""
+        self._idle.clear()
+        self._init_failures = 0
+        for environment in tuple(self._environments):
+            environment.retire()
+        self._match()
+
     async def stop(self, grace: timedelta) -> None:
         self._is_stopping = True
         if self._retry is not None:

@@ -4,6 +4,7 @@ import errno
 import fcntl
 import os
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Self
 
@@ -25,9 +26,8 @@ def prepare_home(home: Path) -> None:
     try:
         for folder in (home, home / "stores", home / "logs"):
             _make(folder)
-        probe = home / ".probe"
-        probe.write_bytes(b"x")
-        probe.unlink()
+        with tempfile.TemporaryFile(dir=home) as probe:  # another start may be here as well
+            probe.write(b"x")
         free_mb = shutil.disk_usage(home).free // 2**20
     except OSError as error:
         reason = _REASONS.get(error.errno or 0, error.strerror)
@@ -45,7 +45,7 @@ def prepare_home(home: Path) -> None:
 def _make(folder: Path) -> None:
     if not folder.is_dir():
         _make(folder.parent)
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         # Whatever the umask: as root, PostgreSQL's own account must pass through what we make.
         folder.chmod(0o755)
 

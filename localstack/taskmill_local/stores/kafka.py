@@ -2,12 +2,14 @@
 
 import asyncio
 import os
+import re
 import shutil
 from pathlib import Path
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
+from taskmill_local.errors import StoreFailed
 from taskmill_local.stores import jars
 from taskmill_local.stores.java import Java
 from taskmill_local.stores.ports import free_ports
@@ -24,6 +26,7 @@ _JVM = (
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
     "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd'T'HH:mm:ss.SSSXXX",
 )
+_CAUSE = re.compile(r" ERROR .*\n(?:[\w.$]+(?:Exception|Error)): (.*)")
 _SETTINGS = {
     "process.roles": "broker,controller",
     "node.id": 1,
@@ -67,8 +70,9 @@ async def start_kafka(
     """
     if extra is None:
         extra = java.replaying(java.archive_in(folder))
-    port, controller_port = free_ports(2)
+    port, controller_port = await server.ports(2, free_ports)
     class_path = jars.class_path(folder)
+    is_used = (server.folder / "data").exists()
     command = (str(java.program), *_JVM, *java.silencing(), *_scratch(server.folder))
     await _format(server, (*command, "-cp", class_path))
     settings = server.folder / "server.properties"
@@ -77,10 +81,26 @@ async def start_kafka(
         *(*command, *extra, "-cp", class_path, "kafka.Kafka", str(settings)),
         environment=_environment(),
     )
-    await server.answered(lambda: _listens(port))
+    try:
+        await server.answered(lambda: _listens(port))
+    except StoreFailed as failure:
+        raise _explained(failure, server, is_used=is_used) from failure
     client = AdminClient({"bootstrap.servers": f"127.0.0.1:{port}", "log_level": 0})
     await server.answered(lambda: asyncio.to_thread(_knows_itself, client))
     return f"127.0.0.1:{port}"
+
+
+def _explained(failure: StoreFailed, server: Server, *, is_used: bool) -> StoreFailed:
+    """Say what to do when the broker cannot read what it once wrote itself."""
+    cause = _CAUSE.search(server.said().decode(errors="replace"))
+    if not is_used or cause is None or server.lacked_its_port:
+        return failure
+    return StoreFailed(
+        f"Kafka cannot read its data in {server.folder / 'data'} ({cause[1].strip()}). That is how "
+        "a machine leaves it that lost its power, and a copy that was made while it ran; it cannot "
+        "be mended. Start on another home (TASKMILL_HOME), or forget this one and its tasks with "
+        f"`make clean`. More is in {server.log}."
+    )
 
 
 def _scratch(folder: Path) -> tuple[str, ...]:

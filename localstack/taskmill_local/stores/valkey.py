@@ -35,7 +35,7 @@ async def start_valkey(server: Server) -> str:
     In cluster mode no primary takes writes in its first two seconds: that is fixed in the server.
     """
     server.folder.mkdir(parents=True, exist_ok=True)
-    port, bus_port = free_ports(2)
+    port, bus_port = await server.ports(2, free_ports)
     ports = {"port": str(port), "cluster-port": str(bus_port), "dir": str(server.folder)}
     settings = _SETTINGS | ports
     words = [word for name, value in settings.items() for word in (f"--{name}", value)]

@@ -1,8 +1,10 @@
 """The platform's home is checked in words and held by one platform only."""
 
 import os
+import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from subprocess import PIPE
 
 import pytest
@@ -46,3 +48,10 @@ def test_a_second_platform_is_refused_until_the_first_is_gone_even_by_a_kill(hom
             HomeLock(home)
         first.kill()
     HomeLock(home).release()
+
+
+def test_many_starts_at_once_make_the_home_ready_together(home):
+    with ThreadPoolExecutor(8) as starts:
+        for _ in range(40):
+            list(starts.map(prepare_home, [home] * 8))
+            shutil.rmtree(home)

@@ -7,6 +7,7 @@ import pytest
 
 from taskmill_local.plan import FunctionPlan
 from taskmill_local.settings import ProjectMissing, Settings, SettingsRefused
+from taskmill_local.stores.start import Ports
 
 
 @pytest.fixture
@@ -121,3 +122,11 @@ def test_the_pace_is_handed_on_to_the_functions(project):
     settings = Settings.from_environment(told, folder=project)
 
     assert settings.pace == {"TASKMILL_LEASE_MS": "4000"}
+
+
+def test_ports_of_the_stores_are_as_they_were_unless_a_setting_says_otherwise(project):
+    told = {"TASKMILL_KAFKA_PORT": "29092", "TASKMILL_BUCKET_PORT": "29000"}
+    assert Settings.from_environment({}, folder=project).ports == Ports()
+    assert Settings.from_environment(told, folder=project).ports == Ports(kafka=29092, bucket=29000)
+    with pytest.raises(SettingsRefused, match="TASKMILL_REDIS_PORT must be a whole number"):
+        Settings.from_environment({"TASKMILL_REDIS_PORT": "x"}, folder=project)

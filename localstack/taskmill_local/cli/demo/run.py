@@ -36,7 +36,7 @@ from taskmill_local.cli.printing import complain
 from taskmill_local.cli.text import starting
 from taskmill_local.platform import Platform
 from taskmill_local.settings import Settings
-from taskmill_local.stores.start import External
+from taskmill_local.stores.start import External, Ports
 
 _GLANCE_SECONDS: Final = 0.05
 _PATIENCE_SECONDS: Final = 60.0
@@ -56,6 +56,7 @@ def demo(*, as_json: bool) -> Exit:
             home=home,
             port=0,
             external=External(),
+            ports=Ports(),
             durable=True,
             reaches_loopback=True,
         )

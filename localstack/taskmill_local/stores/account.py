@@ -1,0 +1,119 @@
+"""The account under which PostgreSQL runs for root, and its way to folders closed to others."""
+
+import hashlib
+import os
+import pwd
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from taskmill_local.errors import HomeUnusable
+
+STAND_IN: Final = "nobody"
+_COPIES: Final = Path("/var/lib/taskmill")
+_NEEDED: Final = ("bin", "lib", "share")
+_OPEN_FILES: Final = Path("/proc/self/fd")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """Who a process runs as, and which folders it is handed open."""
+
+    user: str | None = None
+    open_folders: tuple[int, ...] = ()
+
+
+OURSELVES: Final = Account()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """Where a server finds its programs and its folder, as its account sees them."""
+
+    programs: Path
+    folder: Path
+    account: Account = OURSELVES
+
+
+@contextmanager
+def ground_for(folder: Path, programs: Path, *, copies: Path = _COPIES) -> Iterator[Ground]:
+    """Give the folder to the account, and a way to it that no closed folder bars.
+
+    A folder that was opened by us stays open to who inherits it, wherever it is. Programs are
+    looked up by their path: of those behind a closed folder a copy runs.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    if os.geteuid() != 0:
+        yield Ground(programs=programs, folder=folder)
+        return
+    account = pwd.getpwnam(STAND_IN)
+    os.chown(folder, account.pw_uid, account.pw_gid)
+    if is_barred(programs / "bin" / "postgres"):
+        programs = _copied(programs, copies)
+    if not is_barred(folder):
+        yield Ground(programs=programs, folder=folder, account=Account(user=STAND_IN))
+        return
+    if sys.platform != "linux":
+        raise HomeUnusable(_sentence(folder))
+    number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        handed = Account(user=STAND_IN, open_folders=(number,))
+        yield Ground(programs=programs, folder=_OPEN_FILES / str(number), account=handed)
+    finally:
+        os.close(number)
+
+
+def is_barred(path: Path) -> bool:
+    """Tell whether others may not come to the path."""
+    resolved = path.resolve()
+    is_closed = not resolved.is_dir() and not resolved.stat().st_mode & stat.S_IXOTH
+    return is_closed or any(not one.stat().st_mode & stat.S_IXOTH for one in resolved.parents)
+
+
+def _copied(programs: Path, copies: Path) -> Path:
+    """Copy the programs to where everybody may come, once for each version of them."""
+    place = copies / f"postgresql-{_version(programs)}"
+    try:
+        if not place.is_dir():
+            _copy(programs, place)
+    except OSError as error:
+        raise HomeUnusable(f"{_sentence(programs)} {copies} takes no copy: {error}.") from error
+    if place.stat().st_uid != 0 or is_barred(place / "bin" / "postgres"):
+        raise HomeUnusable(f"{_sentence(programs)} {place} is not a copy that root made.")
+    return place
+
+
+def _copy(programs: Path, place: Path) -> None:
+    place.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+    unfinished = Path(tempfile.mkdtemp(dir=place.parent, prefix=".unfinished-"))
+    try:
+        for part in _NEEDED:
+            shutil.copytree(programs / part, unfinished / part, symlinks=True)
+        for path in (unfinished, *unfinished.rglob("*")):
+            if not path.is_symlink():
+                mode = path.stat().st_mode
+                path.chmod(0o755 if mode & stat.S_IXUSR else 0o644)
+        with suppress(FileExistsError):  # another start was quicker
+            unfinished.rename(place)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _version(programs: Path) -> str:
+    about = (programs / "bin" / "postgres").stat()
+    identity = f"{programs} {about.st_size} {about.st_mtime_ns}"
+    return hashlib.sha256(identity.encode()).hexdigest()[:12]
+
+
+def _sentence(place: Path) -> str:
+    return (
+        f"PostgreSQL does not run as root, so it runs as '{STAND_IN}', which may not come to "
+        f"{place}. Run as an ordinary user, or keep the project and its home in a folder that "
+        "everybody may pass through."
+    )

@@ -1,0 +1,95 @@
+"""A function whose files change runs with what they say now, and no invocation is cut."""
+
+import asyncio
+
+from taskmill_local.reload import Reload
+from tests.integration.lambdas.stage import a_plan, staged
+from tests.waiting import eventually, eventually_async
+
+WITHIN = 20.0
+GLANCE = 0.05
+HANDLER = """
+import pathlib, time
+def lambda_handler(event, context):
+    if event and "until" in event:
+        pathlib.Path(event["running"]).touch()
+        while not pathlib.Path(event["until"]).exists():
+            time.sleep(0.01)
+    return {said!r}
+"""
+
+
+def write(folder, said):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "handler.py").write_text(HANDLER.format(said=said))
+
+
+def plans_for(code, *names):
+    return [
+        a_plan(name, handler=f"workers.{name}.handler.lambda_handler", code=code) for name in names
+    ]
+
+
+def test_only_the_changed_function_starts_anew_and_what_runs_ends_first(tmp_path):
+    code, told = tmp_path / "code", []
+    for name in ("echo", "other"):
+        write(code / "workers" / name, "old")
+    plans = plans_for(code, "echo", "other")
+
+    async def check():
+        async with staged(*plans, logs=tmp_path / "logs") as stage:
+            reload = Reload(
+                {plan.name: plan for plan in plans},
+                stage.functions,
+                lambda *words: told.append(words),
+                root=code,
+                glance_seconds=GLANCE,
+            )
+            await reload.start()
+            assert await stage.result("echo") == "old"
+            assert await stage.result("other") == "old"
+            kept = stage.snapshot("other").pids
+            event = {"running": str(tmp_path / "runs"), "until": str(tmp_path / "go")}
+            running = asyncio.create_task(stage.result("echo", event))
+            await asyncio.to_thread(
+                eventually, (tmp_path / "runs").exists, within=WITHIN, reason="it runs"
+            )
+
+            write(code / "workers" / "echo", "new, and longer")
+
+            await eventually_async(lambda: bool(told), within=WITHIN, reason="the change is seen")
+            assert await stage.result("echo") == "new, and longer"
+            (tmp_path / "go").touch()
+            assert await running == "old"
+            assert await stage.result("echo") == "new, and longer"
+            assert stage.snapshot("other").pids == kept
+            await reload.stop()
+
+    asyncio.run(check())
+    assert told == [("echo", "starts anew: its files have changed")]
+
+
+def test_a_change_that_counts_once_it_is_assembled_says_so(tmp_path):
+    code, told = tmp_path / "code", []
+    write(code / "workers/echo", "old")
+    (code / "infra").mkdir()
+    sentence = "template.yaml is not what the folders say: run `make template`"
+    (code / "infra/assemble.py").write_text(f"print({sentence!r})\nraise SystemExit(1)\n")
+    (plan,) = plans_for(code, "echo")
+
+    async def check():
+        async with staged(plan, logs=tmp_path / "logs") as stage:
+            reload = Reload(
+                {"echo": plan},
+                stage.functions,
+                lambda *words: told.append(words),
+                root=code,
+                glance_seconds=GLANCE,
+            )
+            await reload.start()
+            write(code / "workers/echo", "new, and longer")
+            await eventually_async(lambda: len(told) == 2, within=WITHIN, reason="it is said")
+            await reload.stop()
+
+    asyncio.run(check())
+    assert told[1] == ("Template", f"{sentence} and start again.")
