@@ -200,7 +200,7 @@ class Platform:
 
     def _bucket_port(self) -> int:
         fixed = the_fixed_port("TASKMILL_BUCKET_PORT", self.settings.ports.bucket)
-        note = self.settings.home / "stores" / "bucket.ports"
+        note = self.settings.home / "bucket.ports"
         (port,) = kept_ports(note, 1, draw=free_ports, fixed=fixed)
         return port
 

@@ -163,7 +163,7 @@ def test_a_home_that_is_closed_to_others_holds_a_system(folder):
 def test_a_system_comes_back_where_it_was_and_its_logs_are_found_from_elsewhere(folder):
     system = System(folder).start()
     first = system.snapshot
-    told = run_command(folder, "logs", "-n", "1", "EchoWorker", TASKMILL_URL=first["url"])
+    told = run_command(folder, "logs", "-n", "1", "valkey", TASKMILL_URL=first["url"])
     assert told.returncode == 0, told.stderr
     examined = run_command(
         folder, "doctor", "--json", TASKMILL_URL=first["url"], TASKMILL_SHARDS="9"

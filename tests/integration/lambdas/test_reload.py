@@ -48,7 +48,7 @@ def test_only_the_changed_function_starts_anew_and_what_runs_ends_first(tmp_path
             await reload.start()
             assert await stage.result("echo") == "old"
             assert await stage.result("other") == "old"
-            kept = stage.snapshot("other").pids
+            kept, (old,) = stage.snapshot("other").pids, stage.snapshot("echo").pids
             event = {"running": str(tmp_path / "runs"), "until": str(tmp_path / "go")}
             running = asyncio.create_task(stage.result("echo", event))
             await asyncio.to_thread(
@@ -61,6 +61,9 @@ def test_only_the_changed_function_starts_anew_and_what_runs_ends_first(tmp_path
             assert await stage.result("echo") == "new, and longer"
             (tmp_path / "go").touch()
             assert await running == "old"
+            await eventually_async(
+                lambda: old not in stage.snapshot("echo").pids, within=WITHIN, reason="it ends"
+            )
             assert await stage.result("echo") == "new, and longer"
             assert stage.snapshot("other").pids == kept
             await reload.stop()
