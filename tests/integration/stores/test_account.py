@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import subprocess
 import tempfile
 from datetime import timedelta
 from pathlib import Path
@@ -68,6 +69,15 @@ def test_programs_in_a_closed_folder_run_as_a_copy_that_is_made_once(closed, cop
         assert ground.programs.parent == copies
         assert not is_barred(ground.programs / "bin" / "postgres")
         made = (ground.programs / "bin" / "postgres").stat().st_mtime_ns
+        data = ground.folder / "data"
+        subprocess.run(
+            [ground.programs / "bin" / "initdb", "-D", data, "--no-sync", "-A", "trust"],
+            user=ground.account.user,
+            pass_fds=ground.account.open_folders,
+            check=True,
+            capture_output=True,
+        )
+    assert (closed / "data/data/PG_VERSION").read_text() == "18\n"
     with ground_for(closed / "data", programs, copies=copies) as ground:
         assert (ground.programs / "bin" / "postgres").stat().st_mtime_ns == made
     assert len(list(copies.iterdir())) == 1
