@@ -84,9 +84,10 @@ def _copied(programs: Path, copies: Path) -> Path:
             _copy(programs, place)
     except OSError as error:
         raise HomeUnusable(f"{_sentence(programs)} {copies} takes no copy: {error}.") from error
-    if place.stat().st_uid != 0 or is_barred(place / "bin" / "postgres"):
+    copied = place / _tail(programs)
+    if place.stat().st_uid != 0 or is_barred(copied / "bin" / "postgres"):
         raise HomeUnusable(f"{_sentence(programs)} {place} is not a copy that root made.")
-    return place
+    return copied
 
 
 def _copy(programs: Path, place: Path) -> None:
@@ -94,7 +95,11 @@ def _copy(programs: Path, place: Path) -> None:
     unfinished = Path(tempfile.mkdtemp(dir=place.parent, prefix=".unfinished-"))
     try:
         for part in _NEEDED:
-            shutil.copytree(programs / part, unfinished / part, symlinks=True)
+            copied = unfinished / _tail(programs) / part
+            shutil.copytree(programs / part, copied, symlinks=True)
+        libraries = programs.parent.with_suffix(".libs")  # where a wheel keeps them
+        if libraries.is_dir():
+            shutil.copytree(libraries, unfinished / libraries.name, symlinks=True)
         for path in (unfinished, *unfinished.rglob("*")):
             if not path.is_symlink():
                 mode = path.stat().st_mode
@@ -103,6 +108,11 @@ def _copy(programs: Path, place: Path) -> None:
             unfinished.rename(place)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _tail(programs: Path) -> Path:
+    """Return the part of the path that programs and libraries find each other by."""
+    return Path(programs.parent.name, programs.name)
 
 
 def _version(programs: Path) -> str:

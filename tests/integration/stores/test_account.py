@@ -59,14 +59,18 @@ def test_a_home_that_is_closed_to_others_serves_start_after_start(closed):
 
 
 def test_programs_in_a_closed_folder_run_as_a_copy_that_is_made_once(closed, copies):
-    programs = closed / "programs"
     original = postgres.programs()
+    package = closed / original.parent.name
+    programs = package / original.name
     for part in ("bin", "lib", "share"):
         shutil.copytree(original / part, programs / part, symlinks=True)
+    libraries = original.parent.with_suffix(".libs")
+    if libraries.is_dir():
+        shutil.copytree(libraries, package.with_suffix(".libs"))
     (programs / "bin/postgres").chmod(0o700)
 
     with ground_for(closed / "data", programs, copies=copies) as ground:
-        assert ground.programs.parent == copies
+        assert copies in ground.programs.parents
         assert not is_barred(ground.programs / "bin" / "postgres")
         made = (ground.programs / "bin" / "postgres").stat().st_mtime_ns
         data = ground.folder / "data"
@@ -90,7 +94,7 @@ def test_a_copy_that_was_not_made_by_root_is_not_run(closed, copies):
         (programs / part).mkdir()
     (programs / "bin/postgres").touch(0o755)
     with ground_for(closed / "data", programs, copies=copies) as ground:
-        os.chown(ground.programs, 65534, 65534)
+        os.chown(copies / ground.programs.relative_to(copies).parts[0], 65534, 65534)
 
     with (
         pytest.raises(HomeUnusable, match="is not a copy that root made"),
