@@ -13,6 +13,8 @@ import pytest
 from hypothesis import strategies as st
 
 from functions.gateway.handler import lambda_handler
+from taskmill import __version__
+from taskmill_local.front.guard import local_only
 from taskmill_local.front.server import Front
 from taskmill_local.lambdas.answer import Responded
 from taskmill_local.template.read import read_plan
@@ -26,7 +28,8 @@ ROOT = Path(__file__).parents[2]
 GIVEN = {"KafkaBrokers": "here:1", "RedisUrl": "redis://here:2", "PostgresDsn": "postgresql://here"}
 PATIENCE_SECONDS = 20
 STATUSES = {100, 200, 202, 400, 403, 404, 408, 413, 415, 417, 422, 431, 503, 505}
-GOOD = b"GET /healthz HTTP/1.1\r\nHost: here\r\n\r\n"
+GOOD = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+WELL = b'{"status":"ok","version":"%b"}' % __version__.encode()
 
 _HEAD = re.compile(
     rb"HTTP/1\.1 ([1-5][0-9]{2}) [A-Za-z -]*\r\n((?:[a-z0-9-]+: [\t -~\x80-\xff]*\r\n)*)\r\n"
@@ -44,7 +47,7 @@ def a_front():
         return Responded(json.dumps(lambda_handler(json.loads(event), stage.context())).encode())
 
     async def serve():
-        front = Front(routes, call)
+        front = Front(routes, call, guard=local_only)
         ports.append(await front.start(0))
         is_up.set()
         await asyncio.to_thread(is_over.wait)
@@ -101,7 +104,7 @@ def goes_on_behind(port):
             assert status in STATUSES, (status, body)
             assert b"Traceback" not in body
             assert status != 503 or json.loads(body)["type"] == "unavailable"
-        assert answers_in(said_to(port, GOOD)[0], is_cut=False) == [(200, b'{"status":"ok"}')]
+        assert answers_in(said_to(port, GOOD)[0], is_cut=False) == [(200, WELL)]
 
     return holds
 
@@ -177,7 +180,7 @@ def requests(draw):
     query = draw(st.just("") | _querys)
     target = draw(st.sampled_from(_PATHS)) + ("?" + query if query else "")
     body = draw(_bodies | _batches | _orders)
-    headers = [("Host", "here"), ("Content-Type", "application/json")]
+    headers = [("Host", "localhost"), ("Content-Type", "application/json")]
     headers += draw(
         st.lists(
             st.tuples(st.sampled_from(_HEADERS), st.sampled_from(_VALUES) | _words), max_size=2
