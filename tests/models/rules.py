@@ -112,3 +112,5 @@ class Rules(NamedTuple):
     """A finished task is known again, so that its record is not adopted and run."""
     restored_leases_are_nobodys: bool = True
     """What may still run is restored under a lease without a source: its holder takes it."""
+    restored_leases_may_run: bool = True
+    """Who cancels or changes a task under such a lease treats it as one that runs."""

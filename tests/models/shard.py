@@ -74,6 +74,11 @@ class Record(NamedTuple):
     def is_final(self) -> bool:
         return self.status in FINAL
 
+    @property
+    def is_restored(self) -> bool:
+        """Say whether it has a living lease of nobody known, who may run it."""
+        return self.lease == "alive" and self.source == -1
+
 
 class Shard(NamedTuple):
     """The keys that a script may touch together, for one task."""

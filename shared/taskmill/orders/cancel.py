@@ -28,7 +28,7 @@ class Cancelled(Struct, frozen=True):
 
 
 class Asked(Struct, frozen=True):
-    """It runs, and its worker is told."""
+    """It runs, or may: its worker is asked to end it, or the next one does."""
 
     task: TaskView
 
@@ -119,10 +119,15 @@ class Canceller:
         return _told_again(sight.task)
 
     def _order(self, sight: Sighting) -> Cancellation | None:
-        is_running = sight.task.status is Status.RUNNING
-        facts = _wish(sight, self._stores.clock) if is_running else _end(sight, self._stores.clock)
-        ending = None if is_running else Ending(finished_at_ms=facts[-1].at_ms)
-        order = CancelOrder(id=sight.task.id, seen=sight.moment, facts=facts, ending=ending)
+        facts = _wish(sight, self._stores.clock) if sight.may_run else _end(sight, self._stores.clock)
+        ending = None if sight.may_run else Ending(finished_at_ms=facts[-1].at_ms)
+        order = CancelOrder(
+            id=sight.task.id,
+            seen=sight.moment,
+            facts=facts,
+            ending=ending,
+            begins_ms=sight.begins_ms,
+        )
         (answer,) = self._stores.control.cancel([order])
         match answer:
             case OrderAnswer.DONE:

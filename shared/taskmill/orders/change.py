@@ -61,6 +61,7 @@ Change: TypeAlias = Changed | NotWaiting | TooLate | PayloadGone | Nowhere | Uns
 _LOOKS = 15
 _WAITS = frozenset({Status.SCHEDULED, Status.QUEUED, Status.RETRYING})
 _COLD = Unsure("Redis is being rebuilt, and nothing can be changed meanwhile")
+_MAY_RUN = Unsure("Redis was rebuilt a moment ago and the task may be running: ask again in 6 s")
 _BEHIND = Unsure("the ledger has not heard of it yet: ask again", is_behind=True)
 
 
@@ -135,6 +136,8 @@ class _Desk(Struct, frozen=True):
                 return self._from_ledger(task_id)
             case Sighting(task=task) if task.status not in _WAITS or task.cancel_requested:
                 return NotWaiting(task)
+            case Sighting(may_run=True):
+                return _MAY_RUN
             case Sighting():
                 return self._order(sight)
             case _:
@@ -161,7 +164,13 @@ class _Desk(Struct, frozen=True):
             return PayloadGone(gone)
         following = self._following(envelope, sight, due, latest)
         facts = (*sight.owed_facts(OwedKind.TURN), _told(following, sight))
-        order = ChangeOrder(seen=sight.moment, envelope=following, due_at_ms=due, facts=facts)
+        order = ChangeOrder(
+            seen=sight.moment,
+            envelope=following,
+            due_at_ms=due,
+            facts=facts,
+            begins_ms=sight.begins_ms,
+        )
         (answer,) = self.stores.control.change([order])
         match answer:
             case OrderAnswer.DONE:

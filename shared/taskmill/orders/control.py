@@ -27,6 +27,19 @@ class Sighting:  # no Struct: one field is no part of what it is compared by
     now_ms: Millis = field(compare=False)
     """When it was seen, by the clock of Redis."""
     owed: Mapping[OwedKind, Owed] = field(default_factory=dict)
+    restored_until_ms: Millis = field(default=Millis(0), compare=False)
+    """Until when a lease lives that a rebuild restored, without its holder; else 0."""
+
+    @property
+    def begins_ms(self) -> Millis:
+        """Return when the present turn may begin; 0 when it waits for no time."""
+        return self.task.due_at_ms or Millis(0)
+
+    @property
+    def may_run(self) -> bool:
+        """Say whether somebody runs it, or may: nobody knows who held a restored lease."""
+        is_restored = self.restored_until_ms > max(self.now_ms, self.begins_ms - 1)
+        return self.task.status is Status.RUNNING or is_restored
 
     @property
     def moment(self) -> "Moment":
@@ -53,7 +66,7 @@ class Moment(Struct, frozen=True):
 
 
 class CancelOrder(Struct, frozen=True, kw_only=True):
-    """Ends a task that waits; without an ending it tells a running one that it should end."""
+    """Ends a task that waits; without an ending it asks one that runs, or may, to end."""
 
     id: TaskId
     seen: Moment
@@ -61,6 +74,8 @@ class CancelOrder(Struct, frozen=True, kw_only=True):
     ending: Ending | None
     status: Status = Status.CANCELLED
     """What it is then: cancelled, or dead because its time is over."""
+    begins_ms: Millis = Millis(0)
+    """When the turn that was seen may begin: nobody runs it before."""
 
     @property
     def last(self) -> tuple[Fact, ...]:
@@ -86,6 +101,8 @@ class ChangeOrder(Struct, frozen=True, kw_only=True):
     envelope: Envelope
     due_at_ms: Millis
     facts: tuple[Fact, ...]
+    begins_ms: Millis = Millis(0)
+    """When the turn that was seen may begin: nobody runs it before."""
 
 
 class Redriven(Struct, frozen=True):

@@ -129,6 +129,7 @@ def _order(sight: Sighting, latest: Millis) -> CancelOrder:
             error_message=end.error_message,
         ),
         status=Status.DEAD,
+        begins_ms=sight.begins_ms,
     )
 
 

@@ -5,23 +5,28 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
+from taskmill.core.lifetimes import LEASE
 from taskmill.core.owed import Cleared, Cold, Owed, OwedKey, OwedKind
-from taskmill.core.task import Status
+from taskmill.core.task import Status, Timing
 from taskmill.core.view import Absent, Ending
-from taskmill.execution.lease import Refused, Stale
+from taskmill.execution.lease import Beat, Refused, Stale
+from taskmill.ledger.projection import row_of
 from taskmill.orders.control import (
     CancelOrder,
+    ChangeOrder,
     Moved,
     OrderAnswer,
     Redriven,
     RedriveOrder,
     Sighting,
 )
+from taskmill.recovery.restoration import Restoration, hot_view
 from taskmill.submission.admission import AdmittedBefore, Created, Replayed
 from tests.builders import (
     a_claim,
     a_death,
     a_fresh_envelope,
+    a_lease,
     a_request,
     a_source,
     a_success,
@@ -33,6 +38,8 @@ from tests.builders import (
 )
 from tests.builders import admitted as told_admitted
 from tests.contracts.hot import admitted, claimed, next_turn
+
+HOUR_MS = 3_600_000
 
 
 def seen(hot, task):
@@ -66,6 +73,35 @@ def cancel(hot, task, **how):
 def redrive(hot, task, **how):
     (answer,) = hot.control(hold=timedelta()).redrive([a_redrive(seen(hot, task), task, **how)])
     return answer
+
+
+def a_change(sight, task):
+    following = replace(task, turn=sight.turn + 1, timing=Timing(run_at_ms=now_ms()))
+    return ChangeOrder(
+        seen=sight.moment,
+        envelope=following,
+        due_at_ms=now_ms(),
+        facts=(cancel_requested(task),),
+        begins_ms=sight.begins_ms,
+    )
+
+
+def restore(hot, task, *, lease=LEASE, **changes):
+    """Let the server forget, and be rebuilt of what the ledger knows of one task."""
+    hot.forget()
+    shards = hot.cold_shards(lease=lease)
+    opened = shards.begin("word")
+    row = replace(row_of(task), **changes)
+    assert shards.restore("word", [hot_view(row, row.body)]) == [Restoration.RESTORED]
+    shards.open("word", opened)
+
+
+def rebuilt(hot, **how):
+    """Return a task whose worker runs on while the server forgets it, and the worker's lease."""
+    task = admitted(hot.admission(), a_request())
+    held = a_lease(task, claimed(hot.leases(), task).token)
+    restore(hot, task, **how)
+    return task, held
 
 
 def dead(hot, task):
@@ -196,6 +232,45 @@ def test_a_running_task_is_told_and_runs_on(hot):
     (settled,) = hot.leases().settle([a_success(task, lease.token)])
     assert not isinstance(settled, Stale)
     assert seen(hot, task).task.status is Status.SUCCEEDED
+
+
+def test_under_a_restored_lease_nothing_ends_and_its_holder_is_asked(hot):
+    task, _ = rebuilt(hot)
+    sight = seen(hot, task)
+    assert sight.may_run
+    assert hot.control().cancel([a_cancellation(sight, task)]) == [OrderAnswer.MOVED]
+    asked = a_cancellation(sight, task, is_running=True)
+    assert hot.control().cancel([asked]) == [OrderAnswer.DONE]
+    assert (seen(hot, task).task.status, seen(hot, task).task.cancel_requested) == ("queued", True)
+
+
+def test_the_holder_of_a_restored_lease_hears_that_it_should_end(hot):
+    task, held = rebuilt(hot)
+    hot.control().cancel([a_cancellation(seen(hot, task), task, is_running=True)])
+    assert hot.leases().extend([held]) == [Beat.CANCEL]
+
+
+def test_a_restored_lease_that_lapsed_is_nobodys(hot):
+    task, _ = rebuilt(hot, lease=timedelta())
+    sight = seen(hot, task)
+    assert not sight.may_run
+    asked = a_cancellation(sight, task, is_running=True)
+    assert hot.control().cancel([asked]) == [OrderAnswer.MOVED]
+    assert hot.control().cancel([a_cancellation(sight, task)]) == [OrderAnswer.DONE]
+
+
+def test_under_a_restored_lease_nothing_is_changed(hot):
+    task, _ = rebuilt(hot)
+    assert hot.control().change([a_change(seen(hot, task), task)]) == [OrderAnswer.MOVED]
+
+
+def test_what_begins_after_its_restored_lease_waits(hot):
+    due = now_ms() + HOUR_MS
+    task = a_request(timing=Timing(run_at_ms=due, said_ms=due), generation=now_ms())
+    restore(hot, task, status=Status.SCHEDULED, due_at_ms=due)
+    sight = seen(hot, task)
+    assert (sight.may_run, sight.begins_ms) == (False, due)
+    assert hot.control().change([a_change(sight, task)]) == [OrderAnswer.DONE]
 
 
 def test_a_second_wish_to_cancel_finds_the_first(hot):

@@ -31,7 +31,7 @@ from tests.models.rules import Rules
 from tests.models.scripts.admit import admit
 from tests.models.scripts.answers import DECLARED
 from tests.models.scripts.begin_rebuild import begin_rebuild
-from tests.models.scripts.cancel_task import cancel_task
+from tests.models.scripts.cancel_task import cancel_task, may_run
 from tests.models.scripts.change_task import change_task
 from tests.models.scripts.claim_turn import claim_turn
 from tests.models.scripts.clear_owed import clear_owed
@@ -206,19 +206,31 @@ class Walk:
         return reply, self.words.answer_of(answer)
 
     def cancel_task(self):
-        """End what waits in the one way that the models know; that it may be dead is the same."""
+        """End what waits in the one way that the models know; that it may be dead is the same.
+
+        Mostly what the order wants fits what was seen.
+        """
         seen = self._seen()
         if seen is None:
             return None
-        is_running = seen.status == "running"
-        kind = "asked" if is_running else "cancelled"
+        begins_later = self.chance.random() < 0.5
+        is_asked = may_run(seen, Rules(), begins_later=begins_later) ^ (self.chance.random() < 0.2)
+        kind = "asked" if is_asked else "cancelled"
         facts = (*self.shard.owed_facts(), Fact(*seen[:2], kind))
-        reply = step(cancel_task, self.shard, seen=seen, facts=facts)
+        reply = step(
+            cancel_task,
+            self.shard,
+            seen=seen,
+            facts=facts,
+            is_asked=is_asked,
+            begins_later=begins_later,
+        )
         order = CancelOrder(
             id=self.words.id,
             seen=self.words.moment(seen),
             facts=self.words.facts(facts),
-            ending=None if is_running else Ending(finished_at_ms=now_ms()),
+            ending=None if is_asked else Ending(finished_at_ms=now_ms()),
+            begins_ms=_begin(later=begins_later),
         )
         (answer,) = self.hot.control(hold=HOUR).cancel([order])
         return reply, self.words.answer_of(answer)
@@ -244,11 +256,20 @@ class Walk:
     def change_task(self):
         """Change its time alone: a body is the fingerprint here, and that stays."""
         seen, is_far = self._seen(), self.chance.random() < 0.5
+        begins_later = self.chance.random() < 0.5
         if seen is None:
             return None
         task = Envelope(seen.generation, seen.turn + 1, seen.submission, seen.body)
         facts = (*self.shard.owed_facts(), Fact(*task[:2], "changed"))
-        reply = step(change_task, self.shard, seen=seen, envelope=task, facts=facts, is_far=is_far)
+        reply = step(
+            change_task,
+            self.shard,
+            seen=seen,
+            envelope=task,
+            facts=facts,
+            is_far=is_far,
+            begins_later=begins_later,
+        )
         due = now_ms() + (HOUR_MS if is_far else MINUTE_MS)
         timing = Timing(run_at_ms=due, turn=task.turn, said_ms=now_ms())
         order = ChangeOrder(
@@ -256,6 +277,7 @@ class Walk:
             envelope=self.words.envelope(task, timing=timing),
             due_at_ms=due,
             facts=self.words.facts(facts),
+            begins_ms=_begin(later=begins_later),
         )
         (answer,) = self.hot.control(hold=HOUR).change([order])
         return reply, self.words.answer_of(answer)
@@ -416,6 +438,11 @@ class Walk:
 
     def _shard(self):
         return self._cold_shards().shard_of(self.words.id)
+
+
+def _begin(*, later):
+    """Return when a turn begins: after every lease that is restored here, or some time ago."""
+    return now_ms() + 2 * HOUR_MS if later else 0
 
 
 @pytest.fixture(scope="module")

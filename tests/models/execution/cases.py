@@ -4,6 +4,7 @@ from tests.models.case import Case, told
 from tests.models.checker import STUCK
 from tests.models.execution.model import UNHEARD, Execution
 from tests.models.execution.state import Budget, World
+from tests.models.execution.surroundings import RUNS_ON
 from tests.models.execution.worker import (
     RAN_CANCELLED,
     SECOND_RUN,
@@ -106,7 +107,9 @@ TWINS = [
         "settle_compares_the_turn",
         "the record left its end: cancelled, then succeeded",
         flushes=1,
+        pauses=1,
         cancels=1,
+        world=AT_LEAST_ONCE,
     ),
     _run("settle_compares_the_token", TAKEN_OVER, pauses=1, rebalances=1),
     _run("stale_comes_again", STUCK, kills=1, pauses=1, rebalances=1),
@@ -150,6 +153,7 @@ TWINS = [
     _run("rebuild_compares_its_word", STUCK, flushes=2, retries=1),
     _run("finished_are_restored", SECOND_RUN, flushes=1, kills=1),
     _run("restored_leases_are_nobodys", TWO_HOLDERS, flushes=1, world=TELLS),
+    _run("restored_leases_may_run", RUNS_ON, flushes=1, cancels=1),
     _run("redrive_keeps_last_facts", STUCK, kills=2, redrives=1, flushes=1, world=DIES, deep=True),
 ]
 

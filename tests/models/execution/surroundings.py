@@ -7,11 +7,13 @@ from tests.models.execution.state import Client, State, Worker, World
 from tests.models.ledger import fold
 from tests.models.rules import Rules
 from tests.models.scripts.admit import admit
-from tests.models.scripts.cancel_task import cancel_task
+from tests.models.scripts.cancel_task import cancel_task, may_run
 from tests.models.scripts.clear_owed import clear_owed
 from tests.models.scripts.redrive_task import redrive_task
 from tests.models.scripts.repair_record import repair_record
 from tests.models.shard import FINAL, Entry, Fact, Record, told
+
+RUNS_ON = "a task was cancelled as one that waits while its worker runs it"
 
 
 def time_steps(state: State) -> Iterator[Step[State]]:
@@ -116,7 +118,7 @@ def _readings(state: State, rules: Rules) -> Iterator[Step[State]]:
     seen = Record(record.generation, record.turn, record.status, record.token)
     if state.left.cancels and not record.is_final and not record.cancel_requested:
         owed = state.shard.owed_facts() if rules.cancel_takes_facts_over else ()
-        kind = "asked" if record.status == "running" else "cancelled"
+        kind = "asked" if may_run(record, rules) else "cancelled"
         facts = (*owed, Fact(record.generation, record.turn, kind, record.token))
         reading = state.spend("cancels")._replace(client=Client("ask", "canceller", seen, facts))
         yield Step("a canceller reads the record", reading, is_fault=True)
@@ -130,7 +132,8 @@ def _readings(state: State, rules: Rules) -> Iterator[Step[State]]:
 def _asking(state: State, client: Client, rules: Rules) -> Iterator[Step[State]]:
     seen, facts = client.seen, client.facts
     if client.name == "canceller":
-        reply = cancel_task(state.shard, rules, seen=seen, facts=facts)
+        is_asked = facts[-1].kind == "asked"
+        reply = cancel_task(state.shard, rules, seen=seen, facts=facts, is_asked=is_asked)
     elif client.name == "redriver":
         reply = redrive_task(state.shard, rules, seen=seen, status=seen.status, facts=facts)
     else:
@@ -142,10 +145,16 @@ def _asking(state: State, client: Client, rules: Rules) -> Iterator[Step[State]]
         return
     decided = {fact for fact in reply.facts if fact.kind in FINAL}
     publishing = client._replace(at="publish", owed=reply.owed, facts=())
-    yield Step(
-        label,
-        state._replace(shard=reply.shard, client=publishing, decided=state.decided | decided),
-    )
+    ordered = state._replace(shard=reply.shard, client=publishing, decided=state.decided | decided)
+    yield Step(label, ordered, broken=_wrong_end(state, ordered))
+
+
+def _wrong_end(before: State, after: State) -> str | None:
+    record, ended = before.shard.record, after.shard.record
+    if record is None or ended is None or ended.status != "cancelled":
+        return None
+    runs = any(one and holds(one, record) and not one.has_lapsed for one in before.workers)
+    return RUNS_ON if runs else None
 
 
 def recorder_steps(state: State, rules: Rules) -> Iterator[Step[State]]:

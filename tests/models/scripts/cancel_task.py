@@ -5,8 +5,23 @@ from tests.models.scripts.answers import answers
 from tests.models.shard import Entry, Fact, Record, Reply, Shard
 
 
+def may_run(record: Record, rules: Rules, *, begins_later: bool = False) -> bool:
+    """Say whether somebody runs it, or may."""
+    is_restored = record.is_restored and not begins_later
+    return record.status == "running" or (is_restored and rules.restored_leases_may_run)
+
+
 @answers("COLD", "MOVED", "DONE")
-def cancel_task(shard: Shard, rules: Rules, *, seen: Record, facts: tuple[Fact, ...]) -> Reply:
+def cancel_task(  # noqa: PLR0913 - one step, with all that its caller brings
+    shard: Shard,
+    rules: Rules,
+    *,
+    seen: Record,
+    facts: tuple[Fact, ...],
+    is_asked: bool = False,
+    begins_later: bool = False,
+) -> Reply:
+    """End it, or only ask it to end; a turn that *begins later* nobody can run under a lease."""
     if shard.is_cold:
         return Reply("COLD", shard)
     record = shard.record
@@ -16,9 +31,11 @@ def cancel_task(shard: Shard, rules: Rules, *, seen: Record, facts: tuple[Fact, 
     is_as_seen = sight == (seen.generation, seen.turn, seen.status)
     if not (is_as_seen or not rules.control_compares) or record.cancel_requested:
         return Reply("MOVED", shard)
+    if is_asked != may_run(record, rules, begins_later=begins_later):
+        return Reply("MOVED", shard)
     owed = Entry(record.generation, record.turn, "facts", "later", facts)
     told = shard.with_entry(owed)
-    if seen.status == "running":
+    if is_asked:
         asked = told._replace(record=record._replace(cancel_requested=True))
         return Reply("DONE", asked, facts=facts, owed=owed)
     ended = record._replace(

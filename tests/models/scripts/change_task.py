@@ -14,6 +14,7 @@ def change_task(  # noqa: PLR0913 - one step, with all that its caller brings
     envelope: Envelope,
     facts: tuple[Fact, ...],
     is_far: bool,
+    begins_later: bool = False,
 ) -> Reply:
     if shard.is_cold:
         return Reply("COLD", shard)
@@ -22,6 +23,8 @@ def change_task(  # noqa: PLR0913 - one step, with all that its caller brings
         return Reply("MOVED", shard)
     is_as_seen = record[:3] == seen[:3]
     if not (is_as_seen or not rules.control_compares) or record.cancel_requested:
+        return Reply("MOVED", shard)
+    if record.is_restored and not begins_later and rules.restored_leases_may_run:
         return Reply("MOVED", shard)
     turn = envelope.turn
     owed = Entry(record.generation, turn, "facts", "later", facts)

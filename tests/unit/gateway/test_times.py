@@ -9,6 +9,7 @@ from functions.dispatcher.handler import lambda_handler as dispatcher
 from taskmill.core import topics
 from taskmill.core.counting import Count
 from taskmill.core.task import Millis
+from taskmill.stores.memory.hot import Holding
 from tests.unit.gateway.calls import JSON, NOBODY, batch, call, end, get, submit
 from tests.unit.stage import Stage, do_job
 
@@ -226,6 +227,16 @@ def test_nothing_is_put_off_until_it_has_expired(stage):
     told = patch(stage, task["id"], {"delay_seconds": 3600})
     assert told.kind == (422, INVALID, "/run_at")
     assert "expires at 2026-11-06T22:20:00.000Z" in told.body["detail"]
+
+
+def test_what_may_run_after_a_rebuild_is_not_changed_now(stage):
+    task = dispatched(stage)
+    until = stage.clock() + 6_000
+    holding = Holding(until_ms=until, limit_ms=None, source="", process="")
+    stage.hot.record(task["id"]).holding = holding
+    answer = patch(stage, task["id"], {"delay_seconds": 60})
+    assert answer.status == 503
+    assert "may be running" in answer.body["detail"]
 
 
 def test_what_has_ended_is_not_changed(stage):

@@ -9,6 +9,8 @@ from taskmill.core.view import Nowhere, Unsure
 from taskmill.execution.lease import Claimed
 from taskmill.orders.cancel import AlreadyFinished, Asked, Cancelled, Canceller
 from taskmill.orders.control import OrderAnswer
+from taskmill.stores.memory.dispatch import MemoryDelays
+from taskmill.stores.memory.hot import Holding
 from taskmill.stores.memory.orders import MemoryControl
 from tests.builders import a_claim, a_death, a_new_id, a_request
 from tests.contracts.hot import admitted, next_turn
@@ -88,6 +90,18 @@ def test_a_running_task_is_asked_once(world):
         assert isinstance(answer, Asked)
         assert answer.task.cancel_requested
     assert [type(fact) for fact in world.log.facts()] == [CancelRequested]
+
+
+def test_who_may_run_after_a_rebuild_is_asked_and_the_next_worker_ends_it(world):
+    (task,) = world.admitted()
+    record = world.hot.record(task.id)
+    until = world.clock() + 6_000
+    record.holding = Holding(until_ms=until, limit_ms=None, source="", process="")
+    assert isinstance(ask(world, task.id), Asked)
+    assert read(world, task.id).cancel_requested
+    assert isinstance(world.log.facts()[-1], CancelRequested)
+    record.holding = None
+    assert begun(world, task).cancel_requested
 
 
 def test_what_has_ended_otherwise_is_told(world):

@@ -65,6 +65,7 @@ class MemoryControl:
                 for kind, name in names.items()
                 if name in self._hot.due
             },
+            restored_until_ms=Millis(_restored_until(record)),
         )
 
     def cancel(self, orders: Sequence[CancelOrder]) -> Sequence[OrderAnswer]:
@@ -75,6 +76,8 @@ class MemoryControl:
             return OrderAnswer.COLD
         record = self._hot.record(order.id)
         if record is None or _moment(record) != order.seen or record.cancel_requested:
+            return OrderAnswer.MOVED
+        if self._may_run(record, order.begins_ms) is not (order.ending is None):
             return OrderAnswer.MOVED
         owed = (self._hot.clock() + self._hold, Owed(facts=order.facts))
         self._hot.due[_name(order.id, record, OwedKind.FACTS)] = owed
@@ -126,7 +129,7 @@ class MemoryControl:
         record = self._hot.record(envelope.id)
         if record is None or _moment(record) != order.seen or record.cancel_requested:
             return OrderAnswer.MOVED
-        if record.is_key_alone:
+        if record.is_key_alone or self._is_restored(record, order.begins_ms):
             return OrderAnswer.MOVED
         self._hot.due.pop(_name(envelope.id, record, OwedKind.TURN), None)
         record.turn, record.attempt = order.seen.turn + 1, envelope.attempt
@@ -143,6 +146,18 @@ class MemoryControl:
             turn = _name(envelope.id, record, OwedKind.TURN)
             self._hot.due[turn] = (order.due_at_ms, Owed(task=envelope))
         return OrderAnswer.DONE
+
+    def _may_run(self, record: Record, begins_ms: int) -> bool:
+        """Say whether somebody runs it, or may: nobody knows who held a restored lease."""
+        return record.status is Status.RUNNING or self._is_restored(record, begins_ms)
+
+    def _is_restored(self, record: Record, begins_ms: int) -> bool:
+        return _restored_until(record) > max(self._hot.clock(), begins_ms - 1)
+
+
+def _restored_until(record: Record) -> int:
+    holding = record.holding
+    return holding.until_ms if holding is not None and not holding.source else 0
 
 
 def _moment(record: Record) -> Moment:

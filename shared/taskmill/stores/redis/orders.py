@@ -77,6 +77,7 @@ class RedisControl:
             max(self._grace, stays),
             max(in_ms(UNKEYED_RECORD), stays),
             order.status,
+            order.begins_ms,
         ]
 
     def redrive(self, orders: Sequence[RedriveOrder]) -> Sequence[RedriveAnswer]:
@@ -123,6 +124,7 @@ class RedisControl:
             codec.encode(Owed(facts=order.facts)),
             self._hold,
             codec.encode(shown(envelope)),
+            order.begins_ms,
         ]
 
     def _keys(self, task_id: TaskId) -> list[str]:
@@ -135,7 +137,7 @@ def _sight(task_id: TaskId, answer: Any) -> Sight:
         return Cold()
     if not answer:
         return Absent()
-    *view, turn, token, submitted, last, submission, next_turn, facts, parked, now = answer
+    *view, turn, token, submitted, last, submission, next_turn, facts, parked, now, unknown = answer
     owed = {
         OwedKind.SUBMISSION: submission,
         OwedKind.TURN: next_turn,
@@ -149,6 +151,7 @@ def _sight(task_id: TaskId, answer: Any) -> Sight:
         submitted=int(submitted),
         last=codec.open_fact_list(last),
         now_ms=Millis(int(now)),
+        restored_until_ms=Millis(int(unknown or 0)),
         owed={kind: codec.open_owed(value) for kind, value in owed.items() if value},
     )
 

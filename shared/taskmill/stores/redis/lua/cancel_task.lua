@@ -12,7 +12,7 @@
   ARGV[3]   generation that was seen
   ARGV[4]   turn that was seen
   ARGV[5]   status that was seen
-  ARGV[6]   how the generation ends (JSON), or "" for a task that runs
+  ARGV[6]   how the generation ends (JSON), or "" for a task that runs or may
   ARGV[7]   what a late claim is answered: the facts that tell it, but for a body (JSON)
   ARGV[8]   bytes of the due entry that owes the facts
   ARGV[9]   how long the author has for publishing (ms)
@@ -20,10 +20,11 @@
   ARGV[11]  how long a key is kept at least after the end of its task (ms)
   ARGV[12]  how long the record of an unkeyed task is kept after its end (ms)
   ARGV[13]  status of a task that has ended: cancelled, or dead
+  ARGV[14]  when the turn that was seen may begin (ms), or 0
 
   Returns
     COLD   the shard forgot, or may have; nothing was changed
-    MOVED  the task went on since it was seen, or is gone; nothing was changed
+    MOVED  the task went on since it was seen, is gone, or may run by now; nothing was changed
     DONE   it stands: publish the facts
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then
@@ -32,8 +33,16 @@ end
 local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local record = redis.call(
-  "HMGET", KEYS[2], "generation", "turn", "status", "cancel_requested", "submitted", "keyed")
+  "HMGET", KEYS[2], "generation", "turn", "status", "cancel_requested", "submitted", "keyed",
+  "lease_until", "source")
 if record[1] ~= ARGV[3] or record[2] ~= ARGV[4] or record[3] ~= ARGV[5] or record[4] == "1" then
+  return "MOVED"
+end
+-- Under a lease that a rebuild restored somebody may run: it is asked to end, like a running task.
+local lease_until = (record[8] or "") == "" and tonumber(record[7]) or 0
+local may_run = record[3] == "running"
+  or (lease_until > now and tonumber(ARGV[14]) <= lease_until)
+if may_run ~= (ARGV[6] == "") then
   return "MOVED"
 end
 

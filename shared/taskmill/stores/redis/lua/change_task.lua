@@ -23,10 +23,11 @@
   ARGV[13]  bytes of the due entry that owes them
   ARGV[14]  how long the author has for publishing (ms)
   ARGV[15]  what readers want to know (JSON)
+  ARGV[16]  when the turn that was seen may begin (ms), or 0
 
   Returns
     COLD   the shard forgot, or may have; nothing was changed
-    MOVED  the task went on since it was seen, or is gone; nothing was changed
+    MOVED  the task went on since it was seen, is gone, or may run by now; nothing was changed
     DONE   it stands: publish the facts
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then
@@ -35,9 +36,15 @@ end
 local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local record = redis.call(
-  "HMGET", KEYS[2], "generation", "turn", "status", "cancel_requested", "keyed", "about")
+  "HMGET", KEYS[2], "generation", "turn", "status", "cancel_requested", "keyed", "about",
+  "lease_until", "source")
 if record[1] ~= ARGV[3] or record[2] ~= ARGV[4] or record[3] ~= ARGV[5] or record[4] == "1"
   or not record[6] then
+  return "MOVED"
+end
+-- Under a lease that a rebuild restored somebody may run.
+local lease_until = (record[8] or "") == "" and tonumber(record[7]) or 0
+if lease_until > now and tonumber(ARGV[16]) <= lease_until then
   return "MOVED"
 end
 redis.call("ZCARD", KEYS[3])

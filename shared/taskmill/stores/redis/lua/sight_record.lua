@@ -10,8 +10,9 @@
 
   Returns {"COLD"} when the shard forgot, or may have; {} without a record; else
   {about, status, generation, attempt, losses, started, ending, result, waiting,
-  cancel requested, first start if that is another, turn, token, submitted, last facts, owed submission, owed turn, owed facts, parked,
-  now in ms}, each or ""
+  cancel requested, first start if that is another, turn, token, submitted, last facts,
+  owed submission, owed turn, owed facts, parked, now in ms,
+  until when nobody knows who runs it in ms}, each or ""
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then
   return {"COLD"}
@@ -31,5 +32,7 @@ for index = 1, 19 do
   record[index] = record[index] or ""
 end
 local time = redis.call("TIME")
+local lease = redis.call("HMGET", KEYS[2], "lease_until", "source")
 record[20] = string.format("%.0f", time[1] * 1000 + math.floor(time[2] / 1000))
+record[21] = (lease[2] or "") == "" and lease[1] or ""
 return record
