@@ -15,6 +15,7 @@ from psycopg import errors
 from psycopg.types.json import Json
 
 from taskmill.core.ids import keyed_id, unkeyed_id
+from taskmill.core.timing import LONGEST_DELAY
 from taskmill.stores.postgres.connection import Database
 from taskmill.stores.postgres.enqueued import PostgresRequests
 from taskmill.stores.postgres.migrate import migrate
@@ -24,6 +25,7 @@ from taskmill_local.stores.server import Server
 from tests.builders import now_ms
 from tests.contracts.conftest import GRACE, MIGRATIONS
 
+LONGEST_DELAY_S = f"{LONGEST_DELAY.total_seconds():.0f}"
 ANY_TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=300)
 KEYS = st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=1, max_size=255)
 TYPES = ANY_TEXT.filter(lambda text: 1 <= len(text) <= 128)
@@ -202,6 +204,14 @@ def test_ids_without_a_key_are_those_of_this_moment_and_all_different(shop):
         ("'echo', timeout_seconds => 'Infinity'", "invalid_request", "timeout_seconds"),
         ("'echo', run_at => 'infinity'", "invalid_request", "run_at"),
         ("'echo', expires_at => '-infinity'", "invalid_request", "expires_at"),
+        ("'echo', run_at => '2030-01-01 BC'", "invalid_request", "run_at"),
+        ("'echo', run_at => '0001-12-31 23:59:59+00 BC'", "invalid_request", "run_at"),
+        ("'echo', expires_at => '10000-01-01 00:00:00+00'", "invalid_request", "expires_at"),
+        ("'echo', delay_seconds => -1", "invalid_request", "delay_seconds"),
+        ("'echo', delay_seconds => -1e-9", "invalid_request", "delay_seconds"),
+        (f"'echo', delay_seconds => {LONGEST_DELAY_S} + 0.001", "invalid_request", "delay_seconds"),
+        ("'echo', timeout_seconds => 0", "invalid_request", "timeout_seconds"),
+        ("'echo', timeout_seconds => 801", "invalid_request", "timeout_seconds"),
     ],
 )
 def test_what_cannot_be_a_request_is_an_error_at_once(shop, call, code, field):
@@ -217,6 +227,23 @@ def test_the_largest_payload_and_the_longest_names_are_taken(shop, requests):
     with shop.transaction():
         task_id = asked(shop, "repeat('x', 128), to_json(repeat('x', 262142)), repeat('k', 255)")
     assert len(request_of(requests, task_id)["payload"]) == 262_142
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("run_at", "'0001-01-01 00:00:00+00'"),
+        ("expires_at", "'9999-12-31 23:59:59+00'"),
+        ("delay_seconds", "0"),
+        ("delay_seconds", LONGEST_DELAY_S),
+        ("timeout_seconds", "0.1"),
+        ("timeout_seconds", "800"),
+    ],
+)
+def test_what_lies_just_within_the_limits_is_taken(shop, requests, field, value):
+    with shop.transaction():
+        task_id = asked(shop, f"'echo', {field} => {value}")
+    assert field in request_of(requests, task_id)
 
 
 @pytest.mark.parametrize("payload", ["", "{", "nan", "{'a': 1}"])
