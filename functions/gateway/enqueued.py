@@ -8,14 +8,17 @@ from typing import Any
 from functions.gateway.http.answer import Told
 from functions.gateway.http.cursor import Mark, cursor_behind, mark_of
 from functions.gateway.http.page import Line, fitting
-from functions.gateway.http.problem import Problem, bad_request, unknown_parameter, unprocessable
+from functions.gateway.http.problem import Problem, bad_request, missing, unknown_parameter, unprocessable
 from functions.gateway.listing import read_limit
 from functions.gateway.presenter import moment
+from functions.gateway.reading import id_of
 from taskmill.bootstrap import gateway
+from taskmill.ledger.quarantine import Discard
+from taskmill.platform import process
 from taskmill.submission.enqueued import Enqueued
 
 _KNOWN = {"state", "limit", "cursor"}
-_STATES = ("waiting", "parked")
+_STATES = ("waiting", "parked", "discarded")
 _NUMBER = re.compile(r"[0-9]{1,18}")
 
 
@@ -31,13 +34,28 @@ def list_enqueued(given: Mapping[str, str]) -> Told | Problem:
         return limit
     if isinstance(before, Problem):
         return before
-    is_parked = given.get("state", "parked") == "parked"
-    rows = gateway.requests().page(is_parked=is_parked, before=before, most=limit + 1)
+    state = given.get("state", "parked")
+    rows = gateway.requests().page(
+        is_parked=state != "waiting",
+        is_discarded=state == "discarded",
+        before=before,
+        most=limit + 1,
+    )
     lines = [Line(_shown(row), _mark(row)) for row in rows[:limit]]
     behind = lines[-1].mark if len(rows) > limit else None
     told, mark = fitting(lines, behind=behind)
     cursor = cursor_behind(mark, given) if mark else None
     return Told(HTTPStatus.OK, {"requests": told, "next_cursor": cursor})
+
+
+def discard_enqueued(given_id: str, by: str) -> Told | Problem:
+    task_id = id_of(given_id)
+    if isinstance(task_id, Problem):
+        return task_id
+    row = gateway.requests().discard(task_id, Discard(at_ms=process.clock(), by=by))
+    if row is None:
+        return missing(f"no request for the task {task_id} is refused")
+    return Told(HTTPStatus.OK, _shown(row))
 
 
 def _mark(row: Enqueued) -> Mark:
@@ -68,4 +86,7 @@ def _shown(row: Enqueued) -> dict[str, Any]:
         shown["detail"] = row.parked.detail
         if row.parked.pointer is not None:
             shown["field"] = row.parked.pointer
+    if row.discarded is not None:
+        shown["discarded_at"] = moment(row.discarded.at_ms)
+        shown["discarded_by"] = row.discarded.by
     return shown

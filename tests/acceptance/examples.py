@@ -12,6 +12,7 @@ from confluent_kafka import Producer
 
 from functions.gateway.description.control import PUT_OFF_ID, RUNNING_ID, WAITING_ID
 from functions.gateway.description.endpoints import URL
+from functions.gateway.description.enqueued import REFUSED_ID
 from functions.gateway.description.examples import DEAD_ID, ID, KEY, SINCE
 from functions.gateway.description.quarantine import RECORD
 from functions.gateway.description.redrives import JOB_ID
@@ -162,7 +163,8 @@ class Play:
         """Commit what is no request; its readers are told so."""
         dsn = self._client.platform()["stores"]["PostgreSQL"]["address"]
         with psycopg.connect(dsn.replace("taskmill_app@", "taskmill_enqueue@")) as connection:
-            connection.execute("SELECT taskmill.enqueue('echo', max_attempts => 0)")
+            row = connection.execute("SELECT taskmill.enqueue('echo', max_attempts => 0)::text")
+            (self._cast[REFUSED_ID],) = row.fetchone()
         eventually(
             lambda: self._client.get("/v1/enqueued").body["requests"],
             within=PATIENCE,

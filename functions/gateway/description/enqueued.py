@@ -1,4 +1,4 @@
-"""Describes the list of requests that were enqueued and are no tasks."""
+"""Describes the requests that were enqueued and are no tasks."""
 
 from http import HTTPStatus
 from typing import Any, Final, Literal
@@ -8,7 +8,9 @@ from msgspec import UNSET, Struct, UnsetType
 
 from functions.gateway.description.answers import Count, Moment, NextCursor
 from functions.gateway.description.operation import Answer, Example, Operation
-from functions.gateway.description.parameters import CURSOR, LIMIT, asked
+from functions.gateway.description.parameters import CURSOR, LIMIT, TASK_ID, asked
+
+REFUSED_ID: Final = "5e9a4bd0-5f3c-8f11-9d0c-2f6a1c8f7b21"
 
 
 class EnqueuedRequest(Struct, kw_only=True):
@@ -22,6 +24,8 @@ class EnqueuedRequest(Struct, kw_only=True):
     reason: str | UnsetType = UNSET
     detail: str | UnsetType = UNSET
     field: str | UnsetType = UNSET
+    discarded_at: Moment | UnsetType = UNSET
+    discarded_by: str | UnsetType = UNSET
 
 
 class EnqueuedPage(Struct):
@@ -32,7 +36,7 @@ class EnqueuedPage(Struct):
 
 
 _REQUEST: Final[dict[str, Any]] = {
-    "task_id": "5e9a4bd0-5f3c-8f11-9d0c-2f6a1c8f7b21",
+    "task_id": REFUSED_ID,
     "tenant": "default",
     "enqueued_at": "2026-11-06T21:20:00.000Z",
     "size": 42,
@@ -53,8 +57,9 @@ LIST: Final = Operation(
     parameters=[
         asked(
             "state",
-            Literal["waiting", "parked"],
-            "Those that wait to become tasks, or those that never will; these unless said.",
+            Literal["waiting", "parked", "discarded"],
+            "Those that wait to become tasks, those that are refused (the default), or those"
+            " refused ones that somebody dealt with.",
         ),
         LIMIT,
         CURSOR,
@@ -70,4 +75,27 @@ LIST: Final = Operation(
         )
     ],
 )
-OPERATIONS: Final = (LIST,)
+DISCARD: Final = Operation(
+    route="POST /v1/enqueued/{task_id}/discard",
+    name="discardEnqueued",
+    summary="Take note that a refused request was dealt with",
+    details=(
+        "Every refused request for this task is kept, and marked with the time and the name of the"
+        " caller's key. `taskmill doctor` and the statistics no longer count it."
+    ),
+    parameters=[TASK_ID],
+    answers={
+        HTTPStatus.OK: Answer(what="The request that was refused last.", body=EnqueuedRequest)
+    },
+    problems=["not_found", "unavailable"],
+    examples=[
+        Example(
+            name="a request",
+            status=HTTPStatus.OK,
+            given={"task_id": REFUSED_ID},
+            answer=_REQUEST
+            | {"discarded_at": "2026-11-06T21:30:00.000Z", "discarded_by": "anybody"},
+        )
+    ],
+)
+OPERATIONS: Final = (LIST, DISCARD)

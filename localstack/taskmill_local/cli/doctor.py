@@ -148,7 +148,10 @@ def _refused(settings: Settings) -> Iterator[_Complaint]:
         yield _Complaint(
             kind="refused_requests",
             about=f"{counted(len(told), 'request')} that an application enqueued, refused",
-            remedy="enqueue them again as they should be; GET /v1/enqueued lists all of them",
+            remedy=(
+                "enqueue them again as they should be, then POST /v1/enqueued/{id}/discard; "
+                "GET /v1/enqueued lists all of them"
+            ),
             members=[
                 {"id": name, "refused": why.reason, "detail": why.detail, "field": why.pointer}
                 for name, why in told

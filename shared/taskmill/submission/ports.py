@@ -10,6 +10,7 @@ from taskmill.core.pointers import Blob, Upload
 from taskmill.core.refusal import Refusal
 from taskmill.core.task import Envelope, TaskId
 from taskmill.core.view import Reading, TaskView
+from taskmill.ledger.quarantine import Discard
 from taskmill.submission.admission import Verdict
 from taskmill.submission.catalogue import PayloadMisfit, TypeEntry
 from taskmill.submission.enqueued import Backlog, Enqueue, Enqueued, LookBack
@@ -109,8 +110,17 @@ class Requests(Protocol):
         """Return a request for this task that waits, else the one that was parked last."""
         ...
 
-    def page(self, *, is_parked: bool, before: int | None, most: int) -> Sequence[Enqueued]:
-        """Return those that were parked, or those that wait, the latest request first."""
+    def page(
+        self, *, is_parked: bool, before: int | None, most: int, is_discarded: bool = False
+    ) -> Sequence[Enqueued]:
+        """Return those that were parked, or those that wait, the latest request first.
+
+        Of parked ones either those that somebody discarded or the others.
+        """
+        ...
+
+    def discard(self, task_id: TaskId, discard: Discard) -> Enqueued | None:
+        """Mark the parked requests for this task as dealt with; return the one parked last."""
         ...
 
     def backlog(self, *, most: int) -> Backlog: ...

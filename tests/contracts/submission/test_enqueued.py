@@ -12,6 +12,7 @@ from taskmill.core.errors import StoreUnavailable
 from taskmill.core.refusal import invalid, malformed
 from taskmill.core.time import in_ms
 from taskmill.ledger.projection import Applied, LedgerBatch
+from taskmill.ledger.quarantine import Discard
 from taskmill.stores.memory.enqueued import MemoryRequests
 from taskmill.stores.memory.ledger import MemoryLedger
 from taskmill.stores.postgres.connection import Database
@@ -186,6 +187,35 @@ def test_those_that_wait_are_listed_apart(requests):
     assert [row.task_id for row in listed] == [wishes[3].task_id, wishes[2].task_id]
     (last,) = requests.page(is_parked=False, before=listed[0].number, most=10)
     assert last == listed[1]
+
+
+def test_what_was_parked_can_be_discarded_and_the_first_who_did_stays(requests):
+    wishes = [a_wish(task_id=a_new_id()), a_wish()]
+    requests.add([wishes[0], wishes[0], wishes[1]])
+    for _ in range(2):
+        with requests.held(most=1) as held:
+            held.park(held.rows[0], invalid("invalid_payload", "it does not fit", "/payload"))
+    ann, bob = Discard(at_ms=now_ms() - 1, by="ann"), Discard(at_ms=now_ms(), by="bob")
+    first = requests.discard(wishes[0].task_id, ann)
+    again = requests.discard(wishes[0].task_id, bob)
+    assert first == again
+    assert (first.discarded, first.parked.reason) == (ann, "invalid_payload")
+    assert requests.page(is_parked=True, before=None, most=10) == []
+    kept = requests.page(is_parked=True, is_discarded=True, before=None, most=10)
+    assert [row.task_id for row in kept] == [wishes[0].task_id] * 2
+    assert kept[0] == first
+    assert (requests.backlog(most=10).parked, requests.backlog(most=10).waiting) == (0, 1)
+    assert requests.discard(wishes[1].task_id, ann) is None
+    assert requests.discard(a_new_id(), ann) is None
+
+
+def test_what_was_discarded_is_not_taken_up_when_its_type_comes(requests):
+    wish = a_wish()
+    requests.add([wish])
+    park(requests, wish.task_id, "unknown_type")
+    requests.discard(wish.task_id, Discard(at_ms=now_ms(), by="ann"))
+    assert requests.take_up(["echo"], parked_within=LONG) == 0
+    assert line(requests) == []
 
 
 def test_who_waits_is_found_before_who_is_parked(requests):

@@ -1,10 +1,12 @@
 """What was enqueued can be read from its commit on, and what was refused says why."""
 
 import json
+from hashlib import sha256
 
 import pytest
 
 from taskmill.core.counting import Count
+from taskmill.stores.api_keys import ApiKeys
 from taskmill.submission.enqueued import Enqueue
 from tests.unit.gateway.calls import NOBODY, call, get, post, submit
 from tests.unit.stage import Stage, do_job
@@ -88,6 +90,36 @@ def test_what_is_refused_is_listed_with_its_reason(stage):
         "/payload",
     )
     assert stage.counters.total(Count.ENQUEUED_IN_VAIN) == 1
+
+
+def test_what_is_refused_is_discarded_by_somebody_and_kept(stage):
+    enqueue(stage, payload=1)
+    taking.TAKE.do()
+    hashed = sha256(b"the key").hexdigest()
+    stage.api_keys = ApiKeys(lambda: json.dumps({"ann": hashed}))
+    key = {"Authorization": "Bearer the key"}
+    told = call(stage, "POST", f"/v1/enqueued/{NOBODY}/discard", headers=key)
+    assert (told.status, told.body["task_id"], told.body["discarded_by"]) == (200, NOBODY, "ann")
+    assert call(stage, "GET", "/v1/enqueued", headers=key).body["requests"] == []
+    kept = call(stage, "GET", "/v1/enqueued", headers=key, query={"state": "discarded"})
+    assert kept.body["requests"] == [told.body]
+    stats = call(stage, "GET", "/v1/stats", headers=key).body
+    assert stats["enqueued"]["parked"] == 0
+    assert call(stage, "GET", f"/v1/tasks/{NOBODY}", headers=key).status == 410
+
+
+def test_what_is_not_refused_is_not_discarded(stage):
+    enqueue(stage)
+    path = f"/v1/enqueued/{NOBODY}/discard"
+    assert post(stage, path).kind == (404, "not_found", None)
+    taking.TAKE.do()
+    assert post(stage, path).kind == (404, "not_found", None)
+    assert post(stage, "/v1/enqueued/17/discard").kind == (404, "not_found", None)
+
+
+def test_nothing_is_discarded_while_the_ledger_is_away(stage):
+    stage.requests.is_away = True
+    assert post(stage, f"/v1/enqueued/{NOBODY}/discard").kind == (503, "unavailable", None)
 
 
 def test_the_list_is_walked(stage):

@@ -8,6 +8,7 @@ from taskmill.core.counting import Count
 from taskmill.core.ports import Counters
 from taskmill.core.refusal import Refusal
 from taskmill.core.task import TaskId
+from taskmill.ledger.quarantine import Discard
 from taskmill.submission.enqueued import Backlog, Enqueue, Enqueued, LookBack
 from taskmill.submission.ports import HeldRequests, Requests
 
@@ -38,8 +39,15 @@ class CountedRequests:
     def find(self, task_id: TaskId) -> Enqueued | None:
         return self._requests.find(task_id)
 
-    def page(self, *, is_parked: bool, before: int | None, most: int) -> Sequence[Enqueued]:
-        return self._requests.page(is_parked=is_parked, before=before, most=most)
+    def page(
+        self, *, is_parked: bool, before: int | None, most: int, is_discarded: bool = False
+    ) -> Sequence[Enqueued]:
+        return self._requests.page(
+            is_parked=is_parked, before=before, most=most, is_discarded=is_discarded
+        )
+
+    def discard(self, task_id: TaskId, discard: Discard) -> Enqueued | None:
+        return self._requests.discard(task_id, discard)
 
     def backlog(self, *, most: int) -> Backlog:
         return self._requests.backlog(most=most)

@@ -14,6 +14,7 @@ from taskmill.core.ports import Clock
 from taskmill.core.refusal import Refusal
 from taskmill.core.task import Millis, TaskId
 from taskmill.core.time import in_ms
+from taskmill.ledger.quarantine import Discard
 from taskmill.stores.memory.ledger import MemoryLedger
 from taskmill.submission.enqueued import (
     LARGEST_REQUEST,
@@ -89,7 +90,7 @@ class MemoryRequests:
     def take_up(self, types: Collection[str], *, parked_within: timedelta) -> int:
         self._ask()
         since = self._clock() - in_ms(parked_within)
-        named = [kept for kept in self.kept if _wants(kept.row.parked, since)]
+        named = [kept for kept in self.kept if _wants(kept.row, since)]
         known = [kept for kept in named if json.loads(kept.row.request or b"")["type"] in types]
         for kept in known:
             kept.row = replace(kept.row, parked=None)
@@ -101,19 +102,39 @@ class MemoryRequests:
         found.sort(key=lambda kept: -kept.row.parked.at_ms if kept.row.parked else float("-inf"))
         return _as_read(found[0].row) if found else None
 
-    def page(self, *, is_parked: bool, before: int | None, most: int) -> Sequence[Enqueued]:
+    def page(
+        self, *, is_parked: bool, before: int | None, most: int, is_discarded: bool = False
+    ) -> Sequence[Enqueued]:
         self._ask()
         rows = [kept.row for kept in reversed(self.kept) if kept.done_at_ms is None]
-        wanted = [row for row in rows if (row.parked is not None) is is_parked]
+        wanted = [
+            row
+            for row in rows
+            if (row.parked is not None) is is_parked
+            and (row.discarded is not None) is (is_parked and is_discarded)
+        ]
         page = [row for row in wanted if before is None or row.number < before][:most]
         return [replace(row, request=None) for row in page]
+
+    def discard(self, task_id: TaskId, discard: Discard) -> Enqueued | None:
+        self._ask()
+        refused = [
+            kept
+            for kept in self.kept
+            if kept.row.task_id == task_id and kept.row.parked is not None
+        ]
+        for kept in refused:
+            kept.row = replace(kept.row, discarded=kept.row.discarded or discard)
+        return replace(refused[-1].row, request=None) if refused else None
 
     def backlog(self, *, most: int) -> Backlog:
         self._ask()
         waiting = [kept.row for kept in self.kept if kept.is_waiting][:most]
         return Backlog(
             waiting=len(waiting),
-            parked=sum(kept.row.parked is not None for kept in self.kept),
+            parked=sum(
+                kept.row.parked is not None and kept.row.discarded is None for kept in self.kept
+            ),
             oldest_at_ms=min((row.created_at_ms for row in waiting), default=None),
         )
 
@@ -137,8 +158,11 @@ def _as_read(row: Enqueued) -> Enqueued:
     return row if row.octets <= LARGEST_REQUEST else replace(row, request=None)
 
 
-def _wants(parked: Parked | None, since: int) -> bool:
-    return parked is not None and parked.reason == "unknown_type" and parked.at_ms > since
+def _wants(row: Enqueued, since: int) -> bool:
+    parked = row.parked
+    if parked is None or row.discarded is not None:
+        return False
+    return parked.reason == "unknown_type" and parked.at_ms > since
 
 
 @dataclass(slots=True)

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from operator import itemgetter
 from typing import Any
 
 import psycopg
@@ -10,6 +11,7 @@ import psycopg
 from taskmill.core.refusal import Refusal
 from taskmill.core.task import Millis, TaskId
 from taskmill.core.time import in_ms
+from taskmill.ledger.quarantine import Discard
 from taskmill.stores.postgres import queries
 from taskmill.stores.postgres.connection import Database
 from taskmill.submission.enqueued import (
@@ -38,6 +40,7 @@ class PostgresRequests:
         self._find = queries.load("submission/find_enqueued")
         self._list_waiting = queries.load("submission/list_waiting_enqueued")
         self._list_parked = queries.load("submission/list_parked_enqueued")
+        self._discard = queries.load("submission/discard_enqueued")
         self._count = queries.load("submission/count_enqueued")
 
     def add(self, requests: Sequence[Enqueue]) -> None:
@@ -75,10 +78,18 @@ class PostgresRequests:
         rows = self._database.fetch(self._find, {"id": task_id, "largest": LARGEST_REQUEST})
         return _enqueued(rows[0]) if rows else None
 
-    def page(self, *, is_parked: bool, before: int | None, most: int) -> Sequence[Enqueued]:
-        asked = {"before": before, "most": most}
+    def page(
+        self, *, is_parked: bool, before: int | None, most: int, is_discarded: bool = False
+    ) -> Sequence[Enqueued]:
+        asked = {"before": before, "most": most, "discarded": is_discarded}
         statement = self._list_parked if is_parked else self._list_waiting
         return [_enqueued(row) for row in self._database.fetch(statement, asked)]
+
+    def discard(self, task_id: TaskId, discard: Discard) -> Enqueued | None:
+        asked = {"id": task_id, "at_ms": discard.at_ms, "by": discard.by}
+        rows = self._database.fetch(self._discard, asked)
+        latest = max(rows, key=itemgetter("parked_at", "id"), default=None)
+        return None if latest is None else _enqueued(latest)
 
     def backlog(self, *, most: int) -> Backlog:
         (row,) = self._database.fetch(self._count, {"most": most})
@@ -140,6 +151,7 @@ def _enqueued(row: dict[str, Any]) -> Enqueued:
         octets=row["octets"],
         created_at_ms=_ms(row["created_at"]),
         parked=_parked(row),
+        discarded=_discarded(row),
         may_be_forgotten=row.get("may_be_forgotten", False),
     )
 
@@ -153,6 +165,11 @@ def _parked(row: dict[str, Any]) -> Parked | None:
         pointer=row["parked_pointer"],
         at_ms=_ms(row["parked_at"]),
     )
+
+
+def _discarded(row: dict[str, Any]) -> Discard | None:
+    at = row.get("discarded_at")
+    return None if at is None else Discard(at_ms=_ms(at), by=row["discarded_by"])
 
 
 def _ms(at: datetime) -> Millis:

@@ -10,7 +10,11 @@ SELECT
     ) AS waiting,
     (
         SELECT count(*)
-        FROM (SELECT 1 FROM enqueued WHERE parked_at IS NOT NULL LIMIT %(most)s) AS aside
+        FROM (
+            SELECT 1 FROM enqueued
+            WHERE parked_at IS NOT NULL AND discarded_at IS NULL
+            LIMIT %(most)s
+        ) AS aside
     ) AS parked,
     (
         SELECT min(created_at)

@@ -1,4 +1,4 @@
--- Read the requests that never became tasks, the latest first, behind a place in the list.
+-- Read the requests that were refused, or of these the ones that were dealt with, the latest first.
 SELECT
     id,
     tenant,
@@ -10,8 +10,13 @@ SELECT
     parked_at,
     parked_reason,
     parked_detail,
-    parked_pointer
+    parked_pointer,
+    discarded_at,
+    discarded_by
 FROM enqueued
-WHERE parked_at IS NOT NULL AND (%(before)s::bigint IS NULL OR id < %(before)s)
+WHERE
+    parked_at IS NOT NULL
+    AND (discarded_at IS NOT NULL) = %(discarded)s
+    AND (%(before)s::bigint IS NULL OR id < %(before)s)
 ORDER BY id DESC
 LIMIT %(most)s;

@@ -8,6 +8,7 @@ WITH taken_up AS (
         parked_pointer = NULL
     WHERE
         parked_at > now() - %(seconds)s * '1 second'::interval
+        AND discarded_at IS NULL
         -- In this order: of other requests nobody knows whether they can be read.
         AND CASE WHEN parked_reason = 'unknown_type' THEN request ->> 'type' END = ANY(%(types)s)
     RETURNING 1
