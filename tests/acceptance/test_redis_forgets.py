@@ -80,6 +80,10 @@ def test_an_emptied_redis_is_rebuilt_from_the_ledger(system):
     assert of_the_outbox["id"] == lost
     assert client.get("/v1/stats").body["outbox"] == {"waiting": 0, "parked": 1}
     assert client.get(f"/v1/tasks/{lost}").status == HTTPStatus.GONE
+    assert client.post(f"/v1/enqueued/{refused}/discard", None).status == HTTPStatus.OK
+    assert "refused_requests" not in doctor(system)[1]
+    code, told = doctor(system, **other_shards(system))
+    assert (code, len(told["cold_shards"])) == (1, 3)
     redis.close()
 
 
@@ -117,7 +121,17 @@ def facts_of_nobodys_task(system):
     return task.id
 
 
-def doctor(system):
+def other_shards(system):
+    """Name the system's stores with another number of shards, which nobody opened."""
+    stores = system.client.platform()["stores"]
+    names = {"KAFKA_BROKERS": "Kafka", "REDIS_URL": "Valkey", "POSTGRES_DSN": "PostgreSQL"}
+    places = {f"TASKMILL_{name}": stores[store]["address"] for name, store in names.items()}
+    return places | {"TASKMILL_SHARDS": "3"}
+
+
+def doctor(system, **settings):
     """Return the exit code of the doctor, and what it found."""
-    told = run_command(system.folder, "doctor", "--json", TASKMILL_URL=system.client.url)
+    told = run_command(
+        system.folder, "doctor", "--json", TASKMILL_URL=system.client.url, **settings
+    )
     return told.returncode, json.loads(told.stdout)

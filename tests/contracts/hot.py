@@ -11,19 +11,21 @@ from taskmill.core.view import Waiting
 from taskmill.execution.lease import Claimed, NextTurn, Settlement
 from taskmill.stores.memory.dispatch import MemoryDelays, MemoryParking
 from taskmill.stores.memory.execution import MemoryLeases
-from taskmill.stores.memory.hot import MemoryHot, MemoryRecords
+from taskmill.stores.memory.health import MemoryShards
+from taskmill.stores.memory.hot import UNLISTED, MemoryHot, MemoryRecords
 from taskmill.stores.memory.orders import MemoryControl
 from taskmill.stores.memory.recovery import MemoryColdShards, MemoryRepairs
 from taskmill.stores.memory.submission import MemoryAdmission, MemoryDueSet
 from taskmill.stores.redis.dispatch import RedisDelays, RedisParking
 from taskmill.stores.redis.execution import RedisLeases
-from taskmill.stores.redis.keys import ShardKeys
+from taskmill.stores.redis.health import RedisShards
+from taskmill.stores.redis.keys import ShardKeys, shard_keys
 from taskmill.stores.redis.orders import RedisControl
 from taskmill.stores.redis.records import RedisRecords
 from taskmill.stores.redis.recovery import RedisColdShards, RedisRepairs
 from taskmill.stores.redis.session import Session
 from taskmill.stores.redis.shards import open_shards
-from taskmill.stores.redis.submission import RedisAdmission, RedisDueSet
+from taskmill.stores.redis.submission import RedisAdmission, RedisDueSet, spell
 from tests.builders import a_claim, a_success, deferred, now_ms
 
 SHARDS = 4
@@ -97,6 +99,13 @@ class InMemory:
     def repairs(self, **spans):
         return MemoryRepairs(self.store, **spans)
 
+    def shards(self):
+        return MemoryShards(self.store)
+
+    def unlist(self, name):
+        """Lose a member of the due set, and nothing else."""
+        self.store.due[name] = (UNLISTED, self.store.due[name][1])
+
     def forget(self):
         self.store.forget()
 
@@ -154,6 +163,13 @@ class InValkey:
 
     def repairs(self, **spans):
         return RedisRepairs(self.session, shards=SHARDS, **spans)
+
+    def shards(self):
+        return RedisShards(self.session, shards=SHARDS)
+
+    def unlist(self, name):
+        """Lose a member of the due set, and nothing else."""
+        self.session.command("ZREM", shard_keys(name.id, SHARDS).due, spell(name))
 
     def forget(self):
         self.session.command("FLUSHALL")

@@ -16,6 +16,7 @@ SCRIPTS = {path.stem: path for path in LUA.glob("*.lua")}
 WITHOUT_A_STEP = {
     "forget_record",  # a step of its own in `execution`: hours later a finished task's record ends
     "park_turn",  # types that nobody takes are not modelled
+    "relist_owed",  # no model loses a member of the due set alone
     "take_place",  # it is about requests that wait, not about tasks
 }
 

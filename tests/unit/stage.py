@@ -54,6 +54,7 @@ from taskmill.execution.ports import Crew
 from taskmill.insight.gather import Board
 from taskmill.ledger.record import Recorder
 from taskmill.platform import process
+from taskmill.recovery.readiness import Readiness
 from taskmill.recovery.reconcile import Reconciler
 from taskmill.stores.api_keys import ApiKeys
 from taskmill.stores.catalogue import AssembledCatalogue
@@ -75,6 +76,7 @@ from taskmill.stores.memory.egress import MemoryEndpoints
 from taskmill.stores.memory.enqueued import MemoryRequests
 from taskmill.stores.memory.execution import MemoryLeases
 from taskmill.stores.memory.executor import InlineCrew, InlineErrands
+from taskmill.stores.memory.health import MemoryShards
 from taskmill.stores.memory.hot import MemoryHot, MemoryRecords
 from taskmill.stores.memory.insight import MemoryFigures
 from taskmill.stores.memory.ledger import MemoryLedger
@@ -173,6 +175,7 @@ class Stage:
         self.hot.open()
         self.records = Records(self.hot)
         self.log = MemoryLog(self.clock)
+        self.readiness = Readiness(MemoryShards(self.hot), self.clock)
         self.due = MemoryDueSet(self.hot)
         self.entropy = random.Random(7)
         self.redrives = MemoryRedriveJobs(lambda: self.ledger, self.clock)
@@ -240,6 +243,7 @@ class Stage:
             "outbox": lambda: self.outbox,
             "requests": lambda: self.requests,
             "quarantine": lambda: MemoryQuarantine(lambda: self.ledger),
+            "readiness": lambda: self.readiness,
         }
 
     def _oversight(self) -> dict[str, Any]:

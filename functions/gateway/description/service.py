@@ -98,7 +98,7 @@ class Health(Struct):
 
 
 class Readiness(Struct):
-    """Every store that the API needs is there."""
+    """Every store that the API needs is there, and tasks can run."""
 
     status: Literal["ready"]
 
@@ -156,8 +156,12 @@ HEALTH: Final = Operation(
 READINESS: Final = Operation(
     route="GET /readyz",
     name="readReadiness",
-    summary="Ask whether every store is there",
-    answers={HTTPStatus.OK: Answer(what="They are.", body=Readiness)},
+    summary="Ask whether tasks can run",
+    details=(
+        "503 when a store cannot be reached, when Redis forgot and is not rebuilt, or when what is"
+        " due stays for half a minute because no scheduler runs."
+    ),
+    answers={HTTPStatus.OK: Answer(what="They can.", body=Readiness)},
     problems=["unavailable"],
     examples=[Example(name="ready", status=HTTPStatus.OK, answer={"status": "ready"})],
 )

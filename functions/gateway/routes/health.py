@@ -1,4 +1,4 @@
-"""Says whether the process is well, and whether every store that it needs is there."""
+"""Says whether the process is well, and whether tasks can run."""
 
 from http import HTTPStatus
 
@@ -25,6 +25,9 @@ def get_readiness() -> Answer:
         services.records.read([_NOBODY])
         services.log_ends.ends()
         gateway.ledger_rows().applied()
+        complaint = gateway.readiness().complaint()
     except StoreUnavailable as error:
         return tell(unavailable(f"{error.store} cannot be reached", 2))
+    if complaint is not None:
+        return tell(unavailable(complaint, 2))
     return tell(Told(HTTPStatus.OK, {"status": "ready"}))

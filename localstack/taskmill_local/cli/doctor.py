@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
+from msgspec import to_builtins
 from msgspec.structs import asdict
 
 from taskmill.bootstrap import chores
@@ -17,6 +18,14 @@ from taskmill.core.task import DEFAULT_TENANT, Millis
 from taskmill.core.time import in_ms
 from taskmill.platform import process
 from taskmill.recovery.divergence import ABOUT, Diverged, Divergence
+from taskmill.recovery.health import (
+    DUE_IS_TAKEN_WITHIN,
+    ShardHealth,
+    ShardState,
+    nobody_rebuilds,
+    nobody_takes,
+    rebuild_drags,
+)
 from taskmill.recovery.log_gaps import gaps_of
 from taskmill.recovery.reconcile import PATIENCE, Reconciler, ReconcilerStores, unsubmitted
 from taskmill.schedules.declare import misfits
@@ -27,6 +36,8 @@ from taskmill.stores.postgres.connection import Database
 from taskmill.stores.postgres.enqueued import PostgresRequests
 from taskmill.stores.postgres.outbox import PostgresOutbox
 from taskmill.stores.postgres.schedules import PostgresSchedules
+from taskmill.stores.redis.health import RedisShards
+from taskmill.stores.redis.session import Session
 from taskmill_local.cli.api import Api
 from taskmill_local.cli.exits import Exit
 from taskmill_local.cli.printing import as_line, print_json, print_line
@@ -61,6 +72,7 @@ def examine(environment: Mapping[str, str], url: str, *, as_json: bool) -> Exit:
         )
         reconciler = chores.make_reconciler(settings)
         complaints = [
+            *_cold(settings),
             *_looked_twice(reconciler),
             *_never_seen(reconciler.stores),
             *_unfit(settings),
@@ -92,6 +104,46 @@ def addressed(environment: Mapping[str, str], url: str) -> Mapping[str, str]:
     found = {name: page["stores"][store]["address"] for name, store in _STORES.items()}
     others = {name: value for name, value in environment.items() if not name.startswith(PREFIX)}
     return {**others, **page["settings"], **found}
+
+
+def _cold(settings: Settings) -> Iterator[_Complaint]:
+    """Tell which shards keep tasks from running."""
+    with closing(Session(settings.redis)) as session:
+        shards = RedisShards(session, shards=settings.shards).check()
+    yield from of_shards(shards)
+
+
+def of_shards(shards: Sequence[ShardHealth]) -> Iterator[_Complaint]:
+    """Tell what keeps tasks from running, shard by shard."""
+    told = [{"shard": number, **to_builtins(one)} for number, one in enumerate(shards)]
+    cold = [one for one in told if one["state"] != ShardState.LIVE]
+    if about := nobody_rebuilds(shards) or rebuild_drags(shards):
+        yield _Complaint(
+            kind="cold_shards",
+            about=about,
+            remedy="look into the scheduler's log; is TASKMILL_SHARDS that of the running system?",
+            members=cold,
+            examples=[f"shard {one['shard']}: {one['state']}" for one in cold],
+        )
+    late = [one for one in told if one["overdue_ms"] > in_ms(DUE_IS_TAKEN_WITHIN)]
+    if about := nobody_takes(shards):
+        yield _Complaint(
+            kind="overdue",
+            about=about,
+            remedy="start the scheduler, or look into its log",
+            members=late,
+            examples=[f"shard {one['shard']}: {one['overdue_ms']} ms" for one in late],
+        )
+    lost = [one for one in told if one["unlisted"]]
+    if lost:
+        meaning, remedy = ABOUT[Divergence.UNLISTED]
+        yield _Complaint(
+            kind=Divergence.UNLISTED,
+            about=f"{sum(one['unlisted'] for one in lost)} entries, {meaning}",
+            remedy=f"the scheduler would {remedy}",
+            members=lost,
+            examples=[f"shard {one['shard']}: {one['unlisted']}" for one in lost],
+        )
 
 
 def _never_seen(stores: ReconcilerStores) -> Iterator[_Complaint]:

@@ -13,6 +13,7 @@ from taskmill.dispatch.ports import Delays
 from taskmill.ledger.ports import LedgerRows, Quarantine, WholeRows
 from taskmill.orders.ports import Control
 from taskmill.platform import process
+from taskmill.recovery.readiness import Readiness
 from taskmill.settings import Settings
 from taskmill.stores.api_keys import ApiKeys
 from taskmill.stores.guard import QUICK, Guard
@@ -114,6 +115,17 @@ def whole_rows() -> WholeRows:
     from taskmill.stores.postgres.whole_rows import PostgresWholeRows
 
     return PostgresWholeRows(ledger_at_the_door())
+
+
+@cache
+def readiness() -> Readiness:
+    """Return what says whether tasks can run; it lives as long as the process."""
+    from taskmill.stores.redis.health import RedisShards
+    from taskmill.stores.redis.session import Session
+
+    settings = Settings.from_env(os.environ, needs=("redis",))
+    session = Session(settings.redis, patience=_PATIENCE_WITH_REDIS)
+    return Readiness(RedisShards(session, shards=settings.shards), process.clock)
 
 
 @cache

@@ -256,7 +256,9 @@ TABLE: Final[Mapping[Counted, Measure]] = {
     ),
     Count.RECONCILED: Measure(
         about="Disagreements between ledger and Redis that were mended, by kind",
-        labels={"kind": _one_of("ledger_behind record_behind record_missing nowhere_in_line")},
+        labels={
+            "kind": _one_of("ledger_behind record_behind record_missing nowhere_in_line unlisted")
+        },
     ),
     Count.GAPS: Measure(
         about="Partitions in which the ledger lacks records that its readers have passed",

@@ -25,6 +25,8 @@ class Divergence(StrEnum):
     RECORD_BEHIND = "record_behind"
     RECORD_MISSING = "record_missing"
     NOWHERE_IN_LINE = "nowhere_in_line"
+    UNLISTED = "unlisted"
+    """Of due entries, not of tasks: the due set does not name them."""
 
 
 ABOUT: Mapping[Divergence, tuple[str, str]] = {
@@ -43,6 +45,10 @@ ABOUT: Mapping[Divergence, tuple[str, str]] = {
     Divergence.NOWHERE_IN_LINE: (
         "unfinished in both, but neither owed nor in the log",
         "put the task in line once more",
+    ),
+    Divergence.UNLISTED: (
+        "owed, but not named by the due set, so nobody publishes it",
+        "let it be due now",
     ),
 }
 """What each means, and what is done about it."""

@@ -7,7 +7,14 @@ from typing import Protocol
 
 from taskmill.core.task import Millis, TaskId
 from taskmill.recovery.divergence import RepairAnswer, RepairOrder, Standing
+from taskmill.recovery.health import ShardHealth
 from taskmill.recovery.restoration import HotView, Restoration
+
+
+class Shards(Protocol):
+    def check(self) -> Sequence[ShardHealth]:
+        """Say how each shard is."""
+        ...
 
 
 class ColdShards(Protocol):
@@ -66,3 +73,7 @@ class Repairs(Protocol):
     """Raises records to what the ledger knows, each only when it is still as it was seen."""
 
     def repair(self, orders: Sequence[RepairOrder]) -> Sequence[RepairAnswer]: ...
+
+    def relist(self) -> int:
+        """Let be due now what is owed and not named by the due set; return how many entries."""
+        ...

@@ -149,6 +149,10 @@ class Reconciler:
                 "generation": one.standing.generation,
             }
             _log.warning("ledger and record disagreed", extra=fields)
+        relisted = self.stores.repairs.relist()
+        if relisted:
+            _log.warning("owed, but not in the due set", extra={"entries": relisted})
+            mended[Divergence.UNLISTED] += relisted
         return mended
 
     def run(self) -> int:
@@ -245,7 +249,7 @@ def _gates(diverged: Diverged) -> list[Sequence[Reader]]:
             return [[topics.RECORDER_PENDING, topics.RECORDER_EVENTS]]
         case Divergence.NOWHERE_IN_LINE:
             return [[topics.DISPATCHER], [topics.worker_of(diverged.standing.type)]]
-        case Divergence.RECORD_BEHIND | Divergence.RECORD_MISSING:
+        case Divergence.RECORD_BEHIND | Divergence.RECORD_MISSING | Divergence.UNLISTED:
             return []
 
 

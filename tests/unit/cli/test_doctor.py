@@ -2,7 +2,8 @@
 
 import pytest
 
-from taskmill_local.cli.doctor import addressed
+from taskmill.recovery.health import ShardHealth, ShardState
+from taskmill_local.cli.doctor import addressed, of_shards
 from taskmill_local.cli.text import counted
 from taskmill_local.errors import PlatformError
 
@@ -43,3 +44,37 @@ def test_something_else_that_answers_is_no_system(stub):
 
 def test_one_is_said_as_one():
     assert (counted(1, "task"), counted(2, "task")) == ("1 task", "2 tasks")
+
+
+LIVE = ShardHealth(state=ShardState.LIVE)
+
+
+def test_whole_shards_with_nothing_overdue_are_no_finding():
+    assert list(of_shards([LIVE, ShardHealth(state=ShardState.LIVE, overdue_ms=29_000)])) == []
+
+
+@pytest.mark.parametrize(
+    ("state", "says"),
+    [
+        (ShardState.COLD, "nobody rebuilds them"),
+        (ShardState.REBUILDING, "are being rebuilt"),
+    ],
+)
+def test_a_cold_shard_is_a_finding(state, says):
+    (found,) = of_shards([LIVE, ShardHealth(state=state)])
+    assert (found.kind, found.examples) == ("cold_shards", [f"shard 1: {state}"])
+    assert found.about.startswith("1 of 2 shards of Redis are")
+    assert says in found.about
+
+
+def test_what_nobody_takes_is_a_finding():
+    late = ShardHealth(state=ShardState.LIVE, overdue_ms=75_500)
+    (found,) = of_shards([late, LIVE])
+    assert found.kind == "overdue"
+    assert found.about == "what is due has waited for 75 s: a scheduler must run"
+
+
+def test_what_the_due_set_lost_is_a_finding():
+    (found,) = of_shards([LIVE, ShardHealth(state=ShardState.LIVE, unlisted=3)])
+    assert (found.kind, found.about[:10]) == ("unlisted", "3 entries,")
+    assert found.members == [{"shard": 1, "state": "live", "overdue_ms": 0, "unlisted": 3}]

@@ -3,14 +3,17 @@
 import json
 import logging
 from base64 import b64encode
+from datetime import timedelta
 
 import pytest
 
+from functions.dispatcher.handler import lambda_handler as dispatcher
 from taskmill import __version__
 from taskmill.bootstrap import gateway
 from taskmill.core import topics
+from taskmill.stores.memory.recovery import MemoryColdShards
 from tests.unit.gateway.calls import JSON, NOBODY, answer_to, batch, call, get, submit
-from tests.unit.stage import NOW, Stage, an_http_event
+from tests.unit.stage import NOW, Stage, an_http_event, do_job
 
 
 @pytest.fixture
@@ -412,6 +415,40 @@ def test_it_is_not_ready_without_a_store_and_names_it(stage, store, name):
     answer = get(stage, "/readyz")
     assert answer.kind == (503, "unavailable", None)
     assert name in answer.body["detail"]
+
+
+def unready(stage):
+    answer = get(stage, "/readyz")
+    assert answer.kind == (503, "unavailable", None)
+    return answer.body["detail"]
+
+
+def test_it_is_not_ready_while_redis_forgot_and_nobody_rebuilds_it(stage):
+    stage.hot.forget()
+    assert unready(stage).startswith("1 of 1 shards of Redis are cold and nobody rebuilds them")
+
+
+def test_it_is_ready_while_a_rebuild_goes_on_unless_that_takes_long(stage):
+    stage.hot.forget()
+    shards = MemoryColdShards(stage.hot, word_stays=timedelta(minutes=2))
+    shards.begin("word")
+    assert get(stage, "/readyz").status == 200
+    stage.clock.now += 31_000
+    assert "being rebuilt" in unready(stage)
+    shards.open("word", {0})
+    assert get(stage, "/readyz").status == 200
+    stage.hot.forget()
+    shards.begin("another")
+    assert get(stage, "/readyz").status == 200
+
+
+def test_it_is_not_ready_while_nobody_takes_what_is_due(stage):
+    submit(stage, delay_seconds=5)
+    stage.run(dispatcher, topics.PENDING)
+    stage.clock.now += 36_000
+    assert unready(stage) == "what is due has waited for 31 s: a scheduler must run"
+    do_job("publish_due")
+    assert get(stage, "/readyz").status == 200
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from taskmill.ledger.projection import row_of
 from taskmill.recovery.divergence import ABOUT, Divergence
 from taskmill.recovery.reconcile import MOST_MENDED, MOST_SUSPECTED, Reconciler
 from taskmill.stores.memory.dispatch import MemoryParking
-from taskmill.stores.memory.hot import record_of
+from taskmill.stores.memory.hot import UNLISTED, record_of
 from taskmill.stores.memory.orders import MemoryControl
 from taskmill.stores.memory.recovery import MemoryRepairs
 from taskmill.stores.memory.standings import MemoryStandings
@@ -285,3 +285,11 @@ def test_a_handler_that_takes_its_time_is_left_alone(world):
     world.work(slow)
     assert found == [{}]
     assert in_ms(MINUTE) * 5 <= world.now - task.created_at_ms
+
+
+def test_what_the_due_set_lost_is_due_again(world):
+    world.admission.admit([a_fresh_envelope()])
+    (name,) = world.hot.due
+    world.hot.due[name] = (UNLISTED, world.hot.due[name][1])
+    assert world.reconcile(looks=1) == {Divergence.UNLISTED: 1}
+    assert world.hot.due[name][0] == world.clock()

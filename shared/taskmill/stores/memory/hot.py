@@ -56,6 +56,10 @@ class Record:
     """The slot of the latest entry that lets it wait for a worker."""
 
 
+UNLISTED = 1 << 62
+"""When an entry is due that is owed and that no due set names: never."""
+
+
 class MemoryHot:
     """One shard. It is Cold until `open`, and again after `forget` and `restart`."""
 

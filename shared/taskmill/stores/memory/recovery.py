@@ -11,7 +11,7 @@ from taskmill.core.timing import FAR_RECORD
 from taskmill.orders.control import Moment
 from taskmill.recovery.divergence import RepairAnswer, RepairOrder
 from taskmill.recovery.restoration import HotView, Restoration
-from taskmill.stores.memory.hot import Holding, MemoryHot, Record, record_of
+from taskmill.stores.memory.hot import UNLISTED, Holding, MemoryHot, Record, record_of
 
 _SHARDS = frozenset({0})
 
@@ -175,6 +175,14 @@ class MemoryRepairs:
 
     def repair(self, orders: Sequence[RepairOrder]) -> Sequence[RepairAnswer]:
         return [self._repair(order) for order in orders]
+
+    def relist(self) -> int:
+        if not self._hot.is_open:
+            return 0
+        lost = [name for name, (at, _) in self._hot.due.items() if at == UNLISTED]
+        for name in lost:
+            self._hot.due[name] = (self._hot.clock(), self._hot.due[name][1])
+        return len(lost)
 
     def _repair(self, order: RepairOrder) -> RepairAnswer:
         if not self._hot.is_open:

@@ -193,6 +193,9 @@ def _id_in(key: bytes) -> TaskId:
     return TaskId(key[key.rfind(b":") + 1 :].decode())
 
 
+_OWED_AT_A_TIME = 500
+
+
 class RedisRepairs:
     def __init__(
         self,
@@ -209,10 +212,25 @@ class RedisRepairs:
         self._window = in_ms(window)
         self._grace = in_ms(grace)
         self._repair = scripts.load("repair_record")
+        self._relist = scripts.load("relist_owed")
 
     def repair(self, orders: Sequence[RepairOrder]) -> Sequence[RepairAnswer]:
         answers = self._session.call(self._repair, [self._call(order) for order in orders])
         return [RepairAnswer(answer.decode().lower()) for answer in answers]
+
+    def relist(self) -> int:
+        shards = (ShardKeys(shard, self._shards) for shard in range(self._shards))
+        return sum(self._relisted(keys) for keys in shards)
+
+    def _relisted(self, keys: ShardKeys) -> int:
+        """Look at a shard in pages: its server does nothing else meanwhile."""
+        operands, cursor, number = [keys.marker, keys.due, keys.owed], b"0", 0
+        while True:
+            call: Call = (operands, [cursor, _OWED_AT_A_TIME])
+            ((cursor, listed),) = self._session.call(self._relist, [call])
+            number += int(listed)
+            if cursor == b"0":
+                return number
 
     def _call(self, order: RepairOrder) -> Call:
         row, task, seen = order.view.row, order.view.envelope, order.seen

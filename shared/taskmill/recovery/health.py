@@ -1,0 +1,63 @@
+"""How the shards of the hot state are, and what is to be said of it."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from enum import StrEnum
+
+from msgspec import Struct
+
+from taskmill.core.time import in_ms
+
+REBUILD_TAKES = timedelta(seconds=30)
+"""A rebuild that takes longer is worth a word."""
+
+DUE_IS_TAKEN_WITHIN = timedelta(seconds=30)
+"""A scheduler looks ten times a second: what is due for so long is not looked at."""
+
+
+class ShardState(StrEnum):
+    LIVE = "live"
+    REBUILDING = "rebuilding"
+    """It forgot, or may have, and is being rebuilt."""
+
+    COLD = "cold"
+    """It forgot, or may have, and nobody rebuilds it."""
+
+
+class ShardHealth(Struct, frozen=True, kw_only=True):
+    state: ShardState
+    overdue_ms: int = 0
+    """For how long the first due entry has waited to be taken."""
+
+    unlisted: int = 0
+    """How many entries are owed and not named by the due set: nobody would publish them."""
+
+
+def nobody_rebuilds(shards: Sequence[ShardHealth]) -> str | None:
+    """Return a sentence when shards are cold and stay so."""
+    cold = sum(one.state is ShardState.COLD for one in shards)
+    if not cold:
+        return None
+    return (
+        f"{cold} of {len(shards)} shards of Redis are cold and nobody rebuilds them, so their tasks"
+        " do not run: a scheduler must run"
+    )
+
+
+def rebuild_drags(shards: Sequence[ShardHealth]) -> str | None:
+    """Return a sentence about shards that are being rebuilt."""
+    cold = sum(one.state is not ShardState.LIVE for one in shards)
+    if not cold:
+        return None
+    return (
+        f"{cold} of {len(shards)} shards of Redis are being rebuilt, and their tasks do not run"
+        " meanwhile: a rebuild waits until the recorder has read the log"
+    )
+
+
+def nobody_takes(shards: Sequence[ShardHealth]) -> str | None:
+    """Return a sentence when what is due stays in the due set."""
+    overdue = max((one.overdue_ms for one in shards), default=0)
+    if overdue <= in_ms(DUE_IS_TAKEN_WITHIN):
+        return None
+    return f"what is due has waited for {overdue // 1000} s: a scheduler must run"
