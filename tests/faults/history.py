@@ -151,8 +151,9 @@ class History:
     faults_end_ms: int | None = None
     bound_ms: int = 15_000
     kills: int = 0
-    in_flight: int = 0
-    """How many tasks one process may run side by side."""
+    in_flight: int | None = None
+    """How many tasks one process may run side by side: with each kill so many effects may go out
+    again. None where stores forgot or were away: then nobody knows how many."""
 
     backoff: Backoff | None = None
     longest_call_ms: int = 35_000

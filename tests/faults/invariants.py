@@ -136,9 +136,11 @@ def _outside_effects(outside: dict[tuple[str, int], list[Effect]], history: Hist
         tokens = {effect.token for effect in effects}
         if len(tokens) > 1:
             yield label, f"its effect went out under {len(tokens)} idempotency tokens"
+    if history.in_flight is None:
+        return
     repeats = sum(len(effects) - 1 for effects in outside.values())
     most = history.kills * history.in_flight
-    if history.in_flight and repeats > most:
+    if repeats > most:
         yield "all", f"{repeats} effects went out again; {history.kills} kills allow {most}"
 
 

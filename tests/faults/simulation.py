@@ -11,7 +11,7 @@ from taskmill.core import topics
 from taskmill.core.task import TaskType, Timing
 from taskmill.execution.outcome import Retry, Succeeded
 from taskmill.orders.change import Wanted
-from tests.faults.mortals import IN_FLIGHT, TYPE, WORK, Mortals, deaths
+from tests.faults.mortals import TYPE, WORK, Mortals, deaths
 
 NOBODYS = TaskType("nobodys")
 FAR_MS = 612_000
@@ -77,7 +77,7 @@ class Simulation:
                 break
         return self.mortals.history(
             expected_dead=DOOMED,
-            in_flight=IN_FLIGHT if self.weather is Weather.PEACE else 0,
+            in_flight=0 if self.weather is Weather.PEACE else None,
         )
 
     def step(self):

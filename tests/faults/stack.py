@@ -52,7 +52,11 @@ OUTBOX_CAP = 2_000
 WORKER = "ProbeWorker"
 _RECEIPTS = """
 CREATE TABLE receipts (
-    label text NOT NULL, generation bigint NOT NULL, PRIMARY KEY (label, generation)
+    token text NOT NULL,
+    label text NOT NULL,
+    generation bigint NOT NULL,
+    -- The queue hands it to handlers for this: under another one a second receipt would stand.
+    PRIMARY KEY (token, generation)
 );
 GRANT SELECT, INSERT ON receipts TO taskmill_app
 """

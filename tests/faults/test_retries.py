@@ -26,7 +26,8 @@ def a_herd(stack, figures):
         (run.request(n, fields=fields, ill="raise", ill_runs=2) for n in range(HERD)), batch=500
     )
     run.await_ends()
-    history = run.verify(backoff=Backoff(first_ms=int(FIRST * 1000), factor=2, cap_ms=60_000))
+    backoff = Backoff(first_ms=int(FIRST * 1000), factor=2, cap_ms=60_000)
+    history = run.verify(backoff=backoff, kills=0, in_flight=0)
     begun, waits = {}, {1: [], 2: []}
     for line in stack.left(set(run.ids)):
         if line["kind"] == "start":

@@ -1,5 +1,7 @@
 """The shared system is at rest between two tests, whatever one of them did."""
 
+import json
+
 import psutil
 
 from tests.faults.effects import Effects
@@ -42,3 +44,23 @@ def test_an_order_that_nobody_took_is_taken_back(stack, run):
     run.await_rows(1)
     run.await_ends()
     assert run.complaints() == []
+
+
+def test_an_effect_under_another_token_and_one_that_goes_out_again_are_seen(stack, run):
+    """The negative control of I5: nothing in the probe or its table hides a second effect."""
+    run.submit([run.request(1, keeps=True)])
+    run.await_ends()
+    assert run.complaints(kills=0, in_flight=0) == []
+    (label,) = run.ids
+    stack.ask(
+        "INSERT INTO receipts SELECT 'other', label, generation FROM receipts"
+        " WHERE label = %s RETURNING label",
+        label,
+    )
+    (effect,) = [line for line in stack.left({label}) if line["kind"] == "effect"]
+    with stack.effects.path.open("a") as file:
+        file.write(f"{json.dumps(effect)}\n")
+    assert run.complaints(kills=0, in_flight=0) == [
+        f"I5 effect once: {label}: its effect stands 2 times for generation {effect['generation']}",
+        "I5 effect once: all: 1 effects went out again; 0 kills allow 0",
+    ]

@@ -204,6 +204,10 @@ BROKEN = {
         "I5 effect once",
         lambda h: more(h, "effects", *[h.effects[1]] * 11),
     ),
+    "an effect repeats though nothing runs beside it": (
+        "I5 effect once",
+        lambda h: more(replace(h, in_flight=0), "effects", h.effects[1]),
+    ),
     "a stale holder settles": ("I6 fencing", lambda h: fact(h, "TaskDeferred", token=5)),
     "a token is smaller than one before": (
         "I6 fencing",

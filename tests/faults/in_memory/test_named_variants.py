@@ -166,7 +166,7 @@ def a_poison_among_others(parts):
 
     story = Story(parts, perform=perform)
     story.submit("a", "b", "poison", "c", "d")
-    return replace(story.come_to_rest(), expected_dead=frozenset({"poison"}), in_flight=0)
+    return replace(story.come_to_rest(), expected_dead=frozenset({"poison"}), in_flight=None)
 
 
 def an_instant_that_two_schedulers_saw(parts):

@@ -13,7 +13,7 @@ import psycopg
 from functions.workers.probe.payload import Probe
 from taskmill.worker import Task, serve
 
-_KEEP = "INSERT INTO receipts (label, generation) VALUES (%s, %s) ON CONFLICT DO NOTHING"
+_KEEP = "INSERT INTO receipts (token, label, generation) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
 _EFFECTS = Path(os.environ.get("PROBE_EFFECTS", os.devnull))
 _one_at_a_time = Lock()
 _ballast: list[bytes] = []
@@ -59,7 +59,8 @@ def _written(task: Task) -> int:
     if not _connections:
         _connections.append(psycopg.connect(os.environ["PROBE_DSN"], autocommit=True))
     try:
-        return _connections[0].execute(_KEEP, (task.metadata["label"], task.generation)).rowcount
+        receipt = (task.idempotency_token, task.metadata["label"], task.generation)
+        return _connections[0].execute(_KEEP, receipt).rowcount
     except psycopg.Error:
         _connections.pop().close()
         raise
