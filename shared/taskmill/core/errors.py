@@ -21,8 +21,13 @@ class BlobRefused(TaskmillError):
     """The bucket is there and refuses: the policy or the name is wrong, or it is gone."""
 
 
-class Unpublishable(StoreUnavailable):
-    """The log is there and refuses one of the records: without it, the others go through."""
+class Unpublishable(TaskmillError):
+    """The log is there and refuses one of the records for good; the others go through."""
+
+    def __init__(self, store: str, why: str) -> None:
+        super().__init__(f"{store} refuses a record: {why}")
+        self.store = store
+        self.why = why
 
 
 class Undecodable(TaskmillError):

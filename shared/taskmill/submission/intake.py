@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import Protocol, TypeAlias, assert_never
 
 from taskmill.core.counting import Count
-from taskmill.core.errors import StoreUnavailable
+from taskmill.core.errors import StoreUnavailable, Unpublishable
 from taskmill.core.log import LogRecord, Position
 from taskmill.core.ports import Bus, Counters
 from taskmill.core.refusal import Refusal, RefusalKind, key_reused
@@ -136,6 +136,6 @@ def _tell(records: Sequence[LogRecord], answers: list[Answer], bus: Bus) -> list
             if isinstance(answer, Refusal):
                 bus.send_refused(record, answer)
         bus.flush()
-    except StoreUnavailable as error:
+    except (StoreUnavailable, Unpublishable) as error:
         return [NotNow(str(error)) if isinstance(one, Refusal) else one for one in answers]
     return answers

@@ -8,7 +8,7 @@ from typing import Protocol, assert_never
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from taskmill.core.errors import StoreUnavailable
+from taskmill.core.errors import StoreUnavailable, Unpublishable
 from taskmill.core.owed import Cleared, Cold, Owed, OwedKey
 from taskmill.core.ports import Bus, Clock
 from taskmill.core.task import Envelope, TaskId
@@ -167,7 +167,7 @@ class _Intake(Struct):
         try:
             self.stores.bus.send_pending(envelopes)
             self.stores.bus.flush()
-        except StoreUnavailable as error:
+        except (StoreUnavailable, Unpublishable) as error:  # the relay finds which one it is
             _log.warning("publishing failed", extra={"store": error.store, "why": error.why})
             return False
         return True

@@ -5,7 +5,7 @@ from typing import assert_never
 
 from msgspec import Struct
 
-from taskmill.core.errors import StoreUnavailable
+from taskmill.core.errors import StoreUnavailable, Unpublishable
 from taskmill.core.owed import Cold
 from taskmill.core.ports import Bus
 from taskmill.core.task import Envelope
@@ -71,7 +71,7 @@ def _publish(steps: Sequence[_Step], admission: Admission, bus: Bus) -> None:
         _put_off(left, error)
 
 
-def _put_off(steps: Sequence[_Step], error: StoreUnavailable) -> None:
+def _put_off(steps: Sequence[_Step], error: StoreUnavailable | Unpublishable) -> None:
     for step in steps:
         step.taken = NotNow(str(error))
 

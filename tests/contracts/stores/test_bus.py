@@ -234,8 +234,9 @@ def test_a_record_that_is_too_large_is_refused_as_such_and_stops_nobody_else(log
         log.bus.send_pending([too_large])
         log.bus.flush()
 
-    with pytest.raises(Unpublishable):
+    with pytest.raises(Unpublishable, match="Kafka refuses a record: ") as caught:
         send()
+    assert not isinstance(caught.value, StoreUnavailable), "asking again will not help"
     good = a_fresh_envelope()
     log.bus.send_pending([good])
     log.bus.flush()

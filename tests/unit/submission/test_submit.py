@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from msgspec import Raw
 from msgspec.structs import replace
 
 from taskmill.core import codec, topics
@@ -10,6 +11,7 @@ from taskmill.core.errors import StoreUnavailable
 from taskmill.core.task import Status
 from taskmill.core.view import TaskView
 from taskmill.stores.memory.outbox import MemoryOutbox
+from taskmill.submission.relay import relay
 from taskmill.submission.submission import (
     Accepted,
     KeyReused,
@@ -337,3 +339,13 @@ def test_what_comes_too_late_for_the_outbox_stays_owed(world):
     assert world.submit(world.request(), bus=TakesLong(world)) == [NotConfirmed()]
     assert kept(world) == []
     assert len(world.hot.due) == 1
+
+
+def test_what_the_log_refuses_for_good_waits_in_the_outbox_whose_relay_finds_it(world):
+    payload = Raw(b'"%b"' % (b"x" * 2_200_000))
+    (receipt,) = world.submit(world.request(id=a_new_id(), payload=payload))
+    assert receipt.is_spilled
+    assert [row.task_id for row in world.outbox.parked(most=9)] == []
+    relay(world.outbox, world.log)
+    (parked,) = world.outbox.parked(most=9)
+    assert parked.why.startswith("Kafka refuses a record: ")

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from taskmill.core.codec import Sealed
 from taskmill.core.counting import Count, Span, topic_label
-from taskmill.core.errors import StoreUnavailable
+from taskmill.core.errors import StoreUnavailable, Unpublishable
 from taskmill.core.facts import Fact
 from taskmill.core.log import LogRecord
 from taskmill.core.ports import Bus, Counters
@@ -71,7 +71,7 @@ class CountedBus:
         """Count what fails: a topic that is missing or barred is told of by the sending already."""
         try:
             yield
-        except StoreUnavailable:
+        except (StoreUnavailable, Unpublishable):
             self._counters.count(Count.PUBLISH_FAILURES)
             raise
 

@@ -114,7 +114,7 @@ class KafkaBus:
         if cluster is not None:
             cluster.close()
 
-    def _failed(self, error: Exception) -> StoreUnavailable:
+    def _failed(self, error: Exception) -> StoreUnavailable | Unpublishable:
         self.close()
         if isinstance(error, TooLarge):
             self._guard.succeeded()
