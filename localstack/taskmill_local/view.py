@@ -99,10 +99,12 @@ def store_views(addresses: Addresses, settings: Settings) -> dict[str, Json]:
         "Valkey": (addresses.redis_url, external.redis_url),
         "PostgreSQL": (addresses.postgres_app_dsn, external.postgres_dsn),
     }
-    return {
+    views: dict[str, Json] = {
         name: {"address": _without_secret(address), "is_external": own is not None}
         for name, (address, own) in told.items()
     }
+    views["PostgreSQL"]["application"] = addresses.postgres_application_dsn
+    return views
 
 
 def _with_pid(name: str, told: Json, settings: Settings) -> Json:

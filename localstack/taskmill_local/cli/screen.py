@@ -57,10 +57,19 @@ def _places(snapshot: Snapshot) -> list[tuple[str, str]]:
     functions = [f"{told['concurrency']} {name}" for name, told in snapshot["functions"].items()]
     return [
         *stores,
+        ("SQL", _how_to_enqueue(snapshot["stores"]["PostgreSQL"].get("application"))),
         ("Functions", _folded(functions, get_terminal_size().columns)),
         ("Logs", f"{snapshot['home']}/logs ({_prefix(snapshot['url'])}{command()} logs NAME)"),
         ("Stop", "Ctrl-C; the next start goes on with all tasks"),
     ]
+
+
+def _how_to_enqueue(application: str | None) -> str:
+    """Say who may call `taskmill.enqueue`: the queue's own user in PostgreSQL may not."""
+    others = "GRANT taskmill_enqueue TO your role"
+    if application is None:
+        return f"{others}, and it may call taskmill.enqueue"
+    return f"psql {application} may call taskmill.enqueue (others: {others})"
 
 
 class Pulse:

@@ -20,6 +20,7 @@ from taskmill_local.stores.server import Server
 _DATABASE = "taskmill"
 _SUPERUSER = "postgres"
 _OWNER, _APP, _ENQUEUE = "taskmill_owner", "taskmill_app", "taskmill_enqueue"
+_APPLICATION = "application"  # an application of the user's, as it would stand beside the queue
 _SETTINGS = {
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",
@@ -42,6 +43,8 @@ _NOT_DURABLE = {"fsync": "off", "full_page_writes": "off"}
 class Dsns:
     owner: str
     app: str
+    application: str | None = None
+    """For an application that asks for tasks in SQL and has tables of its own."""
 
 
 async def start_postgres(server: Server, *, durable: bool) -> Dsns:
@@ -55,7 +58,10 @@ async def start_postgres(server: Server, *, durable: bool) -> Dsns:
         command = (str(program), "-D", str(data), *options)
         await _launch(server, command, ground.account, _dsn(_SUPERUSER, port, "postgres"))
     await _make_database(_dsn(_SUPERUSER, port, "postgres"))
-    return Dsns(owner=_dsn(_OWNER, port), app=_dsn(_APP, port))
+    await _make_room(_dsn(_SUPERUSER, port))
+    return Dsns(
+        owner=_dsn(_OWNER, port), app=_dsn(_APP, port), application=_dsn(_APPLICATION, port)
+    )
 
 
 async def _launch(server: Server, command: tuple[str, ...], account: Account, dsn: str) -> None:
@@ -132,7 +138,7 @@ async def _make_database(dsn: str) -> None:
     async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as connection:
         found = await connection.execute("SELECT rolname FROM pg_roles")
         roles = {name for (name,) in await found.fetchall()}
-        for role in {_OWNER, _APP, _ENQUEUE} - roles:
+        for role in {_OWNER, _APP, _ENQUEUE, _APPLICATION} - roles:
             await connection.execute(sql.SQL("CREATE ROLE {} LOGIN").format(sql.Identifier(role)))
         found = await connection.execute("SELECT datname FROM pg_database")
         if _DATABASE not in {name for (name,) in await found.fetchall()}:
@@ -141,3 +147,13 @@ async def _make_database(dsn: str) -> None:
                     sql.Identifier(_DATABASE), sql.Identifier(_OWNER)
                 )
             )
+
+
+async def _make_room(dsn: str) -> None:
+    """Let an application call `taskmill.enqueue` and make tables in a schema of its own."""
+    enqueue, application = sql.Identifier(_ENQUEUE), sql.Identifier(_APPLICATION)
+    async with await psycopg.AsyncConnection.connect(dsn) as connection:
+        await connection.execute(sql.SQL("GRANT {} TO {}").format(enqueue, application))
+        await connection.execute(
+            sql.SQL("CREATE SCHEMA IF NOT EXISTS {0} AUTHORIZATION {0}").format(application)
+        )

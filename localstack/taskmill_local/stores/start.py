@@ -36,6 +36,8 @@ class Addresses:
 
     postgres_owner_dsn: str
     postgres_app_dsn: str
+    postgres_application_dsn: str | None = None
+    """For an application that asks for tasks in SQL; None where the database is the user's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +121,7 @@ class Stores:
             redis_sealed_by=self._sealed_by,
             postgres_owner_dsn=postgres.result().owner,
             postgres_app_dsn=postgres.result().app,
+            postgres_application_dsn=postgres.result().application,
         )
 
     async def stop(self, grace: timedelta = _GRACE) -> None:

@@ -278,6 +278,16 @@ def test_who_may_ask_for_tasks_may_do_nothing_else(shop, statement):
         shop.execute(statement)
 
 
+def test_an_application_beside_the_local_system_asks_in_a_transaction_with_its_tables(postgres):
+    migrate(postgres.owner, MIGRATIONS)
+    with psycopg.connect(postgres.application) as connection:
+        connection.execute("CREATE TABLE orders (id integer)")
+        connection.execute("INSERT INTO orders (id) VALUES (17)")
+        task_id = asked(connection, "'echo'")
+    with closing(Database(postgres.app)) as database:
+        assert PostgresRequests(database).find(task_id) is not None
+
+
 def test_nobody_else_may_ask_for_tasks(dsns):
     owner, app = dsns
     superuser = owner.replace("taskmill_owner@", "postgres@")

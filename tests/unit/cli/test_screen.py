@@ -12,7 +12,10 @@ SNAPSHOT = {
     "url": "http://127.0.0.1:8080",
     "home": "/home/ada/taskmill/.taskmill",
     "start_seconds": {"stores": 2.0},
-    "stores": {"Kafka": {"address": "127.0.0.1:20001", "is_external": False}},
+    "stores": {
+        "Kafka": {"address": "127.0.0.1:20001", "is_external": False},
+        "PostgreSQL": {"address": "127.0.0.1:20003", "is_external": False},
+    },
     "functions": {name: {"concurrency": 2} for name in NAMES},
 }
 
@@ -44,3 +47,25 @@ def test_the_demo_ends_with_what_people_type(called, step, monkeypatch, tmp_path
     monkeypatch.setattr("sys.argv", [called if "/" in called else str(program)])
     monkeypatch.setenv("PATH", str(tmp_path) if called == "taskmill" else "/nowhere")
     assert next_step() == f"Next, keep a system running:  {step}"
+
+
+STORE = {"address": "a place", "is_external": False}
+APPLICATION = "postgresql://application@127.0.0.1:1/taskmill"
+
+
+@pytest.mark.parametrize(
+    ("application", "says"),
+    [
+        (APPLICATION, f"psql {APPLICATION} may call taskmill.enqueue"),
+        (None, "GRANT taskmill_enqueue TO your role, and it may call taskmill.enqueue"),
+    ],
+)
+def test_it_says_who_may_ask_for_tasks_in_sql(application, says):
+    snapshot = {
+        "url": "http://127.0.0.1:1",
+        "home": "/home",
+        "start_seconds": {"Kafka": 1.0},
+        "stores": {"PostgreSQL": STORE | {"application": application}},
+        "functions": {},
+    }
+    assert says in screen(snapshot).plain
