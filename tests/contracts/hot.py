@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from taskmill.core.ids import shard_of
+from taskmill.core.lifetimes import Lifetimes
 from taskmill.core.owed import Owed
 from taskmill.core.task import Status
 from taskmill.core.view import Waiting
@@ -73,19 +74,19 @@ class InMemory:
         self.store.open()
 
     def admission(self, **spans):
-        return MemoryAdmission(self.store, **spans)
+        return MemoryAdmission(self.store, lifetimes=Lifetimes(**spans))
 
     def due(self, **spans):
-        return MemoryDueSet(self.store, **spans)
+        return MemoryDueSet(self.store, lifetimes=Lifetimes(**spans))
 
     def leases(self, **spans):
-        return MemoryLeases(self.store, **spans)
+        return MemoryLeases(self.store, lifetimes=Lifetimes(**spans))
 
     def control(self, **spans):
-        return MemoryControl(self.store, **spans)
+        return MemoryControl(self.store, lifetimes=Lifetimes(**spans))
 
     def delays(self, **spans):
-        return MemoryDelays(self.store, **spans)
+        return MemoryDelays(self.store, lifetimes=Lifetimes(**spans))
 
     def records(self):
         return MemoryRecords(self.store)
@@ -94,10 +95,10 @@ class InMemory:
         return MemoryParking(self.store, **spans)
 
     def cold_shards(self, **spans):
-        return MemoryColdShards(self.store, **spans)
+        return MemoryColdShards(self.store, lifetimes=Lifetimes(**spans))
 
     def repairs(self, **spans):
-        return MemoryRepairs(self.store, **spans)
+        return MemoryRepairs(self.store, lifetimes=Lifetimes(**spans))
 
     def shards(self):
         return MemoryShards(self.store)
@@ -138,19 +139,19 @@ class InValkey:
         self.open()
 
     def admission(self, **spans):
-        return RedisAdmission(self.session, shards=SHARDS, **spans)
+        return RedisAdmission(self.session, shards=SHARDS, lifetimes=Lifetimes(**spans))
 
     def due(self, **spans):
-        return RedisDueSet(self.session, shards=SHARDS, **spans)
+        return RedisDueSet(self.session, shards=SHARDS, lifetimes=Lifetimes(**spans))
 
     def leases(self, **spans):
-        return RedisLeases(self.session, shards=SHARDS, **spans)
+        return RedisLeases(self.session, shards=SHARDS, lifetimes=Lifetimes(**spans))
 
     def control(self, **spans):
-        return RedisControl(self.session, shards=SHARDS, **spans)
+        return RedisControl(self.session, shards=SHARDS, lifetimes=Lifetimes(**spans))
 
     def delays(self, **spans):
-        return RedisDelays(self.session, shards=SHARDS, **spans)
+        return RedisDelays(self.session, shards=SHARDS, lifetimes=Lifetimes(**spans))
 
     def records(self):
         return RedisRecords(self.session, shards=SHARDS)
@@ -159,10 +160,10 @@ class InValkey:
         return RedisParking(self.session, shards=SHARDS, **spans)
 
     def cold_shards(self, **spans):
-        return RedisColdShards(self.session, shards=SHARDS, **spans)
+        return RedisColdShards(self.session, shards=SHARDS, lifetimes=Lifetimes(**spans))
 
     def repairs(self, **spans):
-        return RedisRepairs(self.session, shards=SHARDS, **spans)
+        return RedisRepairs(self.session, shards=SHARDS, lifetimes=Lifetimes(**spans))
 
     def shards(self):
         return RedisShards(self.session, shards=SHARDS)

@@ -10,7 +10,8 @@ import signal
 import sys
 import time
 from datetime import timedelta
-from functools import partial
+
+from msgspec.structs import replace
 
 from functions.scheduler.handler import lambda_handler
 from taskmill.recovery import reconcile
@@ -36,5 +37,8 @@ if "ROWS_AT_A_TIME" in os.environ:
     relay.ROWS_AT_A_TIME = reconcile.ROWS_AT_A_TIME = int(os.environ["ROWS_AT_A_TIME"])
 if "WORD_SECONDS" in os.environ:
     stays = timedelta(seconds=float(os.environ["WORD_SECONDS"]))
-    recovery.RedisColdShards = partial(recovery.RedisColdShards, word_stays=stays)
+    open_shards = recovery.RedisColdShards
+    recovery.RedisColdShards = lambda session, *, shards, lifetimes: open_shards(
+        session, shards=shards, lifetimes=replace(lifetimes, word_stays=stays)
+    )
 lambda_handler({}, Context(float(sys.argv[1])))

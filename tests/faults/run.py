@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from taskmill.core import topics
 from taskmill.core.ids import keyed_id
+from taskmill.core.lifetimes import Lifetimes
 from taskmill.core.task import TaskType
 from taskmill.core.view import TaskView
 from taskmill.stores.redis.session import Session
@@ -268,7 +269,9 @@ class Run:
         asked = [self._envelope(number, payload, fields or {}) for number in numbers]
         session = Session(self.stack.ground.own_redis_url)
         try:
-            verdicts = RedisAdmission(session, shards=SHARDS, hold=hold).admit(asked)
+            verdicts = RedisAdmission(session, shards=SHARDS, lifetimes=Lifetimes(hold=hold)).admit(
+                asked
+            )
         finally:
             session.close()
         assert all(isinstance(verdict, Created) for verdict in verdicts)

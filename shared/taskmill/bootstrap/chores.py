@@ -9,6 +9,7 @@ from msgspec import Struct
 from taskmill.bootstrap import blobs
 from taskmill.core.ports import Bus, Clock, Counters, LogEnds, LogReaders
 from taskmill.dispatch.ports import Delays
+from taskmill.execution.pace import lifetimes_of
 from taskmill.ledger.ports import (
     Archive,
     Expiries,
@@ -56,7 +57,7 @@ def rebuilding() -> RebuildingServices:
     database = Database(settings.postgres)
     return RebuildingServices(
         shards=RedisColdShards(
-            Session(settings.redis), shards=settings.shards, lease=settings.pace.lease
+            Session(settings.redis), shards=settings.shards, lifetimes=lifetimes_of(settings.pace)
         ),
         clock=process.clock,
         counters=process.counters(),
@@ -122,7 +123,9 @@ def taking() -> TakingServices:
     return TakingServices(
         requests=CountedRequests(PostgresRequests(Database(settings.postgres)), process.counters()),
         catalogue=process.catalogue(),
-        admission=RedisAdmission(session, shards=settings.shards, hold=settings.pace.hold),
+        admission=RedisAdmission(
+            session, shards=settings.shards, lifetimes=lifetimes_of(settings.pace)
+        ),
         records=RedisRecords(session, shards=settings.shards),
         bus=CountedBus(bus, process.counters()),
         log_ends=KafkaLogEnds(settings.kafka, patience=_PATIENCE_WITH_KAFKA),

@@ -5,6 +5,7 @@ from functools import cache, cached_property
 
 from taskmill.core.ports import Bus
 from taskmill.dispatch.ports import Delays, Parking
+from taskmill.execution.pace import lifetimes_of
 from taskmill.platform import process
 from taskmill.settings import Settings
 from taskmill.submission.ports import Admission, Catalogue
@@ -19,7 +20,9 @@ def admission() -> Admission:
 
     settings = Settings.from_env(os.environ, needs=("redis",))
     return CountedAdmission(
-        RedisAdmission(Session(settings.redis), shards=settings.shards, hold=settings.pace.hold),
+        RedisAdmission(
+            Session(settings.redis), shards=settings.shards, lifetimes=lifetimes_of(settings.pace)
+        ),
         process.counters(),
     )
 

@@ -10,6 +10,7 @@ from msgspec import Struct
 from taskmill.bootstrap import blobs
 from taskmill.core.ports import Bus, LogEnds
 from taskmill.dispatch.ports import Delays
+from taskmill.execution.pace import lifetimes_of
 from taskmill.ledger.ports import LedgerRows, Quarantine, WholeRows
 from taskmill.orders.ports import Control
 from taskmill.platform import process
@@ -66,7 +67,9 @@ def services() -> GatewayServices:
         guard=Guard("Redis", tolerance=QUICK, opened=process.count_opening),
     )
     return GatewayServices(
-        admission=RedisAdmission(session, shards=settings.shards, hold=settings.pace.hold),
+        admission=RedisAdmission(
+            session, shards=settings.shards, lifetimes=lifetimes_of(settings.pace)
+        ),
         control=CountedControl(RedisControl(session, shards=settings.shards), process.counters()),
         delays=CountedDelays(RedisDelays(session, shards=settings.shards), process.counters()),
         records=RedisRecords(session, shards=settings.shards),

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from taskmill.bootstrap import blobs
 from taskmill.core.ports import Bus, Counters
+from taskmill.execution.pace import lifetimes_of
 from taskmill.platform import process
 from taskmill.settings import Settings
 from taskmill.submission.ports import Admission, Blobs, Catalogue, Records
@@ -31,7 +32,9 @@ def services() -> InboxServices:
     settings = Settings.from_env(os.environ, needs=("kafka", "redis", "s3"))
     session = Session(settings.redis)
     return InboxServices(
-        admission=RedisAdmission(session, shards=settings.shards, hold=settings.pace.hold),
+        admission=RedisAdmission(
+            session, shards=settings.shards, lifetimes=lifetimes_of(settings.pace)
+        ),
         records=RedisRecords(session, shards=settings.shards),
         bus=CountedBus(KafkaBus(settings.kafka), process.counters()),
         catalogue=process.catalogue(),

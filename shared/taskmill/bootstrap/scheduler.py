@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from taskmill.core.ports import Bus
 from taskmill.dispatch.ports import DueSet
-from taskmill.execution.pace import USUAL, Pace
+from taskmill.execution.pace import USUAL, Pace, lifetimes_of
 from taskmill.execution.ports import Errands
 from taskmill.platform import process
 from taskmill.settings import Settings
@@ -31,7 +31,11 @@ def services() -> SchedulerServices:
     settings = Settings.from_env(os.environ, needs=("kafka", "redis"))
     return SchedulerServices(
         due=CountedDueSet(
-            RedisDueSet(Session(settings.redis), shards=settings.shards, hold=settings.pace.hold),
+            RedisDueSet(
+                Session(settings.redis),
+                shards=settings.shards,
+                lifetimes=lifetimes_of(settings.pace),
+            ),
             process.counters(),
         ),
         bus=CountedBus(KafkaBus(settings.kafka), process.counters()),

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from taskmill.core.ports import Bus
 from taskmill.execution.context import Shop
-from taskmill.execution.pace import USUAL, Pace
+from taskmill.execution.pace import USUAL, Pace, lifetimes_of
 from taskmill.execution.ports import Crew, Leases
 from taskmill.platform import process
 from taskmill.platform.shutdown import Departure
@@ -37,7 +37,11 @@ def services() -> WorkerServices:
     settings = Settings.from_env(os.environ, needs=("kafka", "redis"))
     return WorkerServices(
         leases=CountedLeases(
-            RedisLeases(Session(settings.redis), shards=settings.shards, lease=settings.pace.lease),
+            RedisLeases(
+                Session(settings.redis),
+                shards=settings.shards,
+                lifetimes=lifetimes_of(settings.pace),
+            ),
             process.counters(),
         ),
         bus=CountedBus(KafkaBus(settings.kafka), process.counters()),

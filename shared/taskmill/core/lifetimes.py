@@ -2,6 +2,11 @@
 
 from datetime import timedelta
 from enum import StrEnum
+from typing import Final
+
+from msgspec import Struct
+
+from taskmill.core.timing import FAR_RECORD, ORDER_STAYS
 
 LEASE = timedelta(seconds=6)
 
@@ -56,3 +61,32 @@ class Kept(StrEnum):
     QUARANTINE = "quarantine"
     OUTBOX = "outbox"
     ENQUEUED = "enqueued"
+
+
+class Lifetimes(Struct, frozen=True, kw_only=True):
+    lease: timedelta = LEASE
+    """Without a heartbeat a worker's right to run a turn ends after it."""
+
+    hold: timedelta = HOLD
+    """So long whoever took or owes something has for publishing it."""
+
+    window: timedelta = KEY_WINDOW
+    """So long a key is kept after its submission."""
+
+    grace: timedelta = KEY_GRACE
+    """So long a key is kept at least after the end of its task."""
+
+    adoption_age: timedelta = ADOPTION_AGE
+    """Up to this age a task without a record gets one again."""
+
+    order_stays: timedelta = ORDER_STAYS
+    """So long the record of a far task is kept after it was changed or cancelled."""
+
+    record_stays: timedelta = FAR_RECORD
+    """So long the record of a task is kept whose time is far."""
+
+    word_stays: timedelta = REBUILD_WORD
+    """So long a rebuild is under way after its last sign of life."""
+
+
+USUAL: Final = Lifetimes()

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from msgspec import Struct
 
-from taskmill.core.lifetimes import HEARTBEAT, HOLD, LEASE
+from taskmill.core.lifetimes import HEARTBEAT, HOLD, LEASE, Lifetimes
 
 
 class Pace(Struct, frozen=True, kw_only=True):
@@ -22,3 +22,8 @@ class Pace(Struct, frozen=True, kw_only=True):
 
 
 USUAL = Pace()
+
+
+def lifetimes_of(pace: Pace) -> Lifetimes:
+    """Return how long the hot state keeps what it keeps at this pace."""
+    return Lifetimes(lease=pace.lease, hold=pace.hold)

@@ -29,9 +29,9 @@ NEWER = b',"only_newer":{"x": 1.10}}'
 
 def waiting(hot, key=None, **when):
     """Admit a task with a time and clear its first entry, as when it stands in the log."""
-    admission = hot.due(hold=AT_ONCE)
-    task = admitted(admission, a_request(key, timing=Timing(**when)))
-    admission.clear([name for name, _ in admission.take(most=10)])
+    task = admitted(hot.admission(hold=AT_ONCE), a_request(key, timing=Timing(**when)))
+    due = hot.due(hold=AT_ONCE)
+    due.clear([name for name, _ in due.take(most=10)])
     return task
 
 

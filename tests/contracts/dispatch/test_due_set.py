@@ -55,7 +55,7 @@ def test_no_more_is_taken_than_asked(hot):
 
 def test_a_keyed_record_is_forgotten_after_its_window(hot):
     due = hot.due()
-    task = admitted(due, a_request("k"))
+    task = admitted(hot.admission(), a_request("k"))
     finished(hot, task, window=SOON, grace=NOW)
     eventually(lambda: due.forget_expired(most=10) == 1, within=10, reason="the window is over")
     assert hot.records().read([task.id]) == [Absent()]
@@ -71,9 +71,9 @@ def test_a_keyed_record_stays_within_its_window(hot):
 
 def test_a_key_that_is_used_again_lives_again(hot):
     due = hot.due()
-    task = admitted(due, a_request("k", submission="first"))
+    task = admitted(hot.admission(), a_request("k", submission="first"))
     finished(hot, task, window=NOW, grace=NOW)
-    admitted(due, a_request("k", submission="second"))
+    admitted(hot.admission(), a_request("k", submission="second"))
     assert due.forget_expired(most=10) == 0
 
 

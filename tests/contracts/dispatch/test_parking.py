@@ -24,7 +24,7 @@ def sealed(task):
 def in_line(hot):
     """Admit a task and clear its entry, as when it stands in the log."""
     due = hot.due(hold=timedelta())
-    task = admitted(due, a_request())
+    task = admitted(hot.admission(hold=timedelta()), a_request())
     due.clear([name for name, _ in due.take(most=10)])
     return task
 

@@ -138,7 +138,7 @@ def test_the_next_generation_keeps_the_token(hot):
 
 def test_what_is_cleared_is_owed_no_more(hot):
     due = hot.due(hold=NOW)
-    task = admitted(due, a_request())
+    task = admitted(hot.admission(hold=NOW), a_request())
     assert due.clear([owed_submission(task)]) == [Cleared.DONE]
     assert due.take(most=10) == []
 
@@ -158,8 +158,8 @@ def test_clearing_for_a_record_that_is_gone_says_so(hot):
 
 def test_clearing_an_old_turn_leaves_the_next_one_owed(hot):
     due = hot.due(hold=NOW)
-    first = admitted(due, a_request("k", submission="first"))
+    first = admitted(hot.admission(hold=NOW), a_request("k", submission="first"))
     finished(hot, first, window=NOW, grace=NOW)
-    second = admitted(due, a_request("k", submission="second"))
+    second = admitted(hot.admission(hold=NOW), a_request("k", submission="second"))
     due.clear([owed_submission(first)])
     assert due.take(most=10) == [(owed_submission(second), Owed(task=second))]

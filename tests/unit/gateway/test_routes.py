@@ -11,6 +11,7 @@ from functions.dispatcher.handler import lambda_handler as dispatcher
 from taskmill import __version__
 from taskmill.bootstrap import gateway
 from taskmill.core import topics
+from taskmill.core.lifetimes import Lifetimes
 from taskmill.stores.memory.recovery import MemoryColdShards
 from tests.unit.gateway.calls import JSON, NOBODY, answer_to, batch, call, get, submit
 from tests.unit.stage import NOW, Stage, an_http_event, do_job
@@ -430,7 +431,7 @@ def test_it_is_not_ready_while_redis_forgot_and_nobody_rebuilds_it(stage):
 
 def test_it_is_ready_while_a_rebuild_goes_on_unless_that_takes_long(stage):
     stage.hot.forget()
-    shards = MemoryColdShards(stage.hot, word_stays=timedelta(minutes=2))
+    shards = MemoryColdShards(stage.hot, lifetimes=Lifetimes(word_stays=timedelta(minutes=2)))
     shards.begin("word")
     assert get(stage, "/readyz").status == 200
     stage.clock.now += 31_000

@@ -6,11 +6,11 @@ from datetime import timedelta
 from msgspec.structs import replace
 
 from taskmill.core.codec import Sealed
-from taskmill.core.lifetimes import ADOPTION_AGE
+from taskmill.core.lifetimes import USUAL, Lifetimes
 from taskmill.core.owed import Owed, OwedKey, OwedKind
 from taskmill.core.task import Millis, Status, TaskId
 from taskmill.core.time import in_ms
-from taskmill.core.timing import FAR, FAR_RECORD, said_ms
+from taskmill.core.timing import FAR, said_ms
 from taskmill.dispatch.waiting import (
     PATIENCE_WITH_A_TYPE,
     PUT_IN_LINE_AGAIN_AFTER,
@@ -27,13 +27,12 @@ class MemoryDelays:
         hot: MemoryHot,
         *,
         far: timedelta = FAR,
-        record_stays: timedelta = FAR_RECORD,
-        adoption_age: timedelta = ADOPTION_AGE,
+        lifetimes: Lifetimes = USUAL,
     ) -> None:
         self._hot = hot
         self._far = in_ms(far)
-        self._record_stays = in_ms(record_stays)
-        self._adoption_age = in_ms(adoption_age)
+        self._record_stays = in_ms(lifetimes.record_stays)
+        self._adoption_age = in_ms(lifetimes.adoption_age)
 
     def delay(self, orders: Sequence[DelayOrder]) -> Sequence[Delayed]:
         return [self._delay(order) for order in orders]

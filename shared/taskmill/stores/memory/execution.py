@@ -1,16 +1,8 @@
 """Leases in memory: claim, extend, settle."""
 
 from collections.abc import Sequence
-from datetime import timedelta
 
-from taskmill.core.lifetimes import (
-    ADOPTION_AGE,
-    GRACE_AFTER_DEADLINE,
-    KEY_GRACE,
-    KEY_WINDOW,
-    LEASE,
-    UNKEYED_RECORD,
-)
+from taskmill.core.lifetimes import GRACE_AFTER_DEADLINE, UNKEYED_RECORD, USUAL, Lifetimes
 from taskmill.core.owed import Cold, OwedKey, OwedKind
 from taskmill.core.task import Millis, Status
 from taskmill.core.time import in_ms
@@ -40,16 +32,13 @@ class MemoryLeases:
         self,
         hot: MemoryHot,
         *,
-        lease: timedelta = LEASE,
-        window: timedelta = KEY_WINDOW,
-        grace: timedelta = KEY_GRACE,
-        adoption_age: timedelta = ADOPTION_AGE,
+        lifetimes: Lifetimes = USUAL,
     ) -> None:
         self._hot = hot
-        self._lease = in_ms(lease)
-        self._window = in_ms(window)
-        self._grace = in_ms(grace)
-        self._adoption_age = in_ms(adoption_age)
+        self._lease = in_ms(lifetimes.lease)
+        self._window = in_ms(lifetimes.window)
+        self._grace = in_ms(lifetimes.grace)
+        self._adoption_age = in_ms(lifetimes.adoption_age)
 
     def claim(self, claims: Sequence[Claim]) -> Sequence[ClaimAnswer]:
         return [self._claim(claim) for claim in claims]

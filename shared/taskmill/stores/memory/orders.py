@@ -1,15 +1,14 @@
 """Cancelling and redriving, in memory."""
 
 from collections.abc import Sequence
-from datetime import timedelta
 
 from msgspec.structs import replace
 
-from taskmill.core.lifetimes import HOLD, KEY_GRACE, KEY_WINDOW, UNKEYED_RECORD
+from taskmill.core.lifetimes import UNKEYED_RECORD, USUAL, Lifetimes
 from taskmill.core.owed import Cold, Owed, OwedKey, OwedKind
 from taskmill.core.task import Millis, Status, TaskId, shown
 from taskmill.core.time import in_ms
-from taskmill.core.timing import FAR, ORDER_STAYS, said_ms
+from taskmill.core.timing import FAR, said_ms
 from taskmill.core.view import Ending, TaskView
 from taskmill.orders.control import (
     CancelOrder,
@@ -32,17 +31,14 @@ class MemoryControl:
         self,
         hot: MemoryHot,
         *,
-        window: timedelta = KEY_WINDOW,
-        grace: timedelta = KEY_GRACE,
-        hold: timedelta = HOLD,
-        order_stays: timedelta = ORDER_STAYS,
+        lifetimes: Lifetimes = USUAL,
     ) -> None:
         self._hot = hot
         self._views = MemoryRecords(hot)
-        self._window = in_ms(window)
-        self._grace = in_ms(grace)
-        self._hold = in_ms(hold)
-        self._order_stays = in_ms(order_stays)
+        self._window = in_ms(lifetimes.window)
+        self._grace = in_ms(lifetimes.grace)
+        self._hold = in_ms(lifetimes.hold)
+        self._order_stays = in_ms(lifetimes.order_stays)
 
     def see(self, ids: Sequence[TaskId]) -> Sequence[Sight]:
         return [self._see(task_id) for task_id in ids]

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from datetime import timedelta
 
-from taskmill.core.lifetimes import KEY_GRACE, KEY_WINDOW, LEASE, REBUILD_WORD, UNKEYED_RECORD
+from taskmill.core.lifetimes import UNKEYED_RECORD, USUAL, Lifetimes
 from taskmill.core.owed import OwedKey, OwedKind
 from taskmill.core.task import Status, TaskId
 from taskmill.core.time import in_ms
@@ -21,16 +21,13 @@ class MemoryColdShards:
         self,
         hot: MemoryHot,
         *,
-        lease: timedelta = LEASE,
-        window: timedelta = KEY_WINDOW,
-        grace: timedelta = KEY_GRACE,
-        word_stays: timedelta = REBUILD_WORD,
+        lifetimes: Lifetimes = USUAL,
     ) -> None:
         self._hot = hot
-        self._lease = in_ms(lease)
-        self._window = window
-        self._grace = grace
-        self._word_stays = in_ms(word_stays)
+        self._lease = in_ms(lifetimes.lease)
+        self._window = lifetimes.window
+        self._grace = lifetimes.grace
+        self._word_stays = in_ms(lifetimes.word_stays)
 
     def shard_of(self, _task_id: TaskId) -> int:
         return 0
@@ -164,14 +161,12 @@ class MemoryRepairs:
         self,
         hot: MemoryHot,
         *,
-        lease: timedelta = LEASE,
-        window: timedelta = KEY_WINDOW,
-        grace: timedelta = KEY_GRACE,
+        lifetimes: Lifetimes = USUAL,
     ) -> None:
         self._hot = hot
-        self._lease = in_ms(lease)
-        self._window = window
-        self._grace = grace
+        self._lease = in_ms(lifetimes.lease)
+        self._window = lifetimes.window
+        self._grace = lifetimes.grace
 
     def repair(self, orders: Sequence[RepairOrder]) -> Sequence[RepairAnswer]:
         return [self._repair(order) for order in orders]

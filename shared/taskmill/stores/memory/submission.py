@@ -1,11 +1,10 @@
 """Admission and the due set, in memory."""
 
 from collections.abc import Sequence
-from datetime import timedelta
 
 from msgspec.structs import replace
 
-from taskmill.core.lifetimes import HOLD, KEY_WINDOW
+from taskmill.core.lifetimes import USUAL, Lifetimes
 from taskmill.core.owed import Cleared, Cold, Owed, OwedKey, OwedKind
 from taskmill.core.task import Envelope, Status, TaskId
 from taskmill.core.time import in_ms
@@ -16,11 +15,14 @@ from taskmill.submission.admission import AdmittedBefore, Conflict, Created, Rep
 
 class MemoryAdmission:
     def __init__(
-        self, hot: MemoryHot, *, window: timedelta = KEY_WINDOW, hold: timedelta = HOLD
+        self,
+        hot: MemoryHot,
+        *,
+        lifetimes: Lifetimes = USUAL,
     ) -> None:
         self._hot = hot
-        self._window = in_ms(window)
-        self._hold = in_ms(hold)
+        self._window = in_ms(lifetimes.window)
+        self._hold = in_ms(lifetimes.hold)
 
     def admit(self, envelopes: Sequence[Envelope]) -> Sequence[Verdict]:
         return [self._admit(envelope) for envelope in envelopes]
@@ -73,7 +75,12 @@ def _submission(task_id: TaskId, generation: int) -> OwedKey:
     return OwedKey(id=task_id, generation=generation, turn=1, kind=OwedKind.SUBMISSION)
 
 
-class MemoryDueSet(MemoryAdmission):
+class MemoryDueSet:
+    def __init__(self, hot: MemoryHot, *, lifetimes: Lifetimes = USUAL) -> None:
+        self._hot = hot
+        self._hold = in_ms(lifetimes.hold)
+        self._admission = MemoryAdmission(hot, lifetimes=lifetimes)
+
     def take(self, *, most: int) -> Sequence[tuple[OwedKey, Owed]]:
         if not self._hot.is_open:
             return []
@@ -85,6 +92,9 @@ class MemoryDueSet(MemoryAdmission):
             self._hot.due[name] = (now + self._hold, owed)
             taken.append((name, owed))
         return taken
+
+    def clear(self, published: Sequence[OwedKey]) -> Sequence[Cleared]:
+        return self._admission.clear(published)
 
     def forget_expired(self, *, most: int) -> int:
         if not self._hot.is_open:

@@ -5,11 +5,11 @@ from datetime import timedelta
 
 from taskmill.core import codec
 from taskmill.core.codec import Sealed
-from taskmill.core.lifetimes import ADOPTION_AGE
+from taskmill.core.lifetimes import USUAL, Lifetimes
 from taskmill.core.owed import Owed
 from taskmill.core.task import shown
 from taskmill.core.time import in_ms
-from taskmill.core.timing import FAR, FAR_RECORD, said_ms
+from taskmill.core.timing import FAR, said_ms
 from taskmill.dispatch.waiting import (
     PATIENCE_WITH_A_TYPE,
     PUT_IN_LINE_AGAIN_AFTER,
@@ -29,14 +29,13 @@ class RedisDelays:
         *,
         shards: int,
         far: timedelta = FAR,
-        record_stays: timedelta = FAR_RECORD,
-        adoption_age: timedelta = ADOPTION_AGE,
+        lifetimes: Lifetimes = USUAL,
     ) -> None:
         self._session = session
         self._shards = shards
         self._far = in_ms(far)
-        self._record_stays = in_ms(record_stays)
-        self._adoption_age = in_ms(adoption_age)
+        self._record_stays = in_ms(lifetimes.record_stays)
+        self._adoption_age = in_ms(lifetimes.adoption_age)
         self._delay = scripts.load("delay_task")
 
     def delay(self, orders: Sequence[DelayOrder]) -> Sequence[Delayed]:

@@ -1,19 +1,11 @@
 """Leases in Redis: claim, extend, settle."""
 
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any
 
 from taskmill.core import codec
 from taskmill.core.facts import Fact
-from taskmill.core.lifetimes import (
-    ADOPTION_AGE,
-    GRACE_AFTER_DEADLINE,
-    KEY_GRACE,
-    KEY_WINDOW,
-    LEASE,
-    UNKEYED_RECORD,
-)
+from taskmill.core.lifetimes import GRACE_AFTER_DEADLINE, UNKEYED_RECORD, USUAL, Lifetimes
 from taskmill.core.owed import Cold
 from taskmill.core.task import Envelope, Millis, TaskId, shown
 from taskmill.core.time import in_ms
@@ -41,22 +33,19 @@ from taskmill.stores.redis.session import Call, Session, Word
 
 
 class RedisLeases:
-    def __init__(  # noqa: PLR0913 - each span of time is a word of its own
+    def __init__(
         self,
         session: Session,
         *,
         shards: int,
-        lease: timedelta = LEASE,
-        window: timedelta = KEY_WINDOW,
-        grace: timedelta = KEY_GRACE,
-        adoption_age: timedelta = ADOPTION_AGE,
+        lifetimes: Lifetimes = USUAL,
     ) -> None:
         self._session = session
         self._shards = shards
-        self._lease = in_ms(lease)
-        self._window = in_ms(window)
-        self._grace = in_ms(grace)
-        self._adoption_age = in_ms(adoption_age)
+        self._lease = in_ms(lifetimes.lease)
+        self._window = in_ms(lifetimes.window)
+        self._grace = in_ms(lifetimes.grace)
+        self._adoption_age = in_ms(lifetimes.adoption_age)
         self._claim = scripts.load("claim_turn")
         self._extend = scripts.load("extend_lease")
         self._settle = scripts.load("settle_turn")

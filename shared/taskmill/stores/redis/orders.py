@@ -1,15 +1,14 @@
 """Cancelling and redriving, in Redis: a task is looked at, and changed if it is still so."""
 
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any
 
 from taskmill.core import codec
-from taskmill.core.lifetimes import HOLD, KEY_GRACE, KEY_WINDOW, UNKEYED_RECORD
+from taskmill.core.lifetimes import UNKEYED_RECORD, USUAL, Lifetimes
 from taskmill.core.owed import Cold, Owed, OwedKind
 from taskmill.core.task import Millis, Status, TaskId, shown
 from taskmill.core.time import in_ms
-from taskmill.core.timing import FAR, ORDER_STAYS, said_ms
+from taskmill.core.timing import FAR, said_ms
 from taskmill.core.view import Absent
 from taskmill.orders.control import (
     CancelOrder,
@@ -29,22 +28,19 @@ from taskmill.stores.redis.session import Call, Session
 
 
 class RedisControl:
-    def __init__(  # noqa: PLR0913 - each span of time is a word of its own
+    def __init__(
         self,
         session: Session,
         *,
         shards: int,
-        window: timedelta = KEY_WINDOW,
-        grace: timedelta = KEY_GRACE,
-        hold: timedelta = HOLD,
-        order_stays: timedelta = ORDER_STAYS,
+        lifetimes: Lifetimes = USUAL,
     ) -> None:
         self._session = session
         self._shards = shards
-        self._window = in_ms(window)
-        self._grace = in_ms(grace)
-        self._hold = in_ms(hold)
-        self._order_stays = in_ms(order_stays)
+        self._window = in_ms(lifetimes.window)
+        self._grace = in_ms(lifetimes.grace)
+        self._hold = in_ms(lifetimes.hold)
+        self._order_stays = in_ms(lifetimes.order_stays)
         self._sight = scripts.load("sight_record")
         self._cancel = scripts.load("cancel_task")
         self._redrive = scripts.load("redrive_task")

@@ -2,11 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from datetime import timedelta
 
 from taskmill.core import codec
 from taskmill.core.ids import shard_of
-from taskmill.core.lifetimes import KEY_GRACE, KEY_WINDOW, LEASE, REBUILD_WORD, UNKEYED_RECORD
+from taskmill.core.lifetimes import UNKEYED_RECORD, USUAL, Lifetimes
 from taskmill.core.task import TaskId, shown
 from taskmill.core.time import in_ms
 from taskmill.core.timing import FAR_RECORD
@@ -22,22 +21,19 @@ _TASKS_IN_A_CALL = 50
 
 
 class RedisColdShards:
-    def __init__(  # noqa: PLR0913 - each span of time is a word of its own
+    def __init__(
         self,
         session: Session,
         *,
         shards: int,
-        lease: timedelta = LEASE,
-        window: timedelta = KEY_WINDOW,
-        grace: timedelta = KEY_GRACE,
-        word_stays: timedelta = REBUILD_WORD,
+        lifetimes: Lifetimes = USUAL,
     ) -> None:
         self._session = session
         self._shards = shards
-        self._lease = in_ms(lease)
-        self._window = in_ms(window)
-        self._grace = in_ms(grace)
-        self._word_stays = in_ms(word_stays)
+        self._lease = in_ms(lifetimes.lease)
+        self._window = in_ms(lifetimes.window)
+        self._grace = in_ms(lifetimes.grace)
+        self._word_stays = in_ms(lifetimes.word_stays)
         self._ask = scripts.load("ask_shard")
         self._begin = scripts.load("begin_rebuild")
         self._keep = scripts.load("keep_rebuild")
@@ -202,15 +198,13 @@ class RedisRepairs:
         session: Session,
         *,
         shards: int,
-        lease: timedelta = LEASE,
-        window: timedelta = KEY_WINDOW,
-        grace: timedelta = KEY_GRACE,
+        lifetimes: Lifetimes = USUAL,
     ) -> None:
         self._session = session
         self._shards = shards
-        self._lease = in_ms(lease)
-        self._window = in_ms(window)
-        self._grace = in_ms(grace)
+        self._lease = in_ms(lifetimes.lease)
+        self._window = in_ms(lifetimes.window)
+        self._grace = in_ms(lifetimes.grace)
         self._repair = scripts.load("repair_record")
         self._relist = scripts.load("relist_owed")
 

@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
 from taskmill.core import codec
-from taskmill.core.lifetimes import HOLD, KEY_WINDOW
+from taskmill.core.lifetimes import USUAL, Lifetimes
 from taskmill.core.owed import Cleared, Cold, Owed, OwedKey, OwedKind
 from taskmill.core.task import Envelope, TaskId, shown
 from taskmill.core.time import in_ms
@@ -22,13 +21,12 @@ class RedisAdmission:
         session: Session,
         *,
         shards: int,
-        window: timedelta = KEY_WINDOW,
-        hold: timedelta = HOLD,
+        lifetimes: Lifetimes = USUAL,
     ) -> None:
         self._session = session
         self._shards = shards
-        self._window = in_ms(window)
-        self._hold = in_ms(hold)
+        self._window = in_ms(lifetimes.window)
+        self._hold = in_ms(lifetimes.hold)
         self._admit = scripts.load("admit")
         self._clear = scripts.load("clear_owed")
 
@@ -120,7 +118,7 @@ def read(member: bytes) -> OwedKey:
     )
 
 
-class RedisDueSet(RedisAdmission):
+class RedisDueSet:
     """The due set, as the scheduler sees it: over all shards."""
 
     def __init__(
@@ -128,10 +126,12 @@ class RedisDueSet(RedisAdmission):
         session: Session,
         *,
         shards: int,
-        window: timedelta = KEY_WINDOW,
-        hold: timedelta = HOLD,
+        lifetimes: Lifetimes = USUAL,
     ) -> None:
-        super().__init__(session, shards=shards, window=window, hold=hold)
+        self._session = session
+        self._shards = shards
+        self._hold = in_ms(lifetimes.hold)
+        self._admission = RedisAdmission(session, shards=shards, lifetimes=lifetimes)
         self._every_shard = [ShardKeys(shard, shards) for shard in range(shards)]
         self._take = scripts.load("take_due")
         self._expired = scripts.load("list_expired")
@@ -151,6 +151,9 @@ class RedisDueSet(RedisAdmission):
             for answer in answers
             for member, value in zip(answer[::2], map(_or_nothing, answer[1::2]), strict=False)
         ]
+
+    def clear(self, published: Sequence[OwedKey]) -> Sequence[Cleared]:
+        return self._admission.clear(published)
 
     def forget_expired(self, *, most: int) -> int:
         answers = self._session.call(
