@@ -9,6 +9,7 @@ from taskmill.core import topics
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.lifetimes import LEASE
 from taskmill.core.task import Timing
+from taskmill.core.time import in_ms
 from taskmill.core.timing import FAR, FAR_RECORD
 from taskmill.core.view import Nowhere, TaskView, Unsure
 from taskmill.orders.cancel import Cancelled
@@ -304,6 +305,8 @@ def test_nothing_expires_while_redis_is_cold_and_all_does_when_it_is_back(line):
     assert line.system.rows.find(task).status == "queued"
     line.system.rebuild()
     line.system.run()
+    assert line.view(task).status == "queued", "its lease was restored: somebody may run it"
+    line.pass_ms(in_ms(LEASE) + 1)
     assert line.view(task).ending.reason == "expired"
 
 
