@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from taskmill.core.timing import FAR_RECORD, ORDER_STAYS
+from taskmill.core.timing import FAR, FAR_RECORD, ORDER_STAYS
 
 LEASE = timedelta(seconds=6)
 
@@ -78,6 +78,9 @@ class Lifetimes(Struct, frozen=True, kw_only=True):
 
     adoption_age: timedelta = ADOPTION_AGE
     """Up to this age a task without a record gets one again."""
+
+    far: timedelta = FAR
+    """What is due later than this is kept in the ledger alone."""
 
     order_stays: timedelta = ORDER_STAYS
     """So long the record of a far task is kept after it was changed or cancelled."""

@@ -10,7 +10,7 @@ from taskmill.core.lifetimes import USUAL, Lifetimes
 from taskmill.core.owed import Owed, OwedKey, OwedKind
 from taskmill.core.task import Millis, Status, TaskId
 from taskmill.core.time import in_ms
-from taskmill.core.timing import FAR, said_ms
+from taskmill.core.timing import said_ms
 from taskmill.dispatch.waiting import (
     PATIENCE_WITH_A_TYPE,
     PUT_IN_LINE_AGAIN_AFTER,
@@ -26,11 +26,10 @@ class MemoryDelays:
         self,
         hot: MemoryHot,
         *,
-        far: timedelta = FAR,
         lifetimes: Lifetimes = USUAL,
     ) -> None:
         self._hot = hot
-        self._far = in_ms(far)
+        self._far = in_ms(lifetimes.far)
         self._record_stays = in_ms(lifetimes.record_stays)
         self._adoption_age = in_ms(lifetimes.adoption_age)
 

@@ -9,7 +9,7 @@ from taskmill.core.lifetimes import USUAL, Lifetimes
 from taskmill.core.owed import Owed
 from taskmill.core.task import shown
 from taskmill.core.time import in_ms
-from taskmill.core.timing import FAR, said_ms
+from taskmill.core.timing import said_ms
 from taskmill.dispatch.waiting import (
     PATIENCE_WITH_A_TYPE,
     PUT_IN_LINE_AGAIN_AFTER,
@@ -28,12 +28,11 @@ class RedisDelays:
         session: Session,
         *,
         shards: int,
-        far: timedelta = FAR,
         lifetimes: Lifetimes = USUAL,
     ) -> None:
         self._session = session
         self._shards = shards
-        self._far = in_ms(far)
+        self._far = in_ms(lifetimes.far)
         self._record_stays = in_ms(lifetimes.record_stays)
         self._adoption_age = in_ms(lifetimes.adoption_age)
         self._delay = scripts.load("delay_task")
