@@ -8,12 +8,18 @@ from typing import Any
 from functions.gateway.http.answer import Told
 from functions.gateway.http.cursor import Mark, cursor_behind, mark_of
 from functions.gateway.http.page import Line, fitting
-from functions.gateway.http.problem import Problem, bad_request, missing, unknown_parameter, unprocessable
+from functions.gateway.http.problem import (
+    Problem,
+    bad_request,
+    missing,
+    unknown_parameter,
+    unprocessable,
+)
 from functions.gateway.listing import read_limit
 from functions.gateway.presenter import moment
 from functions.gateway.reading import id_of
 from taskmill.bootstrap import gateway
-from taskmill.ledger.quarantine import Discard
+from taskmill.core.dismissal import Dismissal
 from taskmill.platform import process
 from taskmill.submission.enqueued import Enqueued
 
@@ -52,7 +58,7 @@ def discard_enqueued(given_id: str, by: str) -> Told | Problem:
     task_id = id_of(given_id)
     if isinstance(task_id, Problem):
         return task_id
-    row = gateway.requests().discard(task_id, Discard(at_ms=process.clock(), by=by))
+    row = gateway.requests().discard(task_id, Dismissal(at_ms=process.clock(), by=by))
     if row is None:
         return missing(f"no request for the task {task_id} is refused")
     return Told(HTTPStatus.OK, _shown(row))

@@ -19,7 +19,8 @@ from functions.gateway.http.problem import (
 from functions.gateway.listing import read_limit
 from functions.gateway.presenter import moment
 from taskmill.bootstrap import gateway
-from taskmill.ledger.quarantine import AfterRecord, Discard, OpenedRecord, Place, QuarantinedRecord
+from taskmill.core.dismissal import Dismissal
+from taskmill.ledger.quarantine import AfterRecord, OpenedRecord, Place, QuarantinedRecord
 from taskmill.platform import process
 
 SHOWN_BYTES = 65_536
@@ -60,7 +61,7 @@ def read_record(name: str) -> Told | Problem:
 def discard_record(name: str, by: str) -> Told | Problem:
     place = _place(name)
     if place is not None:
-        discard = Discard(at_ms=process.clock(), by=by)
+        discard = Dismissal(at_ms=process.clock(), by=by)
         record = gateway.quarantine().discard(place, discard)
         if record is not None:
             return Told(HTTPStatus.OK, _shown(record))

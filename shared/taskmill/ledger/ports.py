@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import Protocol
 
+from taskmill.core.dismissal import Dismissal
 from taskmill.core.lifetimes import Kept
 from taskmill.core.task import TaskId
 from taskmill.core.timing import Expiry
@@ -13,7 +14,6 @@ from taskmill.ledger.listing import DeadPage, History, Page, TaskFilter
 from taskmill.ledger.projection import LedgerBatch, Row
 from taskmill.ledger.quarantine import (
     AfterRecord,
-    Discard,
     KeptParcel,
     OpenedRecord,
     Place,
@@ -58,7 +58,7 @@ class Quarantine(Protocol):
 
     def find(self, place: Place) -> OpenedRecord | None: ...
 
-    def discard(self, place: Place, discard: Discard) -> QuarantinedRecord | None: ...
+    def discard(self, place: Place, discard: Dismissal) -> QuarantinedRecord | None: ...
 
 
 class HeldParcels(Protocol):

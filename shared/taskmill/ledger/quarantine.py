@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from taskmill.core.dismissal import Dismissal
 from taskmill.core.task import Millis
 
 
@@ -16,11 +17,6 @@ class Place(Struct, frozen=True, order=True):
     member: int
 
 
-class Discard(Struct, frozen=True, kw_only=True):
-    at_ms: Millis
-    by: str
-
-
 class QuarantinedRecord(Struct, frozen=True, kw_only=True):
     """A record by its outside: what it holds may be secret, and is told of one at a time."""
 
@@ -29,7 +25,7 @@ class QuarantinedRecord(Struct, frozen=True, kw_only=True):
     reason: str
     size: int
     header_names: Sequence[str]
-    discarded: Discard | None
+    discarded: Dismissal | None
 
 
 class OpenedRecord(Struct, frozen=True, kw_only=True):

@@ -119,7 +119,9 @@ class Canceller:
         return _told_again(sight.task)
 
     def _order(self, sight: Sighting) -> Cancellation | None:
-        facts = _wish(sight, self._stores.clock) if sight.may_run else _end(sight, self._stores.clock)
+        facts = (
+            _wish(sight, self._stores.clock) if sight.may_run else _end(sight, self._stores.clock)
+        )
         ending = None if sight.may_run else Ending(finished_at_ms=facts[-1].at_ms)
         order = CancelOrder(
             id=sight.task.id,

@@ -5,8 +5,8 @@ from datetime import timedelta
 
 from msgspec import Struct
 
+from taskmill.core.dismissal import Dismissal
 from taskmill.core.task import DEFAULT_TENANT, Millis, TaskId
-from taskmill.ledger.quarantine import Discard
 
 HELD_AT_MOST = timedelta(seconds=5)
 """Who holds rows and says nothing for this long holds them no longer."""
@@ -62,7 +62,7 @@ class Enqueued(Struct, frozen=True, kw_only=True):
     octets: int
     created_at_ms: Millis
     parked: Parked | None = None
-    discarded: Discard | None = None
+    discarded: Dismissal | None = None
     """Who dealt with a refused one, and when."""
     may_be_forgotten: bool = False
     """So old that Redis may have forgotten its task, if it was one."""

@@ -5,12 +5,12 @@ from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import Protocol
 
+from taskmill.core.dismissal import Dismissal
 from taskmill.core.owed import Cleared, OwedKey
 from taskmill.core.pointers import Blob, Upload
 from taskmill.core.refusal import Refusal
 from taskmill.core.task import Envelope, TaskId
 from taskmill.core.view import Reading, TaskView
-from taskmill.ledger.quarantine import Discard
 from taskmill.submission.admission import Verdict
 from taskmill.submission.catalogue import PayloadMisfit, TypeEntry
 from taskmill.submission.enqueued import Backlog, Enqueue, Enqueued, LookBack
@@ -119,7 +119,7 @@ class Requests(Protocol):
         """
         ...
 
-    def discard(self, task_id: TaskId, discard: Discard) -> Enqueued | None:
+    def discard(self, task_id: TaskId, discard: Dismissal) -> Enqueued | None:
         """Mark the parked requests for this task as dealt with; return the one parked last."""
         ...
 

@@ -2,9 +2,10 @@
 
 from msgspec.structs import replace
 
+from taskmill.core.dismissal import Dismissal
 from taskmill.core.task import Millis
 from taskmill.ledger.projection import LedgerBatch, Quarantined
-from taskmill.ledger.quarantine import AfterRecord, Discard, Place
+from taskmill.ledger.quarantine import AfterRecord, Place
 from tests.builders import (
     NOW,
     a_new_id,
@@ -112,10 +113,10 @@ def test_what_a_record_holds_is_told_of_one_at_a_time(ledger):
 
 def test_a_discarded_record_is_kept_with_who_and_when_first(ledger):
     ledger.ledger.record(LedgerBatch(quarantined=[a_record(1), a_record(2)]))
-    first = Discard(at_ms=Millis(NOW + 10), by="ann")
+    first = Dismissal(at_ms=Millis(NOW + 10), by="ann")
     place = Place("tasks.pending", 0, 1, 0)
     told = ledger.kept.discard(place, first)
-    again = ledger.kept.discard(place, Discard(at_ms=Millis(NOW + 20), by="bob"))
+    again = ledger.kept.discard(place, Dismissal(at_ms=Millis(NOW + 20), by="bob"))
     assert told == again
     assert told.discarded == first
     waiting = ledger.kept.page(is_discarded=False, after=None, limit=9)
@@ -125,5 +126,5 @@ def test_a_discarded_record_is_kept_with_who_and_when_first(ledger):
 
 
 def test_nobody_discards_what_is_not_there(ledger):
-    discard = Discard(at_ms=NOW, by="ann")
+    discard = Dismissal(at_ms=NOW, by="ann")
     assert ledger.kept.discard(Place("tasks.pending", 0, 9, 0), discard) is None

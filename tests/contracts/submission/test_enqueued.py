@@ -8,11 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from taskmill.core import topics
+from taskmill.core.dismissal import Dismissal
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.refusal import invalid, malformed
 from taskmill.core.time import in_ms
 from taskmill.ledger.projection import Applied, LedgerBatch
-from taskmill.ledger.quarantine import Discard
 from taskmill.stores.memory.enqueued import MemoryRequests
 from taskmill.stores.memory.ledger import MemoryLedger
 from taskmill.stores.postgres.connection import Database
@@ -195,7 +195,7 @@ def test_what_was_parked_can_be_discarded_and_the_first_who_did_stays(requests):
     for _ in range(2):
         with requests.held(most=1) as held:
             held.park(held.rows[0], invalid("invalid_payload", "it does not fit", "/payload"))
-    ann, bob = Discard(at_ms=now_ms() - 1, by="ann"), Discard(at_ms=now_ms(), by="bob")
+    ann, bob = Dismissal(at_ms=now_ms() - 1, by="ann"), Dismissal(at_ms=now_ms(), by="bob")
     first = requests.discard(wishes[0].task_id, ann)
     again = requests.discard(wishes[0].task_id, bob)
     assert first == again
@@ -213,7 +213,7 @@ def test_what_was_discarded_is_not_taken_up_when_its_type_comes(requests):
     wish = a_wish()
     requests.add([wish])
     park(requests, wish.task_id, "unknown_type")
-    requests.discard(wish.task_id, Discard(at_ms=now_ms(), by="ann"))
+    requests.discard(wish.task_id, Dismissal(at_ms=now_ms(), by="ann"))
     assert requests.take_up(["echo"], parked_within=LONG) == 0
     assert line(requests) == []
 

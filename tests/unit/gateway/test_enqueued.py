@@ -94,7 +94,7 @@ def test_what_is_refused_is_listed_with_its_reason(stage):
 
 def test_what_is_refused_is_discarded_by_somebody_and_kept(stage):
     enqueue(stage, payload=1)
-    taking.TAKE.do()
+    do_job("take_requests")
     hashed = sha256(b"the key").hexdigest()
     stage.api_keys = ApiKeys(lambda: json.dumps({"ann": hashed}))
     key = {"Authorization": "Bearer the key"}
@@ -112,7 +112,7 @@ def test_what_is_not_refused_is_not_discarded(stage):
     enqueue(stage)
     path = f"/v1/enqueued/{NOBODY}/discard"
     assert post(stage, path).kind == (404, "not_found", None)
-    taking.TAKE.do()
+    do_job("take_requests")
     assert post(stage, path).kind == (404, "not_found", None)
     assert post(stage, "/v1/enqueued/17/discard").kind == (404, "not_found", None)
 

@@ -9,7 +9,6 @@ from taskmill.core.view import Nowhere, Unsure
 from taskmill.execution.lease import Claimed
 from taskmill.orders.cancel import AlreadyFinished, Asked, Cancelled, Canceller
 from taskmill.orders.control import OrderAnswer
-from taskmill.stores.memory.dispatch import MemoryDelays
 from taskmill.stores.memory.hot import Holding
 from taskmill.stores.memory.orders import MemoryControl
 from tests.builders import a_claim, a_death, a_new_id, a_request

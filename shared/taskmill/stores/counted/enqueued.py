@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 from taskmill.core.counting import Count
+from taskmill.core.dismissal import Dismissal
 from taskmill.core.ports import Counters
 from taskmill.core.refusal import Refusal
 from taskmill.core.task import TaskId
-from taskmill.ledger.quarantine import Discard
 from taskmill.submission.enqueued import Backlog, Enqueue, Enqueued, LookBack
 from taskmill.submission.ports import HeldRequests, Requests
 
@@ -46,7 +46,7 @@ class CountedRequests:
             is_parked=is_parked, before=before, most=most, is_discarded=is_discarded
         )
 
-    def discard(self, task_id: TaskId, discard: Discard) -> Enqueued | None:
+    def discard(self, task_id: TaskId, discard: Dismissal) -> Enqueued | None:
         return self._requests.discard(task_id, discard)
 
     def backlog(self, *, most: int) -> Backlog:

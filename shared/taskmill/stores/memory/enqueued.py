@@ -9,12 +9,12 @@ from itertools import accumulate
 
 from msgspec.structs import replace
 
+from taskmill.core.dismissal import Dismissal
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.ports import Clock
 from taskmill.core.refusal import Refusal
 from taskmill.core.task import Millis, TaskId
 from taskmill.core.time import in_ms
-from taskmill.ledger.quarantine import Discard
 from taskmill.stores.memory.ledger import MemoryLedger
 from taskmill.submission.enqueued import (
     LARGEST_REQUEST,
@@ -116,7 +116,7 @@ class MemoryRequests:
         page = [row for row in wanted if before is None or row.number < before][:most]
         return [replace(row, request=None) for row in page]
 
-    def discard(self, task_id: TaskId, discard: Discard) -> Enqueued | None:
+    def discard(self, task_id: TaskId, discard: Dismissal) -> Enqueued | None:
         self._ask()
         refused = [
             kept

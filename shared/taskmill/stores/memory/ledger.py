@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from taskmill.core.dismissal import Dismissal
 from taskmill.core.errors import LedgerRefused, StoreUnavailable
 from taskmill.core.task import Millis, Spec, Status, TaskId, shown
 from taskmill.core.view import TaskView
@@ -21,7 +22,7 @@ from taskmill.ledger.projection import (
     merged,
     with_expiry,
 )
-from taskmill.ledger.quarantine import Discard, Place
+from taskmill.ledger.quarantine import Place
 from taskmill.recovery.restoration import task_view
 
 STORE = "PostgreSQL"
@@ -35,7 +36,7 @@ class MemoryLedger:
         self.rows: dict[TaskId, Row] = {}
         self.history: dict[tuple[object, ...], HistoryEntry] = {}
         self.quarantined: dict[tuple[object, ...], Quarantined] = {}
-        self.discarded: dict[Place, Discard] = {}
+        self.discarded: dict[Place, Dismissal] = {}
         self.far_tasks: dict[TaskId, tuple[int, int]] = {}
         """The generation and turn of those that it alone keeps until their time comes near."""
         self.expiries: dict[TaskId, Millis] = {}

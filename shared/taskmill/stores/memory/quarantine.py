@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from taskmill.core.dismissal import Dismissal
 from taskmill.core.ports import Clock
 from taskmill.ledger.projection import Quarantined
 from taskmill.ledger.quarantine import (
     PUT_BACK,
     AfterRecord,
-    Discard,
     KeptParcel,
     OpenedRecord,
     Place,
@@ -44,7 +44,7 @@ class MemoryQuarantine:
                 return OpenedRecord(record=record, value=one.value, headers=one.headers)
         return None
 
-    def discard(self, place: Place, discard: Discard) -> QuarantinedRecord | None:
+    def discard(self, place: Place, discard: Dismissal) -> QuarantinedRecord | None:
         if self.find(place) is not None:
             self._ledger().discarded.setdefault(place, discard)
         found = self.find(place)
@@ -60,7 +60,7 @@ def _place(one: Quarantined) -> Place:
     return Place(one.topic, one.partition, one.offset, one.member)
 
 
-def _record(one: Quarantined, discarded: dict[Place, Discard]) -> QuarantinedRecord:
+def _record(one: Quarantined, discarded: dict[Place, Dismissal]) -> QuarantinedRecord:
     place = _place(one)
     return QuarantinedRecord(
         place=place,
@@ -98,7 +98,7 @@ class MemoryNewerParcels:
             yield held
             ledger.ask()
             if held.is_returned:
-                mark = Discard(at_ms=self._clock(), by=PUT_BACK)
+                mark = Dismissal(at_ms=self._clock(), by=PUT_BACK)
                 ledger.discarded |= dict.fromkeys(places, mark)
         finally:
             self._held -= places

@@ -8,10 +8,10 @@ from typing import Any
 
 import psycopg
 
+from taskmill.core.dismissal import Dismissal
 from taskmill.core.refusal import Refusal
 from taskmill.core.task import Millis, TaskId
 from taskmill.core.time import in_ms
-from taskmill.ledger.quarantine import Discard
 from taskmill.stores.postgres import queries
 from taskmill.stores.postgres.connection import Database
 from taskmill.submission.enqueued import (
@@ -85,7 +85,7 @@ class PostgresRequests:
         statement = self._list_parked if is_parked else self._list_waiting
         return [_enqueued(row) for row in self._database.fetch(statement, asked)]
 
-    def discard(self, task_id: TaskId, discard: Discard) -> Enqueued | None:
+    def discard(self, task_id: TaskId, discard: Dismissal) -> Enqueued | None:
         asked = {"id": task_id, "at_ms": discard.at_ms, "by": discard.by}
         rows = self._database.fetch(self._discard, asked)
         latest = max(rows, key=itemgetter("parked_at", "id"), default=None)
@@ -167,9 +167,9 @@ def _parked(row: dict[str, Any]) -> Parked | None:
     )
 
 
-def _discarded(row: dict[str, Any]) -> Discard | None:
+def _discarded(row: dict[str, Any]) -> Dismissal | None:
     at = row.get("discarded_at")
-    return None if at is None else Discard(at_ms=_ms(at), by=row["discarded_by"])
+    return None if at is None else Dismissal(at_ms=_ms(at), by=row["discarded_by"])
 
 
 def _ms(at: datetime) -> Millis:

@@ -8,11 +8,11 @@ import msgspec
 import psycopg
 from msgspec.structs import asdict
 
+from taskmill.core.dismissal import Dismissal
 from taskmill.core.task import Millis
 from taskmill.ledger.quarantine import (
     PUT_BACK,
     AfterRecord,
-    Discard,
     KeptParcel,
     OpenedRecord,
     Place,
@@ -77,7 +77,7 @@ class PostgresQuarantine:
         rows = self._database.fetch(self._find, _named(place))
         return _opened(rows[0]) if rows else None
 
-    def discard(self, place: Place, discard: Discard) -> QuarantinedRecord | None:
+    def discard(self, place: Place, discard: Dismissal) -> QuarantinedRecord | None:
         asked = _named(place) | {"at_ms": discard.at_ms, "by": discard.by}
         rows = self._database.fetch(self._discard, asked)
         return _record(rows[0]) if rows else None
@@ -111,5 +111,5 @@ def _record(row: Mapping[str, Any]) -> QuarantinedRecord:
         reason=row["reason"],
         size=row["size"],
         header_names=sorted(_headers(row)),
-        discarded=None if at_ms is None else Discard(at_ms=at_ms, by=row["discarded_by"]),
+        discarded=None if at_ms is None else Dismissal(at_ms=at_ms, by=row["discarded_by"]),
     )
