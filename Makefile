@@ -15,6 +15,7 @@ COMPOSE_STORES := TASKMILL_KAFKA_BROKERS=127.0.0.1:29092 TASKMILL_REDIS_URL=redi
 INSTALL = -m pip install --disable-pip-version-check --progress-bar off --require-hashes --no-deps
 DOTS := | awk '/^(Collecting|Installing)/ {printf "."; fflush()} END {print ""}'
 BENCH_VENV := .venv-bench
+DOCS_VENV := .venv-docs
 TYPE_LOCKS := $(wildcard functions/workers/*/requirements.txt)
 
 .PHONY: help demo up test check template lock clean bench build deploy
@@ -57,7 +58,7 @@ check: $(VENV)/.dev $(VENV)/.types $(DEPLOY)/.ready ## run every static check
 	@infra/check_template.sh $(BIN) $(DEPLOY)/bin
 	@infra/check_locks.sh $(BIN)/uv
 
-template: $(VENV)/.types ## assemble template.yaml and the other generated files from the folders
+template: $(VENV)/.types ## assemble template.yaml, the reference pages and the other generated files
 	@$(BIN)/python infra/assemble.py
 
 build: $(DEPLOY)/.ready ## build the layer and the functions for AWS and print their sizes (needs python3.13)
@@ -74,6 +75,10 @@ bench: $(VENV)/.types $(BENCH_VENV)/.ready ## measure taskmill next to Celery an
 
 lock: $(VENV)/.dev ## pin new dependencies; TYPE=name pins one type only, UPGRADE=1 takes the newest versions
 	@infra/lock.sh $(BIN)/uv $(BIN)/python
+
+.PHONY: docs
+docs: template $(DOCS_VENV)/.ready ## build the documentation as a site in site/; SERVE=1 serves it at localhost:8000
+	@$(DOCS_VENV)/bin/zensical $(if $(SERVE),serve,build --clean --strict)
 
 clean: ## remove the data that `make up` keeps, unless the system is running
 	@$(PYTHON) infra/clean.py
@@ -111,4 +116,10 @@ $(BENCH_VENV)/.ready: locks/bench.lock $(VENV)/bin/python
 	@echo "installing the yardsticks …"
 	@$(PYTHON) -m venv $(BENCH_VENV)
 	@$(BENCH_VENV)/bin/python $(INSTALL) -r locks/bench.lock $(DOTS)
+	@touch $@
+
+$(DOCS_VENV)/.ready: locks/docs.lock $(VENV)/bin/python
+	@echo "installing what building the documentation needs …"
+	@$(PYTHON) -m venv $(DOCS_VENV)
+	@$(DOCS_VENV)/bin/python $(INSTALL) -r locks/docs.lock $(DOTS)
 	@touch $@

@@ -1,4 +1,4 @@
-"""Assembles template, catalogue of types, schedules and the API's description from the folders."""
+"""Assembles template, catalogue of types, schedules, the API's description and reference pages."""
 
 import sys
 from importlib import import_module

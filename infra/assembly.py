@@ -12,6 +12,7 @@ import msgspec
 from functions.gateway.description.every import OPERATIONS
 from infra.declared import schedules
 from infra.openapi.document import document
+from infra.reference.pages import pages
 from infra.plain_yaml import plain
 from infra.sections import extended, names, sections
 from infra.worker import FILE, OF_TEMPLATE, Pattern, WorkerFolder
@@ -157,12 +158,14 @@ def wanted() -> Mapping[Path, str]:
     """Return what each assembled file should hold."""
     every = workers()
     types = catalogue(every)
+    description = document(types, routes(every))
     return {
         TEMPLATE: template(every),
         CATALOGUE: _as_text(types),
         SETTINGS: _as_text(settings(every)),
         SCHEDULES: _as_text(schedules(ROOT / "functions/workers", types)),
-        DESCRIPTION: document(types, routes(every)),
+        DESCRIPTION: description,
+        **pages(ROOT, description),
     }
 
 
@@ -174,5 +177,6 @@ def main() -> int:
             print(f"{path.relative_to(ROOT)} is not what the folders say: run `make template`")
         return int(bool(stale))
     for path in stale:
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(files[path])
     return 0

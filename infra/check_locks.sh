@@ -23,7 +23,7 @@ while read -r asked; do
   resolve "$asked" --constraint locks/dev.lock --constraint "$lock" -o "$scratch/lock"
   same "$lock" " TYPE=$(type_of "$asked")"
 done < <(asked_by_functions)
-for group in deploy bench; do
+for group in deploy bench docs; do
   resolve --group "pyproject.toml:$group" --constraint "locks/$group.lock" -o "$scratch/lock"
   same "locks/$group.lock" ""
 done

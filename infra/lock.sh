@@ -40,4 +40,5 @@ while read -r asked; do
 done < <(asked_by_functions)
 resolve $upgrade --group pyproject.toml:deploy -o locks/deploy.lock
 resolve $upgrade --group pyproject.toml:bench -o locks/bench.lock
+resolve $upgrade --group pyproject.toml:docs -o locks/docs.lock
 "$python" -m taskmill_local.stores.jars lock

@@ -1,0 +1,249 @@
+"""Writes the page of limits from the constants that enforce them."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
+
+from functions.gateway.firing import LARGEST_COUNT
+from functions.gateway.history import LONGEST_HISTORY
+from functions.gateway.listing import LARGEST_PAGE, USUAL_PAGE
+from functions.gateway.payloads import MOST_IN_A_BATCH
+from functions.gateway.quarantine import SHOWN_BYTES
+from functions.gateway.reading import LONGEST_WAIT_SECONDS
+from functions.gateway.redrives import MOST_TASKS
+from functions.gateway.submitting import BATCH_BYTES, BATCH_TASKS
+from functions.workers.email.message import LARGEST_MESSAGE
+from functions.workers.email.payload import MOST_RECIPIENTS
+from functions.workers.webhook.answer import BODY_LIMIT
+from functions.workers.webhook.exchange import SECONDS_TO_CONNECT
+from functions.workers.webhook.payload import HEADERS_LIMIT
+from functions.workers.webhook.verdict import LATEST, SOONEST
+from infra.reference.text import page, table
+from taskmill.core.backoff import DEFAULT_RETRY, LONGEST_WAIT
+from taskmill.core.codec import PARCEL_BYTES, PARCEL_MEMBERS
+from taskmill.core.lifetimes import (
+    AT_LEAST_KEPT,
+    KEY_GRACE,
+    KEY_WINDOW,
+    LEDGER_DAYS,
+    UNKEYED_RECORD,
+)
+from taskmill.core.log import LARGEST_KEPT
+from taskmill.core.pointers import LINK_LIVES, PAYLOAD_MARGIN, POINTED_BYTES
+from taskmill.core.text import ERROR_TEXT_LIMIT
+from taskmill.core.timing import FAR, LONGEST_DELAY
+from taskmill.dispatch.waiting import PATIENCE_WITH_A_TYPE, PUT_IN_LINE_AGAIN_AFTER
+from taskmill.egress.endpoints import MOST_DISABLED
+from taskmill.egress.wall import LONGEST_URL
+from taskmill.execution.lease import LOSSES_BEFORE_POISON
+from taskmill.execution.outcome import RESULT_LEVELS, RESULT_LIMIT
+from taskmill.insight.gather import MOST_COUNTED
+from taskmill.orders.redrive_job import CANARY
+from taskmill.recovery.reconcile import MOST_MENDED
+from taskmill.schedules import catch_up
+from taskmill.schedules.calendar import LONGEST_EVERY
+from taskmill.schedules.manage import MOST_BACKFILLED
+from taskmill.schedules.request import LONGEST_EXPRESSION, LONGEST_JITTER, LONGEST_WINDOW
+from taskmill.stores.breaker import FIRST_PAUSE, LONGEST_PAUSE
+from taskmill.submission.catalogue import TypeDefaults
+from taskmill.submission.enqueued import LARGEST_REQUEST
+from taskmill.submission.outbox import OUTBOX_CAP
+from taskmill.submission.payloads import REST
+from taskmill.submission.request import LONGEST_KEY, METADATA_BYTES, METADATA_ENTRIES, PAYLOAD_BYTES
+from taskmill.submission.strict_json import DEEPEST, LONGEST_INTEGER
+from taskmill.worker import LONGEST_TIMEOUT
+
+Row = tuple[str, str, str]
+
+_ABOUT = """
+What is limited, by how much, and what happens beyond. The figures come from the constants that
+enforce them.
+"""
+
+
+def _number(value: float, unit: str = "") -> str:
+    return f"{value:,}{f' {unit}' if unit else ''}"
+
+
+def _bytes(value: int) -> str:
+    mebi, rest = divmod(value, 1024 * 1024)
+    return f"{value:,} bytes{f' ({mebi} MiB)' if mebi and not rest else ''}"
+
+
+_UNITS: Final = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
+
+
+def _span(span: timedelta) -> str:
+    seconds = span.total_seconds()
+    for unit, length in _UNITS:
+        if seconds >= length and seconds % length == 0:
+            count = int(seconds // length)
+            return f"{count:,} {unit}{'' if count == 1 else 's'}"
+    return f"{seconds:g} seconds"
+
+
+def _hours(span: timedelta) -> str:
+    return f"{span // timedelta(hours=1)} hours"
+
+
+_DEFAULTS = TypeDefaults()
+_RETRY = DEFAULT_RETRY
+_BACK_OFF = f"{_RETRY.first_seconds:g} s; {_RETRY.factor:g}; {_RETRY.cap_seconds:g} s"
+_GROUPS: Final[dict[str, Sequence[Row]]] = {
+    "Requests": (
+        ("payload in a request", _bytes(PAYLOAD_BYTES), "413 `payload_too_large`: upload it"),
+        (
+            "uploaded payload, or result",
+            _bytes(POINTED_BYTES),
+            "422; a result dies as `result_invalid`",
+        ),
+        ("link for an upload or a download", _span(LINK_LIVES), "S3 refuses it: ask for a new one"),
+        (
+            "an uploaded payload must be kept past its task's beginning for",
+            _span(PAYLOAD_MARGIN),
+            "422: the task is put off too far",
+        ),
+        ("tasks in a batch", _number(BATCH_TASKS), "422"),
+        ("body of a batch", _bytes(BATCH_BYTES), "413 `request_too_large`"),
+        ("uploaded payloads in a batch", _number(MOST_IN_A_BATCH), "422 for the whole batch"),
+        (
+            "request enqueued in SQL",
+            _bytes(LARGEST_REQUEST),
+            "the statement fails, or it is parked",
+        ),
+        ("idempotency key", f"{LONGEST_KEY} printable ASCII characters", "422"),
+        (
+            "metadata",
+            f"{METADATA_ENTRIES} entries, {_bytes(METADATA_BYTES)} in all",
+            "422",
+        ),
+        ("nesting of JSON", f"{DEEPEST} levels", "400"),
+        ("digits of an integer", _number(LONGEST_INTEGER), "400"),
+        ("delay", _span(LONGEST_DELAY), "422"),
+        ("`?wait=`", f"{LONGEST_WAIT_SECONDS:g} seconds", "422"),
+    ),
+    "Attempts": (
+        (
+            "attempts, unless a type or request says otherwise",
+            _number(_DEFAULTS.max_attempts),
+            "dead, `failed`",
+        ),
+        ("attempts at most", "100", "422"),
+        (
+            "time of an attempt, unless said otherwise",
+            f"{_DEFAULTS.timeout_seconds:g} seconds",
+            "cut off",
+        ),
+        (
+            "time of an attempt at most",
+            f"{_span(LONGEST_TIMEOUT)}, and the function's own time-out",
+            "422",
+        ),
+        (
+            "first wait before a retry; its factor; its cap",
+            _BACK_OFF,
+            "half of each wait is left to chance",
+        ),
+        ("wait before a retry at most", _span(LONGEST_WAIT), "shortened"),
+        (
+            "losses before a task is taken for poison",
+            _number(LOSSES_BEFORE_POISON),
+            "dead, `poison`",
+        ),
+        ("wait while the bucket is away", _span(REST), "a snooze: no attempt is spent"),
+        ("result that travels with its task", _bytes(RESULT_LIMIT), "goes into the bucket"),
+        ("nesting of a result", f"{RESULT_LEVELS} levels", "dead, `result_invalid`"),
+        ("error text that is kept", _bytes(ERROR_TEXT_LIMIT), "cut"),
+    ),
+    "Time": (
+        ("an idempotency key names its task for", f"{_hours(KEY_WINDOW)} after submission", ""),
+        ("and after its task's end for at least", _span(KEY_GRACE), ""),
+        (
+            "Redis keeps the record of an ended task without a key for",
+            _span(UNKEYED_RECORD),
+            "then the ledger answers",
+        ),
+        ("a task is far when due in more than", _span(FAR), "kept only in the ledger until then"),
+        (
+            "a task waits for a type that is not deployed for",
+            _span(PATIENCE_WITH_A_TYPE),
+            "dead, `unknown_type`",
+        ),
+        ("and is looked at again every", _span(PUT_IN_LINE_AGAIN_AFTER), ""),
+        ("the ledger keeps what has ended for", f"{LEDGER_DAYS} days (a setting)", "404"),
+        ("and for at least", _span(AT_LEAST_KEPT), "the setting is refused"),
+        (
+            "a gateway leaves a store that hung alone for",
+            f"{_span(FIRST_PAUSE)}, doubling to {_span(LONGEST_PAUSE)}",
+            "",
+        ),
+    ),
+    "Schedules": (
+        ("cron expression", f"{LONGEST_EXPRESSION} characters", "422"),
+        ("`every_seconds`", f"1 to {_number(int(LONGEST_EVERY.total_seconds()))}", "422"),
+        ("`jitter_seconds`", _span(LONGEST_JITTER), "422"),
+        ("an instant is on time within", _span(catch_up.ON_TIME), "`catch_up` decides"),
+        (
+            "`catch_up: all`, unless said otherwise",
+            f"{_span(catch_up.WINDOW)}, the latest {catch_up.MOST}",
+            "counted as missed",
+        ),
+        ("`catch_up_window_seconds`", _span(LONGEST_WINDOW), "422"),
+        ("instants of a backfill", _number(MOST_BACKFILLED), "422"),
+        ("instants of a preview", _number(LARGEST_COUNT), "422"),
+    ),
+    "Lists and operators": (
+        ("tasks on a page", f"{USUAL_PAGE}, at most {LARGEST_PAGE}", "follow `next_cursor`"),
+        ("facts of a history", f"the latest {LONGEST_HISTORY}", "older ones are left out"),
+        ("tasks of a redrive job", _number(MOST_TASKS), "make another job"),
+        ("canary of a redrive job", _number(CANARY), "pauses when more than a third fail again"),
+        (
+            "tasks that `GET /v1/stats` counts",
+            f"{_number(MOST_COUNTED)} young and as many old",
+            "`is_complete` is false",
+        ),
+        ("bytes of a quarantined record that are shown", _bytes(SHOWN_BYTES), "cut"),
+        ("repairs of the reconciler", f"{_number(MOST_MENDED)} a minute", "the next minute"),
+        ("tasks in the outbox", f"{_number(OUTBOX_CAP)} (a setting)", "503"),
+    ),
+    "The log": (
+        (
+            "envelopes in a Kafka record",
+            f"{PARCEL_MEMBERS}, {_bytes(PARCEL_BYTES)}",
+            "another record",
+        ),
+        (
+            "record that is kept in quarantine",
+            _bytes(LARGEST_KEPT),
+            "its beginning is kept",
+        ),
+    ),
+    "Webhooks and mail": (
+        ("URL of a webhook", f"{_number(LONGEST_URL)} characters", "422"),
+        ("headers of a webhook", _bytes(HEADERS_LIMIT), "422"),
+        ("time to connect", f"{SECONDS_TO_CONNECT:g} seconds", "tried again"),
+        ("body of an answer that is kept", _bytes(BODY_LIMIT), "cut, `is_cut`"),
+        (
+            "`Retry-After` that is heeded",
+            f"{_span(SOONEST)} to {_span(LATEST)}",
+            "brought into this range",
+        ),
+        (
+            "disabled endpoints that are remembered",
+            _number(MOST_DISABLED),
+            "the longest disabled are forgotten",
+        ),
+        ("recipients of a mail", _number(MOST_RECIPIENTS), "422"),
+        ("a mail as it is sent", _bytes(LARGEST_MESSAGE), "dead, `discarded`"),
+    ),
+}
+
+
+def limits() -> str:
+    """Return a table for each subject."""
+    heads = ["limit", "value", "beyond it"]
+    return page(
+        "Limits",
+        _ABOUT,
+        *(f"## {title}\n\n{table(heads, rows)}" for title, rows in _GROUPS.items()),
+    )

@@ -1,0 +1,28 @@
+"""Every page of docs/reference, written from the code that it describes."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from infra.reference.cli import cli
+from infra.reference.errors import errors
+from infra.reference.http import http
+from infra.reference.lifecycle import marked
+from infra.reference.limits import limits
+from infra.reference.metrics import metrics
+from infra.reference.settings import settings
+
+
+def pages(root: Path, description: str) -> dict[Path, str]:
+    """Return each page's text; *description* is the API's, as JSON."""
+    document: dict[str, Any] = json.loads(description)
+    folder = root / "docs/reference"
+    written = {
+        "http.md": http(document),
+        "errors.md": errors(document),
+        "cli.md": cli(),
+        "settings.md": settings(root / "template.yaml"),
+        "metrics.md": metrics(),
+        "limits.md": limits(),
+    }
+    return {folder / name: text for name, text in written.items()} | marked(root)
