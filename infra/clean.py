@@ -8,7 +8,7 @@ from pathlib import Path
 
 LOCK = "lock"
 STORES = "stores"
-KEPT = (STORES, "logs", "bucket", "orders", "webhook_secrets.json", ".probe", LOCK)
+KEPT = (STORES, "logs", "bucket", "bucket.ports", "orders", "webhook_secrets.json", ".probe", LOCK)
 """What the local platform makes there; the lock goes last."""
 
 

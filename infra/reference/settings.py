@@ -112,6 +112,10 @@ MAIL: Final[Rows] = {
 }
 LOCAL: Final[Rows] = {
     "PORT": ("where the local system listens; `0` takes any free port", str(DEFAULT_PORT)),
+    "KAFKA_PORT": ("the broker's port; without it the one of the last start, when free", ""),
+    "REDIS_PORT": ("Valkey's port, likewise", ""),
+    "POSTGRES_PORT": ("PostgreSQL's port, likewise", ""),
+    "BUCKET_PORT": ("the bucket's port, likewise", ""),
     "HOME": ("the folder of its data and logs", ".taskmill in the project"),
     "ROOT": ("the project that runs", "the folder with `template.yaml`, here or above"),
     "URL": ("where `taskmill` sends its requests", "http://127.0.0.1:$TASKMILL_PORT"),

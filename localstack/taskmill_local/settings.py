@@ -71,7 +71,7 @@ class Settings:
         cls, environment: Mapping[str, str] = os.environ, *, folder: Path | None = None
     ) -> Self:
         folder = folder or Path.cwd()
-        complaints = list(misspelt(environment.keys() - PORT_SETTINGS))
+        complaints = list(misspelt(environment))
         whole = _reader(environment, complaints)
         port = whole("TASKMILL_PORT", DEFAULT_PORT, 0, _HIGHEST_PORT)
         concurrency = whole("TASKMILL_CONCURRENCY", _CONCURRENCY_OF_OTHERS, 1, _MOST_ENVIRONMENTS)

@@ -33,7 +33,7 @@ def project(folder):
 
 
 def add_type(project):
-    """Do what the README says."""
+    """Do what docs/how-to/add-a-type.md says."""
     folder = project / "functions/workers" / NEW
     shutil.copytree(folder.with_name(OLD), folder)
     for path in folder.iterdir():

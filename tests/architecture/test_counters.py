@@ -1,7 +1,6 @@
 """What is counted is what the table says, each with its labels."""
 
 import ast
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_args
@@ -107,8 +106,3 @@ def alarms() -> list[Mapping[str, Any]]:
     """Return those that look at what we count ourselves."""
     every = [alarm for _, alarm in expanded().of(ALARM)]
     return [alarm for alarm in every if str(alarm.get("MetricName")).startswith("taskmill_")]
-
-
-def test_the_readme_lists_what_is_counted():
-    listed = re.findall(r"^\| `(taskmill_\w+)` \|", (ROOT / "README.md").read_text(), re.MULTILINE)
-    assert set(map(str, TABLE)) <= set(listed)

@@ -14,6 +14,7 @@ from infra.check_template import expanded
 from taskmill_local.template.source import load_template
 
 ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "docs/operations/deploy.md"
 CONFIG = tomllib.loads((ROOT / "samconfig.toml").read_text())
 COMPOSE = yaml.safe_load((ROOT / "localstack/compose.yaml").read_text())
 MAKEFILE = (ROOT / "Makefile").read_text()
@@ -35,12 +36,12 @@ def test_a_stage_sets_only_parameters_that_exist(stage):
     assert deploy["stack_name"] == f"taskmill-{stage}"
 
 
-def test_the_readme_says_how_many_executions_an_account_must_have_free():
+def test_the_docs_say_how_many_executions_an_account_must_have_free():
     reserved = sum(
         function["ReservedConcurrentExecutions"]
         for _, function in expanded().of("AWS::Lambda::Function")
     )
-    (told,) = re.findall(r"(\d+) free concurrent executions", (ROOT / "README.md").read_text())
+    (told,) = re.findall(r"(\d+) free concurrent executions", DEPLOY.read_text())
     assert int(told) == reserved + LEFT_TO_OTHERS
 
 

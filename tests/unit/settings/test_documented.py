@@ -1,4 +1,4 @@
-"""Each variable that the README documents has an effect, and no other has one."""
+"""Each variable that the docs describe has an effect, and no other has one."""
 
 import ast
 import re
@@ -9,6 +9,7 @@ import pytest
 
 from functions.workers.email.settings import MailSettings
 from functions.workers.webhook.settings import WebhookSettings
+from infra.reference import settings as described
 from taskmill.core.errors import SettingsInvalid
 from taskmill.execution.pace import Pace
 from taskmill.settings import Settings
@@ -17,13 +18,14 @@ from taskmill_local.settings import Settings as LocalSettings
 from tests.unit.settings.vault import Cupboard
 
 ROOT = Path(__file__).parents[3]
-README = (ROOT / "README.md").read_text()
+_TAKEN_BY_FUNCTIONS = ("STORES", "GATEWAY", "QUEUE", "PACE")
+FOR_TESTS = ("CRASH_AT", "CLOCK_AHEAD_MS")
 LOCAL = {
     "TASKMILL_PORT": "9999",
     "TASKMILL_HOME": "elsewhere",
     "TASKMILL_BACKOFF_SECONDS": "1",
 }
-"""What the README tells those who start a system of their own."""
+"""What the docs say to those who start a system of their own."""
 
 ADDRESSES = ("TASKMILL_KAFKA_BROKERS", "TASKMILL_REDIS_URL", "TASKMILL_POSTGRES_DSN")
 HERE = dict(
@@ -79,7 +81,7 @@ OF_MAIL = {
     "TASKMILL_SMTP_CA_FILE": __file__,
     "TASKMILL_SES_IDENTITY": "example.com",
 }
-"""What the README tells who wants mails sent; the worker of the type email reads them."""
+"""What the docs say about sending mail; the worker of the type email reads them."""
 
 HOOKS = {
     "TASKMILL_KAFKA_BROKERS": "127.0.0.1:9092",
@@ -93,7 +95,7 @@ OF_HOOKS = {
     "TASKMILL_WEBHOOK_LOOPBACK": "1",
     "TASKMILL_API_HOST": "api.example.com",
 }
-"""What the README tells who wants others called; the worker of the type webhook reads them."""
+"""What the docs say about webhooks; the worker of the type webhook reads them."""
 
 _OF_TYPES = {*OF_MAIL, *OF_HOOKS}
 _TALK_OF_WRONG_ONES = {"unit", "architecture"}
@@ -106,9 +108,9 @@ CUPBOARD = Cupboard(
 
 
 def documented():
-    """Return every variable that the README names, and each that it says how to derive."""
-    named = set(re.findall(r"\bTASKMILL_[A-Z_]+\b", README))
-    return sorted((named | {f"{name}_PARAMETER" for name in ADDRESSES}) - {*LOCAL, *_OF_TYPES})
+    """Return every variable that the docs describe and functions read."""
+    groups = [*(getattr(described, name) for name in _TAKEN_BY_FUNCTIONS), FOR_TESTS]
+    return sorted(f"{PREFIX}{name}" for rows in groups for name in rows)
 
 
 class Noting(dict):
@@ -156,7 +158,7 @@ def test_each_documented_variable_of_a_system_of_ones_own_has_an_effect(name):
 
 @pytest.mark.parametrize("name", OF_MAIL)
 def test_each_documented_variable_of_mail_has_an_effect(name):
-    assert name in README
+    assert name.removeprefix(PREFIX) in described.MAIL
     assert effect_on_mail(MAIL | {name: OF_MAIL[name]}) != effect_on_mail(MAIL)
 
 
@@ -170,7 +172,7 @@ def effect_on_mail(env):
 
 @pytest.mark.parametrize("name", OF_HOOKS)
 def test_each_documented_variable_of_webhooks_has_an_effect(name):
-    assert name in README
+    assert name.removeprefix(PREFIX) in described.WEBHOOKS
     assert effect_on_hooks(HOOKS | {name: OF_HOOKS[name]}) != effect_on_hooks(HOOKS)
 
 

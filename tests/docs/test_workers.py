@@ -1,8 +1,6 @@
-"""The README tells what the code does."""
+"""The examples of workers and of their tests do what the pages say."""
 
-import re
 import socket
-from pathlib import Path
 from threading import Thread
 from types import ModuleType
 from typing import Any
@@ -13,44 +11,14 @@ from msgspec.structs import replace
 from mypy import api
 
 from taskmill.core.facts import TaskDeferred, TaskSucceeded
-from taskmill.core.lifecycle import TRANSITIONS
-from taskmill.core.task import FINAL, Status, TaskId
+from taskmill.core.task import TaskId
 from tests.builders import an_envelope
+from tests.docs.pages import ROOT, blocks_of
 from tests.unit.stage import NOW, Stage
 
-ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text()
-
-
-def diagram() -> str:
-    ways: dict[tuple[Status, Status], list[str]] = {}
-    for (start, kind), end in TRANSITIONS.items():
-        if start is not end:
-            ways.setdefault((start, end), []).append(kind.__name__)
-    lines = ["stateDiagram-v2", f"    [*] --> {Status.QUEUED}", f"    [*] --> {Status.SCHEDULED}"]
-    lines += [f"    {start} --> {end}: {', '.join(kinds)}" for (start, end), kinds in ways.items()]
-    lines += [f"    {status} --> [*]" for status in Status if status in FINAL]
-    return "\n".join(lines)
-
-
-def test_the_diagram_of_a_tasks_life_is_the_table_of_transitions():
-    shown = re.search(r"<!-- lifecycle -->\n```mermaid\n(.*?)\n```", README, re.DOTALL)
-    assert shown is not None
-    assert shown[1] == diagram()
-
-
-def test_every_file_that_the_readme_names_exists():
-    named = re.findall(r"`((?:tests|infra|functions|shared|events|localstack)/[\w./]+)`", README)
-    assert [path for path in named if not (ROOT / path).exists()] == []
-
-
-def test_the_two_commands_are_the_first_that_the_readme_names():
-    first_block = re.search(r"```\n(.*?)```", README, re.DOTALL)
-    assert first_block is not None
-    assert re.findall(r"^make \w+", first_block[1], re.MULTILINE) == ["make demo", "make test"]
-
-
-EXAMPLES: list[str] = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+SOURCES = [one.text for one in blocks_of("python")]
+WAITS = "Waits for a page without a thread of its own; a hundred of them share one event loop."
+EXAMPLES = [one.text for one in blocks_of("python") if not one.mark]
 
 
 def a_worker(sentence: str) -> Any:
@@ -61,7 +29,7 @@ def a_worker(sentence: str) -> Any:
 def the_example(sentence: str) -> dict[str, Any]:
     (source,) = [source for source in EXAMPLES if source.startswith(f'"""{sentence}"""')]
     module = ModuleType("example")
-    exec(source, module.__dict__)  # noqa: S102 - it is our own README
+    exec(source, module.__dict__)  # noqa: S102 - it is our own page
     return module.__dict__
 
 
@@ -96,6 +64,22 @@ def test_the_example_of_a_worker_runs(monkeypatch):
     ]
 
 
+def test_the_example_of_the_readme_runs(monkeypatch):
+    greets = a_worker("Greets whoever is named.")
+    assert ends(greets, monkeypatch, b'{"name":"Ada"}') == [b'"hello Ada"']
+
+
+def test_every_example_is_run():
+    """Those that another test runs say so."""
+    assert {source.partition("\n")[0] for source in EXAMPLES} == {
+        '"""Greets."""',
+        '"""Greets whoever is named."""',
+        '"""Charges a card: once, whatever happens."""',
+        f'"""{WAITS}"""',
+        '"""Tests a worker that gives a busy line three tries."""',
+    }
+
+
 def test_the_example_with_every_answer_runs(monkeypatch):
     charges = a_worker("Charges a card: once, whatever happens.")
     assert ends(
@@ -117,9 +101,7 @@ def test_the_example_with_every_answer_runs(monkeypatch):
 
 
 def test_the_example_of_an_async_worker_runs(monkeypatch):
-    waits = a_worker(
-        "Waits for a page without a thread of its own; a hundred of them share one event loop."
-    )
+    waits = a_worker(WAITS)
     with socket.create_server(("127.0.0.1", 0)) as server:
         server_port = server.getsockname()[1]
         Thread(target=_answer_once, args=(server,), daemon=True).start()
@@ -144,13 +126,7 @@ def _answer_once(server: socket.socket) -> None:
 
 def test_the_type_checker_likes_the_examples(monkeypatch, tmp_path):
     monkeypatch.chdir(ROOT)
-    for number, source in enumerate(EXAMPLES):
+    for number, source in enumerate(SOURCES):
         (tmp_path / f"example_{number}.py").write_text(source)
     told, errors, code = api.run([str(path) for path in tmp_path.iterdir()])
     assert (errors, code) == ("", 0), told
-
-
-def test_every_word_that_names_a_concept_of_the_core_is_in_the_glossary():
-    words = set(re.findall(r"^\| ([a-z ]+) \|", README, re.MULTILINE))
-    concepts = {"task", "envelope", "parcel", "fact", "lease", "outcome", "record", "ledger"}
-    assert concepts <= words
