@@ -14,7 +14,7 @@ the format of Prometheus.
 * **Labels are bounded.** `type` knows the deployed types; every other label knows the words below.
   Anything else is counted as `{OTHER}`.
 * **Alarm** means that the deployment has an alarm on the sum over all labels. The stack's other
-  alarms look at what AWS measures.
+  alarms look at parts of some counters (parked rows of the outbox) and at what AWS measures.
 * Histograms use these bounds, in seconds: {", ".join(f"{bound:g}" for bound in BUCKETS)}.
 
 `GET /v1/stats` and `taskmill stats` answer questions about now (what waits, since when, where); see
@@ -65,6 +65,35 @@ _ELSEWHERE = {
 """What other queues call the same, for those who move dashboards."""
 
 
+_WORDS = (
+    ("`taskmill_inbox_total`", "`put_off`", "the record comes again: a store is away"),
+    ("`taskmill_inbox_total`", "`known`", "the same record was read before"),
+    ("`taskmill_claims_total`", "`held`", "another record or process has the turn"),
+    ("`taskmill_settlements_total`", "`stale`", "came too late: the turn is another's, or over"),
+    (
+        "`taskmill_cancel_orders_total`",
+        "`end`, `ask`",
+        "a waiting task ends; a running one is asked",
+    ),
+    ("several", "`moved`", "the task changed meanwhile, and is looked at again"),
+    ("several", "`cold`", "Redis is being rebuilt"),
+    ("`taskmill_due_published_total`", "`submission`, `facts`", "whose author did not publish it"),
+    ("`taskmill_parked_total`", "`parked`, `over`", "waits for its worker; waited too long"),
+    ("`taskmill_enqueued_total`", "`taken`, `put_off`", "became a task; cannot be taken yet"),
+    ("`taskmill_webhooks_total`", "`busy`, `unreachable`", "are tried again"),
+    ("`taskmill_webhooks_total`", "`refused`, `redirected`, `gone`", "by their receivers"),
+    (
+        "`taskmill_webhooks_total`",
+        "`walled`, `unsigned`, `disabled`",
+        "by us, before they are sent",
+    ),
+    ("`taskmill_schedule_instants_total`", "`skipped`", "the task before had not ended"),
+    ("`taskmill_schedule_instants_total`", "`missed`", "no scheduler was there, or a pause"),
+    ("`taskmill_schedule_instants_total`", "`triggered`, `backfilled`", "by people"),
+)
+"""Words of labels that do not explain themselves."""
+
+
 def metrics() -> str:
     """Return the tables of counters and histograms."""
     counters = [_row(what) for what in TABLE if isinstance(what, Count)]
@@ -75,6 +104,7 @@ def metrics() -> str:
         _ABOUT,
         f"## Counters\n\n{table(heads, counters)}",
         f"## Histograms\n\n{table(heads, timed)}",
+        f"## Words of labels\n\n{table(['metric', 'word', 'meaning'], _WORDS)}",
         _LOCAL.strip(),
         table(["metric", "what it counts", "known elsewhere as"], _OF_THE_PLATFORM),
     )
