@@ -16,8 +16,8 @@ example below to a running system and compares the answer.
 
 * **Address.** `http://127.0.0.1:8080` on a laptop; the stack's output in a deployment.
 * **Keys.** A deployment wants `Authorization: Bearer <key>` or `X-Api-Key: <key>` on every route
-  but `GET /healthz`, also on the description, which says what your types take. The local system asks
-  for none.
+  but `GET /healthz`, also on the description: it says what your types take. The local system
+  asks for none.
 * **Bodies** are JSON in UTF-8 with `Content-Type: application/json`, read strictly: no name twice
   in an object, no NaN, at most 32 levels. Unknown fields are refused.
 * **Answers may gain fields:** ignore those that you do not know.
