@@ -12,8 +12,8 @@ import msgspec
 from functions.gateway.description.every import OPERATIONS
 from infra.declared import schedules
 from infra.openapi.document import document
-from infra.reference.pages import pages
 from infra.plain_yaml import plain
+from infra.reference.pages import pages
 from infra.sections import extended, names, sections
 from infra.worker import FILE, OF_TEMPLATE, Pattern, WorkerFolder
 from taskmill.worker import Worker
