@@ -11,7 +11,6 @@ from taskmill.core.errors import StoreUnavailable
 from taskmill.core.task import Status
 from taskmill.core.view import TaskView
 from taskmill.stores.memory.outbox import MemoryOutbox
-from taskmill.submission.relay import relay
 from taskmill.submission.submission import (
     Accepted,
     KeyReused,
@@ -346,6 +345,6 @@ def test_what_the_log_refuses_for_good_waits_in_the_outbox_whose_relay_finds_it(
     (receipt,) = world.submit(world.request(id=a_new_id(), payload=payload))
     assert receipt.is_spilled
     assert [row.task_id for row in world.outbox.parked(most=9)] == []
-    relay(world.outbox, world.log)
+    world.relay()
     (parked,) = world.outbox.parked(most=9)
     assert parked.why.startswith("Kafka refuses a record: ")
