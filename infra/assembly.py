@@ -159,13 +159,14 @@ def wanted() -> Mapping[Path, str]:
     every = workers()
     types = catalogue(every)
     description = document(types, routes(every))
+    assembled = template(every)
     return {
-        TEMPLATE: template(every),
+        TEMPLATE: assembled,
         CATALOGUE: _as_text(types),
         SETTINGS: _as_text(settings(every)),
         SCHEDULES: _as_text(schedules(ROOT / "functions/workers", types)),
         DESCRIPTION: description,
-        **pages(ROOT, description),
+        **pages(ROOT, description=description, template=assembled),
     }
 
 

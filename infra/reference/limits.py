@@ -1,8 +1,7 @@
 """Writes the page of limits from the constants that enforce them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
-from pathlib import Path
 from typing import Final
 
 from functions.gateway.firing import LARGEST_COUNT
@@ -14,6 +13,7 @@ from functions.gateway.reading import LONGEST_WAIT_SECONDS
 from functions.gateway.redrives import MOST_TASKS
 from functions.gateway.submitting import BATCH_BYTES, BATCH_TASKS
 from infra.reference.text import page, table
+from infra.reference.types import references
 from taskmill.core.backoff import DEFAULT_RETRY, LONGEST_WAIT
 from taskmill.core.codec import PARCEL_BYTES, PARCEL_MEMBERS
 from taskmill.core.lifetimes import (
@@ -28,8 +28,6 @@ from taskmill.core.pointers import LINK_LIVES, PAYLOAD_MARGIN, POINTED_BYTES
 from taskmill.core.text import ERROR_TEXT_LIMIT
 from taskmill.core.timing import FAR, LONGEST_DELAY
 from taskmill.dispatch.waiting import PATIENCE_WITH_A_TYPE, PUT_IN_LINE_AGAIN_AFTER
-from taskmill.egress.endpoints import MOST_DISABLED
-from taskmill.egress.wall import LONGEST_URL
 from taskmill.execution.lease import LOSSES_BEFORE_POISON
 from taskmill.execution.outcome import RESULT_LEVELS, RESULT_LIMIT
 from taskmill.insight.gather import MOST_COUNTED
@@ -49,7 +47,6 @@ from taskmill.submission.strict_json import DEEPEST, LONGEST_INTEGER
 from taskmill.worker import LONGEST_TIMEOUT
 
 Row = tuple[str, str, str]
-_WORKERS = Path(__file__).parents[2] / "functions/workers"
 
 _ABOUT = """
 What is limited, by how much, and what happens beyond. The figures come from the constants that
@@ -219,46 +216,22 @@ _GROUPS: Final[dict[str, Sequence[Row]]] = {
 
 def limits() -> str:
     """Return a table for each subject."""
-    groups = {**_GROUPS, **{title: rows() for title, rows in _of_types()}}
+    groups = {**_GROUPS, **dict(_of_types())}
     heads = ["limit", "value", "beyond it"]
     return page(
         "Limits", _ABOUT, *(f"## {title}\n\n{table(heads, rows)}" for title, rows in groups.items())
     )
 
 
-def _of_types() -> Iterator[tuple[str, Callable[[], Sequence[Row]]]]:
-    """Give those of types whose folder is there: deleting it deletes the feature."""
-    for name, title, rows in (("webhook", "Webhooks", _webhooks), ("email", "Mail", _mail)):
-        if (_WORKERS / name / "handler.py").is_file():
-            yield title, rows
+def _of_types() -> Iterator[tuple[str, Sequence[Row]]]:
+    for one in references():
+        yield (
+            one.TITLE,
+            [(what, _value(value, unit), then) for what, value, unit, then in one.LIMITS],
+        )
 
 
-def _webhooks() -> Sequence[Row]:
-    from functions.workers.webhook.answer import BODY_LIMIT
-    from functions.workers.webhook.exchange import SECONDS_TO_CONNECT
-    from functions.workers.webhook.payload import HEADERS_LIMIT
-    from functions.workers.webhook.verdict import LATEST, SOONEST
-
-    heeded = f"{_span(SOONEST)} to {_span(LATEST)}"
-    return (
-        ("URL", f"{_number(LONGEST_URL)} characters", "422"),
-        ("headers", _bytes(HEADERS_LIMIT), "422"),
-        ("time to connect", f"{SECONDS_TO_CONNECT:g} seconds", "tried again"),
-        ("body of an answer that is kept", _bytes(BODY_LIMIT), "cut, `is_cut`"),
-        ("`Retry-After` that is heeded", heeded, "brought into this range"),
-        (
-            "disabled endpoints that are remembered",
-            _number(MOST_DISABLED),
-            "the longest disabled are forgotten",
-        ),
-    )
-
-
-def _mail() -> Sequence[Row]:
-    from functions.workers.email.message import LARGEST_MESSAGE
-    from functions.workers.email.payload import MOST_RECIPIENTS
-
-    return (
-        ("recipients", _number(MOST_RECIPIENTS), "422"),
-        ("a mail as it is sent", _bytes(LARGEST_MESSAGE), "dead, `discarded`"),
-    )
+def _value(value: float | timedelta, unit: str) -> str:
+    if isinstance(value, timedelta):
+        return _span(value)
+    return _bytes(int(value)) if unit == "bytes" else _number(value, unit)

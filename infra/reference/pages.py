@@ -13,15 +13,15 @@ from infra.reference.metrics import metrics
 from infra.reference.settings import settings
 
 
-def pages(root: Path, description: str) -> dict[Path, str]:
-    """Return each page's text; *description* is the API's, as JSON."""
+def pages(root: Path, *, description: str, template: str) -> dict[Path, str]:
+    """Return each page's text; *description* is the API's, as JSON, *template* the stack's."""
     document: dict[str, Any] = json.loads(description)
     folder = root / "docs/reference"
     written = {
         "http.md": http(document),
         "errors.md": errors(document),
         "cli.md": cli(),
-        "settings.md": settings(root / "template.yaml"),
+        "settings.md": settings(template),
         "metrics.md": metrics(),
         "limits.md": limits(),
     }

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
-from pathlib import Path
 from typing import Final
 
 import yaml
 
 from infra.reference.text import code, page, sentence, table
+from infra.reference.types import references
 from taskmill.core.lifetimes import AT_LEAST_KEPT, LEDGER_DAYS
 from taskmill.execution.pace import USUAL
 from taskmill.settings.known import PREFIX
@@ -95,21 +95,6 @@ PACE: Final[Rows] = {
     "HOLD_MS": ("how long the one who decided may take to publish, before the scheduler does", ""),
     "TICK_MS": ("how often the scheduler looks for what is due", ""),
 }
-WEBHOOKS: Final[Rows] = {
-    "WEBHOOK_SECRET": ("the secret that webhooks are signed with", ""),
-    "WEBHOOK_CA_FILE": ("authorities for endpoints, besides the system's", ""),
-    "API_HOST": ("the host of this deployment's own API, which webhooks may not call", ""),
-    "WEBHOOK_LOOPBACK": ("local only: `1` lets webhooks call this machine", ""),
-    "WEBHOOK_SECRET_FILE": ("local only: a file instead of the secret", ""),
-}
-MAIL: Final[Rows] = {
-    "MAIL_FROM": ("the sender: `Shop <orders@example.com>`; without it no mail is sent", ""),
-    "SES_IDENTITY": ("the verified domain or address that SES lets send", ""),
-    "SMTP_SERVER": ("host and port of a mail server, instead of SES", ""),
-    "SMTP_SECURITY": ("`STARTTLS`, `TLS` or `PLAINTEXT`", "STARTTLS"),
-    "SMTP_SECRET": ("the secret with `username` and `password` of the server", ""),
-    "SMTP_CA_FILE": ("authorities for the server's certificate, instead of the system's", ""),
-}
 LOCAL: Final[Rows] = {
     "PORT": ("where the local system listens; `0` takes any free port", str(DEFAULT_PORT)),
     "KAFKA_PORT": ("the broker's port; without it the one of the last start, when free", ""),
@@ -138,8 +123,7 @@ GROUPS: Final[Mapping[str, Rows]] = {
     "Gateway": GATEWAY,
     "Queue": QUEUE,
     "Pace": PACE,
-    "Webhooks": WEBHOOKS,
-    "Mail": MAIL,
+    **{one.TITLE: one.SETTINGS for one in references()},
     "Local system": LOCAL,
     "Tests": TESTS,
 }
@@ -158,7 +142,7 @@ def names() -> set[str]:
     return {PREFIX + name for rows in GROUPS.values() for name in rows}
 
 
-def settings(template: Path) -> str:
+def settings(template: str) -> str:
     """Return a table for each group, and the parameters of *template*."""
     parts = [_group(title, rows) for title, rows in GROUPS.items()]
     return page("Settings", _ABOUT, *parts, _parameters(template))
@@ -180,8 +164,8 @@ def _default(name: str, default: str) -> str:
     return default if " " in default else code(default) if default else ""
 
 
-def _parameters(template: Path) -> str:
-    rows = list(_parameter_rows(template.read_text()))
+def _parameters(template: str) -> str:
+    rows = list(_parameter_rows(template))
     about = (
         "Given in `samconfig.toml`, for each stage. An empty default means: the stack makes its"
         " own, or goes without."

@@ -158,7 +158,7 @@ def test_each_documented_variable_of_a_system_of_ones_own_has_an_effect(name):
 
 @pytest.mark.parametrize("name", OF_MAIL)
 def test_each_documented_variable_of_mail_has_an_effect(name):
-    assert name.removeprefix(PREFIX) in described.MAIL
+    assert name.removeprefix(PREFIX) in described.GROUPS["Mail"]
     assert effect_on_mail(MAIL | {name: OF_MAIL[name]}) != effect_on_mail(MAIL)
 
 
@@ -172,7 +172,7 @@ def effect_on_mail(env):
 
 @pytest.mark.parametrize("name", OF_HOOKS)
 def test_each_documented_variable_of_webhooks_has_an_effect(name):
-    assert name.removeprefix(PREFIX) in described.WEBHOOKS
+    assert name.removeprefix(PREFIX) in described.GROUPS["Webhooks"]
     assert effect_on_hooks(HOOKS | {name: OF_HOOKS[name]}) != effect_on_hooks(HOOKS)
 
 
