@@ -27,7 +27,7 @@ from tests.unit.stage import Stage
 ROOT = Path(__file__).parents[2]
 GIVEN = {"KafkaBrokers": "here:1", "RedisUrl": "redis://here:2", "PostgresDsn": "postgresql://here"}
 PATIENCE_SECONDS = 20
-STATUSES = {100, 200, 202, 400, 403, 404, 408, 413, 415, 417, 422, 431, 503, 505}
+STATUSES = {100, 200, 202, 400, 403, 404, 405, 408, 413, 415, 417, 422, 431, 503, 505}
 GOOD = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 WELL = b'{"status":"ok","version":"%b"}' % __version__.encode()
 
