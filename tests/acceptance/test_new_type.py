@@ -66,7 +66,8 @@ def test_a_copied_folder_is_a_new_type(folder, project):
         answer = system.client.post("/v1/tasks", {"type": NEW, "payload": {"say": "hello"}})
         assert answer.status == 202, answer
         described = system.client.get("/openapi.json").body["components"]["schemas"]
-        assert described[f"TaskRequest.{NEW}"]["properties"]["type"] == {"const": NEW}
+        said = described[f"TaskRequest.{NEW}"]["properties"]["type"]
+        assert said == {"type": "string", "const": NEW}
         told = system.client.task(answer.body["id"], wait=20)
         assert (told["type"], told["status"], told["result"]) == (
             NEW,
