@@ -1,13 +1,15 @@
 """A throw-away project: the real one, with a bare function behind its front as a yardstick."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import indent
 from typing import Final
 
 TEMPLATE: Final = "template.yaml"
+_INFRA: Final = "infra"
+_ASSEMBLER: Final = "assemble.py"
 BARE_PATH: Final = "/bench/bare"
 _BARE: Final = f"""
 Bare:
@@ -36,9 +38,10 @@ def project(root: Path, *, profiled: str | None = None) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="taskmill-bench-") as name:
         folder = Path(name)
         folder.chmod(0o755)  # the stores may run as another user
-        for entry in root.iterdir():
-            if entry.name != TEMPLATE and not entry.name.startswith("."):
-                (folder / entry.name).symlink_to(entry)
+        _link(root, folder, but=(TEMPLATE, _INFRA))
+        # Without its program nobody compares the template, which has one function more here.
+        (folder / _INFRA).mkdir()
+        _link(root / _INFRA, folder / _INFRA, but=(_ASSEMBLER,))
         template = (root / TEMPLATE).read_text()
         (folder / TEMPLATE).write_text(template + indent(_BARE, "  "))
         (folder / "bench_bare.py").write_text(_BARE_CODE)
@@ -47,3 +50,10 @@ def project(root: Path, *, profiled: str | None = None) -> Iterator[Path]:
             (folder / "profile_wanted").write_text(profiled)
             folder.chmod(0o777)  # the profile is written here
         yield folder
+
+
+def _link(source: Path, folder: Path, *, but: Collection[str]) -> None:
+    """Link to all that *source* shows, except some."""
+    for entry in source.iterdir():
+        if entry.name not in but and not entry.name.startswith("."):
+            (folder / entry.name).symlink_to(entry)
