@@ -92,7 +92,7 @@ def restore(hot, task, *, lease=LEASE, **changes):
     shards = hot.cold_shards(lease=lease)
     opened = shards.begin("word")
     row = replace(row_of(task), **changes)
-    assert shards.restore("word", [hot_view(row, row.body)]) == [Restoration.RESTORED]
+    assert shards.restore("word", [hot_view(row, row.spec)]) == [Restoration.RESTORED]
     shards.open("word", opened)
 
 

@@ -113,7 +113,11 @@ _ANY_TASK = {
 
 @pytest.mark.parametrize(
     ("statement", "asked", "most"),
-    [("find_task", {}, 1), ("find_whole_tasks", {}, 1), ("list_tasks", _ANY_TASK, 51)],
+    [
+        ("ledger/find_task", {}, 1),
+        ("ledger/find_whole_tasks", {}, 1),
+        ("ledger/list_tasks", _ANY_TASK, 51),
+    ],
 )
 def test_what_is_asked_of_few_tasks_reads_no_others(full, statement, asked, most):
     with psycopg.connect(full, autocommit=True) as connection:

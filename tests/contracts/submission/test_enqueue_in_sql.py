@@ -38,10 +38,10 @@ def older_postgres(runner):
     folder.chmod(0o755)
     prepare_home(folder / "home")
     server = Server("PostgreSQL", folder / "home")
-    programs = postgres._programs().parents[1] / "pginstall/bin"  # noqa: SLF001 - the way there
+    programs = postgres.programs().with_name("pginstall")
     try:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(postgres, "_programs", lambda: programs)
+            patch.setattr(postgres, "programs", lambda: programs)
             yield runner.run(postgres.start_postgres(server, durable=False))
     finally:
         runner.run(server.stop(GRACE))
