@@ -78,7 +78,7 @@ def test_a_copied_folder_is_a_new_type(folder, project):
         assert (schedule["managed"], schedule["task"]["type"]) == (True, NEW)
         refused = system.client.ask("DELETE", "/v1/schedules/nightly")
         assert (refused.status, refused.body["type"]) == (409, "managed_schedule")
-        assert apply(system, project) == "nothing to do: they are as declared\n"
+        assert apply(system, project) == "nothing to do: the schedules are as declared\n"
         (project / "functions/workers" / NEW / "schedules.yaml").unlink()
         assemble(project)
         assert apply(system, project) == "deleted nightly\n"

@@ -1,4 +1,4 @@
-"""Lets `python -m taskmill_local.cli` be the command."""
+"""Makes `python -m taskmill_local.cli` run the command."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Asks a running system over HTTP, and makes sentences of its refusals."""
+"""An HTTP client of a running system that turns problems into sentences."""
 
 import json
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ LONGEST_WAIT_SECONDS: Final = 25.0
 
 
 class Unreachable(Exception):
-    """Nothing answers there; the message says where, and what to do."""
+    """The system cannot be reached; the message says where, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class Api:
 
 
 def problem_sentence(answer: Answer) -> str:
-    """Say what a refusal says, as a sentence that names the field."""
+    """Return a problem as one sentence that names the field."""
     told = answer.body
     words = told.get("detail") or told.get("title") or told.get("message") or "no reason was given"
     place = f" (at {told['field']})" if told.get("field") else ""
@@ -122,4 +122,4 @@ def _complaint(url: str, error: Exception) -> str:
             f"Nothing answers at {url}. Start the system with `{starting()}`, "
             "or set TASKMILL_URL to where it runs."
         )
-    return f"{url} cannot be asked: {error or type(error).__name__}. Is TASKMILL_URL right?"
+    return f"{url} cannot be reached: {error or type(error).__name__}. Is TASKMILL_URL correct?"

@@ -1,4 +1,4 @@
-"""The command line: which words there are, and help that teaches."""
+"""The command line: commands, options and their help."""
 
 import argparse
 from typing import Final, NoReturn, TypeAlias
@@ -9,11 +9,11 @@ from taskmill_local.cli.exits import Exit
 from taskmill_local.cli.schedule_words import add_schedule
 from taskmill_local.cli.values import count, positive, seconds, some_seconds
 
-_ABOUT: Final = "A task queue made of stateless functions, on this machine."
+_ABOUT: Final = "A distributed task queue of stateless functions, on this machine."
 _EXAMPLES: Final = """\
 a first look:
-  taskmill demo                                  tasks go through the whole system, then all stops
-  taskmill up                                    start the system and stay; Ctrl-C stops it
+  taskmill demo                                  run sample tasks, then stop the system
+  taskmill up                                    start the system; Ctrl-C stops it
 
 with `taskmill up` running in another terminal:
   taskmill submit echo '{"say": "hello"}' --wait 5
@@ -23,33 +23,33 @@ with `taskmill up` running in another terminal:
 
 exit codes:
   0  done                                        2  wrong usage, or a request that was refused
-  1  a task ended other than it should,          3  the system cannot be reached or could not start
-     or was not found                            130  interrupted with Ctrl-C
+  1  a task did not succeed or was not found     3  the system cannot be reached or did not start
+                                                 130  interrupted with Ctrl-C
 
 environment:
-  TASKMILL_URL    where commands ask (default http://127.0.0.1:$TASKMILL_PORT)
-  TASKMILL_PORT   where `up` listens (default 8080; 0 takes any free port)
+  TASKMILL_URL    address of the API (default http://127.0.0.1:$TASKMILL_PORT)
+  TASKMILL_PORT   port of `up` (default 8080; 0 takes any free port)
   TASKMILL_KAFKA_PORT, TASKMILL_REDIS_PORT, TASKMILL_POSTGRES_PORT, TASKMILL_BUCKET_PORT
-                  where its stores listen (default: as at the last start, where that is free)
+                  ports of its stores (default: those of the last start, if free)
   TASKMILL_HOME   where `up` keeps its data and logs (default .taskmill in the project)
-  TASKMILL_CONCURRENCY   processes of a function at most (default 2; the gateway has 8)
-  TASKMILL_BACKOFF_SECONDS   how long `up` waits at most to try a failed batch again (default 5)
+  TASKMILL_CONCURRENCY   maximum processes per function (default 2; the gateway has 8)
+  TASKMILL_BACKOFF_SECONDS   maximum wait before a failed batch is retried (default 5)
   TASKMILL_KAFKA_BROKERS, TASKMILL_REDIS_URL, TASKMILL_POSTGRES_DSN, TASKMILL_POSTGRES_OWNER_DSN
-                  stores of your own, each instead of the one that would be started
+                  your own stores, each in place of the one that `up` would start
 """
 _SUBMIT: Final = """\
 examples:
   taskmill submit echo '{"say": "hello"}'
-  taskmill submit echo '{"sleep_seconds": 2}' --wait 10     wait for the end, and show the result
-  taskmill submit echo --delay 90                           not before a minute and a half
-  taskmill submit echo --file payload.json --key order-17   twice the same key: still one task
+  taskmill submit echo '{"sleep_seconds": 2}' --wait 10     wait until it ends, show the result
+  taskmill submit echo --delay 90                           start it after 90 seconds
+  taskmill submit echo --file payload.json --key order-17   repeat it: still one task
   taskmill submit echo --retry 5:2:600       5 s before the second attempt, then 10 s, 20 s, …
   jq -n '{say: 1}' | taskmill submit echo --file -
 """
 _STATUS: Final = """\
 examples:
   taskmill status 019f4a6b-1c2d-7e3f-8a4b-5c6d7e8f9a0b --wait 10
-  taskmill status --type echo --key order-17     the task of an idempotency key
+  taskmill status --type echo --key order-17     find a task by its idempotency key
   taskmill status                                what the system is doing
 """
 _BATCH: Final = """\
@@ -58,8 +58,8 @@ examples:
   jq -nc 'range(100) | {type: "echo", payload: {say: .}}' | taskmill batch -
 """
 _UPLOAD: Final = """\
-`submit` uploads a payload by itself that is too large for a request. This is for tasks of a batch:
-each then has "payload_ref" instead of "payload".
+`submit` uploads a large payload automatically. Use this command for the tasks of a batch:
+give each of them "payload_ref" instead of "payload".
 
 examples:
   taskmill upload report rows.json --json
@@ -73,16 +73,16 @@ examples:
 _UP: Final = """\
 examples:
   taskmill up
-  TASKMILL_PORT=0 taskmill up --json             any free port; the first line tells it
+  TASKMILL_PORT=0 taskmill up --json             any free port, named in the first line
   TASKMILL_REDIS_URL=redis://127.0.0.1:6379/0 taskmill up    a Redis of your own, on this machine
 """
 
 _BENCH: Final = """\
 examples:
-  taskmill bench                                 everything, next to its yardsticks; some minutes
+  taskmill bench                                 run all benchmarks; takes several minutes
   taskmill bench --only drain --only cold --json
-  taskmill bench --against main                  this version and another in turns, as ratios
-  taskmill bench --profile worker                where a function's time goes in a drain
+  taskmill bench --against main                  compare with another version, as ratios
+  taskmill bench --profile worker                profile a function during a drain
 """
 
 MEASURES: Final = ("idle", "submit", "latency", "drain", "cold", "far", "growth")
@@ -97,11 +97,11 @@ examples:
 
 
 _DOCTOR: Final = """\
-It looks at the tasks of the last hour and at those that are unfinished for longer, twice where
-something disagrees, as the scheduler does every minute; and at schedules whose tasks would be
-refused today. It asks the stores of the running local system, with that system's settings; or those
-that TASKMILL_KAFKA_BROKERS, TASKMILL_REDIS_URL, TASKMILL_POSTGRES_DSN and TASKMILL_SHARDS name.
-Exit code 0: all is well; 1: something is not; 3: nothing could be compared.
+Checks the tasks of the last hour and all older unfinished tasks, and repeats the check where
+something disagrees, as the scheduler does every minute. Also checks for schedules whose tasks would
+be refused. Uses the stores and settings of the running local system, or the stores that
+TASKMILL_KAFKA_BROKERS, TASKMILL_REDIS_URL, TASKMILL_POSTGRES_DSN and TASKMILL_SHARDS name.
+Exit code 0: no findings; 1: findings; 3: the comparison was not possible.
 """
 
 
@@ -158,13 +158,13 @@ def _command(
 
 
 def _up(words: "_Words") -> None:
-    one = _command(words, "up", "start the whole system and stay", _UP)
+    one = _command(words, "up", "start the whole system and keep it running", _UP)
     one.add_argument("--json", action="store_true", help="print one line of JSON when it is up")
 
 
 def _demo(words: "_Words") -> None:
-    one = _command(words, "demo", "show tasks going through the whole system, then stop it")
-    one.add_argument("--json", action="store_true", help="print one line of JSON in the end")
+    one = _command(words, "demo", "run sample tasks through the whole system, then stop it")
+    one.add_argument("--json", action="store_true", help="print one line of JSON at the end")
 
 
 def _submit(words: "_Words") -> None:
@@ -172,26 +172,32 @@ def _submit(words: "_Words") -> None:
     one.add_argument("type", help="the task type, see `taskmill types`")
     one.add_argument("payload", nargs="?", help="the payload as JSON (default {})")
     one.add_argument("--file", metavar="PATH", help="read the payload from a file; - is stdin")
-    one.add_argument("--key", help="idempotency key: the same key is the same task")
+    one.add_argument("--key", help="idempotency key: one key makes one task")
     one.add_argument(
-        "--wait", type=seconds, metavar="SECONDS", help="wait so long for the task's end"
+        "--wait", type=seconds, metavar="SECONDS", help="wait this long for the task to end"
     )
     one.add_argument(
         "--meta", action="append", default=[], metavar="KEY=VALUE", help="metadata; repeatable"
     )
-    one.add_argument("--max-attempts", type=positive, metavar="N", help="calls in all")
     one.add_argument(
-        "--timeout", type=some_seconds, metavar="SECONDS", help="cut an attempt off after so long"
+        "--max-attempts", type=positive, metavar="N", help="maximum number of attempts"
+    )
+    one.add_argument(
+        "--timeout", type=some_seconds, metavar="SECONDS", help="time limit of one attempt"
     )
     add_retry(one)
-    one.add_argument("--delay", type=seconds, metavar="SECONDS", help="let it begin after so long")
-    one.add_argument("--run-at", metavar="TIME", help="let it begin at 2026-01-31T12:00:00Z")
-    one.add_argument("--expires-at", metavar="TIME", help="not if it has not begun by then")
+    one.add_argument(
+        "--delay", type=seconds, metavar="SECONDS", help="start it after this many seconds"
+    )
+    one.add_argument(
+        "--run-at", metavar="TIME", help="start it at this time, such as 2026-01-31T12:00:00Z"
+    )
+    one.add_argument("--expires-at", metavar="TIME", help="drop it if it has not started by then")
     one.add_argument("--json", action="store_true", help="print the task as JSON")
 
 
 def _batch(words: "_Words") -> None:
-    one = _command(words, "batch", "submit many tasks, from a file with one on each line", _BATCH)
+    one = _command(words, "batch", "submit many tasks from a file, one on each line", _BATCH)
     one.add_argument("file", metavar="PATH", help="a task in JSON on each line; - is stdin")
     one.add_argument("--json", action="store_true", help="print the results as JSON")
 
@@ -204,98 +210,112 @@ def _upload(words: "_Words") -> None:
 
 
 def _get(words: "_Words") -> None:
-    one = _command(words, "get", "print what a path of the API answers, as JSON", _GET)
+    one = _command(words, "get", "print the JSON response of an API path", _GET)
     one.add_argument("path", help="the path with its query, such as /readyz")
 
 
 def _status(words: "_Words") -> None:
-    one = _command(words, "status", "show a task, or without an id the system itself", _STATUS)
-    one.add_argument("id", nargs="?", help="the task's id; without it: what the system is doing")
-    one.add_argument("--type", help="the task's type, with --key instead of its id")
+    one = _command(words, "status", "show a task or, without an id, the system", _STATUS)
+    one.add_argument("id", nargs="?", help="the task's id; omit it to see the system")
+    one.add_argument("--type", help="the task's type, to find it by --key")
     one.add_argument("--key", help="the task's idempotency key")
-    one.add_argument("--wait", type=seconds, metavar="SECONDS", help="wait so long for its end")
+    one.add_argument("--wait", type=seconds, metavar="SECONDS", help="wait this long for it to end")
     one.add_argument("--payload", action="store_true", help="show its payload too")
     one.add_argument("--json", action="store_true", help="print the task as JSON")
 
 
 def _list(words: "_Words") -> None:
-    one = _command(words, "list", "list tasks, the newest first")
+    one = _command(words, "list", "list tasks, newest first")
     one.add_argument("--type", help="only of this type")
     one.add_argument("--status", help="only in this status")
     one.add_argument(
-        "--meta", action="append", default=[], metavar="KEY=VALUE", help="only with it; repeatable"
+        "--meta",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="only tasks with this metadata; repeatable",
     )
-    one.add_argument("--after", metavar="TIME", help="only those made after this time")
-    one.add_argument("--before", metavar="TIME", help="only those made before this time")
-    one.add_argument("--reason", help="with --status dead: only those that died of this")
-    one.add_argument("--error-class", help="with --status dead: by the class of the last error")
-    one.add_argument("--dead-after", metavar="TIME", help="with --status dead: died after it")
-    one.add_argument("--dead-before", metavar="TIME", help="with --status dead: died before it")
+    one.add_argument("--after", metavar="TIME", help="only tasks created after this time")
+    one.add_argument("--before", metavar="TIME", help="only tasks created before this time")
+    one.add_argument("--reason", help="with --status dead: only this reason")
+    one.add_argument("--error-class", help="with --status dead: only this class of the last error")
+    one.add_argument(
+        "--dead-after", metavar="TIME", help="with --status dead: died after this time"
+    )
+    one.add_argument(
+        "--dead-before", metavar="TIME", help="with --status dead: died before this time"
+    )
     add_page(one)
     one.add_argument("--json", action="store_true", help="print the page as JSON")
 
 
 def _types(words: "_Words") -> None:
-    one = _command(words, "types", "show the task types and what each takes")
+    one = _command(words, "types", "list the task types and their payloads")
     one.add_argument("--json", action="store_true", help="print them as JSON, with their schemas")
 
 
 def _stats(words: "_Words") -> None:
-    one = _command(words, "stats", "show how much waits, for how long, and how fast it is done")
+    one = _command(words, "stats", "show queue depths, waits and throughput")
     one.add_argument("--json", action="store_true", help="print the figures as JSON")
 
 
 def _logs(words: "_Words") -> None:
-    one = _command(words, "logs", "show a function's or a store's log")
-    one.add_argument("name", nargs="?", help="whose log; without it: which logs there are")
-    one.add_argument("-f", "--follow", action="store_true", help="go on as it grows, until Ctrl-C")
-    one.add_argument("-n", "--lines", type=count, default=50, help="the last so many lines (50)")
+    one = _command(words, "logs", "show the log of a function or a store")
+    one.add_argument("name", nargs="?", help="function or store; omit it to list the logs")
+    one.add_argument("-f", "--follow", action="store_true", help="follow the log until Ctrl-C")
+    one.add_argument("-n", "--lines", type=count, default=50, help="number of lines (50)")
 
 
 def _migrate(words: "_Words") -> None:
-    one = _command(words, "migrate", "bring a ledger's schema up to date")
-    one.add_argument("--dsn", required=True, help="the database, as the role that owns it")
+    one = _command(words, "migrate", "migrate the ledger's schema")
+    one.add_argument("--dsn", required=True, help="the database, as its owner")
 
 
 def _doctor(words: "_Words") -> None:
-    one = _command(words, "doctor", "compare the ledger with Redis, and change nothing", _DOCTOR)
+    one = _command(
+        words, "doctor", "compare the ledger with Redis without changing anything", _DOCTOR
+    )
     one.add_argument("--json", action="store_true", help="print every finding as JSON, by kind")
 
 
 def _bench(words: "_Words") -> None:
     one = _command(words, "bench", "measure a fresh system of this version", _BENCH)
     one.add_argument("--json", action="store_true", help="print the figures as JSON")
-    one.add_argument("--quick", action="store_true", help="small numbers: does it run at all?")
-    one.add_argument("--save", action="store_true", help="keep the figures in bench/results too")
+    one.add_argument("--quick", action="store_true", help="small numbers, as a smoke test")
+    one.add_argument("--save", action="store_true", help="also save the figures in bench/results")
     one.add_argument(
         "--only",
         action="append",
         default=[],
         choices=MEASURES,
-        help="measure this only; repeatable",
+        help="run only this benchmark; repeatable",
     )
-    one.add_argument(
-        "--far-tasks", type=positive, help="how many tasks for `far`; 20000 unless told"
-    )
+    one.add_argument("--far-tasks", type=positive, help="number of tasks for `far` (20000)")
     other = one.add_mutually_exclusive_group()
     other.add_argument("--against", metavar="REF", help="compare with this commit, branch or tag")
     other.add_argument(
         "--profile",
         choices=PROFILES,
-        help="profile this function instead",
+        help="profile this function instead of measuring",
     )
 
 
 def _cost(words: "_Words") -> None:
-    one = _command(words, "cost", "estimate what a deployment costs", _COST)
+    one = _command(words, "cost", "estimate the cost of a deployment", _COST)
     one.add_argument(
-        "--tasks-per-month", type=count, required=True, metavar="N", help="tasks a month; 5e6 too"
+        "--tasks-per-month",
+        type=count,
+        required=True,
+        metavar="N",
+        help="tasks per month; 5e6 is accepted",
     )
     _add_number(one, "--payload-bytes", 1_000, "size of a payload")
-    _add_number(one, "--per-submit", 1, "tasks in a request; a batch takes 1,000 at most")
-    _add_number(one, "--per-run", 10, "tasks that an invocation behind Kafka gets on average")
-    _add_number(one, "--task-milliseconds", 20, "what a task lasts")
-    one.add_argument("--types", type=positive, metavar="N", help="task types (those deployed)")
+    _add_number(one, "--per-submit", 1, "tasks per request; at most 1,000")
+    _add_number(one, "--per-run", 10, "average number of tasks per worker invocation")
+    _add_number(one, "--task-milliseconds", 20, "average run time of a task")
+    one.add_argument(
+        "--types", type=positive, metavar="N", help="number of task types (those deployed)"
+    )
     one.add_argument("--keyed", action="store_true", help="every task has an idempotency key")
     one.add_argument("--json", action="store_true", help="print the bill as JSON")
 

@@ -45,14 +45,14 @@ def submit(asked: argparse.Namespace) -> Exit:
         told |= found.body
     tell(Answer(HTTPStatus.OK, told), asked, task_card)
     if told.get("replayed") and not asked.json:
-        note("This key was used before: it is the same task, and nothing is new.")
+        note("This key was used before; this is the existing task.")
     return _verdict(told, was_awaited=bool(asked.wait))
 
 
 def status(asked: argparse.Namespace) -> Exit:
     api = Api(address())
     if (asked.type is None) != (asked.key is None) or (asked.key is not None and asked.id):
-        sentence = "Name the task by its id, or by --type and --key together."
+        sentence = "Give the task's id, or both --type and --key."
         return complain(sentence, Exit.USAGE)
     if asked.key is not None:
         return _status_of_key(api, asked)
@@ -99,7 +99,7 @@ def list_tasks(asked: argparse.Namespace) -> Exit:
         cursor=asked.cursor,
         **metadata,
     )
-    without = "No such task is in the ledger, which may be a second behind."
+    without = "No task in the ledger matches; the ledger may lag by a second."
     return tell(answer, asked, lambda page: table(task_rows(page["tasks"]), without))
 
 
@@ -114,7 +114,7 @@ def list_types(asked: argparse.Namespace) -> Exit:
 
 
 def get(asked: argparse.Namespace) -> Exit:
-    """Print what any path of the API answers: what no other command shows."""
+    """Print the response of any path of the API."""
     answer = ask("GET", f"/{asked.path.removeprefix('/')}")
     if answer.is_refusal:
         return refused(answer)

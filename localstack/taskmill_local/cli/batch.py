@@ -45,9 +45,9 @@ def _tasks(text: str) -> list[str]:
             raise WrongUsage(f"Task {number} of the file is not JSON: {error}.") from error
         if not is_task:
             hint = 'such as {"type": "echo", "payload": {"say": 1}}'
-            raise WrongUsage(f"Task {number} of the file is no JSON object, {hint}.")
+            raise WrongUsage(f"Task {number} of the file is not a JSON object, {hint}.")
     if not tasks:
-        raise WrongUsage("There is no task in the file: each line is one, in JSON.")
+        raise WrongUsage("The file contains no task; it takes one JSON object per line.")
     return tasks
 
 

@@ -1,4 +1,4 @@
-"""`taskmill cost`: what a deployment costs, standing still and for so many tasks."""
+"""`taskmill cost`: estimates the fixed and the usage cost of a deployment."""
 
 import argparse
 import json
@@ -13,8 +13,8 @@ from taskmill_local.prices import AS_OF, REGION, Load, deployed_types
 
 _CAVEAT: Final = (
     f"List prices of {REGION}, {AS_OF}, without tax, transfer and discounts,\n"
-    "for what template.yaml makes by default.\n"
-    "A model, never compared with a bill: read it as a size.\n"
+    "for template.yaml with its defaults.\n"
+    "A model, never compared with a bill: use it as an order of magnitude.\n"
 )
 
 
@@ -34,7 +34,7 @@ def show_cost(asked: argparse.Namespace) -> Exit:
 
 
 def _lines(told: Bill) -> Iterator[str]:
-    yield "standing still, a month\n"
+    yield "fixed cost per month\n"
     yield from map(_line, told.standing)
     yield _sum("", told.standing_usd)
     yield f"\n{told.tasks:,} tasks\n"

@@ -27,7 +27,7 @@ def cancel(asked: argparse.Namespace) -> Exit:
     answer = ask("POST", f"/v1/tasks/{_name(asked.id)}/cancel")
     exit_ = tell(answer, asked, task_card)
     if exit_ is Exit.DONE and answer.body.get("status") == "running" and not asked.json:
-        note("It runs: its worker is asked to end it.")
+        note("The task is running; its worker was asked to stop it.")
     return exit_
 
 
@@ -53,7 +53,9 @@ def history(asked: argparse.Namespace) -> Exit:
 def dead(asked: argparse.Namespace) -> Exit:
     page = {"status": "dead", "limit": asked.limit, "cursor": asked.cursor}
     answer = ask_for_page("/v1/tasks", **page, **_which_dead(asked))
-    return tell(answer, asked, lambda told: table(dead_rows(told["tasks"]), "Nobody is dead."))
+    return tell(
+        answer, asked, lambda told: table(dead_rows(told["tasks"]), "There are no dead tasks.")
+    )
 
 
 def quarantine(asked: argparse.Namespace) -> Exit:
@@ -65,7 +67,9 @@ def quarantine(asked: argparse.Namespace) -> Exit:
     wanted = {"discarded": str(asked.discarded).lower(), "limit": asked.limit}
     answer = ask_for_page("/v1/quarantine", **wanted, cursor=asked.cursor)
     return tell(
-        answer, asked, lambda told: table(quarantine_rows(told["records"]), "Nothing is there.")
+        answer,
+        asked,
+        lambda told: table(quarantine_rows(told["records"]), "The quarantine is empty."),
     )
 
 
@@ -73,30 +77,34 @@ def enqueued(asked: argparse.Namespace) -> Exit:
     state = "waiting" if asked.waiting else "parked"
     page = {"limit": asked.limit, "cursor": asked.cursor}
     answer = ask_for_page("/v1/enqueued", state=state, **page)
-    without = "No request waits." if asked.waiting else "No request was refused."
+    without = "No requests are waiting." if asked.waiting else "No requests were refused."
     return tell(answer, asked, lambda told: table(enqueued_rows(told["requests"]), without))
 
 
 def endpoints(asked: argparse.Namespace) -> Exit:
     if asked.enable is not None:
         answer = ask("POST", "/v1/endpoints/enable", {"url": asked.enable})
-        return tell(answer, asked, lambda told: f"{told['url']} is called again")
+        return tell(answer, asked, lambda told: f"{told['url']} is enabled again")
     answer = ask_for_page("/v1/endpoints/disabled", limit=asked.limit)
-    without = "No receiver of webhooks is disabled."
+    without = "No webhook endpoint is disabled."
     return tell(answer, asked, lambda told: table(endpoint_rows(told["endpoints"]), without))
 
 
 def redrives(asked: argparse.Namespace) -> Exit:
     if asked.action in _VERBS:
         if asked.id is None:
-            return complain(f"Name the job: taskmill redrives {asked.action} <id>.", Exit.USAGE)
+            return complain(
+                f"Give the job's id: taskmill redrives {asked.action} <id>.", Exit.USAGE
+            )
         verb = "" if asked.action == "show" else f"/{asked.action}"
         target = f"/v1/redrives/{_name(asked.id)}{verb}"
         return tell(ask(_VERBS[asked.action], target), asked, job_card)
     if asked.action == "start":
         return tell(ask("POST", "/v1/redrives", _request(asked)), asked, job_card)
     answer = ask_for_page("/v1/redrives", limit=asked.limit)
-    return tell(answer, asked, lambda told: table(job_rows(told["redrives"]), "There is no job."))
+    return tell(
+        answer, asked, lambda told: table(job_rows(told["redrives"]), "There are no redrive jobs.")
+    )
 
 
 def _request(asked: argparse.Namespace) -> Json:

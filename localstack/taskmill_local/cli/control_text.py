@@ -1,4 +1,4 @@
-"""How the dead, histories, redrive jobs and the quarantine look as plain text."""
+"""Dead tasks, histories, redrive jobs and the quarantine as plain text."""
 
 from base64 import b64decode
 from collections.abc import Iterable
@@ -121,9 +121,9 @@ def job_card(job: Json) -> str:
     about: dict[str, Any] = {
         "state": job["state"],
         "why": job.get("why"),
-        "wanted": ", ".join(f"{name}={value}" for name, value in asked.items()) or "all the dead",
-        "pace": f"{job['rate_per_second']:g} a second, {job['limit']:,} at most",
-        "redriven": f"{job['redriven']} of {job['total']}, {job['skipped']} passed over",
+        "wanted": ", ".join(f"{name}={value}" for name, value in asked.items()) or "all dead tasks",
+        "pace": f"{job['rate_per_second']:g} per second, at most {job['limit']:,}",
+        "redriven": f"{job['redriven']} of {job['total']}, {job['skipped']} skipped",
         "ended": f"{job['succeeded']} succeeded, {job['failed']} failed again",
         "made": job["created_at"],
     }

@@ -1,4 +1,4 @@
-"""Compares ledger, log and Redis, and looks for what is refused; it changes nothing."""
+"""Compares ledger, log and Redis and finds refused requests; changes nothing."""
 
 import sys
 import time
@@ -80,7 +80,7 @@ def examine(environment: Mapping[str, str], url: str, *, as_json: bool) -> Exit:
             *_lost(settings),
         ]
     except (SettingsInvalid, StoreUnavailable) as error:
-        raise PlatformError(f"Nothing can be compared: {error}.") from error
+        raise PlatformError(f"The comparison is not possible: {error}.") from error
     if as_json:
         print_json({one.kind: one.members for one in complaints})
     else:
@@ -98,7 +98,7 @@ def addressed(environment: Mapping[str, str], url: str) -> Mapping[str, str]:
     page = Api(url).platform().body
     if "stores" not in page:
         raise PlatformError(
-            f"What answers at {url} is not the local system. Set TASKMILL_URL to where it runs, or "
+            f"The server at {url} is not the local system. Set TASKMILL_URL to where it runs, or "
             f"name the stores: {', '.join(_STORES)}."
         )
     found = {name: page["stores"][store]["address"] for name, store in _STORES.items()}
@@ -121,7 +121,7 @@ def of_shards(shards: Sequence[ShardHealth]) -> Iterator[_Complaint]:
         yield _Complaint(
             kind="cold_shards",
             about=about,
-            remedy="look into the scheduler's log; is TASKMILL_SHARDS that of the running system?",
+            remedy="check the scheduler's log, and compare TASKMILL_SHARDS with its setting",
             members=cold,
             examples=[f"shard {one['shard']}: {one['state']}" for one in cold],
         )
@@ -130,7 +130,7 @@ def of_shards(shards: Sequence[ShardHealth]) -> Iterator[_Complaint]:
         yield _Complaint(
             kind="overdue",
             about=about,
-            remedy="start the scheduler, or look into its log",
+            remedy="start the scheduler, or check its log",
             members=late,
             examples=[f"shard {one['shard']}: {one['overdue_ms']} ms" for one in late],
         )
@@ -151,9 +151,9 @@ def _never_seen(stores: ReconcilerStores) -> Iterator[_Complaint]:
     if gaps := gaps_of(stores.readers, stores.whole_rows):
         yield _Complaint(
             kind="log_gaps",
-            about=f"{counted(len(gaps), 'partition')}, the ledger lacks records that its readers"
-            " have passed",
-            remedy="the scheduler steps over those that are gone; let the others be read again",
+            about=f"{counted(len(gaps), 'partition')}, whose readers passed records that the"
+            " ledger lacks",
+            remedy="the scheduler skips lost records; have the others read again",
             members=[asdict(gap) for gap in gaps],
             examples=[
                 f"{one.topic}/{one.partition} from {one.first} to {one.next},"
@@ -165,7 +165,7 @@ def _never_seen(stores: ReconcilerStores) -> Iterator[_Complaint]:
         yield _Complaint(
             kind="unsubmitted",
             about=f"{counted(len(lost), 'task')} with facts and, for an hour, without a submission",
-            remedy="nobody can mend that; the quarantine may have what became of them",
+            remedy="cannot be repaired; look for their submissions in the quarantine",
             members=[{"id": task_id} for task_id in lost],
             examples=lost,
         )
@@ -182,7 +182,7 @@ def _unfit(settings: Settings) -> Iterator[_Complaint]:
         yield _Complaint(
             kind="unfit_schedules",
             about=f"{counted(len(found), 'schedule')} whose tasks would be refused",
-            remedy="put them as they should be, or delete them",
+            remedy="correct or delete them",
             members=[
                 {"name": one.name, "refused": why.code, "detail": why.detail, "field": why.pointer}
                 for one, why in found
@@ -201,7 +201,7 @@ def _refused(settings: Settings) -> Iterator[_Complaint]:
             kind="refused_requests",
             about=f"{counted(len(told), 'request')} that an application enqueued, refused",
             remedy=(
-                "enqueue them again as they should be, then POST /v1/enqueued/{id}/discard; "
+                "enqueue them again, corrected, then POST /v1/enqueued/{id}/discard; "
                 "GET /v1/enqueued lists all of them"
             ),
             members=[
@@ -219,8 +219,8 @@ def _lost(settings: Settings) -> Iterator[_Complaint]:
     if told:
         yield _Complaint(
             kind="lost_in_the_outbox",
-            about=f"{counted(len(told), 'task')} accepted while Kafka was away, which refuses them",
-            remedy="mend the cause and clear their parked_reason, or ask for them anew",
+            about=f"{counted(len(told), 'task')} accepted without Kafka, then refused by it",
+            remedy="fix the cause and clear their parked_reason, or submit them again",
             members=[{"id": one.task_id, "why": one.why} for one in told],
             examples=[f"{one.task_id}: {one.why}" for one in told],
         )
@@ -246,8 +246,8 @@ def _look_twice(reconciler: Reconciler) -> Sequence[Diverged]:
     if not reconciler.suspected:
         return []
     sys.stderr.write(
-        f"{counted(len(reconciler.suspected), 'task')} may only take more time: "
-        f"looking again in {PATIENCE.total_seconds():.0f} s.\n"
+        f"{counted(len(reconciler.suspected), 'task')} may be in progress: "
+        f"checking again in {PATIENCE.total_seconds():.0f} s.\n"
     )
     time.sleep(PATIENCE.total_seconds() + 1)
     return reconciler.look(standings.young(since_ms=since_ms))
@@ -279,7 +279,7 @@ def _told(one: Diverged) -> dict[str, Any]:
 
 def _as_text(complaints: Sequence[_Complaint]) -> str:
     if not complaints:
-        return "The ledger and Redis agree on every task that was looked at."
+        return "The ledger and Redis agree on every task checked."
     lines: list[str] = []
     for one in complaints:
         lines += [f"{one.kind}: {one.about}", f"  {one.remedy}"]

@@ -1,4 +1,4 @@
-"""Runs one command and turns whatever goes wrong into a sentence and an exit code."""
+"""Runs one command and turns every error into a sentence and an exit code."""
 
 import argparse
 import os
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.DONE
     except OSError as error:
-        return complain(f"The machine refused: {error}.", Exit.UNAVAILABLE)
+        return complain(f"The operating system refused: {error}.", Exit.UNAVAILABLE)
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
 
@@ -115,7 +115,7 @@ def _migrate(asked: argparse.Namespace) -> Exit:
     root = Settings.from_environment().root
     ran = bring_up_to_date(asked.dsn, root / Path("infra/postgres/migrations"))
     sys.stdout.write(
-        "".join(f"ran {name}\n" for name in ran) or "nothing to do: it is up to date\n"
+        "".join(f"ran {name}\n" for name in ran) or "nothing to do: the schema is up to date\n"
     )
     return Exit.DONE
 

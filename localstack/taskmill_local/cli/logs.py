@@ -25,7 +25,9 @@ def show_logs(name: str | None, *, lines: int, follows: bool) -> Exit:
         return _list(folder, logs)
     path = logs.get(name.lower().removesuffix(".log"))
     if path is None:
-        known = ", ".join(path.stem for path in logs.values()) or "none; was the system ever up?"
+        known = (
+            ", ".join(path.stem for path in logs.values()) or "none; was the system ever started?"
+        )
         sentence = f"There is no log {name!r} in {folder}; there are: {known}."
         return complain(sentence, Exit.OTHERWISE)
     with path.open(encoding="utf-8", errors="replace") as file:
@@ -52,7 +54,7 @@ def _home() -> Path:
 
 def _list(folder: Path, logs: dict[str, Path]) -> Exit:
     if not logs:
-        return complain(f"No logs are in {folder}; was the system ever up?", Exit.OTHERWISE)
+        return complain(f"No logs in {folder}; was the system ever started?", Exit.OTHERWISE)
     rows = [(path.stem, _size(path.stat().st_size)) for path in logs.values()]
     sys.stdout.write(f"{aligned(rows)}\nShow one with `{command()} logs NAME`; -f follows it.\n")
     return Exit.DONE

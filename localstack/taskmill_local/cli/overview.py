@@ -1,4 +1,4 @@
-"""`taskmill status` without an id: what a running platform is doing."""
+"""`taskmill status` without an id: the state of a running platform."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -39,7 +39,7 @@ class Offer:
 
 def payload_of(asked: argparse.Namespace) -> str:
     if asked.file is not None and asked.payload is not None:
-        raise WrongUsage("Give the payload either as an argument or with --file, not both.")
+        raise WrongUsage("Give the payload as an argument or with --file, not both.")
     return json_text(read(asked.file)) if asked.file is not None else json_text(asked.payload)
 
 

@@ -1,4 +1,4 @@
-"""The one way to the terminal: no text from outside may command it or forge a line."""
+"""Prints to the terminal, with escapes in untrusted text."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""How schedules look as plain text."""
+"""Schedules as plain text."""
 
 from collections.abc import Iterable
 
@@ -41,7 +41,7 @@ def schedule_card(one: Json) -> str:
         "refused": f"{refused['type']}: {refused['detail']}" if refused else None,
         "fires": f"{one['fired']} fired, {one['skipped']} skipped, {one['missed']} missed"
         f", {one['backfilled']} backfilled",
-        "managed": "it is declared in the folder of its type" if one["managed"] else None,
+        "managed": "declared in the folder of its type" if one["managed"] else None,
         "revision": f"{one['revision']} of {one['changed_at']}",
     }
     rows = [(name, value) for name, value in about.items() if value]
@@ -49,7 +49,7 @@ def schedule_card(one: Json) -> str:
 
 
 def _when(one: Json) -> str:
-    return str(one["cron"]) if one.get("cron") else f"each {one['every_seconds']} s"
+    return str(one["cron"]) if one.get("cron") else f"every {one['every_seconds']} s"
 
 
 def _catch_up(one: Json) -> str:
@@ -66,7 +66,7 @@ def _state(one: Json) -> str:
 
 def _waiting(one: Json) -> str | None:
     next_at = one.get("next_at")
-    return f"{next_at}, waits for the task before" if one.get("waits") else next_at
+    return f"{next_at}, waits for the previous task" if one.get("waits") else next_at
 
 
 def coming_rows(coming: Iterable[Json]) -> Rows:
@@ -75,10 +75,10 @@ def coming_rows(coming: Iterable[Json]) -> Rows:
 
 
 _UNUSUAL = {
-    "skipped": "skipped: clocks leave it out",
-    "shifted": "shifted: clocks leave it out",
-    "first": "clocks show it twice, this is the first",
-    "second": "clocks show it twice, this is the second",
+    "skipped": "skipped: clocks skip this time",
+    "shifted": "shifted: clocks skip this time",
+    "first": "the first of two: clocks repeat this time",
+    "second": "the second of two: clocks repeat this time",
 }
 
 

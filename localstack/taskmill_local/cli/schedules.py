@@ -39,7 +39,7 @@ def _list(asked: argparse.Namespace) -> Exit:
     return tell(
         answer,
         asked,
-        lambda page: table(schedule_rows(page["schedules"]), "There is no schedule."),
+        lambda page: table(schedule_rows(page["schedules"]), "There are no schedules."),
     )
 
 
@@ -50,7 +50,9 @@ def _show(asked: argparse.Namespace) -> Exit:
 def _next(asked: argparse.Namespace) -> Exit:
     answer = ask("GET", f"{_place(asked)}/next?count={asked.count}")
     return tell(
-        answer, asked, lambda page: table(coming_rows(page["next"]), "It does not fire any more.")
+        answer,
+        asked,
+        lambda page: table(coming_rows(page["next"]), "The schedule does not fire any more."),
     )
 
 
@@ -70,12 +72,14 @@ def _trigger(asked: argparse.Namespace) -> Exit:
 def _backfill(asked: argparse.Namespace) -> Exit:
     answer = ask("POST", f"{_place(asked)}/backfill", {"from": asked.since, "until": asked.until})
     return tell(
-        answer, asked, lambda done: table(fire_rows(done["fires"]), "No instant lies there.")
+        answer,
+        asked,
+        lambda done: table(fire_rows(done["fires"]), "The range contains no time of the schedule."),
     )
 
 
 def _delete(asked: argparse.Namespace) -> Exit:
-    return tell(ask("DELETE", _place(asked)), asked, lambda _: f"{asked.name} is deleted")
+    return tell(ask("DELETE", _place(asked)), asked, lambda _: f"{asked.name} was deleted")
 
 
 def _apply(asked: argparse.Namespace) -> Exit:
@@ -87,7 +91,7 @@ def _apply(asked: argparse.Namespace) -> Exit:
         print_json(done)
         return Exit.DONE
     lines = [f"{what} {name}" for what, names in done.items() for name in names]
-    print_line("\n".join(lines) or "nothing to do: they are as declared")
+    print_line("\n".join(lines) or "nothing to do: the schedules are as declared")
     return Exit.DONE
 
 

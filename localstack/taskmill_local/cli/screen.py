@@ -1,4 +1,4 @@
-"""What `taskmill up` shows: what runs where, and a line of what goes on."""
+"""The display of `taskmill up`: addresses, and a status line."""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ def screen(snapshot: Snapshot) -> Text:
     text.append("\ntaskmill is up at ")
     text.append(url, style="bold green")
     text.append(f" after {seconds:.1f} s\n\n")
-    text.append("Submit a task, and see how it ends:\n", style="bold")
+    text.append("Submit a task and wait for its result:\n", style="bold")
     text.append(f"  {_prefix(url)}{command()} submit echo '{_PAYLOAD}' --wait 5\n")
     text.append(f"  curl -H 'content-type: application/json' {url}/v1/tasks \\\n")
     text.append(f"    -d '{_TASK}'\n\n")
@@ -60,7 +60,7 @@ def _places(snapshot: Snapshot) -> list[tuple[str, str]]:
         ("SQL", _how_to_enqueue(snapshot["stores"]["PostgreSQL"].get("application"))),
         ("Functions", _folded(functions, get_terminal_size().columns)),
         ("Logs", f"{snapshot['home']}/logs ({_prefix(snapshot['url'])}{command()} logs NAME)"),
-        ("Stop", "Ctrl-C; the next start goes on with all tasks"),
+        ("Stop", "Ctrl-C; the next start continues with all tasks"),
     ]
 
 

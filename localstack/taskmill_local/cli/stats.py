@@ -1,4 +1,4 @@
-"""`taskmill stats`: how much waits, for how long, and how fast it is done."""
+"""`taskmill stats`: queue depths, waits and throughput."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -19,7 +19,7 @@ def stats_text(told: Json, *, width: int | None) -> str:
     if any(told["outbox"].values()):
         parts.append(_outbox(told["outbox"]))
     if not told["is_complete"]:
-        parts.append("More waits than was looked at: there are at least so many.")
+        parts.append("The count stopped at its limit; more tasks are waiting.")
     if told["as_of"] is not None:
         parts.append(f"as the ledger was at {told['as_of']}")
     return "\n\n".join(parts)
@@ -47,7 +47,7 @@ def _types(told: Json) -> list[tuple[str, ...]]:
         for name, one in told["types"].items()
     ]
     head = ("TYPE", *map(str.upper, _STATUSES), "IN LINE", "OLDEST WAIT", "ENDED/MIN")
-    return [head, *(rows or [("nothing waits", *[""] * (len(head) - 1))])]
+    return [head, *(rows or [("no tasks", *[""] * (len(head) - 1))])]
 
 
 def _milliseconds(seconds: float | None) -> float | None:

@@ -85,4 +85,4 @@ def _pair(text: str) -> tuple[str, str]:
 
 def _point_on(page: Json) -> None:
     if cursor := page.get("next_cursor"):
-        note(f"There are more: repeat it with --cursor {cursor}")
+        note(f"For more, repeat the command with --cursor {cursor}")

@@ -1,4 +1,4 @@
-"""How tasks, times and rows look as plain text."""
+"""Tasks, times and tables as plain text."""
 
 import json
 import shutil
@@ -89,7 +89,7 @@ def task_card(task: Json) -> str:
         "key": task.get("idempotency_key"),
         "metadata": ", ".join(f"{key}={value}" for key, value in task["metadata"].items()),
         "losses": str(task["losses"]) if task.get("losses") else None,
-        "cancel": "its worker is asked to end it" if task.get("cancel_requested") else None,
+        "cancel": "its worker was asked to stop it" if task.get("cancel_requested") else None,
         "next attempt": task.get("next_attempt_at"),
         "reason": why(task),
         "result": one_line(task["result"]) if "result" in task else None,

@@ -1,4 +1,4 @@
-"""`taskmill up`: starts the system, says what runs where, and stays until it is told to stop."""
+"""`taskmill up`: starts the system and keeps it running until it is stopped."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What options take: each refuses what it cannot mean in words of its own."""
+"""Types of option values, each with its own error message."""
 
 import math
 from argparse import ArgumentTypeError
@@ -11,7 +11,7 @@ def seconds(text: str) -> float:
     """Read a time that may be none at all."""
     value = _number(text)
     if not 0 <= value < math.inf:
-        raise ArgumentTypeError(f"give a number of seconds from 0 on, not {text!r}")
+        raise ArgumentTypeError(f"give a number of seconds, 0 or more, not {text!r}")
     return value
 
 
@@ -26,14 +26,14 @@ def count(text: str) -> int:
     """Read a whole number from 0 on; 5e6 is one."""
     value = _number(text)
     if not (0 <= value < math.inf and value.is_integer()):
-        raise ArgumentTypeError(f"give a whole number from 0 on, not {text!r}")
+        raise ArgumentTypeError(f"give a whole number, 0 or more, not {text!r}")
     return int(value)
 
 
 def positive(text: str) -> int:
     value = _number(text)
     if not (0 < value < math.inf and value.is_integer()):
-        raise ArgumentTypeError(f"give a whole number from 1 on, not {text!r}")
+        raise ArgumentTypeError(f"give a whole number, 1 or more, not {text!r}")
     return int(value)
 
 

@@ -37,14 +37,23 @@ def test_a_submission_says_how_waits_between_attempts_grow_and_that_it_begins_at
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["submit", "echo", "--delay", "-1"], "argument --delay: give a number of seconds from 0"),
+        (
+            ["submit", "echo", "--delay", "-1"],
+            "argument --delay: give a number of seconds, 0 or more",
+        ),
         (["submit", "echo", "--timeout", "0"], "argument --timeout: give a number of seconds abov"),
         (["submit", "echo", "--retry", "1:2:3:4"], "argument --retry: give FIRST[:FACTOR[:CAP]]"),
-        (["change", "t1", "--delay", "nan"], "argument --delay: give a number of seconds from 0"),
-        (["list", "--limit", "x"], "argument --limit: give a whole number from 1 on, not 'x'"),
+        (
+            ["change", "t1", "--delay", "nan"],
+            "argument --delay: give a number of seconds, 0 or more",
+        ),
+        (["list", "--limit", "x"], "argument --limit: give a whole number, 1 or more, not 'x'"),
         (["redrives", "start", "--rate", "0"], "argument --rate: give a number above 0"),
         (["cost", "--tasks-per-month", "1.5"], "argument --tasks-per-month: give a whole number"),
-        (["schedule", "next", "n", "--count", "0"], "argument --count: give a whole number from 1"),
+        (
+            ["schedule", "next", "n", "--count", "0"],
+            "argument --count: give a whole number, 1 or more",
+        ),
     ],
 )
 def test_a_complaint_names_the_option_and_what_it_takes(arguments, sentence, capsys):
@@ -102,14 +111,14 @@ def test_a_list_is_asked_for_with_every_filter(arguments, path, query, stub):
 def test_a_page_that_is_not_the_last_says_how_to_go_on(stub, capsys):
     stub.answers({"tasks": [TASK], "next_cursor": "abc"})
     main(["list"])
-    assert capsys.readouterr().err == "There are more: repeat it with --cursor abc\n"
+    assert capsys.readouterr().err == "For more, repeat the command with --cursor abc\n"
 
 
 def test_a_receiver_is_enabled(stub, capsys):
     stub.answers({"url": "https://hooks.example", "enabled": True})
     assert main(["endpoints", "--enable", "https://hooks.example/in"]) == 0
     assert stub.requests == [("POST", "/v1/endpoints/enable", {"url": "https://hooks.example/in"})]
-    assert capsys.readouterr().out == "https://hooks.example is called again\n"
+    assert capsys.readouterr().out == "https://hooks.example is enabled again\n"
 
 
 def test_what_an_application_enqueued_in_vain_is_shown_with_its_reason(stub, capsys):
@@ -164,9 +173,9 @@ def test_a_long_file_is_cut_into_requests_that_the_api_takes(stub, tmp_path, cap
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "There is no task"),
+        ("", "The file contains no task"),
         ("{}\n{x\n", "Task 2 of the file is not JSON"),
-        ("[1]\n", "is no JSON obj"),
+        ("[1]\n", "is not a JSON obj"),
     ],
 )
 def test_a_file_without_tasks_is_refused_before_anything_is_sent(text, sentence, tmp_path, capsys):

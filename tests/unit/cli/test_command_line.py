@@ -71,9 +71,9 @@ def test_what_cannot_be_meant_exits_with_two_and_one_line(arguments, capsys):
         (["submit", "echo", "{}", "--file", "-"], "not both"),
         (["submit", "echo", "--file", "/nowhere/at/all"], "cannot be read"),
         (["submit", "echo", "--meta", "novalue"], "--meta takes KEY=VALUE"),
-        (["status", "--key", "k"], "by --type and --key together"),
-        (["status", "--type", "echo"], "by --type and --key together"),
-        (["status", "an-id", "--type", "echo", "--key", "k"], "Name the task by its id, or"),
+        (["status", "--key", "k"], "both --type and --key"),
+        (["status", "--type", "echo"], "both --type and --key"),
+        (["status", "an-id", "--type", "echo", "--key", "k"], "Give the task's id, or"),
     ],
 )
 def test_a_task_that_cannot_be_sent_is_refused_before_anything_is_asked(arguments, words, capsys):

@@ -123,7 +123,7 @@ def test_a_schedule_is_shown_with_what_matters():
         'task       {"type": "echo", "payload": {"say": "é"}}',
         "refused    invalid_payload: it does not fit",
         "fires      3 fired, 1 skipped, 2 missed, 5 backfilled",
-        "managed    it is declared in the folder of its type",
+        "managed    declared in the folder of its type",
     ):
         assert line in shown
     paused = SCHEDULE | {"enabled": False, "paused_by": "ada", "paused_at": "2026-11-06T00:00:00Z"}
@@ -134,7 +134,7 @@ def test_a_list_tells_when_each_fires():
     each = {name: value for name, value in SCHEDULE.items() if name not in {"cron", "next_at"}}
     _, first, second = schedule_rows([SCHEDULE, each | {"every_seconds": 2}])
     assert first[1:6] == ("30 2 * * *", "Europe/Berlin", "echo", "enabled", "2026-11-07 01:30:00")
-    assert (second[1], second[5]) == ("each 2 s", "-")
+    assert (second[1], second[5]) == ("every 2 s", "-")
 
 
 def test_what_is_unusual_about_a_fire_is_said_in_words():
@@ -144,7 +144,7 @@ def test_what_is_unusual_about_a_fire_is_said_in_words():
         {"reading": "2027-11-01T02:30:00", "at": "2027-11-01T01:30:00.000Z"},
     ]
     assert coming_rows(coming)[1:] == [
-        ("2027-03-28 02:30:00", "-", "skipped: clocks leave it out"),
-        ("2027-10-31 02:30:00", "2027-10-31 00:30:00", "clocks show it twice, this is the first"),
+        ("2027-03-28 02:30:00", "-", "skipped: clocks skip this time"),
+        ("2027-10-31 02:30:00", "2027-10-31 00:30:00", "the first of two: clocks repeat this time"),
         ("2027-11-01 02:30:00", "2027-11-01 01:30:00", ""),
     ]

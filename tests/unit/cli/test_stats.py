@@ -49,5 +49,5 @@ def test_the_figures_stand_in_columns():
 
 def test_an_empty_system_says_so_and_a_full_one_that_there_is_more():
     told = stats_text(TOLD | {"types": {}, "as_of": None, "is_complete": False}, width=None)
-    assert "nothing waits" in told
-    assert told.endswith("there are at least so many.")
+    assert "no tasks" in told
+    assert told.endswith("more tasks are waiting.")

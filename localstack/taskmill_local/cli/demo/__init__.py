@@ -1,1 +1,1 @@
-"""`taskmill demo`: a short play in which tasks go through the whole system."""
+"""`taskmill demo`: runs sample tasks through the whole system."""

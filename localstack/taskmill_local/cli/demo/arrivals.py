@@ -1,4 +1,4 @@
-"""What the demo's tasks did in the world: looked for where it should have arrived."""
+"""Checks that the effects of the demo's tasks arrived."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -27,18 +27,18 @@ def _mail_arrived(api: Api, role: Role) -> str:
     for mail in api.mail().body["mails"]:
         if mail["message_id"] == message_id:
             return (
-                f"A mail lies in the local postbox: “{mail['subject']}”, "
+                f"The local postbox received a mail: “{mail['subject']}”, "
                 f"from {mail['from']} to {', '.join(mail['to'])}"
             )
-    raise StoryBroken(f"The mail {message_id} was sent and did not arrive in the postbox.")
+    raise StoryBroken(f"The mail {message_id} was sent but did not arrive in the postbox.")
 
 
 def _webhook_arrived(receiver: Receiver, role: Role) -> str:
     """Return a sentence about the webhook that the demo's own receiver believed."""
     for message_id in receiver.believed:
         if message_id.startswith(role.id):
-            return f"A webhook arrived at {receiver.url}, and its signature is right"
-    raise StoryBroken(f"The webhook {role.id} was sent and did not arrive at {receiver.url}.")
+            return f"A webhook arrived at {receiver.url}, and its signature is valid"
+    raise StoryBroken(f"The webhook {role.id} was sent but did not arrive at {receiver.url}.")
 
 
 def _report_arrived(role: Role) -> str:
@@ -47,7 +47,7 @@ def _report_arrived(role: Role) -> str:
     lines = _downloaded(told["download_url"]).decode().splitlines()
     if len(lines) != 1 + len(REPORT.payload["rows"]):
         raise StoryBroken(f"The report at {told['url']} is not what was written: {lines}")
-    return f"A report of {len(lines) - 1} rows stands at {told['url']}: “{lines[1]}”, …"
+    return f"A report of {len(lines) - 1} rows is at {told['url']}: “{lines[1]}”, …"
 
 
 def _downloaded(url: str) -> bytes:

@@ -1,4 +1,4 @@
-"""The demo's own receiver of webhooks: it believes nothing that is not signed."""
+"""The demo's webhook receiver, which accepts only signed requests."""
 
 import hmac
 import json

@@ -1,4 +1,4 @@
-"""The demo's shop: it orders in transactions of its own, one that commits and one that does not."""
+"""The demo's shop: enqueues in two transactions, one committed and one rolled back."""
 
 import time
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""The demo's schedule: it fires every two seconds while the other tasks go their ways."""
+"""The demo's schedule, which fires every two seconds while the other tasks run."""
 
 import time
 from http import HTTPStatus
@@ -18,14 +18,14 @@ def make_pulse(api: Api) -> None:
     asked = {"every_seconds": _PERIOD, "task": task}
     answer = api.ask("PUT", f"/v1/schedules/{_NAME}", asked)
     if answer.status != HTTPStatus.CREATED:
-        raise StoryBroken(f"The schedule was not made: {problem_sentence(answer)}")
+        raise StoryBroken(f"The schedule was not created: {problem_sentence(answer)}")
 
 
 def pulse_arrived(api: Api, deadline: float) -> str:
     """Return a sentence about the tasks that the schedule fired, and that have ended."""
     while len(ended := _ended(api)) < _FIRES:
         if time.monotonic() > deadline:
-            raise StoryBroken(f"The schedule {_NAME} fired {len(ended)} tasks that ended well.")
+            raise StoryBroken(f"The schedule {_NAME} fired {len(ended)} tasks that succeeded.")
         time.sleep(_GLANCE_SECONDS)
     times = ", ".join(sorted(_instant(task) for task in ended))
     return f"A schedule fires every {_PERIOD} s, each time once: at {times}"

@@ -1,4 +1,4 @@
-"""`taskmill demo`: starts a system of its own, plays the story, and leaves nothing behind."""
+"""`taskmill demo`: starts its own system, runs the sample tasks, and removes everything."""
 
 import asyncio
 import json
@@ -43,7 +43,7 @@ _PATIENCE_SECONDS: Final = 60.0
 _LESSON: Final = """\
 Each task went over HTTP to the gateway, through Kafka to its worker, and into
 the ledger. Two submissions with one key made one task, and the tasks that
-failed told why instead of getting lost."""
+failed kept their reason instead of getting lost."""
 
 
 def demo(*, as_json: bool) -> Exit:
@@ -61,11 +61,11 @@ def demo(*, as_json: bool) -> Exit:
             reaches_loopback=True,
         )
         platform = Platform(settings, report=lambda *told: _report(console, *told))
-        console.print("Starting a system of its own: Kafka, Valkey, PostgreSQL and the functions …")
+        console.print("Starting a separate system: Kafka, Valkey, PostgreSQL and the functions …")
         try:
             roles = asyncio.run(hold(platform, lambda url: _play(console, url, platform, receiver)))
         except Interrupted:
-            console.print("interrupted; nothing is left behind")
+            console.print("interrupted; everything was stopped and removed")
             return Exit.INTERRUPTED
         except StoryBroken as broken:
             return complain(str(broken), Exit.OTHERWISE)
@@ -73,7 +73,7 @@ def demo(*, as_json: bool) -> Exit:
     if as_json:
         _tell_json(roles, seconds, platform)
     console.print(
-        f"\n{_LESSON}\n\nAll was stopped and removed; {seconds:.1f} s in all.\n{next_step()}"
+        f"\n{_LESSON}\n\nEverything was stopped and removed after {seconds:.1f} s.\n{next_step()}"
     )
     return Exit.DONE
 
@@ -132,7 +132,7 @@ def _check_ends(roles: Sequence[Role]) -> None:
         if not role.is_as_it_should_be
     ]
     if wrong:
-        raise StoryBroken(f"Other than it should: {'; '.join(wrong)}.")
+        raise StoryBroken(f"Not as expected: {'; '.join(wrong)}.")
 
 
 def _wait_for_ledger(api: Api, roles: Sequence[Role], deadline: float) -> None:

@@ -1,4 +1,4 @@
-"""What the demo shows: the tasks while they move, and how they ended."""
+"""The demo's display: tasks while they run, and how they ended."""
 
 from collections.abc import Sequence
 from typing import Final, Protocol, Self

@@ -1,4 +1,4 @@
-"""The acts of the demo: what is submitted, and how it has to end."""
+"""The demo's sample tasks, and how each has to end."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -59,9 +59,9 @@ REST: Final = (
     MAIL,
     REPORT,
     Act(title="sleeps one second", payload={"sleep_seconds": 1}),
-    Act(title="begins a second later", payload={"say": "good morning"}, delay_seconds=1),
+    Act(title="starts a second later", payload={"say": "good morning"}, delay_seconds=1),
     Act(
-        title="succeeds when tried again",
+        title="succeeds on retry",
         payload={"retry": "the mail server is away", "for_attempts": 1},
     ),
     Act(
@@ -140,12 +140,10 @@ def _submitted_together(api: Api, acts: Sequence[Act]) -> list[Role]:
 def _check_replay(api: Api, first: Role) -> None:
     again = _accepted(api.submit(KEYED.submission), HTTPStatus.OK)
     if again["id"] != first.id or again.get("replayed") is not True:
-        raise StoryBroken(f"The same key twice gave two tasks: {first.id} and {again['id']}.")
+        raise StoryBroken(f"The same key made two tasks: {first.id} and {again['id']}.")
 
 
 def _accepted(answer: Answer, status: HTTPStatus) -> Json:
     if answer.status != status:
-        raise StoryBroken(
-            f"HTTP {answer.status} came instead of {status}: {problem_sentence(answer)}"
-        )
+        raise StoryBroken(f"HTTP {answer.status} instead of {status}: {problem_sentence(answer)}")
     return answer.body
