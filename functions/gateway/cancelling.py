@@ -1,4 +1,4 @@
-"""Cancels a task, and tells what became of it."""
+"""Cancels a task and returns the result."""
 
 from http import HTTPStatus
 from typing import assert_never
@@ -23,7 +23,7 @@ def cancel_one(given_id: str) -> Told | Problem:
         case Asked(task):
             return Told(HTTPStatus.ACCEPTED, task_as_json(task), f"/v1/tasks/{task.id}")
         case AlreadyFinished(task):
-            detail = f"the task has ended before: it is {task.status}"
+            detail = f"the task has already ended: it is {task.status}"
             return conflict("already_finished", detail)
         case Nowhere() | Unsure():
             return untold(task_id, answer)

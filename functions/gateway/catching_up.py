@@ -1,4 +1,4 @@
-"""Reads the ledger so that those who have just written read their own writes."""
+"""Reads the ledger with read-your-writes consistency."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Changes a task while it waits, and tells what became of it."""
+"""Changes a waiting task and returns the result."""
 
 from http import HTTPStatus
 from typing import Any, assert_never
@@ -40,7 +40,7 @@ def change_one(given_id: str, body: bytes) -> Told | Problem:
         case Changed(task):
             return Told(HTTPStatus.OK, task_as_json(task))
         case NotWaiting(task):
-            detail = f"only what waits can be changed; the task is {task.status}"
+            detail = f"only a waiting task can be changed; the task is {task.status}"
             return conflict("not_waiting", detail)
         case TooLate(expires_at_ms):
             detail = f"the task expires at {moment(expires_at_ms)}, before it could begin"
@@ -76,7 +76,7 @@ def _read(body: bytes) -> Wanted | Refusal:
 
 def _asked(given: Any) -> ChangeRequest | Refusal:
     if not isinstance(given, dict) or not given:
-        detail = "say what is to change: run_at or delay_seconds, metadata"
+        detail = "name what to change: run_at or delay_seconds, metadata"
         return invalid("invalid_request", detail, "")
     if "priority" in given:
         detail = "priority is not supported yet: leave it out"

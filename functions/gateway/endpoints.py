@@ -1,4 +1,4 @@
-"""Shows the receivers of webhooks that are disabled, and lets one be called again."""
+"""Lists disabled webhook endpoints and enables them."""
 
 from collections.abc import Mapping
 from http import HTTPStatus

@@ -1,4 +1,4 @@
-"""Shows the requests that were enqueued and are no tasks: those that wait, and those refused."""
+"""Lists enqueued requests that are not tasks: waiting or refused."""
 
 import re
 from collections.abc import Mapping
@@ -60,7 +60,7 @@ def discard_enqueued(given_id: str, by: str) -> Told | Problem:
         return task_id
     row = gateway.requests().discard(task_id, Dismissal(at_ms=process.clock(), by=by))
     if row is None:
-        return missing(f"no request for the task {task_id} is refused")
+        return missing(f"no refused request has the task id {task_id}")
     return Told(HTTPStatus.OK, _shown(row))
 
 
@@ -75,7 +75,7 @@ def _before(given: Mapping[str, str]) -> int | Problem | None:
     if isinstance(mark, Problem):
         return mark
     if not _NUMBER.fullmatch(mark.name):
-        return bad_request("the cursor is not one of ours: start without it")
+        return bad_request("the cursor is invalid: start without it")
     return int(mark.name)
 
 

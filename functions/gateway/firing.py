@@ -1,4 +1,4 @@
-"""Fires a schedule beside its rule, and shows when it fires."""
+"""Fires a schedule on request and lists its next times."""
 
 from collections.abc import Mapping
 from http import HTTPStatus

@@ -1,4 +1,4 @@
-"""The HTTP API: each route reads its request, makes one call, and tells the answer."""
+"""The HTTP API: each route reads its request, makes one call and returns the response."""
 
 import logging
 from functools import cache
@@ -67,7 +67,7 @@ def nowhere(_error: Exception) -> Answer:
 def our_fault(error: Exception) -> Answer:
     request_id = app.current_event.request_context.request_id
     _log.error("request failed", exc_info=error, extra={"request_id": request_id})
-    detail = "this is our fault, and logged"
+    detail = "internal error; it was logged: quote the X-Request-Id when you report it"
     return tell(Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error", detail))
 
 

@@ -1,4 +1,4 @@
-"""Tells what happened to a task: its facts in order, and the attempts that they make up."""
+"""Returns the history of a task: its facts in order, and its attempts."""
 
 import re
 from collections.abc import Iterable
@@ -44,7 +44,7 @@ def read_history(given_id: str) -> Told | Problem:
     if history.entries:
         return Told(HTTPStatus.OK, {"id": task_id} | history_as_json(history))
     if isinstance(found, TaskView):
-        return unavailable("the ledger has not heard of the task yet", 1)
+        return unavailable("the ledger does not have the task yet", 1)
     return untold(task_id, found)
 
 

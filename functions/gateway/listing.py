@@ -1,4 +1,4 @@
-"""Reads what a list is asked for, and tells a page with a cursor that cannot be bent."""
+"""Reads list parameters and returns pages with cursors."""
 
 import re
 from collections.abc import Mapping
@@ -50,7 +50,7 @@ def _filter(given: Mapping[str, str]) -> TaskFilter:
             detail = f"{name} goes with status=dead"
             raise _Wrong(unprocessable("invalid_request", detail, name))
         if name == _METADATA:
-            detail = "say which entry: metadata.<name>=<value>"
+            detail = "name the entry: metadata.<name>=<value>"
             raise _Wrong(unprocessable("invalid_request", detail, name))
         if "\x00" in name + given[name]:
             detail = f"the parameter {name!r} holds a NUL character: no task has one"
@@ -189,5 +189,5 @@ def _after(given: Mapping[str, str]) -> After | None:
     if isinstance(mark, Problem):
         raise _Wrong(mark)
     if not _ID.fullmatch(mark.name):
-        raise _Wrong(bad_request("the cursor is not one of ours: start without it"))
+        raise _Wrong(bad_request("the cursor is invalid: start without it"))
     return After(mark.at_ms, TaskId(mark.name))

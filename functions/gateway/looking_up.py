@@ -1,4 +1,4 @@
-"""Looks a task up by what its submitter knows: its type and its idempotency key."""
+"""Finds a task by its type and idempotency key."""
 
 from collections.abc import Mapping
 from http import HTTPStatus

@@ -1,4 +1,4 @@
-"""Tells how a payload is uploaded, and finds out whether one was."""
+"""Prepares payload uploads and checks whether they arrived."""
 
 from collections.abc import Sequence
 from http import HTTPStatus

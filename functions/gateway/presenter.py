@@ -1,4 +1,4 @@
-"""How a task looks to a client."""
+"""The JSON of a task."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Shows the records of the log that were never a task, and takes note of those dealt with."""
+"""Lists quarantined records and marks them as handled."""
 
 import re
 from base64 import b64encode
@@ -80,7 +80,7 @@ def _after(given: Mapping[str, str]) -> AfterRecord | Problem | None:
         return mark
     place = _place(mark.name)
     if place is None:
-        return bad_request("the cursor is not one of ours: start without it")
+        return bad_request("the cursor is invalid: start without it")
     return AfterRecord(mark.at_ms, place)
 
 

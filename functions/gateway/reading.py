@@ -1,4 +1,4 @@
-"""Reads one task, at once or when it has ended."""
+"""Reads one task, at once or after it has ended."""
 
 import re
 from datetime import timedelta
@@ -85,6 +85,6 @@ def untold(task_id: TaskId, found: Nowhere | Unsure) -> Problem:
         case Nowhere(why):
             return not_found(task_id) if why is None else refused(why)
         case Unsure(why):
-            return unavailable(f"the task cannot be told now: {why}", 1)
+            return unavailable(f"the task cannot be read now: {why}", 1)
         case _:
             assert_never(found)

@@ -1,4 +1,4 @@
-"""Makes redrive jobs, shows them, stops them and takes them up again."""
+"""Creates, shows, stops and resumes redrive jobs."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -89,7 +89,7 @@ def stop_job(name: str) -> Told | Problem:
     if isinstance(job, Problem):
         return job
     if job.state is JobState.DONE:
-        return conflict("already_finished", "the job has done all that it was to do")
+        return conflict("already_finished", "the job is finished")
     oversight.redrive_jobs().stop(job.id)
     return read_job(name)
 
@@ -99,11 +99,11 @@ def resume_job(name: str) -> Told | Problem:
     if isinstance(job, Problem):
         return job
     if job.state is JobState.DONE:
-        return conflict("already_finished", "the job has done all that it was to do")
+        return conflict("already_finished", "the job is finished")
     oversight.redrive_jobs().resume(job.id)
     job = _find(name)
     if not isinstance(job, Problem) and job.state is not JobState.RUNNING:
-        return conflict("another_job_lives", "the same request has another job, which lives")
+        return conflict("another_job_lives", "an unfinished job has the same request")
     return job if isinstance(job, Problem) else _accepted(job)
 
 

@@ -1,4 +1,4 @@
-"""Redrives a task, and tells what became of it."""
+"""Redrives a task and returns the result."""
 
 from http import HTTPStatus
 from typing import assert_never
@@ -27,7 +27,7 @@ def redrive_one(given_id: str) -> Told | Problem:
         case Again(task):
             return Told(HTTPStatus.ACCEPTED, task_as_json(task), f"/v1/tasks/{task.id}")
         case NotOver(task):
-            detail = f"only what is dead or cancelled is redriven; the task is {task.status}"
+            detail = f"only a dead or cancelled task can be redriven; the task is {task.status}"
             return conflict("not_redrivable", detail)
         case Nowhere() | Unsure():
             return untold(task_id, answer)

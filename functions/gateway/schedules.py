@@ -1,4 +1,4 @@
-"""Makes schedules, shows them, edits them, pauses and resumes them, and deletes them."""
+"""Creates, shows, edits, pauses, resumes and deletes schedules."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -111,7 +111,7 @@ def no_schedule(name: str) -> Problem:
 
 
 def restless() -> Problem:
-    return unavailable("the schedule changes faster than this could be done: ask again", 1)
+    return unavailable("the schedule kept changing during the request; try again", 1)
 
 
 def _tell(
@@ -123,10 +123,12 @@ def _tell(
         case Kept(schedule):
             return Told(HTTPStatus.OK, shown(schedule))
         case Taken(schedule):
-            detail = f"there is another schedule {name}, of revision {schedule.revision}"
+            detail = f"another schedule {name} exists, with revision {schedule.revision}"
             return conflict("already_exists", detail)
         case Changed(schedule):
-            return conflict("changed_meanwhile", f"it has the revision {schedule.revision} now")
+            return conflict(
+                "changed_meanwhile", f"the schedule now has revision {schedule.revision}"
+            )
         case NoSchedule():
             return no_schedule(name)
         case OfAFolder():

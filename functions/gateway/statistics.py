@@ -1,4 +1,4 @@
-"""How statistics look to a client."""
+"""The JSON of statistics."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Submits one task or many, and tells each receipt."""
+"""Submits one task or a batch and returns the receipts."""
 
 from collections.abc import Sequence
 from http import HTTPStatus
@@ -109,12 +109,12 @@ def _tell(receipt: Receipt) -> Told | Problem:
         case KeyReused(task_id):
             return problem_of(key_reused(task_id))
         case NotTaken():
-            detail = "neither Kafka nor the outbox can take it now, and nothing was taken"
+            detail = "neither Kafka nor the outbox is available; nothing was accepted"
             return unavailable(detail, 2)
         case NotConfirmed():
-            return unavailable("it may have been taken: repeat it with the same key", 1)
+            return unavailable("the request may have been accepted; repeat it with the same key", 1)
         case Unreadable():
-            detail = "the same request came before, but its task cannot be read now: repeat it"
+            detail = "the task of the same earlier request cannot be read now; repeat the request"
             return unavailable(detail, 1)
         case _:
             assert_never(receipt)

@@ -1,4 +1,4 @@
-"""Answers a request that has no route: with 405 where another method has one, else with 404."""
+"""Answers requests without a route: 405 if the path exists, otherwise 404."""
 
 import re
 from collections.abc import Mapping, Sequence

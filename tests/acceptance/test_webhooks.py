@@ -70,7 +70,7 @@ def test_a_webhook_arrives_signed_again_and_again_under_one_id(system, hook):
 
     task = sent(client, f"{client.url}/v1/tasks", body={"type": "echo"})
     assert task["reason"] == "discarded"
-    assert "may not call the door of a queue" in task["error"]["message"]
+    assert "must not call the API of a queue" in task["error"]["message"]
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "2130706433", "10.0.0.1"])

@@ -21,94 +21,94 @@ ANYWHERE: Final[tuple[ProblemType, ...]] = ("unauthorized", "forbidden", "intern
 PROBLEMS: Final[Mapping[ProblemType, Refusal]] = {
     "already_exists": Refusal(
         HTTPStatus.CONFLICT,
-        "There is another schedule of this name.",
-        "Take another name, or replace that one with `PUT`.",
+        "Another schedule has this name.",
+        "Choose another name, or replace that schedule with `PUT`.",
     ),
     "already_finished": Refusal(
         HTTPStatus.CONFLICT,
-        "It has come to its end.",
-        "Nothing is left to stop. Read it to see how it ended.",
+        "The task or job has already finished.",
+        "There is nothing to stop. Read it to see how it ended.",
     ),
     "another_job_lives": Refusal(
         HTTPStatus.CONFLICT,
-        "The same request has another redrive job, which lives.",
-        "Watch that one, or stop it first: it is in the list of jobs.",
+        "An unfinished redrive job has the same request.",
+        "Find that job in the list of jobs; watch it, or stop it first.",
     ),
     "bad_request": Refusal(
         HTTPStatus.BAD_REQUEST,
-        "The body is not JSON that everyone reads alike, or the cursor is not one of ours.",
-        "Correct the body as `detail` says; begin a list anew without its cursor.",
+        "The body is not strict JSON, or the cursor is invalid.",
+        "Correct the body as `detail` says; restart a list without its cursor.",
     ),
     "changed_meanwhile": Refusal(
         HTTPStatus.CONFLICT,
-        "The schedule has another revision than the one that was to be replaced.",
-        "Read it again, and replace the revision that you have seen.",
+        "The schedule's revision is not the one to be replaced.",
+        "Read it again and replace its current revision.",
     ),
     "enqueue_refused": Refusal(
         HTTPStatus.GONE,
-        "The request was enqueued and committed, and is not one; or it was accepted while Kafka was"
-        " away, which will never take it: `detail` says why.",
-        "Ask again as `detail` says. What was enqueued is listed on `GET /v1/enqueued`.",
+        "The request was enqueued and committed but is not valid, or it was accepted while Kafka was"
+        " down and Kafka then refused it; `detail` says why.",
+        "Submit it again, corrected as `detail` says. `GET /v1/enqueued` lists refused requests.",
     ),
     "forbidden": Refusal(
         HTTPStatus.FORBIDDEN,
-        "The request comes from a webhook of a task: such tasks could go round for ever.",
-        "Let the receiver of the webhook submit tasks with a client of its own.",
+        "The request was sent by a webhook task; such tasks could loop for ever.",
+        "Have the receiver of the webhook submit tasks with its own client.",
     ),
     "idempotency_key_reused": Refusal(
         HTTPStatus.UNPROCESSABLE_ENTITY,
-        "Another request came before under this key; `detail` names its task.",
-        "Take a key of its own for each request, and repeat a request as it was.",
+        "Another request already used this key; `detail` names its task.",
+        "Use a separate key for each request, and repeat a request unchanged.",
     ),
     "internal_error": Refusal(
         HTTPStatus.INTERNAL_SERVER_ERROR,
-        "The fault is ours, and logged under the `X-Request-Id` of the answer.",
-        "Tell the operators that id. A submission may have been taken: repeat it with its key.",
+        "Internal error. It was logged under the `X-Request-Id` of the response.",
+        "Report that id. A submission may have been accepted: repeat it with the same key.",
     ),
     "invalid_payload": Refusal(
         HTTPStatus.UNPROCESSABLE_ENTITY,
-        "The payload does not fit the schema of its type; `field` points at the place.",
-        "Compare with the type's schema: it is here, and on `GET /v1/types`.",
+        "The payload does not match the schema of its type; `field` names the place.",
+        "Compare it with the type's schema, here or at `GET /v1/types`.",
     ),
     "invalid_request": Refusal(
         HTTPStatus.UNPROCESSABLE_ENTITY,
-        "A field or parameter is unknown, missing, or not what it must be; `field` names it.",
-        "Correct it as `detail` says. Repeated as it is, it will be refused again.",
+        "A field or parameter is unknown, missing or invalid; `field` names it.",
+        "Correct it as `detail` says. Repeated unchanged, it will be refused again.",
     ),
     "invalid_schedule": Refusal(
         HTTPStatus.UNPROCESSABLE_ENTITY,
-        "The times of the schedule cannot be: malformed, in no known zone, or never.",
-        "Correct the field that is named, as `detail` says.",
+        "The times of the schedule are malformed, in an unknown zone, or never occur.",
+        "Correct the named field as `detail` says.",
     ),
     "managed_schedule": Refusal(
         HTTPStatus.CONFLICT,
-        "The schedule is declared in the folder of its type, and comes with its deployment.",
+        "The schedule is declared in the folder of its type and is part of the deployment.",
         "Change it there and deploy. Pausing, resuming and triggering are allowed.",
     ),
     "method_not_allowed": Refusal(
         HTTPStatus.METHOD_NOT_ALLOWED,
-        "The path is there, but it does not take this method; `Allow` names those that it takes.",
-        "Send one of those methods; every route is described at `GET /openapi.json`.",
+        "The path does not support this method; `Allow` names the supported methods.",
+        "Use one of those methods; `GET /openapi.json` describes every route.",
     ),
     "not_found": Refusal(
         HTTPStatus.NOT_FOUND,
-        "Nothing of that name is known, or no longer, or there is no such route.",
-        "Check the id. Tasks are forgotten after the deployment's days of retention.",
+        "The resource or route does not exist, or no longer exists.",
+        "Check the id. Tasks are deleted after the deployment's retention period.",
     ),
     "not_redrivable": Refusal(
         HTTPStatus.CONFLICT,
-        "Only what is dead or cancelled gets a next generation.",
+        "Only a dead or cancelled task can be redriven.",
         "Wait for its end, or submit another task.",
     ),
     "not_supported_yet": Refusal(
         HTTPStatus.UNPROCESSABLE_ENTITY,
-        "The field is planned, and does nothing yet.",
+        "The field is planned but not supported yet.",
         "Leave it out.",
     ),
     "not_waiting": Refusal(
         HTTPStatus.CONFLICT,
-        "Only a task that waits can be changed, and this one runs or is over.",
-        "Cancel it while it runs, or submit another one.",
+        "Only a waiting task can be changed; this one is running or has ended.",
+        "Cancel it if it is running, or submit another task.",
     ),
     "payload_conflict": Refusal(
         HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -117,13 +117,13 @@ PROBLEMS: Final[Mapping[ProblemType, Refusal]] = {
     ),
     "payload_missing": Refusal(
         HTTPStatus.UNPROCESSABLE_ENTITY,
-        "What `payload_ref` points at is not there, or not for this type, or may be gone by then.",
-        "Upload it first: `POST /v1/payloads` tells how, and the `payload_ref` to send.",
+        "The object of `payload_ref` is missing, is for another type, or may expire too early.",
+        "Upload it first: `POST /v1/payloads` returns the upload request and the `payload_ref`.",
     ),
     "payload_too_large": Refusal(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
         "The payload is larger than the limit that `detail` names.",
-        "Upload it as `POST /v1/payloads` tells, and send its `payload_ref`.",
+        "Upload it with `POST /v1/payloads`, and send its `payload_ref`.",
     ),
     "request_too_large": Refusal(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
@@ -132,13 +132,13 @@ PROBLEMS: Final[Mapping[ProblemType, Refusal]] = {
     ),
     "unauthorized": Refusal(
         HTTPStatus.UNAUTHORIZED,
-        "There is no key, or none that is known, or there is one in the URL.",
-        "Send a key in a header. One that was in a URL is to be taken for stolen.",
+        "The API key is missing, unknown, or in the URL.",
+        "Send the key in a header. Treat a key that was in a URL as stolen.",
     ),
     "unavailable": Refusal(
         HTTPStatus.SERVICE_UNAVAILABLE,
-        "A store is away, or what was asked for cannot be known yet.",
-        "Repeat it after `Retry-After` seconds; a submission with its key.",
+        "A store is unavailable, or the answer is not known yet.",
+        "Repeat the request after `Retry-After` seconds; a submission with the same key.",
     ),
     "unknown_type": Refusal(
         HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -147,7 +147,7 @@ PROBLEMS: Final[Mapping[ProblemType, Refusal]] = {
     ),
     "unsupported_media_type": Refusal(
         HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-        "The body is not said to be plain JSON.",
-        "Send it with `Content-Type: application/json`, and without `Content-Encoding`.",
+        "The body is not declared as plain JSON.",
+        "Send it with `Content-Type: application/json` and without `Content-Encoding`.",
     ),
 }

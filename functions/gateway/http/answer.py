@@ -1,4 +1,4 @@
-"""Reads the body of a request, and puts what is told into the form of an answer."""
+"""Decodes request bodies and encodes responses."""
 
 import random
 from base64 import b64decode

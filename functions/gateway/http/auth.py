@@ -1,4 +1,4 @@
-"""Lets in who brings a key; the answer to others does not tell what was wrong with theirs."""
+"""Authenticates API keys; every failure gets the same 401."""
 
 from http import HTTPStatus
 

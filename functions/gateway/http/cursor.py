@@ -1,4 +1,4 @@
-"""Words that ask for the next page of a list, and cannot be bent."""
+"""Opaque, tamper-evident pagination cursors."""
 
 from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Mapping
@@ -38,10 +38,10 @@ def mark_of(text: str, given: Mapping[str, str]) -> Mark | Problem:
     try:
         cursor = msgspec.json.decode(b64decode(text, b"-_", validate=True), type=_Cursor)
     except (ValueError, RecursionError):
-        return bad_request("the cursor is not one of ours: start without it")
+        return bad_request("the cursor is invalid: start without it")
     mark = Mark(cursor.at_ms, cursor.name)
     if text != _word(mark, cursor.filter):
-        return bad_request("the cursor was changed: start without it")
+        return bad_request("the cursor was modified: start without it")
     if cursor.filter != _digest(given):
         return bad_request("the cursor belongs to another filter: start without it")
     return mark

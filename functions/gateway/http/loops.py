@@ -1,4 +1,4 @@
-"""Turns away what webhooks send: tasks that make tasks over HTTP would go round for ever."""
+"""Rejects requests sent by webhook tasks, which could loop for ever."""
 
 from http import HTTPStatus
 
@@ -11,5 +11,5 @@ from taskmill.egress.wall import DEPTH_HEADER
 def loop(event: APIGatewayProxyEventV2) -> Problem | None:
     if DEPTH_HEADER not in event.headers:
         return None
-    detail = "a webhook of a task may not call the door of a queue: it could go round for ever"
+    detail = "a webhook task must not call the API of a queue: it could loop for ever"
     return Problem(HTTPStatus.FORBIDDEN, "forbidden", detail)

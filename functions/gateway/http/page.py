@@ -1,4 +1,4 @@
-"""Cuts a page of lines where it would not fit an answer."""
+"""Limits a page to what fits into a response."""
 
 from bisect import bisect_right
 from collections.abc import Sequence

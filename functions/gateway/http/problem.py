@@ -1,4 +1,4 @@
-"""A refusal in a form that people and programs can read: problem+json."""
+"""Problems as application/problem+json."""
 
 from collections.abc import Container, Iterable, Mapping
 from http import HTTPStatus
@@ -97,7 +97,7 @@ def unknown_parameter(given: Iterable[str], known: Container[str]) -> Problem | 
     """Refuse the first parameter that nobody would heed."""
     for name in given:
         if name not in known:
-            return unprocessable("invalid_request", f"there is no parameter {name!r}", name)
+            return unprocessable("invalid_request", f"unknown parameter {name!r}", name)
     return None
 
 
@@ -128,5 +128,5 @@ def not_found(task_id: str) -> Problem:
 
 def refused(given: Refused) -> Problem:
     """Tell who has the id of a request that was refused behind its commit."""
-    detail = f"it was asked for and refused, {given.code}: {given.detail}"
+    detail = f"the request was enqueued and refused, {given.code}: {given.detail}"
     return Problem(HTTPStatus.GONE, "enqueue_refused", detail, given.pointer)

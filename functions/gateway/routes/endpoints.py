@@ -1,4 +1,4 @@
-"""Shows which receivers of webhooks are disabled, and enables them."""
+"""Lists disabled webhook endpoints and enables them."""
 
 from collections.abc import Callable
 

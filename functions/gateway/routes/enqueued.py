@@ -1,4 +1,4 @@
-"""Shows what was enqueued and is no task, and takes note of what people dealt with."""
+"""Lists enqueued requests that are not tasks and marks them as handled."""
 
 from functions.gateway.enqueued import discard_enqueued, list_enqueued
 from functions.gateway.http.answer import Answer, new_router, tell

@@ -1,4 +1,4 @@
-"""Says whether the process is well, and whether tasks can run."""
+"""Health and readiness checks."""
 
 from http import HTTPStatus
 

@@ -1,4 +1,4 @@
-"""Takes what is too large for a request, by a link to where it may be put."""
+"""Issues links to upload payloads that are too large for a request."""
 
 from functions.gateway.http.answer import Answer, json_body, new_router, tell
 from functions.gateway.http.problem import Problem

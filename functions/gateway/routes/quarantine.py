@@ -1,4 +1,4 @@
-"""Shows what was never a task, and takes note of what people did about it."""
+"""Lists quarantined records and marks them as handled."""
 
 from functions.gateway.http.answer import Answer, new_router, tell
 from functions.gateway.http.auth import caller

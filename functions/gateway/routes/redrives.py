@@ -1,4 +1,4 @@
-"""Makes redrive jobs, shows them, stops them and takes them up again."""
+"""Creates, shows, stops and resumes redrive jobs."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Makes schedules, shows them, edits them, and fires them beside their rule."""
+"""Creates, shows, edits and fires schedules."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Shows how much waits, for how long, and how fast it is done."""
+"""Queue depths, waits and throughput."""
 
 from http import HTTPStatus
 

@@ -91,7 +91,7 @@ def _with_payload(task: TaskView, *, within: timedelta) -> Told | Problem:
     except StoreUnavailable as error:
         return unavailable(f"the payload comes from the ledger: {error.store} is away", 2)
     if payload is None:
-        return unavailable("the ledger has not heard of the payload yet", 1)
+        return unavailable("the ledger does not have the payload yet", 1)
     return Told(HTTPStatus.OK, _whole(task) | {"payload": Raw(payload)})
 
 

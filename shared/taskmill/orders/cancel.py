@@ -81,7 +81,7 @@ class Canceller:
                     return answer
         except StoreUnavailable as error:
             return Unsure(f"{error.store} cannot be reached; it may have been cancelled: ask again")
-        return Unsure("it goes on faster than it can be cancelled: ask again")
+        return Unsure("the task kept changing state while it was being cancelled; try again")
 
     def _try_to_cancel(self, task_id: TaskId) -> Cancellation | None:
         """Return None when the task went on meanwhile: look again."""

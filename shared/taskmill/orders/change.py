@@ -124,7 +124,7 @@ class _Desk(Struct, frozen=True):
             answer = self.try_to_change(task_id)
             if answer is not None:
                 return answer
-        return Unsure("it goes on faster than it can be changed: ask again")
+        return Unsure("the task kept changing state while it was being changed; try again")
 
     def try_to_change(self, task_id: TaskId) -> Change | None:
         """Return None when the task went on meanwhile: look again."""

@@ -82,7 +82,7 @@ class Redriver:
             desk.publish()
         except StoreUnavailable as error:
             return desk.doubtful(wishes, error.store)
-        restless = Unsure("it goes on faster than it can be redriven: ask again")
+        restless = Unsure("the task kept changing state while it was being redriven; try again")
         return [desk.answers.get(wish.id, restless) for wish in wishes]
 
 

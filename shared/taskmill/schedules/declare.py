@@ -70,4 +70,4 @@ def _differs(wanted: Wanted, known: Schedule) -> bool:
 
 def _insist(answer: object, name: str) -> None:
     if isinstance(answer, Restless):
-        raise ScheduleBroken(f"the schedule {name} changes faster than it could be declared")
+        raise ScheduleBroken(f"the schedule {name} kept changing while it was being declared")

@@ -40,7 +40,7 @@ def read_timing(
     if end is None or isinstance(end, Refusal):
         return begin if end is None else end
     if begin is not None and begin.run_at_ms is not None and begin.run_at_ms >= end:
-        detail = "the task would expire before it may begin: let expires_at lie behind run_at"
+        detail = "`expires_at` must be later than `run_at`"
         return invalid("invalid_request", detail, "/expires_at")
     return replace(begin or Timing(), expires_at_ms=end)
 
@@ -51,7 +51,7 @@ def begins_too_late(timing: Timing | None, *, now: Millis) -> Refusal | None:
         return None
     if now + timing.delay_ms < timing.expires_at_ms:
         return None
-    detail = "the task would expire before it may begin: let expires_at lie behind its delay"
+    detail = "`expires_at` must be later than the end of the delay"
     return invalid("invalid_request", detail, "/expires_at")
 
 

@@ -96,7 +96,9 @@ def test_without_the_log_and_the_outbox_an_admitted_submission_may_have_been_tak
     stage.log.is_away = stage.outbox.is_away = True
     answer = submit(stage, idempotency_key="k")
     assert answer.kind == (503, "unavailable", None)
-    assert answer.body["detail"] == "it may have been taken: repeat it with the same key"
+    assert (
+        answer.body["detail"] == "the request may have been accepted; repeat it with the same key"
+    )
 
 
 def test_without_any_store_a_submission_is_not_confirmed(stage):
@@ -104,7 +106,9 @@ def test_without_any_store_a_submission_is_not_confirmed(stage):
     stage.hot.forget()
     answer = submit(stage, idempotency_key="k")
     assert answer.kind == (503, "unavailable", None)
-    assert answer.body["detail"] == "it may have been taken: repeat it with the same key"
+    assert (
+        answer.body["detail"] == "the request may have been accepted; repeat it with the same key"
+    )
 
 
 def test_without_the_log_a_submission_is_accepted_as_ever_and_counted_as_spilled(stage):
@@ -119,7 +123,7 @@ def test_a_submission_that_nothing_can_take_says_that_it_was_not_taken(stage):
     answer = submit(stage)
     assert answer.kind == (503, "unavailable", None)
     assert answer.body["detail"] == (
-        "neither Kafka nor the outbox can take it now, and nothing was taken"
+        "neither Kafka nor the outbox is available; nothing was accepted"
     )
     assert not stage.hot.records
 
