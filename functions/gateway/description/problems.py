@@ -46,7 +46,7 @@ PROBLEMS: Final[Mapping[ProblemType, Refusal]] = {
     ),
     "enqueue_refused": Refusal(
         HTTPStatus.GONE,
-        "The request was enqueued and committed but is not valid, or it was accepted while Kafka was"
+        "The request was enqueued and committed but is invalid, or it was accepted while Kafka was"
         " down and Kafka then refused it; `detail` says why.",
         "Submit it again, corrected as `detail` says. `GET /v1/enqueued` lists refused requests.",
     ),

@@ -1,4 +1,4 @@
-"""How long a task waits for its next attempt."""
+"""Backoff between the attempts of a task."""
 
 from datetime import timedelta
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""How long what is kept, and how long who may take."""
+"""Retention times and time limits."""
 
 from datetime import timedelta
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""What every subject needs of the world: time, chance, the log and counters."""
+"""Ports of every subject: time, chance, the log and counters."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What a reader sees of a task: the record in Redis and the row in the ledger, as one view."""
+"""One view of a task, from its record in Redis or its row in the ledger."""
 
 from typing import TypeAlias
 

@@ -1,1 +1,1 @@
-"""How a task gets in line: routed, delayed, parked, published when due."""
+"""Dispatch: tasks are routed, delayed, parked and published when due."""

@@ -1,4 +1,4 @@
-"""What dispatch needs of the world."""
+"""Ports of dispatch."""
 
 from collections.abc import Sequence
 from typing import Protocol

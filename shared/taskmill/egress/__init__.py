@@ -1,1 +1,1 @@
-"""What keeps calls to the endpoints of others away from everything internal."""
+"""SSRF protection for calls to external endpoints."""

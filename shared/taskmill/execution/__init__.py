@@ -1,1 +1,1 @@
-"""How a task runs: claimed, performed, settled."""
+"""Execution: tasks are claimed, run and settled."""

@@ -1,4 +1,4 @@
-"""What a worker answers, and every other way in which an attempt ends."""
+"""Outcomes of an attempt, whether a worker returned them or not."""
 
 import re
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""What execution needs of the world: the right to run, and an executor."""
+"""Ports of execution: leases and an executor."""
 
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future

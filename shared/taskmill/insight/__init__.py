@@ -1,1 +1,1 @@
-"""How much waits, for how long, and how fast it is done."""
+"""Queue depths, waits and throughput."""

@@ -1,4 +1,4 @@
-"""What insight needs of the world."""
+"""Ports of insight."""
 
 from typing import Protocol
 

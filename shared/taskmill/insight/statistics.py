@@ -1,4 +1,4 @@
-"""How much waits, for how long, and how fast it is done."""
+"""Queue depths, waits and throughput."""
 
 from collections.abc import Collection, Mapping, Sequence
 

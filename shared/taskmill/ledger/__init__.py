@@ -1,1 +1,1 @@
-"""What happened: facts folded into rows, and how rows are read."""
+"""The ledger: facts folded into rows, and queries over them."""

@@ -1,4 +1,4 @@
-"""Lets those who have just written read it: waits a moment until the ledger has heard of it."""
+"""Read-your-writes: waits briefly until the ledger has caught up."""
 
 from collections.abc import Callable, Mapping
 from datetime import timedelta

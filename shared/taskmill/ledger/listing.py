@@ -1,4 +1,4 @@
-"""What a list of tasks is asked for, and a page of it."""
+"""Filters and pages of task lists."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""How facts fold into the rows of the ledger: repeatable, and in any order."""
+"""Folds facts into ledger rows: idempotently, and in any order."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise

@@ -1,1 +1,1 @@
-"""What people do to a task: cancel, change, redrive."""
+"""Orders on a task: cancel, change, redrive."""

@@ -1,4 +1,4 @@
-"""What orders need of the world."""
+"""Ports of orders."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager

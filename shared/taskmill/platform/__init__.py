@@ -1,1 +1,1 @@
-"""What a function's process needs: start, log lines, metrics, shutdown."""
+"""The process of a function: start, log lines, metrics, shutdown."""

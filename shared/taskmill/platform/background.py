@@ -1,4 +1,4 @@
-"""What is done beside the caller: a thread for each kind of errand."""
+"""Background jobs, with one thread for each kind."""
 
 from collections.abc import Callable
 from concurrent.futures import Future

@@ -1,4 +1,4 @@
-"""Leaves a function's process in good order: behind its answer, or when it is told to end."""
+"""Shuts a function's process down cleanly, after its response or on a signal."""
 # ruff: noqa: PLC0415 - leaving is rare, and what it needs is slow to import
 
 import json

@@ -1,1 +1,1 @@
-"""How Redis and the ledger are brought back into agreement."""
+"""Recovery: brings Redis and the ledger back into agreement."""

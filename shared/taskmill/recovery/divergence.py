@@ -1,4 +1,4 @@
-"""How the ledger and the record of a task may disagree, and what is done about it."""
+"""Divergences between the ledger and a task's record, and their repairs."""
 
 from collections.abc import Mapping
 from datetime import timedelta

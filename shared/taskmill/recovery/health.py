@@ -1,4 +1,4 @@
-"""How the shards of the hot state are, and what is to be said of it."""
+"""Health of the hot state's shards."""
 
 from collections.abc import Sequence
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Lets the ledger go on behind what the log has lost."""
+"""Skips records that the log has lost, so that the ledger can continue."""
 
 import logging
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What recovery needs of the world."""
+"""Ports of recovery."""
 
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager

@@ -1,4 +1,4 @@
-"""What a row of the ledger says about the hot state of its task."""
+"""Restores the hot state of a task from its ledger row."""
 
 from enum import StrEnum
 

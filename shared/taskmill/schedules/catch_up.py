@@ -1,4 +1,4 @@
-"""Which instants of a schedule still fire when nobody was there at their time."""
+"""Selects the missed times of a schedule that still fire."""
 
 from datetime import datetime, timedelta
 from enum import StrEnum

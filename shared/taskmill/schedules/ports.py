@@ -1,4 +1,4 @@
-"""What schedules need of the world."""
+"""Ports of schedules."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol

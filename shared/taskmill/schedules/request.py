@@ -1,4 +1,4 @@
-"""What a request for a schedule may say."""
+"""The request for a schedule."""
 
 import re
 from datetime import timedelta

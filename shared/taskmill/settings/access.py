@@ -1,4 +1,4 @@
-"""What opens each store, and how it is read anew when the store refuses it."""
+"""Credentials of each store, read again when the store refuses them."""
 
 import logging
 from collections.abc import Callable, Iterator

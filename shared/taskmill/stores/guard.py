@@ -1,4 +1,4 @@
-"""Stands before a store, so that nobody waits twice for one that is away."""
+"""Guards a store, so that callers do not wait twice while it is down."""
 
 import time
 from collections.abc import Callable, Iterator

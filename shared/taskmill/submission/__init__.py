@@ -1,1 +1,1 @@
-"""How a request becomes a task: read, checked, admitted, published."""
+"""Submission: requests are read, checked, admitted and published."""

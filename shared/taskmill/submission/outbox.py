@@ -1,4 +1,4 @@
-"""What waits in the outbox: tasks that were accepted while the log was away."""
+"""The outbox: tasks accepted while the log was down."""
 
 from msgspec import Struct
 

@@ -1,4 +1,4 @@
-"""What is too large to travel: checked at the door, fetched for the worker, kept behind it."""
+"""Large payloads: checked at submission, fetched for the worker."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""What submission needs of the world."""
+"""Ports of submission."""
 
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager

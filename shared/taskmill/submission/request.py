@@ -1,4 +1,4 @@
-"""What a request for a task may say, at whichever door."""
+"""The request for a task, at every entry point."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""How the clients of Kafka connect: securely, with a cause where it fails."""
+"""Secure connections of Kafka clients, with the cause of a failure."""
 
 import time
 from collections.abc import Mapping

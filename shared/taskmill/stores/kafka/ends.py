@@ -1,4 +1,4 @@
-"""How far the log reaches, asked of Kafka."""
+"""End offsets of the log, read from Kafka."""
 
 import time
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What can go wrong with brokers, in words."""
+"""Sentences for the errors of brokers."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

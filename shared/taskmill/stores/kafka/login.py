@@ -1,4 +1,4 @@
-"""How a connection to a broker logs in: by SCRAM, by IAM, or not at all."""
+"""Broker logins: SCRAM, IAM or none."""
 # ruff: noqa: PLC0415 - botocore is slow to import, and a password of one's own does not need it
 
 import hashlib

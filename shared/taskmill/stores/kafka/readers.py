@@ -1,4 +1,4 @@
-"""How far the readers of the log have come, asked of Kafka."""
+"""Committed offsets of consumer groups, read from Kafka."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What was enqueued, in memory."""
+"""Enqueued requests, in memory."""
 
 import json
 from collections.abc import Callable, Collection, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""How the one shard is, in memory."""
+"""Health of the one shard, in memory."""
 
 from collections.abc import Sequence
 

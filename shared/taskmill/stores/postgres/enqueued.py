@@ -1,4 +1,4 @@
-"""What was enqueued, in PostgreSQL."""
+"""Enqueued requests, in PostgreSQL."""
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager

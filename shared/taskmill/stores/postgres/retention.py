@@ -1,4 +1,4 @@
-"""What is kept for a time, in PostgreSQL."""
+"""Retention, in PostgreSQL."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""How the shards are, in Redis."""
+"""Health of the shards, in Redis."""
 
 from collections.abc import Sequence
 
