@@ -54,7 +54,7 @@ class Simulation:
         self.depth = 0
         self.is_successor_doomed = False
         self.harm = Counter()
-        self.timings = {label: self.timing() for label in self.waiting if label not in DOOMED}
+        self.timings = {label: self.timing() for label in self.waiting if label != POISON}
         self.mortals = Mortals(self.perform, seed=seed, parts=parts)
 
     def run(self):
@@ -111,9 +111,7 @@ class Simulation:
 
     def change(self):
         """Give a task another time, if it still waits."""
-        known = [
-            one.id for one in self.mortals.submits if one.id is not None and one.label != STRANGER
-        ]
+        known = [one.id for one in self.mortals.submits if one.id is not None]
         if known:
             delay_ms = self.random.choice((0, 1_000, 20_000, FAR_MS))
             death = self.death("gateway after the script of change")

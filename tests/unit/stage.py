@@ -376,7 +376,10 @@ class Stage:
 
     def _scheduler(self) -> SchedulerServices:
         return SchedulerServices(
-            due=CountedDueSet(self.due, self.counters), bus=CountedBus(self.log, self.counters)
+            due=CountedDueSet(self.due, self.counters),
+            bus=CountedBus(self.log, self.counters),
+            catalogue=AssembledCatalogue(),
+            clock=self.clock,
         )
 
 

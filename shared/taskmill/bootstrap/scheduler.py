@@ -5,17 +5,20 @@ from functools import cache
 
 from msgspec import Struct
 
-from taskmill.core.ports import Bus
+from taskmill.core.ports import Bus, Clock
 from taskmill.dispatch.ports import DueSet
 from taskmill.execution.pace import USUAL, Pace, lifetimes_of
 from taskmill.execution.ports import Errands
 from taskmill.platform import process
 from taskmill.settings import Settings
+from taskmill.submission.ports import Catalogue
 
 
 class SchedulerServices(Struct, frozen=True, kw_only=True):
     due: DueSet
     bus: Bus
+    catalogue: Catalogue
+    clock: Clock
     pace: Pace = USUAL
 
 
@@ -39,6 +42,8 @@ def services() -> SchedulerServices:
             process.counters(),
         ),
         bus=CountedBus(KafkaBus(settings.kafka), process.counters()),
+        catalogue=process.catalogue(),
+        clock=process.clock,
         pace=settings.pace,
     )
 

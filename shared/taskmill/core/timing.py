@@ -51,9 +51,14 @@ def is_delayed(envelope: Envelope) -> bool:
 
 
 def is_far(envelope: Envelope) -> bool:
-    """Tell whether only the ledger keeps it: for all who read it the same, whenever they do."""
+    """Tell whether only the ledger keeps it: for all who read it the same, whenever they do.
+
+    What waits for its worker has come near before.
+    """
     due = due_of(envelope)
-    return due is not None and is_delayed(envelope) and due - said_ms(envelope) > in_ms(FAR)
+    if due is None or envelope.parked_until_ms is not None:
+        return False
+    return is_delayed(envelope) and due - said_ms(envelope) > in_ms(FAR)
 
 
 def said_ms(envelope: Envelope) -> int:

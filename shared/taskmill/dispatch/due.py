@@ -1,16 +1,28 @@
 """Publishes what is due, so that nothing that was decided is left unpublished."""
 
+import logging
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
+from msgspec.structs import replace
+
+from taskmill.core import codec
 from taskmill.core.codec import Sealed
 from taskmill.core.owed import Owed, OwedKey, OwedKind
-from taskmill.core.ports import Bus
-from taskmill.core.task import Envelope
+from taskmill.core.ports import Bus, Clock
+from taskmill.core.task import Envelope, Millis, TaskType
+from taskmill.core.time import in_ms
 from taskmill.dispatch.ports import DueSet
+from taskmill.dispatch.waiting import PATIENCE_WITH_A_TYPE
+from taskmill.submission.halving import publish_in_halves
+from taskmill.submission.ports import Catalogue
 
 MOST_PER_SHARD = 500
+_Entry: TypeAlias = tuple[OwedKey, Owed]
+_Line: TypeAlias = list[Envelope | Sealed]
+
+_log = logging.getLogger("taskmill.due")
 
 
 class DueStores(Protocol):
@@ -18,6 +30,12 @@ class DueStores(Protocol):
 
     @property
     def bus(self) -> Bus: ...
+
+    @property
+    def catalogue(self) -> Catalogue: ...
+
+    @property
+    def clock(self) -> Clock: ...
 
     @property
     def due(self) -> DueSet: ...
@@ -33,32 +51,59 @@ class DuePublisher:
         """Take what is due, publish it and clear it; return how much that was.
 
         What is taken is held for a while and due again after it: a death on any line here only
-        means that the next tick publishes the same entries.
+        means that the next tick publishes the same entries. So does a refusal: what the log never
+        takes stays owed, and stops nobody else.
         """
-        due, bus = self._stores.due, self._stores.bus
-        taken = due.take(most=MOST_PER_SHARD)
-        if not taken:
-            return 0
-        _publish_facts_first(taken, bus)
-        bus.send_pending(_tasks(taken, {OwedKind.SUBMISSION, OwedKind.PARKED}))
-        bus.send_work(_tasks(taken, {OwedKind.TURN}))
+        taken = self._stores.due.take(most=MOST_PER_SHARD)
+        published: list[OwedKey] = []
+        for entries, refusal in publish_in_halves(taken, self._send):
+            names = [name for name, _ in entries]
+            if refusal is None:
+                published += names
+            else:
+                (name,) = names
+                extra = {"task_id": name.id, "turn": name.turn, "why": str(refusal)}
+                _log.error("the log refuses what is due", extra=extra)
+        if published:
+            self._stores.due.clear(published)
+        return len(published)
+
+    def _send(self, entries: Sequence[_Entry]) -> None:
+        bus = self._stores.bus
+        _publish_facts_first(entries, bus)
+        turns = _tasks(entries, {OwedKind.TURN})
+        bus.send_pending(
+            _tasks(entries, {OwedKind.SUBMISSION, OwedKind.PARKED})
+            + self._waiting([one for one in turns if not self._knows(one.type)])
+        )
+        bus.send_work([one for one in turns if self._knows(one.type)])
         bus.flush()
-        due.clear([name for name, _ in taken])
-        return len(taken)
+
+    def _knows(self, task_type: TaskType) -> bool:
+        return self._stores.catalogue.entry(task_type) is not None
+
+    def _waiting(self, turns: _Line) -> _Line:
+        """Let *turns* wait for a worker of their type, and no more for their time, which is now."""
+        until = Millis(self._stores.clock() + in_ms(PATIENCE_WITH_A_TYPE))
+        return [_parked(one, until) for one in turns]
 
 
-def _publish_facts_first(taken: Sequence[tuple[OwedKey, Owed]], bus: Bus) -> None:
-    facts = [fact for _, owed in taken for fact in owed.facts]
+def _parked(task: Envelope | Sealed, until_ms: Millis) -> Envelope | Sealed:
+    if isinstance(task, Sealed):
+        return codec.amended(task, parked_until_ms=until_ms)
+    return replace(task, parked_until_ms=until_ms)
+
+
+def _publish_facts_first(entries: Sequence[_Entry], bus: Bus) -> None:
+    facts = [fact for _, owed in entries for fact in owed.facts]
     if facts:
         bus.send_facts(facts)
         bus.flush()
 
 
-def _tasks(
-    taken: Sequence[tuple[OwedKey, Owed]], kinds: AbstractSet[OwedKind]
-) -> list[Envelope | Sealed]:
+def _tasks(entries: Sequence[_Entry], kinds: AbstractSet[OwedKind]) -> _Line:
     return [
         Sealed(owed.task, name.task) if name.task else owed.task
-        for name, owed in taken
+        for name, owed in entries
         if name.kind in kinds and owed.task is not None
     ]

@@ -19,6 +19,7 @@ from taskmill.core.view import TaskView
 from taskmill.dispatch.due import DuePublisher
 from taskmill.ledger.record import Recorder
 from taskmill.recovery.rebuild import Rebuild
+from taskmill.stores.catalogue import AssembledCatalogue
 from taskmill.stores.memory.counters import MemoryCounters
 from taskmill.stores.memory.log import MemoryLog
 from taskmill.stores.memory.outbox import MemoryOutbox
@@ -103,4 +104,5 @@ def test_a_redis_is_rebuilt_from_any_rows(tables, valkeys, told):
     read = [one for one in valkeys.records().read(ids) if isinstance(one, TaskView)]
     assert msgspec.json.encode([task_as_json(one) for one in read])
     valkeys.control().see(ids)
-    DuePublisher(SimpleNamespace(due=valkeys.due(), bus=log)).publish()
+    due_stores = {"due": valkeys.due(), "bus": log, "catalogue": AssembledCatalogue()}
+    DuePublisher(SimpleNamespace(clock=now_ms, **due_stores)).publish()

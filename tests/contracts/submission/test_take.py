@@ -14,6 +14,7 @@ from taskmill.submission.submission import Entry, InLog, KeyReused, NotNow
 from taskmill.submission.submit import Submitter
 from taskmill.submission.take import take
 from tests.builders import a_request, now_ms
+from tests.unit.world import KnowsAll
 
 NOW = timedelta(0)
 
@@ -123,11 +124,16 @@ def test_without_redis_nothing_is_decided(hot, log):
     assert published(log) == []
 
 
+def published_due(hot, log):
+    stores = {"due": hot.due(), "bus": log, "catalogue": KnowsAll(), "clock": now_ms}
+    return DuePublisher(SimpleNamespace(**stores)).publish()
+
+
 def test_what_could_not_be_cleared_is_taken_and_published_once_more_at_worst(hot, log):
     request = a_request()
     admission = Forgetful(hot.admission(hold=NOW))
     assert taken(hot, log, request, admission=admission) == [InLog(request.id, Entry.CREATED)]
-    assert DuePublisher(SimpleNamespace(due=hot.due(), bus=log)).publish() == 1
+    assert published_due(hot, log) == 1
     assert published(log) == [request.id] * 2
 
 

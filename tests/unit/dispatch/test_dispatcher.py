@@ -1,7 +1,6 @@
 """The dispatcher puts tasks in line; what cannot be decided now comes again."""
 
 from datetime import timedelta
-from types import SimpleNamespace
 
 import pytest
 
@@ -10,11 +9,10 @@ from taskmill.core import codec, topics
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.facts import TaskDied
 from taskmill.core.task import Status, TaskId, TaskType
-from taskmill.dispatch.due import DuePublisher
 from taskmill.dispatch.waiting import PATIENCE_WITH_A_TYPE, PUT_IN_LINE_AGAIN_AFTER
 from taskmill.platform import process
 from tests.builders import an_envelope
-from tests.unit.stage import NOW, Stage
+from tests.unit.stage import NOW, Stage, do_job
 
 ECHO = topics.worker(TaskType("echo"))
 FAX = TaskType("fax")
@@ -45,7 +43,7 @@ def failed(answer):
 def wait_until_it_is_put_in_line_again(stage):
     """Also whatever was in line before: the log hands over everything again each time."""
     stage.clock.pause(PUT_IN_LINE_AGAIN_AFTER)
-    published = DuePublisher(SimpleNamespace(due=stage.due, bus=stage.log)).publish()
+    published = do_job("publish_due")
     assert published <= 1, "copies that wait together are one"
 
 

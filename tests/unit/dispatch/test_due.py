@@ -6,8 +6,15 @@ import pytest
 from msgspec.structs import replace
 
 from taskmill.core import topics
-from taskmill.core.errors import StoreUnavailable
+from taskmill.core.errors import StoreUnavailable, Unpublishable
 from taskmill.core.facts import TaskDeferred
+from taskmill.core.owed import OwedKind
+from taskmill.core.task import Timing
+from taskmill.core.time import in_ms
+from taskmill.dispatch.due import DuePublisher
+from taskmill.dispatch.route import Dispatch
+from taskmill.dispatch.waiting import PATIENCE_WITH_A_TYPE
+from tests.builders import a_new_id
 from tests.contracts.hot import claimed, next_turn
 from tests.unit.world import World
 
@@ -19,7 +26,7 @@ def world():
 
 def owe_a_submission(world):
     """Let a gateway die behind its admission."""
-    request = world.request()
+    request = world.request(id=a_new_id())
     world.admission.admit([request])
     world.let_holds_end()
     return replace(request, generation=world.now - 5001)
@@ -86,3 +93,58 @@ def test_a_cold_shard_has_nothing_due(world):
 def test_two_schedulers_publish_it_once(world):
     owe_a_submission(world)
     assert (world.publish_due(), world.publish_due()) == (1, 0)
+
+
+def test_a_turn_of_a_type_without_a_worker_goes_to_those_who_wait_for_one(world):
+    settlement = owe_a_turn(world)
+    world.wait(timedelta(seconds=2))
+    DuePublisher(world.stores(catalogue=KnowsNone())).publish()
+    until = world.now + in_ms(PATIENCE_WITH_A_TYPE)
+    parked = replace(settlement.next.owed.task, parked_until_ms=until)
+    assert world.log.tasks(topics.PENDING)[-1] == parked
+    assert world.log.tasks("tasks.worker.echo")[-1].turn == 1
+
+
+def test_a_delayed_task_without_a_worker_is_parked_at_its_time_and_never_delayed_anew(world):
+    stores = {"catalogue": KnowsNone()}
+    world.submit(world.request(timing=Timing(delay_ms=1000)))
+    world.dispatch(**stores)
+    world.wait(timedelta(seconds=2))
+    DuePublisher(world.stores(**stores)).publish()
+    *_, again = world.log.records(topics.PENDING)
+    assert Dispatch(world.stores(**stores)).route([again], world.shop()) == set()
+    assert [name.kind for name in world.hot.due] == [OwedKind.PARKED]
+
+
+def test_what_the_log_refuses_for_good_stays_owed_and_stops_nobody_else(world, caplog):
+    tasks = [owe_a_submission(world) for _ in range(3)]
+    refusing = Refuses(world.log, tasks[1].id)
+    assert DuePublisher(world.stores(bus=refusing)).publish() == 2
+    assert [one.id for one in world.log.tasks(topics.PENDING)] == [tasks[0].id, tasks[2].id]
+    assert [name.id for name in world.hot.due] == [tasks[1].id]
+    assert [(one.message, one.task_id) for one in caplog.records] == [
+        ("the log refuses what is due", tasks[1].id)
+    ]
+
+
+class KnowsNone:
+    """A catalogue in which no type is deployed."""
+
+    def entry(self, _name):
+        return None
+
+
+class Refuses:
+    """A log that takes one task never, and everything else."""
+
+    def __init__(self, log, task_id):
+        self._log = log
+        self._task_id = task_id
+
+    def send_pending(self, envelopes):
+        if any(one.id == self._task_id for one in envelopes):
+            raise Unpublishable("Kafka", "the record is larger than the topic allows")
+        self._log.send_pending(envelopes)
+
+    def __getattr__(self, verb):
+        return getattr(self._log, verb)

@@ -91,7 +91,7 @@ def test_what_was_due_counts_by_its_kind(world, counters):
     world.admission.admit([world.request("a")])
     world.wait(timedelta(seconds=6))
     due = CountedDueSet(world.due, counters)
-    DuePublisher(SimpleNamespace(due=due, bus=CountedBus(world.log, counters))).publish()
+    DuePublisher(world.stores(due=due, bus=CountedBus(world.log, counters))).publish()
     assert counters.total(Count.DUE, kind="submission") == 1
     world.wait(timedelta(hours=80))
     assert due.forget_expired(most=10) == counters.total(Count.FORGOTTEN) == 0

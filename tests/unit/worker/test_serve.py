@@ -5,7 +5,6 @@ import logging
 from asyncio import CancelledError
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from types import SimpleNamespace
 from typing import Any, TypedDict
 
 import pytest
@@ -16,10 +15,9 @@ from taskmill.core import codec, topics
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.log import Position
 from taskmill.core.time import in_ms
-from taskmill.dispatch.due import DuePublisher
 from taskmill.dispatch.waiting import PUT_IN_LINE_AGAIN_AFTER
 from taskmill.worker import Discard, Retry, RetryPolicy, Snooze, Succeeded, Task, Worker, serve
-from tests.unit.stage import Stage, a_kafka_event
+from tests.unit.stage import Stage, a_kafka_event, do_job
 from tests.unit.worker.letters import ECHO, Letter, a_task, ends, the_end, work
 
 
@@ -78,7 +76,7 @@ def test_a_task_of_another_type_waits_for_its_own_worker(stage):
     assert answer == {"batchItemFailures": []}
     assert list(ends(stage).values()) == ["you"]
     stage.clock.now += in_ms(PUT_IN_LINE_AGAIN_AFTER)
-    DuePublisher(SimpleNamespace(due=stage.due, bus=stage.log)).publish()
+    do_job("publish_due")
     assert [task.type for task in stage.log.tasks(topics.PENDING)] == ["other"]
 
 
