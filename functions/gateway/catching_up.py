@@ -5,8 +5,10 @@ from datetime import timedelta
 from operator import not_
 from typing import Final, TypeVar
 
+from functions.gateway.presenter import moment
 from taskmill.bootstrap import gateway
 from taskmill.core.errors import StoreUnavailable
+from taskmill.core.task import Millis
 from taskmill.core.time import in_ms
 from taskmill.ledger.await_ledger import LONGEST_CATCH_UP, await_ledger, has_reached
 from taskmill.platform import process
@@ -40,12 +42,21 @@ def _look_for(span: timedelta, look: Callable[[], F], is_behind: Callable[[F], b
     )
 
 
-def hear_the_log(within: timedelta) -> None:
-    """Let the ledger reach where the log ends now; without the log it answers alone."""
-    if within <= NO_TIME:
-        return
+def hear_the_log(within: timedelta) -> Millis | None:
+    """Let the ledger reach where the log ends now; return since when, if it does in this time.
+
+    What happened before that moment is in the ledger then, in idle partitions, too. Without the
+    log it answers alone.
+    """
+    now = process.clock()
     try:
         ends = gateway.services().log_ends.ends()
     except StoreUnavailable:
-        return
-    caught_up(lambda: has_reached(gateway.ledger_rows(), ends), not_, within=within)
+        return None
+    is_there = caught_up(lambda: has_reached(gateway.ledger_rows(), ends), not_, within=within)
+    return now if is_there else None
+
+
+def since_heard(heard_ms: Millis | None) -> dict[str, str]:
+    """Return what an answer says of its age, when the ledger had reached the end of the log."""
+    return {} if heard_ms is None else {"as_of": moment(heard_ms)}

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from functions.gateway.catching_up import caught_up
+from functions.gateway.catching_up import NO_TIME, caught_up, hear_the_log, since_heard
 from functions.gateway.http.answer import Told
 from functions.gateway.http.problem import Problem, unavailable
 from functions.gateway.presenter import moment
@@ -35,6 +35,7 @@ def read_history(given_id: str) -> Told | Problem:
         return task_id
     found = find(task_id)
     try:
+        heard_ms = hear_the_log(NO_TIME)
         history = caught_up(
             lambda: gateway.ledger_rows().history_of(task_id, most=LONGEST_HISTORY),
             lambda history: isinstance(found, TaskView) and _is_behind(history, found),
@@ -42,7 +43,9 @@ def read_history(given_id: str) -> Told | Problem:
     except StoreUnavailable as error:
         return unavailable(f"the history comes from the ledger: {error.store} is away", 2)
     if history.entries:
-        return Told(HTTPStatus.OK, {"id": task_id} | history_as_json(history))
+        return Told(
+            HTTPStatus.OK, {"id": task_id} | history_as_json(history) | since_heard(heard_ms)
+        )
     if isinstance(found, TaskView):
         return unavailable("the ledger does not have the task yet", 1)
     return untold(task_id, found)

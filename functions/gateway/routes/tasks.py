@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Raw
 
-from functions.gateway.catching_up import caught_up, hear_the_log
+from functions.gateway.catching_up import NO_TIME, caught_up, hear_the_log, since_heard
 from functions.gateway.history import read_history
 from functions.gateway.http.answer import Answer, Told, json_body, new_router, tell
 from functions.gateway.http.problem import Problem, unavailable, unknown_parameter, unprocessable
@@ -112,9 +112,9 @@ def get_tasks() -> Answer:
     if isinstance(span, Problem):
         return tell(span)
     try:
-        if wanted.after is None:
-            hear_the_log(span)
-        return tell(Told(HTTPStatus.OK, _page(wanted, asked)))
+        heard_ms = hear_the_log(span if wanted.after is None else NO_TIME)
+        page = _page(wanted, asked)
+        return tell(Told(HTTPStatus.OK, page | since_heard(heard_ms)))
     except StoreUnavailable as error:
         return tell(unavailable(f"lists come from the ledger: {error.store} is away", 2))
 

@@ -11,6 +11,8 @@ PENDING = "tasks.pending"
 EVENTS = "tasks.events"
 DLQ = "tasks.dlq"
 WORKER_PREFIX = "tasks.worker."
+FEEDS = frozenset({PENDING, EVENTS})
+"""What the ledger's tasks are made of."""
 
 
 def worker(task_type: TaskType) -> str:

@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
+from msgspec.structs import replace
+
 from taskmill.core.ports import Clock, LogReaders
 from taskmill.core.time import in_ms
-from taskmill.core.topics import Reader, type_of
+from taskmill.core.topics import RECORDER_EVENTS, RECORDER_PENDING, Reader, type_of
 from taskmill.insight.ports import LedgerFigures
 from taskmill.insight.statistics import Statistics
 from taskmill.submission.ports import Outbox, Requests
@@ -43,6 +45,8 @@ class Board:
             for (reader, _), reach in self._log.reach(self._readers).items():
                 lags[reader] += reach.lag
             figures = self._figures.figures()
+            if all(lags.get(one) == 0 for one in (RECORDER_PENDING, RECORDER_EVENTS)):
+                figures = replace(figures, as_of_ms=now)  # idle partitions lack nothing, either
             self._kept = Statistics(
                 figures=figures,
                 lags=lags,

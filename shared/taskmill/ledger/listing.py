@@ -33,7 +33,7 @@ class TaskFilter(Struct, frozen=True, kw_only=True):
 
 
 class Page(Struct, frozen=True):
-    """Newest first; `as_of_ms` is the newest moment of the log that the ledger shows."""
+    """Newest first; `as_of_ms` says up to when nothing is missing."""
 
     tasks: Sequence[TaskView]
     next: After | None

@@ -75,11 +75,14 @@ def test_a_walk_sees_each_task_once_even_those_of_one_moment(ledger, size):
     assert seen == [task.id for task in expected]
 
 
-def test_a_list_tells_how_far_the_ledger_is(ledger):
+def test_a_list_is_as_of_the_partition_that_is_furthest_behind(ledger):
     assert ledger.rows.page(a_filter()).as_of_ms is None
     runs = [
         Applied(topic="tasks.events", partition=n, first=0, next=1, as_of_ms=Millis(NOW + n))
         for n in range(3)
     ]
-    ledger.ledger.record(LedgerBatch(applied=runs))
-    assert ledger.rows.page(a_filter()).as_of_ms == NOW + 2
+    dlq = Applied(topic="tasks.dlq", partition=0, first=0, next=1, as_of_ms=Millis(NOW - 9))
+    ledger.ledger.record(LedgerBatch(applied=[*runs, dlq]))
+    assert ledger.rows.page(a_filter()).as_of_ms == NOW
+    assert ledger.rows.dead(a_filter()).as_of_ms == NOW
+    assert ledger.rows.history_of(a_new_id(), most=1).as_of_ms == NOW

@@ -380,7 +380,16 @@ def test_a_list_keeps_to_its_filter(stage):
 
 
 def test_a_list_of_an_empty_ledger_is_empty(stage):
-    assert get(stage, "/v1/tasks").body == {"tasks": [], "next_cursor": None, "as_of": None}
+    as_of = "2026-11-06T21:20:00.000Z"
+    assert get(stage, "/v1/tasks").body == {"tasks": [], "next_cursor": None, "as_of": as_of}
+
+
+def test_a_list_is_as_of_now_only_when_the_ledger_has_reached_the_end_of_the_log(stage):
+    submit(stage)
+    assert get(stage, "/v1/tasks", wait="0").body["as_of"] is None
+    stage.catch_up()
+    stage.clock.pause(timedelta(hours=1))
+    assert get(stage, "/v1/tasks", wait="0").body["as_of"] == "2026-11-06T22:20:00.000Z"
 
 
 def test_a_list_refuses_what_it_does_not_understand(stage):

@@ -7,6 +7,7 @@ import msgspec
 from taskmill.core.dismissal import Dismissal
 from taskmill.core.errors import LedgerRefused, StoreUnavailable
 from taskmill.core.task import Millis, Spec, Status, TaskId, shown
+from taskmill.core.topics import FEEDS
 from taskmill.core.view import TaskView
 from taskmill.ledger.listing import After, DeadLetter, DeadPage, History, Page, TaskFilter
 from taskmill.ledger.projection import (
@@ -154,7 +155,8 @@ class MemoryLedger:
         return DeadLetter(view, min([died_at_ms, *failures]))
 
     def as_of_ms(self) -> Millis | None:
-        return max((run.as_of_ms for run in self._applied.values()), default=None)
+        feeding = (run for run in self._applied.values() if run.topic in FEEDS)
+        return min((run.as_of_ms for run in feeding), default=None)
 
     def applied(self) -> Mapping[tuple[str, int], int]:
         self.ask()

@@ -6,6 +6,7 @@ from taskmill.core.task import Status
 from taskmill.insight.statistics import Depth, Figures
 from taskmill.stores.postgres import queries
 from taskmill.stores.postgres.connection import Database
+from taskmill.stores.postgres.rows import as_of
 
 MOST: Final = 50_000
 """No more tasks are looked at than so many young ones and as many old ones, however many wait."""
@@ -20,10 +21,10 @@ class PostgresFigures:
         self._applied = queries.load("insight/read_applied")
 
     def figures(self) -> Figures:
+        as_of_ms = as_of(self._database.fetch(self._applied, {}))
         counted = self._database.fetch(self._unfinished, {"most": self._most})
         (overall,) = [row for row in counted if row["type"] is None]
         recent = self._database.fetch(self._recent, {})
-        as_of = [row["as_of_ms"] for row in self._database.fetch(self._applied, {})]
         return Figures(
             depths=[
                 Depth(
@@ -38,5 +39,5 @@ class PostgresFigures:
             ],
             is_complete=max(overall["noted"], overall["young"], overall["far"]) < self._most,
             facts_of_last_minute={(row["type"], row["kind"]): row["facts"] for row in recent},
-            as_of_ms=max(as_of, default=None),
+            as_of_ms=as_of_ms,
         )

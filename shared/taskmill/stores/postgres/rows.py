@@ -1,6 +1,6 @@
 """The ledger, for readers."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from psycopg.rows import DictRow
 
 from taskmill.core.task import Millis, ShownSpec, TaskId
+from taskmill.core.topics import FEEDS
 from taskmill.core.view import TaskView
 from taskmill.ledger.listing import After, DeadLetter, DeadPage, History, Page, TaskFilter
 from taskmill.ledger.projection import HistoryEntry, Row, in_order
@@ -40,6 +41,7 @@ class PostgresRows:
         return rows[0]["payload"].encode() if rows else None
 
     def page(self, wanted: TaskFilter) -> Page:
+        as_of_ms = self._as_of_ms()  # asked first, since the ledger goes on meanwhile
         rows = self._database.fetch(self._list, _asked(wanted))
         views = [_view(row) for row in rows[: wanted.limit]]
         has_more = len(rows) > wanted.limit
@@ -47,31 +49,37 @@ class PostgresRows:
         return Page(
             tasks=views,
             next=After(last.spec.created_at_ms, last.id) if last else None,
-            as_of_ms=self._as_of_ms(),
+            as_of_ms=as_of_ms,
         )
 
     def dead(self, wanted: TaskFilter) -> DeadPage:
+        as_of_ms = self._as_of_ms()
         rows = self._database.fetch(self._dead, _asked(wanted) | _asked_of_the_dead(wanted))
         letters = [DeadLetter(_view(row), row["first_failed_at_ms"]) for row in rows]
         last = rows[wanted.limit - 1] if len(rows) > wanted.limit else None
         return DeadPage(
             letters=letters[: wanted.limit],
             next=After(last["finished_at_ms"], TaskId(last["id"])) if last else None,
-            as_of_ms=self._as_of_ms(),
+            as_of_ms=as_of_ms,
         )
 
     def history_of(self, task_id: TaskId, *, most: int) -> History:
+        as_of_ms = self._as_of_ms()
         rows = self._database.fetch(self._history, {"id": task_id, "limit": most})
         entries = (HistoryEntry(**row | {"body": Raw(row["body"].encode())}) for row in rows)
-        return History(in_order(entries), self._as_of_ms())
+        return History(in_order(entries), as_of_ms)
 
     def _as_of_ms(self) -> Millis | None:
-        as_of = [row["as_of_ms"] for row in self._database.fetch(self._applied, {})]
-        return max(as_of, default=None)
+        return as_of(self._database.fetch(self._applied, {}))
 
     def applied(self) -> Mapping[tuple[str, int], int]:
         rows = self._database.fetch(self._applied, {})
         return {(row["topic"], row["partition"]): row["position"] for row in rows}
+
+
+def as_of(applied: Iterable[DictRow]) -> Millis | None:
+    """Return up to when the ledger shows everything, by the partition that is furthest behind."""
+    return min((row["as_of_ms"] for row in applied if row["topic"] in FEEDS), default=None)
 
 
 def _asked(wanted: TaskFilter) -> dict[str, Any]:
