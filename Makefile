@@ -40,6 +40,10 @@ test: $(VENV)/.dev $(VENV)/.types ## run every test, including fault injection (
 models: $(VENV)/.dev ## explore the protocol models deeper than the tests do; TRACES=1 prints the trace of each broken variant
 	@$(BIN)/python -m tests.models $(if $(TRACES),--traces)
 
+.PHONY: house
+house: $(VENV)/.dev $(VENV)/.types ## count the files and jumps on a task's way, the folders and the names, beside their limits
+	@$(BIN)/python -m tests.house
+
 .PHONY: soak
 MINUTES ?= 30
 soak: $(VENV)/.dev $(VENV)/.types ## inject every kind of fault for MINUTES=30; prints its seed, SEED=… repeats a run

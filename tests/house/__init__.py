@@ -1,0 +1,1 @@
+"""Counts how much of the tree one has to read: `make house`."""
