@@ -1,27 +1,49 @@
-"""Lists disabled webhook endpoints and enables them."""
+"""Disabled endpoints of webhooks over HTTP: shown and enabled."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct
 
-from functions.gateway.http.answer import Told
+from functions.gateway.http.answer import Answer, Told, json_body, new_router, tell
 from functions.gateway.http.problem import (
     Problem,
     bad_request,
     missing,
+    unavailable,
     unknown_parameter,
     unprocessable,
 )
 from functions.gateway.listing import read_limit
 from functions.gateway.presenter import moment
 from taskmill.bootstrap import endpoints
+from taskmill.core.errors import StoreUnavailable
 from taskmill.egress.endpoints import DisabledEndpoint
 from taskmill.egress.formats import WEBHOOK_URL
 from taskmill.egress.wall import Walled, target_of
 from taskmill.submission import strict_json
+
+router = new_router()
+
+
+@router.get("/v1/endpoints/disabled")
+def get_disabled() -> Answer:
+    return _told(lambda: list_disabled(router.current_event.query_string_parameters))
+
+
+@router.post("/v1/endpoints/enable")
+def post_enable() -> Answer:
+    body = json_body(router.current_event)
+    return tell(body) if isinstance(body, Problem) else _told(lambda: enable_endpoint(body))
+
+
+def _told(call: Callable[[], Told | Problem]) -> Answer:
+    try:
+        return tell(call())
+    except StoreUnavailable as error:
+        return tell(unavailable(f"disabled endpoints are in Redis: {error.store} is away", 2))
 
 
 class EnableRequest(Struct, forbid_unknown_fields=True):

@@ -1,17 +1,19 @@
-"""Lists enqueued requests that are not tasks: waiting or refused."""
+"""Enqueued requests that are no tasks, over HTTP: shown, and marked as dealt with."""
 
 import re
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
-from functions.gateway.http.answer import Told
+from functions.gateway.http.answer import Answer, Told, new_router, tell
+from functions.gateway.http.auth import caller
 from functions.gateway.http.cursor import Mark, cursor_behind, mark_of
 from functions.gateway.http.page import Line, fitting
 from functions.gateway.http.problem import (
     Problem,
     bad_request,
     missing,
+    unavailable,
     unknown_parameter,
     unprocessable,
 )
@@ -20,8 +22,32 @@ from functions.gateway.presenter import moment
 from functions.gateway.reading import id_of
 from taskmill.bootstrap import gateway
 from taskmill.core.dismissal import Dismissal
+from taskmill.core.errors import StoreUnavailable
 from taskmill.platform import process
 from taskmill.submission.enqueued import Enqueued
+
+router = new_router()
+
+
+@router.get("/v1/enqueued")
+def get_enqueued() -> Answer:
+    try:
+        return tell(list_enqueued(router.current_event.query_string_parameters))
+    except StoreUnavailable as error:
+        return _away(error)
+
+
+@router.post("/v1/enqueued/<task_id>/discard")
+def post_discard_enqueued(task_id: str) -> Answer:
+    try:
+        return tell(discard_enqueued(task_id, caller(router.current_event, gateway.api_keys())))
+    except StoreUnavailable as error:
+        return _away(error)
+
+
+def _away(error: StoreUnavailable) -> Answer:
+    return tell(unavailable(f"what was enqueued is in the ledger: {error.store} is away", 2))
+
 
 _KNOWN = {"state", "limit", "cursor"}
 _STATES = ("waiting", "parked", "discarded")

@@ -11,7 +11,7 @@ from functions.gateway.http.answer import Told
 from functions.gateway.http.problem import Problem, problem_of, unknown_parameter, unprocessable
 from functions.gateway.listing import read_moment, read_number
 from functions.gateway.presenter import moment
-from functions.gateway.schedules import find, no_schedule, restless
+from functions.gateway.schedule_edits import find, no_schedule, restless
 from taskmill.bootstrap import oversight
 from taskmill.core.refusal import Refusal
 from taskmill.core.task import DEFAULT_TENANT, Millis

@@ -9,27 +9,25 @@ from typing import Any, Final
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 
+from functions.gateway import tasks
 from functions.gateway.http.answer import PROBLEM_JSON, Answer, as_text, tell
 from functions.gateway.http.auth import refusal
 from functions.gateway.http.counting import count_refusal
 from functions.gateway.http.loops import loop
 from functions.gateway.http.problem import Problem
-from functions.gateway.routes import tasks
 from taskmill.bootstrap import gateway
 from taskmill.platform import process
 
 _ALL_BUT_TASKS: Final = (
-    "control",
-    "description",
     "endpoints",
     "enqueued",
-    "health",
+    "orders",
     "payloads",
     "quarantine",
     "redrives",
     "schedules",
-    "stats",
-    "types",
+    "service",
+    "statistics",
 )
 _OF_TASKS: Final = frozenset({"/v1/tasks", "/v1/tasks/batch"})
 app = APIGatewayHttpResolver()
@@ -53,12 +51,12 @@ def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
 def know_every_route() -> None:
     """Import what submits no task at the first request for it: a cold start is waited for."""
     for subject in _ALL_BUT_TASKS:
-        app.include_router(import_module(f"functions.gateway.routes.{subject}").router)
+        app.include_router(import_module(f"functions.gateway.{subject}").router)
 
 
 @app.not_found
 def nowhere(_error: Exception) -> Answer:
-    from functions.gateway.unrouted import no_route  # noqa: PLC0415 - no cold start waits for it
+    from functions.gateway.http.unrouted import no_route  # noqa: PLC0415 - no cold start waits for it
 
     return tell(no_route(app.current_event.http_method, app.current_event.path))
 

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from functions.gateway.catching_up import NO_TIME, caught_up, hear_the_log, since_heard
 from functions.gateway.http.answer import Told
+from functions.gateway.http.catching_up import NO_TIME, caught_up, hear_the_log, since_heard
 from functions.gateway.http.problem import Problem, unavailable
 from functions.gateway.presenter import moment
 from functions.gateway.reading import find, id_of, untold

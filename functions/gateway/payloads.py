@@ -1,4 +1,4 @@
-"""Prepares payload uploads and checks whether they arrived."""
+"""Large payloads over HTTP: how one is uploaded, and whether one was."""
 
 from collections.abc import Sequence
 from http import HTTPStatus
@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from functions.gateway.http.answer import Told
+from functions.gateway.http.answer import Answer, Told, json_body, new_router, tell
 from functions.gateway.http.problem import Problem, bad_request, problem_of, unprocessable
 from functions.gateway.presenter import moment
 from taskmill.bootstrap import blobs, gateway
@@ -17,6 +17,15 @@ from taskmill.core.time import in_ms
 from taskmill.platform import process
 from taskmill.submission import strict_json
 from taskmill.submission.read import misfit, unknown_type
+
+router = new_router()
+
+
+@router.post("/v1/payloads")
+def post_payload() -> Answer:
+    body = json_body(router.current_event)
+    return tell(body if isinstance(body, Problem) else offer_upload(body))
+
 
 MOST_IN_A_BATCH = 100
 """Each is looked for by a question of its own."""

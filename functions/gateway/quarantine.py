@@ -1,4 +1,4 @@
-"""Lists quarantined records and marks them as handled."""
+"""The quarantine over HTTP: shown, and marked as dealt with."""
 
 import re
 from base64 import b64encode
@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
-from functions.gateway.http.answer import Told
+from functions.gateway.http.answer import Answer, Told, new_router, tell
+from functions.gateway.http.auth import caller
 from functions.gateway.http.cursor import Mark, cursor_behind, mark_of
 from functions.gateway.http.page import Line, fitting
 from functions.gateway.http.problem import (
     Problem,
     bad_request,
     missing,
+    unavailable,
     unknown_parameter,
     unprocessable,
 )
@@ -20,8 +22,40 @@ from functions.gateway.listing import read_limit
 from functions.gateway.presenter import moment
 from taskmill.bootstrap import gateway
 from taskmill.core.dismissal import Dismissal
+from taskmill.core.errors import StoreUnavailable
 from taskmill.ledger.quarantine import AfterRecord, OpenedRecord, Place, QuarantinedRecord
 from taskmill.platform import process
+
+router = new_router()
+
+
+@router.get("/v1/quarantine")
+def get_quarantine() -> Answer:
+    try:
+        return tell(read_quarantine(router.current_event.query_string_parameters))
+    except StoreUnavailable as error:
+        return _away(error)
+
+
+@router.get("/v1/quarantine/<name>")
+def get_record(name: str) -> Answer:
+    try:
+        return tell(read_record(name))
+    except StoreUnavailable as error:
+        return _away(error)
+
+
+@router.post("/v1/quarantine/<name>/discard")
+def post_discard(name: str) -> Answer:
+    try:
+        return tell(discard_record(name, caller(router.current_event, gateway.api_keys())))
+    except StoreUnavailable as error:
+        return _away(error)
+
+
+def _away(error: StoreUnavailable) -> Answer:
+    return tell(unavailable(f"the quarantine is in the ledger: {error.store} is away", 2))
+
 
 SHOWN_BYTES = 65_536
 SHOWN_HEADER_BYTES = 1_024

@@ -4,7 +4,7 @@ import re
 from datetime import timedelta
 from typing import assert_never
 
-from functions.gateway.catching_up import NO_TIME
+from functions.gateway.http.catching_up import NO_TIME
 from functions.gateway.http.problem import Problem, not_found, refused, unavailable, unprocessable
 from taskmill.bootstrap import gateway
 from taskmill.core.task import TaskId

@@ -1,18 +1,19 @@
-"""Creates, shows, stops and resumes redrive jobs."""
+"""Redrive jobs over HTTP: made, shown, stopped and resumed."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct
 
-from functions.gateway.http.answer import Told
+from functions.gateway.http.answer import Answer, Told, json_body, new_router, tell
 from functions.gateway.http.problem import (
     Problem,
     bad_request,
     conflict,
     missing,
+    unavailable,
     unknown_parameter,
     unprocessable,
 )
@@ -20,11 +21,48 @@ from functions.gateway.listing import read_limit, read_moment
 from functions.gateway.presenter import moment
 from functions.gateway.reading import id_of
 from taskmill.bootstrap import oversight
+from taskmill.core.errors import StoreUnavailable
 from taskmill.core.ids import fingerprint, unkeyed_id
 from taskmill.core.task import DEFAULT_TENANT, TaskType
 from taskmill.orders.redrive_job import JobState, NewJob, RedriveJob, Wanted
 from taskmill.platform import process
 from taskmill.submission import strict_json
+
+router = new_router()
+
+
+@router.post("/v1/redrives")
+def post_redrives() -> Answer:
+    body = json_body(router.current_event)
+    return tell(body) if isinstance(body, Problem) else _told(lambda: make_job(body))
+
+
+@router.get("/v1/redrives")
+def get_redrives() -> Answer:
+    return _told(lambda: list_jobs(router.current_event.query_string_parameters))
+
+
+@router.get("/v1/redrives/<name>")
+def get_redrive(name: str) -> Answer:
+    return _told(lambda: read_job(name))
+
+
+@router.post("/v1/redrives/<name>/stop")
+def post_stop(name: str) -> Answer:
+    return _told(lambda: stop_job(name))
+
+
+@router.post("/v1/redrives/<name>/resume")
+def post_resume(name: str) -> Answer:
+    return _told(lambda: resume_job(name))
+
+
+def _told(call: Callable[[], Told | Problem]) -> Answer:
+    try:
+        return tell(call())
+    except StoreUnavailable as error:
+        return tell(unavailable(f"redrive jobs are in the ledger: {error.store} is away", 2))
+
 
 MOST_TASKS = 100_000
 _Word = Annotated[str, Meta(min_length=1, max_length=255)]

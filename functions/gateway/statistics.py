@@ -1,13 +1,30 @@
-"""The JSON of statistics."""
+"""Statistics over HTTP: how much waits, for how long, and how fast it is done."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from http import HTTPStatus
 from typing import Any, Final, TypeAlias
 
+from functions.gateway.http.answer import Answer, Told, new_router, tell
+from functions.gateway.http.problem import unavailable
 from functions.gateway.presenter import moment
+from taskmill.bootstrap import oversight
 from taskmill.core.counting import OTHER
+from taskmill.core.errors import StoreUnavailable
 from taskmill.core.task import Millis, Status, TaskType
 from taskmill.insight.statistics import Depth, Statistics
+
+router = new_router()
+
+
+@router.get("/v1/stats")
+def get_stats() -> Answer:
+    try:
+        told = oversight.statistics().look()
+    except StoreUnavailable as error:
+        return tell(unavailable(f"statistics need Kafka and the ledger: {error.store} is away", 2))
+    return tell(Told(HTTPStatus.OK, statistics_as_json(told)))
+
 
 _Fact: TypeAlias = tuple[TaskType | None, str]
 

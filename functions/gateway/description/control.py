@@ -3,11 +3,11 @@
 from http import HTTPStatus
 from typing import Any, Final
 
-from functions.gateway.changing import ChangeRequest
 from functions.gateway.description.answers import Task
 from functions.gateway.description.examples import DEAD_ID, QUEUED
 from functions.gateway.description.operation import Answer, Example, Operation
 from functions.gateway.description.parameters import TASK_ID
+from functions.gateway.orders import ChangeRequest
 
 WAITING_ID: Final = "019f4a6b-3e4f-7051-8c6d-7e8f9a0b1c2d"
 PUT_OFF_ID: Final = "019f4a6b-6a61-7284-8f90-a1b2c3d4e5f6"

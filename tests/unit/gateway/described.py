@@ -28,7 +28,7 @@ def answered():
     """Return the routes that the code answers, each with the module that does."""
     return {
         f"{method.upper()} {path.replace('<', '{').replace('>', '}')}": module.stem
-        for module in (GATEWAY / "routes").glob("*.py")
+        for module in GATEWAY.glob("*.py")
         for method, path in ROUTES.findall(module.read_text())
     }
 

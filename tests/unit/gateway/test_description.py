@@ -131,7 +131,7 @@ def test_a_gateway_reads_nothing_of_what_the_description_is_made_of():
     )
     told = subprocess.run([sys.executable, "-c", loaded], cwd=ROOT, capture_output=True, check=True)
     names = told.stdout.decode().split()
-    assert "functions.gateway.routes.description" in names
+    assert "functions.gateway.service" in names
     assert [name for name in names if name.startswith("functions.gateway.description")] == []
 
 

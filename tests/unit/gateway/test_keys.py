@@ -107,7 +107,7 @@ def test_no_key_is_ever_logged(stage, caplog, monkeypatch):
     def breaks(*_):
         raise RuntimeError
 
-    monkeypatch.setattr("functions.gateway.routes.types.type_as_json", breaks)
+    monkeypatch.setattr("functions.gateway.service.type_as_json", breaks)
     with caplog.at_level(logging.DEBUG):
         assert ask(stage, headers=BEARER)["statusCode"] == 500
         ask(stage, headers={"X-Api-Key": f"{KEY}-wrong"})

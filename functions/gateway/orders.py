@@ -1,4 +1,4 @@
-"""Changes a waiting task and returns the result."""
+"""Cancels, changes and redrives a task over HTTP."""
 
 from http import HTTPStatus
 from typing import Any, assert_never
@@ -6,18 +6,58 @@ from typing import Any, assert_never
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from functions.gateway.http.answer import Told
+from functions.gateway.http.answer import Answer, Told, json_body, new_router, tell
+from functions.gateway.http.catching_up import caught_up
 from functions.gateway.http.problem import Problem, conflict, problem_of, unprocessable
 from functions.gateway.presenter import moment, task_as_json
 from functions.gateway.reading import find, id_of, untold
 from taskmill.bootstrap import gateway
 from taskmill.core.refusal import Refusal, invalid
 from taskmill.core.view import Nowhere, Unsure
+from taskmill.orders.cancel import AlreadyFinished, Asked, Cancelled, Canceller
 from taskmill.orders.change import Changed, Changer, NotWaiting, PayloadGone, TooLate, Wanted
+from taskmill.orders.redrive import Again, NotOver, Redrive, Redriver, Wish
 from taskmill.platform import process
 from taskmill.submission.read import metadata_refusal, misfit, read_value
 from taskmill.submission.request import DelaySeconds, Metadata, RunAt
 from taskmill.submission.times import read_begin
+
+router = new_router()
+
+
+@router.post("/v1/tasks/<task_id>/cancel")
+def post_cancel(task_id: str) -> Answer:
+    return tell(cancel_one(task_id))
+
+
+@router.patch("/v1/tasks/<task_id>")
+def patch_task(task_id: str) -> Answer:
+    body = json_body(router.current_event)
+    return tell(body if isinstance(body, Problem) else change_one(task_id, body))
+
+
+@router.post("/v1/tasks/<task_id>/redrive")
+def post_redrive(task_id: str) -> Answer:
+    return tell(redrive_one(task_id))
+
+
+def cancel_one(given_id: str) -> Told | Problem:
+    task_id = id_of(given_id)
+    if isinstance(task_id, Problem):
+        return task_id
+    answer = Canceller(gateway.stores(), find).cancel(task_id)
+    match answer:
+        case Cancelled(task):
+            return Told(HTTPStatus.OK, task_as_json(task))
+        case Asked(task):
+            return Told(HTTPStatus.ACCEPTED, task_as_json(task), f"/v1/tasks/{task.id}")
+        case AlreadyFinished(task):
+            detail = f"the task has already ended: it is {task.status}"
+            return conflict("already_finished", detail)
+        case Nowhere() | Unsure():
+            return untold(task_id, answer)
+        case _:
+            assert_never(answer)
 
 
 class ChangeRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -85,3 +125,25 @@ def _asked(given: Any) -> ChangeRequest | Refusal:
         return msgspec.convert(given, ChangeRequest)
     except msgspec.ValidationError as error:
         return misfit(str(error))
+
+
+def redrive_one(given_id: str) -> Told | Problem:
+    task_id = id_of(given_id)
+    if isinstance(task_id, Problem):
+        return task_id
+
+    def ask() -> Redrive:
+        (answer,) = Redriver(gateway.stores(), find).redrive([Wish(task_id)])
+        return answer
+
+    answer = caught_up(ask, lambda one: isinstance(one, Unsure) and one.is_behind)
+    match answer:
+        case Again(task):
+            return Told(HTTPStatus.ACCEPTED, task_as_json(task), f"/v1/tasks/{task.id}")
+        case NotOver(task):
+            detail = f"only a dead or cancelled task can be redriven; the task is {task.status}"
+            return conflict("not_redrivable", detail)
+        case Nowhere() | Unsure():
+            return untold(task_id, answer)
+        case _:
+            assert_never(answer)

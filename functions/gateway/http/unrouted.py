@@ -8,7 +8,7 @@ from http import HTTPStatus
 import msgspec
 
 from functions.gateway.http.problem import Problem
-from functions.gateway.routes.description import description
+from functions.gateway.service import description
 
 _PARAMETER = re.compile(r"\\\{[^/]+?\\\}")
 

@@ -1,9 +1,14 @@
-"""Health and readiness checks."""
+"""Health, readiness, the deployed types, and the API's own description."""
 
+from functools import cache
 from http import HTTPStatus
+from pathlib import Path
+
+from aws_lambda_powertools.event_handler import Response, content_types
 
 from functions.gateway.http.answer import Answer, Told, new_router, tell
 from functions.gateway.http.problem import unavailable
+from functions.gateway.presenter import type_as_json
 from taskmill import __version__
 from taskmill.bootstrap import gateway
 from taskmill.core.errors import StoreUnavailable
@@ -31,3 +36,19 @@ def get_readiness() -> Answer:
     if complaint is not None:
         return tell(unavailable(complaint, 2))
     return tell(Told(HTTPStatus.OK, {"status": "ready"}))
+
+
+@router.get("/v1/types")
+def get_types() -> Answer:
+    entries = gateway.services().catalogue.entries()
+    return tell(Told(HTTPStatus.OK, {"types": [type_as_json(entry) for entry in entries]}))
+
+
+@router.get("/openapi.json")
+def get_description() -> Answer:
+    return Response(HTTPStatus.OK, content_types.APPLICATION_JSON, description())
+
+
+@cache
+def description() -> str:
+    return Path(__file__).with_name("openapi.json").read_text()

@@ -1,4 +1,4 @@
-"""Submits tasks, and shows them."""
+"""Tasks over HTTP: submitted, shown and listed."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -7,9 +7,9 @@ from typing import Any
 
 from msgspec import Raw
 
-from functions.gateway.catching_up import NO_TIME, caught_up, hear_the_log, since_heard
 from functions.gateway.history import read_history
 from functions.gateway.http.answer import Answer, Told, json_body, new_router, tell
+from functions.gateway.http.catching_up import NO_TIME, caught_up, hear_the_log, since_heard
 from functions.gateway.http.problem import Problem, unavailable, unknown_parameter, unprocessable
 from functions.gateway.listing import dead_as_json, page_as_json, read_filter
 from functions.gateway.looking_up import KEY, look_up
