@@ -54,7 +54,7 @@ def test_a_demo_without_a_terminal_tells_each_change_on_a_line(folder):
     assert (
         "“Your order is on its way”, from taskmill@local.example to ada@example.com" in told.stdout
     )
-    assert re.search(r"A report of 3 rows stands at s3://\S+: “17,1999”", told.stdout)
+    assert re.search(r"A report of 3 rows is at s3://\S+: “17,1999”", told.stdout)
     assert re.search(r"A webhook arrived at http://\S+, and its signature is valid", told.stdout)
     assert re.search(r"A schedule fires every 2 s, each time once: at \S+, ", told.stdout)
     assert "\x1b" not in told.stdout
