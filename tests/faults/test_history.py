@@ -57,7 +57,7 @@ def rows_in_ledger(stack, ids):
         rows = PostgresWholeRows(database).of(ids)
     finally:
         database.close()
-    return {row.id: msgspec.structs.replace(row, body=None) for row in rows}
+    return {row.id: msgspec.structs.replace(row, spec=None) for row in rows}
 
 
 def test_every_change_of_a_task_is_in_its_history(stack, run, figures):
