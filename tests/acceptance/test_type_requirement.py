@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -12,6 +11,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
+from tests.makes import outside_of_make
 
 ROOT = Path(__file__).parents[2]
 PARTS = ["functions", "infra", "localstack", "locks", "shared"]
@@ -76,7 +77,8 @@ def installed_in(folder):
 
 @pytest.fixture
 def make(project, wheels):
-    kept = {name: value for name, value in os.environ.items() if name[:3] not in {"UV_", "PIP"}}
+    ours = outside_of_make()
+    kept = {name: value for name, value in ours.items() if name[:3] not in {"UV_", "PIP"}}
     offline = {
         "PIP_NO_INDEX": "1",
         "PIP_FIND_LINKS": str(wheels),

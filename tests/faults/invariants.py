@@ -213,7 +213,7 @@ def _wrong_steps(facts: list[Told], history: History) -> Iterator[str]:
         if tried.setdefault(fact.turn, fact.attempt) != fact.attempt:
             yield f"turn {fact.turn} spent an attempt on a loss"
     for fact in _of(facts, "TaskDeferred"):
-        spent = fact.reason != "snoozed"
+        spent = fact.reason not in {"snoozed", "stopped"}
         following = tried.get(fact.turn + 1)
         if following is not None and following != fact.attempt + spent:
             yield f"attempt {following} follows on attempt {fact.attempt} ({fact.reason})"

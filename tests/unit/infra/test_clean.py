@@ -10,6 +10,7 @@ import pytest
 
 from infra.clean import KEPT, Refused, clean
 from taskmill_local.stores.home import HomeLock, prepare_home
+from tests.makes import outside_of_make
 
 ROOT = Path(__file__).parents[3]
 
@@ -28,7 +29,7 @@ def make_clean(home):
     return subprocess.run(
         ["make", "clean", f"PYTHON={sys.executable}"],  # noqa: S607 - whichever make there is
         cwd=ROOT,
-        env={**os.environ, "TASKMILL_HOME": str(home)},
+        env=outside_of_make() | {"TASKMILL_HOME": str(home)},
         capture_output=True,
         text=True,
         check=False,
