@@ -18,7 +18,7 @@ from functions.gateway.http.problem import (
 )
 from functions.gateway.listing import read_limit
 from functions.gateway.presenter import moment
-from taskmill.bootstrap import endpoints
+from functions.gateway.stores import stores
 from taskmill.core.errors import StoreUnavailable
 from taskmill.egress.endpoints import DisabledEndpoint
 from taskmill.egress.formats import WEBHOOK_URL
@@ -59,7 +59,7 @@ def list_disabled(given: Mapping[str, str]) -> Told | Problem:
     limit = read_limit(given.get("limit"))
     if isinstance(limit, Problem):
         return limit
-    disabled = endpoints.endpoints().disabled(most=limit)
+    disabled = stores().endpoints.disabled(most=limit)
     return Told(HTTPStatus.OK, {"endpoints": [_shown(one) for one in disabled]})
 
 
@@ -74,7 +74,7 @@ def enable_endpoint(body: bytes) -> Told | Problem:
     target = target_of(request.url, reaches_loopback=True)
     if isinstance(target, Walled):
         return unprocessable("invalid_request", target.why, "/url")
-    if not endpoints.endpoints().enable(target.endpoint):
+    if not stores().endpoints.enable(target.endpoint):
         return missing(f"{target.endpoint} is not disabled")
     return Told(HTTPStatus.OK, {"url": target.endpoint, "enabled": True})
 

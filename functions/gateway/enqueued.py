@@ -20,7 +20,7 @@ from functions.gateway.http.problem import (
 from functions.gateway.listing import read_limit
 from functions.gateway.presenter import moment
 from functions.gateway.reading import id_of
-from taskmill.bootstrap import gateway
+from functions.gateway.stores import stores
 from taskmill.core.dismissal import Dismissal
 from taskmill.core.errors import StoreUnavailable
 from taskmill.platform import process
@@ -40,7 +40,7 @@ def get_enqueued() -> Answer:
 @router.post("/v1/enqueued/<task_id>/discard")
 def post_discard_enqueued(task_id: str) -> Answer:
     try:
-        return tell(discard_enqueued(task_id, caller(router.current_event, gateway.api_keys())))
+        return tell(discard_enqueued(task_id, caller(router.current_event, stores().api_keys)))
     except StoreUnavailable as error:
         return _away(error)
 
@@ -67,7 +67,7 @@ def list_enqueued(given: Mapping[str, str]) -> Told | Problem:
     if isinstance(before, Problem):
         return before
     state = given.get("state", "parked")
-    rows = gateway.requests().page(
+    rows = stores().requests.page(
         is_parked=state != "waiting",
         is_discarded=state == "discarded",
         before=before,
@@ -84,7 +84,7 @@ def discard_enqueued(given_id: str, by: str) -> Told | Problem:
     task_id = id_of(given_id)
     if isinstance(task_id, Problem):
         return task_id
-    row = gateway.requests().discard(task_id, Dismissal(at_ms=process.clock(), by=by))
+    row = stores().requests.discard(task_id, Dismissal(at_ms=process.clock(), by=by))
     if row is None:
         return missing(f"no refused request has the task id {task_id}")
     return Told(HTTPStatus.OK, _shown(row))

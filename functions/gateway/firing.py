@@ -12,7 +12,7 @@ from functions.gateway.http.problem import Problem, problem_of, unknown_paramete
 from functions.gateway.listing import read_moment, read_number
 from functions.gateway.presenter import moment
 from functions.gateway.schedule_edits import find, no_schedule, restless
-from taskmill.bootstrap import oversight
+from functions.gateway.stores import stores
 from taskmill.core.refusal import Refusal
 from taskmill.core.task import DEFAULT_TENANT, Millis
 from taskmill.schedules.coming import Coming
@@ -45,7 +45,7 @@ class BackfillRequest(Struct, forbid_unknown_fields=True, kw_only=True, rename={
 
 
 def trigger_schedule(name: str) -> Told | Problem:
-    answer = trigger(name, oversight.schedules(), tenant=DEFAULT_TENANT)
+    answer = trigger(name, stores().schedules, tenant=DEFAULT_TENANT)
     match answer:
         case Fired(fires):
             (told,) = _fires(answer)
@@ -63,7 +63,7 @@ def backfill_schedule(name: str, body: bytes) -> Told | Problem:
     asked = _range(body)
     if isinstance(asked, Problem):
         return asked
-    answer = backfill(name, *asked, oversight.schedules(), tenant=DEFAULT_TENANT)
+    answer = backfill(name, *asked, stores().schedules, tenant=DEFAULT_TENANT)
     match answer:
         case Fired():
             return Told(HTTPStatus.ACCEPTED, {"fires": _fires(answer)})
@@ -98,7 +98,7 @@ def preview_schedule(name: str, given: Mapping[str, str]) -> Told | Problem:
     found = find(name)
     if found is None:
         return no_schedule(name)
-    since = moment_of(oversight.schedules().now())
+    since = moment_of(stores().schedules.now())
     coming = calendar_of(found.definition).preview(since, count)
     return Told(HTTPStatus.OK, {"next": [_coming(one) for one in coming]})
 

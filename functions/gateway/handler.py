@@ -15,7 +15,7 @@ from functions.gateway.http.auth import refusal
 from functions.gateway.http.counting import count_refusal
 from functions.gateway.http.loops import loop
 from functions.gateway.http.problem import Problem
-from taskmill.bootstrap import gateway
+from functions.gateway.stores import stores
 from taskmill.platform import process
 
 _ALL_BUT_TASKS: Final = (
@@ -42,7 +42,7 @@ def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     request = APIGatewayProxyEventV2(event)
     if request.path not in _OF_TASKS:
         know_every_route()
-    refused = refusal(request, gateway.api_keys()) or loop(request)
+    refused = refusal(request, stores().api_keys) or loop(request)
     answer = app.resolve(event, context) if refused is None else _turn_away(refused)
     return answer | {"headers": (answer.get("headers") or {}) | {"X-Request-Id": request_id}}
 
@@ -83,5 +83,16 @@ def _turn_away(refused: Problem) -> dict[str, Any]:
     }
 
 
-process.at_init(gateway.api_keys)
-process.at_init(gateway.services)
+process.at_init(
+    lambda: stores().opened(
+        "api_keys",
+        "admission",
+        "control",
+        "delays",
+        "records",
+        "bus",
+        "log_ends",
+        "waiters",
+        "catalogue",
+    )
+)

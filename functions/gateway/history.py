@@ -13,7 +13,7 @@ from functions.gateway.http.catching_up import NO_TIME, caught_up, hear_the_log,
 from functions.gateway.http.problem import Problem, unavailable
 from functions.gateway.presenter import moment
 from functions.gateway.reading import find, id_of, untold
-from taskmill.bootstrap import gateway
+from functions.gateway.stores import stores
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.facts import TaskCancelled, TaskChanged, TaskDied, TaskSucceeded
 from taskmill.core.view import TaskView
@@ -37,7 +37,7 @@ def read_history(given_id: str) -> Told | Problem:
     try:
         heard_ms = hear_the_log(NO_TIME)
         history = caught_up(
-            lambda: gateway.ledger_rows().history_of(task_id, most=LONGEST_HISTORY),
+            lambda: stores().ledger_rows.history_of(task_id, most=LONGEST_HISTORY),
             lambda history: isinstance(found, TaskView) and _is_behind(history, found),
         )
     except StoreUnavailable as error:

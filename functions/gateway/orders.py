@@ -11,7 +11,7 @@ from functions.gateway.http.catching_up import caught_up
 from functions.gateway.http.problem import Problem, conflict, problem_of, unprocessable
 from functions.gateway.presenter import moment, task_as_json
 from functions.gateway.reading import find, id_of, untold
-from taskmill.bootstrap import gateway
+from functions.gateway.stores import stores
 from taskmill.core.refusal import Refusal, invalid
 from taskmill.core.view import Nowhere, Unsure
 from taskmill.orders.cancel import AlreadyFinished, Asked, Cancelled, Canceller
@@ -45,7 +45,7 @@ def cancel_one(given_id: str) -> Told | Problem:
     task_id = id_of(given_id)
     if isinstance(task_id, Problem):
         return task_id
-    answer = Canceller(gateway.stores(), find).cancel(task_id)
+    answer = Canceller(stores(), find).cancel(task_id)
     match answer:
         case Cancelled(task):
             return Told(HTTPStatus.OK, task_as_json(task))
@@ -75,7 +75,7 @@ def change_one(given_id: str, body: bytes) -> Told | Problem:
     wanted = _read(body)
     if isinstance(wanted, Refusal):
         return problem_of(wanted)
-    answer = Changer(gateway.stores(), find).change(task_id, wanted)
+    answer = Changer(stores(), find).change(task_id, wanted)
     match answer:
         case Changed(task):
             return Told(HTTPStatus.OK, task_as_json(task))
@@ -133,7 +133,7 @@ def redrive_one(given_id: str) -> Told | Problem:
         return task_id
 
     def ask() -> Redrive:
-        (answer,) = Redriver(gateway.stores(), find).redrive([Wish(task_id)])
+        (answer,) = Redriver(stores(), find).redrive([Wish(task_id)])
         return answer
 
     answer = caught_up(ask, lambda one: isinstance(one, Unsure) and one.is_behind)

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 from functions.gateway.http.answer import Answer, Told, json_body, new_router, tell
 from functions.gateway.http.problem import Problem, bad_request, problem_of, unprocessable
 from functions.gateway.presenter import moment
-from taskmill.bootstrap import blobs, gateway
+from functions.gateway.stores import stores
 from taskmill.core.pointers import LINK_LIVES, Digest, Pointer, Size, payload_key, result_prefix
 from taskmill.core.task import DEFAULT_TENANT, Millis
 from taskmill.core.time import in_ms
@@ -47,10 +47,10 @@ def offer_upload(body: bytes) -> Told | Problem:
         return bad_request(str(error))
     except msgspec.ValidationError as error:
         return problem_of(misfit(str(error)))
-    catalogue = gateway.services().catalogue
+    catalogue = stores().catalogue
     if catalogue.entry(request.type) is None:
         return problem_of(unknown_type(request.type, catalogue))
-    bucket = blobs.at_the_door()
+    bucket = stores().blobs
     key = payload_key(request.type, DEFAULT_TENANT, request.sha256)
     pointer = Pointer(url=bucket.url(key), size=request.size, sha256=request.sha256)
     upload = bucket.upload_link(key, size=request.size, digest=request.sha256)
@@ -70,7 +70,7 @@ def too_many_pointers(tasks: Sequence[Any]) -> Problem | None:
 def downloadable(pointer: Pointer, prefix: str) -> dict[str, Any]:
     """Show a pointer with a link to what is there, if its type may have written it."""
     shown = msgspec.structs.asdict(pointer)
-    bucket = blobs.at_the_door()
+    bucket = stores().blobs
     if not pointer.url.startswith(bucket.url(prefix)):
         return shown
     return shown | {"download_url": bucket.download_link(pointer.url)}

@@ -20,7 +20,7 @@ from functions.gateway.http.problem import (
 )
 from functions.gateway.listing import read_limit
 from functions.gateway.presenter import moment
-from taskmill.bootstrap import gateway
+from functions.gateway.stores import stores
 from taskmill.core.dismissal import Dismissal
 from taskmill.core.errors import StoreUnavailable
 from taskmill.ledger.quarantine import AfterRecord, OpenedRecord, Place, QuarantinedRecord
@@ -48,7 +48,7 @@ def get_record(name: str) -> Answer:
 @router.post("/v1/quarantine/<name>/discard")
 def post_discard(name: str) -> Answer:
     try:
-        return tell(discard_record(name, caller(router.current_event, gateway.api_keys())))
+        return tell(discard_record(name, caller(router.current_event, stores().api_keys)))
     except StoreUnavailable as error:
         return _away(error)
 
@@ -76,7 +76,7 @@ def read_quarantine(given: Mapping[str, str]) -> Told | Problem:
     if isinstance(after, Problem):
         return after
     is_discarded = given.get("discarded") == "true"
-    page = gateway.quarantine().page(is_discarded=is_discarded, after=after, limit=limit)
+    page = stores().quarantine.page(is_discarded=is_discarded, after=after, limit=limit)
     lines = [Line(_shown(one), Mark(one.at_ms, _name(one.place))) for one in page.records]
     behind = Mark(page.next.at_ms, _name(page.next.place)) if page.next else None
     told, mark = fitting(lines, behind=behind)
@@ -86,7 +86,7 @@ def read_quarantine(given: Mapping[str, str]) -> Told | Problem:
 
 def read_record(name: str) -> Told | Problem:
     place = _place(name)
-    found = gateway.quarantine().find(place) if place is not None else None
+    found = stores().quarantine.find(place) if place is not None else None
     if found is None:
         return _nowhere(name)
     return Told(HTTPStatus.OK, _shown(found.record) | _inside(found))
@@ -96,7 +96,7 @@ def discard_record(name: str, by: str) -> Told | Problem:
     place = _place(name)
     if place is not None:
         discard = Dismissal(at_ms=process.clock(), by=by)
-        record = gateway.quarantine().discard(place, discard)
+        record = stores().quarantine.discard(place, discard)
         if record is not None:
             return Told(HTTPStatus.OK, _shown(record))
     return _nowhere(name)

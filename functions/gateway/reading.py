@@ -6,7 +6,7 @@ from typing import assert_never
 
 from functions.gateway.http.catching_up import NO_TIME
 from functions.gateway.http.problem import Problem, not_found, refused, unavailable, unprocessable
-from taskmill.bootstrap import gateway
+from functions.gateway.stores import stores
 from taskmill.core.task import TaskId
 from taskmill.core.time import in_ms
 from taskmill.core.view import Finding, Nowhere, TaskView, Unsure
@@ -50,7 +50,7 @@ def _find_ended(task_id: TaskId, span: timedelta) -> Finding:
     found = find(task_id)
     if not span or not _is_awaited(found):
         return found
-    with gateway.services().waiters.place() as has_place:
+    with stores().waiters.place() as has_place:
         end_ms = process.clock() + in_ms(span)
         rest = _FIRST_LOOK
         while has_place and _is_awaited(found) and process.clock() < end_ms:
@@ -73,11 +73,11 @@ def _is_awaited(found: Finding) -> bool:
 
 
 def find(task_id: TaskId) -> Finding:
-    return TaskFinder(gateway.stores(), _asked).find(task_id)
+    return TaskFinder(stores(), _asked).find(task_id)
 
 
 def _asked(task_id: TaskId) -> TaskView | Nowhere | None:
-    return look_at_request(task_id, gateway.requests(), gateway.services().catalogue)
+    return look_at_request(task_id, stores().requests, stores().catalogue)
 
 
 def untold(task_id: TaskId, found: Nowhere | Unsure) -> Problem:

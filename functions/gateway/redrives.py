@@ -20,7 +20,7 @@ from functions.gateway.http.problem import (
 from functions.gateway.listing import read_limit, read_moment
 from functions.gateway.presenter import moment
 from functions.gateway.reading import id_of
-from taskmill.bootstrap import oversight
+from functions.gateway.stores import stores
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.ids import fingerprint, unkeyed_id
 from taskmill.core.task import DEFAULT_TENANT, TaskType
@@ -103,7 +103,7 @@ def make_job(body: bytes) -> Told | Problem:
         rate_per_second=request.rate_per_second,
         at_ms=now,
     )
-    return _accepted(oversight.redrive_jobs().make(job))
+    return _accepted(stores().redrive_jobs.make(job))
 
 
 def list_jobs(given: Mapping[str, str]) -> Told | Problem:
@@ -113,7 +113,7 @@ def list_jobs(given: Mapping[str, str]) -> Told | Problem:
     limit = read_limit(given.get("limit"))
     if isinstance(limit, Problem):
         return limit
-    jobs = oversight.redrive_jobs().latest(DEFAULT_TENANT, limit=limit)
+    jobs = stores().redrive_jobs.latest(DEFAULT_TENANT, limit=limit)
     return Told(HTTPStatus.OK, {"redrives": [_shown(job) for job in jobs]})
 
 
@@ -128,7 +128,7 @@ def stop_job(name: str) -> Told | Problem:
         return job
     if job.state is JobState.DONE:
         return conflict("already_finished", "the job is finished")
-    oversight.redrive_jobs().stop(job.id)
+    stores().redrive_jobs.stop(job.id)
     return read_job(name)
 
 
@@ -138,7 +138,7 @@ def resume_job(name: str) -> Told | Problem:
         return job
     if job.state is JobState.DONE:
         return conflict("already_finished", "the job is finished")
-    oversight.redrive_jobs().resume(job.id)
+    stores().redrive_jobs.resume(job.id)
     job = _find(name)
     if not isinstance(job, Problem) and job.state is not JobState.RUNNING:
         return conflict("another_job_lives", "an unfinished job has the same request")
@@ -147,7 +147,7 @@ def resume_job(name: str) -> Told | Problem:
 
 def _find(name: str) -> RedriveJob | Problem:
     job_id = id_of(name)
-    job = None if isinstance(job_id, Problem) else oversight.redrive_jobs().find(job_id)
+    job = None if isinstance(job_id, Problem) else stores().redrive_jobs.find(job_id)
     return missing(f"there is no redrive job {name}") if job is None else job
 
 

@@ -20,7 +20,7 @@ from functions.gateway.http.problem import (
 )
 from functions.gateway.listing import read_limit
 from functions.gateway.presenter import moment
-from taskmill.bootstrap import gateway, oversight
+from functions.gateway.stores import stores
 from taskmill.core.refusal import Refusal
 from taskmill.core.task import DEFAULT_TENANT, Millis
 from taskmill.platform import process
@@ -49,10 +49,10 @@ def make_schedule(body: bytes, *, by: str) -> Told | Problem:
     given = read_value(body)
     if isinstance(given, Refusal):
         return problem_of(given)
-    wanted = read_new(given, gateway.services().catalogue, now=process.clock())
+    wanted = read_new(given, stores().catalogue, now=process.clock())
     if isinstance(wanted, Refusal):
         return problem_of(wanted)
-    made = make(wanted, oversight.schedules(), tenant=DEFAULT_TENANT, by=by)
+    made = make(wanted, stores().schedules, tenant=DEFAULT_TENANT, by=by)
     return _tell(wanted.name, made)
 
 
@@ -62,10 +62,10 @@ def put_schedule(name: str, body: bytes, *, by: str) -> Told | Problem:
         return problem_of(given)
     if NAME.fullmatch(name) is None:
         return no_schedule(name)
-    wanted = read_replacement(name, given, gateway.services().catalogue, now=process.clock())
+    wanted = read_replacement(name, given, stores().catalogue, now=process.clock())
     if isinstance(wanted, Refusal):
         return problem_of(wanted)
-    return _tell(name, put(wanted, oversight.schedules(), tenant=DEFAULT_TENANT, by=by))
+    return _tell(name, put(wanted, stores().schedules, tenant=DEFAULT_TENANT, by=by))
 
 
 def list_schedules(given: Mapping[str, str]) -> Told | Problem:
@@ -78,7 +78,7 @@ def list_schedules(given: Mapping[str, str]) -> Told | Problem:
     mark = mark_of(given["cursor"], given) if "cursor" in given else Mark(_NO_TIME, "")
     if isinstance(mark, Problem):
         return mark
-    found = oversight.schedules().page(DEFAULT_TENANT, after=mark.name, limit=limit + 1)
+    found = stores().schedules.page(DEFAULT_TENANT, after=mark.name, limit=limit + 1)
     lines = [Line(_listed(one), Mark(_NO_TIME, one.name)) for one in found[:limit]]
     told, behind = fitting(lines, behind=lines[-1].mark if len(found) > limit else None)
     cursor = cursor_behind(behind, given) if behind else None
@@ -91,19 +91,19 @@ def read_schedule(name: str) -> Told | Problem:
 
 
 def delete_schedule(name: str) -> Told | Problem:
-    return _tell(name, delete(name, oversight.schedules(), tenant=DEFAULT_TENANT))
+    return _tell(name, delete(name, stores().schedules, tenant=DEFAULT_TENANT))
 
 
 def pause_schedule(name: str, *, by: str) -> Told | Problem:
-    return _tell(name, pause(name, oversight.schedules(), tenant=DEFAULT_TENANT, by=by))
+    return _tell(name, pause(name, stores().schedules, tenant=DEFAULT_TENANT, by=by))
 
 
 def resume_schedule(name: str) -> Told | Problem:
-    return _tell(name, resume(name, oversight.schedules(), tenant=DEFAULT_TENANT))
+    return _tell(name, resume(name, stores().schedules, tenant=DEFAULT_TENANT))
 
 
 def find(name: str) -> Schedule | None:
-    return oversight.schedules().find(DEFAULT_TENANT, name) if NAME.fullmatch(name) else None
+    return stores().schedules.find(DEFAULT_TENANT, name) if NAME.fullmatch(name) else None
 
 
 def no_schedule(name: str) -> Problem:

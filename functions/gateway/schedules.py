@@ -15,7 +15,7 @@ from functions.gateway.schedule_edits import (
     read_schedule,
     resume_schedule,
 )
-from taskmill.bootstrap import gateway
+from functions.gateway.stores import stores
 from taskmill.core.errors import ScheduleBroken, StoreUnavailable
 
 router = new_router()
@@ -72,7 +72,7 @@ def get_next(name: str) -> Answer:
 
 
 def _caller() -> str:
-    return caller(router.current_event, gateway.api_keys())
+    return caller(router.current_event, stores().api_keys)
 
 
 def _with_body(call: Callable[[bytes], Told | Problem]) -> Answer:

@@ -2,17 +2,21 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from http import HTTPStatus
 from typing import Any, Final, TypeAlias
 
 from functions.gateway.http.answer import Answer, Told, new_router, tell
 from functions.gateway.http.problem import unavailable
 from functions.gateway.presenter import moment
-from taskmill.bootstrap import oversight
+from functions.gateway.stores import stores
 from taskmill.core.counting import OTHER
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.task import Millis, Status, TaskType
+from taskmill.core.topics import readers
+from taskmill.insight.gather import Board
 from taskmill.insight.statistics import Depth, Statistics
+from taskmill.stores.stores import Stores
 
 router = new_router()
 
@@ -20,10 +24,24 @@ router = new_router()
 @router.get("/v1/stats")
 def get_stats() -> Answer:
     try:
-        told = oversight.statistics().look()
+        told = _board(stores()).look()
     except StoreUnavailable as error:
         return tell(unavailable(f"statistics need Kafka and the ledger: {error.store} is away", 2))
     return tell(Told(HTTPStatus.OK, statistics_as_json(told)))
+
+
+@lru_cache(maxsize=1)
+def _board(bound: Stores) -> Board:
+    """Keep what was gathered for those who ask a moment later."""
+    types = [entry.name for entry in bound.catalogue.entries()]
+    return Board(
+        bound.figures,
+        bound.readers,
+        bound.requests,
+        bound.outbox,
+        readers=readers(types),
+        clock=bound.clock,
+    )
 
 
 _Fact: TypeAlias = tuple[TaskType | None, str]

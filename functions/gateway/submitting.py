@@ -15,12 +15,13 @@ from functions.gateway.http.problem import (
 )
 from functions.gateway.payloads import too_many_pointers
 from functions.gateway.presenter import task_as_json
-from taskmill.bootstrap import blobs, gateway
+from functions.gateway.stores import stores
 from taskmill.core.refusal import Refusal, key_reused
 from taskmill.core.task import Millis, Submission
 from taskmill.platform import process
 from taskmill.submission.known_keys import has_a_task
 from taskmill.submission.payloads import missing_payload
+from taskmill.submission.ports import Blobs
 from taskmill.submission.read import read_request, read_submission, read_value, untimely
 from taskmill.submission.submission import (
     Accepted,
@@ -42,9 +43,9 @@ def submit_one(body: bytes, header_key: str | None) -> Told | Problem:
     submission = read_request(
         body,
         header_key,
-        gateway.services().catalogue,
+        stores().catalogue,
         now=process.clock(),
-        blobs=blobs.at_the_door,
+        blobs=_bucket,
         is_known=_is_known,
     )
     return (
@@ -72,28 +73,32 @@ def submit_batch(body: bytes) -> Told | Problem:
 
 
 def _checked(given: Any, *, now: Millis) -> Submission | Refusal:
-    submission = read_submission(given, None, gateway.services().catalogue, now=now)
+    submission = read_submission(given, None, stores().catalogue, now=now)
     if isinstance(submission, Refusal):
         return submission
     return (
         untimely(submission, now=now, is_known=_is_known)
-        or missing_payload(submission, blobs.at_the_door, now=now, is_known=_is_known)
+        or missing_payload(submission, _bucket, now=now, is_known=_is_known)
         or submission
     )
+
+
+def _bucket() -> Blobs:
+    return stores().blobs
 
 
 def _is_known(submission: Submission) -> bool:
     return has_a_task(
         submission,
-        gateway.services().records,
-        elsewhere=lambda task_id: gateway.ledger_rows().fingerprint(task_id) is not None,
+        stores().records,
+        elsewhere=lambda task_id: stores().ledger_rows.fingerprint(task_id) is not None,
     )
 
 
 def _submit(submissions: Sequence[Submission]) -> list[Receipt]:
     now = process.clock()
     envelopes = [as_envelope(one, now=now, entropy=process.entropy()) for one in submissions]
-    receipts = Submitter(gateway.stores()).submit(envelopes)
+    receipts = Submitter(stores()).submit(envelopes)
     count_receipts(submissions, receipts)
     return receipts
 

@@ -16,8 +16,8 @@ from functions.gateway.looking_up import KEY, look_up
 from functions.gateway.payloads import downloadable_payload, downloadable_result
 from functions.gateway.presenter import task_as_json
 from functions.gateway.reading import read_task, read_wait
+from functions.gateway.stores import stores
 from functions.gateway.submitting import submit_batch, submit_one
-from taskmill.bootstrap import gateway
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.task import Status
 from taskmill.core.time import in_ms
@@ -84,7 +84,7 @@ def _with_payload(task: TaskView, *, within: timedelta) -> Told | Problem:
         return Told(HTTPStatus.OK, _whole(task) | {"payload_ref": linked})
     try:
         payload = caught_up(
-            lambda: gateway.ledger_rows().payload(task.id, task.generation),
+            lambda: stores().ledger_rows.payload(task.id, task.generation),
             lambda found: found is None,
             within=max(within, LONGEST_CATCH_UP),
         )
@@ -120,7 +120,7 @@ def get_tasks() -> Answer:
 
 
 def _page(wanted: TaskFilter, asked: Mapping[str, str]) -> dict[str, Any]:
-    rows = gateway.ledger_rows()
+    rows = stores().ledger_rows
     if wanted.status is Status.DEAD:
         return dead_as_json(rows.dead(wanted), asked)
     return page_as_json(rows.page(wanted), asked)

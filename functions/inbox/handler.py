@@ -2,16 +2,20 @@
 
 from typing import Any
 
-from taskmill.bootstrap import inbox
 from taskmill.platform import process
 from taskmill.platform.kafka_event import failures, records_of
+from taskmill.stores.stores import Stores
 from taskmill.submission.intake import Intake
+
+
+def _stores() -> Stores:
+    return process.stores("inbox", needs=("kafka", "redis", "s3"))
 
 
 @process.counting()
 def lambda_handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
     process.log("inbox")
-    return failures(Intake(inbox.stores()).take(records_of(event)))
+    return failures(Intake(_stores()).take(records_of(event)))
 
 
-process.at_init(inbox.services)
+process.at_init(lambda: _stores().opened("admission", "records", "bus", "catalogue"))

@@ -2,17 +2,21 @@
 
 from typing import Any
 
-from taskmill.bootstrap import recorder
 from taskmill.ledger.record import Recorder
 from taskmill.platform import process
 from taskmill.platform.kafka_event import failures, records_of
+from taskmill.stores.stores import Stores
+
+
+def _stores() -> Stores:
+    return process.stores("recorder", needs=("postgres",))
 
 
 @process.counting()
 def lambda_handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
     process.log("recorder")
-    Recorder(recorder.stores()).record(records_of(event))
+    Recorder(_stores()).record(records_of(event))
     return failures(())
 
 
-process.at_init(recorder.ledger)
+process.at_init(lambda: _stores().opened("ledger"))

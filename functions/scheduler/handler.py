@@ -3,10 +3,9 @@
 from datetime import timedelta
 from typing import Any
 
-from functions.scheduler.jobs import JOBS
+from functions.scheduler.jobs import JOBS, TICKING
 from functions.scheduler.loop import JobLoop
-from taskmill.bootstrap import scheduler
-from taskmill.platform import process
+from taskmill.platform import process, run
 
 LAST_WORK_BEFORE_THE_END = timedelta(seconds=5)
 TIME_TO_ANSWER = timedelta(seconds=1)
@@ -21,10 +20,10 @@ def lambda_handler(_event: dict[str, Any], context: Any) -> dict[str, int]:
 
     loop = JobLoop(
         JOBS,
-        errands=scheduler.errands(),
+        errands=run.errands(),
         counters=process.counters(),
         log=process.log("scheduler"),
-        tick=scheduler.services().pace.tick,
+        tick=TICKING.stores().pace.tick,
         now=lambda: -left(),  # towards zero: the one clock here that never jumps
     )
     while left() > LAST_WORK_BEFORE_THE_END:
@@ -35,4 +34,4 @@ def lambda_handler(_event: dict[str, Any], context: Any) -> dict[str, int]:
     return loop.done
 
 
-process.at_init(scheduler.services)
+process.at_init(lambda: TICKING.stores().opened("due", "bus"))

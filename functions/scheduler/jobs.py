@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from functools import lru_cache
 from time import monotonic
 from typing import Final
 
 from msgspec import Struct
 
-from taskmill.bootstrap import chores, scheduler
 from taskmill.core.task import TaskId
 from taskmill.core.view import Unsure
 from taskmill.dispatch.due import DuePublisher
@@ -21,9 +21,23 @@ from taskmill.orders.redrive_jobs import RedriveJobRunner
 from taskmill.platform import process
 from taskmill.recovery.newer_versions import ParcelReturn
 from taskmill.recovery.rebuild import Rebuild
+from taskmill.recovery.reconcile import Reconciler
 from taskmill.schedules.fire import ScheduleFirer
+from taskmill.stores.patience import BRIEF, HOLDING, USUAL, Patience
+from taskmill.stores.stores import Stores
 from taskmill.submission.enqueue import ParkedRequests, RequestTaker
 from taskmill.submission.relay import Relay
+
+
+class Opener(Struct, frozen=True, kw_only=True):
+    """How a job comes to its stores: under which name, and which of them it needs."""
+
+    name: str
+    needs: tuple[str, ...]
+    patience: Patience = USUAL
+
+    def stores(self) -> Stores:
+        return process.stores(self.name, needs=self.needs, patience=self.patience)
 
 
 class Job(Struct, frozen=True, kw_only=True):
@@ -33,71 +47,91 @@ class Job(Struct, frozen=True, kw_only=True):
     every: timedelta | None = None
     """None: at every tick."""
 
-    work: Callable[[], int]
+    work: Callable[[Stores], int]
     """Does what is to be done now, and returns how much that was."""
+
+    opener: Opener
+    """Whose stores the work uses; those of a slow job are its own."""
 
     is_slow: bool = False
     """True for work that may take longer than a tick: it runs in a thread of its own, with
     connections of its own. What asks PostgreSQL is slow, since PostgreSQL may hang."""
 
-
-def _publish_due() -> int:
-    return DuePublisher(scheduler.services()).publish()
-
-
-def _forget_expired() -> int:
-    return ExpiredRecords(scheduler.services()).forget()
+    def run(self) -> int:
+        return self.work(self.opener.stores())
 
 
-def _report_counts() -> int:
+_EVERY_STORE: Final = ("kafka", "redis", "postgres")
+
+TICKING: Final = Opener(name="scheduler", needs=("kafka", "redis"))
+_CANCELLING: Final = Opener(name="cancelling", needs=_EVERY_STORE, patience=BRIEF)
+"""Apart from what fires, because few schedules cancel the task of an earlier fire."""
+
+
+def _publish_due(stores: Stores) -> int:
+    return DuePublisher(stores).publish()
+
+
+def _forget_expired(stores: Stores) -> int:
+    return ExpiredRecords(stores).forget()
+
+
+def _report_counts(_stores: Stores) -> int:
     """Report what was counted while the run goes on: it lasts too long to wait for its end."""
     process.counters().flush()
     return 0
 
 
-def _rebuild() -> int:
-    stores = chores.rebuilding()
+def _rebuild(stores: Stores) -> int:
+    """Rebuild what Redis forgot.
+
+    The grace is the time in which every living process has published what Redis decided before.
+    """
     word = process.entropy().hex()
-    return Rebuild(stores, word=word, grace=stores.grace, pause=process.pause).run()
+    return Rebuild(stores, word=word, grace=stores.pace.lease, pause=process.pause).run()
 
 
-def _reconcile() -> int:
-    return chores.reconciler().run()
+def _reconcile(stores: Stores) -> int:
+    return _reconciler(stores).run()
 
 
-def _relay_outbox() -> int:
-    return Relay(chores.relaying()).run()
+@lru_cache(maxsize=1)
+def _reconciler(stores: Stores) -> Reconciler:
+    """Keep what remembers the disagreements that it saw."""
+    return Reconciler(stores)
 
 
-def _forget_old() -> int:
-    stores = chores.retaining()
+def _relay_outbox(stores: Stores) -> int:
+    return Relay(stores).run()
+
+
+def _forget_old(stores: Stores) -> int:
     return Retention(stores, keeps=stores.keeps).forget_old()
 
 
-def _put_back_parcels() -> int:
-    return ParcelReturn(chores.putting_back()).put_back()
+def _put_back_parcels(stores: Stores) -> int:
+    return ParcelReturn(stores).put_back()
 
 
-def _redrive_many() -> int:
-    stores = chores.redriving()
+def _redrive_many(stores: Stores) -> int:
     return RedriveJobRunner(stores, LedgerFinder(stores).find).run()
 
 
-def _bring_near() -> int:
-    return FarFuture(chores.nearing()).bring_near()
+def _bring_near(stores: Stores) -> int:
+    return FarFuture(stores).bring_near()
 
 
-def _expire() -> int:
-    return Expiration(chores.expiring()).run()
+def _expire(stores: Stores) -> int:
+    return Expiration(stores).run()
 
 
-def _fire_schedules() -> int:
-    return ScheduleFirer(chores.firing(), cancel=_cancel, now=_monotonic).fire()
+def _fire_schedules(stores: Stores) -> int:
+    return ScheduleFirer(stores, cancel=_cancel, now=_monotonic).fire()
 
 
 def _cancel(task_id: TaskId) -> bool:
     """Cancel the task of an earlier fire; its stores are opened when a schedule asks for it."""
-    stores = chores.cancelling()
+    stores = _CANCELLING.stores()
     answer = Canceller(stores, LedgerFinder(stores).find).cancel(task_id)
     return not isinstance(answer, Unsure)
 
@@ -106,40 +140,54 @@ def _monotonic() -> timedelta:
     return timedelta(seconds=monotonic())
 
 
-def _take_requests() -> int:
-    return RequestTaker(chores.taking()).take()
+def _take_requests(stores: Stores) -> int:
+    return RequestTaker(stores).take()
 
 
-def _take_up_requests() -> int:
-    return ParkedRequests(chores.taking_up()).take_up()
+def _take_up_requests(stores: Stores) -> int:
+    return ParkedRequests(stores).take_up()
 
 
-def _at_each_tick(name: str, work: Callable[[], int]) -> Job:
-    return Job(name=name, work=work)
+def _of(name: str, *needs: str, patience: Patience = USUAL) -> Opener:
+    return Opener(name=name, needs=needs, patience=patience)
 
 
-def _quick(name: str, work: Callable[[], int], **every: float) -> Job:
-    return Job(name=name, work=work, every=timedelta(**every))
+def _quick(name: str, work: Callable[[Stores], int], **every: float) -> Job:
+    """Return a job of every tick, or of so many seconds."""
+    period = timedelta(**every) if every else None
+    return Job(name=name, work=work, every=period, opener=TICKING)
 
 
-def _slow(name: str, work: Callable[[], int], **every: float) -> Job:
-    return Job(name=name, work=work, every=timedelta(**every), is_slow=True)
+def _slow(name: str, work: Callable[[Stores], int], opener: Opener, **every: float) -> Job:
+    return Job(name=name, work=work, every=timedelta(**every), opener=opener, is_slow=True)
 
 
 JOBS: Final = (
-    _at_each_tick("publish_due", _publish_due),
+    _quick("publish_due", _publish_due),
     _quick("forget_expired", _forget_expired, seconds=1),
     _quick("tell_counts", _report_counts, seconds=2),
-    _slow("rebuild", _rebuild, seconds=1),
-    _slow("reconcile", _reconcile, minutes=1),
-    _slow("relay_outbox", _relay_outbox, seconds=1),
-    _slow("forget_old", _forget_old, minutes=1),
-    _slow("put_back_parcels", _put_back_parcels, seconds=10),
-    _slow("redrive_many", _redrive_many, milliseconds=500),
-    _slow("bring_near", _bring_near, seconds=2),
-    _slow("expire", _expire, seconds=1),
-    _slow("fire_schedules", _fire_schedules, milliseconds=250),
+    _slow("rebuild", _rebuild, _of("rebuilding", *_EVERY_STORE), seconds=1),
+    _slow("reconcile", _reconcile, _of("reconciling", *_EVERY_STORE), minutes=1),
+    _slow("relay_outbox", _relay_outbox, _of("relaying", "kafka", "postgres"), seconds=1),
+    _slow("forget_old", _forget_old, _of("retaining", "postgres"), minutes=1),
+    _slow(
+        "put_back_parcels", _put_back_parcels, _of("putting_back", "kafka", "postgres"), seconds=10
+    ),
+    _slow(
+        "redrive_many",
+        _redrive_many,
+        _of("redriving", *_EVERY_STORE, patience=HOLDING),
+        milliseconds=500,
+    ),
+    _slow("bring_near", _bring_near, _of("nearing", "redis", "postgres"), seconds=2),
+    _slow("expire", _expire, _of("expiring", *_EVERY_STORE, patience=HOLDING), seconds=1),
+    _slow("fire_schedules", _fire_schedules, _of("firing", "postgres"), milliseconds=250),
     # Its end is seen at a tick: so it looks every 100 ms as a rule, and two schedulers do.
-    _slow("take_requests", _take_requests, milliseconds=50),
-    _slow("take_up_requests", _take_up_requests, seconds=10),
+    _slow(
+        "take_requests",
+        _take_requests,
+        _of("taking", *_EVERY_STORE, "s3", patience=BRIEF),
+        milliseconds=50,
+    ),
+    _slow("take_up_requests", _take_up_requests, _of("taking_up", "postgres"), seconds=10),
 )

@@ -70,7 +70,7 @@ class JobLoop:
     def _begin(self, turn: _Turn) -> Future[int]:
         def do() -> int:
             try:
-                return turn.job.work()
+                return turn.job.run()
             finally:
                 turn.ended_at = self._now()
 

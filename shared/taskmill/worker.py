@@ -8,7 +8,6 @@ from typing import Any, Generic, TypeVar, overload
 
 import msgspec
 
-from taskmill.bootstrap import blobs, dispatcher, worker
 from taskmill.core.backoff import DEFAULT_RETRY, RetryPolicy
 from taskmill.core.counting import Count
 from taskmill.core.pointers import Pointer
@@ -27,9 +26,11 @@ from taskmill.execution.outcome import (
 )
 from taskmill.execution.payloads import fetch, keep, too_large
 from taskmill.execution.ports import Crew
-from taskmill.platform import process
+from taskmill.platform import process, run
 from taskmill.platform.kafka_event import failures, records_of
 from taskmill.platform.stack import stack_of
+from taskmill.stores.patience import OF_A_WORKER
+from taskmill.stores.stores import Stores
 from taskmill.submission.catalogue import TypeDefaults
 from taskmill.submission.ports import Blobs
 from taskmill.submission.whole_numbers import with_whole_numbers
@@ -70,13 +71,14 @@ class Worker(Generic[P]):
 
     def __call__(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
         process.log("worker")
-        departure = worker.departure()
+        departure = run.departure()
         with departure.at_work():
-            shop = worker.shop(
+            shop = run.shop(
+                _stores(),
                 context,
                 concurrency=self.concurrency,
                 longest=LONGEST_TIMEOUT,
-                crew=worker.loop_crew() if self.is_async else None,
+                crew=run.loop_crew() if self.is_async else run.crew(),
                 cuts_off_cancelled=self.end_process_on_cancel,
             )
             with process.counting():
@@ -86,8 +88,9 @@ class Worker(Generic[P]):
         return answer
 
     def _work(self, event: dict[str, Any], shop: Shop) -> dict[str, Any]:
-        execution = Execution(dispatcher.stores(shop.bus))
-        return failures(execution.run(records_of(event), self.performing(blobs.in_line), shop))
+        stores = _stores()
+        perform = self.performing(lambda: stores.blobs)
+        return failures(Execution(stores).run(records_of(event), perform, shop))
 
     @property
     def is_async(self) -> bool:
@@ -275,12 +278,14 @@ def serve(  # noqa: PLR0913 - what an author may say of a type, each by its name
         hopeless=discard,
         end_process_on_cancel=end_process_on_cancel,
     )
-    process.at_init(worker.services)
-    process.at_init(blobs.access)
-    process.at_init(worker.departure().listen)
-    if handler.is_async:
-        process.at_init(worker.loop_crew)
+    process.at_init(lambda: _stores().opened("leases", "bus"))
+    process.at_init(run.loop_crew if handler.is_async else run.crew)
+    process.at_init(run.departure().listen)
     return handler
+
+
+def _stores() -> Stores:
+    return process.stores("worker", needs=("kafka", "redis", "s3"), patience=OF_A_WORKER)
 
 
 def _decoder(payload_type: type[P]) -> Callable[[msgspec.Raw], P]:

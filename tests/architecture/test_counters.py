@@ -16,8 +16,8 @@ from taskmill.dispatch.waiting import Delayed
 from taskmill.execution.lease import ClaimAnswer, SettleAnswer
 from taskmill.orders.control import OrderAnswer
 from taskmill.recovery.divergence import Divergence
-from taskmill.stores.counted.hot import VERDICTS
-from taskmill.stores.counted.leases import CLAIMS, SETTLEMENTS
+from taskmill.stores.counted.execution import CLAIMS, SETTLEMENTS
+from taskmill.stores.counted.submission import VERDICTS
 from taskmill.submission.admission import Verdict
 from taskmill.submission.submission import Receipt
 

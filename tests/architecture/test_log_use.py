@@ -65,6 +65,7 @@ def imported_by(module: str) -> Iterator[str]:
 def code_of(handler: str) -> frozenset[str]:
     """Return every module of ours that a function can come to, wherever it imports it.
 
+    What an adapter imports is the adapter's own affair: a function reaches it by a port.
     All of its own folder is among them: it may import that by a name which it puts together.
     """
     seen: set[str] = set()
@@ -75,7 +76,7 @@ def code_of(handler: str) -> frozenset[str]:
         module = left.pop()
         if module not in seen and file_of(module):
             seen.add(module)
-            left += imported_by(module)
+            left += () if module.startswith("taskmill.stores") else imported_by(module)
     return frozenset(seen)
 
 
@@ -91,6 +92,32 @@ def names_in(modules: Iterable[str]) -> set[str]:
 def used_by(handler: str) -> set[str]:
     """Return the names that a function's own code and its use cases speak of."""
     return names_in(one for one in code_of(handler) if not one.startswith("taskmill.stores"))
+
+
+def ports_of(handler: str) -> set[str]:
+    """Return the ports that a function's code takes from its stores."""
+    modules = [one for one in code_of(handler) if not one.startswith("taskmill.stores")]
+    return {
+        node.attr
+        for module in modules
+        for node in ast.walk(tree_of(module))
+        if isinstance(node, ast.Attribute)
+        and ast.unparse(node.value).rsplit(".", 1)[-1].removeprefix("_")
+        in {"stores", "stores()", "bound"}
+    }
+
+
+def needs_of(handler: str) -> set[str]:
+    """Return the words of a function's code: among them the stores that it may reach."""
+    nodes = (
+        node
+        for module in code_of(handler)
+        if module.startswith("functions") or module == "taskmill.worker"
+        for node in ast.walk(tree_of(module))
+    )
+    return {
+        node.value for node in nodes if isinstance(node, ast.Constant) and node.value == "kafka"
+    }
 
 
 def use(name: str) -> Use:
@@ -109,15 +136,18 @@ def test_the_rules_know_every_function_that_is_deployed():
 def test_a_function_may_write_where_its_code_writes(name):
     used = used_by(FUNCTIONS[name]["Handler"])
     written = set().union(*(SENT_BY[method] for method in SENT_BY.keys() & used))
-    has_a_bus = "KafkaBus" in used
+    has_a_bus = "bus" in ports_of(FUNCTIONS[name]["Handler"]) and "kafka" in needs_of(
+        FUNCTIONS[name]["Handler"]
+    )
     assert use(name).writes == (written if has_a_bus else set())
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_function_may_ask_for_what_its_code_asks_for(name):
-    used = used_by(FUNCTIONS[name]["Handler"])
-    assert bool(list(use(name).watches)) == ("KafkaReaders" in used)
-    assert use(name).looks_at == (ENDS if "KafkaLogEnds" in used else set())
+    handler = FUNCTIONS[name]["Handler"]
+    used = ports_of(handler) if "kafka" in needs_of(handler) else set()
+    assert bool(list(use(name).watches)) == ("readers" in used)
+    assert use(name).looks_at == (ENDS if "log_ends" in used else set())
 
 
 def test_the_ends_that_are_looked_at_are_those_that_the_adapter_names():

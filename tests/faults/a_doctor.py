@@ -3,20 +3,17 @@
 It looks again as long as a disagreement may pass, tells each that stays, and changes nothing.
 """
 
-import os
 import sys
 import time
 
-from taskmill.bootstrap import chores
-from taskmill.settings import Settings
+from taskmill.platform import process
+from taskmill.recovery.reconcile import Reconciler
 
 AT_A_TIME = 1_000
 SECONDS_BETWEEN = 0.5
 
 ids = sys.stdin.read().split()
-reconciler = chores.make_reconciler(
-    Settings.from_env(os.environ, needs=("kafka", "redis", "postgres"))
-)
+reconciler = Reconciler(process.stores("doctor", needs=("kafka", "redis", "postgres")))
 while True:
     pages = (
         reconciler.stores.standings.of(ids[at : at + AT_A_TIME])

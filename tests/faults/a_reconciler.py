@@ -8,10 +8,13 @@ import sys
 import time
 from collections import Counter
 
-from taskmill.bootstrap import chores
+from taskmill.platform import process
+from taskmill.recovery.reconcile import Reconciler
 
+NEEDS = ("kafka", "redis", "postgres")
+reconciler = Reconciler(process.stores("reconciling", needs=NEEDS))
 mended: Counter[str] = Counter()
 while mended.total() < int(sys.argv[1]):
-    mended.update(chores.reconciler().reconcile())
+    mended.update(reconciler.reconcile())
     time.sleep(0.5)
 sys.stdout.write(json.dumps(mended))

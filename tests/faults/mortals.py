@@ -14,7 +14,7 @@ from taskmill.core.task import TaskType
 from taskmill.core.view import TaskView
 from taskmill.orders.redrive import Again, NotOver
 from taskmill.settings.crash_points import POINTS, CrashAt
-from taskmill.stores.crash import rigged
+from taskmill.stores.crash import with_crash_point
 from taskmill.submission.submission import Accepted, KeyReused, ReplayOf
 from taskmill.testing.system import System
 from taskmill.worker import serve
@@ -106,7 +106,9 @@ class Mortals:
         process.ports["bus"] = _producer(self.log)
         if death is not None:
             for name, port in process.ports.items():
-                process.ports[name] = rigged(name, port, death, process.die)
+                process.ports[name] = with_crash_point(
+                    name, port, death, opener="", end=process.die
+                )
         self._alive.append(process)
         try:
             return work()

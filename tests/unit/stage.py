@@ -1,4 +1,4 @@
-"""A stage of stores in memory, for the handlers: bound where bootstrap would bind real ones."""
+"""A stage of stores in memory, which handlers are given in the place of real ones."""
 
 import logging
 import random
@@ -14,83 +14,21 @@ from typing import Any
 import pytest
 
 from functions.scheduler.jobs import JOBS
-from taskmill.bootstrap import (
-    blobs,
-    chores,
-    dispatcher,
-    endpoints,
-    gateway,
-    inbox,
-    oversight,
-    recorder,
-    scheduler,
-    worker,
-)
-from taskmill.bootstrap.chores import (
-    CancellingServices,
-    ExpiringServices,
-    FiringServices,
-    NearingServices,
-    PutBackServices,
-    RebuildingServices,
-    ReconcilingServices,
-    RedrivingServices,
-    RelayServices,
-    RetainingServices,
-    TakeUpServices,
-    TakingServices,
-)
-from taskmill.bootstrap.gateway import GatewayServices
-from taskmill.bootstrap.inbox import InboxServices
-from taskmill.bootstrap.scheduler import SchedulerServices
-from taskmill.bootstrap.worker import WorkerServices
 from taskmill.core import topics
 from taskmill.core.errors import StoreUnavailable
-from taskmill.core.lifetimes import LEASE, LEDGER_DAYS
 from taskmill.core.log import LogRecord
-from taskmill.core.task import Millis, TaskId, TaskType
+from taskmill.core.task import Millis, TaskId
 from taskmill.core.view import Reading
 from taskmill.execution.ports import Crew
-from taskmill.insight.gather import Board
 from taskmill.ledger.record import Recorder
 from taskmill.platform import process
-from taskmill.recovery.readiness import Readiness
-from taskmill.recovery.reconcile import Reconciler
 from taskmill.stores.api_keys import ApiKeys
 from taskmill.stores.catalogue import AssembledCatalogue
-from taskmill.stores.counted.bus import CountedBus
-from taskmill.stores.counted.enqueued import CountedRequests
-from taskmill.stores.counted.hot import (
-    CountedAdmission,
-    CountedControl,
-    CountedDelays,
-    CountedDueSet,
-)
-from taskmill.stores.counted.leases import CountedLeases
-from taskmill.stores.counted.ledger import CountedLedger
-from taskmill.stores.counted.schedules import CountedFiring, CountedSchedules
-from taskmill.stores.memory.blobs import MemoryBlobs
 from taskmill.stores.memory.counters import MemoryCounters
-from taskmill.stores.memory.dispatch import MemoryDelays, MemoryParking
-from taskmill.stores.memory.egress import MemoryEndpoints
-from taskmill.stores.memory.enqueued import MemoryRequests
-from taskmill.stores.memory.execution import MemoryLeases
 from taskmill.stores.memory.executor import InlineCrew, InlineErrands
-from taskmill.stores.memory.health import MemoryShards
-from taskmill.stores.memory.hot import MemoryHot, MemoryRecords
-from taskmill.stores.memory.insight import MemoryFigures
-from taskmill.stores.memory.ledger import MemoryLedger
-from taskmill.stores.memory.log import MemoryLog
-from taskmill.stores.memory.orders import MemoryControl
-from taskmill.stores.memory.outbox import MemoryOutbox
-from taskmill.stores.memory.quarantine import MemoryNewerParcels, MemoryQuarantine
-from taskmill.stores.memory.recovery import MemoryColdShards, MemoryRepairs
-from taskmill.stores.memory.redrive_jobs import MemoryRedriveJobs
-from taskmill.stores.memory.retention import MemoryArchive
-from taskmill.stores.memory.schedules import MemorySchedules
-from taskmill.stores.memory.standings import MemoryStandings
-from taskmill.stores.memory.submission import MemoryAdmission, MemoryDueSet
-from taskmill.stores.memory.timing import MemoryExpiries, MemoryFarTasks
+from taskmill.stores.memory.hot import MemoryRecords
+from taskmill.stores.memory.stores import MemoryStores
+from taskmill.stores.watch import Watch
 
 NOW = 1_794_000_000_000
 
@@ -160,34 +98,31 @@ class Records(MemoryRecords):
 @dataclass
 class Stage:
     clock: Clock = field(default_factory=Clock)
-    ledger: MemoryLedger = field(default_factory=MemoryLedger)
-    endpoints: Any = field(default_factory=MemoryEndpoints)
-    outbox: MemoryOutbox = field(default_factory=MemoryOutbox)
-    blobs: MemoryBlobs = field(default_factory=MemoryBlobs)
-    places: Places = field(default_factory=Places)
     crew: Crew = field(default_factory=InlineCrew)
     api_keys: ApiKeys | None = None
     counters: MemoryCounters = field(default_factory=lambda: MemoryCounters({"echo"}))
 
     def __post_init__(self) -> None:
-        self.requests = MemoryRequests(self.clock, lambda: self.ledger)
-        self.hot = MemoryHot(self.clock)
-        self.hot.open()
-        self.records = Records(self.hot)
-        self.log = MemoryLog(self.clock)
-        self.readiness = Readiness(MemoryShards(self.hot), self.clock)
-        self.due = MemoryDueSet(self.hot)
-        self.entropy = random.Random(7)
-        self.redrives = MemoryRedriveJobs(lambda: self.ledger, self.clock)
-        self.schedules = MemorySchedules(lambda: self.ledger, self.requests, self.clock)
-        self.board = Board(
-            MemoryFigures(self.ledger, self.clock),
-            self.log,
-            self.requests,
-            self.outbox,
-            readers=topics.readers([TaskType("echo"), TaskType("email")]),
-            clock=self.clock,
+        self._open = {}
+        self.stores: Any = MemoryStores(
+            self.clock,
+            pause=self.clock.pause,
+            catalogue=AssembledCatalogue(),
+            counters=self.counters,
+            dress=self._watched,
         )
+        self.stores.records = self.records = Records(self.stores.hot)
+        self.stores.waiters = self.places = Places()
+        self.hot, self.log, self.ledger = self.stores.hot, self.stores.log, self.stores.rows
+        self.outbox, self.requests = self.stores.spill, self.stores.queue
+        self.blobs: Any = self.stores.bucket
+        self.endpoints: Any = self.stores.endpoints
+        self.due, self.schedules = self._open["due"], self._open["schedules"]
+        self.entropy = random.Random(7)
+
+    def _watched(self, name: str, port: Any) -> Any:
+        self._open[name] = port
+        return Watch(self.counters).over(name, port, opener="stage")
 
     def context(self, *, lives: timedelta = timedelta(seconds=30)) -> Context:
         return Context(self.clock, lives=lives)
@@ -205,28 +140,15 @@ class Stage:
         )
 
     def bind(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        for module, bound in {
-            process: self._process(),
-            gateway: self._gateway(),
-            oversight: self._oversight(),
-            worker: {"services": self._worker, "loop_crew": lambda: self.crew},
-            dispatcher: {
-                "admission": lambda: CountedAdmission(MemoryAdmission(self.hot), self.counters),
-                "delays": lambda: CountedDelays(MemoryDelays(self.hot), self.counters),
-                "parking": lambda: MemoryParking(self.hot),
-            },
-            inbox: {"services": self._inbox},
-            recorder: {"ledger": lambda: CountedLedger(self.ledger, self.counters)},
-            scheduler: {"services": self._scheduler, "errands": InlineErrands},
-            chores: self._chores(),
-            endpoints: {"endpoints": lambda: self.endpoints},
-            blobs: {"at_the_door": lambda: self.blobs, "in_line": lambda: self.blobs},
-        }.items():
-            for name, service in bound.items():
-                monkeypatch.setattr(module, name, service)
+        for name, provided in self._provided().items():
+            monkeypatch.setitem(process.PROVIDED, name, provided)
 
-    def _process(self) -> dict[str, Any]:
+    def _provided(self) -> dict[str, Any]:
         return {
+            "stores": self._stores,
+            "crew": lambda: self.crew,
+            "loop_crew": lambda: self.crew,
+            "errands": InlineErrands,
             "clock": self.clock,
             "entropy": lambda: self.entropy.randbytes(16),
             "pause": self.clock.pause,
@@ -234,159 +156,18 @@ class Stage:
             "counters": lambda: self.counters,
         }
 
-    def _gateway(self) -> dict[str, Any]:
-        return {
-            "services": self._gateway_services,
-            "api_keys": lambda: self.api_keys,
-            "ledger_rows": lambda: self.ledger,
-            "whole_rows": lambda: self.ledger,
-            "outbox": lambda: self.outbox,
-            "requests": lambda: self.requests,
-            "quarantine": lambda: MemoryQuarantine(lambda: self.ledger),
-            "readiness": lambda: self.readiness,
-        }
-
-    def _oversight(self) -> dict[str, Any]:
-        return {
-            "redrive_jobs": lambda: self.redrives,
-            "schedules": lambda: CountedSchedules(self.schedules, self.counters),
-            "statistics": lambda: self.board,
-        }
-
-    def _chores(self) -> dict[str, Any]:
-        return {
-            "rebuilding": self._rebuilding,
-            "reconciler": self._reconciler,
-            "redriving": self._redriving,
-            "retaining": self._retaining,
-            "putting_back": lambda: PutBackServices(
-                newer_parcels=MemoryNewerParcels(lambda: self.ledger, self.clock), bus=self.log
-            ),
-            "nearing": lambda: NearingServices(
-                far=MemoryFarTasks(lambda: self.ledger, self.clock),
-                delays=CountedDelays(MemoryDelays(self.hot), self.counters),
-            ),
-            "expiring": lambda: ExpiringServices(
-                expiries=MemoryExpiries(lambda: self.ledger, self.clock),
-                control=CountedControl(MemoryControl(self.hot), self.counters),
-                admission=MemoryAdmission(self.hot),
-                bus=CountedBus(self.log, self.counters),
-                delays=CountedDelays(MemoryDelays(self.hot), self.counters),
-                whole_rows=self.ledger,
-            ),
-            "firing": lambda: FiringServices(
-                schedules=CountedFiring(self.schedules, self.counters)
-            ),
-            "cancelling": self._cancelling,
-            "taking": self._taking,
-            "taking_up": lambda: TakeUpServices(
-                requests=self.requests, catalogue=AssembledCatalogue()
-            ),
-            "relaying": lambda: RelayServices(outbox=self.outbox, bus=self.log),
-        }
-
-    def _gateway_services(self) -> GatewayServices:
-        return GatewayServices(
-            admission=MemoryAdmission(self.hot),
-            control=CountedControl(MemoryControl(self.hot), self.counters),
-            delays=CountedDelays(MemoryDelays(self.hot), self.counters),
-            records=self.records,
-            bus=CountedBus(self.log, self.counters),
-            log_ends=self.log,
-            catalogue=AssembledCatalogue(),
-            waiters=self.places,
-        )
-
-    def _inbox(self) -> InboxServices:
-        return InboxServices(
-            admission=MemoryAdmission(self.hot),
-            records=self.records,
-            bus=CountedBus(self.log, self.counters),
-            catalogue=AssembledCatalogue(),
-        )
-
-    def _rebuilding(self) -> RebuildingServices:
-        return RebuildingServices(
-            shards=MemoryColdShards(self.hot),
-            clock=self.clock,
-            counters=self.counters,
-            log_ends=self.log,
-            outbox=MemoryOutbox(),
-            whole_rows=self.ledger,
-            grace=LEASE,
-        )
-
-    def _cancelling(self) -> CancellingServices:
-        return CancellingServices(
-            control=CountedControl(MemoryControl(self.hot), self.counters),
-            admission=MemoryAdmission(self.hot),
-            bus=self.log,
-            clock=self.clock,
-            delays=CountedDelays(MemoryDelays(self.hot), self.counters),
-            ledger_rows=self.ledger,
-            whole_rows=self.ledger,
-        )
-
-    def _redriving(self) -> RedrivingServices:
-        return RedrivingServices(
-            redrive_jobs=self.redrives,
-            control=CountedControl(MemoryControl(self.hot), self.counters),
-            admission=MemoryAdmission(self.hot),
-            bus=self.log,
-            ledger_rows=self.ledger,
-            whole_rows=self.ledger,
-        )
-
-    def _taking(self) -> TakingServices:
-        return TakingServices(
-            requests=CountedRequests(self.requests, self.counters),
-            catalogue=AssembledCatalogue(),
-            admission=MemoryAdmission(self.hot),
-            records=self.records,
-            bus=self.log,
-            log_ends=self.log,
-        )
-
-    def _retaining(self) -> RetainingServices:
-        archive = MemoryArchive(lambda: self.ledger, self.outbox, self.requests, self.clock)
-        return RetainingServices(
-            archive=archive, counters=self.counters, keeps=timedelta(days=LEDGER_DAYS)
-        )
-
-    def _reconciler(self) -> Reconciler:
-        stores = ReconcilingServices(
-            clock=self.clock,
-            counters=self.counters,
-            ledger=self.ledger,
-            standings=MemoryStandings(lambda: self.ledger, self.clock),
-            control=CountedControl(MemoryControl(self.hot), self.counters),
-            whole_rows=self.ledger,
-            repairs=MemoryRepairs(self.hot),
-            readers=self.log,
-            bus=self.log,
-        )
-        return Reconciler(stores)
-
-    def _worker(self) -> WorkerServices:
-        return WorkerServices(
-            leases=CountedLeases(MemoryLeases(self.hot), self.counters),
-            bus=CountedBus(self.log, self.counters),
-            crew=self.crew,
-        )
-
-    def _scheduler(self) -> SchedulerServices:
-        return SchedulerServices(
-            due=CountedDueSet(self.due, self.counters),
-            bus=CountedBus(self.log, self.counters),
-            catalogue=AssembledCatalogue(),
-            clock=self.clock,
-        )
+    def _stores(self, _name: str, **_how: object) -> Any:
+        """Return one queue for every function; a test may have replaced some of it."""
+        self.stores.api_keys = self.api_keys
+        self.stores.blobs = self.blobs
+        self.stores.endpoints = self.endpoints
+        return self.stores
 
 
 def do_job(name: str) -> int:
     """Do once what the scheduler does again and again under this *name*."""
     (job,) = (job for job in JOBS if job.name == name)
-    return job.work()
+    return job.run()
 
 
 def a_kafka_event(records: Iterable[LogRecord]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from operator import not_
 from typing import Final, TypeVar
 
 from functions.gateway.presenter import moment
-from taskmill.bootstrap import gateway
+from functions.gateway.stores import stores
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.task import Millis
 from taskmill.core.time import in_ms
@@ -28,7 +28,7 @@ def caught_up(
     rest = within - LONGEST_CATCH_UP
     if rest <= NO_TIME or not is_behind(found):
         return found
-    with gateway.services().waiters.place() as has_place:
+    with stores().waiters.place() as has_place:
         return _look_for(rest, look, is_behind) if has_place else found
 
 
@@ -50,10 +50,10 @@ def hear_the_log(within: timedelta) -> Millis | None:
     """
     now = process.clock()
     try:
-        ends = gateway.services().log_ends.ends()
+        ends = stores().log_ends.ends()
     except StoreUnavailable:
         return None
-    is_there = caught_up(lambda: has_reached(gateway.ledger_rows(), ends), not_, within=within)
+    is_there = caught_up(lambda: has_reached(stores().ledger_rows, ends), not_, within=within)
     return now if is_there else None
 
 

@@ -7,7 +7,7 @@ from hashlib import sha256
 from threading import Lock
 from typing import Any, Final
 
-from taskmill.bootstrap.blobs import access
+from taskmill.platform import process
 
 SECONDS_TO_CONNECT: Final = 2
 SECONDS_TO_ANSWER: Final = 15
@@ -20,13 +20,13 @@ def put(key: str, content: bytes) -> str:
     with _opening:
         client = _client()
     client.put_object(
-        Bucket=access().bucket,
+        Bucket=process.bucket().bucket,
         Key=key,
         Body=content,
         ContentType="text/csv; charset=utf-8",
         ChecksumSHA256=b64encode(sha256(content).digest()).decode(),
     )
-    return f"s3://{access().bucket}/{key}"
+    return f"s3://{process.bucket().bucket}/{key}"
 
 
 @cache
@@ -39,4 +39,4 @@ def _client() -> Any:
         read_timeout=SECONDS_TO_ANSWER,
         retries={"total_max_attempts": 3, "mode": "standard"},
     )
-    return Session().client("s3", endpoint_url=access().endpoint or None, config=config)
+    return Session().client("s3", endpoint_url=process.bucket().endpoint or None, config=config)

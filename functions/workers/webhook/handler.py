@@ -18,7 +18,6 @@ from functions.workers.webhook.request import body_of, request_to
 from functions.workers.webhook.settings import WebhookSettings
 from functions.workers.webhook.signature import signed
 from functions.workers.webhook.verdict import Judged, judged
-from taskmill.bootstrap import endpoints
 from taskmill.core.counting import Count
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.ports import Counters
@@ -27,6 +26,7 @@ from taskmill.egress.ports import Endpoints
 from taskmill.egress.wall import Target, Walled, target_of
 from taskmill.platform import process
 from taskmill.stores import tls
+from taskmill.stores.patience import OF_ENDPOINTS
 from taskmill.worker import Discard, Outcome, Retry, RetryPolicy, Task, serve
 
 _SHARE_OF_TIME = 0.9
@@ -127,9 +127,10 @@ def context_with(ca_file: str) -> ssl.SSLContext:
 @cache
 def desk() -> Desk:
     settings = WebhookSettings.from_env(os.environ)
+    stores = process.stores("endpoints", needs=("redis",), patience=OF_ENDPOINTS)
     return Desk(
         keyring=Keyring(settings.read_secrets),
-        endpoints=endpoints.endpoints(),
+        endpoints=stores.endpoints,
         counters=process.counters(),
         ways=Ways(context=context_with(settings.ca_file)),
         api_host=settings.api_host,

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from taskmill.core.errors import SettingsInvalid
 from taskmill.settings.environment import Environment
-from taskmill.settings.stores import Stores, Vault
+from taskmill.settings.stores import StoreSettings, Vault
 
 
 class WebhookSettings(Struct, frozen=True, kw_only=True):
@@ -27,7 +27,7 @@ class WebhookSettings(Struct, frozen=True, kw_only=True):
     def from_env(cls, env: Mapping[str, str], *, vault: Vault | None = None) -> Self:
         """Read the settings, or name everything that is missing or wrong."""
         environment = Environment(env)
-        stores = Stores(environment, ("kafka", "redis"), vault or Vault())
+        stores = StoreSettings(environment, ("kafka", "redis"), vault or Vault())
         # Where the stores are says whether this is a machine of one's own.
         stores.kafka()
         stores.redis()
@@ -42,7 +42,7 @@ class WebhookSettings(Struct, frozen=True, kw_only=True):
         return settings
 
 
-def _secrets(environment: Environment, stores: Stores) -> Callable[[], str]:
+def _secrets(environment: Environment, stores: StoreSettings) -> Callable[[], str]:
     if file := environment.given("WEBHOOK_SECRET_FILE"):
         if environment.is_at_home("WEBHOOK_SECRET_FILE"):
             return partial(_text_of, Path(file))

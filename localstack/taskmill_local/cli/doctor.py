@@ -12,7 +12,6 @@ from typing import Any, Final
 from msgspec import to_builtins
 from msgspec.structs import asdict
 
-from taskmill.bootstrap import chores
 from taskmill.core.errors import SettingsInvalid, StoreUnavailable
 from taskmill.core.task import DEFAULT_TENANT, Millis
 from taskmill.core.time import in_ms
@@ -70,7 +69,7 @@ def examine(environment: Mapping[str, str], url: str, *, as_json: bool) -> Exit:
         settings = Settings.from_env(
             addressed(environment, url), needs=("kafka", "redis", "postgres")
         )
-        reconciler = chores.make_reconciler(settings)
+        reconciler = Reconciler(process.open_stores(settings, name="doctor"))
         complaints = [
             *_cold(settings),
             *_looked_twice(reconciler),

@@ -8,21 +8,65 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import cache, wraps
-from typing import TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
-from taskmill.core.counting import Count
 from taskmill.core.ports import Counters
 from taskmill.core.task import Millis
 from taskmill.core.time import in_ms
 from taskmill.settings import Settings
-from taskmill.stores import crash
+from taskmill.settings.access import S3Access
+from taskmill.stores.patience import USUAL, Patience
+from taskmill.stores.stores import Stores, Surroundings
 from taskmill.submission.ports import Catalogue
 
+A = ParamSpec("A")
 P = TypeVar("P")
 
 _VALUES_BETWEEN_COLLECTIONS = 10_000
 
+PROVIDED: Final[dict[str, Callable[..., Any]]] = {}
+"""What tests provide in the place of what a process has, by the name of what is called here."""
 
+_opened: Final[dict[str, Stores]] = {}
+
+
+def replaceable(build: Callable[A, P]) -> Callable[A, P]:
+    """Let a test provide what a handler works with: the one seam for all of it."""
+
+    @wraps(build)
+    def built(*args: A.args, **named: A.kwargs) -> P:
+        provided: Callable[A, P] = PROVIDED.get(build.__name__, build)
+        return provided(*args, **named)
+
+    return built
+
+
+@replaceable
+def stores(name: str, *, needs: tuple[str, ...], patience: Patience = USUAL) -> Stores:
+    """Return the stores of this *name*, which live as long as the process.
+
+    What is not among the *needs* cannot be reached: its settings are not even read.
+    """
+    if name not in _opened:
+        settings = Settings.from_env(os.environ, needs=needs)
+        _opened[name] = open_stores(settings, name=name, patience=patience)
+    return _opened[name]
+
+
+def open_stores(settings: Settings, *, name: str, patience: Patience = USUAL) -> Stores:
+    around = Surroundings(
+        clock=clock, pause=pause, entropy=entropy, counters=counters(), catalogue=catalogue
+    )
+    return Stores(settings, name=name, around=around, patience=patience)
+
+
+@cache
+def bucket() -> S3Access:
+    """Return where the bucket is, for a worker that opens it by a client of its own."""
+    return Settings.from_env(os.environ, needs=("s3",)).s3
+
+
+@replaceable
 def clock() -> Millis:
     return Millis(time.time_ns() // 1_000_000 + _ahead_ms())
 
@@ -33,10 +77,12 @@ def _ahead_ms() -> int:
     return in_ms(Settings.from_env(os.environ, needs=()).clock_ahead)
 
 
+@replaceable
 def entropy() -> bytes:
     return os.urandom(16)
 
 
+@replaceable
 def pause(span: timedelta) -> None:
     time.sleep(span.total_seconds())
 
@@ -47,6 +93,7 @@ def word() -> str:
     return os.urandom(8).hex()
 
 
+@replaceable
 @cache
 def log(service: str) -> logging.Logger:
     """Send the layer's log lines through the structured logger of *service*, and return it."""
@@ -60,6 +107,7 @@ def log(service: str) -> logging.Logger:
     return layer
 
 
+@replaceable
 @cache
 def catalogue() -> Catalogue:
     from taskmill.stores.catalogue import AssembledCatalogue
@@ -68,6 +116,7 @@ def catalogue() -> Catalogue:
     return AssembledCatalogue(reaches_loopback=settings.reaches_loopback)
 
 
+@replaceable
 @cache
 def counters() -> Counters:
     from taskmill.platform.emf import EmfCounters
@@ -77,10 +126,6 @@ def counters() -> Counters:
         types={entry.name for entry in catalogue().entries()},
         clock=clock,
     )
-
-
-def count_opening(store: str) -> None:
-    counters().count(Count.BREAKERS, store=store)
 
 
 @contextmanager
@@ -103,18 +148,3 @@ def at_init(build: Callable[[], object]) -> None:
         # nor look after every few hundred values of a batch.
         gc.freeze()
         gc.set_threshold(_VALUES_BETWEEN_COLLECTIONS)
-
-
-def rigged(name: str) -> Callable[[Callable[[], P]], Callable[[], P]]:
-    """Let a test end the process at an edge of what is bound by this *name*, if it says so."""
-
-    def rig(build: Callable[[], P]) -> Callable[[], P]:
-        @wraps(build)
-        def built() -> P:
-            bound = build()
-            at = Settings.from_env(os.environ, needs=()).crash_at
-            return bound if at is None else crash.rigged(name, bound, at)
-
-        return built
-
-    return rig

@@ -41,7 +41,7 @@ class FireStores(Protocol):
     """The ports that firing uses."""
 
     @property
-    def schedules(self) -> Firing: ...
+    def firing(self) -> Firing: ...
 
 
 class ScheduleFirer:
@@ -61,7 +61,7 @@ class ScheduleFirer:
         What a scheduler makes of a schedule happens in one statement, and only if the schedule is
         as it was seen.
         """
-        schedules = self._stores.schedules
+        schedules = self._stores.firing
         fired = 0
         to_cancel: Sequence[Step] = ()
         for _ in range(MOST_BATCHES):

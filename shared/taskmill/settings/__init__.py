@@ -14,7 +14,7 @@ from taskmill.settings import crash_points
 from taskmill.settings.access import Access, KafkaAccess, PostgresAccess, RedisAccess, S3Access
 from taskmill.settings.environment import Environment
 from taskmill.settings.known import PREFIX
-from taskmill.settings.stores import Stores, Vault
+from taskmill.settings.stores import StoreSettings, Vault
 from taskmill.submission.outbox import OUTBOX_CAP
 
 _WHOLE = re.compile(r"-?[0-9]{1,12}")
@@ -64,7 +64,7 @@ class Settings:
         What is not among the *needs* ("kafka", "redis", "postgres", "s3", "api_keys") is not read.
         """
         environment = Environment(env)
-        stores = Stores(environment, needs, vault or Vault())
+        stores = StoreSettings(environment, needs, vault or Vault())
         reading = _Reading(environment, needs, stores)
         settings = cls(
             kafka=stores.kafka(),
@@ -90,7 +90,9 @@ class Settings:
 class _Reading:
     """What is read by rules of its own."""
 
-    def __init__(self, environment: Environment, needs: tuple[str, ...], stores: Stores) -> None:
+    def __init__(
+        self, environment: Environment, needs: tuple[str, ...], stores: StoreSettings
+    ) -> None:
         self._environment = environment
         self._needs = needs
         self._stores = stores

@@ -19,7 +19,7 @@ class Edge(Struct, frozen=True):
     method: str
     moment: Moment
     where: str = ""
-    """The one value of several ports that is meant, by who builds it."""
+    """Whose port is meant, when several stores of a process have it."""
 
 
 POINTS: Mapping[str, Edge] = {
@@ -51,8 +51,8 @@ POINTS: Mapping[str, Edge] = {
     "nearing before the due set write": Edge("delays", "delay", Moment.BEFORE, "nearing"),
     "nearing after the due set write": Edge("far", "leave", Moment.BEFORE, "nearing"),
     "expiring after the script": Edge("control", "cancel", Moment.AFTER, "expiring"),
-    "firing before the statement": Edge("schedules", "advance", Moment.BEFORE, "firing"),
-    "firing behind the statement": Edge("schedules", "advance", Moment.AFTER, "firing"),
+    "firing before the statement": Edge("firing", "advance", Moment.BEFORE, "firing"),
+    "firing behind the statement": Edge("firing", "advance", Moment.AFTER, "firing"),
     "redrive job after the script": Edge("control", "redrive", Moment.AFTER, "redriving"),
     "reconciler after select": Edge("control", "see", Moment.BEFORE, "reconciling"),
 }

@@ -71,7 +71,7 @@ def _postgres(told: _Told) -> PostgresAccess:
     return PostgresAccess(dsn=told.address, credentials=told.credentials, ca_file=told.ca_file)
 
 
-class Stores:
+class StoreSettings:
     """What is not among the *needs* is not read."""
 
     def __init__(self, environment: Environment, needs: tuple[str, ...], vault: Vault) -> None:

@@ -4,9 +4,6 @@ import os
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from msgspec import Struct
-from msgspec.structs import replace
-
 from taskmill.settings.crash_points import CrashAt, Moment
 
 P = TypeVar("P")
@@ -19,23 +16,16 @@ def die() -> None:
     os._exit(EXIT_CODE)
 
 
-def rigged(name: str, bound: P, at: CrashAt, end: Callable[[], None] = die) -> P:
-    """Return *bound*, a port of this name or a value of several, with the edge rigged.
-
-    The process ends when the edge is passed for the nth time.
-    """
-    port = at.edge.port
-    if at.edge.where not in {"", name}:
-        return bound
-    if name == port:
-        return cast("P", _Rigged(bound, at, end))
-    if isinstance(bound, Struct) and hasattr(bound, port):
-        ends = _Rigged(getattr(bound, port), at, end)
-        return cast("P", replace(cast("Any", bound), **{port: ends}))
-    return bound
+def with_crash_point(
+    name: str, port: P, at: CrashAt, *, opener: str, end: Callable[[], None] = die
+) -> P:
+    """Return the *port* of this name; the process ends when its edge is passed for the nth time."""
+    if at.edge.port != name or at.edge.where not in {"", opener}:
+        return port
+    return cast("P", _WithCrashPoint(port, at, end))
 
 
-class _Rigged:
+class _WithCrashPoint:
     def __init__(self, port: object, at: CrashAt, end: Callable[[], None]) -> None:
         self._port = port
         self._edge = at.edge

@@ -110,7 +110,7 @@ class _Desk:
     def fired(self):
         """Let a scheduler look; return how many instants of each it fired."""
         before = self._tally("fired")
-        stores = SimpleNamespace(schedules=self._firing)
+        stores = SimpleNamespace(firing=self._firing)
         ScheduleFirer(stores, cancel=lambda _: True, now=timedelta).fire()
         return {name: count - before[name] for name, count in self._tally("fired").items()}
 

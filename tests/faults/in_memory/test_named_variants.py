@@ -186,7 +186,7 @@ def an_instant_that_two_schedulers_saw(parts):
     schedules.advance(steps)
     schedules.advance(steps)
     clock.move(5 * MINUTE)
-    stores = SimpleNamespace(schedules=schedules)
+    stores = SimpleNamespace(firing=schedules)
     ScheduleFirer(stores, cancel=lambda _: True, now=timedelta).fire()
     fired = [_become_a_task(story, kept.row) for kept in requests.kept]
     plan = Plan(schedule="s", fires_ms=[first, first + 5 * MINUTE // MILLISECOND])

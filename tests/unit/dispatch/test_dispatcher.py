@@ -10,7 +10,6 @@ from taskmill.core.errors import StoreUnavailable
 from taskmill.core.facts import TaskDied
 from taskmill.core.task import Status, TaskId, TaskType
 from taskmill.dispatch.waiting import PATIENCE_WITH_A_TYPE, PUT_IN_LINE_AGAIN_AFTER
-from taskmill.platform import process
 from tests.builders import an_envelope
 from tests.unit.stage import NOW, Stage, do_job
 
@@ -47,9 +46,9 @@ def wait_until_it_is_put_in_line_again(stage):
     assert published <= 1, "copies that wait together are one"
 
 
-def deploy(monkeypatch, name):
+def deploy(stage, name):
     """Let a worker take tasks of a type, as a rolling deployment does."""
-    monkeypatch.setattr(process, "catalogue", lambda: Knows(name))
+    stage.stores.catalogue = Knows(name)
 
 
 class Knows:
@@ -76,10 +75,10 @@ def test_a_task_of_a_type_that_nobody_takes_waits_and_is_then_dead_and_stays_dea
     assert stage.hot.due == {}
 
 
-def test_a_task_whose_worker_is_deployed_late_goes_in_line_for_it(stage, monkeypatch):
+def test_a_task_whose_worker_is_deployed_late_goes_in_line_for_it(stage):
     submit(stage, a_task(1, type=FAX))
     stage.run(dispatcher, topics.PENDING)
-    deploy(monkeypatch, FAX)
+    deploy(stage, FAX)
     wait_until_it_is_put_in_line_again(stage)
     stage.run(dispatcher, topics.PENDING)
     waited, *_ = stage.log.tasks(topics.worker(FAX))

@@ -9,7 +9,6 @@ import pytest
 
 from functions.dispatcher.handler import lambda_handler as dispatcher
 from taskmill import __version__
-from taskmill.bootstrap import gateway
 from taskmill.core import topics
 from taskmill.core.lifetimes import Lifetimes
 from taskmill.stores.memory.recovery import MemoryColdShards
@@ -511,7 +510,7 @@ def test_an_error_of_ours_is_told_without_its_trace_and_logged_with_it(stage, mo
     def breaks():
         raise RuntimeError("secret of the house")
 
-    monkeypatch.setattr(gateway, "services", breaks)
+    monkeypatch.setattr(stage.stores.catalogue, "entries", breaks)
     event = an_http_event("GET", "/v1/types")
     with caplog.at_level(logging.ERROR, logger="taskmill"):
         answer = answer_to(stage, event)

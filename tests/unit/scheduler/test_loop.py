@@ -42,15 +42,26 @@ class Day:
         return self.loop.done
 
 
+class NoStores:
+    """What opens nothing."""
+
+    def stores(self):
+        return None
+
+
+def a_job(**how):
+    return Job(opener=NoStores(), **how)
+
+
 def counted(name="count", *, every=SECOND, is_slow=False):
-    return Job(name=name, every=every, work=lambda: 1, is_slow=is_slow)
+    return a_job(name=name, every=every, work=lambda _: 1, is_slow=is_slow)
 
 
 def failing(error, *, every=SECOND, is_slow=False):
-    def fail():
+    def fail(_stores):
         raise error
 
-    return Job(name="fail", every=every, work=fail, is_slow=is_slow)
+    return a_job(name="fail", every=every, work=fail, is_slow=is_slow)
 
 
 AWAY = StoreUnavailable("PostgreSQL", "it is told to be away")
@@ -91,13 +102,13 @@ def test_a_bug_in_a_job_stops_no_other_and_is_remembered(is_slow, caplog):
 def test_a_slow_job_that_hangs_stops_no_other_and_is_not_started_twice():
     started, go_on = [], Event()
 
-    def hang():
+    def hang(_stores):
         started.append(True)
         go_on.wait()
         return 7
 
     errands = ThreadErrands()
-    hanging = Job(name="hang", every=SECOND, work=hang, is_slow=True)
+    hanging = a_job(name="hang", every=SECOND, work=hang, is_slow=True)
     day = Day(hanging, counted(), errands=errands)
     assert day.lasts(10 * SECOND) == {"hang": 0, "count": 10}
     next_run = Day(hanging, errands=errands)
@@ -110,7 +121,7 @@ def test_a_slow_job_that_hangs_stops_no_other_and_is_not_started_twice():
 
 def test_a_run_waits_for_what_is_under_way_no_longer_than_it_may():
     go_on = Event()
-    hanging = Job(name="hang", every=SECOND, work=lambda: int(go_on.wait()), is_slow=True)
+    hanging = a_job(name="hang", every=SECOND, work=lambda _: int(go_on.wait()), is_slow=True)
     day = Day(hanging, errands=ThreadErrands())
     day.lasts(SECOND)
     day.loop.finish(within=timedelta(0))

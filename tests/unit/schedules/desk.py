@@ -36,6 +36,10 @@ class Desk:
         self.ran_for = timedelta()
         self.on_cancel = lambda: None
 
+    @property
+    def firing(self):
+        return self.schedules
+
     def clock(self):
         return Millis(self.now)
 

@@ -219,7 +219,7 @@ def test_the_table_of_settings_holds_what_is_read_and_nothing_else():
 def test_what_is_read_is_used():
     """The composition root hands on each setting, and the clockwork goes by each of its spans."""
     layer = ROOT / "shared/taskmill"
-    places = [*(layer / "bootstrap").glob("*.py"), layer / "platform/process.py"]
+    places = [layer / "stores/stores.py", layer / "platform/process.py"]
     root = [path.relative_to(ROOT) for path in places]
     assert used_of("settings", root) | used_of("from_env()", root) == {
         one.name for one in fields(Settings)

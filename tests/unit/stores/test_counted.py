@@ -11,13 +11,10 @@ from taskmill.core.counting import Count, Span
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.refusal import unavailable
 from taskmill.dispatch.due import DuePublisher
-from taskmill.stores.counted.bus import CountedBus
-from taskmill.stores.counted.hot import CountedDueSet, CountedParking
-from taskmill.stores.counted.leases import CountedLeases
-from taskmill.stores.counted.ledger import CountedLedger, CountedOutbox
 from taskmill.stores.kafka.bus import KafkaBus
 from taskmill.stores.memory.counters import MemoryCounters
 from taskmill.stores.memory.dispatch import MemoryParking
+from taskmill.stores.watch import Watch
 from taskmill.submission.relay import Relay
 from tests.builders import (
     NOW,
@@ -47,9 +44,13 @@ def counters():
     return MemoryCounters({"echo"})
 
 
+def watched(name, port, counters):
+    return Watch(counters).over(name, port, opener="a test")
+
+
 def test_a_task_that_nobody_takes_is_counted(world, counters):
     world.admitted()
-    parking = CountedParking(MemoryParking(world.hot), counters)
+    parking = watched("parking", MemoryParking(world.hot), counters)
     (record,) = world.log.records("tasks.pending")
     parking.park(codec.open_sealed(record.value))
     world.hot.restart()
@@ -60,7 +61,7 @@ def test_a_task_that_nobody_takes_is_counted(world, counters):
 
 def test_a_batch_of_turns_is_counted_by_type_and_answer(world):
     counters = MemoryCounters({"echo", "mail"})
-    leases = CountedLeases(world.leases, counters)
+    leases = watched("leases", world.leases, counters)
     tasks = [a_fresh_envelope(type=name, generation=NOW) for name in ("echo", "mail", "echo")]
     claims = [a_claim(task, source=a_source(place)) for place, task in enumerate(tasks)]
     claims.append(a_claim(tasks[0], source=a_source(9)))
@@ -79,7 +80,7 @@ def test_a_batch_of_turns_is_counted_by_type_and_answer(world):
 
 
 def test_rows_of_the_outbox_count_when_they_are_relayed_or_parked(world, counters):
-    outbox = CountedOutbox(world.outbox, counters)
+    outbox = watched("outbox", world.outbox, counters)
     outbox.add([an_envelope()])
     world.outbox.put(b"no envelope", (an_envelope().id, "other", 1))
     Relay(SimpleNamespace(outbox=outbox, bus=world.log)).run()
@@ -90,15 +91,15 @@ def test_rows_of_the_outbox_count_when_they_are_relayed_or_parked(world, counter
 def test_what_was_due_counts_by_its_kind(world, counters):
     world.admission.admit([world.request("a")])
     world.wait(timedelta(seconds=6))
-    due = CountedDueSet(world.due, counters)
-    DuePublisher(world.stores(due=due, bus=CountedBus(world.log, counters))).publish()
+    due = watched("due", world.due, counters)
+    DuePublisher(world.stores(due=due, bus=watched("bus", world.log, counters))).publish()
     assert counters.total(Count.DUE, kind="submission") == 1
     world.wait(timedelta(hours=80))
     assert due.forget_expired(most=10) == counters.total(Count.FORGOTTEN) == 0
 
 
 def test_a_publication_is_timed_and_a_failed_one_counted(world, counters):
-    bus = CountedBus(world.log, counters)
+    bus = watched("bus", world.log, counters)
     bus.send_work([an_envelope()])
     bus.flush()
     world.log.is_away = True
@@ -125,7 +126,7 @@ def test_what_kafka_does_not_even_let_us_send_is_a_failed_publication(counters, 
     """A topic that is missing or barred is told of before anything waits for an answer."""
     nowhere = KafkaBus("127.0.0.1:1", patience=timedelta(milliseconds=10))
     with pytest.raises(StoreUnavailable):
-        send(CountedBus(nowhere, counters))
+        send(watched("bus", nowhere, counters))
     assert counters.total(Count.PUBLISH_FAILURES) == 1
     assert counters.total(Count.DISPATCHED) == counters.total(Count.UNDECODABLE) == 0
 
@@ -143,12 +144,12 @@ def test_what_kafka_does_not_even_let_us_send_is_a_failed_publication(counters, 
 )
 def test_facts_that_come_after_an_end_are_counted(world, counters, told, impossible):
     task = an_envelope()
-    CountedLedger(world.ledger, counters).record(batch_of(task, *(tell(task) for tell in told)))
+    watched("ledger", world.ledger, counters).record(batch_of(task, *(tell(task) for tell in told)))
     assert counters.total(Count.CONTRADICTIONS) == impossible
 
 
 def test_what_comes_late_or_twice_to_the_ledger_is_counted(world, counters):
-    ledger = CountedLedger(world.ledger, counters)
+    ledger = watched("ledger", world.ledger, counters)
     task = an_envelope()
     ledger.record(batch_of(task, succeeded(task)))
     assert counters.total(Count.LATE_ROWS) == 0

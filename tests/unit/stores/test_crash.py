@@ -1,7 +1,6 @@
 """A process ends at the line that a test names, and at no other."""
 
 import pytest
-from msgspec import Struct
 
 from taskmill.core.ports import Bus
 from taskmill.dispatch.ports import Delays, DueSet
@@ -11,7 +10,7 @@ from taskmill.orders.ports import Control
 from taskmill.recovery.ports import ColdShards
 from taskmill.schedules.ports import Firing
 from taskmill.settings.crash_points import POINTS, Edge, crash_at
-from taskmill.stores.crash import EXIT_CODE, die, rigged
+from taskmill.stores.crash import EXIT_CODE, die, with_crash_point
 from taskmill.submission.ports import Admission
 
 PORTS = {
@@ -23,7 +22,7 @@ PORTS = {
     "far": FarTasks,
     "leases": Leases,
     "ledger": Ledger,
-    "schedules": Firing,
+    "firing": Firing,
     "shards": ColdShards,
 }
 
@@ -54,9 +53,8 @@ class Due:
         return self.waiting[:most]
 
 
-class Services(Struct, frozen=True):
-    due: Due
-    bus: Bus_
+def fatal(name, port, at, *, opener="scheduler"):
+    return with_crash_point(name, port, at, opener=opener, end=end)
 
 
 @pytest.mark.parametrize("point", POINTS)
@@ -66,7 +64,7 @@ def test_each_point_lies_at_a_call_that_the_port_has(point):
 
 
 def test_the_nth_call_that_carries_something_ends_the_process():
-    leases = rigged("bus", Bus_(), crash_at("dispatcher after read:2"), end)
+    leases = fatal("bus", Bus_(), crash_at("dispatcher after read:2"))
     leases.send_work([])
     leases.send_work(["one"])
     with pytest.raises(Ended):
@@ -75,7 +73,7 @@ def test_the_nth_call_that_carries_something_ends_the_process():
 
 def test_a_flush_counts_when_something_was_sent():
     port = Bus_()
-    bus = rigged("bus", port, crash_at("worker after the facts before the batch ends:1"), end)
+    bus = fatal("bus", port, crash_at("worker after the facts before the batch ends:1"))
     bus.flush()
     bus.send_work(["one"])
     with pytest.raises(Ended):
@@ -85,7 +83,7 @@ def test_a_flush_counts_when_something_was_sent():
 
 def test_an_answer_counts_when_it_holds_something():
     port = Due()
-    due = rigged("due", port, crash_at("scheduler after take:1"), end)
+    due = fatal("due", port, crash_at("scheduler after take:1"))
     assert due.take(most=5) == ()
     port.waiting = ("one",)
     with pytest.raises(Ended):
@@ -94,22 +92,13 @@ def test_an_answer_counts_when_it_holds_something():
 
 def test_other_ports_stay_as_they_are():
     port = Due()
-    assert rigged("due", port, crash_at("worker after claim:1"), end) is port
-
-
-def test_a_port_among_others_is_rigged():
-    full, bus = Due(), Bus_()
-    full.waiting = ("one",)
-    services = rigged("scheduler", Services(full, bus), crash_at("scheduler after take:1"), end)
-    assert services.bus is bus
-    with pytest.raises(Ended):
-        services.due.take(most=5)
+    assert fatal("due", port, crash_at("worker after claim:1")) is port
 
 
 def test_a_bus_of_others_is_not_the_relay_s():
-    services, at = Services(Due(), Bus_()), crash_at("relay after publish before mark:1")
-    assert rigged("scheduler", services, at, end) is services
-    bus = rigged("relaying", services, at, end).bus
+    port, at = Bus_(), crash_at("relay after publish before mark:1")
+    assert fatal("bus", port, at) is port
+    bus = fatal("bus", port, at, opener="relaying")
     bus.send_work(["one"])
     with pytest.raises(Ended):
         bus.flush()

@@ -9,14 +9,13 @@ from functions.dispatcher.handler import lambda_handler as dispatcher
 from functions.gateway.handler import lambda_handler as gateway
 from functions.inbox.handler import lambda_handler as inbox
 from functions.recorder.handler import lambda_handler as recorder
-from taskmill.bootstrap import blobs
 from taskmill.core import topics
 from taskmill.core.counting import Count
-from taskmill.core.errors import StoreUnavailable
 from taskmill.core.ids import keyed_id
 from taskmill.core.task import LAST_MOMENT, TaskType
 from tests.builders import a_log_record, a_position
 from tests.unit.stage import NOW, Stage, a_kafka_event, an_http_event
+from tests.unit.world import Away
 
 ECHO = TaskType("echo")
 
@@ -203,13 +202,10 @@ def test_while_the_log_is_away_everything_comes_again(stage):
 
 
 def test_a_payload_that_cannot_be_looked_for_comes_again_alone(stage, monkeypatch):
-    def away():
-        raise StoreUnavailable("S3", "it is told to be away")
-
     place = f"s3://taskmill/payloads/echo/default/{'0' * 64}"
     pointed = a_record(0, payload_ref={"url": place, "size": 1, "sha256": "0" * 64})
     with monkeypatch.context() as patch:
-        patch.setattr(blobs, "at_the_door", away)
+        patch.setattr(stage, "blobs", Away())
         assert take(stage, pointed, a_record(1)) == [0]
     assert take(stage, pointed) == []
     assert refused(stage) == [("0", "payload_missing", "/payload_ref")]

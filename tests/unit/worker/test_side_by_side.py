@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from taskmill.bootstrap import worker
 from taskmill.core.task import Millis
+from taskmill.platform import process
 from taskmill.platform.executor import ThreadCrew
 from taskmill.platform.loop_executor import LoopCrew
 from taskmill.platform.shutdown import Departure
@@ -63,7 +63,7 @@ def test_async_tasks_meet_on_one_event_loop(looped):
 
 def test_an_async_task_that_takes_too_long_is_cancelled_and_harms_no_other(looped, monkeypatch):
     left: list[object] = []
-    monkeypatch.setattr(worker, "departure", lambda: Leaving(left))
+    monkeypatch.setitem(process.PROVIDED, "departure", lambda: Leaving(left))
     ends_of_cancelled: list[str] = []
 
     async def perform(letter: Letter) -> str:
@@ -98,7 +98,7 @@ class Leaving(Departure):
 
 def test_a_process_with_a_call_that_goes_on_ends_behind_its_answer(threaded, monkeypatch):
     left: list[object] = []
-    monkeypatch.setattr(worker, "departure", lambda: Leaving(left))
+    monkeypatch.setitem(process.PROVIDED, "departure", lambda: Leaving(left))
     is_over = threading.Event()
     slow = serve(Letter, lambda _letter: is_over.wait(timeout=60))
     try:
@@ -111,7 +111,7 @@ def test_a_process_with_a_call_that_goes_on_ends_behind_its_answer(threaded, mon
 def test_who_is_told_to_end_finishes_what_runs_and_begins_nothing(stage, monkeypatch):
     left: list[object] = []
     leaving = Leaving(left)
-    monkeypatch.setattr(worker, "departure", lambda: leaving)
+    monkeypatch.setitem(process.PROVIDED, "departure", lambda: leaving)
 
     def perform(_letter: Letter) -> str:
         leaving.is_wanted = True

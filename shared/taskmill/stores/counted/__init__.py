@@ -1,1 +1,1 @@
-"""Ports that count what passes through them; the one that they wrap does the work."""
+"""What each port counts: a module for each subject, a watcher for each call that is counted."""

@@ -11,6 +11,7 @@ from functions.workers.report.payload import Report
 from functions.workers.report.table import as_csv
 from taskmill.core.facts import TaskDeferred, TaskDied, TaskSucceeded
 from taskmill.core.task import TaskType
+from taskmill.platform import process
 from taskmill.platform.loop_executor import LoopCrew
 from taskmill.stores.catalogue import AssembledCatalogue
 from taskmill_local.bucket import Bucket
@@ -42,7 +43,7 @@ def files(monkeypatch, tmp_path):
 
 
 def _forget():
-    bucket.access.cache_clear()
+    process.bucket.cache_clear()
     if bucket._client.cache_info().currsize:  # noqa: SLF001 - it knows the address
         bucket._client().close()  # noqa: SLF001 - as above
     bucket._client.cache_clear()  # noqa: SLF001 - as above

@@ -1,0 +1,359 @@
+"""The composition root: every port of the queue, over one session to each store.
+
+Each port is opened by the first who asks for it, and imports its adapter then: at its cold start
+a function pays only for the clients that it uses.
+"""
+
+from collections.abc import Callable
+from datetime import timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from msgspec import Struct
+
+from taskmill.core.counting import Count
+from taskmill.core.lifetimes import Lifetimes
+from taskmill.core.ports import Bus, Clock, Counters, LogEnds, LogReaders, Pause
+from taskmill.execution.pace import lifetimes_of
+from taskmill.settings import Settings
+from taskmill.stores.guard import QUICK, Guard
+from taskmill.stores.patience import USUAL, Patience
+from taskmill.stores.watch import Watch
+
+if TYPE_CHECKING:  # the ports of every subject would make each cold start longer
+    from taskmill.dispatch.ports import Delays, DueSet, Parking
+    from taskmill.egress.ports import Endpoints
+    from taskmill.execution.ports import Leases
+    from taskmill.insight.ports import LedgerFigures
+    from taskmill.ledger.ports import (
+        Archive,
+        Expiries,
+        FarTasks,
+        Ledger,
+        LedgerRows,
+        NewerParcels,
+        Quarantine,
+        WholeRows,
+    )
+    from taskmill.orders.ports import Control, RedriveJobs
+    from taskmill.recovery.ports import ColdShards, Repairs, Shards, Standings
+    from taskmill.schedules.ports import Firing, Schedules
+    from taskmill.stores.api_keys import ApiKeys
+    from taskmill.stores.postgres.connection import Database
+    from taskmill.stores.redis.session import Session
+    from taskmill.submission.ports import (
+        Admission,
+        Blobs,
+        Catalogue,
+        Outbox,
+        Records,
+        Requests,
+        Waiters,
+    )
+
+P = TypeVar("P")
+
+_STORES: Final = {"kafka": "Kafka", "redis": "Redis", "postgres": "PostgreSQL", "s3": "S3"}
+_TOLERANCE: Final = {"kafka": timedelta()}
+
+
+class Surroundings(Struct, frozen=True, kw_only=True):
+    """What a process gives its stores that is no store."""
+
+    clock: Clock
+    pause: Pause
+    entropy: Callable[[], bytes]
+    counters: Counters
+    catalogue: Callable[[], "Catalogue"]
+
+
+class Stores:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        name: str,
+        around: Surroundings,
+        patience: Patience = USUAL,
+    ) -> None:
+        self.settings = settings
+        self.pace = settings.pace
+        self.keeps = settings.keeps
+        self.clock = around.clock
+        self.pause = around.pause
+        self.counters = around.counters
+        self._name = name
+        self._around = around
+        self._patience = patience
+        self._watch = Watch(counters=around.counters, crash_at=settings.crash_at)
+        self._guards: dict[str, Guard] = {}
+
+    def opened(self, *names: str) -> "Stores":
+        """Open these ports now, while the process starts, and return their stores."""
+        for name in names:
+            getattr(self, name)
+        return self
+
+    @cached_property
+    def catalogue(self) -> "Catalogue":
+        return self._around.catalogue()
+
+    @cached_property
+    def api_keys(self) -> "ApiKeys | None":
+        """Return the keys that open the gateway; None lets everybody in, on one's own machine."""
+        from taskmill.stores.api_keys import ApiKeys
+
+        read = self.settings.read_api_keys
+        return None if read is None else ApiKeys(read)
+
+    # Kafka
+
+    @cached_property
+    def bus(self) -> Bus:
+        from taskmill.stores.kafka.bus import KafkaBus
+
+        return self._watched("bus", KafkaBus(self.settings.kafka, **self._within("kafka")))
+
+    @cached_property
+    def log_ends(self) -> LogEnds:
+        from taskmill.stores.kafka.ends import KafkaLogEnds
+
+        ends = KafkaLogEnds(self.settings.kafka, **self._within("kafka"))
+        return self._watched("log_ends", ends)
+
+    @cached_property
+    def readers(self) -> LogReaders:
+        from taskmill.stores.kafka.readers import KafkaReaders
+
+        return self._watched("readers", KafkaReaders(self.settings.kafka))
+
+    # Redis
+
+    @cached_property
+    def admission(self) -> "Admission":
+        from taskmill.stores.redis.submission import RedisAdmission
+
+        return self._watched("admission", RedisAdmission(self._redis, **self._kept))
+
+    @cached_property
+    def due(self) -> "DueSet":
+        from taskmill.stores.redis.submission import RedisDueSet
+
+        return self._watched("due", RedisDueSet(self._redis, **self._kept))
+
+    @cached_property
+    def records(self) -> "Records":
+        from taskmill.stores.redis.records import RedisRecords
+
+        records = RedisRecords(self._redis, shards=self.settings.shards)
+        return self._watched("records", records)
+
+    @cached_property
+    def waiters(self) -> "Waiters":
+        from taskmill.stores.redis.waiters import RedisWaiters
+
+        waiters = RedisWaiters(
+            self._redis,
+            places=self.settings.waiting_places,
+            new_word=lambda: self._around.entropy().hex(),
+        )
+        return self._watched("waiters", waiters)
+
+    @cached_property
+    def delays(self) -> "Delays":
+        from taskmill.stores.redis.dispatch import RedisDelays
+
+        return self._watched("delays", RedisDelays(self._redis, **self._kept))
+
+    @cached_property
+    def parking(self) -> "Parking":
+        from taskmill.stores.redis.dispatch import RedisParking
+
+        return self._watched("parking", RedisParking(self._redis, shards=self.settings.shards))
+
+    @cached_property
+    def leases(self) -> "Leases":
+        from taskmill.stores.redis.execution import RedisLeases
+
+        return self._watched("leases", RedisLeases(self._redis, **self._kept))
+
+    @cached_property
+    def control(self) -> "Control":
+        from taskmill.stores.redis.orders import RedisControl
+
+        return self._watched("control", RedisControl(self._redis, **self._kept))
+
+    @cached_property
+    def shards(self) -> "ColdShards":
+        from taskmill.stores.redis.recovery import RedisColdShards
+
+        return self._watched("shards", RedisColdShards(self._redis, **self._kept))
+
+    @cached_property
+    def repairs(self) -> "Repairs":
+        from taskmill.stores.redis.recovery import RedisRepairs
+
+        return self._watched("repairs", RedisRepairs(self._redis, **self._kept))
+
+    @cached_property
+    def health(self) -> "Shards":
+        from taskmill.stores.redis.health import RedisShards
+
+        return self._watched("health", RedisShards(self._redis, shards=self.settings.shards))
+
+    @cached_property
+    def endpoints(self) -> "Endpoints":
+        from taskmill.stores.redis.egress import RedisEndpoints
+
+        return self._watched("endpoints", RedisEndpoints(self._redis))
+
+    # PostgreSQL
+
+    @cached_property
+    def ledger(self) -> "Ledger":
+        from taskmill.stores.postgres.ledger import PostgresLedger
+
+        return self._watched("ledger", PostgresLedger(self._postgres))
+
+    @cached_property
+    def ledger_rows(self) -> "LedgerRows":
+        from taskmill.stores.postgres.rows import PostgresRows
+
+        return self._watched("ledger_rows", PostgresRows(self._postgres))
+
+    @cached_property
+    def whole_rows(self) -> "WholeRows":
+        from taskmill.stores.postgres.whole_rows import PostgresWholeRows
+
+        return self._watched("whole_rows", PostgresWholeRows(self._postgres))
+
+    @cached_property
+    def outbox(self) -> "Outbox":
+        from taskmill.stores.postgres.outbox import PostgresOutbox
+
+        outbox = PostgresOutbox(self._postgres, cap=self.settings.outbox_cap)
+        return self._watched("outbox", outbox)
+
+    @cached_property
+    def requests(self) -> "Requests":
+        from taskmill.stores.postgres.enqueued import PostgresRequests
+
+        return self._watched("requests", PostgresRequests(self._postgres))
+
+    @cached_property
+    def quarantine(self) -> "Quarantine":
+        from taskmill.stores.postgres.quarantine import PostgresQuarantine
+
+        return self._watched("quarantine", PostgresQuarantine(self._postgres))
+
+    @cached_property
+    def newer_parcels(self) -> "NewerParcels":
+        from taskmill.stores.postgres.quarantine import PostgresNewerParcels
+
+        return self._watched("newer_parcels", PostgresNewerParcels(self._postgres))
+
+    @cached_property
+    def archive(self) -> "Archive":
+        from taskmill.stores.postgres.retention import PostgresArchive
+
+        return self._watched("archive", PostgresArchive(self._postgres))
+
+    @cached_property
+    def far(self) -> "FarTasks":
+        from taskmill.stores.postgres.timing import PostgresFarTasks
+
+        return self._watched("far", PostgresFarTasks(self._postgres))
+
+    @cached_property
+    def expiries(self) -> "Expiries":
+        from taskmill.stores.postgres.timing import PostgresExpiries
+
+        return self._watched("expiries", PostgresExpiries(self._of_held_rows))
+
+    @cached_property
+    def redrive_jobs(self) -> "RedriveJobs":
+        from taskmill.stores.postgres.redrive_jobs import PostgresRedriveJobs
+
+        return self._watched("redrive_jobs", PostgresRedriveJobs(self._of_held_rows))
+
+    @cached_property
+    def standings(self) -> "Standings":
+        from taskmill.stores.postgres.standings import PostgresStandings
+
+        return self._watched("standings", PostgresStandings(self._postgres))
+
+    @cached_property
+    def schedules(self) -> "Schedules":
+        from taskmill.stores.postgres.schedules import PostgresSchedules
+
+        return self._watched("schedules", PostgresSchedules(self._postgres))
+
+    @cached_property
+    def firing(self) -> "Firing":
+        from taskmill.stores.postgres.schedules import PostgresFiring
+
+        return self._watched("firing", PostgresFiring(self._postgres))
+
+    @cached_property
+    def figures(self) -> "LedgerFigures":
+        from taskmill.stores.postgres.insight import PostgresFigures
+
+        return self._watched("figures", PostgresFigures(self._postgres))
+
+    # S3
+
+    @cached_property
+    def blobs(self) -> "Blobs":
+        from taskmill.stores.s3.blobs import S3Blobs
+
+        settings, tries = self.settings, self._patience.s3_tries
+        blobs = S3Blobs(settings.s3, tries=tries, keeps=settings.keeps, **self._within("s3"))
+        return self._watched("blobs", blobs)
+
+    @cached_property
+    def _redis(self) -> "Session":
+        from taskmill.stores.redis.session import Session
+
+        return Session(self.settings.redis, **self._within("redis"))
+
+    @cached_property
+    def _postgres(self) -> "Database":
+        from taskmill.stores.postgres.connection import Database
+
+        return Database(self.settings.postgres, **self._within("postgres"))
+
+    @cached_property
+    def _of_held_rows(self) -> "Database":
+        """Return a connection that may hold rows while the other one is asked."""
+        from taskmill.stores.postgres.connection import Database
+
+        if not self._patience.holds_rows:
+            return self._postgres
+        return Database(self.settings.postgres, **self._within("postgres"))
+
+    @cached_property
+    def _kept(self) -> dict[str, Any]:
+        """Return what adapters over Redis must know of the shards and of how long they keep."""
+        lifetimes: Lifetimes = lifetimes_of(self.settings.pace)
+        return {"shards": self.settings.shards, "lifetimes": lifetimes}
+
+    def _within(self, store: str) -> dict[str, Any]:
+        """Return how long an adapter may wait for its store, and its guard."""
+        span = getattr(self._patience, store)
+        guard = self._guard(store) if store in self._patience.guarded else None
+        return {"guard": guard} if span is None else {"guard": guard, "patience": span}
+
+    def _guard(self, store: str) -> Guard:
+        """Return the one guard of a store: what one port learns of it helps the others."""
+        if store not in self._guards:
+            tolerance = _TOLERANCE.get(store, QUICK)
+            self._guards[store] = Guard(
+                _STORES[store], tolerance=tolerance, opened=self._count_opening
+            )
+        return self._guards[store]
+
+    def _count_opening(self, store: str) -> None:
+        self.counters.count(Count.BREAKERS, store=store)
+
+    def _watched(self, name: str, port: P) -> P:
+        return self._watch.over(name, port, opener=self._name)
