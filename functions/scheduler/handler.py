@@ -34,4 +34,11 @@ def lambda_handler(_event: dict[str, Any], context: Any) -> dict[str, int]:
     return loop.done
 
 
-process.at_init(lambda: TICKING.stores().opened("due", "bus"))
+def _start() -> None:
+    """Refuse settings that any job lacks, and open what every tick uses."""
+    for job in JOBS:
+        job.opener.stores()
+    TICKING.stores().opened("due", "bus")
+
+
+process.at_init(_start)

@@ -18,6 +18,7 @@ from taskmill.execution.pace import lifetimes_of
 from taskmill.settings import Settings
 from taskmill.stores.guard import QUICK, Guard
 from taskmill.stores.patience import USUAL, Patience
+from taskmill.stores.port import port
 from taskmill.stores.watch import Watch
 
 if TYPE_CHECKING:  # the ports of every subject would make each cold start longer
@@ -108,207 +109,202 @@ class Stores:
 
     # Kafka
 
-    @cached_property
+    @port
     def bus(self) -> Bus:
         from taskmill.stores.kafka.bus import KafkaBus
 
-        return self._watched("bus", KafkaBus(self.settings.kafka, **self._within("kafka")))
+        return KafkaBus(self.settings.kafka, **self._within("kafka"))
 
-    @cached_property
+    @port
     def log_ends(self) -> LogEnds:
         from taskmill.stores.kafka.ends import KafkaLogEnds
 
-        ends = KafkaLogEnds(self.settings.kafka, **self._within("kafka"))
-        return self._watched("log_ends", ends)
+        return KafkaLogEnds(self.settings.kafka, **self._within("kafka"))
 
-    @cached_property
+    @port
     def readers(self) -> LogReaders:
         from taskmill.stores.kafka.readers import KafkaReaders
 
-        return self._watched("readers", KafkaReaders(self.settings.kafka))
+        return KafkaReaders(self.settings.kafka)
 
     # Redis
 
-    @cached_property
+    @port
     def admission(self) -> "Admission":
         from taskmill.stores.redis.submission import RedisAdmission
 
-        return self._watched("admission", RedisAdmission(self._redis, **self._kept))
+        return RedisAdmission(self._redis, **self._kept)
 
-    @cached_property
+    @port
     def due(self) -> "DueSet":
         from taskmill.stores.redis.submission import RedisDueSet
 
-        return self._watched("due", RedisDueSet(self._redis, **self._kept))
+        return RedisDueSet(self._redis, **self._kept)
 
-    @cached_property
+    @port
     def records(self) -> "Records":
         from taskmill.stores.redis.records import RedisRecords
 
-        records = RedisRecords(self._redis, shards=self.settings.shards)
-        return self._watched("records", records)
+        return RedisRecords(self._redis, shards=self.settings.shards)
 
-    @cached_property
+    @port
     def waiters(self) -> "Waiters":
         from taskmill.stores.redis.waiters import RedisWaiters
 
-        waiters = RedisWaiters(
+        return RedisWaiters(
             self._redis,
             places=self.settings.waiting_places,
             new_word=lambda: self._around.entropy().hex(),
         )
-        return self._watched("waiters", waiters)
 
-    @cached_property
+    @port
     def delays(self) -> "Delays":
         from taskmill.stores.redis.dispatch import RedisDelays
 
-        return self._watched("delays", RedisDelays(self._redis, **self._kept))
+        return RedisDelays(self._redis, **self._kept)
 
-    @cached_property
+    @port
     def parking(self) -> "Parking":
         from taskmill.stores.redis.dispatch import RedisParking
 
-        return self._watched("parking", RedisParking(self._redis, shards=self.settings.shards))
+        return RedisParking(self._redis, shards=self.settings.shards)
 
-    @cached_property
+    @port
     def leases(self) -> "Leases":
         from taskmill.stores.redis.execution import RedisLeases
 
-        return self._watched("leases", RedisLeases(self._redis, **self._kept))
+        return RedisLeases(self._redis, **self._kept)
 
-    @cached_property
+    @port
     def control(self) -> "Control":
         from taskmill.stores.redis.orders import RedisControl
 
-        return self._watched("control", RedisControl(self._redis, **self._kept))
+        return RedisControl(self._redis, **self._kept)
 
-    @cached_property
+    @port
     def shards(self) -> "ColdShards":
         from taskmill.stores.redis.recovery import RedisColdShards
 
-        return self._watched("shards", RedisColdShards(self._redis, **self._kept))
+        return RedisColdShards(self._redis, **self._kept)
 
-    @cached_property
+    @port
     def repairs(self) -> "Repairs":
         from taskmill.stores.redis.recovery import RedisRepairs
 
-        return self._watched("repairs", RedisRepairs(self._redis, **self._kept))
+        return RedisRepairs(self._redis, **self._kept)
 
-    @cached_property
+    @port
     def health(self) -> "Shards":
         from taskmill.stores.redis.health import RedisShards
 
-        return self._watched("health", RedisShards(self._redis, shards=self.settings.shards))
+        return RedisShards(self._redis, shards=self.settings.shards)
 
-    @cached_property
+    @port
     def endpoints(self) -> "Endpoints":
         from taskmill.stores.redis.egress import RedisEndpoints
 
-        return self._watched("endpoints", RedisEndpoints(self._redis))
+        return RedisEndpoints(self._redis)
 
     # PostgreSQL
 
-    @cached_property
+    @port
     def ledger(self) -> "Ledger":
         from taskmill.stores.postgres.ledger import PostgresLedger
 
-        return self._watched("ledger", PostgresLedger(self._postgres))
+        return PostgresLedger(self._postgres)
 
-    @cached_property
+    @port
     def ledger_rows(self) -> "LedgerRows":
         from taskmill.stores.postgres.rows import PostgresRows
 
-        return self._watched("ledger_rows", PostgresRows(self._postgres))
+        return PostgresRows(self._postgres)
 
-    @cached_property
+    @port
     def whole_rows(self) -> "WholeRows":
         from taskmill.stores.postgres.whole_rows import PostgresWholeRows
 
-        return self._watched("whole_rows", PostgresWholeRows(self._postgres))
+        return PostgresWholeRows(self._postgres)
 
-    @cached_property
+    @port
     def outbox(self) -> "Outbox":
         from taskmill.stores.postgres.outbox import PostgresOutbox
 
-        outbox = PostgresOutbox(self._postgres, cap=self.settings.outbox_cap)
-        return self._watched("outbox", outbox)
+        return PostgresOutbox(self._postgres, cap=self.settings.outbox_cap)
 
-    @cached_property
+    @port
     def requests(self) -> "Requests":
         from taskmill.stores.postgres.enqueued import PostgresRequests
 
-        return self._watched("requests", PostgresRequests(self._postgres))
+        return PostgresRequests(self._postgres)
 
-    @cached_property
+    @port
     def quarantine(self) -> "Quarantine":
         from taskmill.stores.postgres.quarantine import PostgresQuarantine
 
-        return self._watched("quarantine", PostgresQuarantine(self._postgres))
+        return PostgresQuarantine(self._postgres)
 
-    @cached_property
+    @port
     def newer_parcels(self) -> "NewerParcels":
         from taskmill.stores.postgres.quarantine import PostgresNewerParcels
 
-        return self._watched("newer_parcels", PostgresNewerParcels(self._postgres))
+        return PostgresNewerParcels(self._postgres)
 
-    @cached_property
+    @port
     def archive(self) -> "Archive":
         from taskmill.stores.postgres.retention import PostgresArchive
 
-        return self._watched("archive", PostgresArchive(self._postgres))
+        return PostgresArchive(self._postgres)
 
-    @cached_property
+    @port
     def far(self) -> "FarTasks":
         from taskmill.stores.postgres.timing import PostgresFarTasks
 
-        return self._watched("far", PostgresFarTasks(self._postgres))
+        return PostgresFarTasks(self._postgres)
 
-    @cached_property
+    @port
     def expiries(self) -> "Expiries":
         from taskmill.stores.postgres.timing import PostgresExpiries
 
-        return self._watched("expiries", PostgresExpiries(self._of_held_rows))
+        return PostgresExpiries(self._of_held_rows)
 
-    @cached_property
+    @port
     def redrive_jobs(self) -> "RedriveJobs":
         from taskmill.stores.postgres.redrive_jobs import PostgresRedriveJobs
 
-        return self._watched("redrive_jobs", PostgresRedriveJobs(self._of_held_rows))
+        return PostgresRedriveJobs(self._of_held_rows)
 
-    @cached_property
+    @port
     def standings(self) -> "Standings":
         from taskmill.stores.postgres.standings import PostgresStandings
 
-        return self._watched("standings", PostgresStandings(self._postgres))
+        return PostgresStandings(self._postgres)
 
-    @cached_property
+    @port
     def schedules(self) -> "Schedules":
         from taskmill.stores.postgres.schedules import PostgresSchedules
 
-        return self._watched("schedules", PostgresSchedules(self._postgres))
+        return PostgresSchedules(self._postgres)
 
-    @cached_property
+    @port
     def firing(self) -> "Firing":
         from taskmill.stores.postgres.schedules import PostgresFiring
 
-        return self._watched("firing", PostgresFiring(self._postgres))
+        return PostgresFiring(self._postgres)
 
-    @cached_property
+    @port
     def figures(self) -> "LedgerFigures":
         from taskmill.stores.postgres.insight import PostgresFigures
 
-        return self._watched("figures", PostgresFigures(self._postgres))
+        return PostgresFigures(self._postgres)
 
     # S3
 
-    @cached_property
+    @port
     def blobs(self) -> "Blobs":
         from taskmill.stores.s3.blobs import S3Blobs
 
         settings, tries = self.settings, self._patience.s3_tries
-        blobs = S3Blobs(settings.s3, tries=tries, keeps=settings.keeps, **self._within("s3"))
-        return self._watched("blobs", blobs)
+        return S3Blobs(settings.s3, tries=tries, keeps=settings.keeps, **self._within("s3"))
 
     @cached_property
     def _redis(self) -> "Session":
@@ -355,5 +351,5 @@ class Stores:
     def _count_opening(self, store: str) -> None:
         self.counters.count(Count.BREAKERS, store=store)
 
-    def _watched(self, name: str, port: P) -> P:
-        return self._watch.over(name, port, opener=self._name)
+    def watched(self, name: str, adapter: P) -> P:
+        return self._watch.over(name, adapter, opener=self._name)
