@@ -17,9 +17,8 @@ def _stores() -> Stores:
     return process.stores("dispatcher", needs=("kafka", "redis"))
 
 
-@process.counting()
+@process.invocation("dispatcher")
 def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    process.log("dispatcher")
     stores = _stores()
     shop = run.shop(stores, context, concurrency=AT_A_TIME, longest=LONGEST, crew=run.crew())
     return failures(Dispatch(stores).route(records_of(event), shop))

@@ -35,9 +35,8 @@ app.include_router(tasks.router)
 _log = logging.getLogger("taskmill.gateway")
 
 
-@process.counting()
+@process.invocation("gateway")
 def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    process.log("gateway")
     request_id = event["requestContext"]["requestId"]
     request = APIGatewayProxyEventV2(event)
     if request.path not in _OF_TASKS:

@@ -12,9 +12,8 @@ def _stores() -> Stores:
     return process.stores("inbox", needs=("kafka", "redis", "s3"))
 
 
-@process.counting()
+@process.invocation("inbox")
 def lambda_handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
-    process.log("inbox")
     return failures(Intake(_stores()).take(records_of(event)))
 
 

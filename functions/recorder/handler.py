@@ -12,9 +12,8 @@ def _stores() -> Stores:
     return process.stores("recorder", needs=("postgres",))
 
 
-@process.counting()
+@process.invocation("recorder")
 def lambda_handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
-    process.log("recorder")
     Recorder(_stores()).record(records_of(event))
     return failures(())
 

@@ -11,7 +11,7 @@ LAST_WORK_BEFORE_THE_END = timedelta(seconds=5)
 TIME_TO_ANSWER = timedelta(seconds=1)
 
 
-@process.counting()
+@process.invocation("scheduler")
 def lambda_handler(_event: dict[str, Any], context: Any) -> dict[str, int]:
     """Return how much each job did. A bug in one ends the run as failed, when it is over."""
 

@@ -70,7 +70,6 @@ class Worker(Generic[P]):
     end_process_on_cancel: bool = False
 
     def __call__(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
-        process.log("worker")
         departure = run.departure()
         with departure.at_work():
             shop = run.shop(
@@ -81,7 +80,7 @@ class Worker(Generic[P]):
                 crew=run.loop_crew() if self.is_async else run.crew(),
                 cuts_off_cancelled=self.end_process_on_cancel,
             )
-            with process.counting():
+            with process.invocation("worker"):
                 answer = self._work(event, shop)
             if departure.is_wanted or self._leaves_a_stray(shop.crew):
                 departure.leave(context.aws_request_id, answer)

@@ -16,8 +16,7 @@ from taskmill.dispatch.waiting import Delayed
 from taskmill.execution.lease import ClaimAnswer, SettleAnswer
 from taskmill.orders.control import OrderAnswer
 from taskmill.recovery.divergence import Divergence
-from taskmill.stores.counted.execution import CLAIMS, SETTLEMENTS
-from taskmill.stores.counted.submission import VERDICTS
+from taskmill.stores.counted.tasks import CLAIMS, SETTLEMENTS, VERDICTS
 from taskmill.submission.admission import Verdict
 from taskmill.submission.submission import Receipt
 

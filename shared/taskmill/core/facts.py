@@ -93,6 +93,9 @@ class TaskCancelled(_EndFact, frozen=True, kw_only=True):
     pass
 
 
+TurnEnd: TypeAlias = TaskSucceeded | TaskDeferred | TaskDied | TaskCancelled
+"""What ends a turn."""
+
 Fact: TypeAlias = (
     TaskAdmitted
     | SubmissionDropped

@@ -58,11 +58,10 @@ class Dispatch:
         waits there for one, and *shop* ends it when it has waited long enough.
         """
         arrivals = open_sealed_arrivals(records, self._stores.bus)
-        waiting = [one for one in arrivals if waits(one.envelope)]
+        waiting, ready = _parted(arrivals, lambda one: waits(one.envelope))
         failed = delay(waiting, self._stores.delays)
-        ready = [one for one in arrivals if not waits(one.envelope)]
-        routable = [one for one in ready if self._has_a_way(one)]
-        parkings = park([one for one in ready if not self._has_a_way(one)], self._stores.parking)
+        routable, unknown = _parted(ready, self._has_a_way)
+        parkings = park(unknown, self._stores.parking)
         failed |= self._publish(routable)
         return failed | parkings.failed | _bury(parkings.over, shop)
 
@@ -86,6 +85,17 @@ class Dispatch:
             routing.weigh(arrival, verdict)
         routing.publish()
         return routing.failed
+
+
+def _parted(
+    arrivals: Sequence[SealedArrival], is_first: Callable[[SealedArrival], bool]
+) -> tuple[list[SealedArrival], list[SealedArrival]]:
+    """Return the arrivals for which *is_first* holds, and the others."""
+    first: list[SealedArrival] = []
+    others: list[SealedArrival] = []
+    for one in arrivals:
+        (first if is_first(one) else others).append(one)
+    return first, others
 
 
 def _bury(arrivals: Sequence[SealedArrival], shop: Shop) -> set[Position]:

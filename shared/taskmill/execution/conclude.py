@@ -1,13 +1,13 @@
 """Turns the end of an attempt into the fact that ends its turn."""
 
 from datetime import timedelta
-from typing import Any, TypeAlias, assert_never
+from typing import Any, assert_never
 
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from taskmill.core.backoff import LONGEST_WAIT, delay_after
-from taskmill.core.facts import TaskCancelled, TaskDeferred, TaskDied, TaskSucceeded
+from taskmill.core.facts import TaskCancelled, TaskDeferred, TaskDied, TaskSucceeded, TurnEnd
 from taskmill.core.redaction import redacted
 from taskmill.core.task import Millis
 from taskmill.core.text import ERROR_TEXT_LIMIT, STACK_LIMIT, clip, clip_start
@@ -31,8 +31,6 @@ from taskmill.execution.outcome import (
     UnknownType,
     encode_result,
 )
-
-TurnEnd: TypeAlias = TaskSucceeded | TaskDeferred | TaskDied | TaskCancelled
 
 STOPPED = "stopped"
 """The reason of a turn that was given back: no failure, and no loss."""

@@ -17,6 +17,7 @@ from taskmill.core.facts import (
     TaskDied,
     TaskStarted,
     TaskSucceeded,
+    TurnEnd,
 )
 from taskmill.core.lifecycle import status_after
 from taskmill.core.log import Position
@@ -24,7 +25,7 @@ from taskmill.core.owed import Cold, Owed
 from taskmill.core.task import Millis
 from taskmill.core.time import in_ms
 from taskmill.core.view import Ending, Waiting
-from taskmill.execution.conclude import TurnEnd, conclude
+from taskmill.execution.conclude import conclude
 from taskmill.execution.context import Running, Shop, named
 from taskmill.execution.lease import CancelFirst, NextTurn, SettleAnswer, Settled, Settlement, Stale
 from taskmill.execution.outcome import Attempt, Cancelled, End, Stored, Succeeded

@@ -114,6 +114,24 @@ class LedgerBatch(Struct, frozen=True, kw_only=True):
     quarantined: Sequence[Quarantined] = ()
     applied: Sequence[Applied] = ()
 
+    def contradictions(self) -> list[HistoryEntry]:
+        """Return the facts that no life allows: those that came after an end."""
+        ends = [one for one in self.history if one.kind in _ENDS]
+        if not ends:
+            return []
+        lives: dict[tuple[TaskId, int], list[HistoryEntry]] = {
+            (e.id, e.generation): [] for e in ends
+        }
+        for entry in self.history:
+            if (entry.id, entry.generation) in lives:
+                lives[entry.id, entry.generation].append(entry)
+        return [
+            later
+            for life in lives.values()
+            for earlier, later in pairwise(sorted(life, key=_place_in_life))
+            if not may_follow(earlier.kind, later.kind)
+        ]
+
 
 Told: TypeAlias = Envelope | Fact
 
@@ -335,23 +353,6 @@ def is_failure(entry: HistoryEntry) -> bool:
         told = msgspec.json.decode(entry.body, type=TaskDeferred)
         return told.reason not in {"snoozed", "stopped"}
     return entry.kind in {AttemptLost.__name__, TaskDied.__name__}
-
-
-def contradictions(batch: LedgerBatch) -> list[HistoryEntry]:
-    """Return the facts of *batch* that no life allows: those that came after an end."""
-    ends = [one for one in batch.history if one.kind in _ENDS]
-    if not ends:
-        return []
-    lives: dict[tuple[TaskId, int], list[HistoryEntry]] = {(e.id, e.generation): [] for e in ends}
-    for entry in batch.history:
-        if (entry.id, entry.generation) in lives:
-            lives[entry.id, entry.generation].append(entry)
-    return [
-        later
-        for life in lives.values()
-        for earlier, later in pairwise(sorted(life, key=_place_in_life))
-        if not may_follow(earlier.kind, later.kind)
-    ]
 
 
 def _place_in_life(entry: HistoryEntry) -> tuple[int, int, Millis]:

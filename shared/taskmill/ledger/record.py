@@ -74,7 +74,7 @@ class Recorder:
         reading = _Reading()
         for one in records:
             reading.read(one)
-        applied = runs_of((one.position, one.at_ms) for one in records)
+        applied = runs_of([(one.position, one.at_ms) for one in records])
         try:
             ledger.record(_batch(reading.lines, reading.quarantined, applied))
         except LedgerRefused:
@@ -98,7 +98,7 @@ def _batch(
     lines: Sequence[_Line], quarantined: Sequence[Quarantined], applied: Sequence[Applied]
 ) -> LedgerBatch:
     story = Story()
-    story.tell(line.told for line in lines)
+    story.tell([line.told for line in lines])
     return LedgerBatch(
         rows=list(story.rows.values()),
         history=list(story.history.values()),

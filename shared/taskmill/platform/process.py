@@ -129,8 +129,9 @@ def counters() -> Counters:
 
 
 @contextmanager
-def counting() -> Iterator[None]:
-    """Tell at the end of an invocation what was counted in it: the process may then be frozen."""
+def invocation(service: str) -> Iterator[None]:
+    """Log as *service*, and report at the end what was counted: the process may then be frozen."""
+    log(service)
     try:
         yield
     finally:

@@ -58,7 +58,7 @@ def shop(  # noqa: PLR0913 - how an invocation runs its tasks, each by its name
         leases=stores.leases,
         bus=stores.bus,
         crew=crew,
-        clock=process.clock,
+        clock=stores.clock,
         chance=random.random,
         process=process.word(),
         concurrency=concurrency,

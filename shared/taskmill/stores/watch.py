@@ -2,30 +2,32 @@
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from msgspec import Struct
 
 from taskmill.core.ports import Counters
 from taskmill.settings.crash_points import CrashAt
-from taskmill.stores.counted.watchers import Watchers
 from taskmill.stores.crash import with_crash_point
+
+if TYPE_CHECKING:
+    from taskmill.stores.counted.tasks import Watchers
 
 P = TypeVar("P")
 
-COUNTED: Final[Mapping[str, str]] = {
-    "admission": "submission",
-    "bus": "log",
+_COUNTED: Final[Mapping[str, str]] = {
+    "admission": "tasks",
+    "bus": "tasks",
     "control": "orders",
-    "delays": "dispatch",
-    "due": "dispatch",
-    "firing": "schedules",
-    "leases": "execution",
-    "ledger": "ledger",
-    "outbox": "submission",
-    "parking": "dispatch",
-    "requests": "submission",
-    "schedules": "schedules",
+    "delays": "tasks",
+    "due": "tasks",
+    "firing": "orders",
+    "leases": "tasks",
+    "ledger": "tasks",
+    "outbox": "orders",
+    "parking": "tasks",
+    "requests": "orders",
+    "schedules": "orders",
 }
 """The ports that are counted, and the module of `counted` that says how; imported on need."""
 
@@ -38,31 +40,25 @@ class Watch(Struct, frozen=True):
 
     def over(self, name: str, port: P, *, opener: str) -> P:
         """Return *port*, counted; *opener* names the stores that it belongs to."""
-        watched = _counted(name, port, self.counters) if name in COUNTED else port
+        watched = cast("P", _Counted(name, port, self.counters)) if name in _COUNTED else port
         if self.crash_at is None:
             return watched
         return with_crash_point(name, watched, self.crash_at, opener=opener)
 
 
-def watchers_of(name: str) -> Watchers:
-    module = import_module(f"taskmill.stores.counted.{COUNTED[name]}")
-    watchers: Watchers = getattr(module, name.upper())
-    return watchers
-
-
-def _counted(name: str, port: P, counters: Counters) -> P:
-    return cast("P", _Counted(port, watchers_of(name), counters))
-
-
 class _Counted:
-    """A port with watchers around some of its calls; all else is the port's own."""
+    """A port whose counted calls are watched; all else is the port's own."""
 
-    def __init__(self, port: object, watchers: Watchers, counters: Counters) -> None:
+    def __init__(self, name: str, port: object, counters: Counters) -> None:
         self._port = port
-        self._watchers = watchers
-        self._counters = counters
+        for call, watcher in _watchers_of(name).items():
+            setattr(self, call, watcher(getattr(port, call), counters))
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._port, name)
-        watcher = self._watchers.get(name)
-        return found if watcher is None else watcher(found, self._counters)
+        return getattr(self._port, name)
+
+
+def _watchers_of(name: str) -> "Watchers":
+    module = import_module(f"taskmill.stores.counted.{_COUNTED[name]}")
+    watchers: Watchers = getattr(module, name.upper())
+    return watchers

@@ -1,1 +1,1 @@
-"""What each port counts: a module for each subject, a watcher for each call that is counted."""
+"""What each port counts: a watcher for each call that is counted."""

@@ -1,12 +1,15 @@
-"""Counts what is ordered from outside, by what Redis answered."""
+"""Counts what is ordered from outside, relayed, enqueued and scheduled."""
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any, Final
 
-from taskmill.core.counting import Count
+from taskmill.core.counting import Count, Span
 from taskmill.core.facts import TaskDied
 from taskmill.core.owed import Cold
 from taskmill.core.ports import Counters
+from taskmill.core.refusal import Refusal
 from taskmill.core.task import Status
 from taskmill.orders.control import (
     CancelOrder,
@@ -17,7 +20,13 @@ from taskmill.orders.control import (
     Redriven,
     RedriveOrder,
 )
-from taskmill.stores.counted.watchers import Watchers, by_answer
+from taskmill.schedules.schedule import Draft, Fire, Schedule, Step
+from taskmill.stores.counted.tasks import Call, Watchers, by_answer
+from taskmill.submission.enqueued import Enqueued, LookBack
+from taskmill.submission.outbox import Unsent
+from taskmill.submission.ports import Held, HeldRequests
+
+# Orders
 
 REDRIVES: Final[Mapping[type[RedriveAnswer], str]] = {
     Redriven: "done",
@@ -62,4 +71,141 @@ CONTROL: Final[Watchers] = {
     "cancel": by_answer(_cancelled),
     "change": by_answer(_changed),
     "redrive": by_answer(_redriven),
+}
+
+
+# The outbox and enqueued requests
+
+
+def _relaying(call: Call, counters: Counters) -> Call:
+    @contextmanager
+    def watched(**how: Any) -> Iterator[Held]:
+        with call(**how) as held:
+            counted = CountedHeld(held)
+            yield counted
+        for answer, rows in counted.answers.items():
+            counters.count(Count.OUTBOX, rows, answer=answer)
+
+    return watched
+
+
+def _taking(call: Call, counters: Counters) -> Call:
+    @contextmanager
+    def watched(**how: Any) -> Iterator[HeldRequests]:
+        with call(**how) as held:
+            counted = CountedHeldRequests(held)
+            yield counted
+        for answer, rows in counted.answers.items():
+            counters.count(Count.ENQUEUED, rows, answer=answer)
+        counters.count(Count.ENQUEUED_IN_VAIN, counted.parked)
+
+    return watched
+
+
+OUTBOX: Final[Watchers] = {"held": _relaying}
+REQUESTS: Final[Watchers] = {"held": _taking}
+
+
+class CountedHeld:
+    """What is marked counts at the end: an alarm looks at what was parked."""
+
+    def __init__(self, held: Held) -> None:
+        self._held = held
+        self.answers = {"relayed": 0, "parked": 0}
+
+    @property
+    def rows(self) -> Sequence[Unsent]:
+        return self._held.rows
+
+    def mark_published(self, rows: Sequence[Unsent]) -> None:
+        self._held.mark_published(rows)
+        self.answers["relayed"] += len(rows)
+
+    def park(self, row: Unsent, reason: str) -> None:
+        self._held.park(row, reason)
+        self.answers["parked"] += 1
+
+
+class CountedHeldRequests:
+    """What is marked counts at the end: an alarm looks at what was parked."""
+
+    def __init__(self, held: HeldRequests) -> None:
+        self._held = held
+        self.answers = {"taken": 0, "put_off": 0}
+        self.parked = 0
+
+    @property
+    def rows(self) -> Sequence[Enqueued]:
+        return self._held.rows
+
+    def look_back(self, rows: Sequence[Enqueued]) -> LookBack:
+        return self._held.look_back(rows)
+
+    def mark_done(self, rows: Sequence[Enqueued]) -> None:
+        self._held.mark_done(rows)
+        self.answers["taken"] += len(rows)
+
+    def park(self, row: Enqueued, why: Refusal) -> None:
+        self._held.park(row, why)
+        self.parked += 1
+
+    def put_off(self, rows: Sequence[Enqueued], by: timedelta) -> None:
+        self._held.put_off(rows, by)
+        self.answers["put_off"] += len(rows)
+
+
+# Schedules
+
+
+def _advanced(counters: Counters, _steps: Sequence[Step], done: Sequence[Step]) -> None:
+    late = [(one.now_ms - fire.nominal_ms) / 1000 for one in done for fire in one.fires]
+    if late:
+        counters.time(Span.FIRE_LATENESS, *late)
+    _count(
+        counters,
+        fired=len(late),
+        skipped=sum(one.skipped for one in done),
+        missed=sum(one.missed for one in done),
+    )
+
+
+def _changing(call: Call, counters: Counters) -> Call:
+    def watched(seen: Schedule, draft: Draft) -> bool:
+        is_done: bool = call(seen, draft)
+        if is_done:
+            _count(counters, skipped=draft.skipped, missed=draft.missed)
+        return is_done
+
+    return watched
+
+
+def _triggering(call: Call, counters: Counters) -> Call:
+    def watched(seen: Schedule, fire: Fire) -> bool:
+        is_done: bool = call(seen, fire)
+        _count(counters, triggered=int(is_done))
+        return is_done
+
+    return watched
+
+
+def _backfilling(call: Call, counters: Counters) -> Call:
+    def watched(seen: Schedule, fires: Sequence[Fire]) -> bool:
+        is_done: bool = call(seen, fires)
+        if is_done:
+            _count(counters, backfilled=len(fires))
+        return is_done
+
+    return watched
+
+
+def _count(counters: Counters, **by_outcome: Any) -> None:
+    for outcome, count in by_outcome.items():
+        counters.count(Count.INSTANTS, count, outcome=outcome)
+
+
+FIRING: Final[Watchers] = {"advance": by_answer(_advanced)}
+SCHEDULES: Final[Watchers] = {
+    "change": _changing,
+    "trigger": _triggering,
+    "backfill": _backfilling,
 }

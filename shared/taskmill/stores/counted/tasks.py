@@ -1,0 +1,312 @@
+"""Counts what passes through the ports on a task's way: by the batch, as every task passes them."""
+
+import logging
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+
+from taskmill.core.counting import Count, Span, topic_label
+from taskmill.core.errors import StoreUnavailable, Unpublishable
+from taskmill.core.facts import (
+    Fact,
+    TaskCancelled,
+    TaskDeferred,
+    TaskDied,
+    TaskSucceeded,
+    TurnEnd,
+)
+from taskmill.core.log import LogRecord
+from taskmill.core.owed import Cold, Owed, OwedKey
+from taskmill.core.ports import Counters
+from taskmill.core.refusal import Refusal
+from taskmill.core.task import Envelope
+from taskmill.execution.lease import (
+    Beat,
+    CancelFirst,
+    Claim,
+    ClaimAnswer,
+    Claimed,
+    Forgotten,
+    Held,
+    Lease,
+    Refused,
+    SettleAnswer,
+    Settled,
+    Settlement,
+    Stale,
+    Suspect,
+)
+from taskmill.submission.admission import AdmittedBefore, Conflict, Created, Replayed, Verdict
+
+if TYPE_CHECKING:  # nothing but annotations needs these, and each cold start would be longer
+    from taskmill.core.codec import Sealed
+    from taskmill.dispatch.waiting import Delayed, Parked
+    from taskmill.ledger.projection import LedgerBatch
+
+Call: TypeAlias = Callable[..., Any]
+Watcher: TypeAlias = Callable[[Call, Counters], Call]
+Watchers: TypeAlias = Mapping[str, Watcher]
+"""The watched calls of a port, by the name of the call."""
+
+W = TypeVar("W", str, tuple[str, str])
+
+
+def by_answer(count: Callable[[Counters, Any, Any], object]) -> Watcher:
+    """Make a watcher that counts what a call was asked, its first argument, and its answer."""
+
+    def watcher(call: Call, counters: Counters) -> Call:
+        def watched(*asked: Any, **named: Any) -> Any:
+            answer = call(*asked, **named)
+            count(counters, asked[0] if asked else None, answer)
+            return answer
+
+        return watched
+
+    return watcher
+
+
+def tally(words: Iterable[W]) -> Iterable[tuple[W, int]]:
+    return Counter(words).items()
+
+
+# Submission
+
+VERDICTS: Final[Mapping[type[Verdict], str]] = {
+    Created: "created",
+    AdmittedBefore: "known",
+    Replayed: "replayed",
+    Conflict: "conflict",
+    Cold: "cold",
+}
+
+
+def _admitted(
+    counters: Counters, envelopes: Sequence[Envelope], verdicts: Sequence[Verdict]
+) -> None:
+    """Count what the dispatcher admits; the gateway counts what it answered."""
+    for envelope, verdict in zip(envelopes, verdicts, strict=True):
+        if envelope.deferred:
+            counters.count(Count.DEFERRED, answer=VERDICTS[type(verdict)])
+
+
+ADMISSION: Final[Watchers] = {"admit": by_answer(_admitted)}
+
+
+# The log
+
+
+def _sending(call: Call, counters: Counters) -> Call:
+    """Count what fails: for a missing or barred topic, sending already fails."""
+
+    def watched(*sent: Any) -> Any:
+        try:
+            return call(*sent)
+        except (StoreUnavailable, Unpublishable):
+            counters.count(Count.PUBLISH_FAILURES)
+            raise
+
+    return watched
+
+
+def _flushing(call: Call, counters: Counters) -> Call:
+    flush = _sending(call, counters)
+
+    def watched() -> None:
+        began = time.monotonic()
+        flush()
+        counters.time(Span.PUBLISH, time.monotonic() - began)
+
+    return watched
+
+
+def _dispatched(counters: Counters, envelopes: "Sequence[Envelope | Sealed]") -> None:
+    for task_type, tasks in tally(envelope.type for envelope in envelopes):
+        counters.count(Count.DISPATCHED, tasks, type=task_type)
+
+
+def _undecodable(counters: Counters, record: LogRecord, _reason: str) -> None:
+    counters.count(Count.UNDECODABLE, topic=topic_label(record.position.topic))
+
+
+def _refused(counters: Counters, _record: LogRecord, refusal: Refusal) -> None:
+    counters.count(Count.REFUSALS, reason=refusal.code)
+
+
+def _then(count: Any) -> Watcher:
+    """Make a watcher that counts what was sent without a failure."""
+
+    def watcher(call: Call, counters: Counters) -> Call:
+        send = _sending(call, counters)
+
+        def watched(*sent: Any) -> None:
+            send(*sent)
+            count(counters, *sent)
+
+        return watched
+
+    return watcher
+
+
+BUS: Final[Watchers] = {
+    "send_pending": _sending,
+    "send_work": _then(_dispatched),
+    "send_facts": _sending,
+    "send_parcel": _sending,
+    "send_undecodable": _then(_undecodable),
+    "send_refused": _then(_refused),
+    "flush": _flushing,
+}
+
+
+# Dispatch
+
+
+def _taken(counters: Counters, _asked: object, taken: Sequence[tuple[OwedKey, Owed]]) -> None:
+    for name, _ in taken:
+        counters.count(Count.DUE, kind=name.kind)
+
+
+def _forgotten(counters: Counters, _asked: object, records: int) -> None:
+    counters.count(Count.FORGOTTEN, records)
+
+
+def _delayed(counters: Counters, _orders: object, answers: "Sequence[Delayed]") -> None:
+    for answer in answers:
+        counters.count(Count.DELAYED, answer=answer)
+
+
+def _parked(counters: Counters, _waiting: object, answers: "Sequence[Parked]") -> None:
+    for answer in answers:
+        counters.count(Count.PARKED, answer=answer)
+
+
+DUE: Final[Watchers] = {"take": by_answer(_taken), "forget_expired": by_answer(_forgotten)}
+DELAYS: Final[Watchers] = {"delay": by_answer(_delayed)}
+PARKING: Final[Watchers] = {"park": by_answer(_parked)}
+
+
+# Execution
+
+CLAIMS: Final[Mapping[type[ClaimAnswer], str]] = {
+    Claimed: "claimed",
+    Suspect: "suspect",
+    Held: "held",
+    Refused: "refused",
+    Forgotten: "forgotten",
+    Cold: "cold",
+}
+SETTLEMENTS: Final[Mapping[type[SettleAnswer], str]] = {
+    Settled: "settled",
+    Stale: "stale",
+    CancelFirst: "cancel",
+    Cold: "cold",
+}
+_ENDS: Final[Mapping[type[Fact], str]] = {
+    TaskSucceeded: "succeeded",
+    TaskDied: "died",
+    TaskCancelled: "cancelled",
+}
+
+
+def _claimed(counters: Counters, claims: Sequence[Claim], answers: Sequence[ClaimAnswer]) -> None:
+    given = list(zip((claim.envelope for claim in claims), answers, strict=True))
+    words = ((envelope.type, CLAIMS[type(answer)]) for envelope, answer in given)
+    for (type_, word), turns in tally(words):
+        counters.count(Count.CLAIMS, turns, type=type_, answer=word)
+    _begun(counters, [(envelope, one) for envelope, one in given if type(one) is Claimed])
+
+
+def _extended(counters: Counters, _leases: Sequence[Lease], beats: Sequence[Beat]) -> None:
+    counters.count(Count.LEASES_LOST, beats.count(Beat.LOST))
+
+
+def _settled(
+    counters: Counters, settlements: Sequence[Settlement], answers: Sequence[SettleAnswer]
+) -> None:
+    for word, ends in tally(SETTLEMENTS[type(answer)] for answer in answers):
+        counters.count(Count.SETTLEMENTS, ends, answer=word)
+    ended = [
+        fact
+        for settlement, answer in zip(settlements, answers, strict=True)
+        if type(answer) is Settled
+        for fact in settlement.facts
+        if isinstance(fact, TurnEnd)
+    ]
+    _ended(counters, ended)
+
+
+def _begun(counters: Counters, given: Sequence[tuple[Envelope, Claimed]]) -> None:
+    for type_, losses in tally(one.type for one, claimed in given if claimed.is_take_over):
+        counters.count(Count.LOSSES, losses, type=type_)
+    waits = (
+        (one.type, _seconds(one.created_at_ms, claimed.started_at_ms))
+        for one, claimed in given
+        if one.turn == 1 and not claimed.is_take_over
+    )
+    for type_, seconds in _by_type(waits):
+        counters.time(Span.WAIT, *seconds, type=type_)
+
+
+def _ended(counters: Counters, facts: Sequence[TurnEnd]) -> None:
+    for (type_, end), attempts in tally((fact.type, _end(fact)) for fact in facts):
+        counters.count(Count.ATTEMPTS, attempts, type=type_, end=end)
+    tries = (
+        (fact.type, _seconds(fact.started_at_ms, fact.at_ms))
+        for fact in facts
+        if fact.started_at_ms is not None
+    )
+    for type_, seconds in _by_type(tries):
+        counters.time(Span.ATTEMPT, *seconds, type=type_)
+    for fact in facts:
+        if isinstance(fact, TaskDeferred | TaskDied) and fact.reason == "timeout":
+            counters.count(Count.TIMEOUTS, type=fact.type)
+        if isinstance(fact, TaskDied):
+            counters.count(Count.DEAD, type=fact.type, reason=fact.reason)
+
+
+LEASES: Final[Watchers] = {
+    "claim": by_answer(_claimed),
+    "extend": by_answer(_extended),
+    "settle": by_answer(_settled),
+}
+
+
+def _by_type(taken: Iterable[tuple[str, float]]) -> Iterable[tuple[str, list[float]]]:
+    by_type: defaultdict[str, list[float]] = defaultdict(list)
+    for type_, seconds in taken:
+        by_type[type_].append(seconds)
+    return by_type.items()
+
+
+def _seconds(since_ms: int, until_ms: int) -> float:
+    """Return a span that two clocks may have measured: it is never negative."""
+    return max(until_ms - since_ms, 0) / 1000
+
+
+def _end(fact: TurnEnd) -> str:
+    if isinstance(fact, TaskDeferred):
+        return fact.reason if fact.reason in {"snoozed", "stopped"} else "retried"
+    return _ENDS[type(fact)]
+
+
+# The ledger
+
+_log = logging.getLogger("taskmill.ledger")
+
+_MOST_NAMED: Final = 10
+
+
+def _recorded(counters: Counters, batch: "LedgerBatch", late: int) -> None:
+    counters.count(Count.LATE_ROWS, late)
+    if impossible := batch.contradictions():
+        counters.count(Count.CONTRADICTIONS, len(impossible))
+        ids = sorted({one.id for one in impossible})
+        _log.error("facts after an end", extra={"task_ids": ids[:_MOST_NAMED]})
+    for kind, facts in tally(fact.kind for fact in batch.history):
+        counters.count(Count.FACTS, facts, kind=kind)
+    for topic, records in tally(topic_label(one.topic) for one in batch.quarantined):
+        counters.count(Count.QUARANTINED, records, topic=topic)
+
+
+LEDGER: Final[Watchers] = {"record": by_answer(_recorded)}
