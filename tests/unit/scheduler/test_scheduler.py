@@ -18,6 +18,17 @@ ECHO = topics.worker(TaskType("echo"))
 LIFE = timedelta(seconds=125)
 
 
+class Instead:
+    """A port of which a test does some calls itself."""
+
+    def __init__(self, port, **calls):
+        self._port = port
+        self.__dict__ |= calls
+
+    def __getattr__(self, name):
+        return getattr(self._port, name)
+
+
 @pytest.fixture
 def stage(monkeypatch):
     stage = Stage()
@@ -60,7 +71,7 @@ def test_what_is_not_due_yet_stays(stage):
     assert len(stage.hot.due) == 1
 
 
-def test_facts_stand_in_the_log_before_the_turn_that_follows_them(stage, monkeypatch):
+def test_facts_stand_in_the_log_before_the_turn_that_follows_them(stage):
     task = an_envelope(id=TaskId("019f0000-0000-7000-8000-000000000001"), generation=NOW)
     fact = died(task)
     owe(stage, 1, kind=OwedKind.TURN, facts=(fact,))
@@ -70,7 +81,7 @@ def test_facts_stand_in_the_log_before_the_turn_that_follows_them(stage, monkeyp
         flush()
         seen.append((stage.log.facts(), [one.id for one in stage.log.tasks(ECHO)]))
 
-    monkeypatch.setattr(stage.log, "flush", watched)
+    stage.stores.bus = Instead(stage.stores.bus, flush=watched)
     run(stage)
     assert seen == [([fact], []), ([fact], [task.id])]
 
@@ -111,14 +122,14 @@ def test_a_log_that_is_away_ends_no_run_and_what_was_taken_is_published_later(st
     assert {(one.message, one.store) for one in caplog.records} == {("chore failed", "Kafka")}
 
 
-def test_a_store_that_is_away_is_asked_once_a_second(stage, monkeypatch):
+def test_a_store_that_is_away_is_asked_once_a_second(stage):
     asked = []
 
     def away(*, most):
         asked.append(most)
         raise StoreUnavailable("Redis", "it is told to be away")
 
-    monkeypatch.setattr(stage.due, "take", away)
+    stage.stores.due = Instead(stage.stores.due, take=away)
     assert run(stage, lives=timedelta(seconds=25)) == 0
     assert len(asked) == 20
 
