@@ -17,9 +17,8 @@ from taskmill.core.facts import (
     TaskStarted,
     TaskSucceeded,
 )
-from taskmill.core.ids import keyed_id, unkeyed_id
 from taskmill.core.log import LogRecord, Position, Source
-from taskmill.core.task import Envelope, Millis, Status, TaskId, TaskType
+from taskmill.core.task import Envelope, Millis, Status, TaskId, TaskType, keyed_id, unkeyed_id
 from taskmill.core.view import Ending
 from taskmill.execution.lease import Claim, Lease, Settlement
 from taskmill.execution.outcome import Attempt

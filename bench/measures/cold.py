@@ -20,8 +20,7 @@ from bench.project import BARE_PATH, TEMPLATE
 from bench.sizes import Sizes
 from bench.system import System
 from taskmill.core import codec, topics
-from taskmill.core.ids import unkeyed_id
-from taskmill.core.task import Envelope, Millis, TaskType
+from taskmill.core.task import Envelope, Millis, TaskType, unkeyed_id
 from taskmill_local.lambdas.answer import Answer, Responded
 from taskmill_local.lambdas.functions import Functions
 from taskmill_local.plan import FunctionPlan

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from taskmill.dispatch.route import Dispatch
 from taskmill.platform import process, run
-from taskmill.platform.kafka_event import failures, records_of
+from taskmill.platform.kafka_event import respond
 from taskmill.stores.stores import Stores
 
 AT_A_TIME: Final = 100
@@ -21,7 +21,7 @@ def _stores() -> Stores:
 def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     stores = _stores()
     shop = run.shop(stores, context, concurrency=AT_A_TIME, longest=LONGEST, crew=run.crew())
-    return failures(Dispatch(stores).route(records_of(event), shop))
+    return respond(event, lambda records: Dispatch(stores).route(records, shop))
 
 
 process.at_init(lambda: _stores().opened("leases", "bus"))

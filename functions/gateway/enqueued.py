@@ -21,8 +21,8 @@ from functions.gateway.listing import read_limit
 from functions.gateway.presenter import moment
 from functions.gateway.reading import id_of
 from functions.gateway.stores import stores
-from taskmill.core.dismissal import Dismissal
 from taskmill.core.errors import StoreUnavailable
+from taskmill.core.refusal import Dismissal
 from taskmill.platform import process
 from taskmill.submission.enqueued import Enqueued
 

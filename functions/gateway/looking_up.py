@@ -7,8 +7,7 @@ from functions.gateway.http.answer import Told
 from functions.gateway.http.problem import Problem, problem_of, unprocessable
 from functions.gateway.presenter import task_as_json
 from functions.gateway.reading import find, untold
-from taskmill.core.ids import keyed_id
-from taskmill.core.task import DEFAULT_TENANT, TaskType
+from taskmill.core.task import DEFAULT_TENANT, TaskType, keyed_id
 from taskmill.core.view import Nowhere, TaskView
 from taskmill.submission.read import key_refusal
 

@@ -18,9 +18,8 @@ from taskmill.orders.cancel import AlreadyFinished, Asked, Cancelled, Canceller
 from taskmill.orders.change import Changed, Changer, NotWaiting, PayloadGone, TooLate, Wanted
 from taskmill.orders.redrive import Again, NotOver, Redrive, Redriver, Wish
 from taskmill.platform import process
-from taskmill.submission.read import metadata_refusal, misfit, read_value
+from taskmill.submission.read import metadata_refusal, misfit, read_begin, read_value
 from taskmill.submission.request import DelaySeconds, Metadata, RunAt
-from taskmill.submission.times import read_begin
 
 router = new_router()
 

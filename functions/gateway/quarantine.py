@@ -21,8 +21,8 @@ from functions.gateway.http.problem import (
 from functions.gateway.listing import read_limit
 from functions.gateway.presenter import moment
 from functions.gateway.stores import stores
-from taskmill.core.dismissal import Dismissal
 from taskmill.core.errors import StoreUnavailable
+from taskmill.core.refusal import Dismissal
 from taskmill.ledger.quarantine import AfterRecord, OpenedRecord, Place, QuarantinedRecord
 from taskmill.platform import process
 

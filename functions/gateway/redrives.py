@@ -22,8 +22,7 @@ from functions.gateway.presenter import moment
 from functions.gateway.reading import id_of
 from functions.gateway.stores import stores
 from taskmill.core.errors import StoreUnavailable
-from taskmill.core.ids import fingerprint, unkeyed_id
-from taskmill.core.task import DEFAULT_TENANT, TaskType
+from taskmill.core.task import DEFAULT_TENANT, TaskType, fingerprint, unkeyed_id
 from taskmill.orders.redrive_job import JobState, NewJob, RedriveJob, Wanted
 from taskmill.platform import process
 from taskmill.submission import strict_json

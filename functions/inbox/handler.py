@@ -3,7 +3,7 @@
 from typing import Any
 
 from taskmill.platform import process
-from taskmill.platform.kafka_event import failures, records_of
+from taskmill.platform.kafka_event import respond
 from taskmill.stores.stores import Stores
 from taskmill.submission.intake import Intake
 
@@ -14,7 +14,7 @@ def _stores() -> Stores:
 
 @process.invocation("inbox")
 def lambda_handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
-    return failures(Intake(_stores()).take(records_of(event)))
+    return respond(event, Intake(_stores()).take)
 
 
 process.at_init(lambda: _stores().opened("admission", "records", "bus", "catalogue"))

@@ -4,7 +4,7 @@ from typing import Any
 
 from taskmill.ledger.record import Recorder
 from taskmill.platform import process
-from taskmill.platform.kafka_event import failures, records_of
+from taskmill.platform.kafka_event import respond
 from taskmill.stores.stores import Stores
 
 
@@ -14,8 +14,7 @@ def _stores() -> Stores:
 
 @process.invocation("recorder")
 def lambda_handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
-    Recorder(_stores()).record(records_of(event))
-    return failures(())
+    return respond(event, Recorder(_stores()).record)
 
 
 process.at_init(lambda: _stores().opened("ledger"))

@@ -26,7 +26,7 @@ from taskmill.core.lifetimes import (
 from taskmill.core.log import LARGEST_KEPT
 from taskmill.core.pointers import LINK_LIVES, PAYLOAD_MARGIN, POINTED_BYTES
 from taskmill.core.text import ERROR_TEXT_LIMIT
-from taskmill.core.timing import FAR, LONGEST_DELAY
+from taskmill.core.time import FAR, LONGEST_DELAY
 from taskmill.dispatch.waiting import PATIENCE_WITH_A_TYPE, PUT_IN_LINE_AGAIN_AFTER
 from taskmill.execution.lease import LOSSES_BEFORE_POISON
 from taskmill.execution.outcome import RESULT_LEVELS, RESULT_LIMIT

@@ -27,13 +27,13 @@ from taskmill.execution.outcome import (
 from taskmill.execution.payloads import fetch, keep, too_large
 from taskmill.execution.ports import Crew
 from taskmill.platform import process, run
-from taskmill.platform.kafka_event import failures, records_of
+from taskmill.platform.kafka_event import respond
 from taskmill.platform.stack import stack_of
 from taskmill.stores.patience import OF_A_WORKER
 from taskmill.stores.stores import Stores
 from taskmill.submission.catalogue import TypeDefaults
 from taskmill.submission.ports import Blobs
-from taskmill.submission.whole_numbers import with_whole_numbers
+from taskmill.submission.strict_json import with_whole_numbers
 
 __all__ = [
     "Discard",
@@ -70,10 +70,10 @@ class Worker(Generic[P]):
     end_process_on_cancel: bool = False
 
     def __call__(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
-        departure = run.departure()
+        stores, departure = _stores(), run.departure()
         with departure.at_work():
             shop = run.shop(
-                _stores(),
+                stores,
                 context,
                 concurrency=self.concurrency,
                 longest=LONGEST_TIMEOUT,
@@ -81,15 +81,15 @@ class Worker(Generic[P]):
                 cuts_off_cancelled=self.end_process_on_cancel,
             )
             with process.invocation("worker"):
-                answer = self._work(event, shop)
+                answer = self._work(event, stores, shop)
             if departure.is_wanted or self._leaves_a_stray(shop.crew):
                 departure.leave(context.aws_request_id, answer)
         return answer
 
-    def _work(self, event: dict[str, Any], shop: Shop) -> dict[str, Any]:
-        stores = _stores()
+    def _work(self, event: dict[str, Any], stores: Stores, shop: Shop) -> dict[str, Any]:
         perform = self.performing(lambda: stores.blobs)
-        return failures(Execution(stores).run(records_of(event), perform, shop))
+        execution = Execution(stores)
+        return respond(event, lambda records: execution.run(records, perform, shop))
 
     @property
     def is_async(self) -> bool:

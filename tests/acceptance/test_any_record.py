@@ -10,8 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from taskmill.core import topics
-from taskmill.core.ids import keyed_id
-from taskmill.core.task import DEFAULT_TENANT, TaskType
+from taskmill.core.task import DEFAULT_TENANT, TaskType, keyed_id
 from taskmill.settings.access import KafkaAccess
 from taskmill.stores.catalogue import AssembledCatalogue
 from taskmill.stores.kafka.cluster import Cluster

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from taskmill.core.ids import keyed_id
+from taskmill.core.task import keyed_id
 from tests.acceptance.client import PATIENCE_SECONDS
 from tests.acceptance.doors import TAKEN, Http, Inbox, Sql, request
 from tests.waiting import eventually

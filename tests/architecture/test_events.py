@@ -21,10 +21,9 @@ from infra.rules.template import MAPPING
 from taskmill import __version__
 from taskmill.core import topics
 from taskmill.core.facts import TaskDeferred, TaskDied
-from taskmill.core.ids import keyed_id
 from taskmill.core.log import Position
 from taskmill.core.owed import OwedKind
-from taskmill.core.task import Status, TaskId, TaskType
+from taskmill.core.task import Status, TaskId, TaskType, keyed_id
 from taskmill_local.front.event import event_of
 from taskmill_local.front.head import parse_head
 from taskmill_local.front.request import Request

@@ -4,19 +4,22 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from taskmill.core.ids import shard_of
 from taskmill.core.lifetimes import Lifetimes
 from taskmill.core.owed import Owed
-from taskmill.core.task import Status
+from taskmill.core.task import Status, shard_of
 from taskmill.core.view import Waiting
 from taskmill.execution.lease import Claimed, NextTurn, Settlement
 from taskmill.stores.memory.dispatch import MemoryDelays, MemoryParking
 from taskmill.stores.memory.execution import MemoryLeases
-from taskmill.stores.memory.health import MemoryShards
-from taskmill.stores.memory.hot import UNLISTED, MemoryHot, MemoryRecords
+from taskmill.stores.memory.hot import (
+    UNLISTED,
+    MemoryAdmission,
+    MemoryDueSet,
+    MemoryHot,
+    MemoryRecords,
+)
 from taskmill.stores.memory.orders import MemoryControl
-from taskmill.stores.memory.recovery import MemoryColdShards, MemoryRepairs
-from taskmill.stores.memory.submission import MemoryAdmission, MemoryDueSet
+from taskmill.stores.memory.recovery import MemoryColdShards, MemoryRepairs, MemoryShards
 from taskmill.stores.redis.dispatch import RedisDelays, RedisParking
 from taskmill.stores.redis.execution import RedisLeases
 from taskmill.stores.redis.health import RedisShards

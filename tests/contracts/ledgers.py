@@ -10,8 +10,8 @@ from taskmill.ledger.projection import LedgerBatch, Story
 from taskmill.stores.memory.insight import MemoryFigures
 from taskmill.stores.memory.ledger import MemoryLedger
 from taskmill.stores.memory.quarantine import MemoryQuarantine
+from taskmill.stores.memory.recovery import MemoryStandings
 from taskmill.stores.memory.redrive_jobs import MemoryRedriveJobs
-from taskmill.stores.memory.standings import MemoryStandings
 from taskmill.stores.memory.timing import MemoryExpiries, MemoryFarTasks
 from taskmill.stores.postgres.connection import Database
 from taskmill.stores.postgres.insight import PostgresFigures

@@ -9,9 +9,9 @@ from taskmill.execution.lease import Held, Refused, Settled, Stale
 from taskmill.orders.control import OrderAnswer
 from taskmill.stores.memory.dispatch import MemoryDelays
 from taskmill.stores.memory.execution import MemoryLeases
+from taskmill.stores.memory.hot import MemoryAdmission, MemoryDueSet
 from taskmill.stores.memory.ledger import MemoryLedger
 from taskmill.stores.memory.orders import MemoryControl
-from taskmill.stores.memory.submission import MemoryAdmission, MemoryDueSet
 from taskmill.stores.memory.timing import MemoryFarTasks
 from taskmill.submission.admission import Created
 from taskmill.testing.system import System

@@ -9,9 +9,9 @@ from taskmill.core.lifetimes import LEASE
 from taskmill.execution.lease import Refused, Suspect
 from taskmill.recovery.rebuild import Rebuild
 from taskmill.stores.memory.execution import MemoryLeases
+from taskmill.stores.memory.hot import MemoryAdmission, MemoryDueSet
 from taskmill.stores.memory.recovery import MemoryColdShards
 from taskmill.stores.memory.schedules import MemorySchedules
-from taskmill.stores.memory.submission import MemoryAdmission, MemoryDueSet
 from taskmill.submission.admission import Replayed
 from taskmill.testing.system import System
 from tests.faults.mortals import Parts

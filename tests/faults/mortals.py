@@ -9,8 +9,7 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from taskmill.core import codec, topics
-from taskmill.core.ids import keyed_id, unkeyed_id
-from taskmill.core.task import TaskType
+from taskmill.core.task import TaskType, keyed_id, unkeyed_id
 from taskmill.core.view import TaskView
 from taskmill.orders.redrive import Again, NotOver
 from taskmill.settings.crash_points import POINTS, CrashAt

@@ -19,9 +19,8 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from taskmill.core import topics
-from taskmill.core.ids import keyed_id
 from taskmill.core.lifetimes import Lifetimes
-from taskmill.core.task import TaskType
+from taskmill.core.task import TaskType, keyed_id
 from taskmill.core.view import TaskView
 from taskmill.stores.redis.session import Session
 from taskmill.stores.redis.submission import RedisAdmission

@@ -4,8 +4,7 @@ import time
 from collections import Counter
 from datetime import UTC, datetime
 
-from taskmill.core.ids import keyed_id
-from taskmill.core.task import TaskType
+from taskmill.core.task import TaskType, keyed_id
 from tests.faults.history import Redrive
 from tests.faults.stack import await_death
 from tests.waiting import eventually

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from taskmill.core.task import Timing
-from taskmill.core.timing import FAR
+from taskmill.core.time import FAR
 from tests.faults.invariants import EARLY_MS
 from tests.faults.run import now_ms, starts
 from tests.faults.stack import await_death

@@ -24,9 +24,8 @@ from taskmill.ledger.record import Recorder
 from taskmill.platform import process
 from taskmill.stores.api_keys import ApiKeys
 from taskmill.stores.catalogue import AssembledCatalogue
-from taskmill.stores.memory.counters import MemoryCounters
-from taskmill.stores.memory.executor import InlineCrew, InlineErrands
 from taskmill.stores.memory.hot import MemoryRecords
+from taskmill.stores.memory.process import InlineCrew, InlineErrands, MemoryCounters
 from taskmill.stores.memory.stores import MemoryStores
 from taskmill.stores.watch import Watch
 

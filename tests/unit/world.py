@@ -18,17 +18,15 @@ from taskmill.execution.outcome import Succeeded
 from taskmill.ledger.find import TaskFinder
 from taskmill.ledger.record import Recorder
 from taskmill.stores.memory.blobs import MemoryBlobs
-from taskmill.stores.memory.counters import MemoryCounters
 from taskmill.stores.memory.dispatch import MemoryDelays, MemoryParking
 from taskmill.stores.memory.execution import MemoryLeases
-from taskmill.stores.memory.executor import InlineCrew
-from taskmill.stores.memory.hot import MemoryHot, MemoryRecords
+from taskmill.stores.memory.hot import MemoryAdmission, MemoryDueSet, MemoryHot, MemoryRecords
 from taskmill.stores.memory.ledger import MemoryLedger
 from taskmill.stores.memory.log import MemoryLog
 from taskmill.stores.memory.orders import MemoryControl
 from taskmill.stores.memory.outbox import MemoryOutbox
+from taskmill.stores.memory.process import InlineCrew, MemoryCounters
 from taskmill.stores.memory.recovery import MemoryColdShards
-from taskmill.stores.memory.submission import MemoryAdmission, MemoryDueSet
 from taskmill.stores.memory.timing import MemoryExpiries
 from taskmill.submission.relay import Relay
 from taskmill.submission.submit import Submitter

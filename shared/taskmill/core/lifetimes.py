@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from taskmill.core.timing import FAR, FAR_RECORD, ORDER_STAYS
+from taskmill.core.time import FAR, FAR_RECORD, ORDER_STAYS
 
 LEASE = timedelta(seconds=6)
 

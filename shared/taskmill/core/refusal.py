@@ -1,11 +1,11 @@
-"""Why a request for a task is not taken, in words that every door uses."""
+"""Why something is refused, and who dismissed it."""
 
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from taskmill.core.task import TaskId
+from taskmill.core.task import Millis, TaskId
 from taskmill.core.text import clip
 
 LONGEST_TEXT = 1_000
@@ -71,3 +71,8 @@ def _refusal(
 ) -> Refusal:
     shown = None if pointer is None else clip(pointer, LONGEST_TEXT)
     return Refusal(kind, code, clip(detail, LONGEST_TEXT), shown)
+
+
+class Dismissal(Struct, frozen=True, kw_only=True):
+    at_ms: Millis
+    by: str

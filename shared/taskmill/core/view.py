@@ -7,7 +7,7 @@ from msgspec import Raw, Struct
 from taskmill.core.owed import Cold
 from taskmill.core.pointers import Pointer
 from taskmill.core.task import Millis, ShownSpec, Status, TaskId
-from taskmill.core.timing import due_ms
+from taskmill.core.time import due_ms
 
 
 class Ending(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -1,14 +1,17 @@
-"""Lets tasks wait for their time."""
+"""Lets tasks wait: for their time, or for a worker that takes their type."""
 
 import logging
 from collections.abc import Sequence
+from typing import assert_never
+
+from msgspec import Struct, field
 
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.log import Position
 from taskmill.core.task import Envelope
-from taskmill.core.timing import due_of, is_delayed
-from taskmill.dispatch.ports import Delays
-from taskmill.dispatch.waiting import Delayed, DelayOrder
+from taskmill.core.time import due_of, is_delayed
+from taskmill.dispatch.ports import Delays, Parking
+from taskmill.dispatch.waiting import Delayed, DelayOrder, Parked
 from taskmill.execution.arrivals import SealedArrival
 from taskmill.execution.context import named
 
@@ -43,7 +46,45 @@ def _answers(arrivals: Sequence[SealedArrival], delays: Delays) -> Sequence[Dela
         for one in arrivals
         if (due := due_of(one.envelope)) is not None
     ]
+    if not orders:
+        return []
     try:
         return delays.delay(orders)
     except StoreUnavailable:
         return [Delayed.COLD] * len(arrivals)
+
+
+class Parkings(Struct):
+    over: list[SealedArrival] = field(default_factory=list)
+    """Nobody will take them: their life ends here, unless it went on elsewhere."""
+
+    failed: set[Position] = field(default_factory=set)
+
+
+def park(arrivals: Sequence[SealedArrival], parking: Parking) -> Parkings:
+    """Owe each arrival to `tasks.pending` after a while; what cannot be owed comes again.
+
+    The positions of what is parked may be committed: it is then owed in Redis, and queued in the
+    ledger from which Redis would be rebuilt.
+    """
+    told = Parkings()
+    for arrival, answer in zip(arrivals, _parkings(arrivals, parking), strict=True):
+        match answer:
+            case Parked.PARKED:
+                pass
+            case Parked.OVER:
+                told.over.append(arrival)
+            case Parked.COLD:
+                told.failed.add(arrival.source.position)
+            case _:
+                assert_never(answer)
+    return told
+
+
+def _parkings(arrivals: Sequence[SealedArrival], parking: Parking) -> Sequence[Parked]:
+    if not arrivals:
+        return []
+    try:
+        return parking.park([one.sealed for one in arrivals])
+    except StoreUnavailable:
+        return [Parked.COLD] * len(arrivals)

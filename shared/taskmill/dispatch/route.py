@@ -13,9 +13,8 @@ from taskmill.core.log import LogRecord, Position
 from taskmill.core.owed import Cold, Owed, OwedKey
 from taskmill.core.ports import Bus
 from taskmill.core.task import Envelope, TaskType
-from taskmill.core.timing import is_delayed
-from taskmill.dispatch.delay import delay, waits
-from taskmill.dispatch.parking import park
+from taskmill.core.time import is_delayed
+from taskmill.dispatch.delay import delay, park, waits
 from taskmill.dispatch.ports import Delays, Parking
 from taskmill.execution.arrivals import SealedArrival, open_sealed_arrivals
 from taskmill.execution.context import Shop
@@ -79,10 +78,10 @@ class Dispatch:
         `tasks.pending`, as admitted: it is then a task like any other of its kind.
         """
         routing = _Routing(self._knows, self._stores.admission, self._stores.bus)
-        deferred = [arrival for arrival in arrivals if arrival.envelope.deferred]
-        routing.envelopes += [one.sealed for one in arrivals if not one.envelope.deferred]
-        for arrival, verdict in zip(deferred, routing.verdicts(deferred), strict=True):
-            routing.weigh(arrival, verdict)
+        deferred, admitted = _parted(arrivals, lambda one: one.envelope.deferred)
+        routing.envelopes += [one.sealed for one in admitted]
+        if deferred:
+            routing.admit(deferred)
         routing.publish()
         return routing.failed
 
@@ -100,8 +99,9 @@ def _parted(
 
 def _bury(arrivals: Sequence[SealedArrival], shop: Shop) -> set[Position]:
     """End tasks that no deployed worker takes, as their worker would have ended them."""
-    unsealed = [one.unsealed() for one in arrivals]
-    return execute(unsealed, lambda task: UnknownType(task.type), shop)
+    if not arrivals:
+        return set()
+    return execute(arrivals, lambda task: UnknownType(task.type), shop)
 
 
 class _Routing(Struct):
@@ -114,10 +114,12 @@ class _Routing(Struct):
     owed: list[OwedKey] = field(default_factory=list)
     failed: set[Position] = field(default_factory=set)
 
-    def verdicts(self, deferred: Sequence[SealedArrival]) -> Sequence[Verdict]:
-        return verdicts_of([arrival.envelope for arrival in deferred], self.admission)
+    def admit(self, deferred: Sequence[SealedArrival]) -> None:
+        verdicts = verdicts_of([arrival.envelope for arrival in deferred], self.admission)
+        for arrival, verdict in zip(deferred, verdicts, strict=True):
+            self._weigh(arrival, verdict)
 
-    def weigh(self, arrival: SealedArrival, verdict: Verdict) -> None:
+    def _weigh(self, arrival: SealedArrival, verdict: Verdict) -> None:
         match verdict:
             case Created(generation) | AdmittedBefore(generation, _):
                 self._admit(codec.amended(arrival.sealed, generation=generation, deferred=False))
@@ -159,10 +161,15 @@ class _Routing(Struct):
         )
 
     def publish(self) -> None:
-        self.bus.send_pending(self.pending)
-        self.bus.send_facts(self.facts)
+        if self.facts:
+            self.bus.send_pending(self.pending)
+            self.bus.send_facts(self.facts)
         self.bus.send_work(self.envelopes)
         self.bus.flush()
+        if self.owed:
+            self._clear()
+
+    def _clear(self) -> None:
         try:
             self.admission.clear(self.owed)
         except StoreUnavailable:

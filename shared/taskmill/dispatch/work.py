@@ -5,7 +5,7 @@ from typing import Protocol
 
 from taskmill.core.log import LogRecord, Position
 from taskmill.core.ports import Bus
-from taskmill.dispatch.parking import park
+from taskmill.dispatch.delay import park
 from taskmill.dispatch.ports import Parking
 from taskmill.execution.arrivals import SealedArrival, open_own_arrivals
 from taskmill.execution.context import Perform, Shop

@@ -23,18 +23,10 @@ class Arrival(Struct, frozen=True):
     source: Source
 
 
-class SealedArrival(Struct, frozen=True):
+class SealedArrival(Arrival, frozen=True):
     """What is passed on, and must keep what only a newer version knows."""
 
     sealed: Sealed
-    source: Source
-
-    @property
-    def envelope(self) -> Envelope:
-        return self.sealed.envelope
-
-    def unsealed(self) -> Arrival:
-        return Arrival(self.envelope, self.source)
 
 
 def open_arrivals(records: Iterable[LogRecord], bus: Bus) -> list[Arrival]:
@@ -61,14 +53,14 @@ def open_own_arrivals(
     return own, [one for one in opened if _is_astray(one)]
 
 
-def _is_astray(arrival: Arrival | SealedArrival) -> bool:
+def _is_astray(arrival: Arrival) -> bool:
     return arrival.envelope.type != topics.type_of(arrival.source.position.topic)
 
 
 def open_sealed_arrivals(records: Iterable[LogRecord], bus: Bus) -> list[SealedArrival]:
     """Return the envelopes of *records* with their bytes, like `open_arrivals`."""
     return [
-        SealedArrival(sealed, source)
+        SealedArrival(sealed.envelope, source, sealed)
         for sealed, source in _members(records, codec.open_sealed, bus)
     ]
 

@@ -11,8 +11,7 @@ from taskmill.core.facts import TaskCancelled, TaskDeferred, TaskDied, TaskSucce
 from taskmill.core.redaction import redacted
 from taskmill.core.task import Millis
 from taskmill.core.text import ERROR_TEXT_LIMIT, STACK_LIMIT, clip, clip_start
-from taskmill.core.time import in_ms
-from taskmill.core.timing import EXPIRED, EXPIRED_CLASS, why_expired
+from taskmill.core.time import EXPIRED, EXPIRED_CLASS, in_ms, why_expired
 from taskmill.execution.outcome import (
     Attempt,
     Cancelled,

@@ -13,7 +13,7 @@ from taskmill.core.log import Position
 from taskmill.core.pointers import POINTED_BYTES, Pointer, pointer_to, result_key
 from taskmill.core.ports import Bus, Chance, Clock
 from taskmill.core.task import Envelope, Millis, TaskId, TaskType
-from taskmill.core.timing import expires_ms
+from taskmill.core.time import expires_ms
 from taskmill.execution.lease import Lease, Loss
 from taskmill.execution.outcome import Attempt, Cancelled, GivenBack
 from taskmill.execution.pace import USUAL, Pace

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Protocol
 
 from taskmill.core.task import Status
-from taskmill.core.timing import FAR
+from taskmill.core.time import FAR
 from taskmill.dispatch.ports import Delays
 from taskmill.dispatch.waiting import Delayed, DelayOrder
 from taskmill.ledger.ports import FarTasks

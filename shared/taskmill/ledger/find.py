@@ -5,10 +5,9 @@ from operator import not_
 from typing import Protocol, TypeAlias
 
 from taskmill.core.errors import StoreUnavailable
-from taskmill.core.ids import is_keyed
 from taskmill.core.owed import Cold
 from taskmill.core.ports import LogEnds, Pause
-from taskmill.core.task import Envelope, Status, TaskId
+from taskmill.core.task import Envelope, Status, TaskId, is_keyed
 from taskmill.core.view import Absent, Finding, Nowhere, Reading, Refused, TaskView, Unsure
 from taskmill.ledger.await_ledger import await_ledger, has_reached
 from taskmill.ledger.ports import LedgerRows

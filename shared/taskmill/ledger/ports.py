@@ -5,10 +5,10 @@ from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import Protocol
 
-from taskmill.core.dismissal import Dismissal
 from taskmill.core.lifetimes import Kept
+from taskmill.core.refusal import Dismissal
 from taskmill.core.task import TaskId
-from taskmill.core.timing import Expiry
+from taskmill.core.time import Expiry
 from taskmill.core.view import TaskView
 from taskmill.ledger.listing import DeadPage, History, Page, TaskFilter
 from taskmill.ledger.projection import LedgerBatch, Row

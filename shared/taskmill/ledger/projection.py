@@ -25,7 +25,7 @@ from taskmill.core.lifecycle import RANKS, SUBMITTED_RANK, may_follow, status_af
 from taskmill.core.log import Position
 from taskmill.core.pointers import Pointer
 from taskmill.core.task import Envelope, Millis, Spec, Status, TaskId, TaskType
-from taskmill.core.timing import due_of, is_delayed, is_far
+from taskmill.core.time import due_of, is_delayed, is_far
 
 
 class Row(Struct, frozen=True, kw_only=True, omit_defaults=True):

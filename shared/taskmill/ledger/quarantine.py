@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from taskmill.core.dismissal import Dismissal
+from taskmill.core.refusal import Dismissal
 from taskmill.core.task import Millis
 
 

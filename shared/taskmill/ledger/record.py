@@ -64,8 +64,8 @@ class Recorder:
     def __init__(self, stores: RecorderStores) -> None:
         self._stores = stores
 
-    def record(self, records: Sequence[LogRecord]) -> None:
-        """Write what *records* tell and how far they reach, in one transaction.
+    def record(self, records: Sequence[LogRecord]) -> tuple[Position, ...]:
+        """Write what *records* tell and how far they reach, in one transaction: none comes again.
 
         When the ledger cannot hold something, halves are tried until it stands alone: that goes
         into quarantine, and stops nobody else.
@@ -80,6 +80,7 @@ class Recorder:
         except LedgerRefused:
             _record_in_halves(reading.lines, ledger)
             ledger.record(_batch([], reading.quarantined, applied))
+        return ()
 
 
 def _record_in_halves(lines: Sequence[_Line], ledger: Ledger) -> None:

@@ -12,7 +12,7 @@ from taskmill.core.facts import Fact, TaskChanged
 from taskmill.core.owed import Cold, OwedKey, OwedKind
 from taskmill.core.ports import Bus, Pause
 from taskmill.core.task import Envelope, Millis, Status, TaskId, Timing
-from taskmill.core.timing import expires_ms
+from taskmill.core.time import expires_ms
 from taskmill.core.view import Absent, Finding, Nowhere, TaskView, Unsure
 from taskmill.dispatch.ports import Delays
 from taskmill.ledger.await_ledger import await_ledger

@@ -11,7 +11,7 @@ from taskmill.core.facts import TaskDied
 from taskmill.core.owed import Cold, OwedKind
 from taskmill.core.ports import Bus
 from taskmill.core.task import Millis, Status, TaskId
-from taskmill.core.timing import EXPIRED, EXPIRED_CLASS, Expiry, latest_start, why_expired
+from taskmill.core.time import EXPIRED, EXPIRED_CLASS, Expiry, latest_start, why_expired
 from taskmill.core.view import Absent, Ending
 from taskmill.dispatch.ports import Delays
 from taskmill.ledger.far import load

@@ -1,11 +1,18 @@
 """The event of a Kafka mapping: records in, the partial response out."""
 
 from base64 import b64decode
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from taskmill.core.log import LogRecord, Position
 from taskmill.core.task import Millis
+
+
+def respond(
+    event: Mapping[str, Any], work: Callable[[list[LogRecord]], Iterable[Position]]
+) -> dict[str, Any]:
+    """Hand the records of *event* to *work*; what it returns comes again, and nothing else."""
+    return failures(work(records_of(event)))
 
 
 def records_of(event: Mapping[str, Any]) -> list[LogRecord]:

@@ -1,17 +1,84 @@
 """What an invocation runs tasks with: threads or a loop, and the end of its process."""
 # ruff: noqa: PLC0415 - a function imports only what it runs tasks with
 
+# ruff: noqa: PLC0415 - leaving is rare, and what it needs is slow to import
+import json
 import os
 import random
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from functools import cache
+from threading import Thread
 from typing import Any
 
 from taskmill.execution.context import Shop
 from taskmill.execution.ports import Crew, Errands
 from taskmill.platform import process
-from taskmill.platform.shutdown import Departure
 from taskmill.stores.stores import Stores
+
+
+class Departure:
+    """Knows when this process is to end, and ends it when no invocation is under way."""
+
+    def __init__(self, runtime_api: str | None) -> None:
+        """Take the address of the Runtime API; without one there is no platform to answer."""
+        self.is_wanted = False
+        self._runtime_api = runtime_api
+        self._is_at_work = False
+
+    def listen(self) -> None:
+        """Heed SIGTERM, even while the platform's client waits in C for the next event."""
+        reading, writing = os.pipe()
+        os.set_blocking(writing, False)
+        signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+        signal.signal(signal.SIGTERM, lambda *_: None)
+        os.register_at_fork(after_in_child=_be_deaf)
+        Thread(target=self._wait, args=(reading,), daemon=True).start()
+
+    def _wait(self, reading: int) -> None:
+        while signal.SIGTERM not in os.read(reading, 100):
+            pass
+        self.is_wanted = True
+        if not self._is_at_work:
+            self._end()
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        self._is_at_work = True
+        try:
+            yield
+        finally:
+            self._is_at_work = False
+
+    def leave(self, request_id: str, answer: Any) -> None:
+        """Answer the invocation, and end the process before it can be frozen."""
+        if self._runtime_api is None:
+            return
+        from http.client import HTTPConnection
+
+        api = HTTPConnection(self._runtime_api)
+        api.request(
+            "POST",
+            f"/2018-06-01/runtime/invocation/{request_id}/response",
+            json.dumps(answer).encode(),
+            {"Content-Type": "application/json"},
+        )
+        api.getresponse().read()
+        self._end()
+
+    def _end(self) -> None:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(0)
+
+
+def _be_deaf() -> None:
+    """Let a child of this process die of what it is sent, and wake nobody by it."""
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @process.replaceable
@@ -54,6 +121,7 @@ def shop(  # noqa: PLR0913 - how an invocation runs its tasks, each by its name
     cuts_off_cancelled: bool = False,
 ) -> Shop:
     """Return what an invocation runs tasks with, for as long as its *context* gives it."""
+    leaving = departure()
     return Shop(
         leases=stores.leases,
         bus=stores.bus,
@@ -66,5 +134,5 @@ def shop(  # noqa: PLR0913 - how an invocation runs its tasks, each by its name
         remaining=lambda: timedelta(milliseconds=context.get_remaining_time_in_millis()),
         pace=stores.pace,
         cuts_off_cancelled=cuts_off_cancelled,
-        is_leaving=lambda: departure().is_wanted,
+        is_leaving=lambda: leaving.is_wanted,
     )

@@ -10,8 +10,7 @@ from msgspec import Struct
 from taskmill.core.lifetimes import ADOPTION_AGE
 from taskmill.core.owed import Cold, OwedKind
 from taskmill.core.task import Millis, Status, TaskId, TaskType
-from taskmill.core.time import in_ms
-from taskmill.core.timing import FAR
+from taskmill.core.time import FAR, in_ms
 from taskmill.core.view import Absent
 from taskmill.orders.control import Moment, Sight, Sighting
 from taskmill.recovery.restoration import HotView

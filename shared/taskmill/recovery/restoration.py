@@ -6,8 +6,7 @@ from msgspec import Struct
 
 from taskmill.core.owed import Owed, OwedKey, OwedKind
 from taskmill.core.task import Envelope, Millis, ShownSpec, Spec, Status
-from taskmill.core.time import in_ms
-from taskmill.core.timing import FAR
+from taskmill.core.time import FAR, in_ms
 from taskmill.core.view import Ending, TaskView, Waiting
 from taskmill.ledger.projection import Row, envelope_of
 

@@ -11,8 +11,7 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from taskmill.core.errors import ScheduleBroken
-from taskmill.core.ids import keyed_id
-from taskmill.core.task import Millis, TaskId, TaskType
+from taskmill.core.task import Millis, TaskId, TaskType, keyed_id
 from taskmill.schedules.calendar import Calendar, Unusable, jitter, read_calendar
 from taskmill.schedules.catch_up import MOST, Lateness, due
 from taskmill.schedules.coming import Dst

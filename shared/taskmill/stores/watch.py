@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from msgspec import Struct
 
@@ -40,22 +40,16 @@ class Watch(Struct, frozen=True):
 
     def over(self, name: str, port: P, *, opener: str) -> P:
         """Return *port*, counted; *opener* names the stores that it belongs to."""
-        watched = cast("P", _Counted(name, port, self.counters)) if name in _COUNTED else port
+        if name in _COUNTED:
+            self._count(name, port)
         if self.crash_at is None:
-            return watched
-        return with_crash_point(name, watched, self.crash_at, opener=opener)
+            return port
+        return with_crash_point(name, port, self.crash_at, opener=opener)
 
-
-class _Counted:
-    """A port whose counted calls are watched; all else is the port's own."""
-
-    def __init__(self, name: str, port: object, counters: Counters) -> None:
-        self._port = port
+    def _count(self, name: str, port: object) -> None:
+        """Put a watcher around each counted call of *port*; it never makes these calls itself."""
         for call, watcher in _watchers_of(name).items():
-            setattr(self, call, watcher(getattr(port, call), counters))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._port, name)
+            setattr(port, call, watcher(getattr(port, call), self.counters))
 
 
 def _watchers_of(name: str) -> "Watchers":

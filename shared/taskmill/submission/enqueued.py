@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from msgspec import Struct
 
-from taskmill.core.dismissal import Dismissal
+from taskmill.core.refusal import Dismissal
 from taskmill.core.task import DEFAULT_TENANT, Millis, TaskId
 
 HELD_AT_MOST = timedelta(seconds=5)

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 
 from taskmill.core.errors import StoreUnavailable
-from taskmill.core.ids import keyed_id
-from taskmill.core.task import DEFAULT_TENANT, Submission, TaskId
+from taskmill.core.task import DEFAULT_TENANT, Submission, TaskId, keyed_id
 from taskmill.core.view import Absent
 from taskmill.submission.ports import Records
 

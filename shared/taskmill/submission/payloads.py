@@ -13,8 +13,7 @@ from taskmill.core.pointers import (
 )
 from taskmill.core.refusal import Refusal, invalid, unavailable
 from taskmill.core.task import DEFAULT_TENANT, Millis, Submission
-from taskmill.core.time import in_ms
-from taskmill.core.timing import due_ms
+from taskmill.core.time import due_ms, in_ms
 from taskmill.submission.ports import Blobs
 
 REST: Final = timedelta(seconds=15)

@@ -5,10 +5,9 @@ from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import Protocol
 
-from taskmill.core.dismissal import Dismissal
 from taskmill.core.owed import Cleared, OwedKey
 from taskmill.core.pointers import Blob, Upload
-from taskmill.core.refusal import Refusal
+from taskmill.core.refusal import Dismissal, Refusal
 from taskmill.core.task import Envelope, TaskId
 from taskmill.core.view import Reading, TaskView
 from taskmill.submission.admission import Verdict

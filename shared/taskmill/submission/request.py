@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from taskmill.core.backoff import Factor, Seconds
 from taskmill.core.pointers import Digest, Size
-from taskmill.core.timing import LONGEST_DELAY
+from taskmill.core.time import LONGEST_DELAY
 
 PAYLOAD_BYTES = 262_144
 METADATA_BYTES = 1_024

@@ -6,9 +6,17 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from taskmill.core.ids import keyed_id, unkeyed_id
-from taskmill.core.task import Envelope, Millis, Status, Submission, TaskId, shown
-from taskmill.core.timing import is_delayed
+from taskmill.core.task import (
+    Envelope,
+    Millis,
+    Status,
+    Submission,
+    TaskId,
+    keyed_id,
+    shown,
+    unkeyed_id,
+)
+from taskmill.core.time import is_delayed
 from taskmill.core.view import TaskView
 
 

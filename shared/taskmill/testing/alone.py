@@ -9,10 +9,9 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Raw
 
-from taskmill.core.ids import unkeyed_id
 from taskmill.core.log import Position
 from taskmill.core.pointers import POINTED_BYTES
-from taskmill.core.task import Envelope, TaskType
+from taskmill.core.task import Envelope, TaskType, unkeyed_id
 from taskmill.core.time import in_ms
 from taskmill.execution.context import Running, Task
 from taskmill.execution.outcome import Attempt, Outcome, Succeeded, encode_result

@@ -10,9 +10,17 @@ from msgspec.structs import replace
 
 from taskmill.core.backoff import RetryPolicy
 from taskmill.core.facts import Fact
-from taskmill.core.ids import fingerprint
 from taskmill.core.pointers import Pointer, payload_key, pointer_to
-from taskmill.core.task import DEFAULT_TENANT, Millis, Status, Submission, TaskId, TaskType, Timing
+from taskmill.core.task import (
+    DEFAULT_TENANT,
+    Millis,
+    Status,
+    Submission,
+    TaskId,
+    TaskType,
+    Timing,
+    fingerprint,
+)
 from taskmill.core.time import in_ms
 from taskmill.core.view import TaskView
 from taskmill.orders.change import Changed, Wanted

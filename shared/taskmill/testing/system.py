@@ -17,8 +17,7 @@ from taskmill.core.lifetimes import LEASE
 from taskmill.core.log import LogRecord, Position
 from taskmill.core.ports import Bus, Counters, LogEnds, Pause
 from taskmill.core.task import Envelope, TaskId, TaskType
-from taskmill.core.time import in_ms
-from taskmill.core.timing import FAR
+from taskmill.core.time import FAR, in_ms
 from taskmill.core.topics import Reader
 from taskmill.core.view import Finding
 from taskmill.dispatch.due import DuePublisher
@@ -41,16 +40,15 @@ from taskmill.recovery.ports import ColdShards
 from taskmill.recovery.rebuild import Rebuild
 from taskmill.stores.catalogue import AssembledCatalogue
 from taskmill.stores.memory.blobs import MemoryBlobs
-from taskmill.stores.memory.counters import MemoryCounters
 from taskmill.stores.memory.dispatch import MemoryDelays, MemoryParking
 from taskmill.stores.memory.execution import MemoryLeases
-from taskmill.stores.memory.hot import MemoryHot, MemoryRecords
+from taskmill.stores.memory.hot import MemoryAdmission, MemoryDueSet, MemoryHot, MemoryRecords
 from taskmill.stores.memory.ledger import MemoryLedger
 from taskmill.stores.memory.log import MemoryLog
 from taskmill.stores.memory.orders import MemoryControl
 from taskmill.stores.memory.outbox import MemoryOutbox
+from taskmill.stores.memory.process import MemoryCounters
 from taskmill.stores.memory.recovery import MemoryColdShards
-from taskmill.stores.memory.submission import MemoryAdmission, MemoryDueSet
 from taskmill.stores.memory.timing import MemoryExpiries, MemoryFarTasks
 from taskmill.submission.ports import Admission, Blobs, Catalogue, Outbox, Records
 from taskmill.submission.relay import Relay

@@ -9,7 +9,7 @@ from taskmill.core import codec
 from taskmill.core.facts import TaskChanged
 from taskmill.core.owed import OwedKind
 from taskmill.core.task import Status, Timing
-from taskmill.core.timing import due_of
+from taskmill.core.time import due_of
 from taskmill.core.view import Absent, Ending, TaskView
 from taskmill.dispatch.waiting import Delayed, DelayOrder
 from taskmill.execution.lease import Refused

@@ -7,7 +7,7 @@ import pytest
 
 from taskmill.core.counting import TABLE, Count, Span
 from taskmill.platform.emf import EmfCounters
-from taskmill.stores.memory.counters import MemoryCounters
+from taskmill.stores.memory.process import MemoryCounters
 
 TYPES = {"echo", "mail"}
 AT = 1_800_000_000_000

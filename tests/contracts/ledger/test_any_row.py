@@ -20,9 +20,9 @@ from taskmill.dispatch.due import DuePublisher
 from taskmill.ledger.record import Recorder
 from taskmill.recovery.rebuild import Rebuild
 from taskmill.stores.catalogue import AssembledCatalogue
-from taskmill.stores.memory.counters import MemoryCounters
 from taskmill.stores.memory.log import MemoryLog
 from taskmill.stores.memory.outbox import MemoryOutbox
+from taskmill.stores.memory.process import MemoryCounters
 from taskmill.stores.redis.session import Session
 from tests.builders import a_position, now_ms
 from tests.contracts.hot import InValkey

@@ -11,9 +11,9 @@ from taskmill.core.lifetimes import AT_LEAST_KEPT, Kept
 from taskmill.core.task import Millis
 from taskmill.ledger.projection import LedgerBatch, Quarantined
 from taskmill.ledger.retention import Retention
-from taskmill.stores.memory.counters import MemoryCounters
 from taskmill.stores.memory.enqueued import MemoryRequests
 from taskmill.stores.memory.outbox import MemoryOutbox
+from taskmill.stores.memory.process import MemoryCounters
 from taskmill.stores.memory.retention import MemoryArchive
 from taskmill.stores.postgres.connection import Database
 from taskmill.stores.postgres.retention import PostgresArchive

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from taskmill.core.task import Timing
-from taskmill.core.timing import Expiry
+from taskmill.core.time import Expiry
 from tests.builders import a_fresh_envelope, a_new_id, cancelled, now_ms, started, succeeded
 from tests.contracts.ledger.test_far_tasks import changed
 from tests.contracts.ledgers import batch_of

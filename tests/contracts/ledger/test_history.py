@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from taskmill.core.dismissal import Dismissal
+from taskmill.core.refusal import Dismissal
 from taskmill.core.task import Millis
 from taskmill.ledger.projection import LedgerBatch, Quarantined
 from taskmill.ledger.quarantine import AfterRecord, Place

@@ -14,8 +14,8 @@ from taskmill.core.errors import StoreUnavailable
 from taskmill.core.owed import Cold
 from taskmill.core.task import Status
 from taskmill.recovery.rebuild import Rebuild
-from taskmill.stores.memory.counters import MemoryCounters
 from taskmill.stores.memory.log import MemoryLog
+from taskmill.stores.memory.process import MemoryCounters
 from taskmill.stores.postgres.connection import Database
 from taskmill.stores.postgres.outbox import PostgresOutbox
 from taskmill.stores.postgres.whole_rows import PostgresWholeRows

@@ -16,8 +16,8 @@ from taskmill.dispatch.work import Execution
 from taskmill.execution.context import Shop
 from taskmill.execution.outcome import Succeeded
 from taskmill.ledger.record import Recorder
-from taskmill.stores.memory.executor import InlineCrew
 from taskmill.stores.memory.log import MemoryLog
+from taskmill.stores.memory.process import InlineCrew
 from tests.builders import ECHO, a_position, now_ms
 from tests.records import TOPICS, headers, values
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from psycopg import errors
 from psycopg.types.json import Json
 
-from taskmill.core.ids import keyed_id, unkeyed_id
-from taskmill.core.timing import LONGEST_DELAY
+from taskmill.core.task import keyed_id, unkeyed_id
+from taskmill.core.time import LONGEST_DELAY
 from taskmill.stores.postgres.connection import Database
 from taskmill.stores.postgres.enqueued import PostgresRequests
 from taskmill.stores.postgres.migrate import migrate

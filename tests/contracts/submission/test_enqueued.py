@@ -8,9 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from taskmill.core import topics
-from taskmill.core.dismissal import Dismissal
 from taskmill.core.errors import StoreUnavailable
-from taskmill.core.refusal import invalid, malformed
+from taskmill.core.refusal import Dismissal, invalid, malformed
 from taskmill.core.time import in_ms
 from taskmill.ledger.projection import Applied, LedgerBatch
 from taskmill.stores.memory.enqueued import MemoryRequests

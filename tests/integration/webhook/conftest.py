@@ -14,8 +14,8 @@ from functions.workers.webhook.exchange import Ways
 from functions.workers.webhook.handler import Desk
 from functions.workers.webhook.keyring import Keyring
 from taskmill.core.counting import Count
-from taskmill.stores.memory.counters import MemoryCounters
 from taskmill.stores.memory.egress import MemoryEndpoints
+from taskmill.stores.memory.process import MemoryCounters
 from taskmill.testing import MovableClock, perform
 from tests.integration.webhook.receiver import receiver
 

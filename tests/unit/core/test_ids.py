@@ -6,7 +6,7 @@ from collections import Counter
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from taskmill.core.ids import fingerprint, keyed_id, shard_of, unkeyed_id
+from taskmill.core.task import fingerprint, keyed_id, shard_of, unkeyed_id
 from tests.builders import NOW
 
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

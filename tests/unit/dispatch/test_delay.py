@@ -9,8 +9,7 @@ from taskmill.core import topics
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.lifetimes import LEASE
 from taskmill.core.task import Timing
-from taskmill.core.time import in_ms
-from taskmill.core.timing import FAR, FAR_RECORD
+from taskmill.core.time import FAR, FAR_RECORD, in_ms
 from taskmill.core.view import Nowhere, TaskView, Unsure
 from taskmill.orders.cancel import Cancelled
 from taskmill.orders.change import Changed, NotWaiting, TooLate, Wanted

@@ -10,8 +10,7 @@ from msgspec import Raw
 from functions.gateway.description.every import OPERATIONS
 from functions.gateway.description.problems import PROBLEMS
 from infra.openapi.document import refusals_of
-from taskmill.core.ids import keyed_id
-from taskmill.core.task import DEFAULT_TENANT, Millis, TaskType
+from taskmill.core.task import DEFAULT_TENANT, Millis, TaskType, keyed_id
 from taskmill.schedules.schedule import Definition, Draft, Pausing
 from taskmill.stores.api_keys import ApiKeys
 from taskmill.stores.redis.egress import RedisEndpoints

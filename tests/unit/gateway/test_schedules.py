@@ -6,9 +6,8 @@ import pytest
 from msgspec import Raw
 
 from taskmill.core.counting import Count
-from taskmill.core.ids import keyed_id
 from taskmill.core.refusal import invalid
-from taskmill.core.task import TaskType
+from taskmill.core.task import TaskType, keyed_id
 from taskmill.schedules.manage import put as put_schedule
 from taskmill.schedules.read import Wanted
 from taskmill.schedules.schedule import Definition

@@ -232,7 +232,7 @@ def test_nothing_is_put_off_until_it_has_expired(stage):
 def test_what_may_run_after_a_rebuild_is_not_changed_now(stage):
     task = dispatched(stage)
     until = stage.clock() + 6_000
-    holding = Holding(until_ms=until, limit_ms=None, source="", process="")
+    holding = Holding(until_ms=until, limit_ms=None, source=None, process="")
     stage.hot.record(task["id"]).holding = holding
     answer = patch(stage, task["id"], {"delay_seconds": 60})
     assert answer.status == 503

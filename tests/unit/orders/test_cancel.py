@@ -95,7 +95,7 @@ def test_who_may_run_after_a_rebuild_is_asked_and_the_next_worker_ends_it(world)
     (task,) = world.admitted()
     record = world.hot.record(task.id)
     until = world.clock() + 6_000
-    record.holding = Holding(until_ms=until, limit_ms=None, source="", process="")
+    record.holding = Holding(until_ms=until, limit_ms=None, source=None, process="")
     assert isinstance(ask(world, task.id), Asked)
     assert read(world, task.id).cancel_requested
     assert isinstance(world.log.facts()[-1], CancelRequested)

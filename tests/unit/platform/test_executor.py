@@ -10,7 +10,7 @@ import pytest
 from taskmill.execution.outcome import Succeeded
 from taskmill.platform.executor import ThreadCrew
 from taskmill.platform.loop_executor import LoopCrew
-from taskmill.stores.memory.executor import InlineCrew
+from taskmill.stores.memory.process import InlineCrew
 from tests.waiting import eventually
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 LAYER = Path(__file__).parents[3] / "shared"
 LISTENING = """
 import os, signal, sys, time
-from taskmill.platform.shutdown import Departure
+from taskmill.platform.run import Departure
 departure = Departure(None)
 departure.listen()
 """

@@ -12,8 +12,7 @@ from functions.scheduler.loop import JobLoop
 from taskmill.core.counting import Count
 from taskmill.core.errors import StoreUnavailable
 from taskmill.platform.background import ThreadErrands
-from taskmill.stores.memory.counters import MemoryCounters
-from taskmill.stores.memory.executor import InlineErrands
+from taskmill.stores.memory.process import InlineErrands, MemoryCounters
 from tests.waiting import eventually
 
 LOG = logging.getLogger("taskmill")

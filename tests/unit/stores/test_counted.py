@@ -12,8 +12,8 @@ from taskmill.core.errors import StoreUnavailable
 from taskmill.core.refusal import unavailable
 from taskmill.dispatch.due import DuePublisher
 from taskmill.stores.kafka.bus import KafkaBus
-from taskmill.stores.memory.counters import MemoryCounters
 from taskmill.stores.memory.dispatch import MemoryParking
+from taskmill.stores.memory.process import MemoryCounters
 from taskmill.stores.watch import Watch
 from taskmill.submission.relay import Relay
 from tests.builders import (

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from taskmill.core import topics
 from taskmill.core.errors import BlobRefused, StoreUnavailable
-from taskmill.core.ids import keyed_id
 from taskmill.core.pointers import payload_key
+from taskmill.core.task import keyed_id
 from taskmill.stores.catalogue import AssembledCatalogue
 from taskmill.stores.memory.blobs import MemoryBlobs
 from taskmill.stores.memory.enqueued import MemoryRequests

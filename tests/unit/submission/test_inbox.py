@@ -11,8 +11,7 @@ from functions.inbox.handler import lambda_handler as inbox
 from functions.recorder.handler import lambda_handler as recorder
 from taskmill.core import topics
 from taskmill.core.counting import Count
-from taskmill.core.ids import keyed_id
-from taskmill.core.task import LAST_MOMENT, TaskType
+from taskmill.core.task import LAST_MOMENT, TaskType, keyed_id
 from tests.builders import a_log_record, a_position
 from tests.unit.stage import NOW, Stage, a_kafka_event, an_http_event
 from tests.unit.world import Away

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from taskmill.submission.whole_numbers import with_whole_numbers
+from taskmill.submission.strict_json import with_whole_numbers
 
 
 @pytest.mark.parametrize(

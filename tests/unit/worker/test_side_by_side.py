@@ -10,7 +10,7 @@ from taskmill.core.task import Millis
 from taskmill.platform import process
 from taskmill.platform.executor import ThreadCrew
 from taskmill.platform.loop_executor import LoopCrew
-from taskmill.platform.shutdown import Departure
+from taskmill.platform.run import Departure
 from taskmill.worker import serve
 from tests.unit.stage import Clock, Stage
 from tests.unit.worker.letters import Letter, a_task, ends, work

@@ -298,7 +298,8 @@ _MOST_NAMED: Final = 10
 
 
 def _recorded(counters: Counters, batch: "LedgerBatch", late: int) -> None:
-    counters.count(Count.LATE_ROWS, late)
+    if late:
+        counters.count(Count.LATE_ROWS, late)
     if impossible := batch.contradictions():
         counters.count(Count.CONTRADICTIONS, len(impossible))
         ids = sorted({one.id for one in impossible})

@@ -9,10 +9,9 @@ from itertools import accumulate
 
 from msgspec.structs import replace
 
-from taskmill.core.dismissal import Dismissal
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.ports import Clock
-from taskmill.core.refusal import Refusal
+from taskmill.core.refusal import Dismissal, Refusal
 from taskmill.core.task import Millis, TaskId
 from taskmill.core.time import in_ms
 from taskmill.stores.memory.ledger import MemoryLedger

@@ -89,11 +89,11 @@ class MemoryLeases:
         )
 
     def _refusal(self, claim: Claim, record: Record) -> Refused | Held | None:
-        holding, source = record.holding, str(claim.source)
+        holding, source = record.holding, claim.source
         if holding is None:
             return None
         if holding.until_ms > self._hot.clock():
-            if holding.source not in {"", source}:
+            if holding.source not in {None, source}:
                 record.dropped.add(source)
                 return Refused(record.last)
             if (holding.source, holding.process) != (source, claim.process):
@@ -111,7 +111,7 @@ class MemoryLeases:
         record.holding = Holding(
             until_ms=now + self._lease,
             limit_ms=now + in_ms(claim.timeout + GRACE_AFTER_DEADLINE),
-            source=str(claim.source),
+            source=claim.source,
             process=claim.process,
         )
         return Claimed(
@@ -137,7 +137,7 @@ class MemoryLeases:
         record.status, record.token = Status.RUNNING, lease.token
         until = self._hot.clock() + self._lease
         if record.holding is None:
-            record.holding = Holding(until_ms=until, limit_ms=None, source="", process="")
+            record.holding = Holding(until_ms=until, limit_ms=None, source=None, process="")
         limit = record.holding.limit_ms
         record.holding.until_ms = until if limit is None else min(until, limit)
         return Beat.CANCEL if record.cancel_requested else Beat.HELD
@@ -202,6 +202,6 @@ class MemoryLeases:
 
 def _takes_over(claim: Claim, holding: Holding | None) -> bool:
     """Say whether the claim follows on a holder who died; the same process only lost a reply."""
-    if holding is None or not holding.source:
+    if holding is None or holding.source is None:
         return False
-    return (holding.source, holding.process) != (str(claim.source), claim.process)
+    return (holding.source, holding.process) != (claim.source, claim.process)

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from taskmill.core.dismissal import Dismissal
 from taskmill.core.errors import LedgerRefused, StoreUnavailable
+from taskmill.core.refusal import Dismissal
 from taskmill.core.task import Millis, Spec, Status, TaskId, shown
 from taskmill.core.topics import FEEDS
 from taskmill.core.view import TaskView

@@ -7,8 +7,7 @@ from msgspec.structs import replace
 from taskmill.core.lifetimes import UNKEYED_RECORD, USUAL, Lifetimes
 from taskmill.core.owed import Cold, Owed, OwedKey, OwedKind
 from taskmill.core.task import Millis, Status, TaskId, shown
-from taskmill.core.time import in_ms
-from taskmill.core.timing import FAR, said_ms
+from taskmill.core.time import FAR, in_ms, said_ms
 from taskmill.core.view import Ending, TaskView
 from taskmill.orders.control import (
     CancelOrder,
@@ -153,7 +152,7 @@ class MemoryControl:
 
 def _restored_until(record: Record) -> int:
     holding = record.holding
-    return holding.until_ms if holding is not None and not holding.source else 0
+    return holding.until_ms if holding is not None and holding.source is None else 0
 
 
 def _moment(record: Record) -> Moment:

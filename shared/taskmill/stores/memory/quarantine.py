@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from taskmill.core.dismissal import Dismissal
 from taskmill.core.ports import Clock
+from taskmill.core.refusal import Dismissal
 from taskmill.ledger.projection import Quarantined
 from taskmill.ledger.quarantine import (
     PUT_BACK,

@@ -1,17 +1,22 @@
 """Rebuilding cold shards and repairing records, in memory."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 
-from taskmill.core.lifetimes import UNKEYED_RECORD, USUAL, Lifetimes
+from taskmill.core.lifetimes import UNKEYED_RECORD, USUAL, WINDOW_BEHIND, Lifetimes
 from taskmill.core.owed import OwedKey, OwedKind
-from taskmill.core.task import Status, TaskId
-from taskmill.core.time import in_ms
-from taskmill.core.timing import FAR_RECORD
+from taskmill.core.ports import Clock
+from taskmill.core.task import Millis, Status, TaskId
+from taskmill.core.time import FAR_RECORD, in_ms
+from taskmill.ledger.projection import Row
 from taskmill.orders.control import Moment
-from taskmill.recovery.divergence import RepairAnswer, RepairOrder
+from taskmill.recovery.divergence import RepairAnswer, RepairOrder, Standing
+from taskmill.recovery.health import ShardHealth, ShardState
+from taskmill.recovery.ports import Step
 from taskmill.recovery.restoration import HotView, Restoration
 from taskmill.stores.memory.hot import UNLISTED, Holding, MemoryHot, Record, record_of
+from taskmill.stores.memory.ledger import MemoryLedger
 
 _SHARDS = frozenset({0})
 
@@ -102,7 +107,7 @@ class MemoryColdShards:
     def _wait_in_line(self, view: HotView, record: Record) -> None:
         until = self._hot.clock() + self._lease
         limit = record.holding.limit_ms if record.holding else None
-        record.holding = Holding(until_ms=until, limit_ms=limit, source="", process="")
+        record.holding = Holding(until_ms=until, limit_ms=limit, source=None, process="")
         task = view.envelope
         if record.generation == task.generation and view.row.cancel_requested:
             record.cancel_requested = True
@@ -192,7 +197,7 @@ class MemoryRepairs:
                 record.losses = max(record.losses, known.losses)
         if not record.status.is_final:
             until = self._hot.clock() + self._lease
-            record.holding = Holding(until_ms=until, limit_ms=None, source="", process="")
+            record.holding = Holding(until_ms=until, limit_ms=None, source=None, process="")
             record.cancel_requested = order.view.row.cancel_requested
             if order.due_at_ms is not None:
                 self._hot.due.setdefault(order.view.name, (order.due_at_ms, order.view.owed))
@@ -201,3 +206,105 @@ class MemoryRepairs:
 
 def _moment_of(record: Record | None) -> Moment | None:
     return Moment(record.generation, record.turn, record.status) if record else None
+
+
+class MemoryShards:
+    def __init__(self, hot: MemoryHot) -> None:
+        self._hot = hot
+
+    def check(self) -> Sequence[ShardHealth]:
+        now = self._hot.clock()
+        if not self._hot.is_open:
+            is_rebuilt = self._hot.rebuild is not None and self._hot.rebuild[1] > now
+            return [ShardHealth(state=ShardState.REBUILDING if is_rebuilt else ShardState.COLD)]
+        moments = [at for at, _ in self._hot.due.values()]
+        return [
+            ShardHealth(
+                state=ShardState.LIVE,
+                overdue_ms=max(0, now - min(moments, default=now)),
+                unlisted=moments.count(UNLISTED),
+            )
+        ]
+
+
+class MemoryStandings:
+    def __init__(
+        self,
+        ledger: Callable[[], MemoryLedger],
+        clock: Clock,
+        *,
+        behind: timedelta = WINDOW_BEHIND,
+    ) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._behind = in_ms(behind)
+        self._until = 0
+        self._apart: set[TaskId] = set()
+
+    @contextmanager
+    def next_step(self) -> Iterator[Step | None]:
+        until = self._clock() - self._behind
+        if until <= self._until:
+            yield None
+            return
+        passed = [row for row in self._rows() if self._until < _age(row) <= until]
+        step = _HeldStep([_standing(row) for row in passed])
+        yield step
+        self._until = until
+        far = self._ledger().far_tasks
+        waits = {row.id for row in passed if not row.status.is_final and row.id not in far}
+        self._apart |= waits | step.noted
+
+    def young(self, *, since_ms: Millis) -> Iterator[Sequence[Standing]]:
+        yield [_standing(row) for row in self._rows() if _age(row) > since_ms]
+
+    def unfinished(self, *, after: TaskId | None, most: int) -> Sequence[Standing]:
+        noted = self._apart | self._ledger().brought_near
+        line = sorted(row.id for row in self._rows() if row.id in noted)
+        return self.of([one for one in line if after is None or one > after][:most])
+
+    def unsubmitted(self, *, age: timedelta, most: int) -> Sequence[TaskId]:
+        self._ledger().ask()
+        latest = self._clock() - in_ms(age)
+        rows = self._ledger().rows.values()
+        return sorted(row.id for row in rows if not row.spec and row.generation < latest)[:most]
+
+    def of(self, ids: Sequence[TaskId]) -> Sequence[Standing]:
+        return [_standing(row) for row in self._ledger().of(ids)]
+
+    def leave(self, ids: Sequence[TaskId]) -> None:
+        self._apart -= set(ids)
+        self._ledger().brought_near -= set(ids)
+
+    def _rows(self) -> list[Row]:
+        ledger = self._ledger()
+        ledger.ask()
+        return [row for row in ledger.rows.values() if row.spec]
+
+
+class _HeldStep:
+    def __init__(self, passed: Sequence[Standing]) -> None:
+        self._passed = passed
+        self.noted: set[TaskId] = set()
+
+    def pages(self) -> Iterator[Sequence[Standing]]:
+        yield self._passed
+
+    def note(self, ids: Sequence[TaskId]) -> None:
+        self.noted.update(ids)
+
+
+def _age(row: Row) -> int:
+    return row.spec.created_at_ms if row.spec else 0
+
+
+def _standing(row: Row) -> Standing:
+    return Standing(
+        id=row.id,
+        type=row.type,
+        status=row.status,
+        generation=row.generation,
+        turn=row.turn,
+        due_at_ms=row.due_at_ms,
+        finished_at_ms=row.finished_at_ms,
+    )

@@ -29,20 +29,22 @@ from taskmill.stores.memory.dispatch import MemoryDelays, MemoryParking
 from taskmill.stores.memory.egress import MemoryEndpoints
 from taskmill.stores.memory.enqueued import MemoryRequests
 from taskmill.stores.memory.execution import MemoryLeases
-from taskmill.stores.memory.health import MemoryShards
-from taskmill.stores.memory.hot import MemoryHot, MemoryRecords
+from taskmill.stores.memory.hot import MemoryAdmission, MemoryDueSet, MemoryHot, MemoryRecords
 from taskmill.stores.memory.insight import MemoryFigures
 from taskmill.stores.memory.ledger import MemoryLedger
 from taskmill.stores.memory.log import MemoryLog
 from taskmill.stores.memory.orders import MemoryControl
 from taskmill.stores.memory.outbox import MemoryOutbox
 from taskmill.stores.memory.quarantine import MemoryNewerParcels, MemoryQuarantine
-from taskmill.stores.memory.recovery import MemoryColdShards, MemoryRepairs
+from taskmill.stores.memory.recovery import (
+    MemoryColdShards,
+    MemoryRepairs,
+    MemoryShards,
+    MemoryStandings,
+)
 from taskmill.stores.memory.redrive_jobs import MemoryRedriveJobs
 from taskmill.stores.memory.retention import MemoryArchive
 from taskmill.stores.memory.schedules import MemorySchedules
-from taskmill.stores.memory.standings import MemoryStandings
-from taskmill.stores.memory.submission import MemoryAdmission, MemoryDueSet
 from taskmill.stores.memory.timing import MemoryExpiries, MemoryFarTasks
 from taskmill.submission.ports import Admission, Blobs, Catalogue, Outbox, Records, Requests
 

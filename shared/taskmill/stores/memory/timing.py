@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 
 from taskmill.core.ports import Clock
-from taskmill.core.time import in_ms
-from taskmill.core.timing import Expiry
+from taskmill.core.time import Expiry, in_ms
 from taskmill.ledger.projection import Row
 from taskmill.stores.memory.ledger import MemoryLedger, waits_to_begin
 

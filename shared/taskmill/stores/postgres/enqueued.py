@@ -8,8 +8,7 @@ from typing import Any
 
 import psycopg
 
-from taskmill.core.dismissal import Dismissal
-from taskmill.core.refusal import Refusal
+from taskmill.core.refusal import Dismissal, Refusal
 from taskmill.core.task import Millis, TaskId
 from taskmill.core.time import in_ms
 from taskmill.stores.postgres import queries

@@ -8,7 +8,7 @@ import msgspec
 import psycopg
 from msgspec.structs import asdict
 
-from taskmill.core.dismissal import Dismissal
+from taskmill.core.refusal import Dismissal
 from taskmill.core.task import Millis
 from taskmill.ledger.quarantine import (
     PUT_BACK,

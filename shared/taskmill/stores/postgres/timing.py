@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from taskmill.core.task import Millis, TaskId
-from taskmill.core.timing import Expiry
+from taskmill.core.time import Expiry
 from taskmill.ledger.projection import Row
 from taskmill.stores.postgres import queries
 from taskmill.stores.postgres.connection import Database

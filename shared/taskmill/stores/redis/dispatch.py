@@ -8,8 +8,7 @@ from taskmill.core.codec import Sealed
 from taskmill.core.lifetimes import USUAL, Lifetimes
 from taskmill.core.owed import Owed
 from taskmill.core.task import shown
-from taskmill.core.time import in_ms
-from taskmill.core.timing import said_ms
+from taskmill.core.time import in_ms, said_ms
 from taskmill.dispatch.waiting import (
     PATIENCE_WITH_A_TYPE,
     PUT_IN_LINE_AGAIN_AFTER,

@@ -2,8 +2,7 @@
 
 from functools import cache
 
-from taskmill.core.ids import shard_of
-from taskmill.core.task import TaskId
+from taskmill.core.task import TaskId, shard_of
 
 WAITING_PLACES = "tm:{gateway}:waiting"
 DISABLED_ENDPOINTS = "tm:{webhooks}:disabled"

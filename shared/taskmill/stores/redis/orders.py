@@ -7,8 +7,7 @@ from taskmill.core import codec
 from taskmill.core.lifetimes import UNKEYED_RECORD, USUAL, Lifetimes
 from taskmill.core.owed import Cold, Owed, OwedKind
 from taskmill.core.task import Millis, Status, TaskId, shown
-from taskmill.core.time import in_ms
-from taskmill.core.timing import FAR, said_ms
+from taskmill.core.time import FAR, in_ms, said_ms
 from taskmill.core.view import Absent
 from taskmill.orders.control import (
     CancelOrder,

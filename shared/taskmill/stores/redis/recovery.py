@@ -4,11 +4,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 
 from taskmill.core import codec
-from taskmill.core.ids import shard_of
 from taskmill.core.lifetimes import UNKEYED_RECORD, USUAL, Lifetimes
-from taskmill.core.task import TaskId, shown
-from taskmill.core.time import in_ms
-from taskmill.core.timing import FAR_RECORD
+from taskmill.core.task import TaskId, shard_of, shown
+from taskmill.core.time import FAR_RECORD, in_ms
 from taskmill.recovery.divergence import RepairAnswer, RepairOrder
 from taskmill.recovery.restoration import HotView, Restoration
 from taskmill.stores.redis import scripts

@@ -11,7 +11,7 @@ import threading
 import time
 from pathlib import Path
 
-from taskmill.platform.shutdown import Departure
+from taskmill.platform.run import Departure
 
 calls = 0
 heeding = Departure(os.environ.get("AWS_LAMBDA_RUNTIME_API"))
