@@ -118,7 +118,7 @@ def test_as_many_metrics_are_paid_for_as_the_table_can_make():
 def test_the_docs_say_what_the_command_does():
     told = " ".join((ROOT / "docs/operations/cost.md").read_text().split())
     (standing, each, batched) = re.findall(
-        r"about (\d+) USD a month for standing still, .{,80}? and about ([\d.]+) USD per million"
+        r"about (\d+) USD a month when idle, .{,80}? and about ([\d.]+) USD per million"
         r" small tasks, or ([\d.]+) when they come in batches",
         told,
     )[0]
