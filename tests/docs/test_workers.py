@@ -65,7 +65,7 @@ def test_the_example_of_a_worker_runs(monkeypatch):
 
 
 def test_the_example_of_the_readme_runs(monkeypatch):
-    greets = a_worker("Greets whoever is named.")
+    greets = a_worker("Greets a person by name.")
     assert ends(greets, monkeypatch, b'{"name":"Ada"}') == [b'"hello Ada"']
 
 
@@ -73,7 +73,7 @@ def test_every_example_is_run():
     """Those that another test runs say so."""
     assert {source.partition("\n")[0] for source in EXAMPLES} == {
         '"""Greets."""',
-        '"""Greets whoever is named."""',
+        '"""Greets a person by name."""',
         '"""Charges a card: once, whatever happens."""',
         f'"""{WAITS}"""',
         '"""Tests a worker that gives a busy line three tries."""',
