@@ -31,7 +31,7 @@ STORE = "PostgreSQL"
 
 
 @dataclass(slots=True, kw_only=True)
-class Kept:
+class EnqueuedRow:
     row: Enqueued
     done_at_ms: Millis | None = None
     not_before_ms: int = 0
@@ -47,7 +47,7 @@ class MemoryRequests:
 
     def __init__(self, clock: Clock, ledger: Callable[[], MemoryLedger] = MemoryLedger) -> None:
         self.is_away = False
-        self.kept: list[Kept] = []
+        self.kept: list[EnqueuedRow] = []
         self._clock = clock
         self._ledger = ledger
         self._last_number = 0
@@ -65,7 +65,7 @@ class MemoryRequests:
                 octets=len(one.request),
                 created_at_ms=self._clock(),
             )
-            self.kept.append(Kept(row=row))
+            self.kept.append(EnqueuedRow(row=row))
 
     def is_any_waiting(self) -> bool:
         self._ask()
@@ -137,7 +137,7 @@ class MemoryRequests:
             oldest_at_ms=min((row.created_at_ms for row in waiting), default=None),
         )
 
-    def _line(self) -> list[Kept]:
+    def _line(self) -> list[EnqueuedRow]:
         now = self._clock()
         line = [kept for kept in self.kept if kept.is_waiting and kept.not_before_ms <= now]
         return sorted(line, key=lambda kept: kept.not_before_ms)
@@ -147,7 +147,7 @@ class MemoryRequests:
             raise StoreUnavailable(STORE, "it is told to be away")
 
 
-def _readable(line: Sequence[Kept]) -> Sequence[Kept]:
+def _readable(line: Sequence[EnqueuedRow]) -> Sequence[EnqueuedRow]:
     """Return the head of a line that may be read at once."""
     so_far = accumulate(len(_as_read(kept.row).request or b"") for kept in line)
     return [kept for kept, octets in zip(line, so_far, strict=True) if octets <= OCTETS_HELD]
@@ -166,10 +166,10 @@ def _wants(row: Enqueued, since: int) -> bool:
 
 @dataclass(slots=True)
 class MemoryHeldRequests:
-    kept: Sequence[Kept]
+    kept: Sequence[EnqueuedRow]
     clock: Clock
     ledger: Callable[[], MemoryLedger]
-    _said: dict[int, Kept] = field(default_factory=dict)
+    _said: dict[int, EnqueuedRow] = field(default_factory=dict)
 
     @property
     def rows(self) -> Sequence[Enqueued]:
@@ -197,15 +197,15 @@ class MemoryHeldRequests:
 
     def mark_done(self, rows: Sequence[Enqueued]) -> None:
         for row in rows:
-            self._said[row.number] = Kept(row=row, done_at_ms=self.clock())
+            self._said[row.number] = EnqueuedRow(row=row, done_at_ms=self.clock())
 
     def park(self, row: Enqueued, why: Refusal) -> None:
         parked = Parked(reason=why.code, detail=why.detail, pointer=why.pointer, at_ms=self.clock())
-        self._said[row.number] = Kept(row=replace(row, parked=parked))
+        self._said[row.number] = EnqueuedRow(row=replace(row, parked=parked))
 
     def put_off(self, rows: Sequence[Enqueued], by: timedelta) -> None:
         for row in rows:
-            self._said[row.number] = Kept(row=row, not_before_ms=self.clock() + in_ms(by))
+            self._said[row.number] = EnqueuedRow(row=row, not_before_ms=self.clock() + in_ms(by))
 
     def commit(self) -> None:
         for kept in self.kept:

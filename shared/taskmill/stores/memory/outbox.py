@@ -13,7 +13,7 @@ STORE = "PostgreSQL"
 
 
 @dataclass(slots=True, kw_only=True)
-class Kept:
+class UnsentRow:
     row: Unsent
     name: tuple[TaskId, str, int]
     is_published: bool = False
@@ -30,7 +30,7 @@ class MemoryOutbox:
 
     def __init__(self, *, cap: int = OUTBOX_CAP) -> None:
         self.is_away = False
-        self.kept: list[Kept] = []
+        self.kept: list[UnsentRow] = []
         self._cap = cap
 
     def has_room(self, count: int) -> bool:
@@ -45,7 +45,7 @@ class MemoryOutbox:
     def put(self, envelope: bytes, name: tuple[TaskId, str, int]) -> None:
         if all(kept.name != name for kept in self.kept):
             row = Unsent(number=len(self.kept) + 1, envelope=envelope)
-            self.kept.append(Kept(row=row, name=name))
+            self.kept.append(UnsentRow(row=row, name=name))
 
     def find(self, task_id: TaskId) -> Envelope | Lost | None:
         self._ask()
@@ -96,13 +96,13 @@ class MemoryOutbox:
             raise StoreUnavailable(STORE, "it is told to be away")
 
 
-def _place(kept: Kept) -> tuple[bool, bool, int, int]:
+def _place(kept: UnsentRow) -> tuple[bool, bool, int, int]:
     generation = kept.name[2]
     return (kept.parked_reason is not None, generation == 0, -generation, kept.row.number)
 
 
 class MemoryHeld:
-    def __init__(self, kept: Sequence[Kept]) -> None:
+    def __init__(self, kept: Sequence[UnsentRow]) -> None:
         self.rows = [one.row for one in kept]
         self._kept = {one.row.number: one for one in kept}
         self._published: list[int] = []

@@ -7,8 +7,7 @@ from typing import TypeVar
 from taskmill.core.lifetimes import AT_LEAST_KEPT, Kept
 from taskmill.core.ports import Clock
 from taskmill.core.time import in_ms
-from taskmill.stores.memory.enqueued import Kept as KeptRequest
-from taskmill.stores.memory.enqueued import MemoryRequests
+from taskmill.stores.memory.enqueued import EnqueuedRow, MemoryRequests
 from taskmill.stores.memory.ledger import MemoryLedger
 from taskmill.stores.memory.outbox import MemoryOutbox
 
@@ -53,7 +52,7 @@ class MemoryArchive:
         return 0
 
 
-def _ended_before(one: KeptRequest, before: int) -> bool:
+def _ended_before(one: EnqueuedRow, before: int) -> bool:
     ended_at_ms = one.row.parked.at_ms if one.row.parked else one.done_at_ms
     return ended_at_ms is not None and ended_at_ms < before
 
