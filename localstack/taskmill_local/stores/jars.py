@@ -133,15 +133,11 @@ def _digest(path: Path) -> str:
 
 
 def main(arguments: Sequence[str]) -> None:
-    from taskmill_local.errors import PlatformError
-    from taskmill_local.stores.rehearsal import rehearse
-
     match arguments:
         case ["install"]:
             try:
                 install()
-                rehearse(FOLDER)
-            except PlatformError as error:
+            except JarsUnusable as error:
                 sys.exit(str(error))
         case ["lock"]:
             write_lock()

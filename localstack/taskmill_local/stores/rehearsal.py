@@ -11,6 +11,7 @@ from confluent_kafka import Consumer, Producer
 
 from taskmill_local.errors import JavaMissing, PlatformError
 from taskmill_local.stores.home import prepare_home
+from taskmill_local.stores.jars import FOLDER
 from taskmill_local.stores.java import Java, find_java
 from taskmill_local.stores.kafka import start_kafka
 from taskmill_local.stores.server import Server
@@ -57,3 +58,7 @@ def _use(brokers: str) -> None:
     consumer.subscribe(["rehearsal"])
     consumer.poll(10)
     consumer.close()
+
+
+if __name__ == "__main__":
+    rehearse(FOLDER)
