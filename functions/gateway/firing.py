@@ -1,18 +1,16 @@
 """Fires a schedule on request and lists its next times."""
 
-from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Annotated, Any, assert_never
 
 import msgspec
 from msgspec import Meta, Struct
 
-from functions.gateway.http.answer import Told
-from functions.gateway.http.problem import Problem, problem_of, unknown_parameter, unprocessable
-from functions.gateway.listing import read_moment, read_number
+from functions.gateway.http.parameters import read_moment, read_number
+from functions.gateway.http.problem import Problem, problem_of, unprocessable
+from functions.gateway.http.routes import ApiRequest, Routes, Success
 from functions.gateway.presenter import moment
-from functions.gateway.schedule_edits import find, no_schedule, restless
-from functions.gateway.stores import stores
+from functions.gateway.schedules import KEPT, find, no_schedule, restless
 from taskmill.core.refusal import Refusal
 from taskmill.core.task import DEFAULT_TENANT, Millis
 from taskmill.schedules.coming import Coming
@@ -30,6 +28,8 @@ from taskmill.schedules.manage import (
 from taskmill.schedules.schedule import OCTETS_AT_A_TIME
 from taskmill.submission.read import misfit, read_value
 
+routes = Routes(KEPT)
+
 USUAL_COUNT = 10
 LARGEST_COUNT = 100
 _Moment = Annotated[
@@ -44,13 +44,14 @@ class BackfillRequest(Struct, forbid_unknown_fields=True, kw_only=True, rename={
     until: _Moment
 
 
-def trigger_schedule(name: str) -> Told | Problem:
-    answer = trigger(name, stores().schedules, tenant=DEFAULT_TENANT)
+@routes.post("/v1/schedules/<name>/trigger")
+def trigger_schedule(request: ApiRequest, name: str) -> Success | Problem:
+    answer = trigger(name, request.stores.schedules, tenant=DEFAULT_TENANT)
     match answer:
         case Fired(fires):
-            (told,) = _fires(answer)
+            (fire,) = _fires(answer)
             location = f"/v1/tasks/{fires[0].request.task_id}"
-            return Told(HTTPStatus.ACCEPTED, told, location)
+            return Success(HTTPStatus.ACCEPTED, fire, location)
         case NoSchedule():
             return no_schedule(name)
         case Restless():
@@ -59,14 +60,15 @@ def trigger_schedule(name: str) -> Told | Problem:
             assert_never(answer)
 
 
-def backfill_schedule(name: str, body: bytes) -> Told | Problem:
-    asked = _range(body)
+@routes.post("/v1/schedules/<name>/backfill", takes_json=True)
+def backfill_schedule(request: ApiRequest, name: str) -> Success | Problem:
+    asked = _range(request.body)
     if isinstance(asked, Problem):
         return asked
-    answer = backfill(name, *asked, stores().schedules, tenant=DEFAULT_TENANT)
+    answer = backfill(name, *asked, request.stores.schedules, tenant=DEFAULT_TENANT)
     match answer:
         case Fired():
-            return Told(HTTPStatus.ACCEPTED, {"fires": _fires(answer)})
+            return Success(HTTPStatus.ACCEPTED, {"fires": _fires(answer)})
         case TooMany(count):
             detail = (
                 f"{count:,} instants lie there; one request fires {MOST_BACKFILLED:,}:"
@@ -88,19 +90,18 @@ def backfill_schedule(name: str, body: bytes) -> Told | Problem:
             assert_never(answer)
 
 
-def preview_schedule(name: str, given: Mapping[str, str]) -> Told | Problem:
-    unknown = unknown_parameter(given, {"count"})
-    if unknown is not None:
-        return unknown
-    count = read_number("count", given.get("count", str(USUAL_COUNT)), most=LARGEST_COUNT)
+@routes.get("/v1/schedules/<name>/next", parameters={"count"})
+def preview_schedule(request: ApiRequest, name: str) -> Success | Problem:
+    asked = request.query.get("count", str(USUAL_COUNT))
+    count = read_number("count", asked, most=LARGEST_COUNT)
     if isinstance(count, Problem):
         return count
-    found = find(name)
+    found = find(request, name)
     if found is None:
         return no_schedule(name)
-    since = moment_of(stores().schedules.now())
+    since = moment_of(request.stores.schedules.now())
     coming = calendar_of(found.definition).preview(since, count)
-    return Told(HTTPStatus.OK, {"next": [_coming(one) for one in coming]})
+    return Success(HTTPStatus.OK, {"next": [_coming(one) for one in coming]})
 
 
 def _range(body: bytes) -> tuple[Millis, Millis] | Problem:

@@ -9,39 +9,49 @@ from typing import Any, Final
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 
-from functions.gateway import tasks
-from functions.gateway.http.answer import PROBLEM_JSON, Answer, as_text, tell
+from functions.gateway import submitting
 from functions.gateway.http.auth import refusal
-from functions.gateway.http.counting import count_refusal
-from functions.gateway.http.loops import loop
-from functions.gateway.http.problem import Problem
-from functions.gateway.stores import stores
+from functions.gateway.http.problem import PROBLEM_JSON, Problem
+from functions.gateway.http.routes import STORES, Answer, as_text, count_refusal, respond
 from taskmill.platform import process
+from taskmill.stores.patience import OF_A_REQUEST
+from taskmill.stores.stores import Stores
 
-_ALL_BUT_TASKS: Final = (
+_ALL_BUT_SUBMITTING: Final = (
     "endpoints",
     "enqueued",
+    "firing",
+    "history",
+    "listing",
     "orders",
     "payloads",
     "quarantine",
+    "reading",
     "redrives",
     "schedules",
     "service",
     "statistics",
 )
-_OF_TASKS: Final = frozenset({"/v1/tasks", "/v1/tasks/batch"})
+_SUBMITTING: Final = frozenset({"POST /v1/tasks", "POST /v1/tasks/batch"})
+_NEEDS: Final = ("kafka", "redis", "postgres", "s3", "api_keys")
 app = APIGatewayHttpResolver()
-app.include_router(tasks.router)
+app.include_router(submitting.routes.router)
 _log = logging.getLogger("taskmill.gateway")
+
+
+def _stores() -> Stores:
+    """Return the stores; a request waits for one that is away no longer than it must."""
+    return process.stores("gateway", needs=_NEEDS, patience=OF_A_REQUEST)
 
 
 @process.invocation("gateway")
 def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     request_id = event["requestContext"]["requestId"]
     request = APIGatewayProxyEventV2(event)
-    if request.path not in _OF_TASKS:
+    if f"{request.http_method} {request.path}" not in _SUBMITTING:
         know_every_route()
-    refused = refusal(request, stores().api_keys) or loop(request)
+    app.context[STORES] = stores = _stores()
+    refused = refusal(request, stores.api_keys)
     answer = app.resolve(event, context) if refused is None else _turn_away(refused)
     return answer | {"headers": (answer.get("headers") or {}) | {"X-Request-Id": request_id}}
 
@@ -49,15 +59,15 @@ def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
 @cache
 def know_every_route() -> None:
     """Import what submits no task at the first request for it: a cold start is waited for."""
-    for subject in _ALL_BUT_TASKS:
-        app.include_router(import_module(f"functions.gateway.{subject}").router)
+    for subject in _ALL_BUT_SUBMITTING:
+        app.include_router(import_module(f"functions.gateway.{subject}").routes.router)
 
 
 @app.not_found
 def nowhere(_error: Exception) -> Answer:
-    from functions.gateway.http.unrouted import no_route  # noqa: PLC0415 - no cold start waits for it
+    from functions.gateway.service import no_route  # noqa: PLC0415 - no cold start waits for it
 
-    return tell(no_route(app.current_event.http_method, app.current_event.path))
+    return respond(no_route(app.current_event.http_method, app.current_event.path))
 
 
 @app.exception_handler(Exception)  # type: ignore[untyped-decorator]  # powertools says not what it gives
@@ -65,7 +75,7 @@ def our_fault(error: Exception) -> Answer:
     request_id = app.current_event.request_context.request_id
     _log.error("request failed", exc_info=error, extra={"request_id": request_id})
     detail = "internal error; it was logged: quote the X-Request-Id when you report it"
-    return tell(Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error", detail))
+    return respond(Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error", detail))
 
 
 def _turn_away(refused: Problem) -> dict[str, Any]:
@@ -83,7 +93,7 @@ def _turn_away(refused: Problem) -> dict[str, Any]:
 
 
 process.at_init(
-    lambda: stores().opened(
+    lambda: _stores().opened(
         "api_keys",
         "admission",
         "control",

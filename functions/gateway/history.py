@@ -8,17 +8,17 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from functions.gateway.http.answer import Told
 from functions.gateway.http.catching_up import NO_TIME, caught_up, hear_the_log, since_heard
 from functions.gateway.http.problem import Problem, unavailable
+from functions.gateway.http.routes import ApiRequest, Routes, Success
 from functions.gateway.presenter import moment
-from functions.gateway.reading import find, id_of, untold
-from functions.gateway.stores import stores
-from taskmill.core.errors import StoreUnavailable
+from functions.gateway.reading import finder, id_of, unread
 from taskmill.core.facts import TaskCancelled, TaskChanged, TaskDied, TaskSucceeded
 from taskmill.core.view import TaskView
 from taskmill.ledger.listing import History
 from taskmill.ledger.projection import HistoryEntry
+
+routes = Routes("the history comes from the ledger")
 
 LONGEST_HISTORY = 500
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -29,26 +29,24 @@ _LAST = {one.__name__ for one in (TaskSucceeded, TaskDied, TaskCancelled)}
 _ENDS = {"attempt_lost", "deferred", "succeeded", "died", "cancelled"}
 
 
-def read_history(given_id: str) -> Told | Problem:
-    task_id = id_of(given_id)
-    if isinstance(task_id, Problem):
-        return task_id
-    found = find(task_id)
-    try:
-        heard_ms = hear_the_log(NO_TIME)
-        history = caught_up(
-            lambda: stores().ledger_rows.history_of(task_id, most=LONGEST_HISTORY),
-            lambda history: isinstance(found, TaskView) and _is_behind(history, found),
-        )
-    except StoreUnavailable as error:
-        return unavailable(f"the history comes from the ledger: {error.store} is away", 2)
+@routes.get("/v1/tasks/<task_id>/history")
+def read_history(request: ApiRequest, task_id: str) -> Success | Problem:
+    known, stores = id_of(task_id), request.stores
+    if isinstance(known, Problem):
+        return known
+    found = finder(stores)(known)
+    heard_ms = hear_the_log(stores, NO_TIME)
+    history = caught_up(
+        stores,
+        lambda: stores.ledger_rows.history_of(known, most=LONGEST_HISTORY),
+        lambda history: isinstance(found, TaskView) and _is_behind(history, found),
+    )
     if history.entries:
-        return Told(
-            HTTPStatus.OK, {"id": task_id} | history_as_json(history) | since_heard(heard_ms)
-        )
+        shown = {"id": known} | history_as_json(history) | since_heard(heard_ms)
+        return Success(HTTPStatus.OK, shown)
     if isinstance(found, TaskView):
         return unavailable("the ledger does not have the task yet", 1)
-    return untold(task_id, found)
+    return unread(known, found)
 
 
 def _is_behind(history: History, task: TaskView) -> bool:

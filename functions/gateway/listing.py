@@ -1,27 +1,28 @@
 """Reads list parameters and returns pages with cursors."""
 
 import re
-from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
 from typing import Any
 
-from msgspec import Raw
-
-from functions.gateway.http.cursor import Mark, cursor_behind, mark_of
-from functions.gateway.http.page import Line, fitting
+from functions.gateway.http.catching_up import NO_TIME, hear_the_log, since_heard
+from functions.gateway.http.paging import Line, Mark, mark_of, page_of
+from functions.gateway.http.parameters import read_limit, read_moment, read_wait
 from functions.gateway.http.problem import Problem, bad_request, unknown_parameter, unprocessable
+from functions.gateway.http.routes import ApiRequest, Routes, Success
+from functions.gateway.looking_up import KEY, look_up
 from functions.gateway.presenter import listed_as_json, moment
 from taskmill.core.task import DEFAULT_TENANT, Millis, Status, TaskId, TaskType
+from taskmill.ledger.await_ledger import LONGEST_CATCH_UP
 from taskmill.ledger.listing import After, DeadLetter, DeadPage, Page, TaskFilter
 
-LARGEST_PAGE = 200
-USUAL_PAGE = 50
 _KNOWN = {"type", "status", "created_after", "created_before", "limit", "cursor", "wait"}
 _OF_THE_DEAD = {"reason", "error_class", "dead_after", "dead_before"}
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _METADATA = "metadata."
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MILLISECOND = timedelta(milliseconds=1)
+
+
+routes = Routes("lists come from the ledger")
 
 
 class _Wrong(Exception):
@@ -30,6 +31,28 @@ class _Wrong(Exception):
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.detail)
         self.problem = problem
+
+
+@routes.get("/v1/tasks")
+def list_tasks(request: ApiRequest) -> Success | Problem:
+    query = request.query
+    if KEY in query:
+        return look_up(request)
+    wanted = read_filter(query)
+    if isinstance(wanted, Problem):
+        return wanted
+    span = read_wait(query.get("wait"), usual=LONGEST_CATCH_UP)
+    if isinstance(span, Problem):
+        return span
+    heard_ms = hear_the_log(request.stores, span if wanted.after is None else NO_TIME)
+    return Success(HTTPStatus.OK, _list(request, wanted) | since_heard(heard_ms))
+
+
+def _list(request: ApiRequest, wanted: TaskFilter) -> dict[str, Any]:
+    rows = request.stores.ledger_rows
+    if wanted.status is Status.DEAD:
+        return dead_as_json(rows.dead(wanted), request.query)
+    return page_as_json(rows.page(wanted), request.query)
 
 
 def read_filter(given: Mapping[str, str]) -> TaskFilter | Problem:
@@ -97,27 +120,6 @@ def _moment(name: str, given: Mapping[str, str]) -> Millis | None:
     return at_ms
 
 
-def read_moment(name: str, text: str | None) -> Millis | Problem | None:
-    if text is None:
-        return None
-    try:
-        at = datetime.fromisoformat(text)
-        at_ms = (_in_utc(at) - _EPOCH) // _MILLISECOND if at.tzinfo else None
-    except ValueError:
-        at_ms = None
-    if at_ms is None:
-        detail = f"{name} is a time with its zone, such as 2026-01-31T12:00:00Z; not {text!r}"
-        return unprocessable("invalid_request", detail, name)
-    return Millis(at_ms)
-
-
-def _in_utc(at: datetime) -> datetime:
-    try:
-        return at.astimezone(UTC)
-    except OverflowError:  # within a day of the calendar's end, where nothing ever happens
-        return at.replace(tzinfo=UTC)
-
-
 def _limit(text: str | None) -> int:
     limit = read_limit(text)
     if isinstance(limit, Problem):
@@ -125,35 +127,18 @@ def _limit(text: str | None) -> int:
     return limit
 
 
-def read_limit(text: str | None) -> int | Problem:
-    if text is None:
-        return USUAL_PAGE
-    return read_number("limit", text, most=LARGEST_PAGE)
-
-
-def read_number(name: str, text: str, *, most: int) -> int | Problem:
-    is_whole = text.isascii() and text.isdecimal()
-    number = int(text.lstrip("0")[:9] or "0") if is_whole else 0
-    if not 1 <= number <= most:
-        detail = f"{name} is a whole number from 1 to {most}"
-        return unprocessable("invalid_request", detail, name)
-    return number
-
-
 def page_as_json(page: Page, given: Mapping[str, str]) -> dict[str, Any]:
     """Return *page*, cut where it would not fit an answer: the cursor then leads to the rest."""
     lines = [
         Line(listed_as_json(task), Mark(task.spec.created_at_ms, task.id)) for task in page.tasks
     ]
-    told, mark = fitting(lines, behind=_mark(page.next))
-    return _page(told, mark, page.as_of_ms, given)
+    return _page(lines, page, given)
 
 
 def dead_as_json(page: DeadPage, given: Mapping[str, str]) -> dict[str, Any]:
     """Return the dead as tasks that also say when they failed."""
     lines = [_dead_line(letter) for letter in page.letters]
-    told, mark = fitting(lines, behind=_mark(page.next))
-    return _page(told, mark, page.as_of_ms, given)
+    return _page(lines, page, given)
 
 
 def _dead_line(letter: DeadLetter) -> Line:
@@ -167,14 +152,10 @@ def _dead_line(letter: DeadLetter) -> Line:
     return Line(shown | failed, Mark(died_at_ms, task.id))
 
 
-def _page(
-    told: list[Raw], mark: Mark | None, as_of_ms: Millis | None, given: Mapping[str, str]
-) -> dict[str, Any]:
-    return {
-        "tasks": told,
-        "next_cursor": cursor_behind(mark, given) if mark else None,
-        "as_of": moment(as_of_ms) if as_of_ms is not None else None,
-    }
+def _page(lines: Sequence[Line], page: Page | DeadPage, given: Mapping[str, str]) -> dict[str, Any]:
+    shown, cursor = page_of(lines, rest=_mark(page.next), query=given)
+    as_of = None if page.as_of_ms is None else moment(page.as_of_ms)
+    return {"tasks": shown, "next_cursor": cursor, "as_of": as_of}
 
 
 def _mark(after: After | None) -> Mark | None:

@@ -1,12 +1,11 @@
 """Finds a task by its type and idempotency key."""
 
-from collections.abc import Mapping
 from http import HTTPStatus
 
-from functions.gateway.http.answer import Told
 from functions.gateway.http.problem import Problem, problem_of, unprocessable
+from functions.gateway.http.routes import ApiRequest, Success
 from functions.gateway.presenter import task_as_json
-from functions.gateway.reading import find, untold
+from functions.gateway.reading import finder, unread
 from taskmill.core.task import DEFAULT_TENANT, TaskType, keyed_id
 from taskmill.core.view import Nowhere, TaskView
 from taskmill.submission.read import key_refusal
@@ -14,8 +13,9 @@ from taskmill.submission.read import key_refusal
 KEY = "idempotency_key"
 
 
-def look_up(given: Mapping[str, str]) -> Told | Problem:
+def look_up(request: ApiRequest) -> Success | Problem:
     """Answer with a list of one task or of none; the task is as it is now, like a read of it."""
+    given = request.query
     for name in given:
         if name not in {KEY, "type"}:
             detail = f"{name} does not go with {KEY}, which names one task"
@@ -28,12 +28,12 @@ def look_up(given: Mapping[str, str]) -> Told | Problem:
     if not given["type"].isascii():  # nobody can have submitted one
         return _page()
     task_id = keyed_id(DEFAULT_TENANT, TaskType(given["type"]), given[KEY])
-    found = find(task_id)
+    found = finder(request.stores)(task_id)
     if isinstance(found, TaskView):
         return _page(found)
-    return _page() if found == Nowhere() else untold(task_id, found)
+    return _page() if found == Nowhere() else unread(task_id, found)
 
 
-def _page(*tasks: TaskView) -> Told:
+def _page(*tasks: TaskView) -> Success:
     shown = [task_as_json(task) for task in tasks]
-    return Told(HTTPStatus.OK, {"tasks": shown, "next_cursor": None, "as_of": None})
+    return Success(HTTPStatus.OK, {"tasks": shown, "next_cursor": None, "as_of": None})

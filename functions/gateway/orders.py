@@ -6,55 +6,39 @@ from typing import Any, assert_never
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from functions.gateway.http.answer import Answer, Told, json_body, new_router, tell
 from functions.gateway.http.catching_up import caught_up
 from functions.gateway.http.problem import Problem, conflict, problem_of, unprocessable
+from functions.gateway.http.routes import ApiRequest, Routes, Success
 from functions.gateway.presenter import moment, task_as_json
-from functions.gateway.reading import find, id_of, untold
-from functions.gateway.stores import stores
+from functions.gateway.reading import finder, id_of, unread
 from taskmill.core.refusal import Refusal, invalid
+from taskmill.core.task import Millis
 from taskmill.core.view import Nowhere, Unsure
 from taskmill.orders.cancel import AlreadyFinished, Asked, Cancelled, Canceller
 from taskmill.orders.change import Changed, Changer, NotWaiting, PayloadGone, TooLate, Wanted
 from taskmill.orders.redrive import Again, NotOver, Redrive, Redriver, Wish
-from taskmill.platform import process
 from taskmill.submission.read import metadata_refusal, misfit, read_begin, read_value
 from taskmill.submission.request import DelaySeconds, Metadata, RunAt
 
-router = new_router()
+routes = Routes()
 
 
-@router.post("/v1/tasks/<task_id>/cancel")
-def post_cancel(task_id: str) -> Answer:
-    return tell(cancel_one(task_id))
-
-
-@router.patch("/v1/tasks/<task_id>")
-def patch_task(task_id: str) -> Answer:
-    body = json_body(router.current_event)
-    return tell(body if isinstance(body, Problem) else change_one(task_id, body))
-
-
-@router.post("/v1/tasks/<task_id>/redrive")
-def post_redrive(task_id: str) -> Answer:
-    return tell(redrive_one(task_id))
-
-
-def cancel_one(given_id: str) -> Told | Problem:
-    task_id = id_of(given_id)
-    if isinstance(task_id, Problem):
-        return task_id
-    answer = Canceller(stores(), find).cancel(task_id)
+@routes.post("/v1/tasks/<task_id>/cancel")
+def cancel_one(request: ApiRequest, task_id: str) -> Success | Problem:
+    known = id_of(task_id)
+    if isinstance(known, Problem):
+        return known
+    answer = Canceller(request.stores, finder(request.stores)).cancel(known)
     match answer:
         case Cancelled(task):
-            return Told(HTTPStatus.OK, task_as_json(task))
+            return Success(HTTPStatus.OK, task_as_json(task))
         case Asked(task):
-            return Told(HTTPStatus.ACCEPTED, task_as_json(task), f"/v1/tasks/{task.id}")
+            return Success(HTTPStatus.ACCEPTED, task_as_json(task), f"/v1/tasks/{task.id}")
         case AlreadyFinished(task):
             detail = f"the task has already ended: it is {task.status}"
             return conflict("already_finished", detail)
         case Nowhere() | Unsure():
-            return untold(task_id, answer)
+            return unread(known, answer)
         case _:
             assert_never(answer)
 
@@ -67,17 +51,18 @@ class ChangeRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     metadata: Metadata | UnsetType = UNSET
 
 
-def change_one(given_id: str, body: bytes) -> Told | Problem:
-    task_id = id_of(given_id)
-    if isinstance(task_id, Problem):
-        return task_id
-    wanted = _read(body)
+@routes.patch("/v1/tasks/<task_id>")
+def change_one(request: ApiRequest, task_id: str) -> Success | Problem:
+    known = id_of(task_id)
+    if isinstance(known, Problem):
+        return known
+    wanted = _read(request.body, now=request.stores.clock())
     if isinstance(wanted, Refusal):
         return problem_of(wanted)
-    answer = Changer(stores(), find).change(task_id, wanted)
+    answer = Changer(request.stores, finder(request.stores)).change(known, wanted)
     match answer:
         case Changed(task):
-            return Told(HTTPStatus.OK, task_as_json(task))
+            return Success(HTTPStatus.OK, task_as_json(task))
         case NotWaiting(task):
             detail = f"only a waiting task can be changed; the task is {task.status}"
             return conflict("not_waiting", detail)
@@ -87,19 +72,19 @@ def change_one(given_id: str, body: bytes) -> Told | Problem:
         case PayloadGone(why):
             return unprocessable("invalid_request", why, "/run_at")
         case Nowhere() | Unsure():
-            return untold(task_id, answer)
+            return unread(known, answer)
         case _:
             assert_never(answer)
 
 
-def _read(body: bytes) -> Wanted | Refusal:
+def _read(body: bytes, *, now: Millis) -> Wanted | Refusal:
     given = read_value(body)
     if isinstance(given, Refusal):
         return given
     asked = _asked(given)
     if isinstance(asked, Refusal):
         return asked
-    begin = read_begin(asked.delay_seconds, asked.run_at, now=process.clock())
+    begin = read_begin(asked.delay_seconds, asked.run_at, now=now)
     metadata = None if asked.metadata is UNSET else asked.metadata
     if isinstance(begin, Refusal):
         return begin
@@ -126,23 +111,25 @@ def _asked(given: Any) -> ChangeRequest | Refusal:
         return misfit(str(error))
 
 
-def redrive_one(given_id: str) -> Told | Problem:
-    task_id = id_of(given_id)
-    if isinstance(task_id, Problem):
-        return task_id
+@routes.post("/v1/tasks/<task_id>/redrive")
+def redrive_one(request: ApiRequest, task_id: str) -> Success | Problem:
+    known = id_of(task_id)
+    if isinstance(known, Problem):
+        return known
+    redriver = Redriver(request.stores, finder(request.stores))
 
     def ask() -> Redrive:
-        (answer,) = Redriver(stores(), find).redrive([Wish(task_id)])
+        (answer,) = redriver.redrive([Wish(known)])
         return answer
 
-    answer = caught_up(ask, lambda one: isinstance(one, Unsure) and one.is_behind)
+    answer = caught_up(request.stores, ask, lambda one: isinstance(one, Unsure) and one.is_behind)
     match answer:
         case Again(task):
-            return Told(HTTPStatus.ACCEPTED, task_as_json(task), f"/v1/tasks/{task.id}")
+            return Success(HTTPStatus.ACCEPTED, task_as_json(task), f"/v1/tasks/{task.id}")
         case NotOver(task):
             detail = f"only a dead or cancelled task can be redriven; the task is {task.status}"
             return conflict("not_redrivable", detail)
         case Nowhere() | Unsure():
-            return untold(task_id, answer)
+            return unread(known, answer)
         case _:
             assert_never(answer)

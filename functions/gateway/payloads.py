@@ -7,25 +7,17 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from functions.gateway.http.answer import Answer, Told, json_body, new_router, tell
 from functions.gateway.http.problem import Problem, bad_request, problem_of, unprocessable
+from functions.gateway.http.routes import ApiRequest, Routes, Success
 from functions.gateway.presenter import moment
-from functions.gateway.stores import stores
 from taskmill.core.pointers import LINK_LIVES, Digest, Pointer, Size, payload_key, result_prefix
 from taskmill.core.task import DEFAULT_TENANT, Millis
 from taskmill.core.time import in_ms
-from taskmill.platform import process
+from taskmill.stores.stores import Stores
 from taskmill.submission import strict_json
 from taskmill.submission.read import misfit, unknown_type
 
-router = new_router()
-
-
-@router.post("/v1/payloads")
-def post_payload() -> Answer:
-    body = json_body(router.current_event)
-    return tell(body if isinstance(body, Problem) else offer_upload(body))
-
+routes = Routes()
 
 MOST_IN_A_BATCH = 100
 """Each is looked for by a question of its own."""
@@ -39,24 +31,24 @@ class UploadRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     sha256: Digest
 
 
-def offer_upload(body: bytes) -> Told | Problem:
-    """Tell the one request that uploads this payload, and what then points at it."""
+@routes.post("/v1/payloads", takes_json=True)
+def offer_upload(request: ApiRequest) -> Success | Problem:
+    """Return the one request that uploads this payload, and what then points at it."""
     try:
-        request = msgspec.convert(strict_json.read(body), UploadRequest)
+        asked = msgspec.convert(strict_json.read(request.body), UploadRequest)
     except strict_json.NotJson as error:
         return bad_request(str(error))
     except msgspec.ValidationError as error:
         return problem_of(misfit(str(error)))
-    catalogue = stores().catalogue
-    if catalogue.entry(request.type) is None:
-        return problem_of(unknown_type(request.type, catalogue))
-    bucket = stores().blobs
-    key = payload_key(request.type, DEFAULT_TENANT, request.sha256)
-    pointer = Pointer(url=bucket.url(key), size=request.size, sha256=request.sha256)
-    upload = bucket.upload_link(key, size=request.size, digest=request.sha256)
-    lives_until = moment(Millis(process.clock() + in_ms(LINK_LIVES)))
-    told = msgspec.structs.asdict(upload) | {"expires_at": lives_until}
-    return Told(HTTPStatus.OK, {"payload_ref": pointer, "upload": told})
+    stores = request.stores
+    if stores.catalogue.entry(asked.type) is None:
+        return problem_of(unknown_type(asked.type, stores.catalogue))
+    key = payload_key(asked.type, DEFAULT_TENANT, asked.sha256)
+    pointer = Pointer(url=stores.blobs.url(key), size=asked.size, sha256=asked.sha256)
+    upload = stores.blobs.upload_link(key, size=asked.size, digest=asked.sha256)
+    lives_until = moment(Millis(stores.clock() + in_ms(LINK_LIVES)))
+    shown = msgspec.structs.asdict(upload) | {"expires_at": lives_until}
+    return Success(HTTPStatus.OK, {"payload_ref": pointer, "upload": shown})
 
 
 def too_many_pointers(tasks: Sequence[Any]) -> Problem | None:
@@ -67,18 +59,19 @@ def too_many_pointers(tasks: Sequence[Any]) -> Problem | None:
     return unprocessable("invalid_request", detail, "/tasks")
 
 
-def downloadable(pointer: Pointer, prefix: str) -> dict[str, Any]:
+def downloadable_result(stores: Stores, pointer: Pointer, task_type: str) -> dict[str, Any]:
+    return _downloadable(stores, pointer, result_prefix(task_type))
+
+
+def downloadable_payload(
+    stores: Stores, pointer: Pointer, task_type: str, tenant: str
+) -> dict[str, Any]:
+    return _downloadable(stores, pointer, payload_key(task_type, tenant, pointer.sha256))
+
+
+def _downloadable(stores: Stores, pointer: Pointer, prefix: str) -> dict[str, Any]:
     """Show a pointer with a link to what is there, if its type may have written it."""
     shown = msgspec.structs.asdict(pointer)
-    bucket = stores().blobs
-    if not pointer.url.startswith(bucket.url(prefix)):
+    if not pointer.url.startswith(stores.blobs.url(prefix)):
         return shown
-    return shown | {"download_url": bucket.download_link(pointer.url)}
-
-
-def downloadable_result(pointer: Pointer, task_type: str) -> dict[str, Any]:
-    return downloadable(pointer, result_prefix(task_type))
-
-
-def downloadable_payload(pointer: Pointer, task_type: str, tenant: str) -> dict[str, Any]:
-    return downloadable(pointer, payload_key(task_type, tenant, pointer.sha256))
+    return shown | {"download_url": stores.blobs.download_link(pointer.url)}

@@ -31,15 +31,15 @@ def task_as_json(task: TaskView) -> dict[str, Any]:
         shown["payload_ref"] = spec.payload_ref
     if spec.idempotency_key is not None:
         shown["idempotency_key"] = spec.idempotency_key
-    if (run_at_ms := task.run_at_ms) is not None:
+    run_at_ms = task.run_at_ms
+    if run_at_ms is not None:
         shown["run_at"] = moment(run_at_ms)
     if spec.timing is not None and spec.timing.expires_at_ms is not None:
         shown["expires_at"] = moment(spec.timing.expires_at_ms)
     if (started_ms := _started_ms(task)) is not None:
         first_ms = task.first_started_at_ms or started_ms
-        since_ms = run_at_ms or 0
-        if since_ms > first_ms:
-            since_ms = 0  # it was put off when it had begun
+        due_ms = run_at_ms or 0
+        since_ms = due_ms if due_ms <= first_ms else 0  # it was put off when it had begun
         shown["started_at"] = moment(started_ms)
         shown["wait_ms"] = max(first_ms - max(since_ms, spec.created_at_ms), 0)
     if task.cancel_requested and not task.status.is_final:

@@ -1,60 +1,98 @@
-"""Reads one task, at once or after it has ended."""
+"""Shows one task, at once or after it has ended, with its payload when asked."""
 
 import re
+from collections.abc import Callable
 from datetime import timedelta
-from typing import assert_never
+from http import HTTPStatus
+from typing import Any, assert_never
 
-from functions.gateway.http.catching_up import NO_TIME
+from msgspec import Raw
+
+from functions.gateway.http.catching_up import caught_up
+from functions.gateway.http.parameters import read_wait
 from functions.gateway.http.problem import Problem, not_found, refused, unavailable, unprocessable
-from functions.gateway.stores import stores
+from functions.gateway.http.routes import ApiRequest, Routes, Success
+from functions.gateway.payloads import downloadable_payload, downloadable_result
+from functions.gateway.presenter import task_as_json
 from taskmill.core.task import TaskId
 from taskmill.core.time import in_ms
 from taskmill.core.view import Finding, Nowhere, TaskView, Unsure
+from taskmill.ledger.await_ledger import LONGEST_CATCH_UP
 from taskmill.ledger.find import TaskFinder
-from taskmill.platform import process
+from taskmill.stores.stores import Stores
 from taskmill.submission.enqueue import look_at_request
 
-LONGEST_WAIT_SECONDS = 25.0
 _FIRST_LOOK = timedelta(milliseconds=20)
 _RAREST_LOOK = timedelta(milliseconds=200)
-_SECONDS = re.compile(r"[0-9]{1,3}(\.[0-9]{1,20})?")
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[78][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
 
-def read_task(given_id: str, span: timedelta) -> TaskView | Problem:
-    task_id = id_of(given_id)
-    if isinstance(task_id, Problem):
-        return task_id
-    found = _find_ended(task_id, span)
-    return found if isinstance(found, TaskView) else untold(task_id, found)
+routes = Routes("the payload comes from the ledger")
+
+
+@routes.get("/v1/tasks/<task_id>", parameters={"include", "wait"})
+def read_task(request: ApiRequest, task_id: str) -> Success | Problem:
+    include, stores = request.query.get("include"), request.stores
+    if include not in {None, "payload"}:
+        detail = f"include knows 'payload', not {include!r}"
+        return unprocessable("invalid_request", detail, "include")
+    span = read_wait(request.query.get("wait"))
+    if isinstance(span, Problem):
+        return span
+    known = id_of(task_id)
+    if isinstance(known, Problem):
+        return known
+    end_ms = stores.clock() + in_ms(span)
+    found = _find_ended(stores, known, end_ms)
+    if not isinstance(found, TaskView):
+        return unread(known, found)
+    if include is None:
+        return Success(HTTPStatus.OK, _whole(stores, found))
+    return _with_payload(stores, found, end_ms)
+
+
+def _whole(stores: Stores, task: TaskView) -> dict[str, Any]:
+    """Return a task with a link to a result that is too large to be shown."""
+    shown = task_as_json(task)
+    if task.ending and task.ending.result_ref:
+        pointer = task.ending.result_ref
+        shown["result_ref"] = downloadable_result(stores, pointer, task.spec.type)
+    return shown
+
+
+def _with_payload(stores: Stores, task: TaskView, end_ms: int) -> Success | Problem:
+    spec = task.spec
+    if spec.payload_ref is not None:
+        linked = downloadable_payload(stores, spec.payload_ref, spec.type, spec.tenant)
+        return Success(HTTPStatus.OK, _whole(stores, task) | {"payload_ref": linked})
+    payload = caught_up(
+        stores,
+        lambda: stores.ledger_rows.payload(task.id, task.generation),
+        lambda found: found is None,
+        within=max(timedelta(milliseconds=end_ms - stores.clock()), LONGEST_CATCH_UP),
+    )
+    if payload is None:
+        return unavailable("the ledger does not have the payload yet", 1)
+    return Success(HTTPStatus.OK, _whole(stores, task) | {"payload": Raw(payload)})
 
 
 def id_of(given: str) -> TaskId | Problem:
     return TaskId(given) if _ID.fullmatch(given) else not_found(given)
 
 
-def read_wait(text: str | None, *, usual: timedelta = NO_TIME) -> timedelta | Problem:
-    if text is None:
-        return usual
-    if not _SECONDS.fullmatch(text) or float(text) > LONGEST_WAIT_SECONDS:
-        detail = f"wait is a number of seconds from 0 to {LONGEST_WAIT_SECONDS:g}"
-        return unprocessable("invalid_request", detail, "wait")
-    return timedelta(seconds=float(text))
-
-
-def _find_ended(task_id: TaskId, span: timedelta) -> Finding:
+def _find_ended(stores: Stores, task_id: TaskId, end_ms: int) -> Finding:
     """Look until the task has ended or the time is over; only a part of us may wait so.
 
-    What was accepted without Redis cannot be told for some seconds: who waits, waits for that too.
+    What was accepted without Redis cannot be read for some seconds: a wait covers that, too.
     """
+    find = finder(stores)
     found = find(task_id)
-    if not span or not _is_awaited(found):
+    if stores.clock() >= end_ms or not _is_awaited(found):
         return found
-    with stores().waiters.place() as has_place:
-        end_ms = process.clock() + in_ms(span)
+    with stores.waiters.place() as has_place:
         rest = _FIRST_LOOK
-        while has_place and _is_awaited(found) and process.clock() < end_ms:
-            process.pause(rest)
+        while has_place and _is_awaited(found) and stores.clock() < end_ms:
+            stores.pause(rest)
             rest = min(rest * 1.5, _RAREST_LOOK)
             found = find(task_id)
     return found
@@ -72,15 +110,16 @@ def _is_awaited(found: Finding) -> bool:
             assert_never(found)
 
 
-def find(task_id: TaskId) -> Finding:
-    return TaskFinder(stores(), _asked).find(task_id)
+def finder(stores: Stores) -> Callable[[TaskId], Finding]:
+    """Return what finds a task, also one that stands only in a request that was enqueued."""
+
+    def enqueued(task_id: TaskId) -> TaskView | Nowhere | None:
+        return look_at_request(task_id, stores.requests, stores.catalogue)
+
+    return TaskFinder(stores, enqueued).find
 
 
-def _asked(task_id: TaskId) -> TaskView | Nowhere | None:
-    return look_at_request(task_id, stores().requests, stores().catalogue)
-
-
-def untold(task_id: TaskId, found: Nowhere | Unsure) -> Problem:
+def unread(task_id: TaskId, found: Nowhere | Unsure) -> Problem:
     match found:
         case Nowhere(why):
             return not_found(task_id) if why is None else refused(why)

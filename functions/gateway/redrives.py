@@ -1,67 +1,22 @@
 """Redrive jobs over HTTP: made, shown, stopped and resumed."""
 
-from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct
 
-from functions.gateway.http.answer import Answer, Told, json_body, new_router, tell
-from functions.gateway.http.problem import (
-    Problem,
-    bad_request,
-    conflict,
-    missing,
-    unavailable,
-    unknown_parameter,
-    unprocessable,
-)
-from functions.gateway.listing import read_limit, read_moment
+from functions.gateway.http.parameters import read_limit, read_moment
+from functions.gateway.http.problem import Problem, bad_request, conflict, missing, unprocessable
+from functions.gateway.http.routes import ApiRequest, Routes, Success
 from functions.gateway.presenter import moment
 from functions.gateway.reading import id_of
-from functions.gateway.stores import stores
-from taskmill.core.errors import StoreUnavailable
 from taskmill.core.task import DEFAULT_TENANT, TaskType, fingerprint, unkeyed_id
 from taskmill.orders.redrive_job import JobState, NewJob, RedriveJob, Wanted
 from taskmill.platform import process
 from taskmill.submission import strict_json
 
-router = new_router()
-
-
-@router.post("/v1/redrives")
-def post_redrives() -> Answer:
-    body = json_body(router.current_event)
-    return tell(body) if isinstance(body, Problem) else _told(lambda: make_job(body))
-
-
-@router.get("/v1/redrives")
-def get_redrives() -> Answer:
-    return _told(lambda: list_jobs(router.current_event.query_string_parameters))
-
-
-@router.get("/v1/redrives/<name>")
-def get_redrive(name: str) -> Answer:
-    return _told(lambda: read_job(name))
-
-
-@router.post("/v1/redrives/<name>/stop")
-def post_stop(name: str) -> Answer:
-    return _told(lambda: stop_job(name))
-
-
-@router.post("/v1/redrives/<name>/resume")
-def post_resume(name: str) -> Answer:
-    return _told(lambda: resume_job(name))
-
-
-def _told(call: Callable[[], Told | Problem]) -> Answer:
-    try:
-        return tell(call())
-    except StoreUnavailable as error:
-        return tell(unavailable(f"redrive jobs are in the ledger: {error.store} is away", 2))
-
+routes = Routes("redrive jobs are in the ledger")
 
 MOST_TASKS = 100_000
 _Word = Annotated[str, Meta(min_length=1, max_length=255)]
@@ -82,71 +37,72 @@ class RedriveRequest(Struct, forbid_unknown_fields=True, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=MOST_TASKS)] = MOST_TASKS
 
 
-def make_job(body: bytes) -> Told | Problem:
+@routes.post("/v1/redrives", takes_json=True)
+def make_job(request: ApiRequest) -> Success | Problem:
     try:
-        given = strict_json.read(body)
-        request = msgspec.convert(given, RedriveRequest)
+        asked = msgspec.convert(strict_json.read(request.body), RedriveRequest)
     except strict_json.NotJson as error:
         return bad_request(str(error))
     except msgspec.ValidationError as error:
         return _misfit(str(error))
-    wanted = _wanted(request)
+    wanted = _wanted(asked)
     if isinstance(wanted, Problem):
         return wanted
-    now = process.clock()
+    now = request.stores.clock()
     job = NewJob(
         id=unkeyed_id(now, process.entropy()),
         tenant=DEFAULT_TENANT,
-        fingerprint=fingerprint(msgspec.structs.asdict(request)),
+        fingerprint=fingerprint(msgspec.structs.asdict(asked)),
         wanted=wanted,
-        rate_per_second=request.rate_per_second,
+        rate_per_second=asked.rate_per_second,
         at_ms=now,
     )
-    return _accepted(stores().redrive_jobs.make(job))
+    return _accepted(request.stores.redrive_jobs.make(job))
 
 
-def list_jobs(given: Mapping[str, str]) -> Told | Problem:
-    unknown = unknown_parameter(given, {"limit"})
-    if unknown is not None:
-        return unknown
-    limit = read_limit(given.get("limit"))
+@routes.get("/v1/redrives", parameters={"limit"})
+def list_jobs(request: ApiRequest) -> Success | Problem:
+    limit = read_limit(request.query.get("limit"))
     if isinstance(limit, Problem):
         return limit
-    jobs = stores().redrive_jobs.latest(DEFAULT_TENANT, limit=limit)
-    return Told(HTTPStatus.OK, {"redrives": [_shown(job) for job in jobs]})
+    jobs = request.stores.redrive_jobs.latest(DEFAULT_TENANT, limit=limit)
+    return Success(HTTPStatus.OK, {"redrives": [_shown(job) for job in jobs]})
 
 
-def read_job(name: str) -> Told | Problem:
-    job = _find(name)
-    return job if isinstance(job, Problem) else Told(HTTPStatus.OK, _shown(job))
+@routes.get("/v1/redrives/<name>")
+def read_job(request: ApiRequest, name: str) -> Success | Problem:
+    job = _find(request, name)
+    return job if isinstance(job, Problem) else Success(HTTPStatus.OK, _shown(job))
 
 
-def stop_job(name: str) -> Told | Problem:
-    job = _find(name)
+@routes.post("/v1/redrives/<name>/stop")
+def stop_job(request: ApiRequest, name: str) -> Success | Problem:
+    job = _find(request, name)
     if isinstance(job, Problem):
         return job
     if job.state is JobState.DONE:
         return conflict("already_finished", "the job is finished")
-    stores().redrive_jobs.stop(job.id)
-    return read_job(name)
+    request.stores.redrive_jobs.stop(job.id)
+    return read_job(request, name)
 
 
-def resume_job(name: str) -> Told | Problem:
-    job = _find(name)
+@routes.post("/v1/redrives/<name>/resume")
+def resume_job(request: ApiRequest, name: str) -> Success | Problem:
+    job = _find(request, name)
     if isinstance(job, Problem):
         return job
     if job.state is JobState.DONE:
         return conflict("already_finished", "the job is finished")
-    stores().redrive_jobs.resume(job.id)
-    job = _find(name)
+    request.stores.redrive_jobs.resume(job.id)
+    job = _find(request, name)
     if not isinstance(job, Problem) and job.state is not JobState.RUNNING:
         return conflict("another_job_lives", "an unfinished job has the same request")
     return job if isinstance(job, Problem) else _accepted(job)
 
 
-def _find(name: str) -> RedriveJob | Problem:
+def _find(request: ApiRequest, name: str) -> RedriveJob | Problem:
     job_id = id_of(name)
-    job = None if isinstance(job_id, Problem) else stores().redrive_jobs.find(job_id)
+    job = None if isinstance(job_id, Problem) else request.stores.redrive_jobs.find(job_id)
     return missing(f"there is no redrive job {name}") if job is None else job
 
 
@@ -172,8 +128,8 @@ def _misfit(text: str) -> Problem:
     return unprocessable("invalid_request", what, pointer or None)
 
 
-def _accepted(job: RedriveJob) -> Told:
-    return Told(HTTPStatus.ACCEPTED, _shown(job), f"/v1/redrives/{job.id}")
+def _accepted(job: RedriveJob) -> Success:
+    return Success(HTTPStatus.ACCEPTED, _shown(job), f"/v1/redrives/{job.id}")
 
 
 def _shown(job: RedriveJob) -> dict[str, Any]:

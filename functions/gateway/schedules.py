@@ -1,89 +1,195 @@
-"""Schedules over HTTP: each route reads its request and makes one call."""
+"""Creates, shows, edits, pauses, resumes and deletes schedules."""
 
-from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any, assert_never
 
-from functions.gateway.firing import backfill_schedule, preview_schedule, trigger_schedule
-from functions.gateway.http.answer import Answer, Told, json_body, new_router, tell
+import msgspec
+from msgspec import Raw
+
 from functions.gateway.http.auth import caller
-from functions.gateway.http.problem import Problem, unavailable, unprocessable
-from functions.gateway.schedule_edits import (
-    delete_schedule,
-    list_schedules,
-    make_schedule,
-    pause_schedule,
-    put_schedule,
-    read_schedule,
-    resume_schedule,
+from functions.gateway.http.paging import Line, Mark, mark_of, page_of
+from functions.gateway.http.parameters import read_limit
+from functions.gateway.http.problem import (
+    Problem,
+    conflict,
+    missing,
+    problem_of,
+    unavailable,
+    unprocessable,
 )
-from functions.gateway.stores import stores
-from taskmill.core.errors import ScheduleBroken, StoreUnavailable
+from functions.gateway.http.routes import Answer, ApiRequest, Routes, Success, respond
+from functions.gateway.presenter import moment
+from taskmill.core.errors import ScheduleBroken
+from taskmill.core.refusal import Refusal
+from taskmill.core.task import DEFAULT_TENANT, Millis
+from taskmill.schedules.manage import (
+    Changed,
+    Kept,
+    NoSchedule,
+    OfAFolder,
+    Restless,
+    Taken,
+    delete,
+    make,
+    pause,
+    put,
+    resume,
+)
+from taskmill.schedules.read import read_new, read_replacement
+from taskmill.schedules.request import NAME
+from taskmill.schedules.schedule import Definition, Schedule
+from taskmill.submission.read import read_value
 
-router = new_router()
-
-
-@router.post("/v1/schedules")
-def post_schedules() -> Answer:
-    return _with_body(lambda body: make_schedule(body, by=_caller()))
-
-
-@router.get("/v1/schedules")
-def get_schedules() -> Answer:
-    return _told(lambda: list_schedules(router.current_event.query_string_parameters))
-
-
-@router.get("/v1/schedules/<name>")
-def get_schedule(name: str) -> Answer:
-    return _told(lambda: read_schedule(name))
-
-
-@router.put("/v1/schedules/<name>")
-def put_one(name: str) -> Answer:
-    return _with_body(lambda body: put_schedule(name, body, by=_caller()))
-
-
-@router.delete("/v1/schedules/<name>")
-def delete_one(name: str) -> Answer:
-    return _told(lambda: delete_schedule(name))
+KEPT = "schedules are in the ledger"
+routes = Routes(KEPT)
+_NO_TIME = Millis(0)
 
 
-@router.post("/v1/schedules/<name>/pause")
-def post_pause(name: str) -> Answer:
-    return _told(lambda: pause_schedule(name, by=_caller()))
+@routes.router.exception_handler(ScheduleBroken)  # type: ignore[untyped-decorator]  # powertools says not what it gives
+def _broken(error: ScheduleBroken) -> Answer:
+    return respond(unprocessable("invalid_schedule", str(error)))
 
 
-@router.post("/v1/schedules/<name>/resume")
-def post_resume(name: str) -> Answer:
-    return _told(lambda: resume_schedule(name))
+@routes.post("/v1/schedules", takes_json=True)
+def make_schedule(request: ApiRequest) -> Success | Problem:
+    given, stores = read_value(request.body), request.stores
+    if isinstance(given, Refusal):
+        return problem_of(given)
+    wanted = read_new(given, stores.catalogue, now=stores.clock())
+    if isinstance(wanted, Refusal):
+        return problem_of(wanted)
+    made = make(wanted, stores.schedules, tenant=DEFAULT_TENANT, by=caller(request))
+    return _answer(wanted.name, made)
 
 
-@router.post("/v1/schedules/<name>/trigger")
-def post_trigger(name: str) -> Answer:
-    return _told(lambda: trigger_schedule(name))
+@routes.put("/v1/schedules/<name>")
+def put_schedule(request: ApiRequest, name: str) -> Success | Problem:
+    given, stores = read_value(request.body), request.stores
+    if isinstance(given, Refusal):
+        return problem_of(given)
+    if NAME.fullmatch(name) is None:
+        return no_schedule(name)
+    wanted = read_replacement(name, given, stores.catalogue, now=stores.clock())
+    if isinstance(wanted, Refusal):
+        return problem_of(wanted)
+    by = caller(request)
+    return _answer(name, put(wanted, stores.schedules, tenant=DEFAULT_TENANT, by=by))
 
 
-@router.post("/v1/schedules/<name>/backfill")
-def post_backfill(name: str) -> Answer:
-    return _with_body(lambda body: backfill_schedule(name, body))
+@routes.get("/v1/schedules", parameters={"limit", "cursor"})
+def list_schedules(request: ApiRequest) -> Success | Problem:
+    query = request.query
+    limit = read_limit(query.get("limit"))
+    if isinstance(limit, Problem):
+        return limit
+    mark = mark_of(query["cursor"], query) if "cursor" in query else Mark(_NO_TIME, "")
+    if isinstance(mark, Problem):
+        return mark
+    found = request.stores.schedules.page(DEFAULT_TENANT, after=mark.name, limit=limit + 1)
+    lines = [Line(_listed(one), Mark(_NO_TIME, one.name)) for one in found[:limit]]
+    rest = lines[-1].mark if len(found) > limit else None
+    listed, cursor = page_of(lines, rest=rest, query=query)
+    return Success(HTTPStatus.OK, {"schedules": listed, "next_cursor": cursor})
 
 
-@router.get("/v1/schedules/<name>/next")
-def get_next(name: str) -> Answer:
-    return _told(lambda: preview_schedule(name, router.current_event.query_string_parameters))
+@routes.get("/v1/schedules/<name>")
+def read_schedule(request: ApiRequest, name: str) -> Success | Problem:
+    found = find(request, name)
+    return no_schedule(name) if found is None else Success(HTTPStatus.OK, shown(found))
 
 
-def _caller() -> str:
-    return caller(router.current_event, stores().api_keys)
+@routes.delete("/v1/schedules/<name>")
+def delete_schedule(request: ApiRequest, name: str) -> Success | Problem:
+    return _answer(name, delete(name, request.stores.schedules, tenant=DEFAULT_TENANT))
 
 
-def _with_body(call: Callable[[bytes], Told | Problem]) -> Answer:
-    body = json_body(router.current_event)
-    return tell(body) if isinstance(body, Problem) else _told(lambda: call(body))
+@routes.post("/v1/schedules/<name>/pause")
+def pause_schedule(request: ApiRequest, name: str) -> Success | Problem:
+    by = caller(request)
+    return _answer(name, pause(name, request.stores.schedules, tenant=DEFAULT_TENANT, by=by))
 
 
-def _told(call: Callable[[], Told | Problem]) -> Answer:
-    try:
-        return tell(call())
-    except ScheduleBroken as error:
-        return tell(unprocessable("invalid_schedule", str(error)))
-    except StoreUnavailable as error:
-        return tell(unavailable(f"schedules are in the ledger: {error.store} is away", 2))
+@routes.post("/v1/schedules/<name>/resume")
+def resume_schedule(request: ApiRequest, name: str) -> Success | Problem:
+    return _answer(name, resume(name, request.stores.schedules, tenant=DEFAULT_TENANT))
+
+
+def find(request: ApiRequest, name: str) -> Schedule | None:
+    is_possible = NAME.fullmatch(name) is not None
+    return request.stores.schedules.find(DEFAULT_TENANT, name) if is_possible else None
+
+
+def no_schedule(name: str) -> Problem:
+    return missing(f"there is no schedule {name}")
+
+
+def restless() -> Problem:
+    return unavailable("the schedule kept changing during the request; try again", 1)
+
+
+def _answer(
+    name: str, answer: Kept | Taken | Changed | NoSchedule | OfAFolder | Restless
+) -> Success | Problem:
+    match answer:
+        case Kept(schedule, is_new=True):
+            return Success(HTTPStatus.CREATED, shown(schedule), f"/v1/schedules/{name}")
+        case Kept(schedule):
+            return Success(HTTPStatus.OK, shown(schedule))
+        case Taken(schedule):
+            detail = f"another schedule {name} exists, with revision {schedule.revision}"
+            return conflict("already_exists", detail)
+        case Changed(schedule):
+            return conflict(
+                "changed_meanwhile", f"the schedule now has revision {schedule.revision}"
+            )
+        case NoSchedule():
+            return no_schedule(name)
+        case OfAFolder():
+            detail = f"the schedule {name} is declared in the folder of its type: change it there"
+            return conflict("managed_schedule", detail)
+        case Restless():
+            return restless()
+        case _:
+            assert_never(answer)
+
+
+def _listed(schedule: Schedule) -> dict[str, Any]:
+    """Return what those see who asked for many: no payload, like in other lists."""
+    task = msgspec.json.decode(schedule.definition.task, type=dict[str, Raw])
+    task.pop("payload", None)
+    return shown(schedule) | {"task": task}
+
+
+def shown(schedule: Schedule) -> dict[str, Any]:
+    told = {
+        "name": schedule.name,
+        **_times(schedule.definition),
+        "enabled": schedule.paused is None,
+        "managed": schedule.is_managed,
+        "revision": schedule.revision,
+        "fired": schedule.tally.fired,
+        "skipped": schedule.tally.skipped,
+        "missed": schedule.tally.missed,
+        "backfilled": schedule.tally.backfilled,
+        "created_at": moment(schedule.created_at_ms),
+        "changed_at": moment(schedule.changed_at_ms),
+    }
+    if schedule.next_at_ms is not None:
+        told["next_at"] = moment(schedule.next_at_ms)
+    if schedule.held:
+        told["waits"] = True
+    if schedule.paused is not None:
+        told["paused_at"] = moment(schedule.paused.at_ms)
+        told["paused_by"] = schedule.paused.by
+    if schedule.last is not None:
+        told["last_at"] = moment(schedule.last.nominal_ms)
+        told["last_fired_at"] = moment(schedule.last.at_ms)
+        told["last_task_id"] = schedule.last.task_id
+    if schedule.refused is not None:
+        told["last_refusal"] = {"type": schedule.refused.code, "detail": schedule.refused.detail}
+    return told
+
+
+def _times(definition: Definition) -> dict[str, Any]:
+    told = msgspec.structs.asdict(definition)
+    return {name: value for name, value in told.items() if value is not None}

@@ -6,28 +6,21 @@ from functools import lru_cache
 from http import HTTPStatus
 from typing import Any, Final, TypeAlias
 
-from functions.gateway.http.answer import Answer, Told, new_router, tell
-from functions.gateway.http.problem import unavailable
+from functions.gateway.http.routes import ApiRequest, Routes, Success
 from functions.gateway.presenter import moment
-from functions.gateway.stores import stores
 from taskmill.core.counting import OTHER
-from taskmill.core.errors import StoreUnavailable
 from taskmill.core.task import Millis, Status, TaskType
 from taskmill.core.topics import readers
 from taskmill.insight.gather import Board
 from taskmill.insight.statistics import Depth, Statistics
 from taskmill.stores.stores import Stores
 
-router = new_router()
+routes = Routes("statistics need Kafka and the ledger")
 
 
-@router.get("/v1/stats")
-def get_stats() -> Answer:
-    try:
-        told = _board(stores()).look()
-    except StoreUnavailable as error:
-        return tell(unavailable(f"statistics need Kafka and the ledger: {error.store} is away", 2))
-    return tell(Told(HTTPStatus.OK, statistics_as_json(told)))
+@routes.get("/v1/stats")
+def read_statistics(request: ApiRequest) -> Success:
+    return Success(HTTPStatus.OK, statistics_as_json(_board(request.stores).look()))
 
 
 @lru_cache(maxsize=1)

@@ -1,11 +1,9 @@
 """Submits one task or a batch and returns the receipts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, assert_never
+from typing import Any, Final, assert_never
 
-from functions.gateway.http.answer import Told
-from functions.gateway.http.counting import count_receipts, count_refusal
 from functions.gateway.http.problem import (
     Problem,
     problem_of,
@@ -13,15 +11,16 @@ from functions.gateway.http.problem import (
     unavailable,
     unprocessable,
 )
+from functions.gateway.http.routes import ApiRequest, Routes, Success, count_refusal
 from functions.gateway.payloads import too_many_pointers
 from functions.gateway.presenter import task_as_json
-from functions.gateway.stores import stores
+from taskmill.core.counting import Count
 from taskmill.core.refusal import Refusal, key_reused
 from taskmill.core.task import Millis, Submission
 from taskmill.platform import process
+from taskmill.stores.stores import Stores
 from taskmill.submission.known_keys import has_a_task
 from taskmill.submission.payloads import missing_payload
-from taskmill.submission.ports import Blobs
 from taskmill.submission.read import read_request, read_submission, read_value, untimely
 from taskmill.submission.submission import (
     Accepted,
@@ -35,27 +34,47 @@ from taskmill.submission.submission import (
 )
 from taskmill.submission.submit import Submitter
 
+routes = Routes()
+
 BATCH_TASKS = 1_000
 BATCH_BYTES = 5 * 1024 * 1024
 
 
-def submit_one(body: bytes, header_key: str | None) -> Told | Problem:
+ANSWERS: Final[Mapping[type[Receipt], str]] = {
+    Accepted: "created",
+    ReplayOf: "replayed",
+    KeyReused: "conflict",
+    NotTaken: "unavailable",
+    NotConfirmed: "unconfirmed",
+    Unreadable: "unreadable",
+}
+"""What is counted of each receipt."""
+
+
+@routes.post("/v1/tasks", takes_json=True)
+def submit_one(request: ApiRequest) -> Success | Problem:
+    stores = request.stores
     submission = read_request(
-        body,
-        header_key,
-        stores().catalogue,
-        now=process.clock(),
-        blobs=_bucket,
-        is_known=_is_known,
+        request.body,
+        request.headers.get("idempotency-key"),
+        stores.catalogue,
+        now=stores.clock(),
+        blobs=lambda: stores.blobs,
+        is_known=_known_to(stores),
     )
-    return (
-        problem_of(submission)
-        if isinstance(submission, Refusal)
-        else _tell(_submit([submission])[0])
-    )
+    if isinstance(submission, Refusal):
+        return problem_of(submission)
+    (receipt,) = _submit(stores, [submission])
+    return _answer(receipt)
 
 
-def submit_batch(body: bytes) -> Told | Problem:
+@routes.post("/v1/tasks/batch", takes_json=True)
+def submit_batch(request: ApiRequest) -> Success | Problem:
+    body = request.body
+    if "idempotency-key" in request.headers:
+        # Not heeded, it would let a client believe that a repetition makes no second tasks.
+        detail = "a batch has no key of its own: give each of its tasks an idempotency_key"
+        return unprocessable("invalid_request", detail, "/tasks")
     if len(body) > BATCH_BYTES:
         detail = f"the request has {len(body)} bytes; the limit is {BATCH_BYTES}"
         return too_large("request_too_large", detail)
@@ -68,49 +87,53 @@ def submit_batch(body: bytes) -> Told | Problem:
         return unprocessable("invalid_request", detail, "/tasks")
     if (too_many := too_many_pointers(tasks)) is not None:
         return too_many
-    now = process.clock()
-    return _tell_batch([_checked(one, now=now) for one in tasks])
+    now = request.stores.clock()
+    return _answer_batch(request.stores, [_checked(request.stores, one, now=now) for one in tasks])
 
 
-def _checked(given: Any, *, now: Millis) -> Submission | Refusal:
-    submission = read_submission(given, None, stores().catalogue, now=now)
+def _checked(stores: Stores, given: Any, *, now: Millis) -> Submission | Refusal:
+    submission = read_submission(given, None, stores.catalogue, now=now)
     if isinstance(submission, Refusal):
         return submission
+    is_known = _known_to(stores)
     return (
-        untimely(submission, now=now, is_known=_is_known)
-        or missing_payload(submission, _bucket, now=now, is_known=_is_known)
+        untimely(submission, now=now, is_known=is_known)
+        or missing_payload(submission, lambda: stores.blobs, now=now, is_known=is_known)
         or submission
     )
 
 
-def _bucket() -> Blobs:
-    return stores().blobs
-
-
-def _is_known(submission: Submission) -> bool:
-    return has_a_task(
+def _known_to(stores: Stores) -> Callable[[Submission], bool]:
+    return lambda submission: has_a_task(
         submission,
-        stores().records,
-        elsewhere=lambda task_id: stores().ledger_rows.fingerprint(task_id) is not None,
+        stores.records,
+        elsewhere=lambda task_id: stores.ledger_rows.fingerprint(task_id) is not None,
     )
 
 
-def _submit(submissions: Sequence[Submission]) -> list[Receipt]:
-    now = process.clock()
+def _submit(stores: Stores, submissions: Sequence[Submission]) -> list[Receipt]:
+    now = stores.clock()
     envelopes = [as_envelope(one, now=now, entropy=process.entropy()) for one in submissions]
-    receipts = Submitter(stores()).submit(envelopes)
-    count_receipts(submissions, receipts)
+    receipts = Submitter(stores).submit(envelopes)
+    for submission, receipt in zip(submissions, receipts, strict=True):
+        stores.counters.count(Count.SUBMISSIONS, type=submission.type, answer=_counted(receipt))
     return receipts
 
 
-def _tell(receipt: Receipt) -> Told | Problem:
+def _counted(receipt: Receipt) -> str:
+    if isinstance(receipt, Accepted):
+        return "spilled" if receipt.is_spilled else "deferred" if receipt.is_deferred else "created"
+    return ANSWERS[type(receipt)]
+
+
+def _answer(receipt: Receipt) -> Success | Problem:
     match receipt:
         case Accepted(task, is_deferred=is_deferred):
             shown = task_as_json(task) | _doubt(is_deferred=is_deferred)
-            return Told(HTTPStatus.ACCEPTED, shown, f"/v1/tasks/{task.id}")
+            return Success(HTTPStatus.ACCEPTED, shown, f"/v1/tasks/{task.id}")
         case ReplayOf(task) as replay:
             shown = task_as_json(task) | _doubt(is_deferred=replay.is_deferred)
-            return Told(HTTPStatus.OK, shown | {"replayed": True})
+            return Success(HTTPStatus.OK, shown | {"replayed": True})
         case KeyReused(task_id):
             return problem_of(key_reused(task_id))
         case NotTaken():
@@ -129,17 +152,20 @@ def _doubt(*, is_deferred: bool) -> dict[str, str]:
     return {"dedupe": "deferred"} if is_deferred else {}
 
 
-def _tell_batch(read: Sequence[Submission | Refusal]) -> Told:
-    receipts = iter(_submit([one for one in read if isinstance(one, Submission)]))
-    told = [problem_of(one) if isinstance(one, Refusal) else _tell(next(receipts)) for one in read]
-    refused = sum(isinstance(one, Problem) for one in told)
-    results = [_result(index, one) for index, one in enumerate(told)]
-    body = {"results": results, "accepted": len(told) - refused, "refused": refused}
-    return Told(HTTPStatus.OK, body)
+def _answer_batch(stores: Stores, read: Sequence[Submission | Refusal]) -> Success:
+    sound = [one for one in read if isinstance(one, Submission)]
+    receipts = iter(_submit(stores, sound))
+    answers = [
+        problem_of(one) if isinstance(one, Refusal) else _answer(next(receipts)) for one in read
+    ]
+    refused = sum(isinstance(one, Problem) for one in answers)
+    results = [_result(index, one) for index, one in enumerate(answers)]
+    body = {"results": results, "accepted": len(answers) - refused, "refused": refused}
+    return Success(HTTPStatus.OK, body)
 
 
-def _result(index: int, told: Told | Problem) -> dict[str, Any]:
-    if isinstance(told, Problem):
-        count_refusal(told)
-        return {"index": index, "status": int(told.status), "error": told.as_json()}
-    return {"index": index, "status": int(told.status), "task": told.body}
+def _result(index: int, answer: Success | Problem) -> dict[str, Any]:
+    if isinstance(answer, Problem):
+        count_refusal(answer)
+        return {"index": index, "status": int(answer.status), "error": answer.as_json()}
+    return {"index": index, "status": int(answer.status), "task": answer.body}

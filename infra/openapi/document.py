@@ -8,8 +8,7 @@ from typing import Any
 from functions.gateway.description.every import OPERATIONS
 from functions.gateway.description.operation import Example, Operation, Parameter
 from functions.gateway.description.problems import ANYWHERE, PROBLEMS
-from functions.gateway.http.answer import PROBLEM_JSON
-from functions.gateway.http.problem import ProblemType
+from functions.gateway.http.problem import PROBLEM_JSON, ProblemType
 from infra.openapi.plain import plain, titled
 from infra.openapi.schemas import Schemas, either, one_of, problems, requests
 

@@ -6,10 +6,9 @@ from typing import Final
 
 from functions.gateway.firing import LARGEST_COUNT
 from functions.gateway.history import LONGEST_HISTORY
-from functions.gateway.listing import LARGEST_PAGE, USUAL_PAGE
+from functions.gateway.http.parameters import LARGEST_PAGE, LONGEST_WAIT_SECONDS, USUAL_PAGE
 from functions.gateway.payloads import MOST_IN_A_BATCH
 from functions.gateway.quarantine import SHOWN_BYTES
-from functions.gateway.reading import LONGEST_WAIT_SECONDS
 from functions.gateway.redrives import MOST_TASKS
 from functions.gateway.submitting import BATCH_BYTES, BATCH_TASKS
 from infra.reference.text import page, table

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import pytest
 
-from functions.gateway.http.counting import ANSWERS
+from functions.gateway.submitting import ANSWERS
 from functions.scheduler.jobs import JOBS
 from infra.check_template import expanded
 from infra.rules.alarms import ALARM

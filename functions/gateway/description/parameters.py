@@ -6,7 +6,7 @@ from uuid import UUID
 from msgspec import Meta
 
 from functions.gateway.description.operation import Parameter
-from functions.gateway.listing import LARGEST_PAGE, USUAL_PAGE
+from functions.gateway.http.parameters import LARGEST_PAGE, USUAL_PAGE
 
 
 def asked(name: str, kind: Any, what: str) -> Parameter:

@@ -16,7 +16,7 @@ from functions.gateway.description.examples import DEAD, ID, KEY, SINCE, SUCCEED
 from functions.gateway.description.operation import Answer, Example, Operation
 from functions.gateway.description.parameters import CURSOR, LIMIT, TASK_ID, asked
 from functions.gateway.description.reasons import Reason
-from functions.gateway.reading import LONGEST_WAIT_SECONDS
+from functions.gateway.http.parameters import LONGEST_WAIT_SECONDS
 from taskmill.core.task import Status
 from taskmill.submission.request import IdempotencyKey
 

@@ -1,10 +1,13 @@
-"""Authenticates API keys; every failure gets the same 401."""
+"""Authenticates API keys, with the same 401 for every failure, and rejects calls that may loop."""
 
+from collections.abc import Mapping
 from http import HTTPStatus
 
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 
 from functions.gateway.http.problem import Problem
+from functions.gateway.http.routes import ApiRequest
+from taskmill.egress.wall import DEPTH_HEADER
 from taskmill.stores.api_keys import ApiKeys
 
 _OPEN_TO_ALL = "/healthz"
@@ -15,23 +18,35 @@ _REFUSED = Problem(
 )
 
 
+_LOOP = Problem(
+    HTTPStatus.FORBIDDEN,
+    "forbidden",
+    "a webhook task must not call the API of a queue: it could loop for ever",
+)
+
+
 def refusal(event: APIGatewayProxyEventV2, keys: ApiKeys | None) -> Problem | None:
-    if keys is None or event.path == _OPEN_TO_ALL:
-        return None
-    if not keys.know(_key_of(event)):
+    if keys is not None and event.path != _OPEN_TO_ALL and not _is_known(event, keys):
         return _REFUSED
+    return _LOOP if DEPTH_HEADER in event.headers else None
+
+
+def _is_known(event: APIGatewayProxyEventV2, keys: ApiKeys) -> bool:
+    if not keys.know(_key_of(event.headers)):
+        return False
     # A key in a URL has been written to logs on its way: it is taken for stolen. The platform
     # joins the values of a name that comes twice.
-    told = ",".join(event.query_string_parameters.values()).split(",")
-    return _REFUSED if any(map(keys.know, told)) else None
+    values = ",".join(event.query_string_parameters.values()).split(",")
+    return not any(map(keys.know, values))
 
 
-def caller(event: APIGatewayProxyEventV2, keys: ApiKeys | None) -> str:
+def caller(request: ApiRequest) -> str:
     """Return the name under which the caller's key is known."""
-    name = keys.name_of(_key_of(event)) if keys else None
+    keys = request.stores.api_keys
+    name = keys.name_of(_key_of(request.headers)) if keys else None
     return name or "anybody"
 
 
-def _key_of(event: APIGatewayProxyEventV2) -> str:
-    scheme, _, key = event.headers.get("authorization", "").partition(" ")
-    return key.strip() if scheme.lower() == "bearer" else event.headers.get("x-api-key", "")
+def _key_of(headers: Mapping[str, str]) -> str:
+    scheme, _, key = headers.get("authorization", "").partition(" ")
+    return key.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")

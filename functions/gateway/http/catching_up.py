@@ -6,54 +6,59 @@ from operator import not_
 from typing import Final, TypeVar
 
 from functions.gateway.presenter import moment
-from functions.gateway.stores import stores
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.task import Millis
 from taskmill.core.time import in_ms
 from taskmill.ledger.await_ledger import LONGEST_CATCH_UP, await_ledger, has_reached
-from taskmill.platform import process
+from taskmill.stores.stores import Stores
 
 F = TypeVar("F")
 NO_TIME: Final = timedelta()
 
 
 def caught_up(
-    look: Callable[[], F], is_behind: Callable[[F], bool], *, within: timedelta = LONGEST_CATCH_UP
+    stores: Stores,
+    look: Callable[[], F],
+    is_behind: Callable[[F], bool],
+    *,
+    within: timedelta = LONGEST_CATCH_UP,
 ) -> F:
     """Return what *look* finds once the ledger has heard of it, or when the time is over.
 
     Only a part of us may wait longer than a moment.
     """
-    found = _look_for(min(within, LONGEST_CATCH_UP), look, is_behind)
+    found = _look_for(stores, min(within, LONGEST_CATCH_UP), look, is_behind)
     rest = within - LONGEST_CATCH_UP
     if rest <= NO_TIME or not is_behind(found):
         return found
-    with stores().waiters.place() as has_place:
-        return _look_for(rest, look, is_behind) if has_place else found
+    with stores.waiters.place() as has_place:
+        return _look_for(stores, rest, look, is_behind) if has_place else found
 
 
-def _look_for(span: timedelta, look: Callable[[], F], is_behind: Callable[[F], bool]) -> F:
-    end_ms = process.clock() + in_ms(span)
+def _look_for(
+    stores: Stores, span: timedelta, look: Callable[[], F], is_behind: Callable[[F], bool]
+) -> F:
+    end_ms = stores.clock() + in_ms(span)
     return await_ledger(
         look,
-        is_behind=lambda found: is_behind(found) and process.clock() < end_ms,
-        pause=process.pause,
+        is_behind=lambda found: is_behind(found) and stores.clock() < end_ms,
+        pause=stores.pause,
         within=span,
     )
 
 
-def hear_the_log(within: timedelta) -> Millis | None:
+def hear_the_log(stores: Stores, within: timedelta) -> Millis | None:
     """Let the ledger reach where the log ends now; return since when, if it does in this time.
 
     What happened before that moment is in the ledger then, in idle partitions, too. Without the
     log it answers alone.
     """
-    now = process.clock()
+    now = stores.clock()
     try:
-        ends = stores().log_ends.ends()
+        ends = stores.log_ends.ends()
     except StoreUnavailable:
         return None
-    is_there = caught_up(lambda: has_reached(stores().ledger_rows, ends), not_, within=within)
+    is_there = caught_up(stores, lambda: has_reached(stores.ledger_rows, ends), not_, within=within)
     return now if is_there else None
 
 

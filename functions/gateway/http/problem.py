@@ -2,13 +2,15 @@
 
 from collections.abc import Container, Iterable, Mapping
 from http import HTTPStatus
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
 from taskmill.core.refusal import LONGEST_TEXT, Refusal, RefusalKind
 from taskmill.core.text import clip
 from taskmill.core.view import Refused
+
+PROBLEM_JSON: Final = "application/problem+json"
 
 ProblemType: TypeAlias = Literal[
     "already_exists",

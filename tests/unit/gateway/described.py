@@ -10,7 +10,7 @@ import jsonschema_rs
 
 GATEWAY = Path(__file__).parents[3] / "functions/gateway"
 DOCUMENT = json.loads((GATEWAY / "openapi.json").read_text())
-ROUTES = re.compile(r'@router\.(\w+)\("([^"]+)"\)')
+ROUTES = re.compile(r'@routes\.(\w+)\(\s*"([^"]+)"')
 # What the door answers before any route is looked for, and where there is none.
 BEFORE_ANY_ROUTE = {401, 403, 404, 405}
 

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from functions.gateway.http.cursor import Mark, cursor_behind
-from functions.gateway.http.page import PAGE_BYTES
+from functions.gateway.http.paging import PAGE_BYTES, Mark, cursor_after
 from functions.gateway.http.problem import Problem
 from functions.gateway.listing import page_as_json, read_filter
 from taskmill.core.task import Millis, Status, TaskId, TaskType
@@ -122,7 +121,7 @@ def test_the_edges_of_the_calendar_are_times(edge):
 
 def test_a_cursor_leads_behind_the_last_task_of_its_page():
     asked = {"type": "echo", "metadata.k": "v"}
-    found = read_filter(asked | {"cursor": cursor_behind(MARK, asked), "limit": "3"})
+    found = read_filter(asked | {"cursor": cursor_after(MARK, asked), "limit": "3"})
     assert isinstance(found, TaskFilter)
     assert (found.after, found.limit) == (HERE, 3)
 
@@ -131,14 +130,14 @@ def test_a_cursor_leads_behind_the_last_task_of_its_page():
     "other", [{}, {"type": "echo"}, {"status": "dead"}, {"type": "echo", "metadata.k": "v"}]
 )
 def test_a_cursor_of_another_filter_is_refused(other):
-    cursor = cursor_behind(MARK, {"type": "echo", "status": "dead"})
+    cursor = cursor_after(MARK, {"type": "echo", "status": "dead"})
     found = read_filter(other | {"cursor": cursor})
     assert isinstance(found, Problem)
     assert (found.status, found.detail[:37]) == (400, "the cursor belongs to another filter:")
 
 
 def test_a_cursor_with_any_letter_changed_is_refused():
-    cursor = cursor_behind(MARK, {})
+    cursor = cursor_after(MARK, {})
     changed = [
         cursor[:place] + letter + cursor[place + 1 :]
         for place in range(len(cursor))
@@ -173,7 +172,7 @@ def test_words_that_were_never_a_cursor_are_refused(words):
 
 
 def test_a_cursor_with_something_before_or_behind_it_is_refused():
-    cursor = cursor_behind(MARK, {})
+    cursor = cursor_after(MARK, {})
     for text in (cursor + "!", " " + cursor, cursor + "\n", cursor + "=", cursor + cursor, ""):
         assert _is_bad(read_filter({"cursor": text})), text
 
@@ -194,7 +193,7 @@ def test_a_page_tells_its_tasks_the_way_on_and_how_fresh_it_is():
     told = msgspec.json.decode(msgspec.json.encode(page_as_json(page, {})))
     assert [task["id"] for task in told["tasks"]] == [ID]
     assert (told["next_cursor"], told["as_of"]) == (
-        cursor_behind(MARK, {}),
+        cursor_after(MARK, {}),
         "2026-11-06T21:20:00.123Z",
     )
 
@@ -225,5 +224,5 @@ def _large(number: int):
 
 
 def test_a_cursor_holds_the_place_and_nothing_else():
-    words = msgspec.json.decode(b64decode(cursor_behind(MARK, {}), b"-_"))
+    words = msgspec.json.decode(b64decode(cursor_after(MARK, {}), b"-_"))
     assert words[:2] == [CREATED, ID]

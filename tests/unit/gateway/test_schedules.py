@@ -10,9 +10,9 @@ from taskmill.core.refusal import invalid
 from taskmill.core.task import TaskType, keyed_id
 from taskmill.schedules.manage import put as put_schedule
 from taskmill.schedules.read import Wanted
-from taskmill.schedules.schedule import Definition
+from taskmill.schedules.schedule import Definition, Draft
 from tests.unit.gateway.calls import JSON, call, get, post
-from tests.unit.stage import Stage
+from tests.unit.stage import NOW, Stage
 
 HOURLY = {"cron": "0 * * * *", "task": {"type": "echo", "payload": {"say": "hello"}}}
 PATH = "/v1/schedules/hourly"
@@ -378,3 +378,17 @@ def test_a_ledger_that_is_away_says_so(stage):
 def test_a_payload_of_any_shape_comes_through_as_it_was(stage):
     make(stage, task={"type": "echo", "payload": {"say": 0.1}})
     assert b"0.1" in bytes(Raw(stage.schedules.find("default", "hourly").definition.task))
+
+
+def test_a_schedule_whose_zone_is_gone_is_said_to_be_broken(stage):
+    gone = Definition(task=Raw(b'{"type":"echo"}'), cron="0 * * * *", timezone="Europe/Atlantis")
+    draft = Draft(
+        tenant="default",
+        name="hourly",
+        definition=gone,
+        is_managed=False,
+        next_at_ms=None,
+        decided_at_ms=NOW,
+    )
+    assert stage.schedules.make(draft)
+    assert get(stage, f"{PATH}/next").kind == (422, "invalid_schedule", None)

@@ -1,0 +1,84 @@
+"""Pages that fit into a response, and opaque, tamper-evident cursors to the next one."""
+
+from base64 import b64decode, urlsafe_b64encode
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from itertools import accumulate
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Raw, Struct
+
+from functions.gateway.http.problem import Problem, bad_request
+from taskmill.core.task import Millis
+
+PAGE_BYTES = 2_000_000
+"""The platform carries 6 MB, and its own escapes may make three bytes of one."""
+
+_OF_A_PAGE = {"cursor", "limit", "wait"}
+
+
+class Mark(Struct, frozen=True):
+    """Where a page ended: the moment that orders the list, and the name of its last line."""
+
+    at_ms: Millis
+    name: str
+
+
+class Line(Struct, frozen=True):
+    shown: dict[str, Any]
+    mark: Mark
+
+
+class _Cursor(Struct, array_like=True, frozen=True):
+    at_ms: Annotated[Millis, Meta(ge=0, le=253_402_300_799_999)]  # until the year 9999
+    name: str
+    filter: str
+    seal: str
+
+
+def page_of(
+    lines: Sequence[Line], *, rest: Mark | None, query: Mapping[str, str]
+) -> tuple[list[Raw], str | None]:
+    """Return the first lines that fit an answer, and the cursor that asks for those after them.
+
+    *rest* is where the lines end when there are more of them.
+    """
+    shown = [Raw(msgspec.json.encode(line.shown)) for line in lines]
+    ends = list(accumulate(len(bytes(line)) for line in shown))
+    most = max(bisect_right(ends, PAGE_BYTES), 1)
+    if most < len(shown):
+        shown, rest = shown[:most], lines[most - 1].mark
+    return shown, None if rest is None else cursor_after(rest, query)
+
+
+def cursor_after(mark: Mark, query: Mapping[str, str]) -> str:
+    """Return the word that asks for the page after *mark*, for the same filter."""
+    return _word(mark, _digest(query))
+
+
+def mark_of(text: str, query: Mapping[str, str]) -> Mark | Problem:
+    """Return where the page before ended, if *text* is a word of ours for this filter."""
+    try:
+        cursor = msgspec.json.decode(b64decode(text, b"-_", validate=True), type=_Cursor)
+    except (ValueError, RecursionError):
+        return bad_request("the cursor is invalid: start without it")
+    mark = Mark(cursor.at_ms, cursor.name)
+    if text != _word(mark, cursor.filter):
+        return bad_request("the cursor was modified: start without it")
+    if cursor.filter != _digest(query):
+        return bad_request("the cursor belongs to another filter: start without it")
+    return mark
+
+
+def _word(mark: Mark, digest: str) -> str:
+    seal = sha256(f"cursor {mark.at_ms} {mark.name} {digest}".encode()).hexdigest()[:16]
+    return urlsafe_b64encode(
+        msgspec.json.encode(_Cursor(mark.at_ms, mark.name, digest, seal))
+    ).decode()
+
+
+def _digest(query: Mapping[str, str]) -> str:
+    asked = {name: value for name, value in query.items() if name not in _OF_A_PAGE}
+    return sha256(msgspec.json.encode(asked, order="deterministic")).hexdigest()[:16]
