@@ -6,6 +6,7 @@ export SAM_CLI_TELEMETRY=0
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+export __SAM_CLI_APP_DIR="$scratch/sam" # else it leaves a folder in the home
 ln -s "$PWD/infra" "$scratch/infra" # the expanded template names the nested ones
 "$bin/python" -m infra.check_template "$scratch/expanded.json"
 "$deploy/sam" validate --lint >"$scratch/told" 2>&1 || { cat "$scratch/told" >&2; exit 1; }

@@ -22,8 +22,12 @@ example below to a running system and compares the answer.
   in an object, no NaN, at most 32 levels. Unknown fields are refused.
 * **Answers may gain fields:** ignore those that you do not know.
 * **Times** are RFC 3339 with a zone; whole numbers have no decimal point.
-* **Refusals** are `application/problem+json`: see [errors](errors.md). Every answer has an
-  `X-Request-Id`.
+* **Refusals** are `application/problem+json`: see [errors](errors.md). Every answer of the API
+  has an `X-Request-Id`.
+* **The platform answers for the API** when the API's process died (500), when too many requests
+  run at once (503), or when a request is too large or malformed (4xx): with `{"message": …}` and
+  without an `X-Request-Id`. Its `Apigw-Requestid` names the request in the logs. After a 500 or a
+  503 the request may have been accepted: repeat it with the same key.
 """
 _EXAMPLES = "<!-- run by: tests/acceptance/test_examples.py -->"
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from uuid import uuid4
 
+import msgspec
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -26,6 +27,10 @@ const query: paths["/v1/tasks/{task_id}"]["get"]["parameters"]["query"] = { incl
 export const seen = (task: Task): number => task.generation;
 export const sent = [body, schedule, query];
 """
+
+
+SPECTRAL = ("npx", "--yes", "-p", "@stoplight/spectral-cli@6", "spectral")
+WRONG_ON_PURPOSE = {"a-payload-that-does-not-fit", "one-good-and-one-bad"}
 
 
 def run(*command, cwd, **others):
@@ -74,3 +79,20 @@ def test_types_for_typescript_are_generated_and_take_what_the_api_takes(tmp_path
     run(*TYPESCRIPT, "openapi-typescript", str(DOCUMENT), "-o", "api.d.ts", cwd=tmp_path)
     tmp_path.joinpath("user.ts").write_text(USER_IN_TYPESCRIPT)
     run(*TYPESCRIPT, "tsc", "--noEmit", "--strict", "user.ts", cwd=tmp_path)
+
+
+def test_spectral_finds_no_error_but_in_examples_that_are_wrong_on_purpose(tmp_path):
+    if shutil.which("npx") is None:
+        pytest.skip("there is no npx: install Node to hold the description to Spectral's rules")
+    if not has(*SPECTRAL, "--version"):
+        pytest.skip("npx cannot fetch @stoplight/spectral-cli from its registry")
+    (tmp_path / "rules.yaml").write_text('extends: ["spectral:oas"]\n')
+    told = tmp_path / "told.json"
+    lint = (*SPECTRAL, "lint", str(DOCUMENT), "--ruleset", "rules.yaml", "--format", "json")
+    command = (*lint, "--output", str(told))
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=240, check=False)
+    assert told.exists(), ran.stdout + ran.stderr
+    errors = [one for one in msgspec.json.decode(told.read_bytes()) if one["severity"] == 0]
+    strays = [one for one in errors if WRONG_ON_PURPOSE.isdisjoint(map(str, one["path"]))]
+    assert errors
+    assert strays == []

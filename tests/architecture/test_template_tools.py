@@ -52,6 +52,22 @@ def test_a_wrong_template_does_not_pass(project, path, old, new, complaint):
     assert complaint in ran.stdout + ran.stderr
 
 
+@pytest.mark.skipif(not TOOLS.exists(), reason="`make check` installs the tools of deployments")
+def test_a_sound_template_passes_and_leaves_nothing_at_home(project, tmp_path):
+    home = tmp_path / "home"
+    home.mkdir()
+    ran = subprocess.run(
+        [str(project / "infra/check_template.sh"), str(Path(sys.executable).parent), str(TOOLS)],
+        cwd=project,
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": "shared:localstack:.", "HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert list(home.iterdir()) == []
+
+
 def test_a_template_that_is_not_what_the_folders_say_does_not_pass(project):
     command = [sys.executable, "infra/assemble.py", "--check"]
     assert subprocess.run(command, cwd=project, check=False).returncode == 0

@@ -73,11 +73,21 @@ def quarantine(asked: argparse.Namespace) -> Exit:
     )
 
 
+_WITHOUT_REQUESTS: Final = {
+    "parked": "No requests were refused.",
+    "waiting": "No requests are waiting.",
+    "discarded": "No requests were marked as handled.",
+}
+
+
 def enqueued(asked: argparse.Namespace) -> Exit:
-    state = "waiting" if asked.waiting else "parked"
+    if asked.discard is not None:
+        answer = ask("POST", f"/v1/enqueued/{_name(asked.discard)}/discard")
+        return tell(answer, asked, lambda told: table(enqueued_rows([told]), ""))
+    state = "waiting" if asked.waiting else "discarded" if asked.discarded else "parked"
     page = {"limit": asked.limit, "cursor": asked.cursor}
     answer = ask_for_page("/v1/enqueued", state=state, **page)
-    without = "No requests are waiting." if asked.waiting else "No requests were refused."
+    without = _WITHOUT_REQUESTS[state]
     return tell(answer, asked, lambda told: table(enqueued_rows(told["requests"]), without))
 
 

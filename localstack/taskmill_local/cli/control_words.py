@@ -46,6 +46,8 @@ and kept here.
 examples:
   taskmill enqueued                              list refused requests and reasons
   taskmill enqueued --waiting
+  taskmill enqueued --discard <id>               keep it, marked as handled
+  taskmill enqueued --discarded
 """
 _ENDPOINTS: Final = """\
 A webhook endpoint that answers 410 is disabled until it is enabled again.
@@ -117,9 +119,12 @@ def _quarantine(one: argparse.ArgumentParser) -> None:
 
 
 def _enqueued(one: argparse.ArgumentParser) -> None:
-    one.add_argument(
+    which = one.add_mutually_exclusive_group()
+    which.add_argument(
         "--waiting", action="store_true", help="list requests that wait to become tasks"
     )
+    which.add_argument("--discarded", action="store_true", help="list the handled requests")
+    which.add_argument("--discard", metavar="ID", help="mark this refused request as handled")
     add_page(one)
     _as_json(one)
 

@@ -200,8 +200,8 @@ def _refused(settings: Settings) -> Iterator[_Complaint]:
             kind="refused_requests",
             about=f"{counted(len(told), 'request')} that an application enqueued, refused",
             remedy=(
-                "enqueue them again, corrected, then POST /v1/enqueued/{id}/discard; "
-                "GET /v1/enqueued lists all of them"
+                "enqueue them again, corrected, then `taskmill enqueued --discard <id>`; "
+                "`taskmill enqueued` lists all of them"
             ),
             members=[
                 {"id": name, "refused": why.reason, "detail": why.detail, "field": why.pointer}

@@ -136,6 +136,23 @@ def test_what_an_application_enqueued_in_vain_is_shown_with_its_reason(stub, cap
     assert "unknown_type: there is no type 'eco' (at /type)" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("arguments", "method", "path"),
+    [
+        ((), "GET", "/v1/enqueued?state=parked&limit=20"),
+        (("--waiting",), "GET", "/v1/enqueued?state=waiting&limit=20"),
+        (("--discarded",), "GET", "/v1/enqueued?state=discarded&limit=20"),
+        (("--discard", "t7"), "POST", "/v1/enqueued/t7/discard"),
+    ],
+)
+def test_requests_that_were_refused_are_listed_and_marked_as_handled(arguments, method, path, stub):
+    stub.answers(
+        {"requests": [], "task_id": "t7", "enqueued_at": "2026-11-06T21:20:00Z", "size": 1}
+    )
+    main(["enqueued", *arguments])
+    assert [request[:2] for request in stub.requests] == [(method, path)]
+
+
 def test_a_batch_goes_out_as_it_was_typed_and_tells_each_line(stub, tmp_path, capsys):
     file = tmp_path / "tasks.jsonl"
     file.write_text('{"type": "echo", "payload": 1}\n\n{"type": "eco"}\n')
