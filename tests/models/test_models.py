@@ -42,7 +42,8 @@ def test_a_case_ends_as_it_must(case):
 
 
 def test_each_rule_has_a_twin_without_it():
-    assert {case.without for case in CASES} - {""} == set(Rules._fields)
+    explored = {case.without for case in CASES if not case.is_deep}
+    assert explored - {""} == set(Rules._fields)
 
 
 def test_each_script_that_writes_has_a_step():

@@ -47,7 +47,7 @@ RESIDUE = [
 TWINS = [
     _ask("admit_knows_its_own", OWN_DUPLICATE, aways=1, kills=1),
     _ask("a_replay_publishes", STUCK, flushes=1, kills=1),
-    _ask("a_drop_publishes_the_winner", STUCK, aways=1, flushes=1, kills=1, bodies="XY", deep=True),
+    _ask("a_drop_publishes_the_winner", STUCK, aways=1, flushes=1, kills=1, bodies="XY"),
     _ask("the_admitted_body_is_told", OTHER_BODY, flushes=1, bodies="XY"),
     _ask("an_answer_waits_for_the_clear", NEVER_RAN, flushes=1, pauses=1, bodies="XY"),
     _ask("the_outbox_counts", NEVER_RAN, outages=1, flushes=1, bodies="XY"),

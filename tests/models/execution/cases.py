@@ -98,7 +98,6 @@ TWINS = [
         redrives=1,
         pauses=1,
         world=SLOW_GATEWAY,
-        deep=True,
     ),
     _run("tokens_grow_with_time", TAKEN_OVER, flushes=1, pauses=1, rebalances=1),
     _run("turns_order_a_life", TOO_EARLY, kills=1, retries=1),
@@ -127,7 +126,6 @@ TWINS = [
         retries=1,
         duplicates=1,
         world=AT_LEAST_ONCE,
-        deep=True,
     ),
     _run("ledger_keeps_the_token", SMALLER_TOKEN, flushes=1, kills=1, retries=1, world=CLOCK_BACK),
     _run("marker_names_the_server", STUCK, failovers=1),
@@ -148,13 +146,19 @@ TWINS = [
         redrives=1,
         repeats=1,
         world=DIES,
-        deep=True,
     ),
     _run("rebuild_compares_its_word", STUCK, flushes=2, retries=1),
     _run("finished_are_restored", SECOND_RUN, flushes=1, kills=1),
     _run("restored_leases_are_nobodys", TWO_HOLDERS, flushes=1, world=TELLS),
     _run("restored_leases_may_run", RUNS_ON, flushes=1, cancels=1),
-    _run("redrive_keeps_last_facts", STUCK, kills=2, redrives=1, flushes=1, world=DIES, deep=True),
+    _run(
+        "redrive_keeps_last_facts",
+        STUCK,
+        kills=2,
+        redrives=1,
+        flushes=1,
+        world=World(ends=("dead",), one_partition=True),
+    ),
 ]
 
 DEEP = [
