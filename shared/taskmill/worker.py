@@ -12,7 +12,7 @@ from taskmill.core.backoff import DEFAULT_RETRY, RetryPolicy
 from taskmill.core.counting import Count
 from taskmill.core.pointers import Pointer
 from taskmill.dispatch.work import Execution
-from taskmill.execution.context import Interrupted, Perform, Shop, Task
+from taskmill.execution.context import Interrupted, Perform, Shop, Task, fetch, keep, too_large
 from taskmill.execution.outcome import (
     Discard,
     End,
@@ -24,7 +24,6 @@ from taskmill.execution.outcome import (
     Stored,
     Succeeded,
 )
-from taskmill.execution.payloads import fetch, keep, too_large
 from taskmill.execution.ports import Crew
 from taskmill.platform import process, run
 from taskmill.platform.kafka_event import respond

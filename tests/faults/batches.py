@@ -7,7 +7,7 @@ from datetime import timedelta
 from taskmill.core import codec, topics
 from taskmill.stores.redis.session import Session
 from taskmill.stores.redis.submission import RedisAdmission
-from taskmill.submission.publish import owed_submission
+from taskmill.submission.submission import owed_submission
 from taskmill_local.settings import SHARDS
 from tests.faults.log import append
 

@@ -11,7 +11,7 @@ from taskmill.core.task import Millis
 from taskmill.core.time import in_ms
 from taskmill.dispatch.due import DuePublisher
 from taskmill.dispatch.route import Dispatch
-from taskmill.execution.arrivals import open_arrivals
+from taskmill.execution.claim import open_arrivals
 from taskmill.execution.context import Shop
 from taskmill.execution.execute import execute
 from taskmill.execution.outcome import Succeeded

@@ -12,7 +12,7 @@ from taskmill.core.task import Envelope
 from taskmill.core.time import due_of, is_delayed
 from taskmill.dispatch.ports import Delays, Parking
 from taskmill.dispatch.waiting import Delayed, DelayOrder, Parked
-from taskmill.execution.arrivals import SealedArrival
+from taskmill.execution.claim import SealedArrival
 from taskmill.execution.context import named
 
 _log = logging.getLogger("taskmill.delay")

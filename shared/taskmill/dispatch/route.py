@@ -16,13 +16,13 @@ from taskmill.core.task import Envelope, TaskType
 from taskmill.core.time import is_delayed
 from taskmill.dispatch.delay import delay, park, waits
 from taskmill.dispatch.ports import Delays, Parking
-from taskmill.execution.arrivals import SealedArrival, open_sealed_arrivals
+from taskmill.execution.claim import SealedArrival, open_sealed_arrivals
 from taskmill.execution.context import Shop
 from taskmill.execution.execute import execute
 from taskmill.execution.outcome import UnknownType
 from taskmill.submission.admission import AdmittedBefore, Conflict, Created, Replayed, Verdict
 from taskmill.submission.ports import Admission, Catalogue
-from taskmill.submission.publish import admission_of, of_the_first, owed_submission, verdicts_of
+from taskmill.submission.submission import admission_of, of_the_first, owed_submission, verdicts_of
 
 
 class DispatchStores(Protocol):

@@ -7,7 +7,7 @@ from taskmill.core.log import LogRecord, Position
 from taskmill.core.ports import Bus
 from taskmill.dispatch.delay import park
 from taskmill.dispatch.ports import Parking
-from taskmill.execution.arrivals import SealedArrival, open_own_arrivals
+from taskmill.execution.claim import SealedArrival, open_own_arrivals
 from taskmill.execution.context import Perform, Shop
 from taskmill.execution.execute import execute
 

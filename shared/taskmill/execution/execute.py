@@ -11,8 +11,7 @@ from msgspec import Struct, field
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.log import Position
 from taskmill.core.time import in_ms
-from taskmill.execution.arrivals import Arrival
-from taskmill.execution.claim import Entrance
+from taskmill.execution.claim import Arrival, Entrance
 from taskmill.execution.context import Perform, Running, Shop, Task, named
 from taskmill.execution.lease import LOSSES_BEFORE_POISON, Beat
 from taskmill.execution.outcome import Cancelled, End, Expired, GivenBack, Poisoned, TimedOut

@@ -44,11 +44,6 @@ class Claimed(Struct, frozen=True, kw_only=True):
     cancel_requested: bool = False
     """True: it was cancelled while it ran, so it is ended and not run again."""
 
-    @property
-    def is_take_over(self) -> bool:
-        """True when this very claim made the last of the losses."""
-        return bool(self.untold) and self.untold[-1].at_ms == self.started_at_ms
-
 
 class Suspect(Struct, frozen=True):
     """The platform died under this task before: claim it alone, when nothing else runs."""

@@ -11,7 +11,7 @@ from taskmill.core.facts import Fact, TaskAdmitted
 from taskmill.core.owed import Cold, Owed, OwedKey, OwedKind
 from taskmill.core.task import Envelope, Millis, Status, TaskId
 from taskmill.core.view import Absent, Ending, TaskView
-from taskmill.submission.publish import admission_of
+from taskmill.submission.submission import admission_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

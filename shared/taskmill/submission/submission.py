@@ -1,11 +1,15 @@
-"""How a request for work becomes a task in line, and what becomes of it."""
+"""From a submission to its envelope, its publication and its receipt."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
+from taskmill.core.errors import StoreUnavailable
+from taskmill.core.facts import TaskAdmitted
+from taskmill.core.owed import Cold, Owed, OwedKey, OwedKind
 from taskmill.core.task import (
     Envelope,
     Millis,
@@ -18,6 +22,8 @@ from taskmill.core.task import (
 )
 from taskmill.core.time import is_delayed
 from taskmill.core.view import TaskView
+from taskmill.submission.admission import Verdict
+from taskmill.submission.ports import Admission
 
 
 def as_envelope(submission: Submission, *, now: Millis, entropy: bytes) -> Envelope:
@@ -124,3 +130,50 @@ class NotNow(Struct, frozen=True):
 
 Taken: TypeAlias = InLog | KeyReused | NotNow
 """What becomes of a request that stands in something durable."""
+
+
+class Publication(Struct, frozen=True):
+    """What is to stand in `tasks.pending`, and the name under which Redis owes it until then."""
+
+    task: Envelope
+    owed: OwedKey
+
+
+def verdicts_of(envelopes: Sequence[Envelope], admission: Admission) -> Sequence[Verdict]:
+    """Return what Redis says; when it cannot be asked, that is as if it had forgotten."""
+    try:
+        return admission.admit(envelopes)
+    except StoreUnavailable:
+        return [Cold()] * len(envelopes)
+
+
+def own(envelope: Envelope, generation: int) -> Publication:
+    admitted = replace(envelope, generation=generation)
+    return Publication(admitted, owed_submission(admitted))
+
+
+def of_the_first(owed: Owed | None) -> Publication | None:
+    """Return what the first request under a key still owes: its author may be dead.
+
+    A redriven task is owed with the facts that ended the task before: the scheduler publishes
+    both, and the log knew the submission before.
+    """
+    if owed is None or owed.task is None or owed.facts:
+        return None
+    return Publication(owed.task, owed_submission(owed.task))
+
+
+def owed_submission(envelope: Envelope) -> OwedKey:
+    return OwedKey(id=envelope.id, generation=envelope.generation, turn=1, kind=OwedKind.SUBMISSION)
+
+
+def admission_of(envelope: Envelope) -> TaskAdmitted:
+    return TaskAdmitted(
+        id=envelope.id,
+        generation=envelope.generation,
+        turn=envelope.turn,
+        at_ms=envelope.created_at_ms,
+        type=envelope.type,
+        tenant=envelope.tenant,
+        envelope=envelope,
+    )

@@ -16,7 +16,6 @@ from taskmill.core.time import in_ms
 from taskmill.core.view import TaskView
 from taskmill.submission.admission import AdmittedBefore, Conflict, Created, Replayed, Verdict
 from taskmill.submission.ports import Admission, KnownTasks, Outbox, Records
-from taskmill.submission.publish import of_the_first, own, verdicts_of
 from taskmill.submission.submission import (
     Accepted,
     KeyReused,
@@ -25,6 +24,9 @@ from taskmill.submission.submission import (
     Receipt,
     ReplayOf,
     Unreadable,
+    of_the_first,
+    own,
+    verdicts_of,
     view_of,
 )
 

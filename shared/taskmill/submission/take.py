@@ -12,8 +12,17 @@ from taskmill.core.task import Envelope
 from taskmill.submission.admission import AdmittedBefore, Conflict, Created, Replayed, Verdict
 from taskmill.submission.halving import publish_in_halves
 from taskmill.submission.ports import Admission
-from taskmill.submission.publish import Publication, of_the_first, own, verdicts_of
-from taskmill.submission.submission import Entry, InLog, KeyReused, NotNow, Taken
+from taskmill.submission.submission import (
+    Entry,
+    InLog,
+    KeyReused,
+    NotNow,
+    Publication,
+    Taken,
+    of_the_first,
+    own,
+    verdicts_of,
+)
 
 
 def take(envelopes: Sequence[Envelope], *, admission: Admission, bus: Bus) -> list[Taken]:

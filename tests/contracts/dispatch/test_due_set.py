@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from taskmill.core.owed import Owed
 from taskmill.core.view import Absent, TaskView
-from taskmill.submission.publish import owed_submission
+from taskmill.submission.submission import owed_submission
 from tests.builders import a_claim, a_request, a_success
 from tests.contracts.hot import admitted, finished
 from tests.waiting import eventually

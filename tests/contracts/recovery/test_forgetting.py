@@ -5,7 +5,7 @@ import pytest
 from taskmill.core.owed import Cleared, Cold
 from taskmill.core.view import Absent, TaskView
 from taskmill.execution.lease import Beat
-from taskmill.submission.publish import owed_submission
+from taskmill.submission.submission import owed_submission
 from tests.builders import a_claim, a_fresh_envelope, a_lease, a_request, a_success
 from tests.contracts.hot import admitted
 

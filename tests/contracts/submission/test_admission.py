@@ -5,7 +5,7 @@ from datetime import timedelta
 from taskmill.core.owed import Cleared, Owed, OwedKey, OwedKind
 from taskmill.execution.lease import Refused
 from taskmill.submission.admission import AdmittedBefore, Conflict, Created, Replayed
-from taskmill.submission.publish import owed_submission
+from taskmill.submission.submission import owed_submission
 from tests.builders import a_claim, a_request, a_success, now_ms
 from tests.contracts.hot import admitted, finished
 from tests.waiting import eventually

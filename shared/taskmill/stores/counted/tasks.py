@@ -237,15 +237,20 @@ def _settled(
 
 
 def _begun(counters: Counters, given: Sequence[tuple[Envelope, Claimed]]) -> None:
-    for type_, losses in tally(one.type for one, claimed in given if claimed.is_take_over):
+    for type_, losses in tally(one.type for one, claimed in given if _is_take_over(claimed)):
         counters.count(Count.LOSSES, losses, type=type_)
     waits = (
         (one.type, _seconds(one.created_at_ms, claimed.started_at_ms))
         for one, claimed in given
-        if one.turn == 1 and not claimed.is_take_over
+        if one.turn == 1 and not _is_take_over(claimed)
     )
     for type_, seconds in _by_type(waits):
         counters.time(Span.WAIT, *seconds, type=type_)
+
+
+def _is_take_over(claimed: Claimed) -> bool:
+    """Tell whether this very claim made the last of the losses."""
+    return bool(claimed.untold) and claimed.untold[-1].at_ms == claimed.started_at_ms
 
 
 def _ended(counters: Counters, facts: Sequence[TurnEnd]) -> None:
