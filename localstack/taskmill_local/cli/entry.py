@@ -43,7 +43,7 @@ def _code_of(error: PlatformError) -> Exit:
 
 
 def _up(asked: argparse.Namespace) -> Exit:
-    from taskmill_local.cli.up import up
+    from taskmill_local.cli.commands.up import up
 
     return up(as_json=asked.json)
 
@@ -55,55 +55,55 @@ def _demo(asked: argparse.Namespace) -> Exit:
 
 
 def _submit(asked: argparse.Namespace) -> Exit:
-    from taskmill_local.cli.ask import submit
+    from taskmill_local.cli.commands.ask import submit
 
     return submit(asked)
 
 
 def _status(asked: argparse.Namespace) -> Exit:
-    from taskmill_local.cli.ask import status
+    from taskmill_local.cli.commands.ask import status
 
     return status(asked)
 
 
 def _list(asked: argparse.Namespace) -> Exit:
-    from taskmill_local.cli.ask import list_tasks
+    from taskmill_local.cli.commands.ask import list_tasks
 
     return list_tasks(asked)
 
 
 def _types(asked: argparse.Namespace) -> Exit:
-    from taskmill_local.cli.ask import list_types
+    from taskmill_local.cli.commands.ask import list_types
 
     return list_types(asked)
 
 
 def _stats(asked: argparse.Namespace) -> Exit:
-    from taskmill_local.cli.ask import show_stats
+    from taskmill_local.cli.commands.ask import show_stats
 
     return show_stats(asked)
 
 
 def _get(asked: argparse.Namespace) -> Exit:
-    from taskmill_local.cli.ask import get
+    from taskmill_local.cli.commands.ask import get
 
     return get(asked)
 
 
 def _batch(asked: argparse.Namespace) -> Exit:
-    from taskmill_local.cli.batch import submit_batch
+    from taskmill_local.cli.commands.batch import submit_batch
 
     return submit_batch(asked)
 
 
 def _upload(asked: argparse.Namespace) -> Exit:
-    from taskmill_local.cli.payloads import upload
+    from taskmill_local.cli.commands.payloads import upload
 
     return upload(asked)
 
 
 def _logs(asked: argparse.Namespace) -> Exit:
-    from taskmill_local.cli.logs import show_logs
+    from taskmill_local.cli.commands.logs import show_logs
 
     return show_logs(asked.name, lines=asked.lines, follows=asked.follow)
 
@@ -121,7 +121,7 @@ def _migrate(asked: argparse.Namespace) -> Exit:
 
 
 def _doctor(asked: argparse.Namespace) -> Exit:
-    from taskmill_local.cli.doctor import examine
+    from taskmill_local.cli.commands.doctor import examine
     from taskmill_local.cli.telling import address
 
     return examine(os.environ, address(), as_json=asked.json)
@@ -144,20 +144,20 @@ def _bench(asked: argparse.Namespace) -> Exit:
 
 
 def _cost(asked: argparse.Namespace) -> Exit:
-    from taskmill_local.cli.bill import show_cost
+    from taskmill_local.cli.commands.bill import show_cost
 
     return show_cost(asked)
 
 
 def _control(asked: argparse.Namespace) -> Exit:
-    from taskmill_local.cli import control
+    from taskmill_local.cli.commands import control
 
     command: Command = getattr(control, asked.command)
     return command(asked)
 
 
 def _schedule(asked: argparse.Namespace) -> Exit:
-    from taskmill_local.cli.schedules import schedule
+    from taskmill_local.cli.commands.schedules import schedule
 
     return schedule(asked)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from taskmill.recovery.health import ShardHealth, ShardState
-from taskmill_local.cli.doctor import addressed, of_shards
+from taskmill_local.cli.commands.doctor import addressed, of_shards
 from taskmill_local.cli.text import counted
 from taskmill_local.errors import PlatformError
 

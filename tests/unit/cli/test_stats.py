@@ -1,6 +1,6 @@
 """`taskmill stats` is read by people."""
 
-from taskmill_local.cli.stats import stats_text
+from taskmill_local.cli.commands.stats import stats_text
 
 TOLD = {
     "as_of": "2026-11-18T17:00:00.000Z",

@@ -2,8 +2,8 @@
 
 import json
 
-from taskmill_local.cli import ask
 from taskmill_local.cli.arguments import parser
+from taskmill_local.cli.commands import ask
 from taskmill_local.cli.text import task_card
 
 TASK = {

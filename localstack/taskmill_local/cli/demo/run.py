@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.text import Text
 
 from taskmill_local.cli.api import Api, Json
+from taskmill_local.cli.commands.hold import Interrupted, hold
 from taskmill_local.cli.console import OurConsole
 from taskmill_local.cli.demo.arrivals import all_arrived
 from taskmill_local.cli.demo.hook import SECRET_NAME, Receiver, receiving
@@ -31,7 +32,6 @@ from taskmill_local.cli.demo.story import (
     webhook_to,
 )
 from taskmill_local.cli.exits import Exit
-from taskmill_local.cli.hold import Interrupted, hold
 from taskmill_local.cli.printing import complain
 from taskmill_local.cli.text import starting
 from taskmill_local.platform import Platform

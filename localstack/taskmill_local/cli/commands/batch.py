@@ -8,8 +8,8 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from taskmill_local.cli.api import Answer, Api, Json, problem_sentence
+from taskmill_local.cli.commands.payloads import read
 from taskmill_local.cli.exits import Exit
-from taskmill_local.cli.payloads import read
 from taskmill_local.cli.printing import complain, note
 from taskmill_local.cli.telling import WrongUsage, address, refused, table, tell
 

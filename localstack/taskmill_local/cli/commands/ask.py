@@ -8,11 +8,11 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from taskmill_local.cli.api import LONGEST_WAIT_SECONDS, Answer, Api, Json
+from taskmill_local.cli.commands.overview import overview
+from taskmill_local.cli.commands.payloads import is_large, payload_of, uploaded, with_payload
+from taskmill_local.cli.commands.stats import stats_text
 from taskmill_local.cli.exits import Exit
-from taskmill_local.cli.overview import overview
-from taskmill_local.cli.payloads import is_large, payload_of, uploaded, with_payload
 from taskmill_local.cli.printing import complain, note, print_line
-from taskmill_local.cli.stats import stats_text
 from taskmill_local.cli.telling import (
     WrongUsage,
     address,

@@ -9,8 +9,8 @@ from urllib.parse import quote
 from msgspec.structs import asdict
 
 from taskmill_local.cli.api import Json
+from taskmill_local.cli.commands.payloads import payload_of, with_payload
 from taskmill_local.cli.exits import Exit
-from taskmill_local.cli.payloads import payload_of, with_payload
 from taskmill_local.cli.printing import complain, print_json, print_line
 from taskmill_local.cli.schedule_text import coming_rows, fire_rows, schedule_card, schedule_rows
 from taskmill_local.cli.telling import WrongUsage, ask, ask_for_page, pairs, table, tell

@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from taskmill_local.cli.commands.hold import Interrupted, hold
 from taskmill_local.cli.console import OurConsole
 from taskmill_local.cli.exits import Exit
-from taskmill_local.cli.hold import Interrupted, hold
 from taskmill_local.cli.screen import Pulse, screen
 from taskmill_local.platform import Platform
 from taskmill_local.settings import Settings
