@@ -3,17 +3,16 @@
 from http import HTTPStatus
 from typing import Annotated, Any
 
-import msgspec
 from msgspec import Meta, Struct
 
+from functions.gateway.http.body import read_as
 from functions.gateway.http.parameters import read_limit
-from functions.gateway.http.problem import Problem, bad_request, missing, unprocessable
+from functions.gateway.http.problem import Problem, missing, unprocessable
 from functions.gateway.http.routes import ApiRequest, Routes, Success
 from functions.gateway.presenter import moment
 from taskmill.egress.endpoints import DisabledEndpoint
 from taskmill.egress.formats import WEBHOOK_URL
 from taskmill.egress.wall import Walled, target_of
-from taskmill.submission import strict_json
 
 routes = Routes("disabled endpoints are in Redis")
 
@@ -35,12 +34,9 @@ def list_disabled(request: ApiRequest) -> Success | Problem:
 
 @routes.post("/v1/endpoints/enable", takes_json=True)
 def enable_endpoint(request: ApiRequest) -> Success | Problem:
-    try:
-        asked = msgspec.convert(strict_json.read(request.body), EnableRequest)
-    except strict_json.NotJson as error:
-        return bad_request(str(error))
-    except msgspec.ValidationError as error:
-        return unprocessable("invalid_request", str(error))
+    asked = read_as(EnableRequest, request.body)
+    if isinstance(asked, Problem):
+        return asked
     # What leads to this machine was called only where that is allowed; its name is no danger.
     target = target_of(asked.url, reaches_loopback=True)
     if isinstance(target, Walled):

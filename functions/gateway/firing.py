@@ -3,15 +3,14 @@
 from http import HTTPStatus
 from typing import Annotated, Any, assert_never
 
-import msgspec
 from msgspec import Meta, Struct
 
+from functions.gateway.http.body import read_as
 from functions.gateway.http.parameters import read_moment, read_number
-from functions.gateway.http.problem import Problem, problem_of, unprocessable
+from functions.gateway.http.problem import Problem, unprocessable
 from functions.gateway.http.routes import ApiRequest, Routes, Success
 from functions.gateway.presenter import moment
 from functions.gateway.schedules import KEPT, find, no_schedule, restless
-from taskmill.core.refusal import Refusal
 from taskmill.core.task import DEFAULT_TENANT, Millis
 from taskmill.schedules.coming import Coming
 from taskmill.schedules.firing import calendar_of, millis_of, moment_of
@@ -26,7 +25,8 @@ from taskmill.schedules.manage import (
     trigger,
 )
 from taskmill.schedules.schedule import OCTETS_AT_A_TIME
-from taskmill.submission.read import misfit, read_value
+
+routes = Routes(KEPT)
 
 routes = Routes(KEPT)
 
@@ -105,13 +105,9 @@ def preview_schedule(request: ApiRequest, name: str) -> Success | Problem:
 
 
 def _range(body: bytes) -> tuple[Millis, Millis] | Problem:
-    given = read_value(body)
-    if isinstance(given, Refusal):
-        return problem_of(given)
-    try:
-        asked = msgspec.convert(given, BackfillRequest)
-    except msgspec.ValidationError as error:
-        return problem_of(misfit(str(error)))
+    asked = read_as(BackfillRequest, body)
+    if isinstance(asked, Problem):
+        return asked
     since, until = _moment("from", asked.since), _moment("until", asked.until)
     if isinstance(since, Problem):
         return since

@@ -7,15 +7,15 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from functions.gateway.http.problem import Problem, bad_request, problem_of, unprocessable
+from functions.gateway.http.body import read_as
+from functions.gateway.http.problem import Problem, problem_of, unprocessable
 from functions.gateway.http.routes import ApiRequest, Routes, Success
 from functions.gateway.presenter import moment
 from taskmill.core.pointers import LINK_LIVES, Digest, Pointer, Size, payload_key, result_prefix
 from taskmill.core.task import DEFAULT_TENANT, Millis
 from taskmill.core.time import in_ms
 from taskmill.stores.stores import Stores
-from taskmill.submission import strict_json
-from taskmill.submission.read import misfit, unknown_type
+from taskmill.submission.read import unknown_type
 
 routes = Routes()
 
@@ -34,12 +34,9 @@ class UploadRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 @routes.post("/v1/payloads", takes_json=True)
 def offer_upload(request: ApiRequest) -> Success | Problem:
     """Return the one request that uploads this payload, and what then points at it."""
-    try:
-        asked = msgspec.convert(strict_json.read(request.body), UploadRequest)
-    except strict_json.NotJson as error:
-        return bad_request(str(error))
-    except msgspec.ValidationError as error:
-        return problem_of(misfit(str(error)))
+    asked = read_as(UploadRequest, request.body)
+    if isinstance(asked, Problem):
+        return asked
     stores = request.stores
     if stores.catalogue.entry(asked.type) is None:
         return problem_of(unknown_type(asked.type, stores.catalogue))

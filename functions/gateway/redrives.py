@@ -6,15 +6,15 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
+from functions.gateway.http.body import read_as
 from functions.gateway.http.parameters import read_limit, read_moment
-from functions.gateway.http.problem import Problem, bad_request, conflict, missing, unprocessable
+from functions.gateway.http.problem import Problem, conflict, missing, unprocessable
 from functions.gateway.http.routes import ApiRequest, Routes, Success
 from functions.gateway.presenter import moment
 from functions.gateway.reading import id_of
 from taskmill.core.task import DEFAULT_TENANT, TaskType, fingerprint, unkeyed_id
 from taskmill.orders.redrive_job import JobState, NewJob, RedriveJob, Wanted
 from taskmill.platform import process
-from taskmill.submission import strict_json
 
 routes = Routes("redrive jobs are in the ledger")
 
@@ -39,12 +39,9 @@ class RedriveRequest(Struct, forbid_unknown_fields=True, kw_only=True):
 
 @routes.post("/v1/redrives", takes_json=True)
 def make_job(request: ApiRequest) -> Success | Problem:
-    try:
-        asked = msgspec.convert(strict_json.read(request.body), RedriveRequest)
-    except strict_json.NotJson as error:
-        return bad_request(str(error))
-    except msgspec.ValidationError as error:
-        return _misfit(str(error))
+    asked = read_as(RedriveRequest, request.body)
+    if isinstance(asked, Problem):
+        return asked
     wanted = _wanted(asked)
     if isinstance(wanted, Problem):
         return wanted
@@ -120,12 +117,6 @@ def _wanted(request: RedriveRequest) -> Wanted | Problem:
         dead_before_ms=None if isinstance(before, Problem) else before,
         limit=request.limit,
     )
-
-
-def _misfit(text: str) -> Problem:
-    what, _, where = text.partition(" - at `$")
-    pointer = where.rstrip("`").replace(".", "/")
-    return unprocessable("invalid_request", what, pointer or None)
 
 
 def _accepted(job: RedriveJob) -> Success:

@@ -20,7 +20,7 @@ class Limit:
         return f"{self.what}: {figure} ({allowed})"
 
 
-FILES: Final = Limit("files that one task passes", target=45, today=45)
+FILES: Final = Limit("files that one task passes", target=45, today=44)
 JUMPS: Final = Limit("calls from file to file on its way", target=200, today=190)
 FILES_IN_A_FOLDER: Final = Limit("source files in the largest folder", target=20, today=28)
 DEFINED_TWICE: Final = Limit("public class names defined twice", target=0, today=14)

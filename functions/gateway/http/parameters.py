@@ -1,6 +1,7 @@
-"""Reads query parameters: limits, numbers, moments and waits."""
+"""Reads query parameters: limits, numbers, moments and waits, and refuses unknown ones."""
 
 import re
+from collections.abc import Container, Iterable
 from datetime import UTC, datetime, timedelta
 
 from functions.gateway.http.problem import Problem, unprocessable
@@ -13,6 +14,14 @@ _SECONDS = re.compile(r"[0-9]{1,3}(\.[0-9]{1,20})?")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 _NO_TIME = timedelta()
+
+
+def unknown_parameter(given: Iterable[str], known: Container[str]) -> Problem | None:
+    """Refuse the first parameter that nobody would heed."""
+    for name in given:
+        if name not in known:
+            return unprocessable("invalid_request", f"unknown parameter {name!r}", name)
+    return None
 
 
 def read_wait(text: str | None, *, usual: timedelta = _NO_TIME) -> timedelta | Problem:

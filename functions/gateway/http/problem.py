@@ -1,6 +1,6 @@
 """Problems as application/problem+json."""
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Final, Literal, TypeAlias
 
@@ -93,14 +93,6 @@ def bad_request(detail: str) -> Problem:
 
 def unprocessable(kind: ProblemType, detail: str, field: str | None = None) -> Problem:
     return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, kind, detail, field)
-
-
-def unknown_parameter(given: Iterable[str], known: Container[str]) -> Problem | None:
-    """Refuse the first parameter that nobody would heed."""
-    for name in given:
-        if name not in known:
-            return unprocessable("invalid_request", f"unknown parameter {name!r}", name)
-    return None
 
 
 def too_large(kind: ProblemType, detail: str, field: str | None = None) -> Problem:

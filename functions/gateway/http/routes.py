@@ -13,7 +13,8 @@ from aws_lambda_powertools.event_handler.router import APIGatewayHttpRouter
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 from msgspec import Struct
 
-from functions.gateway.http.problem import PROBLEM_JSON, Problem, unavailable, unknown_parameter
+from functions.gateway.http.parameters import unknown_parameter
+from functions.gateway.http.problem import PROBLEM_JSON, Problem, unavailable
 from taskmill.core.counting import Count
 from taskmill.core.errors import StoreUnavailable
 from taskmill.platform import process

@@ -124,6 +124,14 @@ def test_a_payload_comes_with_its_task_or_by_reference(request_, fits):
     assert jsonschema_rs.Draft202012Validator(whole).is_valid(request_) is fits
 
 
+def test_the_cold_start_of_a_submit_imports_no_other_subject():
+    loaded = "import functions.gateway.handler, sys; print(*sys.modules)"
+    told = subprocess.run([sys.executable, "-c", loaded], cwd=ROOT, capture_output=True, check=True)
+    names = {name for name in told.stdout.decode().split() if name.startswith("functions.gateway.")}
+    subjects = {name.split(".")[2] for name in names}
+    assert subjects == {"handler", "http", "payloads", "presenter", "submitting"}
+
+
 def test_a_gateway_reads_nothing_of_what_the_description_is_made_of():
     loaded = (
         "from functions.gateway.handler import know_every_route; know_every_route(); import sys; "

@@ -61,6 +61,14 @@ def test_every_number_has_a_format():
     assert places(lambda one: one.get("type") == "number" and one.get("format") != "double") == []
 
 
+def test_the_id_of_a_task_is_a_uuid_in_paths_as_in_answers():
+    given = [one.values[0] for one in parameters()]
+    taken = [one["schema"] for one in given if one["name"] == "task_id"]
+    told = [one for path, one in SCHEMAS if path[-1:] in {("task_id",), ("last_task_id",)}]
+    assert min(len(taken), len(told)) > 1
+    assert {one["format"] for one in (*taken, *told)} == {"uuid"}
+
+
 def test_every_schema_has_a_title_that_no_other_has_however_it_is_written():
     titles = [one["title"] for one in DOCUMENT["components"]["schemas"].values()]
     assert all(re.fullmatch("[A-Z][A-Za-z0-9]*", title) for title in titles)

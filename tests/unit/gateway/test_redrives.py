@@ -87,7 +87,7 @@ REFUSED = [
     ({"reason": ""}, "/reason"),
     ({"dead_after": "yesterday"}, "/dead_after"),
     ({"dead_before": "2026-01-01"}, "/dead_before"),
-    ([], None),
+    ([], ""),
 ]
 
 

@@ -1,0 +1,22 @@
+"""Reads the JSON of a request as what a route takes."""
+
+from typing import TypeVar
+
+import msgspec
+
+from functions.gateway.http.problem import Problem, problem_of
+from taskmill.core.refusal import Refusal
+from taskmill.submission.read import misfit, read_value
+
+T = TypeVar("T")
+
+
+def read_as(kind: type[T], body: bytes) -> T | Problem:
+    """Return *body* as *kind*, or the problem with it and its place as a JSON pointer."""
+    given = read_value(body)
+    if isinstance(given, Refusal):
+        return problem_of(given)
+    try:
+        return msgspec.convert(given, kind)
+    except msgspec.ValidationError as error:
+        return problem_of(misfit(str(error)))
