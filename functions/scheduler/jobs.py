@@ -22,6 +22,7 @@ from taskmill.platform import process
 from taskmill.recovery.newer_versions import ParcelReturn
 from taskmill.recovery.rebuild import Rebuild
 from taskmill.recovery.reconcile import Reconciler
+from taskmill.recovery.unreadable import UnreadableRecords
 from taskmill.schedules.fire import ScheduleFirer
 from taskmill.stores.patience import BRIEF, HOLDING, USUAL, Patience
 from taskmill.stores.stores import Stores
@@ -88,7 +89,9 @@ def _rebuild(stores: Stores) -> int:
     The grace is the time in which every living process has published what Redis decided before.
     """
     word = process.entropy().hex()
-    return Rebuild(stores, word=word, grace=stores.pace.lease, pause=process.pause).run()
+    grace = stores.pace.lease
+    restored = Rebuild(stores, word=word, grace=grace, pause=process.pause).run()
+    return restored + UnreadableRecords(stores, grace=grace, pause=process.pause).mend()
 
 
 def _reconcile(stores: Stores) -> int:

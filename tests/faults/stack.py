@@ -360,6 +360,13 @@ class Stack(Running):
             session.command("HSET", shard_keys(task_id, SHARDS).record(task_id), *words)
         session.close()
 
+    def overwrite(self, keys):
+        """Let something else write to keys of the queue in Redis."""
+        session = Session(self.ground.own_redis_url)
+        for key in keys:
+            session.command("SET", key, "of another type")
+        session.close()
+
     def records(self, ids):
         session = Session(self.ground.own_redis_url)
         try:

@@ -50,6 +50,7 @@ class Count(StrEnum):
     RECONCILED = "taskmill_reconciled_total"
     GAPS = "taskmill_log_gaps_total"
     UNSUBMITTED = "taskmill_unsubmitted_total"
+    UNREADABLE = "taskmill_unreadable_keys_total"
     RETAINED = "taskmill_retention_removed_total"
     WEBHOOKS = "taskmill_webhooks_total"
     INSTANTS = "taskmill_schedule_instants_total"
@@ -267,6 +268,11 @@ TABLE: Final[Mapping[Counted, Measure]] = {
     ),
     Count.UNSUBMITTED: Measure(
         about="Tasks with facts and, an hour later, no submission; each is counted every minute",
+        labels={},
+        calls_for_help=True,
+    ),
+    Count.UNREADABLE: Measure(
+        about="Keys in Redis that something else had overwritten, when they were sound again",
         labels={},
         calls_for_help=True,
     ),

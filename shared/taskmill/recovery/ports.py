@@ -5,6 +5,8 @@ from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import Protocol
 
+from msgspec import Struct
+
 from taskmill.core.task import Millis, TaskId
 from taskmill.recovery.divergence import RepairAnswer, RepairOrder, Standing
 from taskmill.recovery.health import ShardHealth
@@ -36,6 +38,30 @@ class ColdShards(Protocol):
 
     def leave(self, word: str, shards: Collection[int]) -> None:
         """Take the word back, so that another rebuild may begin at once."""
+        ...
+
+
+class SetApart(Struct, frozen=True, kw_only=True):
+    """A key of the hot state that was found to be none of the queue's."""
+
+    name: str
+    id: TaskId | None
+    """The task whose record it should be; None when it was removed, and its shard forgot."""
+    age_ms: Millis
+    """How long ago it was found."""
+
+
+class Unreadable(Protocol):
+    """The keys of the hot state that somebody else overwrote."""
+
+    def found(self) -> Sequence[SetApart]: ...
+
+    def drop(self, ids: Sequence[TaskId]) -> None:
+        """Remove what is no record, so that these tasks have none."""
+        ...
+
+    def leave(self, found: Sequence[SetApart]) -> int:
+        """Note these no longer; return how many were noted until now."""
         ...
 
 

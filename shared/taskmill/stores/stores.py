@@ -37,7 +37,7 @@ if TYPE_CHECKING:  # the ports of every subject would make each cold start longe
         WholeRows,
     )
     from taskmill.orders.ports import Control, RedriveJobs
-    from taskmill.recovery.ports import ColdShards, Repairs, Shards, Standings
+    from taskmill.recovery.ports import ColdShards, Repairs, Shards, Standings, Unreadable
     from taskmill.schedules.ports import Firing, Schedules
     from taskmill.stores.api_keys import ApiKeys
     from taskmill.stores.postgres.connection import Database
@@ -192,6 +192,12 @@ class Stores:
         from taskmill.stores.redis.recovery import RedisRepairs
 
         return RedisRepairs(self._redis, **self._kept)
+
+    @port
+    def unreadable(self) -> "Unreadable":
+        from taskmill.stores.redis.unreadable import RedisUnreadable
+
+        return RedisUnreadable(self._redis, shards=self.settings.shards)
 
     @port
     def health(self) -> "Shards":

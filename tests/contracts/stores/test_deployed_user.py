@@ -6,12 +6,14 @@ import pytest
 from redis import Redis
 from redis.exceptions import NoPermissionError
 
-from taskmill.core.owed import OwedKey, OwedKind
+from taskmill.core.owed import Cold, OwedKey, OwedKind
 from taskmill.core.task import Status
 from taskmill.stores.redis.execution import RedisLeases
+from taskmill.stores.redis.keys import shard_keys
 from taskmill.stores.redis.records import RedisRecords
 from taskmill.stores.redis.session import Session
 from taskmill.stores.redis.submission import RedisAdmission, RedisDueSet
+from taskmill.stores.redis.unreadable import RedisUnreadable
 from taskmill.stores.redis.waiters import RedisWaiters
 from taskmill_local.template.source import load_template
 from tests.builders import a_lease, a_request, a_success
@@ -52,6 +54,20 @@ def test_a_task_goes_all_its_way(url):
     assert record.status is Status.SUCCEEDED
     with RedisWaiters(session, places=1, new_word=lambda: "me").place() as has_place:
         assert has_place
+    session.close()
+
+
+@pytest.mark.parametrize("name", ["record", "owed"])
+def test_what_was_overwritten_is_mended(url, name):
+    session = Session(url)
+    task = admitted(RedisAdmission(session, shards=SHARDS), a_request("k"))
+    keys = shard_keys(task.id, SHARDS)
+    session.command("SET", keys.record(task.id) if name == "record" else keys.owed, "no hash")
+    assert RedisAdmission(session, shards=SHARDS).admit([a_request("k")]) == [Cold()]
+    unreadable = RedisUnreadable(session, shards=SHARDS)
+    found = unreadable.found()
+    unreadable.drop([task.id])
+    assert unreadable.leave(found) == 1
     session.close()
 
 

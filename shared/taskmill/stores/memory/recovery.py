@@ -13,7 +13,7 @@ from taskmill.ledger.projection import Row
 from taskmill.orders.control import Moment
 from taskmill.recovery.divergence import RepairAnswer, RepairOrder, Standing
 from taskmill.recovery.health import ShardHealth, ShardState
-from taskmill.recovery.ports import Step
+from taskmill.recovery.ports import SetApart, Step
 from taskmill.recovery.restoration import HotView, Restoration
 from taskmill.stores.memory.hot import UNLISTED, Holding, MemoryHot, Record, record_of
 from taskmill.stores.memory.ledger import MemoryLedger
@@ -225,6 +225,19 @@ class MemoryShards:
                 unlisted=moments.count(UNLISTED),
             )
         ]
+
+
+class MemoryUnreadable:
+    """Nobody else writes to what a process keeps for itself: nothing is ever found."""
+
+    def found(self) -> Sequence[SetApart]:
+        return ()
+
+    def drop(self, ids: Sequence[TaskId]) -> None:
+        """There is nothing to remove."""
+
+    def leave(self, found: Sequence[SetApart]) -> int:
+        return len(found)
 
 
 class MemoryStandings:

@@ -37,7 +37,8 @@ class RedisDelays:
         self._delay = scripts.load("delay_task")
 
     def delay(self, orders: Sequence[DelayOrder]) -> Sequence[Delayed]:
-        answers = self._session.call(self._delay, [self._call(order) for order in orders])
+        calls = [self._call(order) for order in orders]
+        answers = self._session.call(self._delay, calls, unreadable=b"FORGOTTEN")
         return [Delayed(answer.decode().lower()) for answer in answers]
 
     def _call(self, order: DelayOrder) -> Call:

@@ -51,20 +51,27 @@ class RedisLeases:
         self._settle = scripts.load("settle_turn")
 
     def claim(self, claims: Sequence[Claim]) -> Sequence[ClaimAnswer]:
-        answers = self._call(self._claim, claims, [self._claim_call(one) for one in claims])
+        calls = [self._claim_call(one) for one in claims]
+        answers = self._call(self._claim, claims, calls, unreadable=[b"FORGOTTEN"])
         return [_claim_answer(answer) for answer in answers]
 
     def _call(
-        self, script: Script, wishes: Sequence[Claim | Settlement], calls: Sequence[Call]
+        self,
+        script: Script,
+        wishes: Sequence[Claim | Settlement],
+        calls: Sequence[Call],
+        *,
+        unreadable: Any,
     ) -> Sequence[Any]:
         """Call *script*, and once more for those few whose record must be made first."""
-        answers = self._session.call(script, calls)
+        answers = self._session.call(script, calls, unreadable=unreadable)
         unknown = [at for at, answer in enumerate(answers) if not answer]
         described: list[Call] = []
         for at in unknown:
             keys, arguments = calls[at]
             described.append((keys, [*arguments, *_description(wishes[at].envelope)]))
-        for at, answer in zip(unknown, self._session.call(script, described), strict=True):
+        again = self._session.call(script, described, unreadable=unreadable)
+        for at, answer in zip(unknown, again, strict=True):
             answers[at] = answer
         return answers
 
@@ -94,11 +101,12 @@ class RedisLeases:
                     [lease.generation, lease.turn, lease.token, self._lease],
                 )
             )
-        return [_BEATS[answer] for answer in self._session.call(self._extend, calls)]
+        answers = self._session.call(self._extend, calls, unreadable=b"COLD")
+        return [_BEATS[answer] for answer in answers]
 
     def settle(self, settlements: Sequence[Settlement]) -> Sequence[SettleAnswer]:
         calls = [self._settle_call(one) for one in settlements]
-        answers = self._call(self._settle, settlements, calls)
+        answers = self._call(self._settle, settlements, calls, unreadable=[b"COLD", b""])
         return [
             _settle_answer(answer, settlement.facts)
             for settlement, answer in zip(settlements, answers, strict=True)

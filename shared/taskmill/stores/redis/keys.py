@@ -1,6 +1,7 @@
 """Every key the queue owns in Redis. Nothing else spells a key."""
 
 from functools import cache
+from typing import TypeGuard
 
 from taskmill.core.task import TaskId, shard_of
 
@@ -8,6 +9,18 @@ WAITING_PLACES = "tm:{gateway}:waiting"
 DISABLED_ENDPOINTS = "tm:{webhooks}:disabled"
 EVERY_RECORD = "tm:*:task:*"
 """A pattern; it also finds records of another number of shards."""
+
+RECORD = "record"
+_TYPES = {
+    "alive": "string",
+    "rebuild": "string",
+    "due": "zset",
+    "owed": "hash",
+    "lifetimes": "zset",
+    "apart": "zset",
+    "waiting": "zset",
+    "disabled": "zset",
+}
 
 
 class ShardKeys:
@@ -20,6 +33,7 @@ class ShardKeys:
         self.owed = f"{self.tag}:owed"
         self.rebuild = f"{self.tag}:rebuild"
         self.lifetimes = f"{self.tag}:lifetimes"
+        self.apart = f"{self.tag}:apart"
 
     def record(self, task_id: TaskId) -> str:
         return f"{self.tag}:task:{task_id}"
@@ -31,3 +45,22 @@ def shard_keys(task_id: TaskId, shards: int) -> ShardKeys:
 
 _keys = cache(ShardKeys)
 """A task asks for its keys four times on its way; there are few shards."""
+
+
+def tag_of(key: str) -> str:
+    """Return what the keys that a script may touch together begin with."""
+    return key[: key.index("}") + 1]
+
+
+def type_of(key: str) -> str:
+    """Return the type that a key has in Redis; a record is a hash."""
+    return _TYPES.get(key[len(tag_of(key)) + 1 :], RECORD)
+
+
+def is_key(word: object) -> TypeGuard[str]:
+    return isinstance(word, str) and word.startswith("tm:{")
+
+
+def task_in(key: str) -> TaskId | None:
+    """Return the task whose record a key is."""
+    return TaskId(key.rpartition(":")[2]) if type_of(key) == RECORD else None

@@ -50,11 +50,12 @@ class RedisControl:
         for task_id in ids:
             keys = shard_keys(task_id, self._shards)
             calls.append(([keys.marker, keys.record(task_id), keys.owed], [task_id]))
-        answers = self._session.call(self._sight, calls)
+        answers = self._session.call(self._sight, calls, unreadable=[b"COLD"])
         return [_sight(task_id, answer) for task_id, answer in zip(ids, answers, strict=True)]
 
     def cancel(self, orders: Sequence[CancelOrder]) -> Sequence[OrderAnswer]:
-        answers = self._session.call(self._cancel, [self._cancel_call(one) for one in orders])
+        calls = [self._cancel_call(one) for one in orders]
+        answers = self._session.call(self._cancel, calls, unreadable=b"COLD")
         return [OrderAnswer(answer.decode().lower()) for answer in answers]
 
     def _cancel_call(self, order: CancelOrder) -> Call:
@@ -76,7 +77,8 @@ class RedisControl:
         ]
 
     def redrive(self, orders: Sequence[RedriveOrder]) -> Sequence[RedriveAnswer]:
-        answers = self._session.call(self._redrive, [self._redrive_call(one) for one in orders])
+        calls = [self._redrive_call(one) for one in orders]
+        answers = self._session.call(self._redrive, calls, unreadable=[b"COLD", b"0"])
         return [_redrive_answer(answer) for answer in answers]
 
     def _redrive_call(self, order: RedriveOrder) -> Call:
@@ -99,7 +101,8 @@ class RedisControl:
         ]
 
     def change(self, orders: Sequence[ChangeOrder]) -> Sequence[OrderAnswer]:
-        answers = self._session.call(self._change, [self._change_call(one) for one in orders])
+        calls = [self._change_call(one) for one in orders]
+        answers = self._session.call(self._change, calls, unreadable=b"COLD")
         return [OrderAnswer(answer.decode().lower()) for answer in answers]
 
     def _change_call(self, order: ChangeOrder) -> Call:

@@ -26,7 +26,7 @@ class RedisRecords:
         for task_id in ids:
             keys = shard_keys(task_id, self._shards)
             calls.append(([keys.marker, keys.record(task_id)], []))
-        answers = self._session.call(self._read, calls)
+        answers = self._session.call(self._read, calls, unreadable=[b"COLD"])
         return [_reading(task_id, answer) for task_id, answer in zip(ids, answers, strict=True)]
 
 

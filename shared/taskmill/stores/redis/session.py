@@ -1,7 +1,8 @@
 """One connection to Redis that knows the run id of its server and pipelines script calls."""
 
+import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from threading import Lock
@@ -24,8 +25,12 @@ from taskmill.settings.access import Access, RedisAccess
 from taskmill.settings.addresses import redis_user
 from taskmill.stores import tls
 from taskmill.stores.guard import Guard
+from taskmill.stores.redis import scripts
 from taskmill.stores.redis.iam import iam_token
+from taskmill.stores.redis.keys import is_key, tag_of, type_of
 from taskmill.stores.redis.scripts import Script
+
+_log = logging.getLogger("taskmill.redis")
 
 Word: TypeAlias = str | bytes | int
 Call: TypeAlias = tuple[Sequence[str], Sequence[Word]]
@@ -61,9 +66,14 @@ class Session:
         self._lock = Lock()
         self._connection: ConnectionInterface | None = None
         self._run_id = b""
+        self._set_apart = scripts.load("set_apart")
 
-    def call(self, script: Script, calls: Sequence[Call]) -> list[Any]:
-        """Run *script* once for each call, in one round trip."""
+    def call(self, script: Script, calls: Sequence[Call], *, unreadable: Any = None) -> list[Any]:
+        """Run *script* once for each call, in one round trip.
+
+        A call whose record is no record is answered *unreadable*: it stops no other call. Where any
+        other key is of another type, the shard is cold from now on, and its calls hear that.
+        """
         if not calls:
             return []
         with self._lock, self._guard.watch(), self._connected() as connection:
@@ -72,12 +82,18 @@ class Session:
                 for keys, arguments in calls
             ]
             answers = self._exchange(connection, commands)
-            missed = [at for at, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
+            missed = _places(answers, NoScriptError)
             if missed:
-                load = ("SCRIPT", "LOAD", script.source)
-                _, *again = self._exchange(connection, [load, *(commands[at] for at in missed)])
-                for at, answer in zip(missed, again, strict=True):
-                    answers[at] = answer
+                loading = ("SCRIPT", "LOAD", script.source)
+                _, *again = self._exchange(connection, [loading, *(commands[at] for at in missed)])
+                _put(answers, missed, again)
+            wrong = [
+                at for at in _places(answers, ResponseError) if _is_of_another_type(answers[at])
+            ]
+            if wrong:
+                self._part(connection, [key for at in wrong for key in calls[at][0]])
+                again = self._exchange(connection, [commands[at] for at in wrong])
+                _put(answers, wrong, [_or_unreadable(answer, unreadable) for answer in again])
             self._refuse_errors(answers)
         return answers
 
@@ -85,6 +101,9 @@ class Session:
         """Run one plain command."""
         with self._lock, self._guard.watch(), self._connected() as connection:
             answers = self._exchange(connection, [words])
+            if _is_of_another_type(answers[0]):
+                self._part(connection, [word for word in words if is_key(word)])
+                answers = self._exchange(connection, [words])
             self._refuse_errors(answers)
         return answers[0]
 
@@ -130,6 +149,23 @@ class Session:
         deadline = time.monotonic() + self._patience
         connection.send_packed_command([packed])
         return [_answer(connection, deadline) for _ in commands]
+
+    def _part(self, connection: ConnectionInterface, keys: Iterable[str]) -> None:
+        """Set apart those of *keys* that are of another type than the queue gives them."""
+        by_tag: dict[str, set[str]] = {}
+        for key in keys:
+            by_tag.setdefault(tag_of(key), set()).add(key)
+        answers = self._exchange(connection, [self._parting(*one) for one in by_tag.items()])
+        self._refuse_errors(answers)
+        for key in (key for answer in answers for key in answer):
+            _log.error("a key of another type in Redis", extra={"key": key.decode()})
+
+    def _parting(self, tag: str, keys: Iterable[str]) -> tuple[Word, ...]:
+        own = [f"{tag}:apart", f"{tag}:alive", f"{tag}:rebuild"]
+        others = sorted(set(keys) - set(own))
+        operands = own + others
+        types = map(type_of, others)
+        return ("EVAL", self._set_apart.source, len(operands), *operands, *types)
 
     def _refuse_errors(self, answers: Sequence[Any]) -> None:
         for answer in answers:
@@ -187,6 +223,23 @@ def _answer(connection: ConnectionInterface, deadline: float) -> Any:
         return connection.read_response()
     except ResponseError as error:
         return error
+
+
+def _places(answers: Sequence[Any], kind: type[ResponseError]) -> list[int]:
+    return [at for at, answer in enumerate(answers) if isinstance(answer, kind)]
+
+
+def _put(answers: list[Any], places: Sequence[int], others: Sequence[Any]) -> None:
+    for at, other in zip(places, others, strict=True):
+        answers[at] = other
+
+
+def _is_of_another_type(answer: Any) -> bool:
+    return isinstance(answer, ResponseError) and "WRONGTYPE" in str(answer)
+
+
+def _or_unreadable(answer: Any, unreadable: Any) -> Any:
+    return unreadable if unreadable is not None and _is_of_another_type(answer) else answer
 
 
 def _refuse_eviction(memory: Any) -> None:

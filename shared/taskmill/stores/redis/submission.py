@@ -31,7 +31,8 @@ class RedisAdmission:
         self._clear = scripts.load("clear_owed")
 
     def admit(self, envelopes: Sequence[Envelope]) -> Sequence[Verdict]:
-        answers = self._session.call(self._admit, [self._call(one) for one in envelopes])
+        calls = [self._call(one) for one in envelopes]
+        answers = self._session.call(self._admit, calls, unreadable=[b"COLD", b"0", b""])
         return [_verdict(answer) for answer in answers]
 
     def _call(self, envelope: Envelope) -> Call:
@@ -59,7 +60,8 @@ class RedisAdmission:
                     [spell(name), name.generation],
                 )
             )
-        return [_CLEARED[answer] for answer in self._session.call(self._clear, calls)]
+        answers = self._session.call(self._clear, calls, unreadable=b"OTHER")
+        return [_CLEARED[answer] for answer in answers]
 
 
 def _timing(envelope: Envelope) -> tuple[int | str, int | str]:
@@ -164,4 +166,4 @@ class RedisDueSet:
         for task_id in ids:
             keys = shard_keys(task_id, self._shards)
             calls.append(([keys.marker, keys.record(task_id), keys.lifetimes], [task_id]))
-        return sum(self._session.call(self._forget, calls))
+        return sum(self._session.call(self._forget, calls, unreadable=0))

@@ -25,7 +25,11 @@ if redis.call("GET", KEYS[1]) ~= ARGV[1] then
 end
 local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local record = redis.call("HMGET", KEYS[2], "generation", "turn", "status")
+-- What is no hash was put there by somebody else, and counts as no record.
+local record = {}
+if redis.call("TYPE", KEYS[2])["ok"] == "hash" then
+  record = redis.call("HMGET", KEYS[2], "generation", "turn", "status")
+end
 local generation, turn = tonumber(ARGV[3]), tonumber(ARGV[4])
 local known = tonumber(record[1] or 0)
 if known > generation then

@@ -36,7 +36,11 @@ if redis.call("GET", KEYS[1]) ~= ARGV[1] then
 end
 local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local seen = redis.call("HMGET", KEYS[2], "generation", "turn", "status", "token", "losses")
+-- What is no hash was put there by somebody else, and counts as no record.
+local seen = {}
+if redis.call("TYPE", KEYS[2])["ok"] == "hash" then
+  seen = redis.call("HMGET", KEYS[2], "generation", "turn", "status", "token", "losses")
+end
 if (seen[1] or "") ~= ARGV[3] or (seen[2] or "") ~= ARGV[4] or (seen[3] or "") ~= ARGV[5] then
   return "MOVED"
 end

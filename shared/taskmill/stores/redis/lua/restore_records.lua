@@ -46,6 +46,9 @@ end
 local function restore(key, at)
   local id, generation, turn, status, told_token, told_losses, cancel_requested, due_at, owed, far,
     submitted, keyed, words = unpack(ARGV, at, at + 12)
+  if redis.call("TYPE", key)["ok"] ~= "hash" then
+    redis.call("DEL", key)
+  end
   local known = redis.call(
     "HMGET", key, "generation", "turn", "status", "token", "losses", "about")
   local is_same_life = known[1] == generation

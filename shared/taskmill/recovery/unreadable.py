@@ -1,0 +1,107 @@
+"""Makes records anew where somebody else overwrote them in the hot state."""
+
+import logging
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Protocol
+
+from taskmill.core.counting import Count
+from taskmill.core.ports import Counters, LogEnds, Pause
+from taskmill.core.task import TaskId
+from taskmill.core.time import in_ms
+from taskmill.ledger.ports import WholeRows
+from taskmill.ledger.projection import Row
+from taskmill.recovery.divergence import RepairAnswer, RepairOrder
+from taskmill.recovery.ports import Repairs, SetApart, Unreadable
+from taskmill.recovery.restoration import hot_view
+from taskmill.submission.ports import Outbox
+
+_log = logging.getLogger("taskmill.unreadable")
+_STEP = timedelta(milliseconds=250)
+
+
+class UnreadableStores(Protocol):
+    """The ports that mending uses."""
+
+    @property
+    def counters(self) -> Counters: ...
+
+    @property
+    def log_ends(self) -> LogEnds: ...
+
+    @property
+    def outbox(self) -> Outbox: ...
+
+    @property
+    def repairs(self) -> Repairs: ...
+
+    @property
+    def unreadable(self) -> Unreadable: ...
+
+    @property
+    def whole_rows(self) -> WholeRows: ...
+
+
+class UnreadableRecords:
+    """A small rebuild of single records; until then nobody runs or changes their tasks.
+
+    Living processes publish within the *grace* what Redis decided before it was overwritten. What
+    stands in the log then is all that is known of a task.
+    """
+
+    def __init__(self, stores: UnreadableStores, *, grace: timedelta, pause: Pause) -> None:
+        self._stores = stores
+        self._grace = in_ms(grace)
+        self._pause = pause
+
+    def mend(self) -> int:
+        """Mend what was found a while ago; return how many keys are sound again."""
+        found = self._stores.unreadable.found()
+        ripe = {one.id for one in found if one.id is not None and one.age_ms >= self._grace}
+        sound = self._mended(sorted(ripe)) if ripe else frozenset()
+        done = [one for one in found if one.id is None or one.id in sound]
+        if not done:
+            return 0
+        mended = self._stores.unreadable.leave(done)
+        self._stores.counters.count(Count.UNREADABLE, mended)
+        _report(done)
+        return mended
+
+    def _mended(self, ids: Sequence[TaskId]) -> frozenset[TaskId]:
+        has_unsent = bool(self._stores.outbox.unsent(after=0, most=1))
+        self._wait_for_the_ledger()
+        rows = {row.id: row for row in self._stores.whole_rows.of(ids)}
+        unborn = [one for one in ids if (row := rows.get(one)) is not None and _is_unborn(row)]
+        unknown = [] if has_unsent else [one for one in ids if one not in rows]
+        self._stores.unreadable.drop([*unborn, *unknown])
+        known = [row for row in rows.values() if row.spec and row.generation]
+        return frozenset([*unborn, *unknown, *self._repaired(known)])
+
+    def _wait_for_the_ledger(self) -> None:
+        ends = self._stores.log_ends.ends()
+        while True:
+            applied = self._stores.whole_rows.applied()
+            if all(applied.get(place, 0) >= end for place, end in ends.items()):
+                return
+            self._pause(_STEP)
+
+    def _repaired(self, rows: Sequence[Row]) -> list[TaskId]:
+        orders = [RepairOrder(seen=None, view=hot_view(row, row.spec)) for row in rows if row.spec]
+        answers = self._stores.repairs.repair(orders)
+        return [
+            order.view.row.id
+            for order, answer in zip(orders, answers, strict=True)
+            if answer is not RepairAnswer.COLD
+        ]
+
+
+def _is_unborn(row: Row) -> bool:
+    """Tell whether it was submitted and never admitted: the dispatcher does that."""
+    return row.spec is not None and not row.generation
+
+
+def _report(done: Sequence[SetApart]) -> None:
+    for one in done:
+        _log.error(
+            "a key in Redis had been overwritten, and is sound again", extra={"key": one.name}
+        )

@@ -1,0 +1,51 @@
+"""The keys in Redis that are of another type than the queue gives them."""
+
+from collections.abc import Sequence
+
+from taskmill.core.task import Millis, TaskId
+from taskmill.recovery.ports import SetApart
+from taskmill.stores.redis import scripts
+from taskmill.stores.redis.keys import (
+    DISABLED_ENDPOINTS,
+    WAITING_PLACES,
+    ShardKeys,
+    shard_keys,
+    tag_of,
+    task_in,
+)
+from taskmill.stores.redis.session import Call, Session
+
+_MOST_OF_A_SHARD = 500
+
+
+class RedisUnreadable:
+    def __init__(self, session: Session, *, shards: int) -> None:
+        self._session = session
+        self._shards = shards
+        self._list = scripts.load("list_apart")
+        self._drop = scripts.load("drop_unreadable")
+        noted = [ShardKeys(shard, shards).apart for shard in range(shards)]
+        noted += [_noted(key) for key in (WAITING_PLACES, DISABLED_ENDPOINTS)]
+        self._calls: list[Call] = [([key], [_MOST_OF_A_SHARD]) for key in noted]
+
+    def found(self) -> Sequence[SetApart]:
+        answers = self._session.call(self._list, self._calls)
+        return [
+            SetApart(name=(key := name.decode()), id=task_in(key), age_ms=Millis(int(age)))
+            for answer in answers
+            for name, age in zip(answer[::2], answer[1::2], strict=True)
+        ]
+
+    def drop(self, ids: Sequence[TaskId]) -> None:
+        calls: list[Call] = []
+        for task_id in ids:
+            keys = shard_keys(task_id, self._shards)
+            calls.append(([keys.marker, keys.record(task_id)], []))
+        self._session.call(self._drop, calls)
+
+    def leave(self, found: Sequence[SetApart]) -> int:
+        return sum(self._session.command("ZREM", _noted(one.name), one.name) for one in found)
+
+
+def _noted(key: str) -> str:
+    return f"{tag_of(key)}:apart"
