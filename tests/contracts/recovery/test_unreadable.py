@@ -232,7 +232,8 @@ class Mending:
         self.ledger = MemoryLedger()
         self.outbox = MemoryOutbox()
         self.counters = MemoryCounters()
-        self.ends = {}
+        self.ends, self.applied = {}, {}
+        self.on_pause = []
         self.unreadable = RedisUnreadable(redis.session, shards=SHARDS)
         self._stores = SimpleNamespace(
             counters=self.counters,
@@ -241,7 +242,7 @@ class Mending:
             repairs=redis.repairs(lease=AT_ONCE),
             unreadable=self.unreadable,
             whole_rows=SimpleNamespace(
-                applied=dict,
+                applied=lambda: self.applied,
                 of=lambda ids: [self.ledger.rows[one] for one in ids if one in self.ledger.rows],
             ),
         )
@@ -250,7 +251,10 @@ class Mending:
         self.ledger.record(batch_of(*told))
 
     def mend(self, grace=AT_ONCE):
-        return UnreadableRecords(self._stores, grace=grace, pause=lambda _: None).mend()
+        return UnreadableRecords(self._stores, grace=grace, pause=self._pause).mend()
+
+    def _pause(self, _span):
+        self.on_pause.pop()()
 
 
 @pytest.fixture
@@ -279,6 +283,20 @@ def test_a_key_still_names_its_task_when_the_record_was_made_anew(redis, mending
     assert mending.mend() == 1
     again = a_request("k", submission="s2")
     assert isinstance(redis.admission().admit([again])[0], Replayed)
+
+
+def test_nothing_is_made_anew_of_a_ledger_that_is_behind_the_log(redis, mending, overwritten):
+    task, _ = overwritten
+    noticed(redis, task)
+    mending.ends, mending.applied = {("tasks.events", 0): 7}, {("tasks.events", 0): 6}
+
+    def read_on():
+        mending.record(task, succeeded(task))
+        mending.applied = mending.ends
+
+    mending.on_pause = [read_on]
+    assert mending.mend() == 1
+    assert redis.records().read([task.id])[0].status is Status.SUCCEEDED
 
 
 def test_who_nobody_admitted_is_admitted_as_if_nothing_had_been_there(redis, mending):
