@@ -16,6 +16,7 @@ from taskmill.stores.memory.timing import MemoryExpiries, MemoryFarTasks
 from taskmill.stores.postgres.connection import Database
 from taskmill.stores.postgres.insight import PostgresFigures
 from taskmill.stores.postgres.ledger import PostgresLedger
+from taskmill.stores.postgres.outbox import PostgresOutbox
 from taskmill.stores.postgres.quarantine import PostgresQuarantine
 from taskmill.stores.postgres.redrive_jobs import PostgresRedriveJobs
 from taskmill.stores.postgres.rows import PostgresRows
@@ -107,6 +108,10 @@ class MemoryTables:
     def jobs(self):
         return MemoryRedriveJobs(lambda: self.ledger, now_ms)
 
+    @property
+    def outbox(self):
+        return self.ledger.outbox
+
     def far(self, **how):
         return MemoryFarTasks(lambda: self.ledger, now_ms, **how)
 
@@ -148,6 +153,10 @@ class PostgresTables:
 
     def jobs(self):
         return PostgresRedriveJobs(self._database)
+
+    @property
+    def outbox(self):
+        return PostgresOutbox(self._database)
 
     def far(self, **how):
         return PostgresFarTasks(self._database, **how)

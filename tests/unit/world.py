@@ -89,8 +89,8 @@ class World:
         self.leases = MemoryLeases(self.hot)
         self.records = MemoryRecords(self.hot)
         self.log = MemoryLog(self.clock)
-        self.ledger = MemoryLedger()
-        self.outbox = MemoryOutbox()
+        self.outbox = MemoryOutbox(clock=self.clock)
+        self.ledger = MemoryLedger(self.outbox)
         self.blobs = MemoryBlobs()
         self.crew = PatientCrew(self)
 

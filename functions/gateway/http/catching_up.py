@@ -50,16 +50,18 @@ def _look_for(
 def hear_the_log(stores: Stores, within: timedelta) -> Millis | None:
     """Let the ledger reach where the log ends now; return since when, if it does in this time.
 
-    What happened before that moment is in the ledger then, in idle partitions, too. Without the
-    log it answers alone.
+    What happened before that moment is in the ledger then, in idle partitions, too; no moment is
+    later than what waits in the outbox. Without the log the ledger answers alone.
     """
     now = stores.clock()
     try:
+        waits_since = stores.outbox.waits_since()  # asked first: it goes into the log meanwhile
         ends = stores.log_ends.ends()
     except StoreUnavailable:
         return None
     is_there = caught_up(stores, lambda: has_reached(stores.ledger_rows, ends), not_, within=within)
-    return now if is_there else None
+    heard = now if waits_since is None else min(now, waits_since)
+    return heard if is_there else None
 
 
 def since_heard(heard_ms: Millis | None) -> dict[str, str]:

@@ -41,12 +41,14 @@ class Board:
         """Return what was gathered at most a moment ago, or raise that a store is away."""
         now = self._clock()
         if self._kept is None or not 0 <= now - self._kept.taken_at_ms < in_ms(KEPT):
+            since = self._outbox.waits_since()  # asked first: it goes on into the log meanwhile
             lags = dict.fromkeys(self._readers, 0)
             for (reader, _), reach in self._log.reach(self._readers).items():
                 lags[reader] += reach.lag
             figures = self._figures.figures()
             if all(lags.get(one) == 0 for one in (RECORDER_PENDING, RECORDER_EVENTS)):
-                figures = replace(figures, as_of_ms=now)  # idle partitions lack nothing, either
+                as_of = now if since is None else min(now, since)
+                figures = replace(figures, as_of_ms=as_of)  # idle partitions lack nothing, either
             self._kept = Statistics(
                 figures=figures,
                 lags=lags,

@@ -8,7 +8,7 @@ from typing import Protocol
 from taskmill.core.owed import Cleared, OwedKey
 from taskmill.core.pointers import Blob, Upload
 from taskmill.core.refusal import Dismissal, Refusal
-from taskmill.core.task import Envelope, TaskId
+from taskmill.core.task import Envelope, Millis, TaskId
 from taskmill.core.view import Reading, TaskView
 from taskmill.submission.admission import Verdict
 from taskmill.submission.catalogue import PayloadMisfit, TypeEntry
@@ -71,6 +71,10 @@ class Outbox(Protocol):
     def backlog(self, *, most: int) -> OutboxBacklog: ...
 
     def unsent(self, *, after: int, most: int) -> Sequence[Unsent]: ...
+
+    def waits_since(self) -> Millis | None:
+        """Return since when the oldest of what is unsent stands here."""
+        ...
 
     def held(self, *, most: int) -> AbstractContextManager[Held]: ...
 

@@ -85,8 +85,8 @@ class System:
         self.hot = MemoryHot(self.clock)
         self.hot.open()
         self.log = MemoryLog(self.clock)
-        self.rows = MemoryLedger()
-        self.spill = MemoryOutbox()
+        self.spill = MemoryOutbox(clock=self.clock)
+        self.rows = MemoryLedger(self.spill)
         self.bucket = MemoryBlobs()
         self._processes = count(1)
         self._workers = {TaskType(name): worker for name, worker in workers.items()}

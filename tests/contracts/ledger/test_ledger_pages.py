@@ -6,8 +6,19 @@ from msgspec import Raw
 from taskmill.core.task import Millis, Status
 from taskmill.ledger.listing import TaskFilter
 from taskmill.ledger.projection import Applied, LedgerBatch
-from tests.builders import NOW, a_new_id, an_envelope, died, succeeded
+from tests.builders import (
+    NOW,
+    a_fresh_envelope,
+    a_new_id,
+    an_envelope,
+    died,
+    now_ms,
+    succeeded,
+)
 from tests.contracts.ledgers import batch_of
+from tests.waiting import eventually
+
+HOUR_MS = 3_600_000
 
 
 def a_filter(**changes):
@@ -86,3 +97,51 @@ def test_a_list_is_as_of_the_partition_that_is_furthest_behind(ledger):
     assert ledger.rows.page(a_filter()).as_of_ms == NOW
     assert ledger.rows.dead(a_filter()).as_of_ms == NOW
     assert ledger.rows.history_of(a_new_id(), most=1).as_of_ms == NOW
+
+
+def shown_up_to(ledger, moment_ms):
+    run = Applied(topic="tasks.pending", partition=0, first=0, next=1, as_of_ms=Millis(moment_ms))
+    ledger.ledger.record(LedgerBatch(applied=[run]))
+
+
+def test_a_list_is_not_as_of_later_than_what_waits_in_the_outbox(ledger):
+    assert ledger.outbox.waits_since() is None
+    ledger.outbox.add([a_fresh_envelope()])
+    assert ledger.rows.page(a_filter()).as_of_ms is None, "the ledger shows nothing yet"
+    accepted_ms = now_ms()
+    shown_up_to(ledger, accepted_ms + HOUR_MS)
+    since = ledger.outbox.waits_since()
+    assert accepted_ms - HOUR_MS < since <= accepted_ms
+    assert ledger.rows.page(a_filter()).as_of_ms == since
+    assert ledger.rows.dead(a_filter()).as_of_ms == since
+    assert ledger.figures().figures().as_of_ms == since
+    relay(ledger.outbox)
+    assert ledger.rows.page(a_filter()).as_of_ms == accepted_ms + HOUR_MS
+
+
+def test_what_was_relayed_since_is_missing_as_if_it_waited_still(ledger):
+    ledger.outbox.add([a_fresh_envelope()])
+    since = ledger.outbox.waits_since()
+    shown_ms = now_ms() + 2
+    eventually(lambda: now_ms() > shown_ms, within=5, reason="time passes")
+    relay(ledger.outbox)
+    shown_up_to(ledger, shown_ms)
+    assert ledger.outbox.waits_since() is None
+    assert ledger.rows.page(a_filter()).as_of_ms == since
+
+
+def test_what_was_relayed_is_marked_when_it_stands_in_the_log(ledger):
+    """The transaction began before: by its own time the ledger would show it already."""
+    ledger.outbox.add([a_fresh_envelope()])
+    since = ledger.outbox.waits_since()
+    with ledger.outbox.held(most=10) as held:
+        shown_ms = now_ms() + 2
+        eventually(lambda: now_ms() > shown_ms, within=5, reason="it is being published")
+        held.mark_published(held.rows)
+    shown_up_to(ledger, shown_ms)
+    assert ledger.rows.page(a_filter()).as_of_ms == since
+
+
+def relay(outbox):
+    with outbox.held(most=10) as held:
+        held.mark_published(held.rows)

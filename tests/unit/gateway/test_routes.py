@@ -391,6 +391,18 @@ def test_a_list_is_as_of_now_only_when_the_ledger_has_reached_the_end_of_the_log
     assert get(stage, "/v1/tasks", wait="0").body["as_of"] == "2026-11-06T22:20:00.000Z"
 
 
+def test_a_list_is_as_of_no_later_than_what_waits_in_the_outbox(stage):
+    accepted = "2026-11-06T21:20:00.000Z"
+    stage.log.is_away = True
+    submit(stage)
+    stage.log.is_away = False
+    stage.clock.pause(timedelta(hours=1))
+    assert get(stage, "/v1/tasks", wait="0").body["as_of"] == accepted
+    do_job("relay_outbox")
+    stage.catch_up()
+    assert get(stage, "/v1/tasks", wait="0").body["as_of"] == "2026-11-06T22:20:00.000Z"
+
+
 def test_a_list_refuses_what_it_does_not_understand(stage):
     assert get(stage, "/v1/tasks", limit="0").kind == (422, "invalid_request", "limit")
     assert get(stage, "/v1/tasks", sort="id").kind == (422, "invalid_request", "sort")

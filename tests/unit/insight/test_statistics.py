@@ -58,6 +58,14 @@ def test_it_is_told_what_waits_in_the_outbox_and_what_the_log_never_takes(world,
     assert board.look().outbox == OutboxBacklog(waiting=1, parked=1)
 
 
+def test_it_is_as_of_no_later_than_what_waits_in_the_outbox(world, board):
+    assert board.look().figures.as_of_ms == world.clock()
+    accepted_ms = world.clock()
+    world.outbox.add([a_fresh_envelope()])
+    world.wait(KEPT)
+    assert board.look().figures.as_of_ms == accepted_ms
+
+
 @pytest.mark.parametrize(("store", "named"), [("log", "Kafka"), ("ledger", "PostgreSQL")])
 def test_a_store_that_is_away_is_named(world, board, store, named):
     getattr(world, store).is_away = True

@@ -25,6 +25,7 @@ from taskmill.ledger.projection import (
 )
 from taskmill.ledger.quarantine import Place
 from taskmill.recovery.restoration import task_view
+from taskmill.stores.memory.outbox import MemoryOutbox
 
 STORE = "PostgreSQL"
 
@@ -32,8 +33,9 @@ STORE = "PostgreSQL"
 class MemoryLedger:
     """The ledger and its rows. While `is_away`, it neither writes nor answers."""
 
-    def __init__(self) -> None:
+    def __init__(self, outbox: MemoryOutbox | None = None) -> None:
         self.is_away = False
+        self.outbox = outbox or MemoryOutbox()
         self.rows: dict[TaskId, Row] = {}
         self.history: dict[tuple[object, ...], HistoryEntry] = {}
         self.quarantined: dict[tuple[object, ...], Quarantined] = {}
@@ -156,7 +158,11 @@ class MemoryLedger:
 
     def as_of_ms(self) -> Millis | None:
         feeding = (run for run in self._applied.values() if run.topic in FEEDS)
-        return min((run.as_of_ms for run in feeding), default=None)
+        shown_ms = min((run.as_of_ms for run in feeding), default=None)
+        if shown_ms is None:
+            return None
+        missing = (kept for kept in self.outbox.kept if kept.is_missing(shown_ms))
+        return min([shown_ms, *(kept.since_ms for kept in missing)])
 
     def applied(self) -> Mapping[tuple[str, int], int]:
         self.ask()

@@ -1,35 +1,51 @@
 """The outbox in memory."""
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from taskmill.core import codec
 from taskmill.core.errors import StoreUnavailable
-from taskmill.core.task import Envelope, TaskId
+from taskmill.core.ports import Clock
+from taskmill.core.task import Envelope, Millis, TaskId
 from taskmill.submission.outbox import OUTBOX_CAP, Lost, OutboxBacklog, ParkedTask, Unsent
 
 STORE = "PostgreSQL"
+
+
+def _now() -> Millis:
+    return Millis(time.time_ns() // 1_000_000)
 
 
 @dataclass(slots=True, kw_only=True)
 class UnsentRow:
     row: Unsent
     name: tuple[TaskId, str, int]
-    is_published: bool = False
+    since_ms: Millis
+    published_ms: Millis | None = None
     parked_reason: str | None = None
     is_held: bool = False
+
+    @property
+    def is_published(self) -> bool:
+        return self.published_ms is not None
 
     @property
     def is_unsent(self) -> bool:
         return not self.is_published and self.parked_reason is None
 
+    def is_missing(self, as_of_ms: Millis) -> bool:
+        """Tell whether a ledger that shows the log up to this moment may lack it."""
+        return self.is_unsent or (self.published_ms or 0) >= as_of_ms
+
 
 class MemoryOutbox:
     """While `is_away`, it neither keeps nor answers."""
 
-    def __init__(self, *, cap: int = OUTBOX_CAP) -> None:
+    def __init__(self, *, cap: int = OUTBOX_CAP, clock: Clock = _now) -> None:
         self.is_away = False
+        self.clock = clock
         self.kept: list[UnsentRow] = []
         self._cap = cap
 
@@ -45,7 +61,7 @@ class MemoryOutbox:
     def put(self, envelope: bytes, name: tuple[TaskId, str, int]) -> None:
         if all(kept.name != name for kept in self.kept):
             row = Unsent(number=len(self.kept) + 1, envelope=envelope)
-            self.kept.append(UnsentRow(row=row, name=name))
+            self.kept.append(UnsentRow(row=row, name=name, since_ms=self.clock()))
 
     def find(self, task_id: TaskId) -> Envelope | Lost | None:
         self._ask()
@@ -76,13 +92,17 @@ class MemoryOutbox:
         line = [kept.row for kept in self.kept if kept.is_unsent and kept.row.number > after]
         return line[:most]
 
+    def waits_since(self) -> Millis | None:
+        self._ask()
+        return min((kept.since_ms for kept in self.kept if kept.is_unsent), default=None)
+
     @contextmanager
     def held(self, *, most: int) -> Iterator["MemoryHeld"]:
         self._ask()
         free = [kept for kept in self.kept if kept.is_unsent and not kept.is_held][:most]
         for kept in free:
             kept.is_held = True
-        held = MemoryHeld(free)
+        held = MemoryHeld(free, self.clock)
         try:
             yield held
             self._ask()
@@ -102,9 +122,10 @@ def _place(kept: UnsentRow) -> tuple[bool, bool, int, int]:
 
 
 class MemoryHeld:
-    def __init__(self, kept: Sequence[UnsentRow]) -> None:
+    def __init__(self, kept: Sequence[UnsentRow], clock: Clock) -> None:
         self.rows = [one.row for one in kept]
         self._kept = {one.row.number: one for one in kept}
+        self._clock = clock
         self._published: list[int] = []
         self._parked: dict[int, str] = {}
 
@@ -116,6 +137,6 @@ class MemoryHeld:
 
     def commit(self) -> None:
         for number in self._published:
-            self._kept[number].is_published = True
+            self._kept[number].published_ms = self._clock()
         for number, reason in self._parked.items():
             self._kept[number].parked_reason = reason

@@ -79,7 +79,7 @@ class MemoryStores:
         self.hot.open()
         self.log = MemoryLog(clock)
         self.rows = MemoryLedger()
-        self.spill = MemoryOutbox()
+        self.spill = self.rows.outbox = MemoryOutbox(clock=clock)
         self.bucket = MemoryBlobs()
         self.queue = MemoryRequests(clock, self._rows)
         self._open_log(dress)

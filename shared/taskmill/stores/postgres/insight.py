@@ -18,10 +18,9 @@ class PostgresFigures:
         self._most = most
         self._unfinished = queries.load("insight/count_unfinished")
         self._recent = queries.load("insight/count_recent_facts")
-        self._applied = queries.load("insight/read_applied")
 
     def figures(self) -> Figures:
-        as_of_ms = as_of(self._database.fetch(self._applied, {}))
+        as_of_ms = as_of(self._database)
         counted = self._database.fetch(self._unfinished, {"most": self._most})
         (overall,) = [row for row in counted if row["type"] is None]
         recent = self._database.fetch(self._recent, {})

@@ -11,7 +11,7 @@ import psycopg
 from msgspec import Raw
 
 from taskmill.core import codec
-from taskmill.core.task import Envelope, TaskId
+from taskmill.core.task import Envelope, Millis, TaskId
 from taskmill.stores.postgres import queries
 from taskmill.stores.postgres.connection import Database
 from taskmill.submission.outbox import OUTBOX_CAP, Lost, OutboxBacklog, ParkedTask, Unsent
@@ -33,6 +33,7 @@ class PostgresOutbox:
         self._list_parked = queries.load("submission/list_parked_unsent")
         self._backlog = queries.load("submission/count_outbox")
         self._list = queries.load("submission/list_unsent")
+        self._oldest = queries.load("submission/find_oldest_unsent")
         self._hold = queries.load("submission/hold_unsent")
 
     def has_room(self, count: int) -> bool:
@@ -88,6 +89,10 @@ class PostgresOutbox:
         return [
             _unsent(row) for row in self._database.fetch(self._list, {"after": after, "most": most})
         ]
+
+    def waits_since(self) -> Millis | None:
+        rows = self._database.fetch(self._oldest, {})
+        return rows[0]["since_ms"] if rows else None
 
     @contextmanager
     def held(self, *, most: int) -> Iterator["PostgresHeld"]:

@@ -1,6 +1,6 @@
 """The ledger, for readers."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -70,16 +70,17 @@ class PostgresRows:
         return History(in_order(entries), as_of_ms)
 
     def _as_of_ms(self) -> Millis | None:
-        return as_of(self._database.fetch(self._applied, {}))
+        return as_of(self._database)
 
     def applied(self) -> Mapping[tuple[str, int], int]:
         rows = self._database.fetch(self._applied, {})
         return {(row["topic"], row["partition"]): row["position"] for row in rows}
 
 
-def as_of(applied: Iterable[DictRow]) -> Millis | None:
-    """Return up to when the ledger shows everything, by the partition that is furthest behind."""
-    return min((row["as_of_ms"] for row in applied if row["topic"] in FEEDS), default=None)
+def as_of(database: Database) -> Millis | None:
+    """Return up to when the ledger shows everything that was accepted."""
+    rows = database.fetch(queries.load("insight/read_as_of"), {"feeds": list(FEEDS)})
+    return rows[0]["as_of_ms"] if rows else None
 
 
 def _asked(wanted: TaskFilter) -> dict[str, Any]:
