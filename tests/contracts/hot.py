@@ -30,6 +30,7 @@ from taskmill.stores.redis.recovery import RedisColdShards, RedisRepairs
 from taskmill.stores.redis.session import Session
 from taskmill.stores.redis.shards import open_shards
 from taskmill.stores.redis.submission import RedisAdmission, RedisDueSet, spell
+from taskmill.stores.redis.unreadable import RedisUnreadable
 from tests.builders import a_claim, a_success, deferred, now_ms
 
 SHARDS = 4
@@ -167,6 +168,9 @@ class InValkey:
 
     def repairs(self, **spans):
         return RedisRepairs(self.session, shards=SHARDS, lifetimes=Lifetimes(**spans))
+
+    def unreadable(self):
+        return RedisUnreadable(self.session, shards=SHARDS)
 
     def shards(self):
         return RedisShards(self.session, shards=SHARDS)

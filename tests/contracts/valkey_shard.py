@@ -11,9 +11,11 @@ from tests.contracts.hot import SHARDS
 from tests.models.shard import FINAL, Record, Shard
 
 _LOOK = b"""#!lua flags=no-writes
+local is_overwritten = redis.call("TYPE", KEYS[3])["ok"] == "string"
 return {
+  is_overwritten and 1 or 0,
   ARGV[1], redis.call("GET", KEYS[1]) or "", redis.call("GET", KEYS[2]) or "",
-  redis.call("HGETALL", KEYS[3]), redis.call("PTTL", KEYS[3]),
+  is_overwritten and {} or redis.call("HGETALL", KEYS[3]), redis.call("PTTL", KEYS[3]),
   redis.call("ZRANGE", KEYS[4], 0, -1, "WITHSCORES"), redis.call("HGETALL", KEYS[5])}
 """
 LOOK = Script(_LOOK, sha1(_LOOK, usedforsecurity=False).hexdigest())
@@ -33,13 +35,14 @@ class ValkeyShard:
     def read(self):
         """Return what a model would hold, as far as `seen_from_outside` leaves it."""
         (held,) = self._session.call(LOOK, [(self._all, [])])
-        run_id, marker, rebuild, record, stays, due, owed = held
+        is_overwritten, run_id, marker, rebuild, record, stays, due, owed = held
         word, _, server = rebuild.partition(b"|")
         return Shard(
             marker=int(marker == run_id),
             word=int(word) if server == run_id else 0,
             record=self._record_of(_pairs(record), stays) if record else None,
             due=frozenset(self._entries_of(_pairs(due), _pairs(owed))),
+            is_overwritten=bool(is_overwritten),
         )
 
     def _record_of(self, fields, stays):
@@ -75,6 +78,9 @@ class ValkeyShard:
     def make_due(self, entry):
         self._session.command("ZADD", self._keys.due, "XX", 0, spell(self._words.owed_key(entry)))
 
+    def overwrite_record(self):
+        self._session.command("SET", self._record, "of another type")
+
     def end_record(self):
         self._session.command("DEL", self._record)
 
@@ -101,4 +107,5 @@ def seen_from_outside(shard):
         record = record._replace(ends=False)
     due = {one._replace(when="due" if one.when == "due" else "later") for one in shard.due}
     is_open = int(not shard.is_cold)
-    return Shard(marker=is_open, word=shard.word, record=record, due=frozenset(due))
+    seen = Shard(marker=is_open, word=shard.word, record=record, due=frozenset(due))
+    return seen._replace(is_overwritten=shard.is_overwritten)

@@ -97,6 +97,12 @@ class Rules(NamedTuple):
     ledger_keeps_the_token: bool = True
     """Facts carry tokens, the ledger keeps the largest, a rebuild brings it back."""
 
+    # When something else writes to Redis
+    what_is_no_record_is_not_missing: bool = True
+    """Of a record that was overwritten nobody says that there is none."""
+    mending_publishes_what_is_owed: bool = True
+    """What the due set still owes of the task is in the log before its end is noted."""
+
     # When Redis forgets
     marker_names_the_server: bool = True
     """Another run of the server is a cold shard, whatever it still holds."""

@@ -95,6 +95,8 @@ class Shard(NamedTuple):
     """The largest generation that is too old to be adopted."""
     past: int = -1
     """The largest generation whose lifetime is over, so that its key is free."""
+    is_overwritten: bool = False
+    """Something else wrote to the record's key: there is no record, and that is known."""
 
     @property
     def is_cold(self) -> bool:

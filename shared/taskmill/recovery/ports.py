@@ -7,6 +7,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from taskmill.core.owed import Owed, OwedKey
 from taskmill.core.task import Millis, TaskId
 from taskmill.recovery.divergence import RepairAnswer, RepairOrder, Standing
 from taskmill.recovery.health import ShardHealth
@@ -55,6 +56,10 @@ class Unreadable(Protocol):
     """The keys of the hot state that somebody else overwrote."""
 
     def found(self) -> Sequence[SetApart]: ...
+
+    def owed(self, ids: Sequence[TaskId]) -> Sequence[tuple[OwedKey, Owed]]:
+        """Return what the due set owes of these tasks, whatever their records said."""
+        ...
 
     def drop(self, ids: Sequence[TaskId]) -> None:
         """Remove what is no record, so that these tasks have none."""

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Protocol
 
+from taskmill.core.codec import Sealed
 from taskmill.core.counting import Count
-from taskmill.core.ports import Counters, LogEnds, Pause
+from taskmill.core.owed import OwedKind
+from taskmill.core.ports import Bus, Counters, LogEnds, Pause
 from taskmill.core.task import TaskId
 from taskmill.core.time import in_ms
 from taskmill.ledger.ports import WholeRows
@@ -22,6 +24,9 @@ _STEP = timedelta(milliseconds=250)
 
 class UnreadableStores(Protocol):
     """The ports that mending uses."""
+
+    @property
+    def bus(self) -> Bus: ...
 
     @property
     def counters(self) -> Counters: ...
@@ -45,8 +50,8 @@ class UnreadableStores(Protocol):
 class UnreadableRecords:
     """A small rebuild of single records; until then nobody runs or changes their tasks.
 
-    Living processes publish within the *grace* what Redis decided before it was overwritten. What
-    stands in the log then is all that is known of a task.
+    Living processes publish within the *grace* what Redis decided before; what the dead ones did
+    not publish is owed. What stands in the log then is all that is known of a task.
     """
 
     def __init__(self, stores: UnreadableStores, *, grace: timedelta, pause: Pause) -> None:
@@ -69,6 +74,7 @@ class UnreadableRecords:
 
     def _mended(self, ids: Sequence[TaskId]) -> frozenset[TaskId]:
         has_unsent = bool(self._stores.outbox.unsent(after=0, most=1))
+        self._tell_what_is_owed(ids)
         self._wait_for_the_ledger()
         rows = {row.id: row for row in self._stores.whole_rows.of(ids)}
         unborn = [one for one in ids if (row := rows.get(one)) is not None and _is_unborn(row)]
@@ -76,6 +82,23 @@ class UnreadableRecords:
         self._stores.unreadable.drop([*unborn, *unknown])
         known = [row for row in rows.values() if row.spec and row.generation]
         return frozenset([*unborn, *unknown, *self._repaired(known)])
+
+    def _tell_what_is_owed(self, ids: Sequence[TaskId]) -> None:
+        """Publish what Redis decided and its author may not have: the record knew it.
+
+        Turns wait for their time; the scheduler publishes all of it once more.
+        """
+        bus, owed = self._stores.bus, self._stores.unreadable.owed(ids)
+        bus.send_facts([fact for _, one in owed for fact in one.facts])
+        bus.flush()
+        bus.send_pending(
+            [
+                Sealed(one.task, name.task) if name.task else one.task
+                for name, one in owed
+                if name.kind is OwedKind.SUBMISSION and one.task is not None
+            ]
+        )
+        bus.flush()
 
     def _wait_for_the_ledger(self) -> None:
         ends = self._stores.log_ends.ends()

@@ -29,7 +29,6 @@ from taskmill.stores.memory.outbox import MemoryOutbox
 from taskmill.stores.redis.egress import RedisEndpoints
 from taskmill.stores.redis.keys import DISABLED_ENDPOINTS, WAITING_PLACES, ShardKeys, shard_keys
 from taskmill.stores.redis.session import Session
-from taskmill.stores.redis.unreadable import RedisUnreadable
 from taskmill.stores.redis.waiters import RedisWaiters
 from taskmill.submission.admission import Created, Replayed
 from tests.builders import (
@@ -38,6 +37,7 @@ from tests.builders import (
     a_lease,
     a_request,
     a_success,
+    cancelled,
     now_ms,
     succeeded,
 )
@@ -67,7 +67,7 @@ def noticed(redis, task):
 
 
 def found(redis):
-    return RedisUnreadable(redis.session, shards=SHARDS).found()
+    return redis.unreadable().found()
 
 
 def a_neighbour(task):
@@ -227,6 +227,23 @@ def test_what_the_gateway_and_webhooks_keep_is_begun_anew(redis, key):
 # How records are mended
 
 
+class RecordedBus:
+    """A log that is recorded at once."""
+
+    def __init__(self, ledger):
+        self._ledger = ledger
+
+    def send_facts(self, facts):
+        self._ledger.record(batch_of(*facts))
+
+    def send_pending(self, tasks):
+        envelopes = (one.envelope if isinstance(one, Sealed) else one for one in tasks)
+        self._ledger.record(batch_of(*envelopes))
+
+    def flush(self):
+        """Everything stands there already."""
+
+
 class Mending:
     def __init__(self, redis):
         self.ledger = MemoryLedger()
@@ -234,8 +251,9 @@ class Mending:
         self.counters = MemoryCounters()
         self.ends, self.applied = {}, {}
         self.on_pause = []
-        self.unreadable = RedisUnreadable(redis.session, shards=SHARDS)
+        self.unreadable = redis.unreadable()
         self._stores = SimpleNamespace(
+            bus=RecordedBus(self.ledger),
             counters=self.counters,
             log_ends=SimpleNamespace(ends=lambda: self.ends),
             outbox=self.outbox,
@@ -276,6 +294,18 @@ def test_a_task_whose_record_is_none_runs_when_it_was_made_anew(redis, mending, 
     assert mending.mend() == 0
 
 
+def test_what_a_dead_gateway_decided_is_not_undone(redis, mending):
+    task = admitted(redis.admission(), a_request())
+    seen = Moment(task.generation, 1, Status.QUEUED)
+    end = Ending(finished_at_ms=Millis(now_ms()))
+    order = CancelOrder(id=task.id, seen=seen, facts=(cancelled(task),), ending=end)
+    assert redis.control().cancel([order]) == [OrderAnswer.DONE]
+    overwrite(redis, record_of(task))
+    noticed(redis, task)
+    assert mending.mend() == 1
+    assert redis.records().read([task.id])[0].status is Status.CANCELLED
+
+
 def test_a_key_still_names_its_task_when_the_record_was_made_anew(redis, mending, overwritten):
     task, _ = overwritten
     mending.record(task, succeeded(task))
@@ -311,7 +341,7 @@ def test_who_nobody_admitted_is_admitted_as_if_nothing_had_been_there(redis, men
 
 def test_what_stands_in_the_outbox_may_be_its_only_word(redis, mending, overwritten):
     task, _ = overwritten
-    noticed(redis, task)
+    redis.admission().clear([an_owed(task)])
     mending.outbox.add([a_fresh_envelope()])
     assert mending.mend() == 0
     noticed(redis, task)

@@ -66,6 +66,7 @@ def test_what_was_overwritten_is_mended(url, name):
     assert RedisAdmission(session, shards=SHARDS).admit([a_request("k")]) == [Cold()]
     unreadable = RedisUnreadable(session, shards=SHARDS)
     found = unreadable.found()
+    assert len(unreadable.owed([task.id])) == (name == "record")
     unreadable.drop([task.id])
     assert unreadable.leave(found) == 1
     session.close()

@@ -29,13 +29,14 @@ from tests.contracts.valkey_shard import ValkeyShard, seen_from_outside
 from tests.models.ledger import Row
 from tests.models.rules import Rules
 from tests.models.scripts.admit import admit
-from tests.models.scripts.answers import DECLARED
+from tests.models.scripts.answers import DECLARED, unread
 from tests.models.scripts.begin_rebuild import begin_rebuild
 from tests.models.scripts.cancel_task import cancel_task, may_run
 from tests.models.scripts.change_task import change_task
 from tests.models.scripts.claim_turn import claim_turn
 from tests.models.scripts.clear_owed import clear_owed
 from tests.models.scripts.delay_task import delay_task
+from tests.models.scripts.drop_unreadable import drop_unreadable
 from tests.models.scripts.extend_lease import extend_lease
 from tests.models.scripts.keep_rebuild import keep_rebuild
 from tests.models.scripts.open_shard import open_shard
@@ -70,6 +71,8 @@ WEIGHTS = {
     "delay_task": 4,
     "repair_record": 3,
     "restore_records": 0.2,
+    "drop_unreadable": 0.3,
+    "record_is_overwritten": 0.5,
     "begin_rebuild": 0.2,
     "keep_rebuild": 0.2,
     "open_shard": 0.2,
@@ -92,7 +95,7 @@ WHILE_COLD = dict.fromkeys(WEIGHTS, 0.3) | {
 
 def step(function, shard, **words):
     """Take a step as no model takes it: its answer is none that a model reached."""
-    return unwrap(function)(shard, Rules(), **words)
+    return unread(function, shard, Rules()) or unwrap(function)(shard, Rules(), **words)
 
 
 class Walk:
@@ -317,6 +320,11 @@ class Walk:
         (answer,) = self._cold_shards().restore(str(word), [self._view(row)])
         return reply, self.words.answer_of(answer)
 
+    def drop_unreadable(self):
+        reply = step(drop_unreadable, self.shard)
+        self.hot.unreadable().drop([self.words.id])
+        return reply, {}  # the port tells no cold shard
+
     def begin_rebuild(self):
         self.rebuilds += 1
         reply = step(begin_rebuild, self.shard, word=self.rebuilds)
@@ -357,7 +365,13 @@ class Walk:
         if record is None:
             return None
         self.valkey.end_record()
-        return self._left(record=None, old=max(self.shard.old, record.generation))
+        return self._left(
+            is_overwritten=False, record=None, old=max(self.shard.old, record.generation)
+        )
+
+    def record_is_overwritten(self):
+        self.valkey.overwrite_record()
+        return self._left(record=None, is_overwritten=True)
 
     def client_looks(self):
         self.seen = self.shard.record
@@ -368,7 +382,7 @@ class Walk:
 
     def server_forgets(self):
         self.hot.forget()
-        return self._left(marker=0, word=0, record=None, due=frozenset())
+        return self._left(marker=0, word=0, record=None, due=frozenset(), is_overwritten=False)
 
     def server_is_another(self):
         self.hot.become_another_server()

@@ -75,6 +75,13 @@ EXECUTION = [
     _run(failovers=1, cancels=1),
     _run(deep=True, flushes=1, redrives=1, pauses=1, world=SLOW_GATEWAY),
     _run(flushes=1, pauses=1, world=RECONCILED),
+    # Something else writes to Redis
+    _run(overwrites=1, kills=1, world=EITHER),
+    _run(overwrites=1, kills=1, retries=1),
+    _run(overwrites=1, cancels=1, kills=1),
+    _run(overwrites=1, redrives=1, world=DIES),
+    _run(overwrites=1, flushes=1, kills=1, world=RECONCILED),
+    _run(overwrites=2, duplicates=1),
     _run(flushes=1, pauses=1, retries=1, world=AT_LEAST_ONCE),
 ]
 
@@ -159,6 +166,10 @@ TWINS = [
         flushes=1,
         world=World(ends=("dead",), one_partition=True),
     ),
+    _run("what_is_no_record_is_not_missing", SECOND_RUN, overwrites=1, kills=1),
+    _run("mending_publishes_what_is_owed", SECOND_RUN, overwrites=1, cancels=1, kills=1),
+    _run("rebuild_waits_a_lease", SECOND_RUN, overwrites=1, kills=1),
+    _run("rebuild_waits_for_the_ledger", SECOND_RUN, overwrites=1, kills=1),
 ]
 
 DEEP = [

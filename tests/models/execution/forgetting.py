@@ -73,7 +73,7 @@ def _going_on(state: State, slot: str, rebuild: Rebuild, rules: Rules) -> Iterat
             yield from _restoring(state, slot, rebuild, rules)
     elif keep_rebuild(state.shard, rules, word=rebuild.word).answer == "START AGAIN":
         yield Step(f"{name} finds its word gone", state._replace(**{slot: None}))
-    elif not (rules.rebuild_waits_a_lease and _somebody_publishes(state)):
+    elif not (rules.rebuild_waits_a_lease and somebody_publishes(state)):
         noted = state.log if rules.rebuild_waits_for_the_ledger else frozenset()
         noting = rebuild._replace(at="restore", noted=noted)
         yield Step(f"{name} notes the end of the log", state._replace(**{slot: noting}))
@@ -92,7 +92,7 @@ def _beginnings(state: State, rules: Rules) -> Iterator[Step[State]]:
         yield Step("the word of a dead rebuild runs out", gone)
 
 
-def _somebody_publishes(state: State) -> bool:
+def somebody_publishes(state: State) -> bool:
     """Within a lease all who live have published what they decided before."""
     flushing = any(one and one.at == "flush" and not one.is_paused for one in state.workers)
     client = state.client

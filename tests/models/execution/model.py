@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from tests.models.checker import Step
 from tests.models.execution.forgetting import forgetting_steps, rebuild_steps
+from tests.models.execution.overwriting import overwriting_steps
 from tests.models.execution.state import Budget, State, World
 from tests.models.execution.surroundings import (
     client_steps,
@@ -60,6 +61,7 @@ class Execution(NamedTuple):
         yield from reconciler_steps(state, rules, world)
         yield from rebuild_steps(state, rules, world)
         yield from forgetting_steps(state, rules, world)
+        yield from overwriting_steps(state, rules)
 
     def broken(self, state: State) -> str | None:
         record = state.shard.record
@@ -79,7 +81,8 @@ class Execution(NamedTuple):
         at_rest = not any(state.workers) and len(state.committed) == len(state.line)
         told = state.log == state.applied and state.decided <= state.log
         idle = state.client is None and not state.shard.due and not (state.rebuild or state.slow)
-        return agree and at_rest and told and idle
+        is_sound = not state.shard.is_overwritten and state.mending is None
+        return agree and at_rest and told and idle and is_sound
 
 
 def _went_back(before: Record | None, after: Record | None) -> str | None:

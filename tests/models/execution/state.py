@@ -68,6 +68,7 @@ class Budget(NamedTuple):
     flushes: int = 0
     failovers: int = 0
     expiries: int = 0
+    overwrites: int = 0
 
 
 class State(NamedTuple):
@@ -84,7 +85,10 @@ class State(NamedTuple):
     rebuild: Rebuild | None = None
     slow: Rebuild | None = None
     """A rebuild that was paused until its word ran out."""
+    mending: frozenset[Fact] | None = None
+    """Where the log ended for who makes an overwritten record anew."""
     words: int = 0
+    """How often something was restored; each rebuild's word is another."""
     replica: Shard | None = None
     accepted: int = 0
     """The largest token of a settle that was accepted."""

@@ -114,7 +114,8 @@ def _wrong_run(state: State, worker: Worker, index: int) -> str | None:
     runs = other is not None and other.at == "run" and other.turn == worker.turn
     if other is not None and runs and not (other.is_paused or other.has_lapsed):
         return TWO_HOLDERS
-    if not state.words and state.shard.entry((*worker.turn, "turn")):
+    owed = state.shard.entry((*worker.turn, "turn"))
+    if not state.words and owed is not None and owed.when == "later":
         return TOO_EARLY
     ended = any(
         fact.generation == worker.envelope.generation and fact.kind in FINAL for fact in state.log

@@ -5,7 +5,7 @@ from tests.models.scripts.answers import answers
 from tests.models.shard import Entry, Envelope, Record, Reply, Shard
 
 
-@answers("COLD", "CREATED", "BEFORE", "REPLAYED", "CONFLICT")
+@answers("COLD", "CREATED", "BEFORE", "REPLAYED", "CONFLICT", unreadable="COLD")
 def admit(shard: Shard, rules: Rules, *, submission: int, body: str) -> Reply:
     if shard.is_cold:
         return Reply("COLD", shard)

@@ -11,7 +11,7 @@ def may_run(record: Record, rules: Rules, *, begins_later: bool = False) -> bool
     return record.status == "running" or (is_restored and rules.restored_leases_may_run)
 
 
-@answers("COLD", "MOVED", "DONE")
+@answers("COLD", "MOVED", "DONE", unreadable="COLD")
 def cancel_task(  # noqa: PLR0913 - one step, with all that its caller brings
     shard: Shard,
     rules: Rules,

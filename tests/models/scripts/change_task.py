@@ -5,7 +5,7 @@ from tests.models.scripts.answers import answers
 from tests.models.shard import Entry, Envelope, Fact, Record, Reply, Shard
 
 
-@answers("COLD", "MOVED", "DONE")
+@answers("COLD", "MOVED", "DONE", unreadable="COLD")
 def change_task(  # noqa: PLR0913 - one step, with all that its caller brings
     shard: Shard,
     rules: Rules,

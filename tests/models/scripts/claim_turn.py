@@ -5,7 +5,7 @@ from tests.models.scripts.answers import answers
 from tests.models.shard import Envelope, Record, Reply, Shard
 
 
-@answers("COLD", "CLAIMED", "SUSPECT", "HELD", "REFUSED", "FORGOTTEN")
+@answers("COLD", "CLAIMED", "SUSPECT", "HELD", "REFUSED", "FORGOTTEN", unreadable="FORGOTTEN")
 def claim_turn(  # noqa: C901, PLR0912, PLR0913 - one step, in the order of the script
     shard: Shard, rules: Rules, *, envelope: Envelope, source: int, process: int, alone: bool
 ) -> Reply:

@@ -5,7 +5,7 @@ from tests.models.scripts.answers import answers
 from tests.models.shard import Entry, Envelope, Record, Reply, Shard
 
 
-@answers("COLD", "OVER", "FORGOTTEN", "NEAR", "FAR")
+@answers("COLD", "OVER", "FORGOTTEN", "NEAR", "FAR", unreadable="FORGOTTEN")
 def delay_task(  # noqa: PLR0913 - one step, with all that its caller brings
     shard: Shard,
     rules: Rules,

@@ -5,7 +5,7 @@ from tests.models.scripts.answers import answers
 from tests.models.shard import Envelope, Reply, Shard
 
 
-@answers("COLD", "HELD", "LOST", "CANCEL")
+@answers("COLD", "HELD", "LOST", "CANCEL", unreadable="COLD")
 def extend_lease(shard: Shard, _rules: Rules, *, envelope: Envelope, token: int) -> Reply:
     if shard.is_cold:
         return Reply("COLD", shard)

@@ -5,7 +5,7 @@ from tests.models.scripts.answers import answers
 from tests.models.shard import Entry, Envelope, Fact, Record, Reply, Shard
 
 
-@answers("COLD", "MOVED", "REDRIVEN")
+@answers("COLD", "MOVED", "REDRIVEN", unreadable="COLD")
 def redrive_task(
     shard: Shard, rules: Rules, *, seen: Record, status: str, facts: tuple[Fact, ...]
 ) -> Reply:

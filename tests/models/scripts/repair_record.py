@@ -20,9 +20,9 @@ def repair_record(shard: Shard, rules: Rules, *, seen: Record | None, row: Row) 
     losses = shard.losses_of(generation)
     raised = Record(generation, turn, row.status, token, row.submission, row.body, losses=losses)
     if raised.is_final:
-        return Reply("DONE", shard._replace(record=raised))
+        return Reply("DONE", shard._replace(record=raised, is_overwritten=False))
     waiting = raised._replace(lease="alive", cancel_requested=row.cancel_requested)
-    repaired = shard._replace(record=waiting)
+    repaired = shard._replace(record=waiting, is_overwritten=False)
     is_in_line = row.status not in WAITING and seen is not None
     if is_in_line or shard.entry((generation, turn, "turn")):
         return Reply("DONE", repaired)

@@ -13,6 +13,7 @@ def restore_records(  # noqa: C901 - one step, in the order of the script
     if (shard.word != word and rules.rebuild_compares_its_word) or not shard.is_cold:
         return Reply("START AGAIN", shard)
     known = shard.record
+    shard = shard._replace(is_overwritten=False)
     generation, turn = row.waits_for
     told = row.largest_token if rules.ledger_keeps_the_token else 0
     token = max(known.token if known else 0, told)

@@ -5,7 +5,7 @@ from tests.models.scripts.answers import answers
 from tests.models.shard import Entry, Envelope, Fact, Record, Reply, Shard
 
 
-@answers("COLD", "SETTLED", "STALE", "CANCEL")
+@answers("COLD", "SETTLED", "STALE", "CANCEL", unreadable="COLD")
 def settle_turn(  # noqa: C901, PLR0913 - one step, in the order of the script
     shard: Shard,
     rules: Rules,

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 from taskmill.core.lifetimes import UNKEYED_RECORD, USUAL, WINDOW_BEHIND, Lifetimes
-from taskmill.core.owed import OwedKey, OwedKind
+from taskmill.core.owed import Owed, OwedKey, OwedKind
 from taskmill.core.ports import Clock
 from taskmill.core.task import Millis, Status, TaskId
 from taskmill.core.time import FAR_RECORD, in_ms
@@ -230,8 +230,14 @@ class MemoryShards:
 class MemoryUnreadable:
     """Nobody else writes to what a process keeps for itself: nothing is ever found."""
 
+    def __init__(self, hot: MemoryHot) -> None:
+        self._hot = hot
+
     def found(self) -> Sequence[SetApart]:
         return ()
+
+    def owed(self, ids: Sequence[TaskId]) -> Sequence[tuple[OwedKey, Owed]]:
+        return [(name, owed) for name, (_, owed) in self._hot.due.items() if name.id in ids]
 
     def drop(self, ids: Sequence[TaskId]) -> None:
         """There is nothing to remove."""

@@ -106,7 +106,7 @@ class MemoryStores:
         self.parking: Parking = dress("parking", MemoryParking(self.hot))
         self.shards: ColdShards = dress("shards", MemoryColdShards(self.hot))
         self.repairs: Repairs = dress("repairs", MemoryRepairs(self.hot))
-        self.unreadable: Unreadable = dress("unreadable", MemoryUnreadable())
+        self.unreadable: Unreadable = dress("unreadable", MemoryUnreadable(self.hot))
         self.health: Shards = dress("health", MemoryShards(self.hot))
         self.endpoints: Endpoints = dress("endpoints", MemoryEndpoints())
 

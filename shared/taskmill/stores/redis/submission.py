@@ -1,7 +1,6 @@
 """Admission and the due set, in Redis."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from taskmill.core import codec
@@ -109,7 +108,8 @@ def spell(name: OwedKey) -> str:
     return f"{spelled}|{name.slot}" if name.slot else spelled
 
 
-def read(member: bytes) -> OwedKey:
+def read(member: bytes, value: bytes = b"") -> OwedKey:
+    """Return the name of an entry, with the envelope that stands in its *value*."""
     task_id, generation, turn, kind, *slot = member.decode().split("|")
     return OwedKey(
         id=TaskId(task_id),
@@ -117,6 +117,7 @@ def read(member: bytes) -> OwedKey:
         turn=int(turn),
         kind=OwedKind(kind),
         slot=int(slot[0]) if slot else 0,
+        task=codec.owed_task(value) if value else b"",
     )
 
 
@@ -149,7 +150,7 @@ class RedisDueSet:
             ],
         )
         return [
-            (replace(read(member), task=codec.owed_task(value)), codec.open_owed(value))
+            (read(member, value), codec.open_owed(value))
             for answer in answers
             for member, value in zip(answer[::2], map(_or_nothing, answer[1::2]), strict=False)
         ]

@@ -1,7 +1,9 @@
 """The keys in Redis that are of another type than the queue gives them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from taskmill.core import codec
+from taskmill.core.owed import Owed, OwedKey
 from taskmill.core.task import Millis, TaskId
 from taskmill.recovery.ports import SetApart
 from taskmill.stores.redis import scripts
@@ -14,8 +16,10 @@ from taskmill.stores.redis.keys import (
     task_in,
 )
 from taskmill.stores.redis.session import Call, Session
+from taskmill.stores.redis.submission import read
 
 _MOST_OF_A_SHARD = 500
+_OWED_AT_A_TIME = 500
 
 
 class RedisUnreadable:
@@ -35,6 +39,20 @@ class RedisUnreadable:
             for answer in answers
             for name, age in zip(answer[::2], answer[1::2], strict=True)
         ]
+
+    def owed(self, ids: Sequence[TaskId]) -> Sequence[tuple[OwedKey, Owed]]:
+        return [entry for task_id in ids for entry in self._owed(task_id)]
+
+    def _owed(self, task_id: TaskId) -> Iterator[tuple[OwedKey, Owed]]:
+        key, cursor = shard_keys(task_id, self._shards).owed, b"0"
+        while True:
+            cursor, found = self._session.command(
+                "HSCAN", key, cursor, "MATCH", f"{task_id}|*", "COUNT", _OWED_AT_A_TIME
+            )
+            for member, value in zip(found[::2], found[1::2], strict=True):
+                yield read(member, value), codec.open_owed(value)
+            if cursor == b"0":
+                return
 
     def drop(self, ids: Sequence[TaskId]) -> None:
         calls: list[Call] = []
