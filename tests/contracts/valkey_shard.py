@@ -67,9 +67,9 @@ class ValkeyShard:
         )
 
     def _entries_of(self, due, owed):
-        assert due.keys() == owed.keys(), "a due entry without bytes, or bytes without an entry"
-        for member, at in due.items():
-            when = "due" if float(at) <= now_ms() else "later"
+        assert due.keys() <= owed.keys(), "a due entry without bytes"
+        for member in owed:
+            when = _when(due.get(member))
             yield self._words.entry_of(read(member), codec.open_owed(owed[member]), when)
 
     def let_lapse(self):
@@ -89,6 +89,12 @@ def _pairs(flat):
     return dict(zip(flat[::2], flat[1::2], strict=True))
 
 
+def _when(at):
+    if at is None:
+        return "unlisted"
+    return "due" if float(at) <= now_ms() else "later"
+
+
 def _lease(until):
     if until is None:
         return ""
@@ -105,7 +111,7 @@ def seen_from_outside(shard):
     record = shard.record
     if record is not None and record.is_final:
         record = record._replace(ends=False)
-    due = {one._replace(when="due" if one.when == "due" else "later") for one in shard.due}
+    due = {one._replace(when=one.when.replace("held", "later")) for one in shard.due}
     is_open = int(not shard.is_cold)
     seen = Shard(marker=is_open, word=shard.word, record=record, due=frozenset(due))
     return seen._replace(is_overwritten=shard.is_overwritten)

@@ -9,9 +9,11 @@ from tests.models.execution import cases as execution_cases
 from tests.models.suspects import BLAMED, Suspects
 
 
-def _due(without: str = "", expected: str | None = None, *, deep: bool = False) -> Case:
+def _due(
+    without: str = "", expected: str | None = None, *, slips: int = 0, deep: bool = False
+) -> Case:
     most = 2 if deep else 1
-    left = {"retries": most, "kills": most, "pauses": most, "cancels": 1}
+    left = {"retries": most, "kills": most, "pauses": most, "cancels": 1, "slips": slips}
     name = told("due set", left)
     return Case(name, lambda rules: DueSet(rules, **left), without, expected, deep)
 
@@ -33,12 +35,15 @@ def _batch(
 
 DUE_SET = [
     _due(),
+    _due(slips=1),
+    _due("what_is_owed_is_listed", STUCK, slips=1),
     _due("entries_are_held", STUCK),
     _due("taking_holds_it_alone", DOUBLED),
     _due("entry_names_its_turn", STUCK),
     _due("next_turn_carries_facts", STUCK),
     _due("cancel_takes_facts_over", STUCK),
     _due(deep=True),
+    _due(deep=True, slips=1),
 ]
 
 DELAYS = [

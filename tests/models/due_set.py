@@ -2,7 +2,7 @@
 
 Two schedulers take, publish and clear; a worker retries or ends a turn; a client cancels. Not
 looked into: a worker's turn is one step, time is three words (later, due, held), and the log may
-deliver in any order.
+deliver in any order. The due set may lose a member whose bytes stay.
 """
 
 from collections.abc import Iterator
@@ -13,6 +13,7 @@ from tests.models.rules import Rules
 from tests.models.scripts.cancel_task import cancel_task
 from tests.models.scripts.claim_turn import claim_turn
 from tests.models.scripts.clear_owed import clear_owed
+from tests.models.scripts.relist_owed import relist_owed
 from tests.models.scripts.settle_turn import settle_turn
 from tests.models.scripts.take_due import take_due
 from tests.models.shard import Entry, Envelope, Fact, Record, Shard, told
@@ -36,6 +37,7 @@ class State(NamedTuple):
     kills: int = 0
     pauses: int = 0
     cancels: int = 0
+    slips: int = 0
 
 
 class DueSet(NamedTuple):
@@ -44,6 +46,7 @@ class DueSet(NamedTuple):
     kills: int = 1
     pauses: int = 1
     cancels: int = 1
+    slips: int = 0
 
     def first(self) -> State:
         owed = Entry(1, 1, "turn", "later", (), Envelope(1))
@@ -54,10 +57,12 @@ class DueSet(NamedTuple):
             kills=self.kills,
             pauses=self.pauses,
             cancels=self.cancels,
+            slips=self.slips,
         )
 
     def steps(self, state: State) -> Iterator[Step[State]]:
         yield from self._time(state)
+        yield from self._slips(state)
         for index in (0, 1):
             yield from self._scheduler(state, index)
         for envelope in sorted(state.line):
@@ -78,6 +83,17 @@ class DueSet(NamedTuple):
                 elif state.pauses:
                     late = due._replace(pauses=state.pauses - 1)
                     yield Step(f"the hold on {name} runs out under its holder", late, is_fault=True)
+
+    def _slips(self, state: State) -> Iterator[Step[State]]:
+        for entry in sorted(state.shard.due):
+            if state.slips and entry.when != "unlisted":
+                shard = state.shard.with_entry(entry._replace(when="unlisted"))
+                slipped = state._replace(shard=shard, slips=state.slips - 1)
+                name = f"{entry.kind} {entry.turn}"
+                yield Step(f"the due set loses {name}", slipped, is_fault=True)
+        listed = relist_owed(state.shard, self.rules).shard
+        if listed != state.shard:
+            yield Step("the reconciler lists what is owed", state._replace(shard=listed))
 
     def _scheduler(self, state: State, index: int) -> Iterator[Step[State]]:
         one, other = state.schedulers[index], state.schedulers[1 - index]
@@ -117,7 +133,8 @@ class DueSet(NamedTuple):
     def _doubled(self, state: State, one: Scheduler, other: Scheduler) -> str | None:
         mine = {entry.member for entry in one.taken}
         theirs = {entry.member for entry in other.taken}
-        if mine & theirs and state.pauses == self.pauses:
+        is_undisturbed = (state.pauses, state.slips) == (self.pauses, self.slips)
+        if mine & theirs and is_undisturbed:
             return DOUBLED
         return None
 

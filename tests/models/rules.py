@@ -15,6 +15,8 @@ class Rules(NamedTuple):
     """Clearing a turn cannot take the next one away."""
     next_turn_carries_facts: bool = True
     """The entry of the next turn or generation carries the facts that ended the one before."""
+    what_is_owed_is_listed: bool = True
+    """An entry whose bytes are there, and that the due set does not name, is due now."""
     cancel_takes_facts_over: bool = True
     """What removes an entry owes the facts that it carried."""
 

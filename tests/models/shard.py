@@ -39,7 +39,7 @@ class Entry(NamedTuple):
     kind: str
     """submission, turn or facts."""
     when: str
-    """later, due or held."""
+    """later, due or held; or unlisted: its bytes are there, and the due set does not name it."""
     facts: tuple[Fact, ...] = ()
     envelope: Envelope = Envelope(0)
 
@@ -121,6 +121,15 @@ class Shard(NamedTuple):
 
     def with_entry(self, entry: Entry) -> "Shard":
         return self._replace(due=self.without(entry.member).due | {entry})
+
+    def owing(self, entry: Entry) -> "Shard":
+        """Owe an entry unless it is owed already; one that is not listed is listed again."""
+        known = self.entry(entry.member)
+        if known is None:
+            return self.with_entry(entry)
+        return (
+            self.with_entry(known._replace(when=entry.when)) if known.when == "unlisted" else self
+        )
 
     def without(self, member: tuple[int, int, str]) -> "Shard":
         return self._replace(due=frozenset(one for one in self.due if one.member != member))

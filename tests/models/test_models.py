@@ -18,7 +18,6 @@ WITHOUT_A_STEP = {
     "forget_record",  # a step of its own in `execution`: hours later a finished task's record ends
     "park_turn",  # types that nobody takes are not modelled
     "set_apart",  # its caller is answered as where a record was overwritten, or a shard is cold
-    "relist_owed",  # no model loses a member of the due set alone
     "take_place",  # it is about requests that wait, not about tasks
 }
 

@@ -41,6 +41,7 @@ from tests.models.scripts.extend_lease import extend_lease
 from tests.models.scripts.keep_rebuild import keep_rebuild
 from tests.models.scripts.open_shard import open_shard
 from tests.models.scripts.redrive_task import redrive_task
+from tests.models.scripts.relist_owed import relist_owed
 from tests.models.scripts.repair_record import repair_record
 from tests.models.scripts.restore_records import restore_records
 from tests.models.scripts.settle_turn import settle_turn
@@ -72,6 +73,8 @@ WEIGHTS = {
     "repair_record": 3,
     "restore_records": 0.2,
     "drop_unreadable": 0.3,
+    "relist_owed": 2,
+    "member_is_lost": 2,
     "record_is_overwritten": 0.5,
     "begin_rebuild": 0.2,
     "keep_rebuild": 0.2,
@@ -325,6 +328,13 @@ class Walk:
         self.hot.unreadable().drop([self.words.id])
         return reply, {}  # the port tells no cold shard
 
+    def relist_owed(self):
+        reply = step(relist_owed, self.shard)
+        listed = self.hot.repairs().relist()
+        before = sum(one.when == "unlisted" for one in self.shard.due)
+        assert listed == before - sum(one.when == "unlisted" for one in reply.shard.due)
+        return reply, {}
+
     def begin_rebuild(self):
         self.rebuilds += 1
         reply = step(begin_rebuild, self.shard, word=self.rebuilds)
@@ -353,11 +363,18 @@ class Walk:
         return self._left(record=record._replace(lease="lapsed"))
 
     def entry_becomes_due(self):
-        if not self.shard.due:
+        entry = self._listed()
+        if entry is None:
             return None
-        entry = self.chance.choice(sorted(self.shard.due))
         self.valkey.make_due(entry)
         return self._left(due=self.shard.with_entry(entry._replace(when="due")).due)
+
+    def member_is_lost(self):
+        entry = self._listed()
+        if entry is None:
+            return None
+        self.hot.unlist(self.words.owed_key(entry))
+        return self._left(due=self.shard.with_entry(entry._replace(when="unlisted")).due)
 
     def record_ends(self):
         """Let hours pass, in which it also grows too old to be adopted."""
@@ -392,6 +409,10 @@ class Walk:
 
     def _left(self, **changes):
         return Reply("", self.shard._replace(**changes)), {}
+
+    def _listed(self):
+        listed = sorted(one for one in self.shard.due if one.when != "unlisted")
+        return self.chance.choice(listed) if listed else None
 
     def _begin(self, task, answer):
         self.lives.append(task)

@@ -33,7 +33,4 @@ def delay_task(  # noqa: PLR0913 - one step, with all that its caller brings
     if is_far:
         return Reply("FAR", shard._replace(record=record._replace(ends=is_far_now or record.ends)))
     kept = shard._replace(record=record._replace(ends=False))
-    entry = Entry(generation, turn, "turn", "later", (), envelope)
-    if shard.entry(entry.member) is not None:
-        return Reply("NEAR", kept)
-    return Reply("NEAR", kept.with_entry(entry))
+    return Reply("NEAR", kept.owing(Entry(generation, turn, "turn", "later", (), envelope)))

@@ -24,8 +24,8 @@ def repair_record(shard: Shard, rules: Rules, *, seen: Record | None, row: Row) 
     waiting = raised._replace(lease="alive", cancel_requested=row.cancel_requested)
     repaired = shard._replace(record=waiting, is_overwritten=False)
     is_in_line = row.status not in WAITING and seen is not None
-    if is_in_line or shard.entry((generation, turn, "turn")):
+    if is_in_line:
         return Reply("DONE", repaired)
     envelope = Envelope(generation, turn, row.submission, row.body)
     when = "later" if row.status in WAITING else "due"
-    return Reply("DONE", repaired.with_entry(Entry(generation, turn, "turn", when, (), envelope)))
+    return Reply("DONE", repaired.owing(Entry(generation, turn, "turn", when, (), envelope)))

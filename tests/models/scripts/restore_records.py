@@ -52,7 +52,5 @@ def restore_records(  # noqa: C901 - one step, in the order of the script
 def _owing(shard: Shard, row: Row) -> Shard:
     """Owe the turn that the ledger waits for, unless it is owed already."""
     generation, turn = row.waits_for
-    if shard.entry((generation, turn, "turn")) is not None:
-        return shard
     envelope = Envelope(generation, turn, row.submission, row.body)
-    return shard.with_entry(Entry(generation, turn, "turn", "later", (), envelope))
+    return shard.owing(Entry(generation, turn, "turn", "later", (), envelope))
