@@ -78,6 +78,10 @@ class ValkeyShard:
     def make_due(self, entry):
         self._session.command("ZADD", self._keys.due, "XX", 0, spell(self._words.owed_key(entry)))
 
+    def let_outlive(self):
+        """Let the lifetime of the task's record be over."""
+        self._session.command("ZADD", self._keys.lifetimes, 0, self._words.id)
+
     def overwrite_record(self):
         self._session.command("SET", self._record, "of another type")
 

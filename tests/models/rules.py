@@ -52,6 +52,9 @@ class Rules(NamedTuple):
     the_relay_admits_nothing: bool = True
     """The relay publishes the envelope as it is stored."""
 
+    forgetting_spares_the_unfinished: bool = True
+    """Whatever is noted of its lifetime, a record stays until its task has ended."""
+
     # Claim, lease, settle
     claim_compares_generation_first: bool = True
     """A newer generation replaces the record, whatever its status."""

@@ -15,7 +15,6 @@ LUA = Path(__file__).parents[2] / "shared/taskmill/stores/redis/lua"
 SCRIPTS = {path.stem: path for path in LUA.glob("*.lua")}
 
 WITHOUT_A_STEP = {
-    "forget_record",  # a step of its own in `execution`: hours later a finished task's record ends
     "park_turn",  # types that nobody takes are not modelled
     "set_apart",  # its caller is answered as where a record was overwritten, or a shard is cold
     "take_place",  # it is about requests that wait, not about tasks

@@ -38,6 +38,7 @@ from tests.models.scripts.clear_owed import clear_owed
 from tests.models.scripts.delay_task import delay_task
 from tests.models.scripts.drop_unreadable import drop_unreadable
 from tests.models.scripts.extend_lease import extend_lease
+from tests.models.scripts.forget_record import forget_record
 from tests.models.scripts.keep_rebuild import keep_rebuild
 from tests.models.scripts.open_shard import open_shard
 from tests.models.scripts.redrive_task import redrive_task
@@ -73,6 +74,7 @@ WEIGHTS = {
     "repair_record": 3,
     "restore_records": 0.2,
     "drop_unreadable": 0.3,
+    "forget_record": 0.5,
     "relist_owed": 2,
     "member_is_lost": 2,
     "record_is_overwritten": 0.5,
@@ -327,6 +329,15 @@ class Walk:
         reply = step(drop_unreadable, self.shard)
         self.hot.unreadable().drop([self.words.id])
         return reply, {}  # the port tells no cold shard
+
+    def forget_record(self):
+        """Forget what has ended, as a rule; of what is far its key stays, which no model knows."""
+        record = self.shard.record
+        if self.shard.is_cold or (record is not None and record.status == "scheduled"):
+            return None
+        self.valkey.let_outlive()
+        self.hot.due().forget_expired(most=10)
+        return step(forget_record, self.shard), {}
 
     def relist_owed(self):
         reply = step(relist_owed, self.shard)

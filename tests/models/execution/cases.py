@@ -94,6 +94,7 @@ RESIDUE = [
 
 TWINS = [
     _run("an_end_holds_its_key", STUCK, kills=1, reuses=1),
+    _run("forgetting_spares_the_unfinished", STUCK, expiries=1),
     _run("same_record_waits", STUCK, kills=1),
     _run("drops_are_remembered", STUCK, kills=2, rebalances=1, duplicates=1),
     _run("refusals_tell_what_is_owed", STUCK, kills=1),

@@ -6,6 +6,7 @@ from tests.models.checker import Step
 from tests.models.execution.state import Rebuild, State, World
 from tests.models.rules import Rules
 from tests.models.scripts.begin_rebuild import begin_rebuild
+from tests.models.scripts.forget_record import forget_record
 from tests.models.scripts.keep_rebuild import keep_rebuild
 from tests.models.scripts.open_shard import open_shard
 from tests.models.scripts.restore_records import restore_records
@@ -25,11 +26,19 @@ def forgetting_steps(state: State, rules: Rules, world: World) -> Iterator[Step[
             yield Step("the replica stops following", follows, is_fault=True)
         else:
             yield from _failover(state, state.replica, rules, world)
-    record = shard.record
-    if state.left.expiries and record and record.is_final and set(record.last) <= state.log:
-        ended = shard._replace(record=None, old=max(shard.old, record.generation))
-        expired = state.spend("expiries")._replace(shard=ended, decided=frozenset())
-        yield Step("hours later the record of the finished task ends", expired, is_fault=True)
+    if state.left.expiries:
+        yield from _expiry(state, rules)
+
+
+def _expiry(state: State, rules: Rules) -> Iterator[Step[State]]:
+    """Let hours pass: whoever decided an end has published it."""
+    record = state.shard.record
+    if record is None or not set(record.last) <= state.log:
+        return
+    forgotten = forget_record(state.shard, rules).shard
+    if forgotten != state.shard:
+        expired = state.spend("expiries")._replace(shard=forgotten, decided=frozenset())
+        yield Step(f"hours later the record ends, {record.status}", expired, is_fault=True)
 
 
 def _failover(state: State, replica: Shard, rules: Rules, world: World) -> Iterator[Step[State]]:

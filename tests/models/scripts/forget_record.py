@@ -1,0 +1,16 @@
+"""The step of `forget_record.lua`, where the lifetime of a record is over; of none that is far."""
+
+from tests.models.rules import Rules
+from tests.models.scripts.answers import answers
+from tests.models.shard import Reply, Shard
+
+
+@answers("")
+def forget_record(shard: Shard, rules: Rules) -> Reply:
+    record = shard.record
+    if shard.is_cold or record is None:
+        return Reply("", shard)
+    if not record.is_final and rules.forgetting_spares_the_unfinished:
+        return Reply("", shard)
+    old = max(shard.old, record.generation)  # who lived so long is too old to be adopted
+    return Reply("", shard._replace(record=None, old=old))
