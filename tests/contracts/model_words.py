@@ -132,8 +132,14 @@ class Words:
         return Moment(self.generations[seen.generation], seen.turn, Status(seen.status))
 
     def owed_key(self, entry):
-        called, kind = self.generations[entry.generation], OwedKind(entry.kind)
-        return OwedKey(id=self.id, generation=called, turn=entry.turn, kind=kind)
+        called, (kind, _, slot) = self.generations[entry.generation], entry.kind.partition(" ")
+        return OwedKey(
+            id=self.id,
+            generation=called,
+            turn=entry.turn,
+            kind=OwedKind(kind),
+            slot=int(slot or 0),
+        )
 
     def view(self, row, *, losses, due_at_ms):
         """Return the record that a row of the models' ledger stands for."""
@@ -173,7 +179,8 @@ class Words:
     def entry_of(self, key, owed, when):
         generation, task = self.generation_of(key.generation), self.envelope_of(owed.task)
         facts = self.facts_of(owed.facts)
-        return Entry(generation, key.turn, str(key.kind), when, facts, task)
+        kind = f"{key.kind} {key.slot}" if key.slot else str(key.kind)
+        return Entry(generation, key.turn, kind, when, facts, task)
 
     def answer_of(self, answer):
         """Return what an answer says, by the names of the fields of a model's reply."""

@@ -6,6 +6,7 @@ from tests.models.checker import STUCK
 from tests.models.delays import OUTDATED, Delays
 from tests.models.due_set import DOUBLED, DueSet
 from tests.models.execution import cases as execution_cases
+from tests.models.parking import Parking
 from tests.models.suspects import BLAMED, Suspects
 
 
@@ -24,6 +25,11 @@ def _waiting(
     left = {"changes": 2 if deep else 1, "kills": 2 if deep else 1, "hours": 1}
     name = told(f"delays: {body}", left)
     return Case(name, lambda rules: Delays(rules, body, **left), without, expected, deep)
+
+
+def _parked(without: str = "", expected: str | None = None, *, kills: int = 1) -> Case:
+    name = told("parking", {"kills": kills})
+    return Case(name, lambda rules: Parking(rules, kills), without, expected)
 
 
 def _batch(
@@ -57,6 +63,12 @@ DELAYS = [
     _waiting(deep=True),
 ]
 
+PARKING = [
+    _parked(),
+    _parked(kills=2),
+    _parked("parking_again_is_another_name", STUCK),
+]
+
 SUSPECTS = [
     _batch(),
     _batch(innocents=3, kills=1),
@@ -65,4 +77,4 @@ SUSPECTS = [
     _batch("", BLAMED, kills=2),
 ]
 
-CASES = [*DUE_SET, *DELAYS, *SUSPECTS, *execution_cases.CASES, *admission_cases.CASES]
+CASES = [*DUE_SET, *DELAYS, *PARKING, *SUSPECTS, *execution_cases.CASES, *admission_cases.CASES]

@@ -17,6 +17,8 @@ class Rules(NamedTuple):
     """The entry of the next turn or generation carries the facts that ended the one before."""
     what_is_owed_is_listed: bool = True
     """An entry whose bytes are there, and that the due set does not name, is due now."""
+    parking_again_is_another_name: bool = True
+    """Clearing what was parked cannot take away what was parked again meanwhile."""
     cancel_takes_facts_over: bool = True
     """What removes an entry owes the facts that it carried."""
 

@@ -37,7 +37,7 @@ class Entry(NamedTuple):
     generation: int
     turn: int
     kind: str
-    """submission, turn or facts."""
+    """submission, turn or facts; parked, and in which span of time."""
     when: str
     """later, due or held; or unlisted: its bytes are there, and the due set does not name it."""
     facts: tuple[Fact, ...] = ()

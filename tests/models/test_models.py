@@ -15,7 +15,6 @@ LUA = Path(__file__).parents[2] / "shared/taskmill/stores/redis/lua"
 SCRIPTS = {path.stem: path for path in LUA.glob("*.lua")}
 
 WITHOUT_A_STEP = {
-    "park_turn",  # types that nobody takes are not modelled
     "set_apart",  # its caller is answered as where a record was overwritten, or a shard is cold
     "take_place",  # it is about requests that wait, not about tasks
 }
@@ -23,6 +22,7 @@ WITHOUT_A_STEP = {
 NOT_REACHED = {
     "change_task": {"COLD"},  # the model of what waits forgets nothing
     "delay_task": {"COLD"},  # the same
+    "park_turn": {"COLD"},  # the same
     "begin_rebuild": {"LIVE"},  # a rebuild that finds nothing to do is no step
     drop_unreadable.__name__: {"COLD", "DONE"},  # what these models know stands in the log
     "take_due": {"COLD"},  # the due set's model forgets nothing

@@ -13,8 +13,11 @@ from inspect import unwrap
 
 import pytest
 
+from taskmill.core import codec
+from taskmill.core.codec import Sealed
 from taskmill.core.owed import Owed
 from taskmill.core.task import Status, Timing
+from taskmill.core.time import in_ms
 from taskmill.core.view import Ending, Waiting
 from taskmill.dispatch.waiting import DelayOrder
 from taskmill.execution.lease import Claimed, NextTurn, Settlement
@@ -41,6 +44,7 @@ from tests.models.scripts.extend_lease import extend_lease
 from tests.models.scripts.forget_record import forget_record
 from tests.models.scripts.keep_rebuild import keep_rebuild
 from tests.models.scripts.open_shard import open_shard
+from tests.models.scripts.park_turn import park_turn
 from tests.models.scripts.redrive_task import redrive_task
 from tests.models.scripts.relist_owed import relist_owed
 from tests.models.scripts.repair_record import repair_record
@@ -53,6 +57,8 @@ SEEDS = 20
 STEPS = 250
 OVER = timedelta(seconds=-1)
 HOUR = timedelta(hours=1)
+AGES = timedelta(days=10_000)
+"""A span that ends while no test runs."""
 HOUR_MS = 3_600_000
 MINUTE_MS = 60_000
 FACTS = {"succeeded": "succeeded", "dead": "dead", "cancelled": "cancelled", "retrying": "deferred"}
@@ -74,6 +80,7 @@ WEIGHTS = {
     "repair_record": 3,
     "restore_records": 0.2,
     "drop_unreadable": 0.3,
+    "park_turn": 1,
     "forget_record": 0.5,
     "relist_owed": 2,
     "member_is_lost": 2,
@@ -311,6 +318,15 @@ class Walk:
         )
         (answer,) = self.hot.delays(adoption_age=self._age_of(task)).delay([order])
         return reply, self.words.answer_of(answer)
+
+    def park_turn(self):
+        task, is_over = self._task(), self.chance.random() < 0.2
+        slot = now_ms() // in_ms(AGES) + 1
+        reply = step(park_turn, self.shard, envelope=task, slot=slot, is_over=is_over)
+        parking = self.hot.parking(patience=OVER if is_over else HOUR, again_after=AGES)
+        envelope = self.words.envelope(task)
+        (parked,) = parking.park([Sealed(envelope, codec.encode(envelope))])
+        return reply, self.words.answer_of(parked)
 
     def repair_record(self):
         seen, row = self._seen(), self._row()
