@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 STORES = Path(__file__).parents[2] / "shared/taskmill/stores"
-SCRIPTS = sorted((STORES / "redis/lua").glob("*.lua"))
+SCRIPTS = sorted((STORES / "redis/lua").rglob("*.lua"))
 STATEMENTS = sorted((STORES / "postgres/sql").rglob("*.sql"))
 OWN_WORD = 'if redis.call("GET", KEYS[1]) ~= ARGV[2] .. "|" .. ARGV[1]'
 OPERAND = re.compile(r"(?:KEYS|ARGV)\[\d+\]")
@@ -59,7 +59,8 @@ def test_a_script_that_promises_not_to_write_does_not(script):
 
 
 def test_every_script_is_loaded_and_every_loaded_one_exists():
-    assert {script.stem for script in SCRIPTS} == loaded("redis")
+    names = {f"{path.parent.name}/{path.stem}" for path in SCRIPTS}
+    assert names == loaded("redis")
 
 
 def test_every_statement_is_loaded_and_every_loaded_one_exists():

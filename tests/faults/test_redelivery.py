@@ -60,7 +60,7 @@ def test_a_lost_reply_to_a_claim_or_a_settlement_makes_no_second_effect(stack, r
     replies, tasks = count(1), 0
     proxy = stack.ground.proxies["Valkey"]
     cuts_before = proxy.cuts
-    shas = [scripts.load(name).sha for name in ("claim_turn", "settle_turn")]
+    shas = [scripts.load(name).sha for name in ("execution/claim_turn", "execution/settle_turn")]
     proxy.weather.cuts = ScriptReplies(shas, lambda: next(replies) % EVERY == 0)
     proxy.reset()
     try:

@@ -12,7 +12,7 @@ from tests.models.scripts.answers import DECLARED, GIVEN
 from tests.models.scripts.drop_unreadable import drop_unreadable
 
 LUA = Path(__file__).parents[2] / "shared/taskmill/stores/redis/lua"
-SCRIPTS = {path.stem: path for path in LUA.glob("*.lua")}
+SCRIPTS = {path.stem: path for path in LUA.rglob("*.lua")}
 
 WITHOUT_A_STEP = {
     "set_apart",  # its caller is answered as where a record was overwritten, or a shard is cold

@@ -44,7 +44,7 @@ def script(source):
 
 
 def test_a_script_over_two_slots_is_refused(session):
-    records = scripts.load("read_record")
+    records = scripts.load("submission/read_record")
     task, elsewhere = a_fresh_envelope(), ShardKeys(0, SHARDS + 1)
     keys = [elsewhere.marker, shard_keys(task.id, SHARDS).record(task.id)]
     with pytest.raises(StoreUnavailable, match="slot"):

@@ -34,7 +34,7 @@ class RedisDelays:
         self._far = in_ms(lifetimes.far)
         self._record_stays = in_ms(lifetimes.record_stays)
         self._adoption_age = in_ms(lifetimes.adoption_age)
-        self._delay = scripts.load("delay_task")
+        self._delay = scripts.load("dispatch/delay_task")
 
     def delay(self, orders: Sequence[DelayOrder]) -> Sequence[Delayed]:
         calls = [self._call(order) for order in orders]
@@ -79,7 +79,7 @@ class RedisParking:
         self._shards = shards
         self._patience = in_ms(patience)
         self._again_after = in_ms(again_after)
-        self._park = scripts.load("park_turn")
+        self._park = scripts.load("dispatch/park_turn")
 
     def park(self, waiting: Sequence[Sealed]) -> Sequence[Parked]:
         answers = self._session.call(self._park, [self._call(one) for one in waiting])

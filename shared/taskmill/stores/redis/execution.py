@@ -46,9 +46,9 @@ class RedisLeases:
         self._window = in_ms(lifetimes.window)
         self._grace = in_ms(lifetimes.grace)
         self._adoption_age = in_ms(lifetimes.adoption_age)
-        self._claim = scripts.load("claim_turn")
-        self._extend = scripts.load("extend_lease")
-        self._settle = scripts.load("settle_turn")
+        self._claim = scripts.load("execution/claim_turn")
+        self._extend = scripts.load("execution/extend_lease")
+        self._settle = scripts.load("execution/settle_turn")
 
     def claim(self, claims: Sequence[Claim]) -> Sequence[ClaimAnswer]:
         calls = [self._claim_call(one) for one in claims]

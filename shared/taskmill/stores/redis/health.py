@@ -11,7 +11,7 @@ from taskmill.stores.redis.session import Call, Session
 class RedisShards:
     def __init__(self, session: Session, *, shards: int) -> None:
         self._session = session
-        self._check = scripts.load("check_shard")
+        self._check = scripts.load("recovery/check_shard")
         every = [ShardKeys(shard, shards) for shard in range(shards)]
         self._calls: list[Call] = [
             ([keys.marker, keys.rebuild, keys.due, keys.owed], []) for keys in every

@@ -40,10 +40,10 @@ class RedisControl:
         self._grace = in_ms(lifetimes.grace)
         self._hold = in_ms(lifetimes.hold)
         self._order_stays = in_ms(lifetimes.order_stays)
-        self._sight = scripts.load("sight_record")
-        self._cancel = scripts.load("cancel_task")
-        self._redrive = scripts.load("redrive_task")
-        self._change = scripts.load("change_task")
+        self._sight = scripts.load("orders/sight_record")
+        self._cancel = scripts.load("orders/cancel_task")
+        self._redrive = scripts.load("orders/redrive_task")
+        self._change = scripts.load("orders/change_task")
 
     def see(self, ids: Sequence[TaskId]) -> Sequence[Sight]:
         calls: list[Call] = []

@@ -19,7 +19,7 @@ class RedisRecords:
     def __init__(self, session: Session, *, shards: int) -> None:
         self._session = session
         self._shards = shards
-        self._read = scripts.load("read_record")
+        self._read = scripts.load("submission/read_record")
 
     def read(self, ids: Sequence[TaskId]) -> Sequence[Reading]:
         calls: list[Call] = []

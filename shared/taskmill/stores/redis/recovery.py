@@ -32,11 +32,11 @@ class RedisColdShards:
         self._window = in_ms(lifetimes.window)
         self._grace = in_ms(lifetimes.grace)
         self._word_stays = in_ms(lifetimes.word_stays)
-        self._ask = scripts.load("ask_shard")
-        self._begin = scripts.load("begin_rebuild")
-        self._keep = scripts.load("keep_rebuild")
-        self._restore = scripts.load("restore_records")
-        self._open = scripts.load("open_shard")
+        self._ask = scripts.load("recovery/ask_shard")
+        self._begin = scripts.load("recovery/begin_rebuild")
+        self._keep = scripts.load("recovery/keep_rebuild")
+        self._restore = scripts.load("recovery/restore_records")
+        self._open = scripts.load("recovery/open_shard")
 
     def shard_of(self, task_id: TaskId) -> int:
         return shard_of(task_id, self._shards)
@@ -203,8 +203,8 @@ class RedisRepairs:
         self._lease = in_ms(lifetimes.lease)
         self._window = in_ms(lifetimes.window)
         self._grace = in_ms(lifetimes.grace)
-        self._repair = scripts.load("repair_record")
-        self._relist = scripts.load("relist_owed")
+        self._repair = scripts.load("recovery/repair_record")
+        self._relist = scripts.load("recovery/relist_owed")
 
     def repair(self, orders: Sequence[RepairOrder]) -> Sequence[RepairAnswer]:
         answers = self._session.call(self._repair, [self._call(order) for order in orders])

@@ -1,4 +1,4 @@
-"""Loads the scripts: one command of the queue per file in `lua/`."""
+"""Loads the scripts: one command of the queue per file in `lua/<subject>/`."""
 
 from hashlib import sha1
 from importlib import resources
@@ -12,6 +12,6 @@ class Script(Struct, frozen=True):
 
 
 def load(name: str) -> Script:
-    """Return the script in ``lua/<name>.lua``."""
+    """Return the script in ``lua/<name>.lua``; a name is `subject/command`."""
     source = resources.files(__package__).joinpath("lua", f"{name}.lua").read_bytes()
     return Script(source, sha1(source, usedforsecurity=False).hexdigest())

@@ -66,7 +66,7 @@ class Session:
         self._lock = Lock()
         self._connection: ConnectionInterface | None = None
         self._run_id = b""
-        self._set_apart = scripts.load("set_apart")
+        self._set_apart = scripts.load("recovery/set_apart")
 
     def call(self, script: Script, calls: Sequence[Call], *, unreadable: Any = None) -> list[Any]:
         """Run *script* once for each call, in one round trip.

@@ -26,8 +26,8 @@ class RedisAdmission:
         self._shards = shards
         self._window = in_ms(lifetimes.window)
         self._hold = in_ms(lifetimes.hold)
-        self._admit = scripts.load("admit")
-        self._clear = scripts.load("clear_owed")
+        self._admit = scripts.load("submission/admit")
+        self._clear = scripts.load("submission/clear_owed")
 
     def admit(self, envelopes: Sequence[Envelope]) -> Sequence[Verdict]:
         calls = [self._call(one) for one in envelopes]
@@ -136,9 +136,9 @@ class RedisDueSet:
         self._hold = in_ms(lifetimes.hold)
         self._admission = RedisAdmission(session, shards=shards, lifetimes=lifetimes)
         self._every_shard = [ShardKeys(shard, shards) for shard in range(shards)]
-        self._take = scripts.load("take_due")
-        self._expired = scripts.load("list_expired")
-        self._forget = scripts.load("forget_record")
+        self._take = scripts.load("dispatch/take_due")
+        self._expired = scripts.load("dispatch/list_expired")
+        self._forget = scripts.load("dispatch/forget_record")
 
     def take(self, *, most: int) -> Sequence[tuple[OwedKey, Owed]]:
         """Take up to *most* entries of each shard."""

@@ -26,8 +26,8 @@ class RedisUnreadable:
     def __init__(self, session: Session, *, shards: int) -> None:
         self._session = session
         self._shards = shards
-        self._list = scripts.load("list_apart")
-        self._drop = scripts.load("drop_unreadable")
+        self._list = scripts.load("recovery/list_apart")
+        self._drop = scripts.load("recovery/drop_unreadable")
         noted = [ShardKeys(shard, shards).apart for shard in range(shards)]
         noted += [_noted(key) for key in (WAITING_PLACES, DISABLED_ENDPOINTS)]
         self._calls: list[Call] = [([key], [_MOST_OF_A_SHARD]) for key in noted]

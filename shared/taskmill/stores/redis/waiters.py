@@ -18,7 +18,7 @@ class RedisWaiters:
         self._session = session
         self._places = places
         self._new_word = new_word
-        self._take = scripts.load("take_place")
+        self._take = scripts.load("submission/take_place")
 
     @contextmanager
     def place(self) -> Iterator[bool]:
