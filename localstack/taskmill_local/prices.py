@@ -74,7 +74,7 @@ class Shape:
     pollers_per_unit: int = 10
     alarms_each_function: int = 3
     alarms_each_mapping: int = 4
-    alarms_else: int = 16
+    alarms_else: int = 17
     metrics: int = 40  # sets of labels that are usually seen, and for each type besides
     metrics_each_type: int = 15
     secrets: int = 4

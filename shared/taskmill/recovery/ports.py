@@ -52,7 +52,7 @@ class SetApart(Struct, frozen=True, kw_only=True):
     """How long ago it was found."""
 
 
-class Unreadable(Protocol):
+class UnreadableKeys(Protocol):
     """The keys of the hot state that somebody else overwrote."""
 
     def found(self) -> Sequence[SetApart]: ...

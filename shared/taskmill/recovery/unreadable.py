@@ -14,7 +14,7 @@ from taskmill.core.time import in_ms
 from taskmill.ledger.ports import WholeRows
 from taskmill.ledger.projection import Row
 from taskmill.recovery.divergence import RepairAnswer, RepairOrder
-from taskmill.recovery.ports import Repairs, SetApart, Unreadable
+from taskmill.recovery.ports import Repairs, SetApart, UnreadableKeys
 from taskmill.recovery.restoration import hot_view
 from taskmill.submission.ports import Outbox
 
@@ -41,7 +41,7 @@ class UnreadableStores(Protocol):
     def repairs(self) -> Repairs: ...
 
     @property
-    def unreadable(self) -> Unreadable: ...
+    def unreadable(self) -> UnreadableKeys: ...
 
     @property
     def whole_rows(self) -> WholeRows: ...

@@ -37,7 +37,7 @@ if TYPE_CHECKING:  # the ports of every subject would make each cold start longe
         WholeRows,
     )
     from taskmill.orders.ports import Control, RedriveJobs
-    from taskmill.recovery.ports import ColdShards, Repairs, Shards, Standings, Unreadable
+    from taskmill.recovery.ports import ColdShards, Repairs, Shards, Standings, UnreadableKeys
     from taskmill.schedules.ports import Firing, Schedules
     from taskmill.stores.api_keys import ApiKeys
     from taskmill.stores.postgres.connection import Database
@@ -194,7 +194,7 @@ class Stores:
         return RedisRepairs(self._redis, **self._kept)
 
     @port
-    def unreadable(self) -> "Unreadable":
+    def unreadable(self) -> "UnreadableKeys":
         from taskmill.stores.redis.unreadable import RedisUnreadable
 
         return RedisUnreadable(self._redis, shards=self.settings.shards)

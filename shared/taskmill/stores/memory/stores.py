@@ -22,7 +22,7 @@ from taskmill.ledger.ports import (
     WholeRows,
 )
 from taskmill.orders.ports import Control, RedriveJobs
-from taskmill.recovery.ports import ColdShards, Repairs, Shards, Standings, Unreadable
+from taskmill.recovery.ports import ColdShards, Repairs, Shards, Standings, UnreadableKeys
 from taskmill.schedules.ports import Firing, Schedules
 from taskmill.stores.memory.blobs import MemoryBlobs
 from taskmill.stores.memory.dispatch import MemoryDelays, MemoryParking
@@ -106,7 +106,7 @@ class MemoryStores:
         self.parking: Parking = dress("parking", MemoryParking(self.hot))
         self.shards: ColdShards = dress("shards", MemoryColdShards(self.hot))
         self.repairs: Repairs = dress("repairs", MemoryRepairs(self.hot))
-        self.unreadable: Unreadable = dress("unreadable", MemoryUnreadable(self.hot))
+        self.unreadable: UnreadableKeys = dress("unreadable", MemoryUnreadable(self.hot))
         self.health: Shards = dress("health", MemoryShards(self.hot))
         self.endpoints: Endpoints = dress("endpoints", MemoryEndpoints())
 
