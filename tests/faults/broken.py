@@ -14,7 +14,7 @@ from taskmill.stores.memory.ledger import MemoryLedger
 from taskmill.stores.memory.orders import MemoryControl
 from taskmill.stores.memory.timing import MemoryFarTasks
 from taskmill.submission.admission import Created
-from taskmill.testing.system import System
+from tests.faults.deployed import Deployed
 from tests.faults.mortals import Parts
 
 
@@ -151,12 +151,12 @@ class TakesTheLastFact(MemoryLedger):
         super().record(type(batch)(history=batch.history, applied=batch.applied))
 
 
-class CommitsFirst(System):
+class CommitsFirst(Deployed):
     """Moves its offset on before the work is done."""
 
-    def _handle(self, reader, records):
-        self.log.commit(reader, records[-1].position.offset + 1)
-        super()._handle(reader, records)
+    def invoke(self, reader, records):
+        self.stores.log.commit(reader, records[-1].position.offset + 1)
+        super().invoke(reader, records)
         return set()
 
 

@@ -1,19 +1,16 @@
 """The system without a rule that chance seldom asks for: each variant needs a story of its own."""
 
 import json
-from types import SimpleNamespace
 
 from msgspec.structs import replace
 
-from taskmill.core.lifetimes import LEASE
 from taskmill.execution.lease import Refused, Suspect
-from taskmill.recovery.rebuild import Rebuild
 from taskmill.stores.memory.execution import MemoryLeases
 from taskmill.stores.memory.hot import MemoryAdmission, MemoryDueSet
+from taskmill.stores.memory.log import MemoryLog
 from taskmill.stores.memory.recovery import MemoryColdShards
 from taskmill.stores.memory.schedules import MemorySchedules
 from taskmill.submission.admission import Replayed
-from taskmill.testing.system import System
 from tests.faults.mortals import Parts
 
 
@@ -64,23 +61,9 @@ class RestoresAsDue(MemoryColdShards):
         self._hot.due[view.name] = (self._hot.clock(), view.owed)
 
 
-class WaitsForNoLedger(System):
-    """Rebuilds from what the ledger happens to know."""
+class KnowsNoEnds(MemoryLog):
+    """Lets a rebuild begin with what the ledger happens to know."""
 
-    def rebuild(self, *, pause=None):
-        stores = SimpleNamespace(
-            clock=self.clock,
-            counters=self.counters,
-            log_ends=_NoEnds(),
-            outbox=self.outbox,
-            shards=self.shards,
-            whole_rows=self.rows,
-        )
-        word = f"rebuild {next(self._processes)}"
-        return Rebuild(stores, word=word, grace=LEASE, pause=pause or self._write_meanwhile).run()
-
-
-class _NoEnds:
     def ends(self):
         return {}
 
@@ -142,7 +125,7 @@ UNHELD = Parts({"due": HoldsNothing})
 TOKENS_FROM_ONE = Parts({"leases": CountsTokensFromOne, "shards": RestoresNoTokens})
 BY_ATTEMPT = Parts({"leases": OrdersByAttempt})
 AS_DUE = Parts({"shards": RestoresAsDue})
-HASTY = Parts(system=WaitsForNoLedger)
+HASTY = Parts({"bus": KnowsNoEnds})
 SILENT = Parts({"admission": ReplaysSilently})
 SNOOZES_SPEND = Parts({"leases": CountsSnoozes})
 BLAMING = Parts({"leases": BlamesEverybody})

@@ -15,9 +15,9 @@ from taskmill.orders.redrive import Again, NotOver
 from taskmill.settings.crash_points import POINTS, CrashAt
 from taskmill.stores.crash import with_crash_point
 from taskmill.submission.submission import Accepted, KeyReused, ReplayOf
-from taskmill.testing.system import System
 from taskmill.worker import serve
 from tests.builders import a_request
+from tests.faults.deployed import Deployed
 from tests.faults.history import Effect, History, Outcome, Redrive, Standing, Submit, Told
 
 TYPE = TaskType("probe")
@@ -40,7 +40,7 @@ class Parts:
     """What the system is made of; a broken variant has another class for a port, or a system."""
 
     ports: dict = field(default_factory=dict)
-    system: type[System] = System
+    system: type[Deployed] = Deployed
 
 
 @dataclass
@@ -84,7 +84,8 @@ class Mortals:
         self._bound = {}
         worker = serve(Anything, lambda _, task: perform(task), concurrency=IN_FLIGHT)
         self.system = self.parts.system({TYPE: worker}, seed=seed, dress=self._dress)
-        self.hot, self.log, self.clock = self.system.hot, self.system.log, self.system.clock
+        self.stores, self.clock = self.system.stores, self.system.clock
+        self.hot, self.log = self.stores.hot, self.stores.log
 
     def _dress(self, name, port):
         # The very same object, since the system keeps it, too.
@@ -196,19 +197,19 @@ class Mortals:
     # What is left
 
     def is_quiet(self):
-        return not (self.hot.due or self.system.rows.far_tasks) and not any(
+        return not (self.hot.due or self.stores.rows.far_tasks) and not any(
             self.log.records(one.topic, since=self.log.position(one)) for one in self.system.readers
         )
 
     def history(self, **more):
-        rows = list(self.system.rows.rows.values())
-        views = self.system.records.read([row.id for row in rows])
+        rows = list(self.stores.rows.rows.values())
+        views = self.stores.records.read([row.id for row in rows])
         known = [view for view in views if isinstance(view, TaskView)]
         return History(
             submits=self.submits,
             redrives=self.redrives,
             effects=self.effects,
-            facts=[_told(entry) for entry in self.system.rows.history.values()],
+            facts=[_told(entry) for entry in self.stores.rows.history.values()],
             rows=[_standing(row) for row in rows],
             records={view.id: (view.generation, str(view.status)) for view in known},
             kills=self.kills,

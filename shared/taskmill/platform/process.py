@@ -87,6 +87,7 @@ def pause(span: timedelta) -> None:
     time.sleep(span.total_seconds())
 
 
+@replaceable
 @cache
 def word() -> str:
     """Name this process among all that ever claim a turn."""

@@ -111,6 +111,11 @@ def departure() -> Departure:
     return Departure(os.environ.get("AWS_LAMBDA_RUNTIME_API"))
 
 
+@process.replaceable
+def chance() -> float:
+    return random.random()  # noqa: S311 - it spreads repetitions, and keeps no secret
+
+
 def shop(  # noqa: PLR0913 - how an invocation runs its tasks, each by its name
     stores: Stores,
     context: Any,
@@ -127,7 +132,7 @@ def shop(  # noqa: PLR0913 - how an invocation runs its tasks, each by its name
         bus=stores.bus,
         crew=crew,
         clock=stores.clock,
-        chance=random.random,
+        chance=chance,
         process=process.word(),
         concurrency=concurrency,
         longest=longest,

@@ -3,29 +3,32 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from datetime import timedelta
-from itertools import count
 
+from taskmill.core.ports import Pause
 from taskmill.execution.context import Perform, Task
 from taskmill.execution.outcome import End
 from taskmill.execution.ports import Ended, Performed
+from taskmill.stores.memory.process import InlineCrew
 from taskmill.testing.clock import MovableClock
 
 
-class PatientCrew:
-    """A call that moved the clock past its deadline has not ended: it is cut off."""
+class PatientCrew(InlineCrew):
+    """A call that moved the clock past its deadline has not ended: it is cut off.
 
-    def __init__(self, clock: MovableClock) -> None:
+    Where threads would wait for an end, *pause* lets time pass.
+    """
+
+    def __init__(self, clock: MovableClock, *, pause: Pause | None = None) -> None:
+        super().__init__()
         self._clock = clock
-        self._tickets = count(1)
-        self._ends: list[Ended] = []
+        self._pause = pause or clock.move
         self._is_late = False
 
     def start(self, call: Callable[[], Performed]) -> int:
-        ticket = next(self._tickets)
         self._is_late = False
-        end = awaited(call())
-        if not self._is_late:
-            self._ends.append(Ended(ticket, end))
+        ticket = super().start(call)
+        if self._is_late:
+            self.abandon(ticket)
         return ticket
 
     def in_time(self, perform: Perform) -> Perform:
@@ -39,16 +42,10 @@ class PatientCrew:
         return watched
 
     def ended(self, *, within: timedelta) -> Sequence[Ended]:
-        ends, self._ends = self._ends, []
+        ends = super().ended(within=within)
         if not ends:
-            self._clock.move(within)
+            self._pause(within)
         return ends
-
-    def abandon(self, ticket: int) -> None:
-        self._ends = [one for one in self._ends if one.ticket != ticket]
-
-    def strays(self, *, within: timedelta) -> int:  # noqa: ARG002 - nothing runs on
-        return 0
 
 
 def awaited(performed: Performed) -> End:

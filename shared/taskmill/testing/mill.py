@@ -110,21 +110,21 @@ class Mill:
         """Put a payload for tasks of this type where a client would, and point at it."""
         pointer = pointer_to("", content)
         key = payload_key(task_type, DEFAULT_TENANT, pointer.sha256)
-        self.system.bucket.write(key, content)
-        return replace(pointer, url=self.system.bucket.url(key))
+        self.system.stores.bucket.write(key, content)
+        return replace(pointer, url=self.system.stores.bucket.url(key))
 
     def _checked(self, task_type: str, payload: Any, payload_ref: Pointer | None) -> Any:
         """Return the payload as plain values, or refuse it as the gateway would."""
         if payload_ref is not None:
             if payload is not NOTHING:
                 raise Refused("a task has a payload or a payload_ref, and not both")
-            bucket = self.system.blobs
+            bucket = self.system.stores.blobs
             found = payload_at(payload_ref, task_type, DEFAULT_TENANT, bucket)
             if isinstance(found, str):
                 raise Refused(found)
             return None
         plain = {} if payload is NOTHING else msgspec.to_builtins(payload)
-        misfit = self.system.catalogue.misfit(task_type, plain)
+        misfit = self.system.stores.catalogue.misfit(task_type, plain)
         if misfit is not None:
             raise Refused(f"the payload does not fit at {misfit.pointer or '/'}: {misfit.why}")
         return plain
@@ -175,7 +175,7 @@ class Life:
         """What the worker returned, as a client reads it; None until it succeeded."""
         told: bytes | None = self._view.result
         if (pointer := self.result_ref) is not None:
-            told = self._system.blobs.read(pointer.url, most=pointer.size)
+            told = self._system.stores.blobs.read(pointer.url, most=pointer.size)
         return None if told is None else msgspec.json.decode(told)
 
     @property
@@ -188,7 +188,11 @@ class Life:
     def content(self) -> bytes | None:
         """What stands at `result_ref`, such as an image that the worker stored."""
         pointer = self.result_ref
-        return None if pointer is None else self._system.blobs.read(pointer.url, most=pointer.size)
+        return (
+            None
+            if pointer is None
+            else self._system.stores.blobs.read(pointer.url, most=pointer.size)
+        )
 
     @property
     def reason(self) -> str | None:
@@ -217,7 +221,7 @@ class Life:
     def facts(self) -> Sequence[Fact]:
         """What happened to it so far, in order; each once, though the log may hold it twice."""
         told: list[Fact] = []
-        for fact in self._system.log.facts():
+        for fact in self._system.stores.log.facts():
             if fact.id == self.id and fact not in told:
                 told.append(fact)
         return told

@@ -23,9 +23,9 @@ from taskmill.orders.control import (
 )
 from taskmill.recovery.restoration import Restoration, hot_view
 from taskmill.recovery.unreadable import UnreadableRecords
-from taskmill.stores.memory.counters import MemoryCounters
 from taskmill.stores.memory.ledger import MemoryLedger
 from taskmill.stores.memory.outbox import MemoryOutbox
+from taskmill.stores.memory.process import MemoryCounters
 from taskmill.stores.redis.egress import RedisEndpoints
 from taskmill.stores.redis.keys import DISABLED_ENDPOINTS, WAITING_PLACES, ShardKeys, shard_keys
 from taskmill.stores.redis.session import Session

@@ -167,7 +167,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     @property
     def over(self):
-        rows = self.system.rows.rows.values()
+        rows = self.system.stores.rows.rows.values()
         return sorted(row.id for row in rows if row.status in {Status.DEAD, Status.CANCELLED})
 
     def ask(self, label, *, death, key=None):
@@ -223,7 +223,7 @@ def test_what_is_cancelled_before_the_log_knew_it_stays_cancelled_when_redis_for
     order.mortals.cancel(order.ids[0], death=None)
     order.redis_forgets()
     order.teardown()
-    (row,) = order.system.rows.rows.values()
+    (row,) = order.system.stores.rows.rows.values()
     assert row.status is Status.CANCELLED
 
 

@@ -82,8 +82,8 @@ def two_schedulers_at_once(parts):
     story = Story(parts)
     story.submit("a", death=deaths("gateway after admit")[0])
     story.mortals.clock.move(10 * SECOND)
-    first = story.system.due.take(most=10)
-    second = story.system.due.take(most=10)
+    first = story.system.stores.due.take(most=10)
+    second = story.system.stores.due.take(most=10)
     told = [Sample(name="takers of an entry", value=len([*first, *second]), cap=1)]
     return replace(story.mortals.history(), samples=told)
 
@@ -175,7 +175,7 @@ def an_instant_that_two_schedulers_saw(parts):
     clock = story.mortals.clock
     requests = MemoryRequests(clock)
     kind = parts.ports["schedules"] if parts else MemorySchedules
-    schedules = kind(lambda: story.system.rows, requests, clock)
+    schedules = kind(lambda: story.system.stores.rows, requests, clock)
     wanted = Wanted(name="s", definition=MINUTELY, enabled=None)
     first = make(wanted, schedules, tenant="default", by="ada").schedule.next_at_ms
     clock.move(MINUTE)

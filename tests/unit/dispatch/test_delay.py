@@ -98,7 +98,7 @@ def test_a_task_of_the_past_begins_at_once(line):
 def test_a_far_one_leaves_redis_but_for_its_key(line, key):
     task = line.accepted(key, delay_ms=365 * DAY)
     line.pass_ms(FAR_RECORD / timedelta(milliseconds=1) + 1)
-    hot = line.system.hot
+    hot = line.system.stores.hot
     assert not hot.due
     record = hot.record(task)
     assert record.is_key_alone if key else record is None
@@ -126,7 +126,7 @@ def test_what_waits_can_be_cancelled(line, delay, later):
     line.pass_ms(delay)
     assert line.begun == []
     assert line.view(task).status == "cancelled"
-    assert not line.system.rows.far_tasks
+    assert not line.system.stores.rows.far_tasks
 
 
 @pytest.mark.parametrize("delay", DELAYS)
@@ -149,7 +149,7 @@ def test_nothing_that_waits_is_lost_with_redis(line, key, delay, later):
     begin = line.now
     task = line.accepted(key, delay_ms=delay)
     line.pass_ms(min(later, delay - 10_000))
-    line.system.hot.forget()
+    line.system.stores.hot.forget()
     line.system.rebuild()
     if key:
         assert isinstance(line.submit(key, delay_ms=delay), ReplayOf)
@@ -163,7 +163,7 @@ def test_nothing_that_waits_is_lost_with_redis(line, key, delay, later):
 def test_a_far_task_that_came_near_while_redis_was_away_is_brought_near(line):
     begin = line.now
     task = line.accepted("k", delay_ms=HOUR)
-    line.system.hot.restart()
+    line.system.stores.hot.restart()
     line.system.clock.move(timedelta(milliseconds=HOUR - 2 * MINUTE))
     line.system.rebuild()
     line.pass_ms(begin + HOUR - line.now)
@@ -172,12 +172,12 @@ def test_a_far_task_that_came_near_while_redis_was_away_is_brought_near(line):
 
 def test_a_far_task_survives_a_ledger_that_is_away_when_it_comes(line):
     begin = line.now
-    line.system.rows.is_away = True
+    line.system.stores.rows.is_away = True
     receipt = line.submit(delay_ms=HOUR)
     for reader in line.system.readers:
         if reader.name == "dispatcher":
             line.system.step(reader)
-    line.system.rows.is_away = False
+    line.system.stores.rows.is_away = False
     line.pass_ms(begin + HOUR - line.now)
     assert [one for one, _, _ in line.begun] == [receipt.task.id]
 
@@ -193,11 +193,11 @@ def test_a_dispatcher_that_comes_hours_late_loses_nothing(line):
 
 
 def test_a_delay_that_was_taken_without_redis_counts_from_when_redis_knows_it(line):
-    line.system.hot.restart()
+    line.system.stores.hot.restart()
     receipt = line.submit(delay_ms=MINUTE)
     assert (receipt.is_deferred, receipt.task.status) == (True, "scheduled")
     line.system.clock.move(timedelta(seconds=30))
-    line.system.hot.open()
+    line.system.stores.hot.open()
     begin = line.now
     line.system.run()
     line.pass_ms(MINUTE - 1)
@@ -221,7 +221,7 @@ def test_a_task_that_is_told_too_late_has_expired(line):
     seen = line.view(task)
     assert line.begun == []
     assert (seen.status, seen.ending.reason) == ("dead", "expired")
-    row = line.system.rows.find(task)
+    row = line.system.stores.rows.find(task)
     assert (row.started_at_ms, row.attempt) == (None, 1)
 
 
@@ -254,8 +254,8 @@ def test_what_stands_in_line_expires_when_its_time_is_over(line, timing, key):
     stand_still(line)
     line.pass_ms(HOUR)
     assert line.begun == []
-    assert line.system.rows.find(task) == line.view(task)
-    assert line.system.rows.expiries == {}
+    assert line.system.stores.rows.find(task) == line.view(task)
+    assert line.system.stores.rows.expiries == {}
 
 
 @pytest.mark.parametrize("key", [None, "k"])
@@ -266,8 +266,8 @@ def test_what_would_begin_too_late_expires_without_waiting_for_that(line, key, d
     task = line.accepted(key, delay_ms=delay, expires_at_ms=end)
     line.pass_ms(end - line.now + 1)
     assert line.view(task).ending.reason == "expired"
-    assert line.system.rows.find(task).status == "dead"
-    assert not line.system.rows.far_tasks
+    assert line.system.stores.rows.find(task).status == "dead"
+    assert not line.system.stores.rows.far_tasks
     line.pass_ms(delay)
     assert line.begun == []
 
@@ -277,7 +277,7 @@ def test_what_waits_for_a_worker_that_nobody_deployed_expires_before(line):
     line.pass_ms(MINUTE + 1)
     assert line.view(task).ending.reason == "expired"
     line.pass_ms(HOUR)
-    assert line.system.rows.find(task).ending.reason == "expired"
+    assert line.system.stores.rows.find(task).ending.reason == "expired"
 
 
 def test_what_is_put_off_expires_as_before(line):
@@ -292,16 +292,16 @@ def test_a_claim_in_the_last_moment_wins(line):
     task = line.accepted(delay_ms=MINUTE - 1, expires_at_ms=line.now + MINUTE)
     line.pass_ms(DAY)
     assert line.view(task).status == "succeeded"
-    assert line.system.rows.expiries == {}
+    assert line.system.stores.rows.expiries == {}
 
 
 def test_nothing_expires_while_redis_is_cold_and_all_does_when_it_is_back(line):
     stand_still(line, "worker-echo")
     task = line.accepted("k", expires_at_ms=line.now + MINUTE)
-    line.system.hot.forget()
+    line.system.stores.hot.forget()
     line.system.clock.move(timedelta(hours=1))
     line.system.run()
-    assert line.system.rows.find(task).status == "queued"
+    assert line.system.stores.rows.find(task).status == "queued"
     line.system.rebuild()
     line.system.run()
     assert line.view(task).status == "queued", "its lease was restored: somebody may run it"
@@ -313,15 +313,15 @@ def test_an_expired_one_whose_death_nobody_told_is_told_by_the_scheduler(line):
     stand_still(line, "worker-echo")
     task = line.accepted(expires_at_ms=line.now + MINUTE)
     line.system.clock.move(timedelta(milliseconds=MINUTE + 1))
-    line.system.log.is_away = True
+    line.system.stores.log.is_away = True
     with pytest.raises(StoreUnavailable):
         line.system.tick()
-    line.system.log.is_away = False
-    line.system.log._sent.clear()  # noqa: SLF001 - its author is dead
+    line.system.stores.log.is_away = False
+    line.system.stores.log._sent.clear()  # noqa: SLF001 - its author is dead
     line.pass_ms(MINUTE)
     assert line.view(task).ending.reason == "expired"
-    assert line.system.rows.find(task).status == "dead"
-    assert line.system.rows.expiries == {}
+    assert line.system.stores.rows.find(task).status == "dead"
+    assert line.system.stores.rows.expiries == {}
 
 
 def test_an_expired_one_that_is_redriven_runs(line):
@@ -352,7 +352,7 @@ def test_another_time_is_the_time(line, first, second, later, key):
     assert line.begun == [(task, begin + second, {"a": "b"})]
     line.pass_ms(3 * DAY)
     assert len(line.begun) == 1
-    row = line.system.rows.find(task)
+    row = line.system.stores.rows.find(task)
     assert (row.status, row.spec.metadata) == ("succeeded", {"a": "b"})
 
 
@@ -368,11 +368,11 @@ def test_other_metadata_leave_the_time_as_it_is(line):
 def test_a_change_that_redis_forgot_with_its_author_never_was(line):
     begin = line.now
     task = line.accepted(delay_ms=MINUTE)
-    line.system.log.is_away = True
+    line.system.stores.log.is_away = True
     assert isinstance(line.system.change(task, Wanted(delay_ms=DAY)), Unsure)
-    line.system.log.is_away = False
-    line.system.log._sent.clear()  # noqa: SLF001 - its author is dead
-    line.system.hot.forget()
+    line.system.stores.log.is_away = False
+    line.system.stores.log._sent.clear()  # noqa: SLF001 - its author is dead
+    line.system.stores.hot.forget()
     line.system.rebuild()
     line.pass_ms(begin + MINUTE - line.now)
     assert [at for _, at, _ in line.begun] == [begin + MINUTE]
@@ -381,12 +381,12 @@ def test_a_change_that_redis_forgot_with_its_author_never_was(line):
 def test_a_change_whose_author_died_is_told_by_the_scheduler(line):
     begin = line.now
     task = line.accepted(delay_ms=MINUTE)
-    line.system.log.is_away = True
+    line.system.stores.log.is_away = True
     line.system.change(task, Wanted(delay_ms=DAY))
-    line.system.log.is_away = False
-    line.system.log._sent.clear()  # noqa: SLF001 - its author is dead
+    line.system.stores.log.is_away = False
+    line.system.stores.log._sent.clear()  # noqa: SLF001 - its author is dead
     line.pass_ms(10_000)
-    line.system.hot.forget()
+    line.system.stores.hot.forget()
     line.system.rebuild()
     line.pass_ms(2 * DAY)
     assert [at for _, at, _ in line.begun] == [begin + DAY]
@@ -419,7 +419,7 @@ def test_a_far_task_that_is_cancelled_while_the_ledger_is_hours_behind_never_run
     stand_still(line)
     line.pass_ms(DAY)
     assert line.begun == []
-    assert line.system.rows.find(task).status == "cancelled"
+    assert line.system.stores.rows.find(task).status == "cancelled"
 
 
 def test_what_waits_for_its_next_attempt_can_be_changed(line):
@@ -431,9 +431,9 @@ def test_what_waits_for_its_next_attempt_can_be_changed(line):
     assert line.view(task).status == "scheduled"
     line.pass_ms(DAY)
     assert [at - begin for _, at, _ in line.begun] == [0, MINUTE]
-    kinds = [type(fact).__name__ for fact in line.system.log.facts()]
+    kinds = [type(fact).__name__ for fact in line.system.stores.log.facts()]
     assert kinds.index("TaskDeferred") < kinds.index("TaskChanged")
-    assert line.system.rows.find(task).attempt == 2
+    assert line.system.stores.rows.find(task).attempt == 2
 
 
 def test_what_has_ended_cannot_be_changed(line):
@@ -457,7 +457,7 @@ def test_nobody_can_change_what_is_not_there(line):
 
 def test_nothing_is_changed_in_a_redis_that_forgot(line):
     task = line.accepted(delay_ms=MINUTE)
-    line.system.hot.forget()
+    line.system.stores.hot.forget()
     assert isinstance(line.system.change(task, Wanted(delay_ms=1)), Unsure)
 
 

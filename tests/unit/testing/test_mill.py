@@ -244,8 +244,8 @@ def test_what_a_worker_stores_is_its_result_or_a_part_of_it():
     mill.run()
     assert drawing.content == b"\x89PNG"
     assert drawing.result_ref.url.startswith(f"s3://memory/results/draw/{drawing.id}/")
-    assert mill.system.bucket.media_types[drawing.result_ref.url] == "image/png"
-    assert [mill.system.bucket.contents[url] for url in drawings.result] == [b"one", b"two"]
+    assert mill.system.stores.bucket.media_types[drawing.result_ref.url] == "image/png"
+    assert [mill.system.stores.bucket.contents[url] for url in drawings.result] == [b"one", b"two"]
     assert drawings.content is None
 
 
@@ -272,10 +272,10 @@ def test_what_cannot_be_stored_is_an_error_that_says_so(content, media_type, why
 def test_a_mill_whose_bucket_is_away_waits_for_it():
     mill = Mill({"length": serve(bytes, len)})
     task = mill.submit("length", payload_ref=mill.upload("length", b"hello"))
-    mill.system.bucket.is_away = True
+    mill.system.stores.bucket.is_away = True
     mill.run()
     assert (task.status, task.reason, task.attempt) == ("retrying", "snoozed", 1)
-    mill.system.bucket.is_away = False
+    mill.system.stores.bucket.is_away = False
     mill.run_to_end()
     assert (task.status, task.result, task.attempt) == ("succeeded", 5, 1)
 

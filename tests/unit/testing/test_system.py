@@ -42,12 +42,12 @@ def test_each_step_is_one_invocation():
     assert system.step(ECHO_WORKER)
     assert performed == ["hello"]
     system.run()
-    assert system.rows.rows[receipt.task.id].status is Status.SUCCEEDED
+    assert system.stores.rows.rows[receipt.task.id].status is Status.SUCCEEDED
 
 
 def test_what_a_dead_gateway_left_unpublished_is_done_all_the_same():
     system, performed = a_system()
-    (created,) = system.admission.admit([request(system)])
+    (created,) = system.stores.admission.admit([request(system)])
     assert created.generation == system.clock()
     system.run()
     assert performed == []
@@ -58,10 +58,10 @@ def test_what_a_dead_gateway_left_unpublished_is_done_all_the_same():
 def test_a_record_that_failed_comes_again():
     system, performed = a_system()
     system.submit([request(system)])
-    system.hot.restart()
+    system.stores.hot.restart()
     system.step(DISPATCHER)
     assert not system.step(ECHO_WORKER)
-    system.hot.open()
+    system.stores.hot.open()
     system.run()
     assert performed == ["hello"]
 
@@ -71,13 +71,13 @@ def test_a_function_may_be_given_less_than_what_waits():
     system.submit([request(system)])
     system.submit([request(system)])
     assert system.step(DISPATCHER, most=1)
-    assert system.log.position(DISPATCHER) == 1
+    assert system.stores.log.position(DISPATCHER) == 1
 
 
 def test_a_hot_state_that_forgot_is_filled_from_the_ledger():
     system, performed = a_system()
     (receipt,) = system.submit([request(system)])
-    system.hot.forget()
+    system.stores.hot.forget()
     assert system.rebuild() == 1
     system.run()
     system.pass_time(timedelta(minutes=1))
@@ -89,9 +89,9 @@ def test_a_type_that_nobody_takes_waits_and_dies():
     system, _ = a_system()
     (receipt,) = system.submit([request(system, type="nobody")])
     system.run()
-    assert system.rows.rows[receipt.task.id].status is Status.QUEUED
+    assert system.stores.rows.rows[receipt.task.id].status is Status.QUEUED
     system.pass_time(timedelta(minutes=11))
-    row = system.rows.rows[receipt.task.id]
+    row = system.stores.rows.rows[receipt.task.id]
     assert (row.status, row.reason) == (Status.DEAD, "unknown_type")
 
 
@@ -118,7 +118,7 @@ def test_a_port_can_be_dressed():
         dress=lambda name, port: AwayTwice(port) if name == "bus" else port
     )
     system.submit([request(system)])
-    assert [kept.is_published for kept in system.spill.kept] == [False]
+    assert [kept.is_published for kept in system.stores.spill.kept] == [False]
     try:
         system.run()
     except StoreUnavailable:

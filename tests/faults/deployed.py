@@ -1,0 +1,70 @@
+"""The system in memory, whose functions are the handlers and the jobs that are deployed."""
+
+import logging
+from contextlib import contextmanager
+
+from functions.dispatcher.handler import lambda_handler as dispatcher
+from functions.recorder.handler import lambda_handler as recorder
+from taskmill.core import topics
+from taskmill.core.log import Position
+from taskmill.platform import process
+from taskmill.stores.memory.process import InlineErrands
+from taskmill.testing.crew import PatientCrew
+from taskmill.testing.system import INVOCATION, System
+from tests.unit.stage import Context, a_kafka_event, do_job
+
+TICK = ("publish_due", "relay_outbox", "bring_near", "expire", "forget_expired")
+"""The jobs that a tick of the system does, in this order."""
+
+
+class Deployed(System):
+    """Each invocation is a process of its own; several may be under way, one inside another."""
+
+    def __init__(self, workers, **how):
+        super().__init__(workers, **how)
+        self._functions = {topics.worker_of(name): one for name, one in workers.items()}
+        self._functions |= dict.fromkeys(topics.RECORDERS, recorder)
+        self._functions[topics.DISPATCHER] = dispatcher
+        self._provided = {
+            "stores": lambda _name, **_how: self.stores,
+            "crew": lambda: PatientCrew(self.clock),
+            "loop_crew": lambda: PatientCrew(self.clock),
+            "errands": InlineErrands,
+            "clock": self.clock,
+            "chance": self.chance.random,
+            "entropy": lambda: self.chance.randbytes(16),
+            "word": self.new_process,
+            "pause": self.clock.move,
+            "log": lambda _service: logging.getLogger("taskmill"),
+            "counters": lambda: self.stores.counters,
+        }
+
+    def invoke(self, reader, records):
+        function = self._functions[reader]
+        with self._process():
+            answer = function(a_kafka_event(records), Context(self.clock, lives=INVOCATION))
+        return {_position(one["itemIdentifier"]) for one in answer["batchItemFailures"]}
+
+    def tick(self):
+        with self._process():
+            return sum([do_job(name) for name in TICK])
+
+    def rebuild(self, *, pause=None):
+        with self._process(pause=pause or self.write_meanwhile):
+            return do_job("rebuild")
+
+    @contextmanager
+    def _process(self, **others):
+        """Provide what a process has; then give back what the process around this one has."""
+        around = dict(process.PROVIDED)
+        process.PROVIDED.update(self._provided | others)
+        try:
+            yield
+        finally:
+            process.PROVIDED.clear()
+            process.PROVIDED.update(around)
+
+
+def _position(item):
+    topic, _, partition = item["partition"].rpartition("-")
+    return Position(topic, int(partition), item["offset"])
