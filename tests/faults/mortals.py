@@ -1,6 +1,5 @@
 """The system in memory, each of whose processes may die, and the history that it leaves."""
 
-import copy
 import json
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -102,13 +101,12 @@ class Mortals:
 
     def live(self, work, *, death=None, labels=()):
         """Let a process do some work; return None when it died on the way."""
-        process = Process(dict(self._bound), frozenset(labels))
-        process.ports["bus"] = _producer(self.log)
+        process = Process(self._bound | {"bus": _producer(self.log)}, frozenset(labels))
         if death is not None:
-            for name, port in process.ports.items():
-                process.ports[name] = with_crash_point(
-                    name, port, death, opener="", end=process.die
-                )
+            name = death.edge.port
+            process.ports[name] = with_crash_point(
+                name, process.ports[name], death, opener="", end=process.die
+            )
         self._alive.append(process)
         try:
             return work()
@@ -225,8 +223,8 @@ def deaths(function):
 
 def _producer(log):
     """Return another process's bus on this log: what it has not flushed dies with it."""
-    bus = copy.copy(log)
-    bus._sent = []  # noqa: SLF001 - a process of its own has a buffer of its own
+    bus = object.__new__(type(log))
+    vars(bus).update(vars(log), _sent=[])  # a process of its own has a buffer of its own
     return bus
 
 

@@ -163,10 +163,12 @@ class Stage:
         return self.stores
 
 
+_JOBS = {job.name: job for job in JOBS}
+
+
 def do_job(name: str) -> int:
     """Do once what the scheduler does again and again under this *name*."""
-    (job,) = (job for job in JOBS if job.name == name)
-    return job.run()
+    return _JOBS[name].run()
 
 
 def a_kafka_event(records: Iterable[LogRecord]) -> dict[str, Any]:
