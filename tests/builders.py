@@ -2,7 +2,7 @@
 
 import os
 import time
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from msgspec import Raw
 
@@ -22,10 +22,15 @@ from taskmill.core.task import Envelope, Millis, Status, TaskId, TaskType, keyed
 from taskmill.core.view import Ending
 from taskmill.execution.lease import Claim, Lease, Settlement
 from taskmill.execution.outcome import Attempt
+from taskmill.testing import MovableClock
 
 NOW = Millis(1_800_000_000_000)
 ECHO = TaskType("echo")
 TASK = TaskId("01a31edd-2c00-7000-8000-000000000001")
+
+
+def a_clock(at_ms=NOW):
+    return MovableClock(datetime.fromtimestamp(at_ms / 1000, UTC))
 
 
 def now_ms():

@@ -110,7 +110,7 @@ def http_batch_is_answered_item_by_item(stage: Stage, event: dict[str, Any]) -> 
 @recorded("http_read")
 def http_read_waits_and_shows_the_payload(stage: Stage, event: dict[str, Any]) -> None:
     task = submit(stage)
-    stage.catch_up()
+    stage.record()
     status, told = ask(stage, event)
     assert (status, told) == (200, task | {"payload": {"say": "grüß dich"}})
     assert stage.clock() - NOW >= 2_500
@@ -120,11 +120,11 @@ def http_read_waits_and_shows_the_payload(stage: Stage, event: dict[str, Any]) -
 def http_list_shows_what_fits_its_filter(stage: Stage, event: dict[str, Any]) -> None:
     older = submit(stage)
     other = {"type": "echo", "metadata": {"who": "me"}}
-    stage.clock.now += 1
+    stage.pass_time(milliseconds=1)
     body = json.dumps(other)
     headers = {"Content-Type": "application/json"}
     _, newer = ask(stage, an_http_event("POST", "/v1/tasks", headers=headers, body=body))
-    stage.catch_up()
+    stage.record()
     status, page = ask(stage, event)
     assert (status, page["tasks"]) == (200, [newer])
     event["queryStringParameters"]["cursor"] = page["next_cursor"]
@@ -142,8 +142,8 @@ def http_types_names_what_is_deployed(stage: Stage, event: dict[str, Any]) -> No
 @recorded("http_stats")
 def http_stats_tells_what_waits_and_where(stage: Stage, event: dict[str, Any]) -> None:
     submit(stage)
-    stage.catch_up()
-    stage.clock.now += 1500
+    stage.record()
+    stage.pass_time(milliseconds=1500)
     status, told = ask(stage, event)
     assert (status, told["is_complete"], told["in_flight"]) == (200, True, 0)
     none = dict.fromkeys(("submitted", "succeeded", "retried", "died", "cancelled", "lost"), 0)
@@ -158,7 +158,7 @@ def http_stats_tells_what_waits_and_where(stage: Stage, event: dict[str, Any]) -
     assert (told["last_minute"]["submitted"], told["last_minute"]["succeeded"]) == (1, 0)
     assert told["lag"]["dispatcher"] == 1
     stage.ledger.is_away = True
-    stage.clock.now += 5000
+    stage.pass_time(milliseconds=5000)
     status, told = ask(stage, event)
     assert (status, told["detail"][:11], "PostgreSQL" in told["detail"]) == (
         503,
@@ -335,7 +335,7 @@ def kafka_pending_deferred_is_admitted_once(stage: Stage, event: dict[str, Any])
 @recorded("kafka_work")
 def kafka_work_is_done(stage: Stage, event: dict[str, Any]) -> None:
     assert echo(event, stage.context()) == ALL_WELL
-    stage.catch_up()
+    stage.record()
     assert {fact.id: _end(fact) for fact in stage.log.facts()} == {
         TASK[1]: b'{"say":"hello"}',
         TASK[2]: ("failed", "Retry"),

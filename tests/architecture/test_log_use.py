@@ -16,8 +16,6 @@ from taskmill.core.task import TaskType
 from taskmill.core.topics import Reader
 from taskmill.insight.gather import Board
 from taskmill.recovery.log_gaps import gaps_of
-from taskmill.stores.memory.enqueued import MemoryRequests
-from taskmill.stores.memory.insight import MemoryFigures
 from tests.unit.world import World
 
 ROOT = Path(__file__).parents[2]
@@ -172,10 +170,10 @@ class Noting:
 
 def test_statistics_ask_for_the_readers_that_the_gateway_may_watch():
     world, noting = World(), Noting()
-    figures = MemoryFigures(world.ledger, world.clock)
-    requests = MemoryRequests(world.clock)
-    readers = topics.readers([EVERY])
-    Board(figures, noting, requests, world.outbox, readers=readers, clock=world.clock).look()
+    ports, readers = world.ports, topics.readers([EVERY])
+    Board(
+        ports.figures, noting, ports.requests, ports.outbox, readers=readers, clock=world.clock
+    ).look()
     assert noting.asked == set(use("Gateway").watches)
 
 

@@ -21,6 +21,8 @@ from tests.unit.stage import Stage, a_kafka_event, an_http_event
 
 ROOT: Final = Path(__file__).parents[2]
 PRODUCT: Final = (f"{ROOT}/shared/taskmill/", f"{ROOT}/functions/")
+KIT: Final = f"{ROOT}/shared/taskmill/testing/"
+"""The clock of the stage comes from there."""
 
 
 @dataclass
@@ -105,4 +107,4 @@ def _caller(frame: FrameType) -> str | None:
 
 def _file_of(code: CodeType) -> str | None:
     file = code.co_filename
-    return file if file.startswith(PRODUCT) else None
+    return file if file.startswith(PRODUCT) and not file.startswith(KIT) else None

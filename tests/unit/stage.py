@@ -4,51 +4,33 @@ import logging
 import random
 import time
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import count
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from functions.scheduler.jobs import JOBS
-from taskmill.core import topics
-from taskmill.core.errors import StoreUnavailable
 from taskmill.core.log import LogRecord
-from taskmill.core.task import Millis, TaskId
-from taskmill.core.view import Reading
+from taskmill.core.task import Millis
 from taskmill.execution.ports import Crew
-from taskmill.ledger.record import Recorder
 from taskmill.platform import process
 from taskmill.stores.api_keys import ApiKeys
 from taskmill.stores.catalogue import AssembledCatalogue
-from taskmill.stores.memory.hot import MemoryRecords
 from taskmill.stores.memory.process import InlineCrew, InlineErrands, MemoryCounters
-from taskmill.stores.memory.stores import MemoryStores
 from taskmill.stores.watch import Watch
+from taskmill.submission.ports import Catalogue
+from taskmill.testing.clock import MovableClock
+from tests.builders import a_clock
+from tests.unit.world import World
 
 NOW = 1_794_000_000_000
 
 
-class Clock:
-    """Time moves when somebody pauses."""
-
-    def __init__(self) -> None:
-        self.now = NOW
-        self.on_pause: Callable[[], None] = lambda: None
-
-    def __call__(self) -> Millis:
-        return Millis(self.now)
-
-    def pause(self, span: timedelta) -> None:
-        self.now += span // timedelta(milliseconds=1)
-        self.on_pause()
-
-
-class RealClock(Clock):
-    """Time moves by itself, for what waits in earnest."""
+class RealClock(MovableClock):
+    """Time moves by itself, for what runs or waits in earnest."""
 
     def __call__(self) -> Millis:
         return Millis(time.time_ns() // 1_000_000)
@@ -83,54 +65,25 @@ class Places:
         self.free += 1
 
 
-class Records(MemoryRecords):
-    """Records that can be away, as a server can."""
-
-    is_away = False
-
-    def read(self, ids: Sequence[TaskId]) -> Sequence[Reading]:
-        if self.is_away:
-            raise StoreUnavailable("Redis", "it is told to be away")
-        return super().read(ids)
-
-
 @dataclass
-class Stage:
-    clock: Clock = field(default_factory=Clock)
+class Stage(World):
+    clock: MovableClock = field(default_factory=lambda: a_clock(NOW))
+    catalogue: Catalogue = field(default_factory=AssembledCatalogue)
+    counters: MemoryCounters = field(default_factory=lambda: MemoryCounters({"echo"}))
     crew: Crew = field(default_factory=InlineCrew)
     api_keys: ApiKeys | None = None
-    counters: MemoryCounters = field(default_factory=lambda: MemoryCounters({"echo"}))
 
     def __post_init__(self) -> None:
-        self._open = {}
-        self.stores: Any = MemoryStores(
-            self.clock,
-            pause=self.clock.pause,
-            catalogue=AssembledCatalogue(),
-            counters=self.counters,
-            dress=self._watched,
-        )
-        self.stores.records = self.records = Records(self.stores.hot)
-        self.stores.waiters = self.places = Places()
-        self.hot, self.log, self.ledger = self.stores.hot, self.stores.log, self.stores.rows
-        self.outbox, self.requests = self.stores.spill, self.stores.queue
-        self.blobs: Any = self.stores.bucket
-        self.endpoints: Any = self.stores.endpoints
-        self.due, self.schedules = self._open["due"], self._open["schedules"]
+        super().__post_init__()
+        self.ports.waiters = self.places = Places()
+        self.ports.api_keys = self.api_keys
         self.entropy = random.Random(7)
 
-    def _watched(self, name: str, port: Any) -> Any:
-        self._open[name] = port
+    def dress(self, name: str, port: Any) -> Any:
         return Watch(self.counters).over(name, port, opener="stage")
 
     def context(self, *, lives: timedelta = timedelta(seconds=30)) -> Context:
         return Context(self.clock, lives=lives)
-
-    def catch_up(self) -> None:
-        """Let the recorder read the log to its end."""
-        Recorder(SimpleNamespace(ledger=self.ledger)).record(
-            [*self.log.records(topics.PENDING), *self.log.records(topics.EVENTS)]
-        )
 
     def run(self, handler: Callable[[Any, Any], Any], topic: str) -> Any:
         """Hand everything that stands in *topic* to *handler*, as its mapping does."""
@@ -144,23 +97,16 @@ class Stage:
 
     def _provided(self) -> dict[str, Any]:
         return {
-            "stores": self._stores,
+            "stores": lambda _name, **_how: self.ports,
             "crew": lambda: self.crew,
             "loop_crew": lambda: self.crew,
             "errands": InlineErrands,
             "clock": self.clock,
             "entropy": lambda: self.entropy.randbytes(16),
-            "pause": self.clock.pause,
+            "pause": self.wait,
             "log": lambda _service: logging.getLogger("taskmill"),
             "counters": lambda: self.counters,
         }
-
-    def _stores(self, _name: str, **_how: object) -> Any:
-        """Return one queue for every function; a test may have replaced some of it."""
-        self.stores.api_keys = self.api_keys
-        self.stores.blobs = self.blobs
-        self.stores.endpoints = self.endpoints
-        return self.stores
 
 
 _JOBS = {job.name: job for job in JOBS}

@@ -1,36 +1,29 @@
 """A world in memory: a clock that tests move, stores that can be away, and workers' hands."""
 
+from copy import copy
 from dataclasses import dataclass, field
 from datetime import timedelta
-from types import SimpleNamespace
 
 from taskmill.core import topics
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.lifetimes import HOLD, LEASE
-from taskmill.core.task import Millis
-from taskmill.core.time import in_ms
 from taskmill.dispatch.due import DuePublisher
 from taskmill.dispatch.route import Dispatch
 from taskmill.execution.claim import open_arrivals
 from taskmill.execution.context import Shop
 from taskmill.execution.execute import execute
 from taskmill.execution.outcome import Succeeded
+from taskmill.execution.ports import Crew
 from taskmill.ledger.find import TaskFinder
 from taskmill.ledger.record import Recorder
-from taskmill.stores.memory.blobs import MemoryBlobs
-from taskmill.stores.memory.dispatch import MemoryDelays, MemoryParking
-from taskmill.stores.memory.execution import MemoryLeases
-from taskmill.stores.memory.hot import MemoryAdmission, MemoryDueSet, MemoryHot, MemoryRecords
-from taskmill.stores.memory.ledger import MemoryLedger
-from taskmill.stores.memory.log import MemoryLog
-from taskmill.stores.memory.orders import MemoryControl
-from taskmill.stores.memory.outbox import MemoryOutbox
-from taskmill.stores.memory.process import InlineCrew, MemoryCounters
-from taskmill.stores.memory.recovery import MemoryColdShards
-from taskmill.stores.memory.timing import MemoryExpiries
+from taskmill.stores.memory.process import MemoryCounters
+from taskmill.stores.memory.stores import MemoryStores, as_it_is
+from taskmill.submission.ports import Catalogue
 from taskmill.submission.relay import Relay
 from taskmill.submission.submit import Submitter
-from tests.builders import NOW, a_claim, a_new_id, a_request, a_source
+from taskmill.testing.clock import MovableClock
+from taskmill.testing.crew import PatientCrew
+from tests.builders import a_claim, a_clock, a_new_id, a_request, a_source
 
 
 class Away:
@@ -43,6 +36,17 @@ class Away:
         return unreachable
 
 
+class Instead:
+    """A port of whose verbs some answer otherwise."""
+
+    def __init__(self, port, **others):
+        self._port = port
+        vars(self).update(others)
+
+    def __getattr__(self, verb):
+        return getattr(self._port, verb)
+
+
 class KnowsAll:
     """A catalogue in which every type is deployed."""
 
@@ -50,21 +54,15 @@ class KnowsAll:
         return name
 
 
-class PatientCrew(InlineCrew):
+class WorldCrew(PatientCrew):
     """Performs inline; where threads would wait, the world's time passes."""
 
     def __init__(self, world):
-        super().__init__()
+        super().__init__(world.clock, pause=world.wait)
         self._world = world
 
-    def ended(self, *, within):
-        ends = super().ended(within=within)
-        if not ends:
-            self._world.wait(within)
-        return ends
 
-
-class HangingCrew(PatientCrew):
+class HangingCrew(WorldCrew):
     """Never comes to an end with anything."""
 
     def start(self, call):
@@ -77,55 +75,50 @@ class HangingCrew(PatientCrew):
 
 @dataclass
 class World:
-    now: int = NOW
+    clock: MovableClock = field(default_factory=a_clock)
     performed: list = field(default_factory=list)
     on_wait: list = field(default_factory=list)
+    catalogue: Catalogue = field(default_factory=KnowsAll)
+    counters: MemoryCounters = field(default_factory=MemoryCounters)
+    crew: Crew | None = None
 
     def __post_init__(self):
-        self.hot = MemoryHot(self.clock)
-        self.hot.open()
-        self.admission = MemoryAdmission(self.hot)
-        self.due = MemoryDueSet(self.hot)
-        self.leases = MemoryLeases(self.hot)
-        self.records = MemoryRecords(self.hot)
-        self.log = MemoryLog(self.clock)
-        self.outbox = MemoryOutbox(clock=self.clock)
-        self.ledger = MemoryLedger(self.outbox)
-        self.blobs = MemoryBlobs()
-        self.crew = PatientCrew(self)
+        self.ports = MemoryStores(
+            self.clock,
+            pause=self.wait,
+            catalogue=self.catalogue,
+            counters=self.counters,
+            dress=self.dress,
+        )
+        self.hot, self.log, self.ledger = self.ports.hot, self.ports.log, self.ports.rows
+        self.outbox, self.requests = self.ports.spill, self.ports.queue
+        self.blobs = self.ports.bucket
+        self.admission, self.due = self.ports.admission, self.ports.due
+        self.leases, self.records = self.ports.leases, self.ports.records
+        self.schedules = self.ports.schedules
+        self.crew = self.crew or WorldCrew(self)
 
-    def clock(self):
-        return Millis(self.now)
+    def dress(self, name, port):
+        return as_it_is(name, port)
+
+    @property
+    def now(self):
+        return self.clock()
 
     def wait(self, span):
-        self.now += in_ms(span)
+        self.clock.move(span)
         for act in self.on_wait:
             act()
 
+    def pass_time(self, **span):
+        """Let time pass in which nobody waits."""
+        self.clock.move(timedelta(**span))
+
     def stores(self, **others):
         """Return every port by its name; *others* stand in the place of some."""
-        bound = {
-            "admission": self.admission,
-            "blobs": self.blobs,
-            "bus": self.log,
-            "catalogue": KnowsAll(),
-            "clock": self.clock,
-            "control": MemoryControl(self.hot),
-            "counters": MemoryCounters(),
-            "delays": MemoryDelays(self.hot),
-            "due": self.due,
-            "expiries": MemoryExpiries(lambda: self.ledger, self.clock),
-            "ledger": self.ledger,
-            "ledger_rows": self.ledger,
-            "log_ends": self.log,
-            "outbox": self.outbox,
-            "parking": MemoryParking(self.hot),
-            "pause": self.wait,
-            "records": self.records,
-            "shards": MemoryColdShards(self.hot),
-            "whole_rows": self.ledger,
-        }
-        return SimpleNamespace(**bound | others)
+        stores = copy(self.ports)
+        vars(stores).update(others)
+        return stores
 
     def request(self, key=None, **changes):
         return a_request(key, **{"created_at_ms": self.clock()} | changes)
@@ -152,7 +145,7 @@ class World:
         return [by_id[receipt.task.id] for receipt in receipts]
 
     def shop(self, **changes):
-        end = self.now + 60_000
+        end = self.clock() + 60_000
         values = {
             "leases": self.leases,
             "bus": self.log,
@@ -162,7 +155,7 @@ class World:
             "process": "p1",
             "concurrency": 10,
             "longest": timedelta(seconds=800),
-            "remaining": lambda: timedelta(milliseconds=end - self.now),
+            "remaining": lambda: timedelta(milliseconds=end - self.clock()),
         }
         return Shop(**values | changes)
 
@@ -183,7 +176,7 @@ class World:
 
     def record(self, *names):
         for topic in names or (topics.PENDING, topics.EVENTS):
-            self.record_all(self.log.records(topic))
+            self.record_all(self.log.records(topic), ledger=self.ledger)
 
     def record_all(self, records, **others):
         Recorder(self.stores(**others)).record(records)
@@ -213,4 +206,4 @@ class DeafCrew(HangingCrew):
     """Begins each call, and never tells of its end."""
 
     def start(self, call):
-        return PatientCrew.start(self, call)
+        return WorldCrew.start(self, call)

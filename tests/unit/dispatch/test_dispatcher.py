@@ -41,14 +41,14 @@ def failed(answer):
 
 def wait_until_it_is_put_in_line_again(stage):
     """Also whatever was in line before: the log hands over everything again each time."""
-    stage.clock.pause(PUT_IN_LINE_AGAIN_AFTER)
+    stage.wait(PUT_IN_LINE_AGAIN_AFTER)
     published = do_job("publish_due")
     assert published <= 1, "copies that wait together are one"
 
 
 def deploy(stage, name):
     """Let a worker take tasks of a type, as a rolling deployment does."""
-    stage.stores.catalogue = Knows(name)
+    stage.ports.catalogue = Knows(name)
 
 
 class Knows:
@@ -61,11 +61,11 @@ class Knows:
 
 def test_a_task_of_a_type_that_nobody_takes_waits_and_is_then_dead_and_stays_dead(stage):
     submit(stage, a_task(1, type=FAX))
-    begun = stage.clock.now
+    begun = stage.clock()
     while not stage.log.facts():
         assert failed(stage.run(dispatcher, topics.PENDING)) == []
         wait_until_it_is_put_in_line_again(stage)
-    waited = timedelta(milliseconds=stage.clock.now - begun)
+    waited = timedelta(milliseconds=stage.clock() - begun)
     assert PATIENCE_WITH_A_TYPE <= waited <= PATIENCE_WITH_A_TYPE + 3 * PUT_IN_LINE_AGAIN_AFTER
     stage.run(dispatcher, topics.PENDING)
     (record,) = stage.hot.records.values()

@@ -14,7 +14,7 @@ from taskmill.core.view import Absent
 from taskmill.execution.outcome import Discard, Succeeded
 from taskmill.execution.ports import Ended
 from tests.builders import a_claim, a_position
-from tests.unit.world import Away, HangingCrew, PatientCrew, World, kinds
+from tests.unit.world import Away, HangingCrew, World, WorldCrew, kinds
 
 SECOND = timedelta(seconds=1)
 HANGS = object()
@@ -161,7 +161,7 @@ def test_what_still_runs_when_its_process_must_end_is_given_back(world):
         told.append(one)
 
     crew = HangingCrew(world)
-    crew.start = lambda call: (call(), PatientCrew.start(crew, lambda: None))[1]
+    crew.start = lambda call: (call(), WorldCrew.start(crew, lambda: None))[1]
     assert world.work(remember, crew=crew, is_leaving=lambda: world.now > began) == set()
     *_, fact = world.log.facts()
     assert (type(fact), fact.reason, fact.attempt, fact.next_attempt) == (
@@ -206,7 +206,7 @@ def test_what_is_to_end_while_redis_is_away_comes_again_and_nobody_waits_for_eve
     assert world.now - began < 5_000
 
 
-class LateCrew(PatientCrew):
+class LateCrew(WorldCrew):
     """Tells of an end only after the attempt was cut off, and other work goes on."""
 
     def __init__(self, world):
@@ -250,7 +250,7 @@ def test_ends_are_told_by_the_parcel(world):
     assert len(world.log.records(topics.EVENTS)) == 3
 
 
-class LastHangs(PatientCrew):
+class LastHangs(WorldCrew):
     """Performs all but the last of two."""
 
     def start(self, call):

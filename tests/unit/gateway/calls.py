@@ -8,7 +8,6 @@ from functions.gateway.handler import lambda_handler
 from functions.workers.echo.handler import lambda_handler as echo
 from taskmill.core import topics
 from taskmill.core.task import TaskType
-from taskmill.stores.memory.execution import MemoryLeases
 from tests.builders import a_claim, a_death
 from tests.unit.gateway import described
 from tests.unit.stage import an_http_event
@@ -86,12 +85,12 @@ def die(stage):
     """Submit a task that its worker discards, and let the ledger hear of it."""
     task = submit(stage).body
     (envelope,) = [one for one in stage.log.tasks(topics.PENDING) if one.id == task["id"]]
-    leases = MemoryLeases(stage.hot)
+    leases = stage.leases
     (claimed,) = leases.claim([a_claim(envelope)])
     settlement = a_death(envelope, claimed.token)
     leases.settle([settlement])
     stage.log.send_facts(settlement.facts)
     stage.log.flush()
-    stage.catch_up()
-    stage.clock.now += 1_000
+    stage.record()
+    stage.pass_time(milliseconds=1_000)
     return task

@@ -5,7 +5,6 @@ import pytest
 from functions.dispatcher.handler import lambda_handler as dispatcher
 from taskmill.core import topics
 from taskmill.core.counting import Count
-from taskmill.stores.memory.execution import MemoryLeases
 from tests.builders import a_claim, a_death
 from tests.unit.gateway.calls import NOBODY, die, end, get, post, submit
 from tests.unit.stage import Stage
@@ -20,7 +19,7 @@ def stage(monkeypatch):
 
 def begin(stage, task_id):
     (task,) = [one for one in stage.log.tasks(topics.PENDING) if one.id == task_id]
-    MemoryLeases(stage.hot).claim([a_claim(task)])
+    stage.leases.claim([a_claim(task)])
 
 
 def test_a_waiting_task_is_cancelled_and_stays_so(stage):
@@ -100,7 +99,7 @@ def test_nothing_is_redriven_while_redis_or_the_ledger_cannot_say(stage):
 def test_a_death_of_a_moment_ago_is_redriven_once_the_ledger_has_heard_of_it(stage):
     task = submit(stage).body
     (envelope,) = stage.log.tasks(topics.PENDING)
-    leases = MemoryLeases(stage.hot)
+    leases = stage.leases
     (claimed,) = leases.claim([a_claim(envelope)])
     settlement = a_death(envelope, claimed.token)
     leases.settle([settlement])
@@ -108,7 +107,7 @@ def test_a_death_of_a_moment_ago_is_redriven_once_the_ledger_has_heard_of_it(sta
     stage.log.flush()
     path = f"/v1/tasks/{task['id']}/redrive"
     assert post(stage, path).kind == (503, "unavailable", None)
-    stage.clock.on_pause = stage.catch_up
+    stage.on_wait[:] = [stage.record]
     told = post(stage, path)
     assert (told.status, told.body["status"]) == (202, "queued")
 
@@ -116,7 +115,7 @@ def test_a_death_of_a_moment_ago_is_redriven_once_the_ledger_has_heard_of_it(sta
 def test_what_waits_far_ahead_is_not_redriven(stage):
     task = submit(stage, delay_seconds=3_600).body
     stage.run(dispatcher, topics.PENDING)
-    stage.catch_up()
+    stage.record()
     stage.hot.forget()
     stage.hot.open()
     told = post(stage, f"/v1/tasks/{task['id']}/redrive")

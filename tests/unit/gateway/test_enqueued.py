@@ -96,7 +96,7 @@ def test_what_is_refused_is_discarded_by_somebody_and_kept(stage):
     enqueue(stage, payload=1)
     do_job("take_requests")
     hashed = sha256(b"the key").hexdigest()
-    stage.api_keys = ApiKeys(lambda: json.dumps({"ann": hashed}))
+    stage.ports.api_keys = ApiKeys(lambda: json.dumps({"ann": hashed}))
     key = {"Authorization": "Bearer the key"}
     told = call(stage, "POST", f"/v1/enqueued/{NOBODY}/discard", headers=key)
     assert (told.status, told.body["task_id"], told.body["discarded_by"]) == (200, NOBODY, "ann")
@@ -148,6 +148,6 @@ def test_statistics_tell_how_many_wait_and_how_many_are_refused(stage):
     enqueue(stage, payload=1)
     do_job("take_requests")
     enqueue(stage, "01a1b2c3-0000-7000-8000-000000000002")
-    stage.clock.now += 1_500
+    stage.pass_time(milliseconds=1_500)
     told = get(stage, "/v1/stats").body["enqueued"]
     assert told == {"waiting": 1, "oldest_wait_seconds": 1.5, "parked": 1}

@@ -3,16 +3,13 @@
 import json
 from base64 import b64decode, b64encode
 from hashlib import sha256
-from types import SimpleNamespace
 
 import pytest
 
 from taskmill.core import topics
 from taskmill.core.log import Position
 from taskmill.core.task import TaskType
-from taskmill.ledger.record import Recorder
 from taskmill.stores.api_keys import ApiKeys
-from taskmill.stores.memory.execution import MemoryLeases
 from taskmill.worker import serve
 from tests.builders import a_claim, a_death, a_log_record, started, succeeded
 from tests.contracts.hot import next_turn
@@ -29,14 +26,14 @@ def stage(monkeypatch):
 
 def settle(stage, task_id, make):
     """Let a worker's attempt end as *make* says, and the log hear of it."""
-    leases = MemoryLeases(stage.hot)
+    leases = stage.leases
     (task,) = [one for one in stage.log.tasks(topics.PENDING) if one.id == task_id]
     (claimed,) = leases.claim([a_claim(task)])
     settlement = make(task, claimed.token)
     leases.settle([settlement])
     stage.log.send_facts(settlement.facts)
     stage.log.flush()
-    stage.catch_up()
+    stage.record()
 
 
 def dead(stage, **fields):
@@ -48,7 +45,7 @@ def dead(stage, **fields):
 def test_the_dead_are_listed_with_when_and_why_they_failed(stage):
     task_id = dead(stage)
     submit(stage)
-    stage.catch_up()
+    stage.record()
     page = get(stage, "/v1/tasks", status="dead", reason="failed", error_class="ValueError")
     (task,) = page.body["tasks"]
     assert (task["id"], task["status"], task["reason"]) == (task_id, "dead", "failed")
@@ -62,7 +59,7 @@ def test_the_dead_are_listed_with_when_and_why_they_failed(stage):
 
 def test_a_cursor_walks_the_dead_from_the_latest_on(stage):
     first = dead(stage)
-    stage.clock.now += 1_000
+    stage.pass_time(milliseconds=1_000)
     second = dead(stage)
     page = get(stage, "/v1/tasks", status="dead", limit="1").body
     rest = get(stage, "/v1/tasks", status="dead", limit="1", cursor=page["next_cursor"]).body
@@ -81,7 +78,7 @@ def test_a_history_tells_facts_and_attempts(stage):
     task = submit(stage).body
     settle(stage, task["id"], lambda one, token: next_turn(one, token, due_at_ms=stage.clock()))
     post(stage, f"/v1/tasks/{task['id']}/cancel")
-    stage.catch_up()
+    stage.record()
     told = get(stage, f"/v1/tasks/{task['id']}/history")
     assert told.status == 200
     facts = told.body["facts"]
@@ -104,7 +101,7 @@ def test_a_first_try_that_redis_forgot_is_an_attempt_that_was_lost(stage):
     (task,) = [one for one in stage.log.tasks(topics.PENDING) if one.id == submitted]
     stage.log.send_facts([started(task, token=1), succeeded(task, token=2)])
     stage.log.flush()
-    stage.catch_up()
+    stage.record()
     attempts = get(stage, f"/v1/tasks/{task.id}/history").body["attempts"]
     assert [(one["attempt"], one["outcome"]) for one in attempts] == [(1, "lost"), (1, "succeeded")]
     assert "ended_at" not in attempts[0]
@@ -115,7 +112,7 @@ def test_an_attempt_that_runs_has_no_outcome_yet(stage):
     (task,) = [one for one in stage.log.tasks(topics.PENDING) if one.id == submitted]
     stage.log.send_facts([started(task, token=1)])
     stage.log.flush()
-    stage.catch_up()
+    stage.record()
     (attempt,) = get(stage, f"/v1/tasks/{task.id}/history").body["attempts"]
     assert "outcome" not in attempt
 
@@ -123,7 +120,7 @@ def test_an_attempt_that_runs_has_no_outcome_yet(stage):
 def test_a_result_is_not_in_the_history(stage):
     task = submit(stage, payload={"say": "hello"}).body
     end(stage, task["id"])
-    stage.catch_up()
+    stage.record()
     facts = get(stage, f"/v1/tasks/{task['id']}/history").body["facts"]
     assert [one["kind"] for one in facts] == ["submitted", "succeeded"]
     assert "hello" not in json.dumps(facts)
@@ -136,7 +133,7 @@ def test_a_history_tells_of_a_result_that_is_hard_to_read(stage):
     stage.log.send_work(tasks)
     stage.log.flush()
     stage.run(worker, topics.worker(TaskType("echo")))
-    stage.catch_up()
+    stage.record()
     told = get(stage, f"/v1/tasks/{task['id']}/history")
     assert [one["kind"] for one in told.body["facts"]] == ["submitted", "succeeded"]
     assert get(stage, f"/v1/tasks/{task['id']}").body["result"] == -(10**4_299)
@@ -146,7 +143,7 @@ def test_a_history_that_the_ledger_has_not_heard_of_is_not_told_as_none(stage):
     task = submit(stage).body
     assert get(stage, f"/v1/tasks/{task['id']}/history").kind == (503, "unavailable", None)
     assert get(stage, f"/v1/tasks/{NOBODY}/history").kind == (503, "unavailable", None)
-    stage.catch_up()
+    stage.record()
     assert get(stage, f"/v1/tasks/{NOBODY}/history").kind == (404, "not_found", None)
     assert get(stage, "/v1/tasks/17/history").kind == (404, "not_found", None)
 
@@ -155,7 +152,7 @@ def quarantined(stage, value=b"\x00\xff"):
     at = Position("tasks.pending", 0, 7)
     stage.log.send_undecodable(a_log_record(value, at, who="else"), "no parcel")
     stage.log.flush()
-    Recorder(SimpleNamespace(ledger=stage.ledger)).record(stage.log.records(topics.DLQ))
+    stage.record(topics.DLQ)
 
 
 IN_QUARANTINE = {
@@ -195,7 +192,7 @@ def test_of_a_long_record_the_beginning_is_shown(stage):
 def test_a_record_is_discarded_by_somebody_and_kept(stage):
     quarantined(stage)
     hashed = sha256(b"the key").hexdigest()
-    stage.api_keys = ApiKeys(lambda: json.dumps({"ann": hashed}))
+    stage.ports.api_keys = ApiKeys(lambda: json.dumps({"ann": hashed}))
     key = {"Authorization": "Bearer the key"}
     path = "/v1/quarantine/tasks.pending:0:7:0/discard"
     told = call(stage, "POST", path, headers=key)
@@ -230,7 +227,7 @@ def test_the_quarantine_is_walked(stage):
         at = Position("tasks.pending", 0, offset)
         stage.log.send_undecodable(a_log_record(b"x", at), "no parcel")
     stage.log.flush()
-    Recorder(SimpleNamespace(ledger=stage.ledger)).record(stage.log.records(topics.DLQ))
+    stage.record(topics.DLQ)
     page = get(stage, "/v1/quarantine", limit="1").body
     rest = get(stage, "/v1/quarantine", limit="1", cursor=page["next_cursor"]).body
     assert [one["offset"] for one in page["records"] + rest["records"]] == [8, 7]
@@ -247,12 +244,12 @@ def test_without_the_ledger_nobody_looks_back(stage):
 
 def test_a_history_tells_the_end_that_its_reader_has_seen(stage):
     task = submit(stage).body
-    stage.catch_up()
+    stage.record()
     end(stage, task["id"])
     path = f"/v1/tasks/{task['id']}/history"
     kinds = [fact["kind"] for fact in get(stage, path).body["facts"]]
     assert kinds == ["submitted"], "no longer than a moment, then what there is"
-    stage.clock.on_pause = stage.catch_up
+    stage.on_wait[:] = [stage.record]
     kinds = [fact["kind"] for fact in get(stage, path).body["facts"]]
     assert kinds == ["submitted", "succeeded"]
 
@@ -263,7 +260,7 @@ def test_a_list_has_what_was_accepted_before_it_was_asked_for(stage):
     before = stage.clock()
     assert get(stage, "/v1/tasks").body["tasks"] == []
     assert stage.clock() - before == 1_500, "no longer than a moment, then what there is"
-    stage.clock.on_pause = stage.catch_up
+    stage.on_wait[:] = [stage.record]
     assert [one["id"] for one in get(stage, "/v1/tasks").body["tasks"]] == [task["id"]]
 
 

@@ -32,7 +32,7 @@ def test_a_task_is_found_by_its_key_as_soon_as_it_is_accepted(stage):
 
 def test_a_key_of_another_type_or_of_nobody_has_no_task(stage):
     submit(stage, idempotency_key=KEY)
-    stage.catch_up()
+    stage.record()
     assert by_key(stage, type="email").body["tasks"] == []
     assert by_key(stage, type="é").body["tasks"] == []
     assert by_key(stage, idempotency_key="another").body["tasks"] == []

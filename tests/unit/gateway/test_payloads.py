@@ -9,7 +9,7 @@ from msgspec import Raw
 from functions.dispatcher.handler import lambda_handler as dispatcher
 from taskmill.core import topics
 from taskmill.core.pointers import POINTED_BYTES, Pointer
-from taskmill.core.task import Millis, Status
+from taskmill.core.task import Status
 from taskmill.core.view import Ending
 from tests.builders import NOW
 from tests.unit.gateway.calls import JSON, batch, call, get, post, submit
@@ -146,7 +146,7 @@ def test_a_request_that_was_in_time_for_its_payload_gets_its_task_again(stage):
     kept_for(stage, days=30)
     asked = {"payload_ref": REF, "delay_seconds": 29 * DAY, "idempotency_key": "k"}
     task = submit(stage, **asked).body
-    stage.clock.now = Millis(stage.clock.now + 60_000)
+    stage.pass_time(milliseconds=60_000)
     again = submit(stage, **asked)
     assert (again.status, again.body["id"]) == (200, task["id"])
 

@@ -32,14 +32,14 @@ def test_an_ended_task_shows_its_result(stage):
 
 def test_the_payload_comes_along_when_it_is_asked_for(stage):
     task = submit(stage, payload={"say": 1.5}).body
-    stage.catch_up()
+    stage.record()
     read = get(stage, f"/v1/tasks/{task['id']}", include="payload")
     assert (read.status, read.body) == (200, task | {"payload": {"say": 1.5}})
 
 
 def test_the_payload_is_waited_for_while_the_ledger_has_not_heard_of_it(stage):
     task = submit(stage, payload={"say": 1}).body
-    stage.clock.on_pause = stage.catch_up
+    stage.on_wait[:] = [stage.record]
     read = get(stage, f"/v1/tasks/{task['id']}", include="payload")
     assert (read.status, read.body.get("payload")) == (200, {"say": 1})
 
@@ -50,9 +50,9 @@ def test_a_wait_is_also_for_the_payload(stage):
 
     def hear_of_it_late():
         if stage.clock() > NOW + 4_000:
-            stage.catch_up()
+            stage.record()
 
-    stage.clock.on_pause = hear_of_it_late
+    stage.on_wait[:] = [hear_of_it_late]
     path = f"/v1/tasks/{task['id']}"
     assert get(stage, path, include="payload").kind == (503, "unavailable", None)
     assert stage.clock() == NOW + 1_500
@@ -64,13 +64,13 @@ def test_a_wait_is_also_for_the_payload(stage):
 def test_a_payload_is_never_that_of_another_life_of_the_key(stage):
     task = submit(stage, payload={"say": "first"}, idempotency_key="k").body
     end(stage, task["id"])
-    stage.catch_up()
-    stage.clock.now += 73 * 3_600_000
+    stage.record()
+    stage.pass_time(milliseconds=73 * 3_600_000)
     again = submit(stage, payload={"say": "second"}, idempotency_key="k").body
     assert (again["id"], again["generation"] > task["generation"]) == (task["id"], True)
     path = f"/v1/tasks/{task['id']}"
     assert get(stage, path, include="payload").kind == (503, "unavailable", None)
-    stage.catch_up()
+    stage.record()
     assert get(stage, path, include="payload").body["payload"] == {"say": "second"}
 
 
@@ -130,7 +130,7 @@ def test_a_wait_within_its_limits_is_held_until_it_is_over(stage, wait):
 
 def test_a_wait_ends_with_the_task(stage):
     task = submit(stage, payload={"say": "there"}).body
-    stage.clock.on_pause = lambda: end(stage, task["id"])
+    stage.on_wait[:] = [lambda: end(stage, task["id"])]
     read = get(stage, f"/v1/tasks/{task['id']}", wait="25")
     assert (read.body["status"], read.body["result"]) == ("succeeded", {"say": "there"})
     assert stage.clock() - NOW < 1_000
@@ -153,7 +153,7 @@ def test_a_wait_outlasts_a_redis_that_is_rebuilt(stage):
         stage.run(dispatcher, topics.PENDING)
         stage.run(echo, topics.worker(TaskType("echo")))
 
-    stage.clock.on_pause = go_on
+    stage.on_wait[:] = [go_on]
     read = get(stage, f"/v1/tasks/{task['id']}", wait="25")
     assert (read.status, read.body["status"]) == (200, "succeeded")
 
@@ -208,7 +208,7 @@ def test_what_is_no_id_of_ours_is_never_looked_for(stage, task_id):
 
 def test_a_task_that_never_was_is_not_found(stage):
     submit(stage)
-    stage.catch_up()
+    stage.record()
     assert get(stage, f"/v1/tasks/{NOBODY}").kind == (404, "not_found", None)
 
 
@@ -228,13 +228,13 @@ def test_without_the_hot_store_an_ended_task_is_read_from_the_ledger(stage):
     task = submit(stage).body
     end(stage, task["id"])
     ended = get(stage, f"/v1/tasks/{task['id']}")
-    stage.catch_up()
+    stage.record()
     stage.records.is_away = True
     assert get(stage, f"/v1/tasks/{task['id']}").body == ended.body
 
 
 def test_without_the_hot_store_a_task_in_line_cannot_be_told(stage):
     task = submit(stage).body
-    stage.catch_up()
+    stage.record()
     stage.records.is_away = True
     assert get(stage, f"/v1/tasks/{task['id']}").kind == (503, "unavailable", None)

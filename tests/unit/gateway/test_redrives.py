@@ -43,7 +43,7 @@ def test_a_job_is_made_once_and_watched(stage):
 def test_the_scheduler_works_it_off(stage):
     task = die(stage)
     made = post(stage, "/v1/redrives", {}).body
-    stage.clock.now += 1_000
+    stage.pass_time(milliseconds=1_000)
     assert do_job("redrive_many") == 1
     told = get(stage, f"/v1/redrives/{made['id']}").body
     assert (told["redriven"], told["left"], told["state"]) == (1, 0, "running")

@@ -60,7 +60,7 @@ def ask_with(body):
 
 
 def without_a_key(stage, operation, _):
-    stage.api_keys = ApiKeys(lambda: json.dumps({"ci": sha256(b"key").hexdigest()}))
+    stage.ports.api_keys = ApiKeys(lambda: json.dumps({"ci": sha256(b"key").hexdigest()}))
     return ask(stage, operation)
 
 
@@ -77,7 +77,7 @@ def without_stores(stage, operation, _):
     stage.log.is_away = stage.outbox.is_away = stage.ledger.is_away = True
     stage.requests.is_away = True
     stage.records.is_away = True
-    stage.endpoints = RedisEndpoints(Session("redis://127.0.0.1:1/0"))
+    stage.ports.endpoints = RedisEndpoints(Session("redis://127.0.0.1:1/0"))
     stage.hot.forget()
     moments = {"from": "2026-01-01T00:00:00Z", "until": "2026-01-01T00:00:00Z"}
     body = {
@@ -145,10 +145,10 @@ def of_what_ended(stage, operation, _):
 
 
 def beside_its_successor(stage, operation, _):
-    stage.catch_up()
+    stage.record()
     dead = submit(stage, max_attempts=1, payload={"discard": "never"}).body["id"]
     end(stage, dead)
-    stage.catch_up()
+    stage.record()
     name = post(stage, "/v1/redrives", {}).body["id"]
     post(stage, f"/v1/redrives/{name}/stop")
     post(stage, "/v1/redrives", {})

@@ -49,7 +49,7 @@ def test_metacharacters_come_back_byte_for_byte(stage):
     key = "{tm}:*'\"\\ %n"
     answer = submit(stage, payload={"say": nasty}, metadata={nasty: nasty}, idempotency_key=key)
     assert answer.status == 202
-    stage.catch_up()
+    stage.record()
     read = get(stage, f"/v1/tasks/{answer.body['id']}", include="payload")
     assert read.body["metadata"] == {nasty: nasty}
     assert read.body["payload"] == {"say": nasty}
@@ -83,7 +83,7 @@ def test_without_the_hot_store_a_submission_is_taken_and_says_so(stage):
 
 def test_without_the_hot_store_the_ledger_knows_the_keys(stage):
     first = submit(stage, idempotency_key="k")
-    stage.catch_up()
+    stage.record()
     stage.hot.forget()
     same = submit(stage, idempotency_key="k")
     other = submit(stage, idempotency_key="k", payload={"say": 1})
@@ -345,9 +345,9 @@ def test_a_batch_of_the_most_awkward_texts_has_an_answer_that_the_platform_carri
 def test_a_list_shows_the_newest_first_and_its_cursor_leads_on(stage):
     ids = []
     for number in range(5):
-        stage.clock.now += 1
+        stage.pass_time(milliseconds=1)
         ids.append(submit(stage, metadata={"number": str(number)}).body["id"])
-    stage.catch_up()
+    stage.record()
     seen, cursor = [], {}
     for _ in range(3):
         page = get(stage, "/v1/tasks", limit="2", type="echo", **cursor)
@@ -363,7 +363,7 @@ def test_a_list_shows_no_key_that_looks_like_a_secret(stage):
     for key in ("token=4f1d", "order-17"):
         task = submit(stage, idempotency_key=key).body
         assert get(stage, f"/v1/tasks/{task['id']}").body["idempotency_key"] == key
-    stage.catch_up()
+    stage.record()
     listed = get(stage, "/v1/tasks").body["tasks"]
     assert {task["idempotency_key"] for task in listed} == {"token=***", "order-17"}
 
@@ -371,7 +371,7 @@ def test_a_list_shows_no_key_that_looks_like_a_secret(stage):
 def test_a_list_keeps_to_its_filter(stage):
     wanted = submit(stage, metadata={"who": "me"}).body["id"]
     submit(stage, metadata={"who": "you"})
-    stage.catch_up()
+    stage.record()
     for query in ({"metadata.who": "me"}, {"metadata.who": "me", "status": "queued"}):
         assert [task["id"] for task in get(stage, "/v1/tasks", **query).body["tasks"]] == [wanted]
     for query in ({"metadata.who": "'"}, {"type": "nobody"}, {"status": "dead"}):
@@ -386,8 +386,8 @@ def test_a_list_of_an_empty_ledger_is_empty(stage):
 def test_a_list_is_as_of_now_only_when_the_ledger_has_reached_the_end_of_the_log(stage):
     submit(stage)
     assert get(stage, "/v1/tasks", wait="0").body["as_of"] is None
-    stage.catch_up()
-    stage.clock.pause(timedelta(hours=1))
+    stage.record()
+    stage.wait(timedelta(hours=1))
     assert get(stage, "/v1/tasks", wait="0").body["as_of"] == "2026-11-06T22:20:00.000Z"
 
 
@@ -458,7 +458,7 @@ def test_it_is_ready_while_a_rebuild_goes_on_unless_that_takes_long(stage):
     shards = MemoryColdShards(stage.hot, lifetimes=Lifetimes(word_stays=timedelta(minutes=2)))
     shards.begin("word")
     assert get(stage, "/readyz").status == 200
-    stage.clock.now += 31_000
+    stage.pass_time(milliseconds=31_000)
     assert "being rebuilt" in unready(stage)
     shards.open("word", {0})
     assert get(stage, "/readyz").status == 200
@@ -470,7 +470,7 @@ def test_it_is_ready_while_a_rebuild_goes_on_unless_that_takes_long(stage):
 def test_it_is_not_ready_while_nobody_takes_what_is_due(stage):
     submit(stage, delay_seconds=5)
     stage.run(dispatcher, topics.PENDING)
-    stage.clock.now += 36_000
+    stage.pass_time(milliseconds=36_000)
     assert unready(stage) == "what is due has waited for 31 s: a scheduler must run"
     do_job("publish_due")
     assert get(stage, "/readyz").status == 200
@@ -522,7 +522,7 @@ def test_an_error_of_ours_is_told_without_its_trace_and_logged_with_it(stage, mo
     def breaks():
         raise RuntimeError("secret of the house")
 
-    monkeypatch.setattr(stage.stores.catalogue, "entries", breaks)
+    monkeypatch.setattr(stage.ports.catalogue, "entries", breaks)
     event = an_http_event("GET", "/v1/types")
     with caplog.at_level(logging.ERROR, logger="taskmill"):
         answer = answer_to(stage, event)

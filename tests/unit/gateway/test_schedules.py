@@ -156,7 +156,7 @@ def test_a_name_that_none_may_have_is_not_found(stage):
 
 def test_a_schedule_is_replaced_and_knows_its_revisions(stage):
     assert put(stage, HOURLY).status == 201
-    stage.clock.now += 1_000
+    stage.pass_time(milliseconds=1_000)
     edited = put(stage, HOURLY | {"cron": "30 * * * *"})
     assert edited.status == 200
     assert (edited.body["revision"], edited.body["next_at"]) == (2, "2026-11-06T21:30:00.000Z")
@@ -231,7 +231,7 @@ def test_what_people_let_fire_and_keep_from_firing_is_counted(stage):
     make(stage)
     backfill(stage, "2026-11-06T18:00:00Z", "2026-11-06T20:00:00Z")
     post(stage, f"{PATH}/trigger")
-    stage.clock.now += 3 * 3_600_000
+    stage.pass_time(milliseconds=3 * 3_600_000)
     post(stage, f"{PATH}/pause")
     shown = get(stage, PATH).body
     counts = {"fired": 1, "skipped": 0, "missed": 3, "backfilled": 3}

@@ -8,7 +8,6 @@ import pytest
 from functions.dispatcher.handler import lambda_handler as dispatcher
 from taskmill.core import topics
 from taskmill.core.counting import Count
-from taskmill.core.task import Millis
 from taskmill.stores.memory.hot import Holding
 from tests.unit.gateway.calls import JSON, NOBODY, batch, call, end, get, submit
 from tests.unit.stage import Stage, do_job
@@ -95,8 +94,8 @@ def test_a_request_whose_delay_was_in_time_gets_its_task_again(stage, key):
         "idempotency_key": key,
     }
     task = dispatched(stage, **given)
-    stage.catch_up()
-    stage.clock.now = Millis(stage.clock.now + seconds * 500)
+    stage.record()
+    stage.pass_time(milliseconds=seconds * 500)
     again = submit(stage, **given)
     assert (again.status, again.body["id"], again.body["replayed"]) == (200, task["id"], True)
     (result,) = batch(stage, {"type": "echo"} | given).body["results"]
@@ -156,7 +155,7 @@ def test_the_same_request_is_the_same_task_however_late_it_is_repeated(stage):
         "expires_at": at(stage, hours=2),
     }
     first = submit(stage, **wanted)
-    stage.clock.now += 3 * 3_600_000
+    stage.pass_time(milliseconds=3 * 3_600_000)
     again = submit(stage, **wanted)
     assert (again.status, again.body["id"]) == (200, first.body["id"])
     other = submit(
@@ -169,7 +168,7 @@ def test_a_delayed_task_goes_to_its_worker_at_its_time_and_no_sooner(stage):
     submit(stage, delay_seconds=60)
     assert stage.run(dispatcher, topics.PENDING) == {"batchItemFailures": []}
     for later, lines in ((59_999, 0), (1, 1)):
-        stage.clock.now += later
+        stage.pass_time(milliseconds=later)
         do_job("publish_due")
         assert len(stage.log.tasks("tasks.worker.echo")) == lines
     assert stage.counters.total(Count.DELAYED, answer="near") == 1
@@ -178,11 +177,11 @@ def test_a_delayed_task_goes_to_its_worker_at_its_time_and_no_sooner(stage):
 def test_a_far_task_is_brought_near_by_the_scheduler(stage):
     submit(stage, delay_seconds=3600)
     stage.run(dispatcher, topics.PENDING)
-    stage.catch_up()
+    stage.record()
     assert do_job("bring_near") == 0
-    stage.clock.now += 3_000_001
+    stage.pass_time(milliseconds=3_000_001)
     assert do_job("bring_near") == 1
-    stage.clock.now += 600_000
+    stage.pass_time(milliseconds=600_000)
     do_job("publish_due")
     assert len(stage.log.tasks("tasks.worker.echo")) == 1
 
@@ -193,7 +192,7 @@ def test_what_waits_can_be_put_off_and_marked(stage):
     assert (told.status, told.body["status"]) == (200, "scheduled")
     assert (told.body["run_at"], told.body["metadata"]) == (at(stage, hours=1), {"b": "2"})
     assert get(stage, f"/v1/tasks/{task['id']}").body == told.body
-    stage.catch_up()
+    stage.record()
     history = get(stage, f"/v1/tasks/{task['id']}/history").body["facts"]
     assert [fact["kind"] for fact in history] == ["submitted", "changed"]
     assert (history[1]["run_at"], history[1]["metadata"]) == (at(stage, hours=1), {"b": "2"})
@@ -252,12 +251,12 @@ def test_nobody_is_not_found(stage, name):
 
 def test_a_task_that_has_expired_was_never_started(stage):
     task = submit(stage, expires_at=at(stage, seconds=1)).body
-    stage.clock.now = Millis(stage.clock.now + 1_001)
+    stage.pass_time(milliseconds=1_001)
     end(stage, task["id"])
     for seen in (0, 1):
         told = get(stage, f"/v1/tasks/{task['id']}").body
         assert (told["status"], told["reason"]) == ("dead", "expired")
         assert not {"started_at", "wait_ms", "duration_ms"} & set(told)
         if seen == 0:
-            stage.catch_up()
+            stage.record()
             stage.hot.remove(task["id"])

@@ -86,15 +86,15 @@ def test_this_machine_is_let_in_at_the_door_only_where_it_is_allowed():
 
 
 def test_disabled_endpoints_are_told_and_enabled_again(stage):
-    stage.endpoints.disable(URL, at_ms=1_794_000_000_001)
-    stage.endpoints.disable("https://bank.example/", at_ms=1_794_000_000_000)
+    stage.ports.endpoints.disable(URL, at_ms=1_794_000_000_001)
+    stage.ports.endpoints.disable("https://bank.example/", at_ms=1_794_000_000_000)
     told = get(stage, "/v1/endpoints/disabled")
     assert (told.status, told.body["endpoints"][0]) == (200, FIRST)
     assert len(told.body["endpoints"]) == 2
     assert get(stage, "/v1/endpoints/disabled", limit="1").body == {"endpoints": [FIRST]}
     told = post(stage, "/v1/endpoints/enable", {"url": f"{URL}?x=1"})
     assert (told.status, told.body) == (200, {"url": URL, "enabled": True})
-    assert not stage.endpoints.is_disabled(URL)
+    assert not stage.ports.endpoints.is_disabled(URL)
     assert post(stage, "/v1/endpoints/enable", {"url": URL}).kind == (404, "not_found", None)
 
 
@@ -119,7 +119,7 @@ def test_a_body_that_is_no_json_is_refused(stage):
 
 
 def test_without_redis_endpoints_are_not_told(stage):
-    stage.endpoints = RedisEndpoints(Session("redis://127.0.0.1:1/0"))
+    stage.ports.endpoints = RedisEndpoints(Session("redis://127.0.0.1:1/0"))
     assert get(stage, "/v1/endpoints/disabled").status == 503
     assert post(stage, "/v1/endpoints/enable", {"url": URL}).status == 503
 

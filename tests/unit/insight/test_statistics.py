@@ -5,8 +5,6 @@ import pytest
 from taskmill.core import topics
 from taskmill.core.errors import StoreUnavailable
 from taskmill.insight.gather import KEPT, Board
-from taskmill.stores.memory.enqueued import MemoryRequests
-from taskmill.stores.memory.insight import MemoryFigures
 from taskmill.submission.outbox import OutboxBacklog
 from tests.builders import ECHO, a_fresh_envelope
 from tests.unit.world import World
@@ -21,9 +19,15 @@ def world():
 
 @pytest.fixture
 def board(world):
-    figures = MemoryFigures(world.ledger, world.clock)
-    requests = MemoryRequests(world.clock)
-    return Board(figures, world.log, requests, world.outbox, readers=READERS, clock=world.clock)
+    ports = world.ports
+    return Board(
+        ports.figures,
+        ports.readers,
+        ports.requests,
+        ports.outbox,
+        readers=READERS,
+        clock=world.clock,
+    )
 
 
 def lags(told):

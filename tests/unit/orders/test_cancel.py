@@ -77,7 +77,7 @@ def test_a_submission_that_the_log_may_not_have_is_told_with_the_end_and_can_be_
     world.record()
     (row,) = world.ledger.of([task.id])
     assert (row.status, row.spec.submission) == (Status.CANCELLED, task.submission)
-    (sight,) = MemoryControl(world.hot).see([task.id])
+    (sight,) = world.ports.control.see([task.id])
     assert sight.last == (end,)
 
 

@@ -36,7 +36,7 @@ def dead(world, *keys):
     tasks = world.admitted(*keys)
     world.work(discard)
     world.record()
-    world.now += 1_000
+    world.pass_time(milliseconds=1_000)
     return tasks
 
 
@@ -101,7 +101,7 @@ def test_the_facts_that_ended_it_are_published_before_it(world):
     killed_before_its_flush = Away()
     with pytest.raises(Exception, match="no answer"):
         world.work(discard, bus=killed_before_its_flush)
-    world.now += 60_000
+    world.pass_time(milliseconds=60_000)
     with pytest.raises(Exception, match="no answer"):
         world.work(discard, bus=killed_before_its_flush)
     assert world.log.facts() == []
@@ -144,13 +144,13 @@ def test_a_replay_of_the_key_leaves_the_facts_of_a_redrive_to_the_scheduler(worl
     world.dispatch()
     world.work(discard)
     world.record()
-    world.now += 1_000
+    world.pass_time(milliseconds=1_000)
     world.log.is_away = True
     ask(world, request.id)
     world.log.is_away = False
     world.submit(replace(request, submission="a second request"))
     assert len(owed(world)) == 1
-    world.now += 10_000
+    world.pass_time(milliseconds=10_000)
     world.publish_due()
     assert owed(world) == []
     assert isinstance(world.log.facts()[-1], TaskDied)

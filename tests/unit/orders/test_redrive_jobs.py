@@ -9,7 +9,6 @@ from taskmill.execution.outcome import Discard, Succeeded
 from taskmill.ledger.find import LedgerFinder
 from taskmill.orders.redrive_job import JobState, NewJob, Wanted
 from taskmill.orders.redrive_jobs import RedriveJobRunner
-from taskmill.stores.memory.redrive_jobs import MemoryRedriveJobs
 from tests.builders import a_new_id
 from tests.unit.world import World
 
@@ -25,13 +24,13 @@ class Shift:
     world: World = field(default_factory=World)
 
     def __post_init__(self):
-        self.jobs = MemoryRedriveJobs(lambda: self.world.ledger, self.world.clock)
+        self.jobs = self.world.ports.redrive_jobs
 
     def kill(self, count):
         tasks = self.world.admitted(*[None] * count)
         self.world.work(lambda _: Discard("no"))
         self.world.record()
-        self.world.now += 1_000
+        self.world.pass_time(milliseconds=1_000)
         return tasks
 
     def make(self, *, rate=1_000.0):
@@ -47,8 +46,8 @@ class Shift:
         )
 
     def step(self, **others):
-        self.world.now += 1_000
-        stores = self.world.stores(redrive_jobs=self.jobs, **others)
+        self.world.pass_time(milliseconds=1_000)
+        stores = self.world.stores(**others)
         return RedriveJobRunner(stores, LedgerFinder(stores).find).run()
 
     def end(self, perform):

@@ -23,7 +23,7 @@ class Keeper(World):
     """A world with a rebuild; the recorder reads whenever time passes."""
 
     def rebuild(self, word="word", **changes):
-        stores = self.stores(**{"outbox": MemoryOutbox()} | changes)
+        stores = self.stores(**changes)
         return Rebuild(stores, word=word, grace=LEASE, pause=self.wait).run()
 
 

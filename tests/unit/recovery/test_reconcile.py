@@ -16,7 +16,7 @@ from taskmill.recovery.reconcile import MOST_MENDED, MOST_SUSPECTED, Reconciler
 from taskmill.stores.memory.dispatch import MemoryParking
 from taskmill.stores.memory.hot import UNLISTED, record_of
 from taskmill.stores.memory.orders import MemoryControl
-from taskmill.stores.memory.recovery import MemoryRepairs, MemoryStandings
+from taskmill.stores.memory.recovery import MemoryStandings
 from tests.builders import ECHO, a_claim, a_fresh_envelope, a_success, died
 from tests.unit.world import World
 
@@ -36,8 +36,6 @@ class Office(World):
     def a_reconciler(self):
         stores = self.stores(
             standings=MemoryStandings(lambda: self.ledger, self.clock, behind=AT_LAST),
-            repairs=MemoryRepairs(self.hot),
-            readers=self.log,
         )
         return Reconciler(stores)
 

@@ -115,7 +115,7 @@ def test_a_log_that_is_away_ends_no_run_and_what_was_taken_is_published_later(st
     def come_back():
         stage.log.is_away = stage.clock() < NOW + 20_000
 
-    stage.clock.on_pause = come_back
+    stage.on_wait[:] = [come_back]
     with caplog.at_level(logging.WARNING, logger="taskmill"):
         assert run(stage) == 1
     assert len(stage.log.tasks(topics.PENDING)) == 1

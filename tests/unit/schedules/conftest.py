@@ -1,10 +1,40 @@
 """What the tests of use cases share."""
 
+import zoneinfo
+from importlib import resources
+
 import pytest
 
+from taskmill.schedules import firing, zones
 from tests.unit.schedules.desk import Desk
+
+ZONE = "Europe/Nowhere"
 
 
 @pytest.fixture
 def desk():
     return Desk()
+
+
+@pytest.fixture
+def rules(tmp_path):
+    """Let a process begin in which clocks there are so many hours ahead; None: nobody knows it."""
+
+    def begin(hours):
+        folder = tmp_path / str(hours)
+        (folder / "Europe").mkdir(parents=True, exist_ok=True)
+        if hours is not None:
+            known = resources.files("tzdata").joinpath("zoneinfo", "Etc", f"GMT-{hours}")
+            (folder / ZONE).write_bytes(known.read_bytes())
+        zoneinfo.reset_tzpath([folder])
+        _forget()
+
+    yield begin
+    zoneinfo.reset_tzpath()
+    _forget()
+
+
+def _forget():
+    zoneinfo.ZoneInfo.clear_cache()
+    firing._calendar.cache_clear()  # noqa: SLF001 - a new process has none
+    zones._jumps_of.cache_clear()  # noqa: SLF001 - a new process has none

@@ -11,9 +11,9 @@ from taskmill.schedules.fire import ScheduleFirer
 from taskmill.schedules.manage import make, put
 from taskmill.schedules.read import Wanted
 from taskmill.schedules.schedule import Definition
-from taskmill.stores.memory.enqueued import MemoryRequests
-from taskmill.stores.memory.ledger import MemoryLedger
-from taskmill.stores.memory.schedules import MemorySchedules
+from taskmill.stores.catalogue import AssembledCatalogue
+from taskmill.stores.memory.process import MemoryCounters
+from taskmill.stores.memory.stores import MemoryStores
 from tests.builders import a_fresh_envelope, started, succeeded
 from tests.contracts.ledgers import batch_of
 
@@ -27,9 +27,14 @@ class Desk:
 
     def __init__(self):
         self.now = NOON
-        self.ledger = MemoryLedger()
-        self.requests = MemoryRequests(self.clock)
-        self.schedules = MemorySchedules(lambda: self.ledger, self.requests, self.clock)
+        self.stores = MemoryStores(
+            self.clock,
+            pause=lambda _span: None,
+            catalogue=AssembledCatalogue(),
+            counters=MemoryCounters(),
+        )
+        self.ledger, self.requests = self.stores.rows, self.stores.queue
+        self.schedules = self.stores.schedules
         self.cancelled = []
         self.can_cancel = True
         self.cancelling_takes = timedelta()

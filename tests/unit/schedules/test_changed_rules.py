@@ -3,44 +3,17 @@
 A process keeps the rules that it has read; other ones come with another process.
 """
 
-import zoneinfo
-from importlib import resources
-
 import pytest
 
-from taskmill.schedules import firing, zones
 from taskmill.schedules.catch_up import CatchUp
 from taskmill.schedules.schedule import FireTally
+from tests.unit.schedules.conftest import ZONE
 from tests.unit.schedules.desk import HOUR, MINUTE, Desk
 
 MIDNIGHT = 86_400
 """In seconds, since the time from which the desk counts."""
 
-ZONE = "Europe/Nowhere"
 NIGHTLY = {"cron": "0 2 * * *", "timezone": ZONE}
-
-
-@pytest.fixture
-def rules(tmp_path):
-    """Let a process begin in which clocks there are so many hours ahead."""
-
-    def begin(hours):
-        folder = tmp_path / str(hours)
-        (folder / "Europe").mkdir(parents=True, exist_ok=True)
-        known = resources.files("tzdata").joinpath("zoneinfo", "Etc", f"GMT-{hours}")
-        (folder / ZONE).write_bytes(known.read_bytes())
-        zoneinfo.reset_tzpath([folder])
-        _forget()
-
-    yield begin
-    zoneinfo.reset_tzpath()
-    _forget()
-
-
-def _forget():
-    zoneinfo.ZoneInfo.clear_cache()
-    firing._calendar.cache_clear()  # noqa: SLF001 - a new process has none
-    zones._jumps_of.cache_clear()  # noqa: SLF001 - a new process has none
 
 
 @pytest.fixture

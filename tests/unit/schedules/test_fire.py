@@ -7,13 +7,12 @@ import pytest
 from msgspec import Raw
 from msgspec.structs import replace
 
-from taskmill.core.errors import ScheduleBroken
 from taskmill.core.task import Millis
 from taskmill.core.time import in_ms
-from taskmill.schedules import firing
 from taskmill.schedules.catch_up import MOST, CatchUp
 from taskmill.schedules.coming import Dst, Fold, Gap
 from taskmill.schedules.fire import BATCH
+from taskmill.schedules.firing import millis_of
 from taskmill.schedules.manage import (
     Kept,
     NoSchedule,
@@ -25,8 +24,11 @@ from taskmill.schedules.manage import (
     trigger,
 )
 from taskmill.schedules.schedule import OCTETS_AT_A_TIME, Draft, FireTally, Overlap
+from taskmill.schedules.zones import LATEST
 from taskmill.stores.memory.schedules import MemorySchedules
+from tests.unit.schedules.conftest import ZONE
 from tests.unit.schedules.desk import HOUR, MINUTE, NOON, SECOND, T, wanted
+from tests.unit.world import Instead
 
 
 def test_an_instant_fires_once_at_its_time_and_never_before(desk):
@@ -110,14 +112,14 @@ def test_what_clocks_show_twice_fires_as_the_policy_says(desk, fold):
 def test_two_schedulers_that_saw_the_same_fire_it_once(desk):
     desk.make()
     desk.now += MINUTE
-    advance = desk.schedules.advance
+    schedules = desk.schedules
 
     def another_was_faster(steps):
-        desk.schedules.advance = advance
+        desk.schedules = schedules
         assert desk.fire() == 1
-        return advance(steps)
+        return schedules.advance(steps)
 
-    desk.schedules.advance = another_was_faster
+    desk.schedules = Instead(schedules, advance=another_was_faster)
     assert desk.fire() == 0
     assert desk.fired() == [60]
 
@@ -137,14 +139,14 @@ def test_without_the_comparison_an_instant_would_be_asked_for_twice(desk):
     desk.schedules = Forgetful(lambda: desk.ledger, desk.requests, desk.clock)
     desk.make()
     desk.now += MINUTE
-    advance = desk.schedules.advance
+    schedules = desk.schedules
 
     def another_was_faster(steps):
-        desk.schedules.advance = advance
+        desk.schedules = schedules
         assert desk.fire() == 1
-        return advance(steps)
+        return schedules.advance(steps)
 
-    desk.schedules.advance = another_was_faster
+    desk.schedules = Instead(schedules, advance=another_was_faster)
     assert desk.fire() == 1
     assert desk.fired() == [60, 60]
 
@@ -158,13 +160,13 @@ def test_more_than_a_batch_is_fired_in_one_turn_those_first_that_wait_longest(de
 
 def test_what_is_too_large_for_one_statement_is_fired_in_several(desk):
     """In their order, in one turn, and each once."""
-    told, advance = [], desk.schedules.advance
+    told, schedules = [], desk.schedules
 
     def measured(steps):
         told.append(sum(len(fire.request.request) for step in steps for fire in step.fires))
-        return advance(steps)
+        return schedules.advance(steps)
 
-    desk.schedules.advance = measured
+    desk.schedules = Instead(schedules, advance=measured)
     large = Raw(b'{"type":"echo","payload":{"say":"' + b"x" * 250_000 + b'"}}')
     for name in ("one", "other"):
         desk.make(name, catch_up=CatchUp.ALL, task=large)
@@ -190,23 +192,12 @@ def test_jitter_begins_each_instant_later_by_as_much_as_ever(desk):
     assert first == again
 
 
-@pytest.fixture
-def lose_a_zone(monkeypatch):
-    calendar_of = firing.calendar_of
-
-    def lost(definition):
-        if definition.timezone != "UTC":
-            raise ScheduleBroken("there is no such zone")
-        return calendar_of(definition)
-
-    return lambda: monkeypatch.setattr(firing, "calendar_of", lost)
-
-
-def test_what_was_foreseen_by_a_rule_that_is_broken_fires_behind_the_edit(desk, lose_a_zone):
-    desk.make(timezone="Europe/Berlin")
-    desk.make("early", timezone="Europe/Berlin")
+def test_what_was_foreseen_by_a_rule_that_is_broken_fires_behind_the_edit(desk, rules):
+    rules(1)
+    desk.make(timezone=ZONE)
+    desk.make("early", timezone=ZONE)
     desk.now += MINUTE
-    lose_a_zone()
+    rules(None)
     desk.put(cron="0 * * * *")
     desk.fire()
     assert desk.fired() == [60]
@@ -214,24 +205,24 @@ def test_what_was_foreseen_by_a_rule_that_is_broken_fires_behind_the_edit(desk, 
     assert desk.seen("early").tally == FireTally(missed=1)
 
 
-def test_a_schedule_whose_zone_is_gone_stops_no_other(desk, monkeypatch, lose_a_zone):
-    desk.make("broken", timezone="Europe/Berlin")
+def test_a_schedule_whose_zone_is_gone_stops_no_other(desk, rules):
+    rules(1)
+    desk.make("broken", timezone=ZONE)
     desk.make("sound")
-    lose_a_zone()
+    rules(None)
     assert desk.fire(behind=MINUTE) == 1
     assert desk.schedules.due(most=9).schedules == []
-    monkeypatch.undo()
+    rules(1)
     assert desk.fire(behind=MINUTE) == 2
     assert len(desk.fired("broken")) == 1
 
 
-def test_where_one_scheduler_lacks_a_zone_another_still_fires_in_time(
-    desk, monkeypatch, lose_a_zone
-):
-    desk.make(timezone="Europe/Berlin", catch_up=CatchUp.NONE)
-    lose_a_zone()
+def test_where_one_scheduler_lacks_a_zone_another_still_fires_in_time(desk, rules):
+    rules(1)
+    desk.make(timezone=ZONE, catch_up=CatchUp.NONE)
+    rules(None)
     assert desk.fire(behind=MINUTE) == 0
-    monkeypatch.undo()
+    rules(1)
     assert desk.fire(behind=15 * SECOND) == 1
 
 
@@ -258,15 +249,15 @@ def test_what_waits_for_long_is_looked_at_more_seldom(desk):
     trigger("n", desk.schedules, tenant=T)
     desk.fire(behind=24 * HOUR)
     looks = 0
-    due = desk.schedules.due
+    schedules = desk.schedules
 
     def looked(*, most):
         nonlocal looks
-        told = due(most=most)
+        told = schedules.due(most=most)
         looks += len(told.schedules)
         return told
 
-    desk.schedules.due = looked
+    desk.schedules = Instead(schedules, due=looked)
     for _ in range(HOUR // 1_000):
         desk.fire(behind=1_000)
     assert 300 < looks < 500
@@ -280,16 +271,15 @@ def test_a_clock_that_goes_back_fires_nothing_twice(desk):
     assert desk.fired() == [60]
 
 
-def test_what_changes_all_the_time_is_given_up(desk, monkeypatch):
+def test_what_changes_all_the_time_is_given_up(desk):
     desk.make()
-    monkeypatch.setattr(desk.schedules, "change", lambda *_: False)
-    monkeypatch.setattr(desk.schedules, "trigger", lambda *_: False)
-    monkeypatch.setattr(desk.schedules, "delete", lambda *_: False)
+    verbs = ("change", "trigger", "delete")
+    restless = Instead(desk.schedules, **dict.fromkeys(verbs, lambda *_: False))
     answers = [
-        pause("n", desk.schedules, tenant=T, by="ada"),
-        put(wanted(), desk.schedules, tenant=T, by="ada"),
-        trigger("n", desk.schedules, tenant=T),
-        delete("n", desk.schedules, tenant=T),
+        pause("n", restless, tenant=T, by="ada"),
+        put(wanted(), restless, tenant=T, by="ada"),
+        trigger("n", restless, tenant=T),
+        delete("n", restless, tenant=T),
     ]
     assert answers == [Restless()] * 4
 
@@ -300,11 +290,9 @@ def test_what_is_not_there_is_told(desk):
     assert desk.fire() == 0
 
 
-def test_a_rule_that_comes_no_more_is_looked_at_no_more(desk, monkeypatch):
+def test_a_rule_that_comes_no_more_is_looked_at_no_more(desk):
+    desk.now = Millis(millis_of(LATEST) - 2 * MINUTE)
     desk.make()
-    due = firing.due
-    no_more = lambda *given, **named: replace(due(*given, **named), next_at=None)  # noqa: E731 - once
-    monkeypatch.setattr(firing, "due", no_more)
     desk.fire(behind=MINUTE)
     assert desk.seen().next_at_ms is None
     assert desk.fire(behind=int(timedelta(days=1) / timedelta(milliseconds=1))) == 0

@@ -9,6 +9,7 @@ from taskmill.schedules.firing import LOOK_AGAIN_MS
 from taskmill.schedules.manage import backfill, delete, pause, resume, trigger
 from taskmill.schedules.schedule import FireTally, Overlap
 from tests.unit.schedules.desk import HOUR, MINUTE, NOON, T
+from tests.unit.world import Instead
 
 
 def test_an_edit_counts_at_once(desk):
@@ -45,14 +46,14 @@ def test_an_edit_behind_the_fire_does_not_fire_it_again(desk, cron):
 def test_what_a_scheduler_made_of_it_before_an_edit_does_not_happen(desk):
     desk.make()
     desk.now += MINUTE
-    advance = desk.schedules.advance
+    schedules = desk.schedules
 
     def edited_meanwhile(steps):
-        desk.schedules.advance = advance
+        desk.schedules = schedules
         desk.put(task=Raw(b'{"type":"echo","payload":{"say":"new"}}'))
-        return advance(steps)
+        return schedules.advance(steps)
 
-    desk.schedules.advance = edited_meanwhile
+    desk.schedules = Instead(schedules, advance=edited_meanwhile)
     assert desk.fire() == 0
     assert desk.fire() == 1
     assert b"new" in desk.requests.kept[0].row.request

@@ -1,7 +1,6 @@
 """What passes through a counted port is done by the port, and counted by its answer."""
 
 from datetime import timedelta
-from types import SimpleNamespace
 
 import pytest
 from msgspec.structs import replace
@@ -12,7 +11,6 @@ from taskmill.core.errors import StoreUnavailable
 from taskmill.core.refusal import unavailable
 from taskmill.dispatch.due import DuePublisher
 from taskmill.stores.kafka.bus import KafkaBus
-from taskmill.stores.memory.dispatch import MemoryParking
 from taskmill.stores.memory.process import MemoryCounters
 from taskmill.stores.watch import Watch
 from taskmill.submission.relay import Relay
@@ -50,7 +48,7 @@ def watched(name, port, counters):
 
 def test_a_task_that_nobody_takes_is_counted(world, counters):
     world.admitted()
-    parking = watched("parking", MemoryParking(world.hot), counters)
+    parking = watched("parking", world.ports.parking, counters)
     (record,) = world.log.records("tasks.pending")
     parking.park(codec.open_sealed(record.value))
     world.hot.restart()
@@ -83,7 +81,7 @@ def test_rows_of_the_outbox_count_when_they_are_relayed_or_parked(world, counter
     outbox = watched("outbox", world.outbox, counters)
     outbox.add([an_envelope()])
     world.outbox.put(b"no envelope", (an_envelope().id, "other", 1))
-    Relay(SimpleNamespace(outbox=outbox, bus=world.log)).run()
+    Relay(world.stores(outbox=outbox)).run()
     assert counters.total(Count.OUTBOX, answer="relayed") == 1
     assert counters.total(Count.OUTBOX, answer="parked") == 1
 

@@ -200,11 +200,11 @@ def test_while_the_log_is_away_everything_comes_again(stage):
     assert len(published(stage)) == len(refused(stage)) == 1
 
 
-def test_a_payload_that_cannot_be_looked_for_comes_again_alone(stage, monkeypatch):
+def test_a_payload_that_cannot_be_looked_for_comes_again_alone(stage):
     place = f"s3://taskmill/payloads/echo/default/{'0' * 64}"
     pointed = a_record(0, payload_ref={"url": place, "size": 1, "sha256": "0" * 64})
-    with monkeypatch.context() as patch:
-        patch.setattr(stage, "blobs", Away())
-        assert take(stage, pointed, a_record(1)) == [0]
+    stage.ports.blobs = Away()
+    assert take(stage, pointed, a_record(1)) == [0]
+    stage.ports.blobs = stage.blobs
     assert take(stage, pointed) == []
     assert refused(stage) == [("0", "payload_missing", "/payload_ref")]

@@ -1,7 +1,5 @@
 """The relay publishes what the outbox keeps: all of it, as it is, and nobody is stopped by one."""
 
-from types import SimpleNamespace
-
 import pytest
 from msgspec import Raw
 
@@ -82,7 +80,7 @@ def test_a_relay_that_dies_before_its_mark_only_publishes_again(world):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        Relay(SimpleNamespace(outbox=world.outbox, bus=DiesAfterTheFlush())).run()
+        Relay(world.stores(bus=DiesAfterTheFlush())).run()
     assert world.relay() == 1
     assert published(world) == [task_id, task_id]
     world.dispatch()

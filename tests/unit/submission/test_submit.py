@@ -254,32 +254,30 @@ def test_what_neither_the_log_nor_the_outbox_can_take_is_refused_before_anything
     world, why
 ):
     world.log.is_known_away = world.log.is_away = True
-    world.outbox.is_away = why == "away"
-    if why == "full":
-        world.outbox = MemoryOutbox(cap=1)
+    outbox = MemoryOutbox(cap=1) if why == "full" else world.outbox
+    outbox.is_away = why == "away"
     requests = [world.request(id=a_new_id()) for _ in range(2)]
-    assert world.submit(*requests) == [NotTaken()] * 2
+    assert world.submit(*requests, outbox=outbox) == [NotTaken()] * 2
     assert not world.hot.records
-    assert not world.outbox.kept
+    assert not outbox.kept
 
 
 @pytest.mark.parametrize("why", ["full", "away"])
 def test_without_room_a_log_in_doubt_is_tried_before_anything_is_decided(world, why):
     world.log.is_doubted = world.log.is_away = True
-    world.outbox = MemoryOutbox(cap=0)
-    world.outbox.is_away = why == "away"
-    assert world.submit(world.request("k")) == [NotTaken()]
+    outbox = MemoryOutbox(cap=0)
+    outbox.is_away = why == "away"
+    assert world.submit(world.request("k"), outbox=outbox) == [NotTaken()]
     assert not world.hot.records
     world.log.is_away = False
-    (receipt,) = world.submit(world.request("k"))
+    (receipt,) = world.submit(world.request("k"), outbox=outbox)
     assert isinstance(receipt, Accepted)
     assert len(world.log.tasks(topics.PENDING)) == 1
 
 
 def test_past_the_cap_nothing_is_known_of_what_was_admitted(world):
-    world.outbox = MemoryOutbox(cap=0)
     world.log.is_away = True
-    assert world.submit(world.request()) == [NotConfirmed()]
+    assert world.submit(world.request(), outbox=MemoryOutbox(cap=0)) == [NotConfirmed()]
     assert len(world.hot.due) == 1
 
 

@@ -75,7 +75,7 @@ def test_a_task_of_another_type_waits_for_its_own_worker(stage):
     answer = work_on(stage, serve(Letter, lambda letter: letter.to), stranger, own)
     assert answer == {"batchItemFailures": []}
     assert list(ends(stage).values()) == ["you"]
-    stage.clock.now += in_ms(PUT_IN_LINE_AGAIN_AFTER)
+    stage.pass_time(milliseconds=in_ms(PUT_IN_LINE_AGAIN_AFTER))
     do_job("publish_due")
     assert [task.type for task in stage.log.tasks(topics.PENDING)] == ["other"]
 

@@ -2,17 +2,15 @@
 
 import asyncio
 import threading
-import time
 
 import pytest
 
-from taskmill.core.task import Millis
 from taskmill.platform import process
 from taskmill.platform.executor import ThreadCrew
 from taskmill.platform.loop_executor import LoopCrew
 from taskmill.platform.run import Departure
 from taskmill.worker import serve
-from tests.unit.stage import Clock, Stage
+from tests.unit.stage import RealClock, Stage
 from tests.unit.worker.letters import Letter, a_task, ends, work
 
 SHORT = 2.0
@@ -26,23 +24,16 @@ def stage(monkeypatch):
     return stage
 
 
-class Now(Clock):
-    """The clock of the world: what runs in threads goes by it."""
-
-    def __call__(self) -> Millis:
-        return Millis(time.time_ns() // 1_000_000)
-
-
 @pytest.fixture
 def threaded(monkeypatch):
-    stage = Stage(clock=Now(), crew=ThreadCrew())
+    stage = Stage(clock=RealClock(), crew=ThreadCrew())
     stage.bind(monkeypatch)
     return stage
 
 
 @pytest.fixture
 def looped(monkeypatch):
-    stage = Stage(clock=Now(), crew=LoopCrew())
+    stage = Stage(clock=RealClock(), crew=LoopCrew())
     stage.bind(monkeypatch)
     return stage
 

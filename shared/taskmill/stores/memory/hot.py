@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from msgspec import Raw
 from msgspec.structs import replace
 
+from taskmill.core.errors import StoreUnavailable
 from taskmill.core.facts import Fact
 from taskmill.core.lifetimes import USUAL, Lifetimes
 from taskmill.core.log import Source
@@ -119,10 +120,15 @@ def record_of(envelope: Envelope) -> Record:
 
 
 class MemoryRecords:
+    """While `is_away`, nobody can read them."""
+
     def __init__(self, hot: MemoryHot) -> None:
+        self.is_away = False
         self._hot = hot
 
     def read(self, ids: Sequence[TaskId]) -> Sequence[Reading]:
+        if self.is_away:
+            raise StoreUnavailable("Redis", "it is told to be away")
         return [self._read(task_id) for task_id in ids]
 
     def _read(self, task_id: TaskId) -> Reading:
