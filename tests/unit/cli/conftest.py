@@ -29,7 +29,7 @@ class Stub:
                 length = int(self.headers.get("Content-Length", 0))
                 body = self.rfile.read(length)
                 is_json = self.headers.get("Content-Type") == "application/json"
-                told = json.loads(body) if is_json else body
+                told = json.loads(body) if is_json else body or None
                 stub.requests.append((self.command, self.path, told))
                 status, answer = stub._answers.popleft()
                 octets = json.dumps(answer).encode()
@@ -42,6 +42,9 @@ class Stub:
                 self.do_GET()
 
             def do_PUT(self):
+                self.do_GET()
+
+            def do_DELETE(self):
                 self.do_GET()
 
             def log_message(self, *_):

@@ -1,11 +1,8 @@
 """Schedules on the command line: sent as they were typed, shown so that people see when."""
 
-import json
-
 import pytest
 
-from taskmill_local.cli import main, telling
-from taskmill_local.cli.api import Answer
+from taskmill_local.cli import main
 from taskmill_local.cli.schedule_text import coming_rows, schedule_card, schedule_rows
 
 SCHEDULE = {
@@ -34,16 +31,10 @@ SCHEDULE = {
 
 
 @pytest.fixture
-def asked(monkeypatch):
+def asked(stub):
     """Give what goes out; whatever it is, it is refused."""
-    sent = []
-
-    def ask(_, method, target, body=None):
-        sent.append((method, target, body and json.loads(body) if isinstance(body, str) else body))
-        return Answer(422, {"detail": "no"})
-
-    monkeypatch.setattr(telling.Api, "ask", ask)
-    return sent
+    stub.answers({"detail": "no"}, status=422)
+    return stub.requests
 
 
 def test_what_is_wanted_goes_out_as_it_was_typed(asked):

@@ -1,7 +1,5 @@
 """Times on the command line go out as they were typed, and are shown again."""
 
-import json
-
 from taskmill_local.cli.arguments import parser
 from taskmill_local.cli.commands import ask
 from taskmill_local.cli.text import task_card
@@ -19,13 +17,12 @@ TASK = {
 }
 
 
-def test_a_submission_says_when_it_may_begin_and_when_it_is_too_late(monkeypatch):
-    sent = []
-    monkeypatch.setattr(ask.Api, "submit", lambda _, body: sent.append(body) or ask.Answer(422, {}))
+def test_a_submission_says_when_it_may_begin_and_when_it_is_too_late(stub):
+    stub.answers({}, {}, status=422)
     words = ["submit", "echo", "--delay", "90", "--expires-at", TASK["expires_at"]]
     ask.submit(parser().parse_args(words))
     ask.submit(parser().parse_args(["submit", "echo", "--run-at", TASK["run_at"]]))
-    told = [json.loads(body) for body in sent]
+    told = [body for _, _, body in stub.requests]
     assert (told[0]["delay_seconds"], told[0]["expires_at"]) == (90, TASK["expires_at"])
     assert told[1]["run_at"] == TASK["run_at"]
 

@@ -11,6 +11,7 @@ from taskmill.core import topics
 from taskmill.stores.api_keys import ApiKeys
 from tests.unit.gateway.calls import hold_to_description
 from tests.unit.stage import Stage, an_http_event
+from tests.unit.world import Instead
 
 KEY = "k-4f1d"
 BEARER = {"Authorization": f"Bearer {KEY}"}
@@ -103,11 +104,11 @@ def test_who_asks_for_the_health_needs_no_key(stage):
     assert ask(stage, "/healthz")["statusCode"] == 200
 
 
-def test_no_key_is_ever_logged(stage, caplog, monkeypatch):
+def test_no_key_is_ever_logged(stage, caplog):
     def breaks(*_):
         raise RuntimeError
 
-    monkeypatch.setattr("functions.gateway.service.type_as_json", breaks)
+    stage.ports.catalogue = Instead(stage.catalogue, entries=breaks)
     with caplog.at_level(logging.DEBUG):
         assert ask(stage, headers=BEARER)["statusCode"] == 500
         ask(stage, headers={"X-Api-Key": f"{KEY}-wrong"})

@@ -19,7 +19,15 @@ from taskmill.submission.enqueued import Enqueue
 from tests.unit.gateway.calls import JSON, NOBODY, call, end, post, submit
 from tests.unit.stage import Stage
 
-REFUSALS = [(one, problem) for one in OPERATIONS for problem in refusals_of(one)]
+ASK_NOBODY = {"readHealth", "readDescription"}
+"""They ask no store and read no request: nothing that a test could provide can fail in them."""
+
+REFUSALS = [
+    (one, problem)
+    for one in OPERATIONS
+    for problem in refusals_of(one)
+    if not (problem == "internal_error" and one.name in ASK_NOBODY)
+]
 PUBLIC = "https://hooks.example.com/in"
 POINTER = {"url": "s3://memory/x", "size": 1, "sha256": "0" * 64}
 RECORD = "tasks.pending:0:0:0"
@@ -53,35 +61,48 @@ def scheduled(operation, task, **fields):
 def ask_with(body):
     """Return a way to provoke a refusal: with this body."""
 
-    def provoke(stage, operation, _):
+    def provoke(stage, operation):
         return ask(stage, operation, headers=JSON, body=json.dumps(scheduled(operation, body)))
 
     return provoke
 
 
-def without_a_key(stage, operation, _):
+def without_a_key(stage, operation):
     stage.ports.api_keys = ApiKeys(lambda: json.dumps({"ci": sha256(b"key").hexdigest()}))
     return ask(stage, operation)
 
 
-def by_a_fault_of_ours(stage, operation, monkeypatch):
-    def breaks(*_):
-        raise RuntimeError
+class Faulty:
+    """Stores of which all but the keys have a bug."""
 
-    monkeypatch.setattr("functions.gateway.http.routes.Routes._call", breaks)
-    return ask(stage, operation, headers=JSON, body="{}")
+    api_keys = None
+
+    def __getattr__(self, port):
+        raise RuntimeError(f"a bug in {port}")
 
 
-def without_stores(stage, operation, _):
+def by_a_fault_of_ours(stage, operation):
+    stage.ports = Faulty()
+    return ask_well(stage, operation)
+
+
+def without_stores(stage, operation):
     submit(stage)
     stage.log.is_away = stage.outbox.is_away = stage.ledger.is_away = True
     stage.requests.is_away = True
     stage.records.is_away = True
     stage.ports.endpoints = RedisEndpoints(Session("redis://127.0.0.1:1/0"))
     stage.hot.forget()
+    return ask_well(stage, operation)
+
+
+def ask_well(stage, operation):
+    """Ask for what a sound system would do."""
     moments = {"from": "2026-01-01T00:00:00Z", "until": "2026-01-01T00:00:00Z"}
     body = {
         "POST /v1/tasks": {"type": "echo"},
+        "POST /v1/tasks/batch": {"tasks": [{"type": "echo"}]},
+        "POST /v1/payloads": {"type": "echo", "size": 1, "sha256": "0" * 64},
         "POST /v1/schedules": scheduled(operation, {"type": "echo"}),
         "PUT /v1/schedules/{name}": scheduled(operation, {"type": "echo"}),
         "POST /v1/schedules/{name}/backfill": moments,
@@ -91,25 +112,25 @@ def without_stores(stage, operation, _):
     return ask(stage, operation, headers=JSON, body=json.dumps(body.get(operation.route, {})))
 
 
-def with_what_is_no_json(stage, operation, _):
+def with_what_is_no_json(stage, operation):
     if operation.takes is None:
         return ask(stage, operation, query={"cursor": "x"})
     return ask(stage, operation, headers=JSON, body="{")
 
 
-def in_unknown_words(stage, operation, _):
+def in_unknown_words(stage, operation):
     if operation.takes is None:
         return ask(stage, operation, query={"odd": "1"})
     return ask(stage, operation, headers=JSON, body='{"odd": 1}')
 
 
-def of_no_type(stage, operation, _):
+def of_no_type(stage, operation):
     rest = {"size": 1, "sha256": "0" * 64} if operation.name == "offerUpload" else {}
     body = scheduled(operation, {"type": "nobody"} | rest)
     return ask(stage, operation, headers=JSON, body=json.dumps(body))
 
 
-def of_nobody(stage, operation, _):
+def of_nobody(stage, operation):
     moments = {"from": "2026-01-01T00:00:00Z", "until": "2026-01-01T00:00:00Z"}
     body = {
         "changeTask": {"delay_seconds": 1},
@@ -119,13 +140,13 @@ def of_nobody(stage, operation, _):
     return ask(stage, operation, headers=JSON, body=json.dumps(body))
 
 
-def under_a_used_key(stage, operation, _):
+def under_a_used_key(stage, operation):
     submit(stage, idempotency_key="k")
     body = {"type": "echo", "payload": {"say": 1}, "idempotency_key": "k"}
     return ask(stage, operation, headers=JSON, body=json.dumps(body))
 
 
-def of_what_is_over(stage, operation, _):
+def of_what_is_over(stage, operation):
     if operation.name == "cancelTask":
         name = submit(stage).body["id"]
         end(stage, name)
@@ -134,17 +155,17 @@ def of_what_is_over(stage, operation, _):
     return ask(stage, operation, name=name)
 
 
-def of_what_lives(stage, operation, _):
+def of_what_lives(stage, operation):
     return ask(stage, operation, name=submit(stage).body["id"])
 
 
-def of_what_ended(stage, operation, _):
+def of_what_ended(stage, operation):
     name = submit(stage).body["id"]
     end(stage, name)
     return ask(stage, operation, name=name, headers=JSON, body='{"delay_seconds": 1}')
 
 
-def beside_its_successor(stage, operation, _):
+def beside_its_successor(stage, operation):
     stage.record()
     dead = submit(stage, max_attempts=1, payload={"discard": "never"}).body["id"]
     end(stage, dead)
@@ -170,7 +191,7 @@ def a_schedule(stage, *, zone="UTC", is_managed=False):
     )
 
 
-def at_no_time(stage, operation, _):
+def at_no_time(stage, operation):
     if operation.name in SCHEDULING:
         body = scheduled(operation, {"type": "echo"}, cron="0 0 31 2 *")
     else:
@@ -179,25 +200,25 @@ def at_no_time(stage, operation, _):
     return ask(stage, operation, headers=JSON, body=json.dumps(body))
 
 
-def of_another_name(stage, operation, _):
+def of_another_name(stage, operation):
     a_schedule(stage)
     body = scheduled(operation, {"type": "echo", "payload": {"say": 1}})
     return ask(stage, operation, headers=JSON, body=json.dumps(body))
 
 
-def of_another_revision(stage, operation, _):
+def of_another_revision(stage, operation):
     a_schedule(stage)
     body = scheduled(operation, {"type": "echo"}, revision=99)
     return ask(stage, operation, headers=JSON, body=json.dumps(body))
 
 
-def of_a_folder(stage, operation, _):
+def of_a_folder(stage, operation):
     a_schedule(stage, is_managed=True)
     body = scheduled(operation, {"type": "echo"})
     return ask(stage, operation, headers=JSON, body=json.dumps(body))
 
 
-def of_what_was_refused(stage, operation, _):
+def of_what_was_refused(stage, operation):
     named = keyed_id("default", TaskType("nobody"), "k")
     for task_id in (NOBODY, named):
         stage.requests.add(
@@ -215,7 +236,7 @@ PROVOKED = {
     "bad_request": with_what_is_no_json,
     "changed_meanwhile": of_another_revision,
     "enqueue_refused": of_what_was_refused,
-    "forbidden": lambda stage, operation, _: ask(stage, operation, headers={"Taskmill-Depth": "1"}),
+    "forbidden": lambda stage, operation: ask(stage, operation, headers={"Taskmill-Depth": "1"}),
     "idempotency_key_reused": under_a_used_key,
     "internal_error": by_a_fault_of_ours,
     "invalid_payload": ask_with({"type": "echo", "payload": 1}),
@@ -233,13 +254,13 @@ PROVOKED = {
     "unauthorized": without_a_key,
     "unavailable": without_stores,
     "unknown_type": of_no_type,
-    "unsupported_media_type": lambda stage, operation, _: ask(stage, operation, body="{}"),
+    "unsupported_media_type": lambda stage, operation: ask(stage, operation, body="{}"),
 }
 
 
 @pytest.mark.parametrize(
     ("operation", "problem"), REFUSALS, ids=lambda value: getattr(value, "name", value)
 )
-def test_every_refusal_that_is_described_can_be_met(stage, monkeypatch, operation, problem):
-    told = PROVOKED[problem](stage, operation, monkeypatch)
+def test_every_refusal_that_is_described_can_be_met(stage, operation, problem):
+    told = PROVOKED[problem](stage, operation)
     assert (told.status, told.body["type"]) == (PROBLEMS[problem].status, problem)

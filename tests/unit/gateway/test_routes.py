@@ -14,6 +14,7 @@ from taskmill.core.lifetimes import Lifetimes
 from taskmill.stores.memory.recovery import MemoryColdShards
 from tests.unit.gateway.calls import JSON, NOBODY, answer_to, batch, call, get, submit
 from tests.unit.stage import NOW, Stage, an_http_event, do_job
+from tests.unit.world import Instead
 
 
 @pytest.fixture
@@ -518,11 +519,11 @@ def test_who_asks_for_no_route_learns_where_every_route_is_described(stage):
     assert "openapi.json" not in get(stage, f"/v1/tasks/{NOBODY}").body["detail"]
 
 
-def test_an_error_of_ours_is_told_without_its_trace_and_logged_with_it(stage, monkeypatch, caplog):
+def test_an_error_of_ours_is_told_without_its_trace_and_logged_with_it(stage, caplog):
     def breaks():
         raise RuntimeError("secret of the house")
 
-    monkeypatch.setattr(stage.ports.catalogue, "entries", breaks)
+    stage.ports.catalogue = Instead(stage.catalogue, entries=breaks)
     event = an_http_event("GET", "/v1/types")
     with caplog.at_level(logging.ERROR, logger="taskmill"):
         answer = answer_to(stage, event)

@@ -16,7 +16,7 @@ from taskmill.stores.memory.outbox import MemoryOutbox
 from taskmill.stores.memory.recovery import MemoryColdShards
 from taskmill.submission.submit import ReplayOf
 from tests.builders import a_fresh_envelope
-from tests.unit.world import World
+from tests.unit.world import Instead, World
 
 
 class Keeper(World):
@@ -140,30 +140,27 @@ def test_emptied_again_it_does_not_open_and_the_next_one_does(world):
     assert world.status(task) is Status.QUEUED
 
 
-def test_emptied_between_restoring_and_opening_it_does_not_open(world, monkeypatch):
+def test_emptied_between_restoring_and_opening_it_does_not_open(world):
     world.admitted()
     world.hot.forget()
-    restorable = world.ledger.restorable
 
     def forget_behind(*, finished):
-        yield from restorable(finished=finished)
+        yield from world.ledger.restorable(finished=finished)
         if not finished:
             world.hot.forget()
 
-    monkeypatch.setattr(world.ledger, "restorable", forget_behind)
-    world.rebuild()
+    world.rebuild(whole_rows=Instead(world.ledger, restorable=forget_behind))
     assert not world.hot.is_open
 
 
-def test_what_ended_long_ago_ends_in_a_server_that_fell_back(world, monkeypatch):
+def test_what_ended_long_ago_ends_in_a_server_that_fell_back(world):
     (task,) = world.admitted()
     older = deepcopy(world.hot.records)
     world.work()
     world.hot.restart()
     world.hot.records = older
-    monkeypatch.setattr(world.ledger, "restorable", lambda *, finished: iter(()))
-    monkeypatch.setattr(world.ledger, "unlisted", world.ledger.of)
-    assert world.rebuild() == 1
+    verbs = {"restorable": lambda *, finished: iter(()), "unlisted": world.ledger.of}
+    assert world.rebuild(whole_rows=Instead(world.ledger, **verbs)) == 1
     assert world.status(task) is Status.SUCCEEDED
 
 

@@ -13,6 +13,7 @@ from taskmill.core.owed import Owed, OwedKey, OwedKind
 from taskmill.core.task import TaskId, TaskType
 from tests.builders import an_envelope, died
 from tests.unit.stage import NOW, Stage
+from tests.unit.world import Instead
 
 ECHO = topics.worker(TaskType("echo"))
 LIFE = timedelta(seconds=125)
@@ -75,13 +76,13 @@ def test_facts_stand_in_the_log_before_the_turn_that_follows_them(stage):
     task = an_envelope(id=TaskId("019f0000-0000-7000-8000-000000000001"), generation=NOW)
     fact = died(task)
     owe(stage, 1, kind=OwedKind.TURN, facts=(fact,))
-    flush, seen = stage.log.flush, []
+    seen = []
 
     def watched():
-        flush()
+        stage.log.flush()
         seen.append((stage.log.facts(), [one.id for one in stage.log.tasks(ECHO)]))
 
-    stage.stores.bus = Instead(stage.stores.bus, flush=watched)
+    stage.ports.bus = Instead(stage.log, flush=watched)
     run(stage)
     assert seen == [([fact], []), ([fact], [task.id])]
 
@@ -129,7 +130,7 @@ def test_a_store_that_is_away_is_asked_once_a_second(stage):
         asked.append(most)
         raise StoreUnavailable("Redis", "it is told to be away")
 
-    stage.stores.due = Instead(stage.stores.due, take=away)
+    stage.ports.due = Instead(stage.due, take=away)
     assert run(stage, lives=timedelta(seconds=25)) == 0
     assert len(asked) == 20
 

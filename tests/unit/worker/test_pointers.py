@@ -18,6 +18,7 @@ from taskmill.platform.loop_executor import LoopCrew
 from taskmill.worker import Succeeded, Task, serve
 from tests.builders import ECHO, an_envelope
 from tests.unit.stage import Stage
+from tests.unit.world import Instead
 
 
 class Letter(Struct):
@@ -126,12 +127,12 @@ def test_a_bucket_that_is_away_costs_no_attempt(stage):
     assert "S3 cannot be reached" in fact.error_message
 
 
-def test_a_bucket_that_refuses_costs_one(stage, monkeypatch):
+def test_a_bucket_that_refuses_costs_one(stage):
     def read(_url, *, most):
         raise BlobRefused(f"S3 answered 403, {most}")
 
     pointer = uploaded(stage, b'{"to": "me"}')
-    monkeypatch.setattr(stage.blobs, "read", read)
+    stage.ports.blobs = Instead(stage.blobs, read=read)
     fact = end_of(stage, serve(Letter, refused), pointer)
     assert (type(fact), fact.error_class, fact.next_attempt) == (TaskDeferred, "BlobRefused", 2)
 
@@ -171,11 +172,11 @@ def test_a_pointer_that_a_worker_answers_is_its_result(stage):
     assert (fact.result_ref, fact.result) == (pointer, Raw(b"null"))
 
 
-def test_a_result_that_cannot_be_kept_is_tried_again_and_in_doubt(stage, monkeypatch):
+def test_a_result_that_cannot_be_kept_is_tried_again_and_in_doubt(stage):
     def write(_key, _content):
         raise StoreUnavailable("S3", "it is told to be away")
 
-    monkeypatch.setattr(stage.blobs, "write", write)
+    stage.ports.blobs = Instead(stage.blobs, write=write)
     fact = end_of(stage, serve(dict[str, str], large))
     assert isinstance(fact, TaskDeferred)
     assert (fact.reason, fact.next_attempt) == ("failed", 2)
