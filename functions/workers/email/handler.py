@@ -17,11 +17,13 @@ _SHARE_OF_TIME = 0.9
 """Of an attempt's time: the rest is for telling how it ended."""
 
 
+@process.replaceable
 @cache
 def settings() -> MailSettings:
     return MailSettings.from_env(os.environ)
 
 
+@process.replaceable
 @cache
 def transport() -> Transport:
     smtp = settings().smtp

@@ -4,6 +4,7 @@ boto3 is imported on the first mail: who sends by SMTP never pays for it.
 """
 # ruff: noqa: PLC0415 - see above
 
+from collections.abc import Callable
 from threading import Lock
 from typing import Any, Final
 
@@ -28,7 +29,15 @@ _SERVER_ERROR: Final = 500
 class Ses:
     """It writes a Message-ID of its own over ours, and tells it."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        *,
+        open_client: Callable[[int], Any] | None = None,
+        seconds_to_answer: int = SECONDS_TO_ANSWER,
+    ) -> None:
+        """Take another way to open a client, which is told how many seconds it may take."""
+        self._open = open_client or _open
+        self._longest = SECONDS_TO_CONNECT + seconds_to_answer
         self._lock = Lock()
         self._clients: dict[int, Any] = {}
 
@@ -52,10 +61,10 @@ class Ses:
 
     def _client(self, seconds: float) -> Any:
         """Return a client that has told within *seconds*, or within one, how it went."""
-        patience = min(max(int(seconds), 1), SECONDS_TO_CONNECT + SECONDS_TO_ANSWER)
+        patience = min(max(int(seconds), 1), self._longest)
         with self._lock:  # boto3 makes one client after the other
             if patience not in self._clients:
-                self._clients[patience] = _open(patience)
+                self._clients[patience] = self._open(patience)
             return self._clients[patience]
 
 

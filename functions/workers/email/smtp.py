@@ -10,16 +10,13 @@ from functools import partial
 from threading import Timer
 from typing import Final
 
+from msgspec import Struct
+
 from functions.workers.email.access import STARTTLS, TLS, SmtpAccess
 from functions.workers.email.message import Mail
 from taskmill.settings.access import Access
 from taskmill.stores import tls
 from taskmill.worker import Discard, Outcome, Retry, Succeeded
-
-SECONDS_TO_CONNECT: Final = 5
-SECONDS_FOR_AN_ANSWER: Final = 10
-SECONDS_TO_TAKE_A_MAIL: Final = 30
-SECONDS_TO_PART: Final = 1
 
 _GO_ON: Final = 354
 _PERMANENT: Final = 5
@@ -27,12 +24,27 @@ _DONE: Final = 2
 _REFUSED: Final = (4, _PERMANENT)
 
 
+class Patience(Struct, frozen=True, kw_only=True):
+    """For how many seconds a server is waited for."""
+
+    to_connect: float = 5
+    for_an_answer: float = 10
+    to_take_a_mail: float = 30
+    to_part: float = 1
+
+
+USUAL: Final = Patience()
+
+
 class Smtp:
     """A conversation for each mail: a server that hangs holds nobody but this one."""
 
-    def __init__(self, access: Access[SmtpAccess], *, hello: str) -> None:
+    def __init__(
+        self, access: Access[SmtpAccess], *, hello: str, patience: Patience = USUAL
+    ) -> None:
         self._access = access
         self._hello = hello
+        self._patience = patience
 
     def send(self, mail: Mail, *, seconds: float) -> Outcome:
         until = time.monotonic() + seconds
@@ -42,16 +54,16 @@ class Smtp:
             return Retry(f"the mail server does not let us in: {_why(error)}")
         try:
             with _hung_up_at(until, connection):
-                return _converse(connection, mail)
+                return _converse(connection, mail, self._patience)
         except OSError as error:
             return Retry(f"the mail server left before the mail was sent: {_why(error)}")
         finally:
-            _take_leave(connection)
+            _take_leave(connection, self._patience)
 
     def _connect(self, until: float, access: SmtpAccess) -> smtplib.SMTP:
         connection = self._reach(access)
         try:
-            _wait(connection, SECONDS_FOR_AN_ANSWER)
+            _wait(connection, self._patience.for_an_answer)
             with _hung_up_at(until, connection):
                 self._enter(connection, access)
         except BaseException:
@@ -72,11 +84,11 @@ class Smtp:
                 access.host,
                 access.port,
                 local_hostname=self._hello,
-                timeout=SECONDS_TO_CONNECT,
+                timeout=self._patience.to_connect,
                 context=_context(access),
             )
         return smtplib.SMTP(
-            access.host, access.port, local_hostname=self._hello, timeout=SECONDS_TO_CONNECT
+            access.host, access.port, local_hostname=self._hello, timeout=self._patience.to_connect
         )
 
 
@@ -102,10 +114,10 @@ def _hang_up(connection: smtplib.SMTP) -> None:
             socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)
 
 
-def _take_leave(connection: smtplib.SMTP) -> None:
+def _take_leave(connection: smtplib.SMTP, patience: Patience) -> None:
     """Say goodbye, as servers like it; what was decided stands whatever is answered."""
     with suppress(OSError):
-        _wait(connection, SECONDS_TO_PART)
+        _wait(connection, patience.to_part)
         connection.quit()
     connection.close()
 
@@ -120,7 +132,7 @@ def _context(access: SmtpAccess) -> ssl.SSLContext:
     return ssl.create_default_context(cafile=access.ca_file or None)
 
 
-def _converse(connection: smtplib.SMTP, mail: Mail) -> Outcome:
+def _converse(connection: smtplib.SMTP, mail: Mail, patience: Patience) -> Outcome:
     size = f" SIZE={len(mail.content)}" if connection.has_extn("size") else ""
     code, words = connection.docmd("MAIL", f"FROM:<{mail.sender}>{size}")
     if code // 100 != _DONE:
@@ -131,7 +143,7 @@ def _converse(connection: smtplib.SMTP, mail: Mail) -> Outcome:
     if len(refused) == len(mail.recipients):
         return Discard(_reasons(list(refused.values())))
     told = {one: answer.reason for one, answer in refused.items()}
-    return _hand_over(connection, mail, told)
+    return _hand_over(connection, mail, told, patience)
 
 
 def _offer(connection: smtplib.SMTP, recipient: str) -> Retry | Discard | None:
@@ -139,12 +151,14 @@ def _offer(connection: smtplib.SMTP, recipient: str) -> Retry | Discard | None:
     return None if code // 100 == _DONE else _refused(f"the recipient {recipient}", code, words)
 
 
-def _hand_over(connection: smtplib.SMTP, mail: Mail, refused: dict[str, str]) -> Outcome:
+def _hand_over(
+    connection: smtplib.SMTP, mail: Mail, refused: dict[str, str], patience: Patience
+) -> Outcome:
     code, words = connection.docmd("DATA")
     if code != _GO_ON:
         return _refused("the mail", code, words)
     try:
-        _wait(connection, SECONDS_TO_TAKE_A_MAIL)
+        _wait(connection, patience.to_take_a_mail)
         connection.send(stuffed(mail.content))
         code, words = connection.getreply()
     except OSError as error:

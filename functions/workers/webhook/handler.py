@@ -124,6 +124,7 @@ def context_with(ca_file: str) -> ssl.SSLContext:
     return context
 
 
+@process.replaceable
 @cache
 def desk() -> Desk:
     settings = WebhookSettings.from_env(os.environ)

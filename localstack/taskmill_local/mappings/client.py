@@ -2,7 +2,7 @@
 
 import logging
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from confluent_kafka import KafkaError
 
@@ -19,6 +19,12 @@ _FORBIDDEN: Final = frozenset(
     {KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED}
 )
 _GATHERED_BYTES: Final = 16 * 1024
+
+
+class ConsumerSettings(Protocol):
+    """How the consumer of a mapping is set up; each new client asks anew."""
+
+    def __call__(self, plan: MappingPlan, *, brokers: str) -> dict[str, Any]: ...
 
 
 def consumer_settings(plan: MappingPlan, *, brokers: str) -> dict[str, Any]:

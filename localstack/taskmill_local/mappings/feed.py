@@ -14,7 +14,7 @@ from typing import Any, cast
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from taskmill_local.mappings.bounds import Bounds
-from taskmill_local.mappings.client import consumer_settings, sentence_for, silent_logger
+from taskmill_local.mappings.client import ConsumerSettings, sentence_for, silent_logger
 from taskmill_local.mappings.doubt import Doubt
 from taskmill_local.mappings.event import Fetched, Record, encode
 from taskmill_local.mappings.inbox import Inbox
@@ -35,7 +35,13 @@ class Feed:
     """
 
     def __init__(
-        self, plan: MappingPlan, *, brokers: str, inbox: Inbox, patience: timedelta
+        self,
+        plan: MappingPlan,
+        *,
+        brokers: str,
+        inbox: Inbox,
+        patience: timedelta,
+        settings: ConsumerSettings,
     ) -> None:
         self._topic = plan.topic
         self._brokers = brokers
@@ -52,6 +58,7 @@ class Feed:
         self._bounds = Bounds(self._loop.time)
         self._doubt = Doubt(plan.topic, self._loop.time)
         self._plan = plan
+        self._settings = settings
         self._consumer = self._new_consumer()
         # A daemon: a broker that never answers must not keep the platform from ending.
         self._thread = threading.Thread(target=self._run, name=f"mapping-{plan.name}", daemon=True)
@@ -97,7 +104,7 @@ class Feed:
 
     def _new_consumer(self) -> Consumer:
         return Consumer(
-            consumer_settings(self._plan, brokers=self._brokers),
+            self._settings(self._plan, brokers=self._brokers),
             logger=silent_logger(),
             error_cb=self._on_error,
             on_commit=self._on_commit,

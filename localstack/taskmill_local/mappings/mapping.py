@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from taskmill_local.lambdas.answer import Answer, Failed, Failure
 from taskmill_local.mappings.batching import Batching
-from taskmill_local.mappings.client import FETCH_WAIT
+from taskmill_local.mappings.client import FETCH_WAIT, ConsumerSettings, consumer_settings
 from taskmill_local.mappings.event import Origin, Record, assemble
 from taskmill_local.mappings.feed import Feed
 from taskmill_local.mappings.lane import Lane
@@ -25,8 +25,15 @@ Batch: TypeAlias = Mapping[Lane, Sequence[Record]]
 class RunningMapping:
     """Lives on the event loop; its feed's thread brings records and takes commits."""
 
-    def __init__(
-        self, plan: MappingPlan, *, brokers: str, invoke: Invoke, limits: Limits, report: Report
+    def __init__(  # noqa: PLR0913 - what it needs of the world, each named
+        self,
+        plan: MappingPlan,
+        *,
+        brokers: str,
+        invoke: Invoke,
+        limits: Limits,
+        report: Report,
+        settings: ConsumerSettings = consumer_settings,
     ) -> None:
         self._plan = plan
         self._origin = Origin(brokers, plan.cluster)
@@ -42,7 +49,13 @@ class RunningMapping:
         self._lanes: dict[int, Lane] = {}
         self._running: dict[asyncio.Task[None], Batch] = {}
         self._loop = asyncio.get_running_loop()
-        self._feed = Feed(plan, brokers=brokers, inbox=self, patience=limits.revoke_patience)
+        self._feed = Feed(
+            plan,
+            brokers=brokers,
+            inbox=self,
+            patience=limits.revoke_patience,
+            settings=settings,
+        )
         self._alarm: asyncio.TimerHandle | None = None
         self._next_commit: asyncio.TimerHandle | None = None
         self._is_stopping = False

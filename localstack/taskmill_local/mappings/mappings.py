@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
+from taskmill_local.mappings.client import ConsumerSettings, consumer_settings
 from taskmill_local.mappings.limits import Limits
 from taskmill_local.mappings.mapping import Invoke, Report, RunningMapping
 from taskmill_local.mappings.snapshot import MappingSnapshot
@@ -16,7 +17,7 @@ _REPEAT_AFTER = timedelta(minutes=1)
 
 
 class Mappings:
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what they need of the world, each named
         self,
         plans: Sequence[MappingPlan],
         *,
@@ -24,12 +25,14 @@ class Mappings:
         invoke: Invoke,
         limits: Limits | None = None,
         report: Report = _LOG.warning,
+        settings: ConsumerSettings = consumer_settings,
     ) -> None:
         self._plans = plans
         self._brokers = brokers
         self._invoke = invoke
         self._limits = limits or Limits()
         self._report = report
+        self._settings = settings
         self._reported: dict[str, float] = {}
         self._running: dict[str, RunningMapping] = {}
 
@@ -42,6 +45,7 @@ class Mappings:
                 invoke=self._invoke,
                 limits=self._limits,
                 report=self._report_once,
+                settings=self._settings,
             )
         for mapping in self._running.values():
             mapping.start()

@@ -70,7 +70,7 @@ async def start_kafka(
     """
     if extra is None:
         extra = java.replaying(java.archive_in(folder))
-    port, controller_port = await server.ports(2, free_ports)
+    port, controller_port = await server.ports(2)
     class_path = jars.class_path(folder)
     is_used = (server.folder / "data").exists()
     command = (str(java.program), *_JVM, *java.silencing(), *_scratch(server.folder))

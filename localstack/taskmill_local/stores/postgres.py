@@ -14,7 +14,6 @@ from psycopg import sql
 
 from taskmill_local.errors import StoreFailed
 from taskmill_local.stores.account import Account, Ground, ground_for
-from taskmill_local.stores.ports import free_ports
 from taskmill_local.stores.server import Server
 
 _DATABASE = "taskmill"
@@ -51,7 +50,7 @@ async def start_postgres(server: Server, *, durable: bool) -> Dsns:
     """Start the server, with its database and roles; `durable` as off is for tests only."""
     with ground_for(server.folder, programs()) as ground:
         await _initialise(server, ground, durable=durable)
-        (port,) = await server.ports(1, free_ports)
+        (port,) = await server.ports(1)
         settings = _SETTINGS | {"port": str(port)} | ({} if durable else _NOT_DURABLE)
         options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         program, data = ground.programs / "bin" / "postgres", ground.folder / "data"

@@ -15,7 +15,7 @@ import psutil
 from taskmill_local import leash
 from taskmill_local.errors import StoreFailed
 from taskmill_local.stores.account import OURSELVES, Account
-from taskmill_local.stores.ports import Draw, kept_ports, the_fixed_port
+from taskmill_local.stores.ports import Draw, free_ports, kept_ports, the_fixed_port
 
 _LAST_LINES = 8
 _SHOWN_BYTES = 4096
@@ -35,6 +35,7 @@ class Server:
         stop_signal: int = signal.SIGTERM,
         *,
         port_setting: tuple[str, int | None] = ("", None),
+        draw: Draw = free_ports,
     ) -> None:
         self.name = name
         self.folder = home / "stores" / name.lower()
@@ -42,17 +43,18 @@ class Server:
         self._pid_file = home / "stores" / f"{name.lower()}.pid"
         self._ports = home / "stores" / f"{name.lower()}.ports"
         self._port_setting = port_setting
+        self._draw = draw
         self._stop_signal = stop_signal
         self._process: Process | None = None
         self._is_stopping = False
         self._said_before = 0
 
-    async def ports(self, count: int, draw: Draw) -> list[int]:
+    async def ports(self, count: int) -> list[int]:
         """Choose the ports, that of its clients first: the set one, or those of the last start."""
         await asyncio.to_thread(self._end_leftover)  # it may hold them
         fixed = the_fixed_port(*self._port_setting)
         self._ports.parent.mkdir(parents=True, exist_ok=True)
-        return kept_ports(self._ports, count, draw=draw, fixed=fixed)
+        return kept_ports(self._ports, count, draw=self._draw, fixed=fixed)
 
     async def launch(
         self, *argv: str, environment: Mapping[str, str], account: Account = OURSELVES

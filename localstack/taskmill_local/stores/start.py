@@ -15,6 +15,7 @@ from taskmill_local.errors import StoreFailed
 from taskmill_local.stores.home import HomeLock, prepare_home
 from taskmill_local.stores.java import find_java
 from taskmill_local.stores.kafka import start_kafka
+from taskmill_local.stores.ports import Draw, free_ports
 from taskmill_local.stores.postgres import Dsns, start_postgres
 from taskmill_local.stores.seal import Seal
 from taskmill_local.stores.server import Server
@@ -80,6 +81,7 @@ class Stores:
         external: External | None = None,
         durable: bool = True,
         ports: Ports = Ports(),
+        draw: Draw = free_ports,
     ) -> None:
         self._home = home.absolute()
         self._external = external or External()
@@ -87,9 +89,11 @@ class Stores:
         self._lock: HomeLock | None = None
         self._sealed_by: str | None = None
         self._run_id = ""
-        self._kafka = Server("Kafka", self._home, port_setting=("TASKMILL_KAFKA_PORT", ports.kafka))
+        self._kafka = Server(
+            "Kafka", self._home, port_setting=("TASKMILL_KAFKA_PORT", ports.kafka), draw=draw
+        )
         self._valkey = Server(
-            "Valkey", self._home, port_setting=("TASKMILL_REDIS_PORT", ports.redis)
+            "Valkey", self._home, port_setting=("TASKMILL_REDIS_PORT", ports.redis), draw=draw
         )
         self._seal = Seal(self._valkey.folder)
         self._postgres = Server(
@@ -97,6 +101,7 @@ class Stores:
             self._home,
             stop_signal=signal.SIGINT,
             port_setting=("TASKMILL_POSTGRES_PORT", ports.postgres),
+            draw=draw,
         )
 
     async def start(self, report: Report) -> Addresses:

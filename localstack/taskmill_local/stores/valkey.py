@@ -11,7 +11,6 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from taskmill_local.errors import StoreFailed
-from taskmill_local.stores.ports import free_ports
 from taskmill_local.stores.server import Server
 
 _LAST_SLOT = 16383
@@ -35,7 +34,7 @@ async def start_valkey(server: Server) -> str:
     In cluster mode no primary takes writes in its first two seconds: that is fixed in the server.
     """
     server.folder.mkdir(parents=True, exist_ok=True)
-    port, bus_port = await server.ports(2, free_ports)
+    port, bus_port = await server.ports(2)
     ports = {"port": str(port), "cluster-port": str(bus_port), "dir": str(server.folder)}
     settings = _SETTINGS | ports
     words = [word for name, value in settings.items() for word in (f"--{name}", value)]

@@ -24,7 +24,6 @@ from taskmill.stores.redis.session import Session
 from taskmill.stores.redis.shards import open_shards
 from taskmill_local.stores import valkey as valkey_server
 from taskmill_local.stores.home import prepare_home
-from taskmill_local.stores.ports import free_ports
 from taskmill_local.stores.server import Server
 from tests.builders import now_ms
 from tests.contracts.hot import SHARDS, InValkey
@@ -94,11 +93,7 @@ def test_a_rebuild_takes_seconds(stand, rows):
 
 
 @pytest.mark.parametrize("persists", [False, True], ids=["without its file", "on its file"])
-def test_a_killed_server_that_comes_back_is_rebuilt(
-    runner, stores_home, database, monkeypatch, persists
-):
-    ports = free_ports(2)
-    monkeypatch.setattr(valkey_server, "free_ports", lambda _count: ports)
+def test_a_killed_server_that_comes_back_is_rebuilt(runner, stores_home, database, persists):
     home = stores_home.parent / f"killed-{persists}"
     prepare_home(home)
     server = Server("Valkey", home, stop_signal=signal.SIGKILL)

@@ -26,7 +26,6 @@ from taskmill.submission.submit import Submitter
 from taskmill_local.stores import kafka as kafka_store
 from taskmill_local.stores.home import prepare_home
 from taskmill_local.stores.java import find_java
-from taskmill_local.stores.ports import free_ports
 from taskmill_local.stores.server import Server
 from taskmill_local.stores.topics import TopicPlan, create_topics
 from tests.builders import a_fresh_envelope, a_request, now_ms, started
@@ -53,9 +52,7 @@ class Broker:
 
 
 @pytest.fixture
-def broker(runner, monkeypatch):
-    ports = free_ports(2)
-    monkeypatch.setattr(kafka_store, "free_ports", lambda _count: ports)
+def broker(runner):
     folder = Path(tempfile.mkdtemp(prefix="taskmill-"))
     prepare_home(folder)
     broker = Broker(runner, folder)

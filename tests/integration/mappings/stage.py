@@ -14,7 +14,6 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from taskmill_local.lambdas.answer import Answer, Failed, Failure, Responded
-from taskmill_local.mappings.limits import Limits
 from taskmill_local.mappings.mappings import Mappings
 from taskmill_local.plan import MappingPlan
 
@@ -144,12 +143,9 @@ async def mapped(
     invoke: Callable[[str, bytes], Awaitable[Answer]],
     *,
     brokers: str,
-    limits: Limits | None = None,
-    report: Callable[[str], None] = lambda _sentence: None,
+    **how: Any,
 ) -> AsyncIterator[Mappings]:
-    async with all_mapped(
-        [plan], invoke, brokers=brokers, limits=limits, report=report
-    ) as mappings:
+    async with all_mapped([plan], invoke, brokers=brokers, **how) as mappings:
         yield mappings
 
 
@@ -159,10 +155,11 @@ async def all_mapped(
     invoke: Callable[[str, bytes], Awaitable[Answer]],
     *,
     brokers: str,
-    limits: Limits | None = None,
-    report: Callable[[str], None] = lambda _sentence: None,
+    **how: Any,
 ) -> AsyncIterator[Mappings]:
-    mappings = Mappings(plans, brokers=brokers, invoke=invoke, limits=limits, report=report)
+    """Run these mappings; *how* replaces what they are told beside that."""
+    quietly = {"report": lambda _sentence: None}
+    mappings = Mappings(plans, brokers=brokers, invoke=invoke, **quietly | how)
     await mappings.start()
     try:
         yield mappings

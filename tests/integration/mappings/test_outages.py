@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 
-from taskmill_local.mappings import feed
+from taskmill_local.mappings.client import consumer_settings
 from taskmill_local.stores import kafka
 from taskmill_local.stores.java import find_java
 from taskmill_local.stores.ports import free_ports
@@ -52,14 +52,13 @@ async def freeze(server: Server) -> None:
     os.kill(pid, signal.SIGCONT)
 
 
-def test_a_mapping_outlives_its_broker(home, monkeypatch, capfd):
+def test_a_mapping_outlives_its_broker(home, capfd):
     ports = free_ports(2)
-    monkeypatch.setattr(kafka, "free_ports", lambda _count: ports)  # it comes back where it was
     brokers = f"127.0.0.1:{ports[0]}"
     function, told = Function(), []
 
     async def start():
-        server = Server("Kafka", home)
+        server = Server("Kafka", home, draw=lambda _count: ports)  # it comes back where it was
         await kafka.start_kafka(server, find_java())
         return server
 
@@ -123,20 +122,20 @@ def test_all_mappings_go_on_after_a_broker_that_was_frozen(home):
     asyncio.run(scenario())
 
 
-def test_a_client_that_knows_no_broker_is_exchanged(topic, monkeypatch):
+def test_a_client_that_knows_no_broker_is_exchanged(topic):
     """As those that were told that there are no brokers, of which some never ask again."""
-    settings, [nobody] = feed.consumer_settings, free_ports(1)
+    [nobody] = free_ports(1)
     addresses = iter([f"127.0.0.1:{nobody}"])
-    monkeypatch.setattr(
-        feed,
-        "consumer_settings",
-        lambda plan, *, brokers: settings(plan, brokers=next(addresses, brokers)),
-    )
+
+    def settings(plan, *, brokers):
+        return consumer_settings(plan, brokers=next(addresses, brokers))
+
     topic.fill([b"x"] * 10)
     function = Function()
 
     async def scenario():
-        async with mapped(topic.plan(), function, brokers=topic.brokers) as mappings:
+        plan, brokers = topic.plan(), topic.brokers
+        async with mapped(plan, function, brokers=brokers, settings=settings) as mappings:
             await eventually_async(
                 lambda: lag(mappings) == 0, within=2 * SOON, reason="another client goes on"
             )

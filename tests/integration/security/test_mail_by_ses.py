@@ -9,7 +9,6 @@ import msgspec
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError
 
-from functions.workers.email import ses
 from functions.workers.email.message import compose
 from functions.workers.email.payload import Email
 from functions.workers.email.ses import Ses
@@ -63,9 +62,8 @@ def an_answer(code, status):
     ],
     ids=str,
 )
-def test_what_ses_says_decides(error, kind, in_doubt, monkeypatch):
-    way = Ses()
-    monkeypatch.setattr(way, "_client", lambda _seconds: Client(error))
+def test_what_ses_says_decides(error, kind, in_doubt):
+    way = Ses(open_client=lambda _seconds: Client(error))
     answer = way.send(a_mail(), seconds=PLENTY)
     assert isinstance(answer, kind)
     assert getattr(answer, "may_have_worked", None) == in_doubt
@@ -77,9 +75,8 @@ def test_ses_is_asked_no_longer_than_its_task_has_time(seconds, account, monkeyp
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
         monkeypatch.setenv("AWS_ENDPOINT_URL_SESV2", address)
-        monkeypatch.setattr(ses, "SECONDS_TO_ANSWER", 2)
         began = time.monotonic()
-        answer = Ses().send(a_mail(), seconds=seconds)
+        answer = Ses(seconds_to_answer=2).send(a_mail(), seconds=seconds)
     assert isinstance(answer, Retry)
     assert answer.may_have_worked
     assert time.monotonic() - began < 20

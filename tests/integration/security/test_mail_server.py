@@ -8,15 +8,16 @@ import msgspec
 import pytest
 from msgspec import Raw
 
-from functions.workers.email import handler, smtp
+from functions.workers.email import handler
 from functions.workers.email.access import SmtpAccess
 from functions.workers.email.message import compose
 from functions.workers.email.payload import Email
 from functions.workers.email.settings import MailSettings
-from functions.workers.email.smtp import Smtp
+from functions.workers.email.smtp import USUAL, Patience, Smtp
 from taskmill.core.counting import Count
 from taskmill.core.facts import TaskDeferred
 from taskmill.core.task import TaskType
+from taskmill.platform import process
 from taskmill.platform.executor import ThreadCrew
 from taskmill.settings.access import Access
 from taskmill.worker import Discard, Retry, Succeeded
@@ -43,9 +44,9 @@ def a_mail(**changes):
     return compose(email, sender=SENDER, reference="t-1", now=datetime.now(UTC))
 
 
-def by_smtp(server, **ways):
+def by_smtp(server, *, patience=USUAL, **ways):
     access = SmtpAccess(server=f"localhost:{server.port}", **{"security": "PLAINTEXT"} | ways)
-    return Smtp(Access(access), hello="example.com")
+    return Smtp(Access(access), hello="example.com", patience=patience)
 
 
 def send(server, **changes):
@@ -100,10 +101,11 @@ def test_what_a_server_refuses_for_good_is_not_tried_again(step):
 
 
 @pytest.mark.parametrize("word", [HANGS_UP, SAYS_NOTHING])
-def test_a_mail_that_is_not_acknowledged_may_have_arrived(word, monkeypatch):
-    monkeypatch.setattr(smtp, "SECONDS_TO_TAKE_A_MAIL", 0.3)
+def test_a_mail_that_is_not_acknowledged_may_have_arrived(word):
     with mail_server({"the mail": word}) as server:
-        answer = send(server)
+        answer = by_smtp(server, patience=Patience(to_take_a_mail=0.3)).send(
+            a_mail(), seconds=PLENTY
+        )
     assert isinstance(answer, Retry)
     assert answer.may_have_worked
 
@@ -133,9 +135,10 @@ def test_a_mail_of_which_nothing_was_said_in_the_time_of_its_task_is_counted(
     stage.bind(monkeypatch)
     ways = {} if security == "PLAINTEXT" else {"context": authority.context("good")}
     trust = {"security": security, "ca_file": str(authority.file)}
-    monkeypatch.setattr(handler, "settings", lambda: MailSettings(sender=SENDER, smtp=None))
+    settings = MailSettings(sender=SENDER, smtp=None)
+    monkeypatch.setitem(process.PROVIDED, "settings", lambda: settings)
     with mail_server({"the mail": SAYS_NOTHING}, is_wrapped=security == "TLS", **ways) as server:
-        monkeypatch.setattr(handler, "transport", lambda: by_smtp(server, **trust))
+        monkeypatch.setitem(process.PROVIDED, "transport", lambda: by_smtp(server, **trust))
         payload = Raw(msgspec.json.encode(PAYLOAD))
         task = an_envelope(type=TaskType("email"), payload=payload, timeout_seconds=5.0)
         stage.log.send_work([task])
@@ -158,10 +161,11 @@ def test_a_mail_that_was_not_told_in_the_time_of_its_task_cannot_have_arrived(st
 
 @pytest.mark.parametrize("word", [HANGS_UP, SAYS_NOTHING])
 @pytest.mark.parametrize("step", ["EHLO", "MAIL", "RCPT", "DATA"])
-def test_a_server_that_leaves_earlier_cannot_have_taken_it(step, word, monkeypatch):
-    monkeypatch.setattr(smtp, "SECONDS_FOR_AN_ANSWER", 0.3)
+def test_a_server_that_leaves_earlier_cannot_have_taken_it(step, word):
     with mail_server({step: word, "HELO": word}) as server:
-        answer = send(server)
+        answer = by_smtp(server, patience=Patience(for_an_answer=0.3)).send(
+            a_mail(), seconds=PLENTY
+        )
     assert isinstance(answer, Retry)
     assert not answer.may_have_worked
     assert server.raw == []

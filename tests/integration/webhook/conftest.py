@@ -14,6 +14,7 @@ from functions.workers.webhook.exchange import Ways
 from functions.workers.webhook.handler import Desk
 from functions.workers.webhook.keyring import Keyring
 from taskmill.core.counting import Count
+from taskmill.platform import process
 from taskmill.stores.memory.egress import MemoryEndpoints
 from taskmill.stores.memory.process import MemoryCounters
 from taskmill.testing import MovableClock, perform
@@ -110,7 +111,7 @@ def sender(certificates, monkeypatch, tmp_path):
         ),
         now=sender.now,
     )
-    monkeypatch.setattr(handler, "desk", lambda: sender.desk)
+    monkeypatch.setitem(process.PROVIDED, "desk", lambda: sender.desk)
     return sender
 
 

@@ -19,17 +19,6 @@ ECHO = topics.worker(TaskType("echo"))
 LIFE = timedelta(seconds=125)
 
 
-class Instead:
-    """A port of which a test does some calls itself."""
-
-    def __init__(self, port, **calls):
-        self._port = port
-        self.__dict__ |= calls
-
-    def __getattr__(self, name):
-        return getattr(self._port, name)
-
-
 @pytest.fixture
 def stage(monkeypatch):
     stage = Stage()

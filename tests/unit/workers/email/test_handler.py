@@ -11,6 +11,7 @@ from functions.workers.email.settings import MailSettings
 from taskmill.core.counting import Count
 from taskmill.core.facts import TaskDeferred, TaskDied, TaskSucceeded
 from taskmill.core.task import TaskType
+from taskmill.platform import process
 from taskmill.worker import Retry, Succeeded
 from tests.builders import an_envelope
 from tests.unit.stage import Stage
@@ -44,8 +45,8 @@ def sending(monkeypatch):
     def bind(answer, sender="shop@example.com"):
         way = Way(answer)
         settings = partial(MailSettings, sender=sender, smtp=None)
-        monkeypatch.setattr(handler, "settings", settings)
-        monkeypatch.setattr(handler, "transport", lambda: way)
+        monkeypatch.setitem(process.PROVIDED, "settings", settings)
+        monkeypatch.setitem(process.PROVIDED, "transport", lambda: way)
         return way
 
     return bind
