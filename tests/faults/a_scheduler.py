@@ -10,12 +10,16 @@ import signal
 import sys
 import time
 from datetime import timedelta
+from functools import cached_property
 
 from msgspec.structs import replace
 
 from functions.scheduler.handler import lambda_handler
+from taskmill.platform import process
 from taskmill.recovery import reconcile
-from taskmill.stores.redis import recovery
+from taskmill.settings import Settings
+from taskmill.stores.patience import USUAL
+from taskmill.stores.stores import Stores, Surroundings
 from taskmill.submission import relay
 
 
@@ -27,6 +31,33 @@ class Context:
         return int(max(0.0, self._end - time.monotonic()) * 1000)
 
 
+class PatientStores(Stores):
+    """Stores whose word in a rebuild stays longer behind it."""
+
+    @cached_property
+    def _kept(self):
+        stays = timedelta(seconds=float(os.environ["WORD_SECONDS"]))
+        kept = super()._kept
+        return kept | {"lifetimes": replace(kept["lifetimes"], word_stays=stays)}
+
+
+opened = {}
+
+
+def patient_stores(name, *, needs, patience=USUAL):
+    if name not in opened:
+        settings = Settings.from_env(os.environ, needs=needs)
+        around = Surroundings(
+            clock=process.clock,
+            pause=process.pause,
+            entropy=process.entropy,
+            counters=process.counters(),
+            catalogue=process.catalogue,
+        )
+        opened[name] = PatientStores(settings, name=name, around=around, patience=patience)
+    return opened[name]
+
+
 def stand_still(_code):
     os.kill(os.getpid(), signal.SIGSTOP)
 
@@ -36,9 +67,5 @@ if "--still" in sys.argv:
 if "ROWS_AT_A_TIME" in os.environ:
     relay.ROWS_AT_A_TIME = reconcile.ROWS_AT_A_TIME = int(os.environ["ROWS_AT_A_TIME"])
 if "WORD_SECONDS" in os.environ:
-    stays = timedelta(seconds=float(os.environ["WORD_SECONDS"]))
-    open_shards = recovery.RedisColdShards
-    recovery.RedisColdShards = lambda session, *, shards, lifetimes: open_shards(
-        session, shards=shards, lifetimes=replace(lifetimes, word_stays=stays)
-    )
+    process.PROVIDED["stores"] = patient_stores
 lambda_handler({}, Context(float(sys.argv[1])))

@@ -46,9 +46,9 @@ class Dsns:
     """For an application that asks for tasks in SQL and has tables of its own."""
 
 
-async def start_postgres(server: Server, *, durable: bool) -> Dsns:
+async def start_postgres(server: Server, *, durable: bool, programs_in: Path | None = None) -> Dsns:
     """Start the server, with its database and roles; `durable` as off is for tests only."""
-    with ground_for(server.folder, programs()) as ground:
+    with ground_for(server.folder, programs_in or programs()) as ground:
         await _initialise(server, ground, durable=durable)
         (port,) = await server.ports(1)
         settings = _SETTINGS | {"port": str(port)} | ({} if durable else _NOT_DURABLE)

@@ -28,7 +28,7 @@ _START_LIMIT = timedelta(seconds=120)
 class Server:
     """The process of a store, with its folder ``<home>/stores/<name>`` and its log."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it needs of the world, each named
         self,
         name: str,
         home: Path,
@@ -36,7 +36,9 @@ class Server:
         *,
         port_setting: tuple[str, int | None] = ("", None),
         draw: Draw = free_ports,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
+        """Take what its processes find in their environment beside what its store needs."""
         self.name = name
         self.folder = home / "stores" / name.lower()
         self.log = home / "logs" / f"{name.lower()}.log"
@@ -44,6 +46,7 @@ class Server:
         self._ports = home / "stores" / f"{name.lower()}.ports"
         self._port_setting = port_setting
         self._draw = draw
+        self._environment = environment or {}
         self._stop_signal = stop_signal
         self._process: Process | None = None
         self._is_stopping = False
@@ -145,7 +148,7 @@ class Server:
         with self.log.open("ab") as log:
             return await leash.spawn(
                 *argv,
-                env=environment,
+                env={**environment, **self._environment},
                 cwd=self.folder,
                 stdout=log,
                 stderr=log,

@@ -57,13 +57,10 @@ def clock_and_dsn(runner):
     folder.chmod(0o755)
     prepare_home(folder / "home")
     clock = Clock(folder / "offset")
-    server = Server("PostgreSQL", folder / "home")
-    usual = postgres._environment  # noqa: SLF001 - what the process finds
+    environment = shifted_by_file(folder / "offset")
+    server = Server("PostgreSQL", folder / "home", environment=environment)
     try:
-        with pytest.MonkeyPatch.context() as patch:
-            told = shifted_by_file(folder / "offset")
-            patch.setattr(postgres, "_environment", lambda: usual() | told)
-            dsns = runner.run(postgres.start_postgres(server, durable=False))
+        dsns = runner.run(postgres.start_postgres(server, durable=False))
         migrate(dsns.owner, MIGRATIONS)
         yield clock, dsns.app
     finally:

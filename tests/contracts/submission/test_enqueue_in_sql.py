@@ -40,9 +40,7 @@ def older_postgres(runner):
     server = Server("PostgreSQL", folder / "home")
     programs = postgres.programs().with_name("pginstall")
     try:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(postgres, "programs", lambda: programs)
-            yield runner.run(postgres.start_postgres(server, durable=False))
+        yield runner.run(postgres.start_postgres(server, durable=False, programs_in=programs))
     finally:
         runner.run(server.stop(GRACE))
         shutil.rmtree(folder)

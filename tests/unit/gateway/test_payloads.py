@@ -15,6 +15,7 @@ from tests.builders import NOW
 from tests.unit.gateway.calls import JSON, batch, call, get, post, submit
 from tests.unit.gateway.tasks import a_view
 from tests.unit.stage import Stage
+from tests.unit.world import Instead
 
 CONTENT = b'{"say": "hello"}'
 DIGEST = hashlib.sha256(CONTENT).hexdigest()
@@ -212,7 +213,7 @@ def test_a_result_is_linked_if_its_own_worker_may_have_written_it(stage, key, is
     record = {"url": f"s3://memory/{key}", "size": 5, "sha256": DIGEST}
     ending = Ending(finished_at_ms=NOW, result_ref=Pointer(**record))
     view = a_view(status=Status.SUCCEEDED, ending=ending, result=Raw(b"null"))
-    stage.records.read = lambda _ids: [view]
+    stage.ports.records = Instead(stage.records, read=lambda _ids: [view])
     shown = get(stage, f"/v1/tasks/{view.id}").body
     link = {"download_url": f"memory:{key}"} if is_linked else {}
     assert shown["result_ref"] == record | link

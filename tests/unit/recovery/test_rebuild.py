@@ -65,15 +65,14 @@ def test_a_key_still_names_its_task(world):
 
 def test_the_end_of_the_log_is_noted_when_the_living_have_published(world):
     (task,) = world.admitted()
-    kept = world.log.flush
-    world.log.flush = lambda: None  # the worker settles, and cannot publish it yet
-    world.work()
+    # The worker settles, and cannot publish it yet.
+    world.work(bus=Instead(world.log, flush=lambda: None))
     world.hot.forget()
     began = world.now
 
     def publish_late():
         if world.now - began > 5_000:
-            kept()
+            world.log.flush()
 
     world.on_wait.insert(0, publish_late)
     world.rebuild()

@@ -15,10 +15,9 @@ from taskmill.recovery.divergence import ABOUT, Divergence
 from taskmill.recovery.reconcile import MOST_MENDED, MOST_SUSPECTED, Reconciler
 from taskmill.stores.memory.dispatch import MemoryParking
 from taskmill.stores.memory.hot import UNLISTED, record_of
-from taskmill.stores.memory.orders import MemoryControl
 from taskmill.stores.memory.recovery import MemoryStandings
 from tests.builders import ECHO, a_claim, a_fresh_envelope, a_success, died
-from tests.unit.world import World
+from tests.unit.world import Instead, World
 
 MINUTE = timedelta(minutes=1)
 AT_LAST = timedelta(seconds=1)
@@ -31,13 +30,11 @@ class Office(World):
 
     def __post_init__(self):
         super().__post_init__()
+        self.ports.standings = MemoryStandings(lambda: self.ledger, self.clock, behind=AT_LAST)
         self.reconciler = self.a_reconciler()
 
-    def a_reconciler(self):
-        stores = self.stores(
-            standings=MemoryStandings(lambda: self.ledger, self.clock, behind=AT_LAST),
-        )
-        return Reconciler(stores)
+    def a_reconciler(self, **others):
+        return Reconciler(self.stores(**others))
 
     def commit(self, *readers):
         """Let these have read everything; without names, everybody."""
@@ -97,15 +94,16 @@ def test_a_record_behind_the_ledger_is_raised(world):
     assert world.status(task) is Status.DEAD
 
 
-def test_what_a_scheduler_had_before_it_when_it_died_is_found_by_another(world, monkeypatch):
+def test_what_a_scheduler_had_before_it_when_it_died_is_found_by_another(world):
     (task,) = world.admitted()
     world.log.send_facts([died(task, token=1)])
     world.log.flush()
     world.record()
-    with monkeypatch.context() as patch:
-        patch.setattr(MemoryControl, "see", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            world.reconcile(looks=1)
+    deadly = Instead(world.ports.control, see=lambda *_: 1 / 0)
+    world.reconciler = world.a_reconciler(control=deadly)
+    with pytest.raises(ZeroDivisionError):
+        world.reconcile(looks=1)
+    world.reconciler = world.a_reconciler()
     assert world.reconcile() == {Divergence.RECORD_BEHIND: 1}
     assert world.status(task) is Status.DEAD
 
