@@ -4,6 +4,7 @@ import dataclasses
 
 from msgspec.structs import replace
 
+from functions.dispatcher.handler import lambda_handler as dispatcher
 from taskmill.core.owed import OwedKind
 from taskmill.execution.lease import Held, Refused, Settled, Stale
 from taskmill.orders.control import OrderAnswer
@@ -160,6 +161,23 @@ class CommitsFirst(Deployed):
         return set()
 
 
+class DropsARecord(Deployed):
+    """Its dispatcher passes over the first record of a batch."""
+
+    def call(self, function, event):
+        if function is dispatcher:
+            event = event | {"records": {name: of[1:] for name, of in event["records"].items()}}
+        return super().call(function, event)
+
+
+class ReportsNoFailure(Deployed):
+    """Its functions answer that each record is done."""
+
+    def call(self, function, event):
+        super().call(function, event)
+        return {"batchItemFailures": []}
+
+
 def _with(row, changes):
     return type(row)(**{name: getattr(row, name) for name in row.__struct_fields__} | changes)
 
@@ -175,6 +193,8 @@ VARIANTS = {
     "suspects claimed together": Parts({"leases": ClaimsSuspectsTogether}),
     "a lease that keeps nobody out": Parts({"leases": LetsEverybodyIn}),
     "offset committed before the work": Parts(system=CommitsFirst),
+    "a dispatcher that drops a record": Parts(system=DropsARecord),
+    "a handler that reports no failure": Parts(system=ReportsNoFailure),
     "nobody waits for his time": Parts({"delays": OwesAtOnce}),
     "the time before a change stays": Parts({"control": KeepsTheOldTime}),
     "far ones are forgotten before they are owed": Parts({"far": LeavesWhatItDidNotOwe}),

@@ -22,9 +22,9 @@ class Deployed(System):
 
     def __init__(self, workers, **how):
         super().__init__(workers, **how)
-        self._functions = {topics.worker_of(name): one for name, one in workers.items()}
-        self._functions |= dict.fromkeys(topics.RECORDERS, recorder)
-        self._functions[topics.DISPATCHER] = dispatcher
+        self.functions = {topics.worker_of(name): one for name, one in workers.items()}
+        self.functions |= dict.fromkeys(topics.RECORDERS, recorder)
+        self.functions[topics.DISPATCHER] = dispatcher
         self._provided = {
             "stores": lambda _name, **_how: self.stores,
             "crew": lambda: PatientCrew(self.clock),
@@ -40,10 +40,12 @@ class Deployed(System):
         }
 
     def invoke(self, reader, records):
-        function = self._functions[reader]
         with self._process():
-            answer = function(a_kafka_event(records), Context(self.clock, lives=INVOCATION))
+            answer = self.call(self.functions[reader], a_kafka_event(records))
         return {_position(one["itemIdentifier"]) for one in answer["batchItemFailures"]}
+
+    def call(self, function, event):
+        return function(event, Context(self.clock, lives=INVOCATION))
 
     def tick(self):
         with self._process():

@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 from datetime import datetime, timedelta
-from types import SimpleNamespace
 
 import pytest
 from msgspec import Raw
@@ -16,8 +15,6 @@ from taskmill.schedules.firing import arrived, millis_of, step_of
 from taskmill.schedules.manage import make
 from taskmill.schedules.read import Wanted
 from taskmill.schedules.schedule import Definition
-from taskmill.stores.memory.enqueued import MemoryRequests
-from taskmill.stores.memory.schedules import MemorySchedules
 from tests.faults import forgetful
 from tests.faults.checker import check
 from tests.faults.history import Fired, Plan, Sample
@@ -172,10 +169,8 @@ def a_poison_among_others(parts):
 def an_instant_that_two_schedulers_saw(parts):
     """Another one fires what the first one saw; then nobody is there for five instants."""
     story = Story(parts)
-    clock = story.mortals.clock
-    requests = MemoryRequests(clock)
-    kind = parts.ports["schedules"] if parts else MemorySchedules
-    schedules = kind(lambda: story.system.stores.rows, requests, clock)
+    clock, stores = story.mortals.clock, story.system.stores
+    schedules = stores.schedules
     wanted = Wanted(name="s", definition=MINUTELY, enabled=None)
     first = make(wanted, schedules, tenant="default", by="ada").schedule.next_at_ms
     clock.move(MINUTE)
@@ -186,9 +181,8 @@ def an_instant_that_two_schedulers_saw(parts):
     schedules.advance(steps)
     schedules.advance(steps)
     clock.move(5 * MINUTE)
-    stores = SimpleNamespace(firing=schedules)
     ScheduleFirer(stores, cancel=lambda _: True, now=timedelta).fire()
-    fired = [_become_a_task(story, kept.row) for kept in requests.kept]
+    fired = [_become_a_task(story, kept.row) for kept in stores.queue.kept]
     plan = Plan(schedule="s", fires_ms=[first, first + 5 * MINUTE // MILLISECOND])
     return replace(story.come_to_rest(), plans=[plan], fires=fired)
 

@@ -2,6 +2,8 @@
 
 import pytest
 
+from taskmill.core.topics import RECORDERS
+from taskmill.worker import Worker
 from tests.faults.broken import VARIANTS
 from tests.faults.checker import check
 from tests.faults.simulation import Simulation
@@ -20,6 +22,8 @@ SEEN_BY = {
     "suspects claimed together": "P1 blame",
     "a lease that keeps nobody out": "I5 effect once",
     "offset committed before the work": "I1 no loss",
+    "a dispatcher that drops a record": "I1 no loss",
+    "a handler that reports no failure": "I1 no loss",
     "nobody waits for his time": "I7 not early",
     "the time before a change stays": "I7 not early",
     "far ones are forgotten before they are owed": "I1 no loss",
@@ -43,6 +47,16 @@ def test_the_system_under_chance_breaks_no_promise(figures):
         kills += simulation.mortals.kills
         losses += sum(row.losses for row in history.rows)
     figures.tell("simulation", f"{SEEDS} seeds, {kills:,} deaths, {losses} losses: clean")
+
+
+def test_the_functions_under_chance_are_those_that_are_deployed():
+    system = Simulation(0).mortals.system
+    assert set(system.functions) == set(system.readers)
+    mapped = {reader.name: one for reader, one in system.functions.items()}
+    assert isinstance(mapped.pop("worker-probe"), Worker)
+    folders = {name: one.__module__ for name, one in mapped.items()}
+    recorders = dict.fromkeys([one.name for one in RECORDERS], "functions.recorder.handler")
+    assert folders == {"dispatcher": "functions.dispatcher.handler"} | recorders
 
 
 def test_each_variant_has_its_invariant():
