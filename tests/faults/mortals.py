@@ -44,9 +44,21 @@ class Parts:
 
 @dataclass
 class Process:
-    ports: dict
+    """Ports are bound when it first asks for them; *death* is the edge at which it dies."""
+
+    mortals: "Mortals"
+    death: CrashAt | None = None
     labels: frozenset = frozenset()
     is_dead: bool = False
+    ports: dict = field(default_factory=dict)
+
+    def port(self, name):
+        if name not in self.ports:
+            port = self.mortals.bind(name)
+            if self.death is not None:
+                port = with_crash_point(name, port, self.death, opener="", end=self.die)
+            self.ports[name] = port
+        return self.ports[name]
 
     def die(self):
         self.is_dead = True
@@ -67,7 +79,7 @@ class Outlet:
             return getattr(self._port, verb)
         if process.is_dead:
             raise Killed
-        return getattr(process.ports[self._name], verb)
+        return getattr(process.port(self._name), verb)
 
 
 class Mortals:
@@ -101,12 +113,7 @@ class Mortals:
 
     def live(self, work, *, death=None, labels=()):
         """Let a process do some work; return None when it died on the way."""
-        process = Process(self._bound | {"bus": _producer(self.log)}, frozenset(labels))
-        if death is not None:
-            name = death.edge.port
-            process.ports[name] = with_crash_point(
-                name, process.ports[name], death, opener="", end=process.die
-            )
+        process = Process(self, death, frozenset(labels))
         self._alive.append(process)
         try:
             return work()
@@ -115,6 +122,10 @@ class Mortals:
             return None
         finally:
             self._alive.pop()
+
+    def bind(self, name):
+        """Return a port as another process has it: its bus is its own."""
+        return _producer(self.log) if name == "bus" else self._bound[name]
 
     def labels(self, reader, most):
         """Tell whose tasks a reader would be given next."""
