@@ -397,10 +397,10 @@ def test_a_list_is_as_of_no_later_than_what_waits_in_the_outbox(stage):
     stage.log.is_away = True
     submit(stage)
     stage.log.is_away = False
-    stage.clock.pause(timedelta(hours=1))
+    stage.clock.move(timedelta(hours=1))
     assert get(stage, "/v1/tasks", wait="0").body["as_of"] == accepted
     do_job("relay_outbox")
-    stage.catch_up()
+    stage.record()
     assert get(stage, "/v1/tasks", wait="0").body["as_of"] == "2026-11-06T22:20:00.000Z"
 
 

@@ -33,7 +33,7 @@ class AwayEndpoints:
 )
 def test_who_asks_is_told_what_is_kept_where(stage, path, detail):
     stage.ledger.is_away = stage.requests.is_away = True
-    stage.endpoints = AwayEndpoints()
+    stage.ports.endpoints = AwayEndpoints()
     answer = get(stage, path)
     assert (answer.kind[0], answer.body["detail"]) == (503, detail)
 

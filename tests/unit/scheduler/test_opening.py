@@ -23,12 +23,12 @@ from threading import Barrier
 from functions.scheduler.jobs import JOBS
 
 openers = [job.opener for job in JOBS if job.is_slow]
-start = Barrier(len(openers))
+every = [opener.stores() for opener in openers]  # as the scheduler does at its start
+start = Barrier(len(every))
 ports = {PORTS!r}
 
 
-def open_all(opener, first):
-    stores = opener.stores()
+def open_all(opener, stores, first):
     start.wait()
     for name in ports[first:] + ports[:first]:
         if name != "blobs" or "s3" in opener.needs:
@@ -36,9 +36,9 @@ def open_all(opener, first):
 
 
 sys.setswitchinterval(1e-6)
-with ThreadPoolExecutor(len(openers)) as threads:
-    given = [number % len(ports) for number in range(len(openers))]
-    list(threads.map(open_all, openers, given))
+with ThreadPoolExecutor(len(every)) as threads:
+    first = [number % len(ports) for number in range(len(every))]
+    list(threads.map(open_all, openers, every, first))
 """
 
 
