@@ -1,6 +1,7 @@
-"""Two versions measured in turns, and their ratios: what a noisy machine can still tell.
+"""Measures two versions alternately and compares them by ratios, which noise affects least.
 
-A machine drifts within seconds: each measure of the one stands next to the same of the other.
+A machine's speed drifts within seconds, so each measurement of one version is next to the same one
+of the other.
 """
 
 import subprocess
@@ -22,7 +23,7 @@ from bench.system import running
 _USUAL: Final = ("submit", "latency", "drain", "cold")
 _ROUNDS: Final = 9
 _NOISE: Final = 0.05
-"""A smaller difference than this is not called one."""
+"""Smaller differences are not reported as such."""
 
 
 class UnknownVersion(Exception):
@@ -32,7 +33,7 @@ class UnknownVersion(Exception):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     here: Figure
-    """This version's; the value is the median of all rounds."""
+    """This version's figure; the value is the median of all rounds."""
 
     there: float
 
@@ -60,14 +61,14 @@ def compare(root: Path, reference: str, *, quick: bool, only: Sequence[str]) -> 
         for turn in range(rounds):
             say(f"round {turn + 1} of {rounds}")
             for measure in (MEASURES[name] for name in only or _USUAL):
-                # Who comes first changes: what a measure leaves behind weighs on the next.
+                # The order alternates: the after-effects of a measurement burden the next one.
                 for system, told in turns if turn % 2 else reversed(turns):
                     told.extend(measure(system, sizes))
     return compared(ours, theirs)
 
 
 def compared(ours: list[Figure], theirs: list[Figure]) -> list[Comparison]:
-    """Compare the medians of what both versions have."""
+    """Compare the medians of the figures that both versions have."""
     here, there = _medians(ours), _medians(theirs)
     return [
         Comparison(here=figure, there=there[key].value)
@@ -77,7 +78,7 @@ def compared(ours: list[Figure], theirs: list[Figure]) -> list[Comparison]:
 
 
 def _medians(figures: list[Figure]) -> dict[tuple[str, str], Figure]:
-    """Return each figure once, with the median of all its rounds."""
+    """Return each figure once, as the median of all its rounds."""
     values: dict[tuple[str, str], list[Figure]] = {}
     for figure in figures:
         values.setdefault((figure.section, figure.name), []).append(figure)
@@ -95,7 +96,7 @@ def _medians(figures: list[Figure]) -> dict[tuple[str, str], Figure]:
 
 @contextmanager
 def version(root: Path, reference: str) -> Iterator[Path]:
-    """Give the code of another version, in a folder of its own."""
+    """Return the code of another version, in a folder of its own."""
     with tempfile.TemporaryDirectory(prefix="taskmill-bench-") as name:
         Path(name).chmod(0o755)
         folder = Path(name) / "code"

@@ -1,4 +1,4 @@
-"""Processes of a measurement: started for a while, and ended with whatever they started."""
+"""Processes of a measurement: started for a while, and ended with all their children."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""One kept-alive connection to the front, lean enough not to be what is measured."""
+"""One keep-alive connection to the front, lean enough not to distort the measurement."""
 
 import json
 import socket
@@ -24,7 +24,7 @@ class Client:
         return json.loads(self.exchange(self.request(method, path, body)))
 
     def request(self, method: str, path: str, body: object = None) -> bytes:
-        """Return the bytes of a request, so that a loop need not make them again."""
+        """Return the bytes of a request, so that a loop need not build them again."""
         content = b"" if body is None else json.dumps(body).encode()
         head = (
             f"{method} {path} HTTP/1.1\r\nHost: {self._host}\r\n"
@@ -59,7 +59,7 @@ class Client:
     def _read(self) -> bytes:
         received = self._socket.recv(_READ_BYTES)
         if not received:
-            raise RuntimeError("the front closed the connection in the middle of an answer")
+            raise RuntimeError("the front closed the connection in the middle of a response")
         return received
 
 

@@ -1,4 +1,4 @@
-"""What was measured, as figures that know what is better and what was asked of them."""
+"""Measured figures that know which direction is better, and their limits."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Figure:
     unit: str
     better: Better = Better.LESS
     limit: float | None = None
-    """What was asked of it: at least, or at most, as its better side says."""
+    """The limit: a minimum or a maximum, depending on which direction is better."""
 
     @property
     def holds(self) -> bool | None:
@@ -53,12 +53,12 @@ def _asked(figure: Figure) -> str:
 
 
 def number(value: float) -> str:
-    """Write a number as precisely as it can be meant."""
+    """Format a number with a meaningful precision."""
     if abs(value) >= _WHOLE_FROM:
         return f"{value:,.0f}"
     return f"{value:.3g}"
 
 
 def percentile(ordered: Sequence[float], percent: int) -> float:
-    """Return the value that so many percent of *ordered* do not exceed."""
+    """Return the value that the given percentage of *ordered* does not exceed."""
     return ordered[min(len(ordered) * percent // 100, len(ordered) - 1)]

@@ -1,4 +1,4 @@
-"""How far the ledger is with the tasks of one measurement."""
+"""The ledger's progress with the tasks of one measurement."""
 
 import time
 from typing import Any, Final
@@ -7,8 +7,8 @@ import psycopg
 
 _DEADLINE_SECONDS: Final = 300
 _SHORTEST_REST_SECONDS: Final = 0.02
-_REST_PER_COST: Final = 20  # so that looking takes at most a twentieth of the ledger's time
-# A row without a body, from a fact that came first, has no time of creation: it is not complete.
+_REST_PER_COST: Final = 20  # polling takes at most a twentieth of the ledger's time
+# A row without a body, from a fact that came first, has no creation time: it is incomplete.
 _DONE: Final = """
 SELECT count(*) FROM tasks
 WHERE tenant = 'default' AND created_at >= %s AND status IN ('succeeded', 'dead', 'cancelled')
@@ -24,7 +24,7 @@ class Ledger:
         return row[0] if row else None
 
     def far(self) -> int:
-        """Return how many tasks it alone keeps until their time comes near."""
+        """Return how many tasks only the ledger keeps until their time comes near."""
         row = self._connection.execute("SELECT count(*) FROM far_tasks").fetchone()
         return row[0] if row else 0
 

@@ -1,8 +1,8 @@
-"""Profiles a function's process; a profiled project carries it as `sitecustomize`.
+"""Profiles a function's process; a profiled project contains it as `sitecustomize`.
 
-Python runs a module of that name at its start, so that neither the function nor the platform
-knows of the profile. Once a file says that it is over, the figures of every thread are written and
-the process ends; signals belong to the function.
+Python runs a module of that name at startup, so neither the function nor the platform knows of the
+profile. Once a file signals the end, the figures of every thread are written and the process ends;
+signals belong to the function.
 """
 
 import os
@@ -20,14 +20,14 @@ _profiles: list[Profile] = []
 
 
 def _begin() -> None:
-    """Watch the calling thread."""
-    profile = Profile(time.thread_time)  # what waits costs nothing
-    # Else the statistics would end the calls that still run, by the clock of another thread.
+    """Profile the calling thread."""
+    profile = Profile(time.thread_time)  # waiting costs nothing
+    # Otherwise the statistics would end running calls by the clock of another thread.
     profile.create_stats = profile.snapshot_stats  # type: ignore[method-assign]  # Profile has no other seam
     _profiles.append(profile)
     try:
         profile.enable()
-    except ValueError:  # newer Pythons let one thread of a process be watched
+    except ValueError:  # newer Pythons allow one profiled thread per process
         _profiles.remove(profile)
 
 

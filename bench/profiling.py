@@ -1,4 +1,4 @@
-"""Where a function's time goes: its processes under a profiler while tasks are drained."""
+"""Where a function's time goes: profiles its processes while tasks are drained."""
 
 import io
 import os
@@ -26,7 +26,7 @@ _GLANCE_SECONDS: Final = 0.05
 
 
 def profile(root: Path, word: str, *, quick: bool) -> str:
-    """Return the profile of a function in a drain, by own time and by what it calls."""
+    """Return the profile of a function in a drain, by own time and by callees."""
     function = FUNCTIONS[word]
     sizes = QUICK if quick else FULL
     with running(root, profiled=function) as system:
@@ -37,7 +37,7 @@ def profile(root: Path, word: str, *, quick: bool) -> str:
 
 
 def _collect(system: System, function: str) -> list[str]:
-    """Ask each process for its figures; it ends with them."""
+    """Ask each process for its figures, which also ends it."""
     files = []
     pids = system.pids_of(function)
     (system.folder / "profile_over").touch()

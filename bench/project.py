@@ -1,4 +1,4 @@
-"""A throw-away project: the real one, with a bare function behind its front as a yardstick."""
+"""A throw-away project: the real one plus a bare function behind its front as a yardstick."""
 
 import tempfile
 from collections.abc import Collection, Iterator
@@ -34,12 +34,12 @@ _HOOK: Final = Path(__file__).with_name("profile_hook.py")
 
 @contextmanager
 def project(root: Path, *, profiled: str | None = None) -> Iterator[Path]:
-    """Give a folder that stands for *root*, whose files stay as they are."""
+    """Return a folder that stands in for *root*, whose files stay unchanged."""
     with tempfile.TemporaryDirectory(prefix="taskmill-bench-") as name:
         folder = Path(name)
         folder.chmod(0o755)  # the stores may run as another user
         _link(root, folder, but=(TEMPLATE, _INFRA))
-        # Without its program nobody compares the template, which has one function more here.
+        # Without its assembler nothing compares the template, which has one more function here.
         (folder / _INFRA).mkdir()
         _link(root / _INFRA, folder / _INFRA, but=(_ASSEMBLER,))
         template = (root / TEMPLATE).read_text()
@@ -53,7 +53,7 @@ def project(root: Path, *, profiled: str | None = None) -> Iterator[Path]:
 
 
 def _link(source: Path, folder: Path, *, but: Collection[str]) -> None:
-    """Link to all that *source* shows, except some."""
+    """Link to everything in *source* except some entries."""
     for entry in source.iterdir():
         if entry.name not in but and not entry.name.startswith("."):
             (folder / entry.name).symlink_to(entry)

@@ -1,4 +1,4 @@
-"""`taskmill bench`: measures a fresh local system and prints what a person can read."""
+"""`taskmill bench`: measures a fresh local system and prints a readable report."""
 
 import json
 import sys

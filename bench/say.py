@@ -1,4 +1,4 @@
-"""Tells on standard error how far a measurement is."""
+"""Reports the progress of a measurement on standard error."""
 
 import sys
 

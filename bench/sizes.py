@@ -1,4 +1,4 @@
-"""How much is measured."""
+"""The sizes of all measurements."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -9,14 +9,14 @@ class Sizes:
     warm_ups: int
     warm_up_tasks: int
     schedulers: int
-    """So many are started before anything is measured."""
+    """Started before anything is measured."""
 
     drains: int
     drain_tasks: int
     yardstick_tasks: int
     singles: int
     batches: int
-    """How many requests of each size."""
+    """Number of requests of each size."""
 
     rates: tuple[int, ...]
     seconds_per_rate: int

@@ -1,4 +1,4 @@
-"""A whole local system of its own for a measurement, and what its processes used."""
+"""A separate local system for a measurement, and the resources its processes used."""
 
 import json
 import os
@@ -33,7 +33,7 @@ class Usage:
 class System:
     url: str
     folder: Path
-    """The project that runs."""
+    """The running project."""
 
     ledger: Ledger
 
@@ -66,7 +66,7 @@ class System:
 
 @contextmanager
 def running(root: Path, *, profiled: str | None = None) -> Iterator[System]:
-    """Start `taskmill up` for the code in *root*, in a home of its own; stop it behind the use."""
+    """Start `taskmill up` for the code in *root* in its own home; stop it after use."""
     with (
         tempfile.TemporaryDirectory(prefix="taskmill-bench-", ignore_cleanup_errors=True) as home,
         project(root, profiled=profiled) as folder,
@@ -87,13 +87,13 @@ def running(root: Path, *, profiled: str | None = None) -> Iterator[System]:
 def _first_line(process: "subprocess.Popen[bytes]") -> dict[str, Any]:
     line = process.stdout.readline() if process.stdout else b""
     if not line:
-        raise SystemExit("the system could not start; what it said stands above")
+        raise SystemExit("the system could not start; see its output above")
     told: dict[str, Any] = json.loads(line)
     return told
 
 
 def _seconds(pid: int) -> float:
-    """Return what a process used; PostgreSQL does its work in children."""
+    """Return the CPU time of a process; PostgreSQL works in child processes."""
     spent = 0.0
     for member in _members(pid):
         try:
@@ -105,7 +105,7 @@ def _seconds(pid: int) -> float:
 
 
 def _peak_mb(pid: int) -> float:
-    """Return the largest memory of a process; of PostgreSQL, what its processes share out now."""
+    """Return the peak memory of a process; for PostgreSQL, its processes' current shares."""
     members = _members(pid)
     if len(members) > 1:
         return sum(member.memory_full_info().pss for member in members) / 2**20

@@ -1,4 +1,4 @@
-"""Assembles template, catalogue of types, schedules, the API's description and reference pages."""
+"""Assembles the template, catalogue, schedules, API description and reference pages."""
 
 import sys
 from importlib import import_module
@@ -7,6 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 if __name__ == "__main__":
-    # What is beside this file, whatever is installed: a copy of the project assembles itself.
+    # Read only from beside this file, whatever is installed: a copy of the project assembles
+    # itself.
     sys.path[:0] = [str(ROOT), str(ROOT / "shared")]
     sys.exit(import_module("infra.assembly").main())

@@ -1,4 +1,4 @@
-"""Writes what is assembled from the folders, or says which of it is stale."""
+"""Writes the files that are assembled from the folders, or reports which of them are stale."""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ SCHEDULES = ROOT / "shared/taskmill/schedules.json"
 DESCRIPTION = ROOT / "functions/gateway/openapi.json"
 
 _GATEWAY = "functions/gateway/function.yaml"
-_ROUTES = "      # <Routes>: of the types' folders\n"
+_ROUTES = "      # <Routes>: from the types' folders\n"
 _EVENT = """\
       {name}:
         Type: HttpApi
@@ -42,7 +42,7 @@ def workers() -> list[WorkerFolder]:
 
 
 def _worker_folders() -> list[Path]:
-    """Return the folders with anything of ours: a deleted one may leave bytecode behind."""
+    """Return the folders that hold source files: a deleted one may leave bytecode."""
     every = {path.parent for path in (ROOT / "functions/workers").glob("*/*") if path.is_file()}
     return sorted(every)
 
@@ -57,7 +57,7 @@ def template(types: Sequence[WorkerFolder]) -> str:
 
 
 def _parts(types: Sequence[WorkerFolder]) -> Iterator[str]:
-    """Yield the resources of each function that is no worker, the gateway's with all routes."""
+    """Yield the resources of each function that is not a worker; the gateway gets all routes."""
     for path in sorted((ROOT / "functions").glob(f"*/{FILE}")):
         text = path.read_text()
         yield text.replace(_ROUTES, _events(types)) if path == ROOT / _GATEWAY else text
@@ -71,13 +71,15 @@ def _events(types: Sequence[WorkerFolder]) -> str:
 
 
 def _refuse_doubles(base: str, types: Sequence[WorkerFolder]) -> None:
-    """Refuse a name that stands in two files: YAML would silently take the later one."""
+    """Refuse a name that two files define: YAML would silently use the later one."""
     for key in OF_TEMPLATE:
         homes = dict.fromkeys(names(sections(base)[key].block), BASE)
         for file, block in _blocks(key, types):
             for name in names(block):
                 if name in homes:
-                    raise SystemExit(f"{file}: {key}: {homes[name]} has {name}, too: rename one")
+                    raise SystemExit(
+                        f"{file}: {key}: {homes[name]} also defines {name}: rename one of them"
+                    )
                 homes[name] = file
 
 
@@ -90,7 +92,7 @@ def _blocks(key: str, types: Sequence[WorkerFolder]) -> Iterator[tuple[str, str]
 
 
 def routes(types: Sequence[WorkerFolder]) -> set[str]:
-    """Return what the gateway is asked for where these types are deployed."""
+    """Return the routes of the gateway when these types are deployed."""
     _refuse_unknown_routes(types)
     text = (ROOT / _GATEWAY).read_text().replace(_ROUTES, _events(types))
     events = plain(text)["Gateway"]["Properties"]["Events"].values()
@@ -105,12 +107,12 @@ def _refuse_unknown_routes(types: Sequence[WorkerFolder]) -> None:
             if route not in known:
                 raise SystemExit(
                     f"functions/workers/{one.type}/{FILE}: Routes: {name}: the gateway has no"
-                    f" {route}: describe it in functions/gateway/description, or take it away"
+                    f" {route}: describe it in functions/gateway/description, or remove it"
                 )
 
 
 def catalogue(types: Sequence[WorkerFolder]) -> list[dict[str, Any]]:
-    """Return what the workers' handlers say of their types, as the gateway answers from it."""
+    """Return what the workers' handlers declare about their types; the gateway answers from it."""
     return [_entry(one) for one in types]
 
 
@@ -119,10 +121,12 @@ def _entry(one: WorkerFolder) -> dict[str, Any]:
     file = f"functions/workers/{one.type}/handler.py"
     worker = getattr(module, "lambda_handler", None)
     if not isinstance(worker, Worker):
-        raise SystemExit(f"{file} has no worker: end it with lambda_handler = serve(…, perform)")
+        raise SystemExit(
+            f"{file} defines no worker: end it with lambda_handler = serve(…, perform)"
+        )
     title = (module.__doc__ or "").strip()
     if not title:
-        raise SystemExit(f"{file} has no docstring: its first line is the title of the type")
+        raise SystemExit(f"{file} has no docstring: its first line becomes the title of the type")
     return {
         "name": one.type,
         "title": title.splitlines()[0],
@@ -139,14 +143,14 @@ def _handler(name: str) -> Any:
         if str(error.name).partition(".")[0] in {"functions", "taskmill"}:
             raise
         raise SystemExit(
-            f"functions/workers/{name} imports {error.name}, which is not installed: name its"
-            f" package in functions/workers/{name}/requirements.in, run `make lock TYPE={name}`,"
+            f"functions/workers/{name} imports {error.name}, which is not installed: add its"
+            f" package to functions/workers/{name}/requirements.in, run `make lock TYPE={name}`,"
             " then `make template`"
         ) from error
 
 
 def settings(types: Sequence[WorkerFolder]) -> dict[str, list[str]]:
-    """Return the variables that only one type reads: without its folder they are misspelt."""
+    """Return the variables that only one type reads; without its folder they are unknown."""
     return {one.type: sorted(set(one.settings)) for one in types if one.settings}
 
 
@@ -155,7 +159,7 @@ def _as_text(told: object) -> str:
 
 
 def wanted() -> Mapping[Path, str]:
-    """Return what each assembled file should hold."""
+    """Return the expected contents of each assembled file."""
     every = workers()
     types = catalogue(every)
     description = document(types, routes(every))
@@ -175,7 +179,7 @@ def main() -> int:
     stale = [path for path, text in files.items() if not path.exists() or path.read_text() != text]
     if "--check" in sys.argv:
         for path in stale:
-            print(f"{path.relative_to(ROOT)} is not what the folders say: run `make template`")
+            print(f"{path.relative_to(ROOT)} is out of date: run `make template`")
         return int(bool(stale))
     for path in stale:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks that the lock files answer to what is asked for, and resolve on every platform we name.
+# Checks that the lock files match the requirements, and resolve on every supported platform.
 set -euo pipefail
 uv=$1
 source "$(dirname "$0")/resolve.sh"

@@ -1,4 +1,4 @@
-"""Holds the expanded template, and those nested in it, to the rules of the house."""
+"""Checks the expanded template, and the templates nested in it, against the project's rules."""
 
 import json
 import sys

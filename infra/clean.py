@@ -1,4 +1,4 @@
-"""Removes what `make up` keeps: the data in a home of taskmill, and nothing else."""
+"""Removes the data that `make up` keeps in a taskmill home, and nothing else."""
 
 import fcntl
 import os
@@ -9,21 +9,21 @@ from pathlib import Path
 LOCK = "lock"
 STORES = "stores"
 KEPT = (STORES, "logs", "bucket", "bucket.ports", "orders", "webhook_secrets.json", ".probe", LOCK)
-"""What the local platform makes there; the lock goes last."""
+"""Files of the local platform; the lock is removed last."""
 
 
 class Refused(Exception):
-    """Nothing was removed; the sentence says why."""
+    """Nothing was removed; the message explains why."""
 
 
 def clean(home: Path) -> str:
-    """Empty a home, and return a sentence about what became of it."""
+    """Empty a home and return a sentence that describes the result."""
     if not home.exists():
         return f"{home} does not exist: there is nothing to remove."
     if not (home / LOCK).is_file() or not (home / STORES).is_dir():
         raise Refused(
-            f"{home} is not a home of taskmill, and nothing was removed. "
-            "Is TASKMILL_HOME what it was at `make up`?"
+            f"{home} is not a taskmill home; nothing was removed. "
+            "Is TASKMILL_HOME set as it was for `make up`?"
         )
     lock = _held(home)
     try:
@@ -35,7 +35,7 @@ def clean(home: Path) -> str:
 
 
 def _held(home: Path) -> int:
-    """Hold the home, so that no system starts on it meanwhile."""
+    """Lock the home so that no system starts on it meanwhile."""
     lock = os.open(home / LOCK, os.O_RDWR)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -43,8 +43,7 @@ def _held(home: Path) -> int:
         holder = os.pread(lock, 20, 0).decode() or "unknown"
         os.close(lock)
         raise Refused(
-            f"A system (process {holder}) is running on {home}, and nothing was removed. "
-            "Stop it first."
+            f"A system (process {holder}) is running on {home}; nothing was removed. Stop it first."
         ) from None
     return lock
 
@@ -59,9 +58,7 @@ def _remove(path: Path) -> None:
 def _without_folder(home: Path) -> str:
     others = sorted(path.name for path in home.iterdir())
     if others:
-        return (
-            f"The data in {home} was removed. These are not taskmill's, and stay: {_list(others)}."
-        )
+        return f"The data in {home} was removed. Other files were kept: {_list(others)}."
     if not home.is_symlink():
         home.rmdir()
     return f"{home} was removed."

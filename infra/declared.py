@@ -1,4 +1,4 @@
-"""Collects the schedules that the types' folders declare, and checks each as the API does."""
+"""Collects the schedules that the types' folders declare, and validates each as the API does."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ FILE = "schedules.yaml"
 
 
 def schedules(workers: Path, types: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the requests that make them; what cannot be is a SystemExit that says why."""
+    """Return the requests that create them; an invalid one raises SystemExit with the reason."""
     catalogue = AssembledCatalogue(msgspec.json.encode(types))
     found: dict[str, dict[str, Any]] = {}
     for path in sorted(workers.glob(f"*/{FILE}")):
@@ -31,13 +31,13 @@ def _requests(path: Path) -> Iterator[dict[str, Any]]:
     try:
         told = yaml.safe_load(path.read_text())
     except yaml.YAMLError as error:
-        raise SystemExit(f"{_short(path)} is no YAML: {error}") from error
+        raise SystemExit(f"{_short(path)} is not valid YAML: {error}") from error
     if not isinstance(told, dict) or not all(isinstance(one, dict) for one in told.values()):
-        raise SystemExit(f"{_short(path)} holds names, and below each what a schedule has")
+        raise SystemExit(f"{_short(path)} must map names to the fields of a schedule")
     for name, fields in told.items():
         task = fields.get("task", {})
         if not isinstance(task, dict):
-            raise SystemExit(f"{_short(path)}: the task of {name} has its payload below it")
+            raise SystemExit(f"{_short(path)}: {name}: `task` must hold the payload of its task")
         yield {"name": name, **fields, "task": {"type": path.parent.name, **task}}
 
 
@@ -49,9 +49,9 @@ def _check(
 ) -> None:
     name = request["name"]
     if name in found:
-        raise SystemExit(f"{_short(path)}: another folder has a schedule {name}")
+        raise SystemExit(f"{_short(path)}: another folder already declares a schedule {name}")
     if request["task"]["type"] != path.parent.name:
-        raise SystemExit(f"{_short(path)}: {name} is of the type of its folder, and of no other")
+        raise SystemExit(f"{_short(path)}: {name}: the type must be that of its folder")
     read = read_new(request, catalogue, now=Millis(int(time.time() * 1000)))
     if isinstance(read, Refusal):
         raise SystemExit(f"{_short(path)}: {name}: {read.detail} (at {read.pointer})")

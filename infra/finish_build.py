@@ -1,4 +1,4 @@
-"""Finishes what `sam build` made: compiles it, checks what is in it, and prints how large it is."""
+"""Finishes the output of `sam build`: compiles it, checks its contents and prints the sizes."""
 
 import subprocess
 import sys
@@ -7,12 +7,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 LAYER = "TaskmillLayer"
-PYTHON = "python3.13"  # bytecode belongs to one version: that of the runtime
+PYTHON = "python3.13"  # bytecode is valid for one version only: that of the runtime
 LARGEST_KIB = 250 * 1024  # layer and function together
-# Where an ELF file names its machine.
+# Offset of the machine type in an ELF file.
 _MACHINE_AT = slice(18, 20)
 _AARCH64 = b"\xb7\x00"
-# What tools need and a function never reads.
+# Files that tools need and functions never read.
 IDLE = (
     "*.pyi",
     "py.typed",
@@ -24,7 +24,7 @@ IDLE = (
 
 
 def strays(bundle: Path, root: Path) -> list[str]:
-    """Return what a bundle holds beside the function's own folder and its own requirements."""
+    """Return what a bundle contains beyond the function's own folder and its requirements."""
     required = set(_required(bundle))
     found = (path.relative_to(bundle) for path in bundle.rglob("*") if path.is_file())
     files = [path for path in found if str(path) not in required]
@@ -36,7 +36,7 @@ def strays(bundle: Path, root: Path) -> list[str]:
 
 
 def _required(bundle: Path) -> Iterator[str]:
-    """Yield the files that came with what the function's own requirements name."""
+    """Yield the files that came with the function's own requirements."""
     for record in bundle.glob("*.dist-info/RECORD"):
         for line in record.read_text().splitlines():
             yield line.split(",")[0]
@@ -59,7 +59,7 @@ def strip(folder: Path) -> None:
 
 
 def compile_all(folder: Path) -> None:
-    """Write bytecode that is never compared with its source: a layer is read-only."""
+    """Write unchecked bytecode, which is never compared with its source: a layer is read-only."""
     mode = ("--invalidation-mode", "unchecked-hash")
     subprocess.run([PYTHON, "-m", "compileall", "-q", "-f", *mode, str(folder)], check=True)  # noqa: S603 - our own words
 
@@ -71,12 +71,12 @@ def kibibytes(folder: Path) -> float:
 def complaints(build: Path, bundles: list[Path]) -> Iterator[str]:
     for bundle in bundles:
         if strange := strays(bundle, ROOT):
-            yield f"{bundle.name} holds more than its own code: {', '.join(strange)}"
+            yield f"{bundle.name} contains files other than its own code: {', '.join(strange)}"
         if kibibytes(build / LAYER) + kibibytes(bundle) > LARGEST_KIB:
-            yield f"{bundle.name} and {LAYER} are more than the {LARGEST_KIB:,} KiB of Lambda"
+            yield f"{bundle.name} and {LAYER} exceed Lambda's limit of {LARGEST_KIB:,} KiB"
     for folder in (build / LAYER, *bundles):
         if others := foreign(folder):
-            yield f"{folder.name} is not built for arm64: {', '.join(others)}"
+            yield f"{folder.name} contains libraries not built for arm64: {', '.join(others)}"
 
 
 def main() -> int:

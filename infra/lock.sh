@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Writes the lock files: all of them, or with TYPE=name only that of one type.
-# What is pinned stays pinned as long as it fits; UPGRADE=1 takes the newest of everything.
+# Pins stay as long as they fit; UPGRADE=1 takes the newest version of everything.
 set -euo pipefail
 uv=$1 python=$2
 source "$(dirname "$0")/resolve.sh"
 
 upgrade=${UPGRADE:+--upgrade}
 
-# Takes requirements, and the locks of the other types: on one machine all share one environment.
+# Reads the requirements and the locks of the other types: on one machine all share an environment.
 lock_type() {
   local asked=$1 lock
   lock=$(lock_of "$asked")

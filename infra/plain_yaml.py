@@ -1,4 +1,4 @@
-"""Reads templates with CloudFormation's short forms as plain values."""
+"""Reads templates that use CloudFormation's short forms as plain values."""
 
 from collections.abc import Hashable
 from typing import Any
@@ -7,13 +7,13 @@ import yaml
 
 
 class _Plain(yaml.SafeLoader):
-    """Takes `!Ref Name` as the text `Name`, and no key twice."""
+    """Reads `!Ref Name` as the text `Name` and refuses duplicate keys."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002 - the base class's signature
         keys = [key.value for key, _ in node.value]
         for key, _ in node.value:
             if keys.count(key.value) > 1:
-                words = f"the key {key.value!r} stands twice"
+                words = f"the key {key.value!r} appears twice"
                 raise yaml.constructor.ConstructorError(None, None, words, key.start_mark)
         return super().construct_mapping(node, deep=deep)
 

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# How dependencies are resolved, for those who write the lock files and those who check them.
+# Resolves dependencies, shared by the scripts that write and that check the lock files.
 
 resolve() {
   "$uv" pip compile --quiet --universal --python-version 3.11 --generate-hashes \

@@ -1,4 +1,4 @@
-"""Reads a YAML file as its top-level sections, in their own words, so that comments stay."""
+"""Reads a YAML file as its top-level sections, verbatim, so that comments survive."""
 
 import re
 from collections.abc import Iterator
@@ -11,14 +11,14 @@ _KEY = re.compile(r"(?P<key>[\w<>]+):(?: +(?P<inline>[^#\s].*))?(?: *#.*)?")
 
 class Section(Struct, frozen=True):
     inline: str
-    """What stands on the line of the key."""
+    """The value on the line of the key."""
 
     block: str
-    """What stands below it, without its indentation."""
+    """The lines below the key, dedented."""
 
 
 def sections(text: str) -> dict[str, Section]:
-    """Split a text at the keys of its outermost mapping."""
+    """Split a text at the keys of its top-level mapping."""
     return {key: Section(inline, _block(lines)) for key, inline, lines in _split(text)}
 
 
@@ -28,7 +28,7 @@ def names(block: str) -> list[str]:
 
 
 def extended(text: str, key: str, block: str) -> str:
-    """Add a block at the end of a section; its entries come after those that are there."""
+    """Append a block to a section, after the existing entries."""
     if not block:
         return text
     lines = text.splitlines(keepends=True)
@@ -55,7 +55,7 @@ def _split(text: str) -> Iterator[tuple[str, str, list[str]]]:
 
 
 def _block(lines: list[str]) -> str:
-    """Leave out comments at the margin, which are about the file, and empty lines at the end."""
+    """Drop trailing blank lines and unindented comments, which belong to the file."""
     kept = [line for line in lines if not line.startswith("#")]
     while kept and not kept[-1].strip():
         kept.pop()
@@ -63,5 +63,5 @@ def _block(lines: list[str]) -> str:
 
 
 def _is_of_block(line: str) -> bool:
-    """Tell a block's own line from what only stands before the next section."""
+    """Distinguish a block's own line from one that only precedes the next section."""
     return bool(line.strip()) and not line.startswith("#")

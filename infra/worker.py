@@ -1,4 +1,4 @@
-"""Expands what a worker's folder says of itself by the one pattern of all workers."""
+"""Expands a worker's folder into the template by the one pattern of all workers."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ from taskmill.settings.known import PREFIX
 
 FILE: Final = "function.yaml"
 OF_TEMPLATE: Final = ("Parameters", "Rules", "Conditions", "Outputs", "Resources")
-"""Sections of a folder that become part of the template's section of the same name."""
+"""Sections of a folder that are merged into the template's section of the same name."""
 
 _PATTERN: Final = "infra/worker.yaml"
 _BLOCKS: Final[Mapping[str, type]] = {
@@ -45,13 +45,13 @@ class WorkerFolder(Struct, frozen=True, kw_only=True):
     type: str
     timeout_seconds: float
     settings: tuple[str, ...]
-    """The variables with our prefix that only this type reads."""
+    """Variables with our prefix that only this type reads."""
 
     routes: Mapping[str, str]
-    """Routes of the gateway that exist for this type, by the names of their events."""
+    """Gateway routes that exist for this type, by event name."""
 
     blocks: Mapping[str, str]
-    """What the folder adds to each section of the template."""
+    """The folder's additions to each section of the template."""
 
 
 class Pattern:
@@ -60,7 +60,7 @@ class Pattern:
         self._resources = sections(text)["Resources"].block
 
     def expand(self, folder: Path) -> WorkerFolder:
-        """Read a folder; what cannot be is a SystemExit that names file, key and next step."""
+        """Read a folder; an invalid one raises SystemExit with its file, key and next step."""
         text = _text_of(folder)
         own = _read(text, _name_of(folder))
         for key, value in own.items():
@@ -82,7 +82,7 @@ class Pattern:
     def _check(self, key: str, value: object, file: str) -> None:
         known = [*self._defaults, _SETTINGS, *_BLOCKS]
         if key not in known:
-            raise SystemExit(f"{file}: {key} is no key of it{_nearest(key, known)}")
+            raise SystemExit(f"{file}: unknown key {key}{_nearest(key, known)}")
         kind = type(self._defaults[key]) if key in self._defaults else _BLOCKS.get(key, list)
         if type(value) is not kind:
             raise SystemExit(f"{file}: {key} must be {_KINDS[kind]}, not {value!r}")
@@ -119,14 +119,14 @@ def _text_of(folder: Path) -> str:
             " lower-case letters, digits and underscores"
         )
     for name, step in (
-        (FILE, f"create it; an empty one takes the defaults of {_PATTERN}"),
-        ("handler.py", "write it, or delete the folder"),
+        (FILE, f"create it; an empty file uses the defaults of {_PATTERN}"),
+        ("handler.py", "write it or delete the folder"),
     ):
         if not (folder / name).is_file():
             raise SystemExit(f"functions/workers/{folder.name} has no {name}: {step}")
     if (folder / "requirements.in").is_file() and not (folder / "requirements.txt").is_file():
         raise SystemExit(
-            f"functions/workers/{folder.name}/requirements.in has no lock beside it:"
+            f"functions/workers/{folder.name}/requirements.in has no lock file beside it:"
             f" run `make lock TYPE={folder.name}`"
         )
     return (folder / FILE).read_text()
@@ -140,13 +140,13 @@ def _read(text: str, file: str) -> dict[str, Any]:
     if own is None:
         return {}
     if not isinstance(own, dict):
-        raise SystemExit(f"{file} must hold keys and values: {_PATTERN} says which")
+        raise SystemExit(f"{file} must be a mapping; its keys are listed in {_PATTERN}")
     return own
 
 
 def _check_block(key: str, section: Section, value: object, file: str) -> None:
     if section.inline and value:
-        raise SystemExit(f"{file}: {key}: write each entry on a line of its own, below the key")
+        raise SystemExit(f"{file}: {key}: put each entry on its own line below the key")
 
 
 def _block(found: Mapping[str, Section], key: str) -> str:
@@ -160,7 +160,7 @@ def _settings(own: Mapping[str, Any], file: str) -> Iterator[str]:
         if not str(name).startswith(PREFIX):
             raise SystemExit(
                 f"{file}: {_SETTINGS}: {name} does not begin with {PREFIX};"
-                " only names that do are declared: take it away"
+                " declare only names that do: remove it"
             )
     yield from (name for name in (*own.get("Environment", {}), *declared) if _is_ours(name))
 
@@ -184,8 +184,8 @@ def _name_of(folder: Path) -> str:
 def _nearest(key: str, known: list[str]) -> str:
     near = get_close_matches(key, known, n=1, cutoff=0.7)
     if near:
-        return f", but {near[0]} is"
-    return f"; these are: {', '.join(known)}. A resource of its own goes below Resources"
+        return f"; did you mean {near[0]}?"
+    return f"; known keys: {', '.join(known)}. A resource of its own goes below Resources"
 
 
 def _camel_case(name: str) -> str:
@@ -193,5 +193,5 @@ def _camel_case(name: str) -> str:
 
 
 def _longest_ms(timeout: int) -> int:
-    """Return the duration from which a run counts as slow: a little before it is cut off."""
+    """Return the duration above which a run counts as slow: just below its timeout."""
     return max((timeout - 10) * 1000, timeout * 5000 // 6)

@@ -1,1 +1,1 @@
-"""The tests. A folder is a package when what its tests share is to end with it."""
+"""The tests. A folder is a package when its shared fixtures must end with it."""

@@ -1,4 +1,4 @@
-"""Builds the values that flow; a test names only what matters to it."""
+"""Builds values for tests; a test names only what matters to it."""
 
 import os
 import time
@@ -58,7 +58,7 @@ def an_envelope(**changes):
 
 
 def a_fresh_envelope(**changes):
-    """Return a task that was made just now: the real stores go by their own clock."""
+    """Return a task created now: the real stores use their own clocks."""
     now = now_ms()
     return an_envelope(
         **{"id": a_new_id(), "generation": now, "created_at_ms": now, "submission": "s1"} | changes
@@ -76,7 +76,7 @@ def a_position(offset=0, *, topic="tasks.worker.echo", partition=0):
 
 
 def a_log_record(value, at=None, **headers):
-    """Return a record of the log as a function gets it."""
+    """Return a record of the log as a function receives it."""
     octets = {name: told.encode() for name, told in headers.items()}
     return LogRecord(position=at or a_position(), at_ms=NOW, value=value, headers=octets)
 
@@ -171,7 +171,7 @@ def cancelled(envelope, **changes):
 
 
 def a_death(envelope, token, **changes):
-    """Return the settlement of an attempt that its task did not survive."""
+    """Return the settlement of an attempt that ended in its task's death."""
     fact = died(envelope, token=token)
     ending = Ending(
         finished_at_ms=fact.at_ms,

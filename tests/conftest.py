@@ -1,4 +1,4 @@
-"""What holds in every folder: a slow machine is no counterexample."""
+"""Settings for every folder: a slow machine is not a counterexample."""
 
 from hypothesis import HealthCheck, settings
 

@@ -1,4 +1,4 @@
-"""A clock that a process did not choose: libfaketime, which its package brings for Linux on x86."""
+"""A clock that a process did not choose: libfaketime, which its package ships for Linux on x86."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,12 +17,12 @@ needs_faketime = pytest.mark.skipif(
 
 
 def shifted(offset):
-    """Return what a process must find in its environment to be off by so much: `+1h`."""
+    """Return the environment of a process with a shifted clock, such as `+1h`."""
     return _preloaded() | {"FAKETIME": offset}
 
 
 def shifted_by_file(file):
-    """Return what lets a process read, at each look at its clock, by how much it is off."""
+    """Return the environment of a process that reads its clock's offset from a file each time."""
     return _preloaded() | {"FAKETIME_TIMESTAMP_FILE": str(file), "FAKETIME_NO_CACHE": "1"}
 
 

@@ -1,4 +1,4 @@
-"""Any JSON value that the gateway takes, and how two are compared: in meaning, and no less."""
+"""Any JSON value that the gateway accepts, and a comparison of their meanings."""
 
 import json
 
@@ -38,7 +38,7 @@ _wide = st.recursive(
 
 @st.composite
 def _deep(draw):
-    """Return a value under as many levels as there may be, of lists and objects."""
+    """Return a value nested as deeply as allowed, in lists and objects."""
     value = draw(scalars)
     for _ in range(draw(st.integers(20, DEEPEST_IN_A_BATCH))):
         value = {draw(texts): value} if draw(st.booleans()) else [value]
@@ -49,5 +49,5 @@ values = _wide | _wide | _deep()
 
 
 def meaning(value):
-    """Return what *value* says: an integer is no float, and the order of names says nothing."""
+    """Return the meaning of *value*: integers are not floats, and names have no order."""
     return json.dumps(value, sort_keys=True)

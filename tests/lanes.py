@@ -1,6 +1,7 @@
-"""Tests run in two lanes side by side: those that share the system under faults, and all others.
+"""Runs tests in two processes: those that share the fault-test system, and all others.
 
-Most of the time one of them waits for what is late on purpose; meanwhile the other one works.
+Most of the time one of them waits for something that is late on purpose; meanwhile the other one
+works.
 """
 
 import os
@@ -18,7 +19,7 @@ def is_under_faults(nodeid):
 
 
 class Lanes(LoadScopeScheduling):
-    """Let one process run each lane: it starts once what its tests share."""
+    """Run each group in one process, which starts shared fixtures once."""
 
     def _split_scope(self, nodeid):
         return "faults" if is_under_faults(nodeid) else "others"
@@ -29,6 +30,6 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_runtest_setup(item):
-    """Let the others go behind the faults, which tell how late things are."""
+    """Give precedence to fault tests, which measure delays."""
     if is_xdist_worker(item.session) and not is_under_faults(item.nodeid):
         os.setpriority(os.PRIO_PROCESS, 0, _LAST)

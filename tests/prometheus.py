@@ -1,4 +1,4 @@
-"""Reads Prometheus' text format as its page says, and complains about anything else."""
+"""Parses Prometheus's text format strictly, as documented."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Records as no function of ours would write them: nearly right, and nothing like it."""
+"""Records that none of our functions would write: nearly valid, or not at all."""
 
 import json
 import random
@@ -53,7 +53,7 @@ _timings = st.none() | st.builds(
 
 @st.composite
 def _parcels(draw):
-    """Return a parcel as it should be, with members of its own."""
+    """Return a valid parcel with random members."""
     tasks = [a_fresh_envelope(timing=draw(_timings)) for _ in range(draw(st.integers(1, 2)))]
     if draw(st.booleans()):
         return next(codec.parcels_of_tasks(tasks))
@@ -63,7 +63,7 @@ def _parcels(draw):
 
 @st.composite
 def _changed(draw):
-    """Return a parcel in which one field holds something else, or is gone, or is new."""
+    """Return a parcel in which one field is changed, missing or added."""
     parcel = json.loads(draw(_parcels()))
     member = draw(st.sampled_from(parcel["tasks" if "tasks" in parcel else "facts"]))
     inner = [member, parcel]

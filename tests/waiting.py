@@ -9,7 +9,7 @@ _LONGEST_REST_SECONDS = 0.25
 
 
 def eventually(condition: Callable[[], object], *, within: float, reason: str) -> None:
-    """Look again and again; a look that costs much is followed by a rest that is as long."""
+    """Poll; after an expensive check, rest for as long as it took."""
     began = time.monotonic()
     deadline = began + within
     while not condition():
@@ -22,7 +22,7 @@ def eventually(condition: Callable[[], object], *, within: float, reason: str) -
 async def eventually_async(
     condition: Callable[[], Awaitable[object] | object], *, within: float, reason: str
 ) -> None:
-    """Wait like `eventually`, for a plain or an async condition, and let the loop run meanwhile."""
+    """Wait like `eventually`, for a plain or an async condition, while the loop runs."""
     deadline = time.monotonic() + within
     while True:
         met = condition()

@@ -1,4 +1,4 @@
-"""How long a function takes from its spawn to its first answer, with compiled files."""
+"""Time of a function from spawn to first response, with compiled files."""
 
 import asyncio
 import json
@@ -32,13 +32,13 @@ _MOST_MS: Final = 250
 _LIMITED: Final = frozenset({"Gateway", "Dispatcher", "EchoWorker"})
 _NO_GRACE: Final = timedelta()
 _NO_PARTITION: Final = 1_000
-"""A record that no log holds: it must not look like one that a mapping reads."""
+"""A record outside the log: it must not look like one that a mapping reads."""
 
 _REFUSED: Final = 300
 
 
 def measure_cold(system: System, sizes: Sizes) -> list[Figure]:
-    """Start each function anew for one event, with nothing else at work."""
+    """Start each function afresh for one event, with nothing else running."""
     plans = _plans(system)
     home = {"TASKMILL_ROOT": str(system.folder), "TASKMILL_HOME": system.look()["home"]}
     told = Settings.from_environment(home).for_functions
@@ -65,7 +65,7 @@ def measure_cold(system: System, sizes: Sizes) -> list[Figure]:
             limit=_MOST_MS if name in _LIMITED else None,
         )
         for name, make in events.items()
-        if name in plans  # the version that is compared may have fewer
+        if name in plans  # the compared version may have fewer
     ]
 
 
@@ -123,9 +123,9 @@ def _http_event(folder: Path, path: str) -> dict[str, Any]:
 
 
 def _work_event(task_type: str) -> dict[str, Any]:
-    """Return a task for a worker; its payload fits `echo`, other types end it as one that does not.
+    """Return a task for a worker; its payload fits `echo` and ends as invalid in other types.
 
-    Both ways it is claimed and settled, and its end is published.
+    Either way it is claimed and settled, and its end is published.
     """
     return _kafka_event(topics.worker(TaskType(task_type)), _parcel(task_type))
 

@@ -1,4 +1,4 @@
-"""How fast accepted tasks are done and written: the drain."""
+"""How fast accepted tasks are run and recorded: the drain."""
 
 import time
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _MOST_CPU_MS: Final = 250
 _LATEST_SCHEDULER_SECONDS: Final = 200
 _GLANCE_SECONDS: Final = 0.5
 _START_SECONDS: Final = 10
-"""A scheduler imports what its chores need, and does each of them once."""
+"""A scheduler imports what its periodic jobs need, and runs each of them once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,12 +35,12 @@ class Drain:
 
     @property
     def rate(self) -> float:
-        """Return tasks per second, from all accepted until the ledger is complete."""
+        """Return tasks per second, from their acceptance until the ledger is complete."""
         return self.tasks / self.drain_seconds
 
 
 def drain(system: System, tasks: int) -> Drain:
-    """Let *tasks* be accepted while dispatcher and recorder hold still; then let them go."""
+    """Submit *tasks* while dispatcher and recorder are stopped, then release them."""
     since, before = system.ledger.now(), system.usage()
     with held_still(system.pids_of("Dispatcher", "Recorder")):
         began = time.monotonic()
@@ -59,15 +59,15 @@ def drain(system: System, tasks: int) -> Drain:
 
 
 def warm_up(system: System, sizes: Sizes) -> None:
-    """Let the schedulers start that a system has from then on, and drain a little.
+    """Wait for the schedulers to start, and drain a little.
 
-    Its rule starts one each minute, and each lives for two: later ones are warm.
+    The rule starts one each minute, and each lives for two: later ones are warm.
     """
     deadline = time.monotonic() + _LATEST_SCHEDULER_SECONDS
     while len(system.pids_of("Scheduler")) < sizes.schedulers:
         if time.monotonic() > deadline:
             raise SystemExit(f"there are not {sizes.schedulers} schedulers: is their rule gone?")
-        time.sleep(_GLANCE_SECONDS)  # between two looks
+        time.sleep(_GLANCE_SECONDS)  # between two checks
     if sizes.schedulers > 1:
         time.sleep(_START_SECONDS)  # so that the last one's start is in no figure
     for _ in range(sizes.warm_ups):

@@ -16,7 +16,7 @@ from bench.system import System
 
 Measure: TypeAlias = Callable[[System, Sizes], list[Figure]]
 
-# The idle system comes before what fills the ledger, and the largest drain comes last.
+# The idle system is measured before anything fills the ledger, the largest drain last.
 MEASURES: Final[Mapping[str, Measure]] = {
     "idle": measure_idle,
     "submit": measure_submission,

@@ -1,4 +1,4 @@
-"""What tasks cost Redis that are scheduled over the coming year."""
+"""Redis memory for tasks that are scheduled over the coming year."""
 
 import random
 import time
@@ -22,7 +22,7 @@ _BATCH: Final = 1_000
 _PATIENCE_SECONDS: Final = 1_800
 _GLANCE_SECONDS: Final = 0.2
 _FEW_KEYS: Final = 20
-"""A shard's own keys are there only while something is in them."""
+"""A shard's own keys exist only while they hold something."""
 
 
 def measure_far(system: System, sizes: Sizes) -> list[Figure]:
@@ -64,7 +64,7 @@ def _submit(system: System, tasks: int, key: str | None) -> None:
 
 
 def _let_an_hour_pass(redis: Any) -> int:
-    """End now what would end within the hour; the system's own scheduler does the rest."""
+    """End everything now that would end within the hour; the system's scheduler does the rest."""
     ends = 0
     for names in _in_batches(redis.scan_iter(match=EVERY_RECORD, count=_BATCH)):
         asked = redis.pipeline(transaction=False)
@@ -112,4 +112,4 @@ def _wait(is_so: Any, what: str) -> None:
     while not is_so():
         if time.monotonic() > deadline:
             raise SystemExit(f"after {_PATIENCE_SECONDS} s it is not so that {what}")
-        time.sleep(_GLANCE_SECONDS)  # a look costs Redis little beside what it waits for
+        time.sleep(_GLANCE_SECONDS)  # a check costs Redis little compared with what it waits for

@@ -1,4 +1,4 @@
-"""How the cost of a task grows with the tasks that wait."""
+"""How the cost of a task grows with the number of waiting tasks."""
 
 from statistics import median
 from typing import Final
@@ -49,6 +49,6 @@ def measure_growth(system: System, sizes: Sizes) -> list[Figure]:
 
 
 def _drains(system: System, waiting: int) -> list[Drain]:
-    """Drain few tasks several times: one short drain says little."""
+    """Drain a few tasks several times: one short drain says little."""
     times = min(max(_ENOUGH_TASKS // waiting, 1), 5)
     return [drain(system, waiting) for _ in range(times)]

@@ -1,4 +1,4 @@
-"""What the whole system uses while nothing is asked of it."""
+"""Resource use of the whole system while it is idle."""
 
 import time
 from typing import Final

@@ -1,4 +1,4 @@
-"""How long a task waits from its submission to its start and to its end, at a steady rate."""
+"""Latency of a task from submission to start and to end, at a steady rate."""
 
 import time
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ def measure_latency(system: System, sizes: Sizes) -> list[Figure]:
 
 
 def _at_rate(system: System, per_second: int, *, seconds: int) -> list[Figure]:
-    """Submit on the beat of a clock, whatever the answers take; then ask for the times."""
+    """Submit at a fixed rate, however long the responses take; then read the times."""
     total = per_second * seconds
     begins = time.time() + 0.5
     with ThreadPoolExecutor(_CONNECTIONS) as senders:

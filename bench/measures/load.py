@@ -17,7 +17,7 @@ def a_task() -> dict[str, Any]:
 def submit(system: System, tasks: int) -> None:
     """Submit in full batches over two connections."""
     if tasks % BATCH:
-        raise ValueError(f"{tasks} is no multiple of {BATCH}")
+        raise ValueError(f"{tasks} is not a multiple of {BATCH}")
     batches = tasks // BATCH
     shares = [batches // _CONNECTIONS + (n < batches % _CONNECTIONS) for n in range(_CONNECTIONS)]
     with ThreadPoolExecutor(_CONNECTIONS) as senders:

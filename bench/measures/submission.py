@@ -1,4 +1,4 @@
-"""What it costs to submit over HTTP, next to a bare function behind the same front."""
+"""Cost of submitting over HTTP, compared with a bare function behind the same front."""
 
 import time
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _LEAST_OF_SINGLE: Final = 20
 class _Run:
     name: str
     tasks: int
-    """So many tasks in each request."""
+    """Number of tasks per request."""
 
     seconds: list[float]
 

@@ -37,10 +37,10 @@ class Yardstick:
     name: str
     script: str
     worker: Sequence[str]
-    """What starts its worker: two processes, as our functions have."""
+    """The command of its worker: two processes, as for our functions."""
 
     waiting: Sequence[str]
-    """The keys under which its tasks wait, or are held."""
+    """The keys of its waiting and held tasks."""
 
     least_ratio: float
 
@@ -129,7 +129,7 @@ def _last_words(log: IO[bytes]) -> str:
 
 @contextmanager
 def _plain_valkey() -> Iterator[str]:
-    """Start a server like ours, but not in cluster mode, which neither of them can use."""
+    """Start a server like ours but not in cluster mode, which neither of them supports."""
     (port,) = free_ports(1)
     settings = {"bind": "127.0.0.1", "port": str(port), "appendonly": "yes", "save": ""}
     words = [word for name, value in settings.items() for word in (f"--{name}", value)]

@@ -1,4 +1,4 @@
-"""Takes what stands in `tasks.pending` and puts it in line for its worker."""
+"""Reads `tasks.pending` and routes each task to its worker's topic."""
 
 from datetime import timedelta
 from typing import Any, Final
@@ -10,7 +10,7 @@ from taskmill.stores.stores import Stores
 
 AT_A_TIME: Final = 100
 LONGEST: Final = timedelta(seconds=5)
-"""So many tasks that no worker takes are ended side by side, each in no longer than that."""
+"""Maximum number of tasks without a worker that are ended concurrently."""
 
 
 def _stores() -> Stores:

@@ -18,7 +18,7 @@ routes = Routes("disabled endpoints are in Redis")
 
 
 class EnableRequest(Struct, forbid_unknown_fields=True):
-    """The URL of a receiver; what stands behind its path does not count."""
+    """The URL of a receiver; everything after the path is ignored."""
 
     url: Annotated[str, Meta(extra_json_schema={"format": WEBHOOK_URL})]
 
@@ -37,7 +37,7 @@ def enable_endpoint(request: ApiRequest) -> Success | Problem:
     asked = read_as(EnableRequest, request.body)
     if isinstance(asked, Problem):
         return asked
-    # What leads to this machine was called only where that is allowed; its name is no danger.
+    # A target on this machine was only called where that is allowed, so its name is harmless.
     target = target_of(asked.url, reaches_loopback=True)
     if isinstance(target, Walled):
         return unprocessable("invalid_request", target.why, "/url")

@@ -26,7 +26,7 @@ def list_enqueued(request: ApiRequest) -> Success | Problem:
     query = request.query
     state = query.get("state", "parked")
     if state not in _STATES:
-        detail = f"state is one of {', '.join(_STATES)}"
+        detail = f"state must be one of {', '.join(_STATES)}"
         return unprocessable("invalid_request", detail, "state")
     limit, before = read_limit(query.get("limit")), _before(query)
     if isinstance(limit, Problem):

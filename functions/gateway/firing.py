@@ -38,7 +38,7 @@ _Moment = Annotated[
 
 
 class BackfillRequest(Struct, forbid_unknown_fields=True, kw_only=True, rename={"since": "from"}):
-    """The first moment of the range, and the last; what is still to come fires in its time."""
+    """The first and last moment of the range; later instants fire when they are due."""
 
     since: _Moment
     until: _Moment
@@ -71,14 +71,14 @@ def backfill_schedule(request: ApiRequest, name: str) -> Success | Problem:
             return Success(HTTPStatus.ACCEPTED, {"fires": _fires(answer)})
         case TooMany(count):
             detail = (
-                f"{count:,} instants lie there; one request fires {MOST_BACKFILLED:,}:"
-                " ask for the range in parts"
+                f"{count:,} instants lie in the range; one request fires {MOST_BACKFILLED:,}:"
+                " split the range"
             )
             return unprocessable("invalid_request", detail, "/until")
         case TooLarge(count, most):
             detail = (
-                f"{count:,} instants lie there, and with a task as large as this one request fires"
-                f" {most:,} of them: {OCTETS_AT_A_TIME:,} bytes together; ask for the range in"
+                f"{count:,} instants lie in the range, and with a task this large one request fires"
+                f" {most:,} of them: {OCTETS_AT_A_TIME:,} bytes together; split the range"
                 " parts"
             )
             return unprocessable("invalid_request", detail, "/until")

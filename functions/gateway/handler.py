@@ -58,7 +58,7 @@ def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
 
 @cache
 def know_every_route() -> None:
-    """Import what submits no task at the first request for it: a cold start is waited for."""
+    """Import the routes that submit no task on first use: a cold start delays its client."""
     for subject in _ALL_BUT_SUBMITTING:
         app.include_router(import_module(f"functions.gateway.{subject}").routes.router)
 
@@ -79,7 +79,7 @@ def our_fault(error: Exception) -> Answer:
 
 
 def _turn_away(refused: Problem) -> dict[str, Any]:
-    """Answer before any route is looked for: who has no key learns nothing about routes."""
+    """Respond before any route is looked up: a client without a key learns nothing about routes."""
     count_refusal(refused)
     headers = {"Content-Type": PROBLEM_JSON}
     if refused.status is HTTPStatus.UNAUTHORIZED:

@@ -50,7 +50,7 @@ def read_history(request: ApiRequest, task_id: str) -> Success | Problem:
 
 
 def _is_behind(history: History, task: TaskView) -> bool:
-    """Tell whether more is known of the task than its history says."""
+    """Return whether the task is known to be further along than its history shows."""
     kinds = {one.kind for one in history.entries if one.generation == task.generation}
     return not kinds or (task.status.is_final and kinds.isdisjoint(_LAST))
 
@@ -86,7 +86,7 @@ def _fact(entry: HistoryEntry) -> dict[str, Any]:
 
 
 def _body(entry: HistoryEntry) -> dict[str, Any]:
-    """Read what is shown of a fact, and nothing of results: they may be hard to read."""
+    """Read the visible fields of a fact, except results, which may be hard to decode."""
     members = msgspec.json.decode(entry.body, type=dict[str, Raw])
     hidden = _SAID_ELSEWHERE | _TOO_LARGE
     return {name: msgspec.json.decode(one) for name, one in members.items() if name not in hidden}
@@ -95,7 +95,7 @@ def _body(entry: HistoryEntry) -> dict[str, Any]:
 def _attempts(
     entries: Iterable[HistoryEntry], facts: Iterable[dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Fold starts and ends into attempts; the lease's token tells which end is whose."""
+    """Fold starts and ends into attempts; the fencing token matches each end to its start."""
     attempts: dict[tuple[int, int, str], dict[str, Any]] = {}
     for entry, fact in zip(entries, facts, strict=True):
         is_end = fact["kind"] in _ENDS
@@ -110,7 +110,7 @@ def _attempts(
 
 
 def _without_gaps(attempts: dict[tuple[int, int, str], dict[str, Any]]) -> list[dict[str, Any]]:
-    """End what another attempt at the same turn followed: no fact says so when Redis forgot it."""
+    """End each attempt that another one at the same turn followed: Redis lost its end."""
     later: set[tuple[int, int]] = set()
     for (generation, turn, _), attempt in reversed(attempts.items()):
         if (generation, turn) in later:

@@ -26,7 +26,7 @@ routes = Routes("lists come from the ledger")
 
 
 class _Wrong(Exception):
-    """A parameter is not what it must be."""
+    """A parameter has an invalid value."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.detail)
@@ -70,13 +70,13 @@ def _filter(given: Mapping[str, str]) -> TaskFilter:
         raise _Wrong(unknown)
     for name in given:
         if name in _OF_THE_DEAD and given.get("status") != Status.DEAD:
-            detail = f"{name} goes with status=dead"
+            detail = f"{name} requires status=dead"
             raise _Wrong(unprocessable("invalid_request", detail, name))
         if name == _METADATA:
-            detail = "name the entry: metadata.<name>=<value>"
+            detail = "name the metadata entry: metadata.<name>=<value>"
             raise _Wrong(unprocessable("invalid_request", detail, name))
         if "\x00" in name + given[name]:
-            detail = f"the parameter {name!r} holds a NUL character: no task has one"
+            detail = f"the parameter {name!r} contains a NUL character, which no task has"
             raise _Wrong(unprocessable("invalid_request", detail, name))
     return TaskFilter(
         tenant=DEFAULT_TENANT,
@@ -128,7 +128,7 @@ def _limit(text: str | None) -> int:
 
 
 def page_as_json(page: Page, given: Mapping[str, str]) -> dict[str, Any]:
-    """Return *page*, cut where it would not fit an answer: the cursor then leads to the rest."""
+    """Return *page*, shortened if it would not fit in a response; its cursor leads to the rest."""
     lines = [
         Line(listed_as_json(task), Mark(task.spec.created_at_ms, task.id)) for task in page.tasks
     ]
@@ -136,7 +136,7 @@ def page_as_json(page: Page, given: Mapping[str, str]) -> dict[str, Any]:
 
 
 def dead_as_json(page: DeadPage, given: Mapping[str, str]) -> dict[str, Any]:
-    """Return the dead as tasks that also say when they failed."""
+    """Return dead tasks with the time of their death."""
     lines = [_dead_line(letter) for letter in page.letters]
     return _page(lines, page, given)
 

@@ -14,18 +14,18 @@ KEY = "idempotency_key"
 
 
 def look_up(request: ApiRequest) -> Success | Problem:
-    """Answer with a list of one task or of none; the task is as it is now, like a read of it."""
+    """Return a list of one task or none; the task is as current as when it is read by id."""
     given = request.query
     for name in given:
         if name not in {KEY, "type"}:
-            detail = f"{name} does not go with {KEY}, which names one task"
+            detail = f"{name} cannot be combined with {KEY}, which identifies one task"
             return unprocessable("invalid_request", detail, name)
     if "type" not in given:
-        return unprocessable("invalid_request", f"{KEY} goes with type", "type")
+        return unprocessable("invalid_request", f"{KEY} requires type", "type")
     refusal = key_refusal(given[KEY], KEY)
     if refusal is not None:
         return problem_of(refusal)
-    if not given["type"].isascii():  # nobody can have submitted one
+    if not given["type"].isascii():  # nobody can have submitted such a task
         return _page()
     task_id = keyed_id(DEFAULT_TENANT, TaskType(given["type"]), given[KEY])
     found = finder(request.stores)(task_id)

@@ -44,7 +44,7 @@ def cancel_one(request: ApiRequest, task_id: str) -> Success | Problem:
 
 
 class ChangeRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is left out stays as it is."""
+    """Fields that are left out stay unchanged."""
 
     delay_seconds: DelaySeconds | UnsetType = UNSET
     run_at: RunAt | UnsetType = UNSET
@@ -67,7 +67,7 @@ def change_one(request: ApiRequest, task_id: str) -> Success | Problem:
             detail = f"only a waiting task can be changed; the task is {task.status}"
             return conflict("not_waiting", detail)
         case TooLate(expires_at_ms):
-            detail = f"the task expires at {moment(expires_at_ms)}, before it could begin"
+            detail = f"the task expires at {moment(expires_at_ms)}, before it could start"
             return unprocessable("invalid_request", detail, "/run_at")
         case PayloadGone(why):
             return unprocessable("invalid_request", why, "/run_at")
@@ -100,10 +100,10 @@ def _read(body: bytes, *, now: Millis) -> Wanted | Refusal:
 
 def _asked(given: Any) -> ChangeRequest | Refusal:
     if not isinstance(given, dict) or not given:
-        detail = "name what to change: run_at or delay_seconds, metadata"
+        detail = "name what to change: run_at, delay_seconds or metadata"
         return invalid("invalid_request", detail, "")
     if "priority" in given:
-        detail = "priority is not supported yet: leave it out"
+        detail = "priority is not supported yet: omit it"
         return invalid("not_supported_yet", detail, "/priority")
     try:
         return msgspec.convert(given, ChangeRequest)

@@ -20,11 +20,11 @@ from taskmill.submission.read import unknown_type
 routes = Routes()
 
 MOST_IN_A_BATCH = 100
-"""Each is looked for by a question of its own."""
+"""Each takes a separate request to the bucket."""
 
 
 class UploadRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A payload, by what the upload must be."""
+    """A payload, described by the upload it needs."""
 
     type: Annotated[str, Meta(min_length=1, max_length=128)]
     size: Size
@@ -52,7 +52,7 @@ def too_many_pointers(tasks: Sequence[Any]) -> Problem | None:
     pointed = sum(isinstance(one, dict) and "payload_ref" in one for one in tasks)
     if pointed <= MOST_IN_A_BATCH:
         return None
-    detail = f"{pointed} tasks have a payload_ref; a batch may have {MOST_IN_A_BATCH} of them"
+    detail = f"{pointed} tasks have a payload_ref; the limit for a batch is {MOST_IN_A_BATCH}"
     return unprocessable("invalid_request", detail, "/tasks")
 
 
@@ -67,7 +67,7 @@ def downloadable_payload(
 
 
 def _downloadable(stores: Stores, pointer: Pointer, prefix: str) -> dict[str, Any]:
-    """Show a pointer with a link to what is there, if its type may have written it."""
+    """Add a download link to a pointer if its type may have written the object."""
     shown = msgspec.structs.asdict(pointer)
     if not pointer.url.startswith(stores.blobs.url(prefix)):
         return shown

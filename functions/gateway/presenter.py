@@ -53,7 +53,7 @@ def task_as_json(task: TaskView) -> dict[str, Any]:
 
 
 def listed_as_json(task: TaskView, *, with_stack: bool = False) -> dict[str, Any]:
-    """Return the task as lists show it: with no key that looks like a secret."""
+    """Return the task as lists show it, without any key that looks like a secret."""
     shown = task_as_json(task)
     if "error" in shown and not with_stack:
         shown["error"].pop("stack", None)
@@ -63,7 +63,7 @@ def listed_as_json(task: TaskView, *, with_stack: bool = False) -> dict[str, Any
 
 
 def _started_ms(task: TaskView) -> Millis | None:
-    # To find that a task has expired, its worker must claim it: that is no start.
+    # A worker claims a task to find that it has expired: that is not a start.
     has_expired = task.ending is not None and task.ending.reason == EXPIRED
     return None if has_expired else task.started_at_ms
 

@@ -27,7 +27,7 @@ _NAME = re.compile(r"([A-Za-z0-9._-]{1,249}):([0-9]{1,9}):([0-9]{1,18}):([0-9]{1
 def read_quarantine(request: ApiRequest) -> Success | Problem:
     query = request.query
     if query.get("discarded", "false") not in {"true", "false"}:
-        return unprocessable("invalid_request", "discarded is true or false", "discarded")
+        return unprocessable("invalid_request", "discarded must be true or false", "discarded")
     limit, after = read_limit(query.get("limit")), _after(query)
     if isinstance(limit, Problem):
         return limit

@@ -34,7 +34,7 @@ routes = Routes("the payload comes from the ledger")
 def read_task(request: ApiRequest, task_id: str) -> Success | Problem:
     include, stores = request.query.get("include"), request.stores
     if include not in {None, "payload"}:
-        detail = f"include knows 'payload', not {include!r}"
+        detail = f"include must be 'payload', not {include!r}"
         return unprocessable("invalid_request", detail, "include")
     span = read_wait(request.query.get("wait"))
     if isinstance(span, Problem):
@@ -81,7 +81,7 @@ def id_of(given: str) -> TaskId | Problem:
 
 
 def _find_ended(stores: Stores, task_id: TaskId, end_ms: int) -> Finding:
-    """Look until the task has ended or the time is over; only a part of us may wait so.
+    """Poll until the task has ended or the time is over; only some requests may wait so.
 
     What was accepted without Redis cannot be read for some seconds: a wait covers that, too.
     """

@@ -26,7 +26,7 @@ _Moment = Annotated[
 
 
 class RedriveRequest(Struct, forbid_unknown_fields=True, kw_only=True):
-    """Which of the dead are to be brought back, and how fast."""
+    """Which dead tasks to redrive, and how fast."""
 
     type: _Word | None = None
     reason: _Word | None = None

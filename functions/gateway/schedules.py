@@ -154,7 +154,7 @@ def _answer(
 
 
 def _listed(schedule: Schedule) -> dict[str, Any]:
-    """Return what those see who asked for many: no payload, like in other lists."""
+    """Return a schedule as lists show it: without its payload."""
     task = msgspec.json.decode(schedule.definition.task, type=dict[str, Raw])
     task.pop("payload", None)
     return shown(schedule) | {"task": task}

@@ -72,7 +72,8 @@ def submit_one(request: ApiRequest) -> Success | Problem:
 def submit_batch(request: ApiRequest) -> Success | Problem:
     body = request.body
     if "idempotency-key" in request.headers:
-        # Not heeded, it would let a client believe that a repetition makes no second tasks.
+        # If it were ignored, a client would believe that a repeated batch creates no second
+        # tasks.
         detail = "a batch has no key of its own: give each of its tasks an idempotency_key"
         return unprocessable("invalid_request", detail, "/tasks")
     if len(body) > BATCH_BYTES:
@@ -83,7 +84,7 @@ def submit_batch(request: ApiRequest) -> Success | Problem:
         return problem_of(given)
     tasks = given.get("tasks") if isinstance(given, dict) and set(given) == {"tasks"} else None
     if not isinstance(tasks, list) or not 1 <= len(tasks) <= BATCH_TASKS:
-        detail = f'a batch is {{"tasks": [ … 1 to {BATCH_TASKS:,} tasks … ]}} and nothing else'
+        detail = f'a batch must be {{"tasks": [ … 1 to {BATCH_TASKS:,} tasks … ]}} and nothing else'
         return unprocessable("invalid_request", detail, "/tasks")
     if (too_many := too_many_pointers(tasks)) is not None:
         return too_many

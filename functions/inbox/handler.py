@@ -1,4 +1,4 @@
-"""The door in Kafka: takes the requests that stand in `tasks.inbox`."""
+"""The Kafka entry point: takes requests from `tasks.inbox`."""
 
 from typing import Any
 

@@ -13,7 +13,7 @@ TIME_TO_ANSWER = timedelta(seconds=1)
 
 @process.invocation("scheduler")
 def lambda_handler(_event: dict[str, Any], context: Any) -> dict[str, int]:
-    """Return how much each job did. A bug in one ends the run as failed, when it is over."""
+    """Return how much each job did. When a job raises, the run continues and fails at its end."""
 
     def left() -> timedelta:
         return timedelta(milliseconds=context.get_remaining_time_in_millis())
@@ -24,7 +24,7 @@ def lambda_handler(_event: dict[str, Any], context: Any) -> dict[str, int]:
         counters=process.counters(),
         log=process.log("scheduler"),
         tick=TICKING.stores().pace.tick,
-        now=lambda: -left(),  # towards zero: the one clock here that never jumps
+        now=lambda: -left(),  # towards zero: the only clock here that never jumps
     )
     while left() > LAST_WORK_BEFORE_THE_END:
         process.pause(loop.work())

@@ -1,4 +1,4 @@
-"""Runs each periodic job when its time has come; one that fails rests alone."""
+"""Runs each periodic job when it is due; one that fails pauses alone."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from taskmill.execution.ports import Errands
 
 AT_LEAST_AFTER_A_FAILURE = timedelta(seconds=1)
 LONGEST_REST = timedelta(milliseconds=100)
-"""So often the loop looks whether a slow job has ended."""
+"""How often the loop checks whether a slow job has ended."""
 
 
 class _Turn:
@@ -46,11 +46,11 @@ class JobLoop:
 
     @property
     def done(self) -> dict[str, int]:
-        """How much each job has done so far."""
+        """Return how much each job has done so far."""
         return {turn.job.name: turn.done for turn in self._turns}
 
     def work(self) -> timedelta:
-        """Begin what is due, book what has ended, and return how long to rest."""
+        """Start due jobs, record finished ones, and return how long to rest."""
         for turn in self._turns:
             self._book_what_has_ended(turn)
             if turn.under_way is None and turn.due_at <= self._now():
@@ -61,7 +61,7 @@ class JobLoop:
         return min(max(rest, timedelta(0)), LONGEST_REST)
 
     def finish(self, *, within: timedelta) -> None:
-        """Let slow jobs come to their end: a frozen process would hold what they hold."""
+        """Wait for slow jobs to end: a frozen process would keep what they hold."""
         under_way = [turn.under_way for turn in self._turns if turn.under_way is not None]
         wait(under_way, timeout=max(within.total_seconds(), 0))
         for turn in self._turns:
@@ -97,12 +97,14 @@ class JobLoop:
                 rest = max(rest, AT_LEAST_AFTER_A_FAILURE)
                 self._counters.count(Count.CHORE_FAILURES, chore=turn.job.name)
                 fields = {"chore": turn.job.name, "store": error.store, "why": error.why}
-                self._log.warning("chore failed", extra=fields)
+                self._log.warning("periodic job failed: store unavailable", extra=fields)
             case Exception() as error:
                 rest = max(rest, AT_LEAST_AFTER_A_FAILURE)
                 self._counters.count(Count.CHORE_FAILURES, chore=turn.job.name)
                 self.bug = self.bug or error
-                self._log.error("chore broke", extra={"chore": turn.job.name}, exc_info=error)
+                self._log.error(
+                    "periodic job raised an error", extra={"chore": turn.job.name}, exc_info=error
+                )
             case exit_:
                 raise exit_
-        turn.due_at = turn.ended_at + rest  # its end may be seen a tick later
+        turn.due_at = turn.ended_at + rest  # its end may be noticed one tick late

@@ -1,4 +1,4 @@
-"""Writes what the API tells of itself, OpenAPI 3.1, from the types that read its requests."""
+"""Writes the API's own description, OpenAPI 3.1, from the types that read its requests."""
 
 import json
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -14,16 +14,16 @@ from infra.openapi.schemas import Schemas, either, one_of, problems, requests
 
 JSON = "application/json"
 _ABOUT = """\
-A task is submitted, and comes to an end that can be explained.
+Submit tasks, follow them to their end, and find out why each ended as it did.
 
-Bodies are JSON in UTF-8 that everyone reads alike: no key twice, no NaN, at most 32 levels.
-Fields that are not described are refused. Answers may gain fields: leave alone what you do not
-know. Times are RFC 3339 with a zone; whole numbers have no point.
+Bodies are strict JSON in UTF-8: no duplicate keys, no NaN, at most 32 levels.
+Unknown fields are refused. Responses may gain fields: ignore those that you do not
+know. Times are RFC 3339 with a zone; integers have no decimal point.
 
-A refusal is `application/problem+json`; its `type` is a stable word, and is described with what
+A refusal is `application/problem+json`; its `type` is stable and is documented with the next
 to do next. Repeat a 503 after `Retry-After` seconds.
 
-A path that is not here answers 404, and a method that a path does not take 405 with `Allow`. What
+An unknown path gets 404, and a method that a path does not support gets 405 with `Allow`.
 never reaches this API is answered in front of it, as `{"message": …}`: 413 for a body beyond what
 the platform carries, 500 and 503 of its own.
 """
@@ -49,7 +49,7 @@ def document(types: Sequence[Mapping[str, Any]], routes: Container[str] | None =
     told = {
         "openapi": "3.1.0",
         "info": {"title": "taskmill", "version": "1", "description": _ABOUT},
-        "servers": [{"url": "/", "description": "Where this description comes from."}],
+        "servers": [{"url": "/", "description": "The project that this API belongs to."}],
         "security": [{"bearer": []}, {"header": []}],
         "paths": paths,
         "components": {
@@ -70,27 +70,27 @@ def document(types: Sequence[Mapping[str, Any]], routes: Container[str] | None =
 
 _HEADERS = {
     "Allow": {
-        "description": "The methods that the path takes.",
+        "description": "The methods that the path supports.",
         "required": True,
         "schema": {"type": "string"},
     },
     "Location": {
-        "description": "Where to read it.",
+        "description": "URL of the task.",
         "required": True,
         "schema": {"type": "string"},
     },
     "Retry-After": {
-        "description": "Seconds, spread a little.",
+        "description": "Seconds to wait, with a little jitter.",
         "required": True,
         "schema": {"type": "integer", "format": "int64", "minimum": 1},
     },
     "WWW-Authenticate": {
-        "description": "How to send a key.",
+        "description": "The authentication scheme to use.",
         "required": True,
         "schema": {"type": "string", "const": "Bearer"},
     },
     "X-Request-Id": {
-        "description": "Names the request in our logs.",
+        "description": "Identifies the request in the server's logs.",
         "required": True,
         "schema": {"type": "string"},
     },
@@ -138,7 +138,7 @@ def _parameter(parameter: Parameter, operation: Operation, schemas: Schemas) -> 
 
 
 def _value(text: str, schema: Mapping[str, Any]) -> Any:
-    """Read an example that is sent as text, as what it stands for."""
+    """Decode an example that is sent as text into the value it represents."""
     return json.loads(text) if schema.get("type") in {"integer", "number", "boolean"} else text
 
 

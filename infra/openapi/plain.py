@@ -1,4 +1,4 @@
-"""Writes schemas in the words that generators of clients understand."""
+"""Writes schemas with the keywords that client generators understand."""
 
 import json
 import re
@@ -14,15 +14,15 @@ _WORD: Final = re.compile(r"[^A-Za-z0-9]+")
 
 
 def plain(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return *schema* with a type for every value, and a format for every number.
+    """Return *schema* with a type for every value and a format for every number.
 
-    Defaults become words: a generated client would send them with each request, and a default that
-    a later deployment changes would make another request of a repetition.
+    Defaults become prose: a generated client would send them with each request, and when a later
+    deployment changes a default, a repeated request would differ from the first.
     """
     told = {word: _within(word, value) for word, value in schema.items()}
     if (kind := _type_of(told)) is not None:
         told["type"] = kind
-    if told.get("enum") in ([True], [False]):  # hardly a generator knows lists of truths
+    if told.get("enum") in ([True], [False]):  # few generators support lists of booleans
         told["const"] = told.pop("enum")[0]
     if isinstance(told.get("type"), str) and told["type"] in _FORMATS:
         told.setdefault("format", _FORMATS[told["type"]])
@@ -32,7 +32,7 @@ def plain(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def titled(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema of this name under a title that no other has: generators name types by it."""
+    """Return a schema under a title that no other schema has: generators name types by it."""
     words = _WORD.split(name)
     return {"title": "".join(word[:1].upper() + word[1:] for word in words), **_untitled(schema)}
 

@@ -1,4 +1,4 @@
-"""Turns the types of requests, answers and payloads into the schemas of the description."""
+"""Turns the types of requests, responses and payloads into the schemas of the description."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ _SCHEMAS = "#/components/schemas/"
 
 
 class Schemas:
-    """Turns types into schemas, and keeps those that have a name."""
+    """Turns types into schemas and keeps those that have a name."""
 
     def __init__(self) -> None:
         self.named: dict[str, Any] = {}
@@ -23,12 +23,12 @@ class Schemas:
         (schema,), named = msgspec.json.schema_components([kind], ref_template=template)
         for name, one in named.items():
             if self.named.setdefault(name, one) != one:
-                raise ValueError(f"two types of the API are called {name}: rename one")
+                raise ValueError(f"two types of the API are named {name}: rename one")
         return plain(schema)
 
 
 def one_of(names: Iterable[str]) -> dict[str, Any]:
-    """Choose by `type`, the word behind the last point of each name."""
+    """Choose by `type`, which is the last part of each dotted name."""
     ways = {name.partition(".")[2]: f"{_SCHEMAS}{name}" for name in names}
     if len(ways) == 1:
         return {"$ref": next(iter(ways.values()))}
@@ -39,7 +39,7 @@ def one_of(names: Iterable[str]) -> dict[str, Any]:
 
 
 def problems(general: Mapping[str, Any]) -> dict[str, Any]:
-    """Return each problem in full: few generators merge a schema with a narrower one."""
+    """Write out each problem in full: few generators merge a schema with a narrower one."""
     return {
         f"Problem.{name}": {
             **general,
@@ -55,7 +55,7 @@ def problems(general: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def either(one: str, other: str) -> dict[str, Any]:
-    """Ask for one of two fields, in words that generators leave alone: `oneOf` makes types."""
+    """Require one of two fields without `oneOf`, which makes generators create extra types."""
     return {
         "if": {"required": [one]},
         "then": {"not": {"required": [other]}},
@@ -66,7 +66,7 @@ def either(one: str, other: str) -> dict[str, Any]:
 def requests(
     kind: str, general: Mapping[str, Any], types: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Return what a request of this kind for a task of each type is like, and their payloads."""
+    """Return the request schema of this kind for each type, and the payload schemas."""
     told: dict[str, Any] = {}
     for entry in types:
         payload = _payload(entry)
@@ -95,14 +95,14 @@ def _request(
 
 
 def _ways(*, must_have_one: bool) -> dict[str, Any]:
-    """Let a payload come with its task or by reference, and never both ways."""
+    """Allow a payload inline or by reference, never both."""
     if must_have_one:
         return either("payload", "payload_ref")
     return {"not": {"required": ["payload", "payload_ref"]}}
 
 
 def _payload(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of a type's payload, and what it refers to, under names of its own."""
+    """Return the schema of a type's payload and the schemas it refers to, under unique names."""
     root = f"Payload.{entry['name']}"
     text = json.dumps({"schema": entry["schema"], "defs": entry["schema"].get("$defs", {})})
     main = entry["schema"].get("$ref", "").removeprefix("#/$defs/")

@@ -1,4 +1,4 @@
-"""Writes the page of the command line from its parser."""
+"""Writes the command-line page from the parser."""
 
 import argparse
 import re
@@ -10,8 +10,8 @@ from taskmill_local.cli.arguments import parser
 
 _ABOUT = """
 `make` puts the command at `.venv/bin/taskmill`. `taskmill --help` and `taskmill COMMAND --help`
-show the same text. Commands that ask for something talk to the API at `TASKMILL_URL`, by default
-the local system; `--json` prints what the API answered.
+show the same text. Commands that send requests use the API at `TASKMILL_URL`, by default
+the local system; `--json` prints the API's response.
 
 Source: the parser in `localstack/taskmill_local/cli`.
 """
@@ -75,7 +75,7 @@ def _one_of(action: argparse.Action) -> str:
 
 
 def _epilog(one: argparse.ArgumentParser) -> Iterator[str]:
-    """Give what follows the arguments in the help: prose as it is, the rest as it is aligned."""
+    """Return the text below the arguments: prose as it is, the rest preformatted."""
     if text := (one.epilog or "").rstrip():
         for part in re.split(r"\n\n+", text):
             head, _, rest = part.partition("\n")

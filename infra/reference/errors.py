@@ -1,4 +1,4 @@
-"""Writes the page of errors from the refusals that the API describes."""
+"""Writes the errors page from the refusals that the API describes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,18 +14,18 @@ Every refusal is `application/problem+json`:
 | --- | --- |
 | `type` | a stable word from this page; branch on it |
 | `title`, `status` | the HTTP status in words and as a number |
-| `detail` | one sentence for people: what is wrong, and often the limit or the allowed values |
+| `detail` | one sentence for people: what is wrong and often the limit or the allowed values |
 | `field` | where: a JSON pointer into the body (`/payload/say`) or the name of a parameter |
 
-The inbox and `taskmill.enqueue` refuse requests with the same words. Only repeat a 503, after
-`Retry-After` seconds; everything else is refused again until the request changes.
+The inbox and `taskmill.enqueue` use the same types. Repeat a request only after a 503, once
+`Retry-After` seconds have passed; every other request is refused again until you change it.
 
 Source: `functions/gateway/description/problems.py`.
 """
 
 
 def errors(document: Mapping[str, Any]) -> str:
-    """Return a section for each refusal, and the routes that answer with it."""
+    """Return a section for each refusal with the routes that return it."""
     rows = [[link(name), str(int(problem.status)), problem.meaning] for name, problem in _all()]
     overview = table(["`type`", "status", "meaning"], rows)
     return page("Errors", _ABOUT, overview, *(_section(*one, document) for one in _all()))

@@ -11,16 +11,16 @@ from infra.reference.text import code, page, sentence, table, words
 
 _ABOUT = """
 Every route, generated from the description that a running system serves as `GET /openapi.json`
-(OpenAPI 3.1) and that lies in the repository as `functions/gateway/openapi.json`. A test sends each
-example below to a running system and compares the answer.
+(OpenAPI 3.1) and is in the repository (`functions/gateway/openapi.json`). A test sends each
+example below to a running system and compares the response.
 
 * **Address.** `http://127.0.0.1:8080` on a laptop; the stack's output in a deployment.
-* **Keys.** A deployment wants `Authorization: Bearer <key>` or `X-Api-Key: <key>` on every route
-  but `GET /healthz`, also on the description: it says what your types take. The local system
-  asks for none.
-* **Bodies** are JSON in UTF-8 with `Content-Type: application/json`, read strictly: no name twice
-  in an object, no NaN, at most 32 levels. Unknown fields are refused.
-* **Answers may gain fields:** ignore those that you do not know.
+* **Keys.** A deployment requires `Authorization: Bearer <key>` or `X-Api-Key: <key>` on every route
+  but `GET /healthz`, including the description, which shows your types' payloads. The local system
+  requires none.
+* **Bodies** are JSON in UTF-8 with `Content-Type: application/json`, read strictly: no duplicate
+  names in an object, no NaN, at most 32 levels. Unknown fields are refused.
+* **Responses may gain fields:** ignore those that you do not know.
 * **Times** are RFC 3339 with a zone; whole numbers have no decimal point.
 * **Refusals** are `application/problem+json`: see [errors](errors.md). Every answer of the API
   has an `X-Request-Id`.
@@ -99,7 +99,7 @@ def _refusals(route: Route) -> str:
 
 
 def _example(route: Route) -> Iterator[str]:
-    """Give the first example that is answered as hoped."""
+    """Return the first example with a successful response."""
     for status, answer in route.operation["responses"].items():
         for content in answer.get("content", {}).values() if status.startswith("2") else ():
             for name, example in content.get("examples", {}).items():
@@ -161,7 +161,7 @@ def _fields(schema: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _is_answer(schema: Mapping[str, Any]) -> bool:
-    """Tell requests, which take no unknown fields, from answers, which may gain some."""
+    """Distinguish responses, which may gain fields, from requests, which refuse unknown fields."""
     return "additionalProperties" not in schema
 
 

@@ -1,4 +1,4 @@
-"""Keeps the diagram of a task's life in the docs equal to the table of transitions."""
+"""Keeps the life-cycle diagram in the docs equal to the table of transitions."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ _PLACE = re.compile(
 
 
 def marked(root: Path) -> dict[Path, str]:
-    """Return the page with the diagram that the code has; nothing where the page is not."""
+    """Return the page with the diagram from the code; None when the page does not exist."""
     path = root / PAGE
     return {path: _PLACE.sub(diagram(), path.read_text())} if path.exists() else {}
 

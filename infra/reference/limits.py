@@ -1,4 +1,4 @@
-"""Writes the page of limits from the constants that enforce them."""
+"""Writes the limits page from the constants that enforce them."""
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
@@ -48,7 +48,7 @@ from taskmill.worker import LONGEST_TIMEOUT
 Row = tuple[str, str, str]
 
 _ABOUT = """
-What is limited, by how much, and what happens beyond. The figures come from the constants that
+Every limit and what happens when it is exceeded. The figures come from the constants that
 enforce them.
 """
 
@@ -89,11 +89,11 @@ _GROUPS: Final[dict[str, Sequence[Row]]] = {
             _bytes(POINTED_BYTES),
             "422; a result dies as `result_invalid`",
         ),
-        ("link for an upload or a download", _span(LINK_LIVES), "S3 refuses it: ask for a new one"),
+        ("link for an upload or a download", _span(LINK_LIVES), "S3 refuses it: request a new one"),
         (
-            "an uploaded payload must be kept past its task's beginning for",
+            "an uploaded payload must outlive its task's start by",
             _span(PAYLOAD_MARGIN),
-            "422: the task is put off too far",
+            "422: the task is scheduled too far ahead",
         ),
         ("tasks in a batch", _number(BATCH_TASKS), "422"),
         ("body of a batch", _bytes(BATCH_BYTES), "413 `request_too_large`"),
@@ -101,7 +101,7 @@ _GROUPS: Final[dict[str, Sequence[Row]]] = {
         (
             "request enqueued in SQL",
             _bytes(LARGEST_REQUEST),
-            "the statement fails, or it is parked",
+            "the statement fails, or the request is parked",
         ),
         ("idempotency key", f"{LONGEST_KEY} printable ASCII characters", "422"),
         (
@@ -122,50 +122,58 @@ _GROUPS: Final[dict[str, Sequence[Row]]] = {
         ),
         ("attempts at most", "100", "422"),
         (
-            "time of an attempt, unless said otherwise",
+            "time of an attempt, unless a type or request says otherwise",
             f"{_DEFAULTS.timeout_seconds:g} seconds",
-            "cut off",
+            "the attempt times out",
         ),
         (
             "time of an attempt at most",
-            f"{_span(LONGEST_TIMEOUT)}, and the function's own time-out",
+            f"{_span(LONGEST_TIMEOUT)}, and the function's own timeout",
             "422",
         ),
         (
             "first wait before a retry; its factor; its cap",
             _BACK_OFF,
-            "half of each wait is left to chance",
+            "half of each wait is random",
         ),
         ("wait before a retry at most", _span(LONGEST_WAIT), "shortened"),
         (
-            "losses before a task is taken for poison",
+            "losses before a task counts as poison",
             _number(LOSSES_BEFORE_POISON),
             "dead, `poison`",
         ),
-        ("wait while the bucket is away", _span(REST), "a snooze: no attempt is spent"),
-        ("result that travels with its task", _bytes(RESULT_LIMIT), "goes into the bucket"),
+        ("wait while the bucket is unavailable", _span(REST), "a snooze: it uses up no attempt"),
+        ("inline result", _bytes(RESULT_LIMIT), "stored in the bucket"),
         ("nesting of a result", f"{RESULT_LEVELS} levels", "dead, `result_invalid`"),
-        ("error text that is kept", _bytes(ERROR_TEXT_LIMIT), "cut"),
+        ("stored error text", _bytes(ERROR_TEXT_LIMIT), "cut"),
     ),
     "Time": (
-        ("an idempotency key names its task for", f"{_hours(KEY_WINDOW)} after submission", ""),
-        ("and after its task's end for at least", _span(KEY_GRACE), ""),
         (
-            "Redis keeps the record of an ended task without a key for",
+            "an idempotency key identifies its task for",
+            f"{_hours(KEY_WINDOW)} after submission",
+            "",
+        ),
+        ("and, after the task ended, for at least", _span(KEY_GRACE), ""),
+        (
+            "Redis keeps the record of an ended task without an idempotency key for",
             _span(UNKEYED_RECORD),
             "then the ledger answers",
         ),
-        ("a task is far when due in more than", _span(FAR), "kept only in the ledger until then"),
+        (
+            "a task counts as far in the future when due in more than",
+            _span(FAR),
+            "kept only in the ledger until then",
+        ),
         (
             "a task waits for a type that is not deployed for",
             _span(PATIENCE_WITH_A_TYPE),
             "dead, `unknown_type`",
         ),
-        ("and is looked at again every", _span(PUT_IN_LINE_AGAIN_AFTER), ""),
-        ("the ledger keeps what has ended for", f"{LEDGER_DAYS} days (a setting)", "404"),
-        ("and for at least", _span(AT_LEAST_KEPT), "the setting is refused"),
+        ("and is retried every", _span(PUT_IN_LINE_AGAIN_AFTER), ""),
+        ("the ledger keeps ended tasks for", f"{LEDGER_DAYS} days (a setting)", "404"),
+        ("but for at least", _span(AT_LEAST_KEPT), "the setting is refused"),
         (
-            "a gateway leaves a store that hung alone for",
+            "a gateway stops calling a store that hung for",
             f"{_span(FIRST_PAUSE)}, doubling to {_span(LONGEST_PAUSE)}",
             "",
         ),
@@ -174,9 +182,9 @@ _GROUPS: Final[dict[str, Sequence[Row]]] = {
         ("cron expression", f"{LONGEST_EXPRESSION} characters", "422"),
         ("`every_seconds`", f"1 to {_number(int(LONGEST_EVERY.total_seconds()))}", "422"),
         ("`jitter_seconds`", _span(LONGEST_JITTER), "422"),
-        ("an instant is on time within", _span(catch_up.ON_TIME), "`catch_up` decides"),
+        ("an instant counts as on time within", _span(catch_up.ON_TIME), "`catch_up` decides"),
         (
-            "`catch_up: all`, unless said otherwise",
+            "`catch_up: all`, by default",
             f"{_span(catch_up.WINDOW)}, the latest {catch_up.MOST}",
             "counted as missed",
         ),
@@ -202,12 +210,12 @@ _GROUPS: Final[dict[str, Sequence[Row]]] = {
         (
             "envelopes in a Kafka record",
             f"{PARCEL_MEMBERS}, {_bytes(PARCEL_BYTES)}",
-            "another record",
+            "split into several records",
         ),
         (
             "record that is kept in quarantine",
             _bytes(LARGEST_KEPT),
-            "its beginning is kept",
+            "truncated",
         ),
     ),
 }
@@ -216,7 +224,7 @@ _GROUPS: Final[dict[str, Sequence[Row]]] = {
 def limits() -> str:
     """Return a table for each subject."""
     groups = {**_GROUPS, **dict(_of_types())}
-    heads = ["limit", "value", "beyond it"]
+    heads = ["limit", "value", "when exceeded"]
     return page(
         "Limits", _ABOUT, *(f"## {title}\n\n{table(heads, rows)}" for title, rows in groups.items())
     )

@@ -1,29 +1,29 @@
-"""Writes the page of metrics from the table of what is counted."""
+"""Writes the metrics page from the table of metrics."""
 
 from infra.reference.text import code, page, sentence, table, words
 from taskmill.core.counting import BUCKETS, DEPLOYED, OTHER, TABLE, Count, Counted
 
 _ABOUT = f"""
-The functions write what they count as metrics into their logs: one line for an invocation that
+The functions write metrics to their logs: one line for each invocation that
 counted something. In a deployment CloudWatch turns these lines into metrics of the stack's
 namespace. On a laptop the local platform reads the lines, adds them up and serves `GET /metrics` in
 the format of Prometheus.
 
-* **Counters are for alarms and graphs; the ledger has the truth.** What a killed process had
-  counted and not yet written is gone.
-* **Labels are bounded.** `type` knows the deployed types; every other label knows the words below.
-  Anything else is counted as `{OTHER}`.
-* **Alarm** means that the deployment has an alarm on the sum over all labels. The stack's other
-  alarms look at parts of some counters (parked rows of the outbox) and at what AWS measures.
+* **Counters are for alarms and graphs; the ledger is authoritative.** Counts that a killed process
+  had not yet written are lost.
+* **Labels are bounded.** `type` takes the deployed types; every other label takes the values below.
+  Any other value is counted as `{OTHER}`.
+* **Alarm**: the deployment has an alarm on the sum over all labels. The stack's other
+  alarms watch single label values (parked rows of the outbox) and AWS's own metrics.
 * Histograms use these bounds, in seconds: {", ".join(f"{bound:g}" for bound in BUCKETS)}.
 
-`GET /v1/stats` and `taskmill stats` answer questions about now (what waits, since when, where); see
+`GET /v1/stats` and `taskmill stats` describe the present (what waits, since when, where); see
 [operations](../operations/monitor.md).
 """
 _LOCAL = """
 ## What the platform measures
 
-The local platform adds what it sees itself; in a deployment CloudWatch measures the same.
+The local platform adds metrics of its own; in a deployment CloudWatch provides the same.
 """
 _OF_THE_PLATFORM = (
     (
@@ -62,36 +62,40 @@ _ELSEWHERE = {
     "taskmill_wait_seconds": "Sidekiq's queue latency, `task_claim_duration_seconds`",
     "taskmill_attempt_seconds": "`task_duration_seconds`, Celery's `runtime`",
 }
-"""What other queues call the same, for those who move dashboards."""
+"""Names in other queues, for migrating dashboards."""
 
 
 _WORDS = (
-    ("`taskmill_inbox_total`", "`put_off`", "the record comes again: a store is away"),
-    ("`taskmill_inbox_total`", "`known`", "the same record was read before"),
-    ("`taskmill_claims_total`", "`held`", "another record or process has the turn"),
-    ("`taskmill_settlements_total`", "`stale`", "came too late: the turn is another's, or over"),
+    ("`taskmill_inbox_total`", "`put_off`", "redelivered because a store was unavailable"),
+    ("`taskmill_inbox_total`", "`known`", "the record was already processed"),
+    ("`taskmill_claims_total`", "`held`", "another record or process holds the turn"),
+    ("`taskmill_settlements_total`", "`stale`", "too late: the turn has a new owner or is over"),
     (
         "`taskmill_cancel_orders_total`",
         "`end`, `ask`",
-        "a waiting task ends; a running one is asked",
+        "a waiting task ends; a running one is asked to stop",
     ),
-    ("several", "`moved`", "the task changed meanwhile, and is looked at again"),
+    ("several", "`moved`", "the task changed meanwhile and is read again"),
     ("several", "`cold`", "Redis is being rebuilt"),
-    ("`taskmill_due_published_total`", "`submission`, `facts`", "whose author did not publish it"),
+    ("`taskmill_due_published_total`", "`submission`, `facts`", "its producer did not publish it"),
     ("`taskmill_parked_total`", "`parked`, `over`", "waits for its worker; waited too long"),
-    ("`taskmill_enqueued_total`", "`taken`, `put_off`", "became a task; cannot be taken yet"),
-    ("`taskmill_webhooks_total`", "`busy`, `unreachable`", "are tried again"),
-    ("`taskmill_webhooks_total`", "`refused`, `redirected`, `gone`", "by their receivers"),
+    ("`taskmill_enqueued_total`", "`taken`, `put_off`", "became a task; cannot become one yet"),
+    ("`taskmill_webhooks_total`", "`busy`, `unreachable`", "retried"),
+    ("`taskmill_webhooks_total`", "`refused`, `redirected`, `gone`", "rejected by the receiver"),
     (
         "`taskmill_webhooks_total`",
         "`walled`, `unsigned`, `disabled`",
-        "by us, before they are sent",
+        "rejected before sending",
     ),
-    ("`taskmill_schedule_instants_total`", "`skipped`", "the task before had not ended"),
-    ("`taskmill_schedule_instants_total`", "`missed`", "no scheduler was there, or a pause"),
-    ("`taskmill_schedule_instants_total`", "`triggered`, `backfilled`", "by people"),
+    ("`taskmill_schedule_instants_total`", "`skipped`", "the previous task had not ended"),
+    (
+        "`taskmill_schedule_instants_total`",
+        "`missed`",
+        "no scheduler was running, or the schedule was paused",
+    ),
+    ("`taskmill_schedule_instants_total`", "`triggered`, `backfilled`", "requested by a person"),
 )
-"""Words of labels that do not explain themselves."""
+"""Label values that need an explanation."""
 
 
 def metrics() -> str:
@@ -104,7 +108,7 @@ def metrics() -> str:
         _ABOUT,
         f"## Counters\n\n{table(heads, counters)}",
         f"## Histograms\n\n{table(heads, timed)}",
-        f"## Words of labels\n\n{table(['metric', 'word', 'meaning'], _WORDS)}",
+        f"## Label values\n\n{table(['metric', 'value', 'meaning'], _WORDS)}",
         _LOCAL.strip(),
         table(["metric", "what it counts", "known elsewhere as"], _OF_THE_PLATFORM),
     )

@@ -1,4 +1,4 @@
-"""Every page of docs/reference, written from the code that it describes."""
+"""Writes every page of docs/reference from the code it describes."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ from infra.reference.settings import settings
 
 
 def pages(root: Path, *, description: str, template: str) -> dict[Path, str]:
-    """Return each page's text; *description* is the API's, as JSON, *template* the stack's."""
+    """Return the text of each page; *description* is the API's, as JSON, *template* the stack's."""
     document: dict[str, Any] = json.loads(description)
     folder = root / "docs/reference"
     written = {

@@ -1,4 +1,4 @@
-"""The routes of the API's description, as the reference pages need them."""
+"""The routes of the API description in the form that the reference pages need."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ class Route:
 
     @property
     def problems(self) -> list[str]:
-        """Return the types of the refusals that it names."""
+        """Return the types of the refusals that the operation names."""
         text = repr(self.operation["responses"])
         return sorted(set(_PROBLEM.findall(text)))
 

@@ -1,4 +1,4 @@
-"""Writes the page of settings: every variable that is read, and every parameter of the stack."""
+"""Writes the settings page: every variable that is read, and every parameter of the stack."""
 
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
@@ -15,67 +15,67 @@ from taskmill.submission.outbox import OUTBOX_CAP
 from taskmill_local.settings import DEFAULT_PORT
 
 Rows = Mapping[str, tuple[str, str]]
-"""A name without its prefix; what it means, and its default."""
+"""A name without its prefix, its meaning and its default."""
 
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
 _ABOUT = f"""
 A function reads its environment once, when it starts. If anything is missing or wrong it refuses to
-start and names everything at once. A variable that begins with `{PREFIX}` and is no setting counts
-as a misspelling and is refused too, with the nearest name that is one: give the variables of your
-own workers another prefix.
+start and lists every problem at once. An unknown variable that begins with `{PREFIX}` counts
+as misspelled and is refused too, with the nearest known name: give the variables of your
+own workers a different prefix.
 
 In a deployment the template sets all of these; you set the
 [parameters of the stack](#parameters-of-the-stack). Set variables by hand only for stores of your
 own.
 
-Plaintext is spoken to loopback and nowhere else: a function that is told otherwise does not start.
+Plaintext connections are allowed to loopback only: a function configured otherwise does not start.
 """
 
 _RETENTION = (
-    "days for which the ledger keeps what has ended: tasks (dead ones too), history, quarantine,"
-    " sent rows of the outbox, enqueued requests that are done or parked;"
+    "days to keep finished data in the ledger: tasks (including dead ones), history, quarantine,"
+    " sent outbox rows, enqueued requests that are done or parked;"
     f" at least {AT_LEAST_KEPT.days}"
 )
 STORES: Final[Rows] = {
     "KAFKA_BROKERS": ("Kafka's bootstrap servers, separated by commas", ""),
-    "REDIS_URL": ("where Redis is: `redis://` or `rediss://`", ""),
-    "POSTGRES_DSN": ("where the ledger is; a password comes from the secret", ""),
-    "KAFKA_BROKERS_PARAMETER": ("the SSM parameter that holds the address instead", ""),
-    "REDIS_URL_PARAMETER": ("the SSM parameter that holds the address instead", ""),
-    "POSTGRES_DSN_PARAMETER": ("the SSM parameter that holds the address instead", ""),
+    "REDIS_URL": ("address of Redis: `redis://` or `rediss://`", ""),
+    "POSTGRES_DSN": ("address of the ledger; the password comes from the secret", ""),
+    "KAFKA_BROKERS_PARAMETER": ("SSM parameter that holds the address instead", ""),
+    "REDIS_URL_PARAMETER": ("SSM parameter that holds the address instead", ""),
+    "POSTGRES_DSN_PARAMETER": ("SSM parameter that holds the address instead", ""),
     "KAFKA_SECRET": (
-        "a secret with `username` and `password`; read anew when Kafka refuses it",
+        "secret with `username` and `password`; reread when Kafka rejects them",
         "",
     ),
     "REDIS_SECRET": (
-        "a secret with `username` and `password`; read anew when Redis refuses it",
+        "secret with `username` and `password`; reread when Redis rejects them",
         "",
     ),
     "POSTGRES_SECRET": (
-        "a secret with `username` and `password`; read anew when PostgreSQL refuses it",
+        "secret with `username` and `password`; reread when PostgreSQL rejects them",
         "",
     ),
     "KAFKA_SECURITY": ("`PLAINTEXT`, `SSL`, `SCRAM-SHA-512` or `AWS_MSK_IAM`", "PLAINTEXT"),
-    "REDIS_CACHE": ("the serverless cache whose user logs in by IAM", ""),
-    "KAFKA_CA_FILE": ("authorities for Kafka's certificate, instead of the system's", ""),
-    "REDIS_CA_FILE": ("authorities for Redis's certificate, instead of the system's", ""),
-    "POSTGRES_CA_FILE": ("authorities for PostgreSQL's certificate, instead of the system's", ""),
-    "BUCKET": ("the bucket for large payloads and results; the role signs links to it", ""),
-    "BUCKET_ENDPOINT": ("an S3 endpoint other than that of AWS", ""),
+    "REDIS_CACHE": ("serverless cache whose user logs in by IAM", ""),
+    "KAFKA_CA_FILE": ("CA file for Kafka's certificate, instead of the system's", ""),
+    "REDIS_CA_FILE": ("CA file for Redis's certificate, instead of the system's", ""),
+    "POSTGRES_CA_FILE": ("CA file for PostgreSQL's certificate, instead of the system's", ""),
+    "BUCKET": ("bucket for large payloads and results; the role signs links to it", ""),
+    "BUCKET_ENDPOINT": ("S3 endpoint to use instead of the one of AWS", ""),
 }
 GATEWAY: Final[Rows] = {
-    "API_KEYS_SECRET": ("the secret with the hashes of the API keys", ""),
+    "API_KEYS_SECRET": ("secret with the hashes of the API keys", ""),
     "OPEN": (
-        "`1` asks for no keys: set by the local platform, refused in a deployment",
+        "`1` requires no API keys: set by the local platform, refused in a deployment",
         "",
     ),
-    "WAITING_PLACES": ("requests that may wait for a task's end at a time", "0"),
+    "WAITING_PLACES": ("how many requests may wait for tasks at the same time", "0"),
 }
 QUEUE: Final[Rows] = {
-    "SHARDS": ("slices of the Redis keys; another number empties every shard", "64"),
+    "SHARDS": ("number of Redis shards; changing it makes every shard cold", "64"),
     "OUTBOX_CAP": (
-        "tasks that may wait in the outbox while Kafka is away; beyond it the gateway answers 503",
+        "tasks that may wait in the outbox while Kafka is unavailable; more get 503",
         str(OUTBOX_CAP),
     ),
     "RETENTION_DAYS": (
@@ -83,7 +83,7 @@ QUEUE: Final[Rows] = {
         str(LEDGER_DAYS),
     ),
     "NAMESPACE": (
-        "the namespace of CloudWatch for metrics; the template gives each stack its own",
+        "CloudWatch namespace for metrics; the template gives each stack its own",
         "taskmill",
     ),
 }
@@ -91,32 +91,32 @@ PACE: Final[Rows] = {
     "LEASE_MS": ("how long a worker owns a turn without a heartbeat", ""),
     "HEARTBEAT_MS": ("how often a worker renews its leases; at most half a lease", ""),
     "SETTLE_MS": ("how long an ended attempt may wait to be settled with others", ""),
-    "MARGIN_MS": ("what an invocation keeps back for settling and flushing", ""),
-    "HOLD_MS": ("how long the one who decided may take to publish, before the scheduler does", ""),
-    "TICK_MS": ("how often the scheduler looks for what is due", ""),
+    "MARGIN_MS": ("time that an invocation reserves for settling and flushing", ""),
+    "HOLD_MS": ("how long a process may take to publish before the scheduler does it", ""),
+    "TICK_MS": ("how often the scheduler looks for due entries", ""),
 }
 LOCAL: Final[Rows] = {
-    "PORT": ("where the local system listens; `0` takes any free port", str(DEFAULT_PORT)),
-    "KAFKA_PORT": ("the broker's port; without it the one of the last start, when free", ""),
+    "PORT": ("port of the local system; `0` takes any free port", str(DEFAULT_PORT)),
+    "KAFKA_PORT": ("Kafka's port; by default that of the last start, if free", ""),
     "REDIS_PORT": ("Valkey's port, likewise", ""),
     "POSTGRES_PORT": ("PostgreSQL's port, likewise", ""),
     "BUCKET_PORT": ("the bucket's port, likewise", ""),
-    "HOME": ("the folder of its data and logs", ".taskmill in the project"),
-    "ROOT": ("the project that runs", "the folder with `template.yaml`, here or above"),
-    "URL": ("where `taskmill` sends its requests", "http://127.0.0.1:$TASKMILL_PORT"),
-    "CONCURRENCY": ("processes of each function at most; the gateway has 8", "2"),
-    "BACKOFF_SECONDS": ("how long a batch that failed waits at most to be tried again", "5"),
+    "HOME": ("folder for data and logs", ".taskmill in the project"),
+    "ROOT": ("folder of the project to run", "nearest folder with `template.yaml`"),
+    "URL": ("address that `taskmill` sends requests to", "http://127.0.0.1:$TASKMILL_PORT"),
+    "CONCURRENCY": ("maximum number of processes per function; the gateway has 8", "2"),
+    "BACKOFF_SECONDS": ("longest wait before a failed batch is retried", "5"),
     "POSTGRES_OWNER_DSN": (
-        "the ledger of your own, as the role that owns it",
+        "DSN of your own ledger, as the role that owns it",
         "TASKMILL_POSTGRES_DSN",
     ),
     "DURABLE": ("`0` lets PostgreSQL skip fsync, for tests", "1"),
 }
 TESTS: Final[Rows] = {
-    "CRASH_AT": ("`<point>:<nth>` ends the process at a named line", ""),
-    "CLOCK_AHEAD_MS": ("how far the process's clock is wrong", "0"),
+    "CRASH_AT": ("`<point>:<nth>` ends the process at a named crash point", ""),
+    "CLOCK_AHEAD_MS": ("offset of the process's clock", "0"),
     "EVERY_ZONE": ("`1` compares every time zone hour by hour", ""),
-    "FIGURES": ("a file that gets the figures of the fault tests as JSON", ""),
+    "FIGURES": ("file for the figures of the fault tests, as JSON", ""),
 }
 GROUPS: Final[Mapping[str, Rows]] = {
     "Stores": STORES,
@@ -128,9 +128,9 @@ GROUPS: Final[Mapping[str, Rows]] = {
     "Tests": TESTS,
 }
 _NOTES: Final[Mapping[str, str]] = {
-    "Pace": "The same for all functions of a system. Shorten them only in tests.",
+    "Pace": "Every function of a system must have the same values. Shorten them only in tests.",
     "Local system": (
-        "For `taskmill up` and the commands beside it. The variables of stores above point it to"
+        "For `taskmill up` and the other commands. The variables for stores above point it to"
         " stores of your own on this machine."
     ),
     "Tests": "Refused in a deployment.",
@@ -167,15 +167,15 @@ def _default(name: str, default: str) -> str:
 def _parameters(template: str) -> str:
     rows = list(_parameter_rows(template))
     about = (
-        "Given in `samconfig.toml`, for each stage. An empty default means: the stack makes its"
-        " own, or goes without."
+        "Set them for each stage in `samconfig.toml`. An empty default means that the stack creates"
+        " its own resource or does without it."
     )
     heads = ["parameter", "meaning", "default"]
     return "\n\n".join(["## Parameters of the stack", about, table(heads, rows)])
 
 
 def _parameter_rows(template: str) -> Iterator[list[str]]:
-    """Read the one section that has no functions of CloudFormation, which YAML does not know."""
+    """Read the one section without CloudFormation short forms, which plain YAML cannot parse."""
     _, _, rest = template.partition("\nParameters:\n")
     section = rest[: rest.index("\nRules:")]
     for name, one in yaml.safe_load(section).items():

@@ -1,4 +1,4 @@
-"""Markdown that every reference page is written with."""
+"""Markdown helpers shared by all reference pages."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""What the types' folders say of themselves for the reference pages, in their `reference.py`."""
+"""Collects each type's contribution to the reference pages from its `reference.py`."""
 
 from collections.abc import Iterator
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""What is watched: every function and every mapping, and an alarm that rings for somebody."""
+"""Checks that every function and mapping has alarms, and that every alarm notifies a topic."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -13,11 +13,11 @@ _ALARMS: Final = "alarms.yaml"
 def alarms_tell_somebody(template: Template) -> Iterator[str]:
     for name, alarm in template.of(ALARM):
         if not alarm.get("AlarmActions"):
-            yield f"{name} rings for nobody"
+            yield f"{name} notifies no topic"
         if not alarm.get("AlarmDescription"):
-            yield f"{name} does not say what it is about"
+            yield f"{name} has no AlarmDescription"
         if not alarm.get("TreatMissingData"):
-            yield f"{name} does not say what silence means"
+            yield f"{name} does not set TreatMissingData"
 
 
 def functions_are_watched(template: Template) -> Iterator[str]:
@@ -28,7 +28,7 @@ def functions_are_watched(template: Template) -> Iterator[str]:
         if name not in watching:
             yield f"{name} has no alarms"
         elif not 0 < _longest(watching[name]) < 1000 * function.get("Timeout", 0):
-            yield f"{name} is called slow only when it was killed already, or always"
+            yield f"{name} has a threshold for slow runs that is never or always exceeded"
 
 
 def mappings_are_watched(template: Template) -> Iterator[str]:
@@ -41,9 +41,9 @@ def mappings_are_watched(template: Template) -> Iterator[str]:
         (topic,) = mapping.get("Topics") or [None]
         for what, read in (("Group", group), ("Topic", topic)):
             if watching[name].get(what) != read:
-                yield f"{name} reads as {read}, and {watching[name].get(what)} is watched"
+                yield f"{name} reads as {read}, but the alarm watches {watching[name].get(what)}"
         if not watching[name].get("Cluster"):
-            yield f"{name} is watched in no cluster"
+            yield f"{name} has alarms without a cluster"
 
 
 def _watching(template: Template) -> Iterator[Mapping[str, Any]]:

@@ -1,4 +1,4 @@
-"""What each function must say: its limits, its log, its network, and no secret."""
+"""Checks the limits, log and network of each function, and that the template holds no secret."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -19,9 +19,9 @@ from infra.rules.template import (
 )
 from taskmill.settings.known import misspelt
 
-_LONGEST_BEHIND_KAFKA = 840  # a mapping refuses functions with a longer time-out
+_LONGEST_BEHIND_KAFKA = 840  # a Kafka mapping accepts no function with a longer timeout
 _LONGEST_BEHIND_HTTP = 30
-_MOST_MEMORY = 3_008  # what a new account grants
+_MOST_MEMORY = 3_008  # the default quota of a new account
 _EXPECTED: Mapping[str, Any] = {"Runtime": "python3.13", "Architectures": ["arm64"]}
 _SAYS_SECRET = re.compile(r"PASSWORD|TOKEN|SECRET|API_KEY")
 _PATHS_OF_SECRETS = ("MasterUserPassword", "Passwords", "AuthToken")
@@ -37,7 +37,7 @@ def functions_name_their_limits(template: Template) -> Iterator[str]:
         if is_ours(function) and not isinstance(function.get("ReservedConcurrentExecutions"), int):
             yield f"{name} has no ReservedConcurrentExecutions; it could starve the others"
         if function.get("MemorySize", 0) > _MOST_MEMORY:
-            yield f"{name} takes more memory than the {_MOST_MEMORY} MB that every account grants"
+            yield f"{name} uses more memory than the {_MOST_MEMORY} MB that every account allows"
         for what, expected in _EXPECTED.items():
             if function.get(what) != expected:
                 yield f"{name} has {what} {function.get(what)!r}, not {expected!r}"
@@ -64,24 +64,24 @@ def only_workers_go_out(template: Template) -> Iterator[str]:
     for name, function in template.of(FUNCTION):
         subnets = text_of((function.get("VpcConfig") or {}).get("SubnetIds"))
         if _OUTWARD in subnets and not is_worker(function):
-            yield f"{name} has a way out of the network, and no business there"
+            yield f"{name} has Internet access but does not need it"
 
 
 def logs_end(template: Template) -> Iterator[str]:
     for name, group in template.of(LOG_GROUP):
         if not group.get("RetentionInDays"):
-            yield f"{name} is kept for ever; give it RetentionInDays"
+            yield f"{name} keeps its logs for ever; set RetentionInDays"
     for name, function in template.of(FUNCTION):
         own = target((function.get("LoggingConfig") or {}).get("LogGroup"))
         if not template.is_a(own, LOG_GROUP):
-            yield f"{name} logs into a group that is not of this template, and kept for ever"
+            yield f"{name} logs into a group outside this template, which keeps logs for ever"
 
 
 def the_api_is_not_open(template: Template) -> Iterator[str]:
     for name, function in template.of(FUNCTION):
         keys = environment_of(function).get("TASKMILL_API_KEYS_SECRET")
         if name == "Gateway" and not template.is_a(target(keys), SECRET):
-            yield f"{name} has no secret with the keys of the API: it would be open or dead"
+            yield f"{name} has no secret with API keys: it would be open, or would not start"
 
 
 def secrets_are_not_in_the_open(template: Template) -> Iterator[str]:
@@ -89,14 +89,14 @@ def secrets_are_not_in_the_open(template: Template) -> Iterator[str]:
     for name, function in template.of(FUNCTION):
         for variable, value in environment_of(function).items():
             if target(value) in hidden:
-                yield f"{name}: {variable} shows the hidden parameter {target(value)}"
+                yield f"{name}: {variable} exposes the hidden parameter {target(value)}"
             if _SAYS_SECRET.search(variable) and isinstance(value, str) and value:
-                yield f"{name}: {variable} holds a literal; name a secret"
+                yield f"{name}: {variable} is a literal; reference a secret"
             if any("{{resolve:" in text for text in literals(value)):
-                yield f"{name}: {variable} is filled from a secret, for all to see"
+                yield f"{name}: {variable} exposes the value of a secret"
     for name, secret in template.of(SECRET):
         if secret.get("SecretString", _EMPTY) != _EMPTY:
-            yield f"{name} has its value in the template; let it be generated"
+            yield f"{name} has its value in the template; generate it instead"
 
 
 def variables_are_known(template: Template) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Who may do what in the log: each function what its code does there, and nothing else."""
+"""Checks each function's Kafka permissions: what its code does, and nothing else."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from taskmill.core.task import TaskType
 from taskmill.core.topics import Reader
 
 Grant: TypeAlias = tuple[str, str]
-"""An action, and the topic, the group or the cluster that it is for."""
+"""An action with its topic, consumer group or cluster."""
 
 _SERVICE: Final = "kafka-cluster:"
 _CLUSTER: Final = "the cluster"
@@ -20,23 +20,23 @@ _EVERY_TYPE: Final = TaskType("*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
-    """What the code of a function does in the log."""
+    """What the code of a function does in the Kafka log."""
 
     reads: Iterable[Reader] = ()
-    """By a mapping, which joins the group in the name of the function."""
+    """Read by a mapping, which joins the group with the function's role."""
 
     writes: frozenset[str] = frozenset()
     watches: Iterable[Reader] = ()
-    """Whose place it asks for: what was committed, and how far the topic reaches."""
+    """Groups whose committed offsets and topic ends it reads."""
 
     looks_at: frozenset[str] = frozenset()
-    """How far these topics reach."""
+    """Topics whose end offsets it reads."""
 
 
 _FACTS: Final = frozenset({topics.EVENTS, topics.DLQ})
 _WORK: Final = topics.worker(_EVERY_TYPE)
 ENDS: Final = frozenset({topics.PENDING, topics.EVENTS})
-"""What a read compares the ledger with."""
+"""Topics whose ends a read compares the ledger with."""
 
 USES: Final[Mapping[str, Use]] = {
     "Gateway": Use(
@@ -71,11 +71,11 @@ def functions_use_the_log_as_their_code_does(template: Template) -> Iterator[str
         for action, what in sorted(needed - granted):
             yield f"{name} may not {action} {what}, but must"
         for action, what in sorted(granted - needed):
-            yield f"{name} may {action} {what}, but has no business there"
+            yield f"{name} may {action} {what}, but does not need to"
 
 
 def mappings_feed_who_the_code_knows(template: Template) -> Iterator[str]:
-    """Lag is asked for by these names, and what the ledger lacks is found by them."""
+    """Lag and gaps in the ledger are looked up by these names."""
     fed: dict[str | None, set[tuple[str, str]]] = {}
     for _, mapping in template.of(MAPPING):
         group = (mapping.get("AmazonManagedKafkaEventSourceConfig") or {}).get("ConsumerGroupId")
@@ -86,7 +86,7 @@ def mappings_feed_who_the_code_knows(template: Template) -> Iterator[str]:
         known = {(one.group, one.topic) for one in use.reads} if use else set()
         for group, topic in sorted(known ^ fed.get(name, set())):
             where = "template" if (group, topic) in known else "code"
-            yield f"{name}: the {where} has no {group} that reads {topic}"
+            yield f"{name}: the {where} has no consumer group {group} that reads {topic}"
 
 
 def _needed(use: Use) -> Iterator[Grant]:
@@ -115,5 +115,5 @@ def _granted(template: Template, role: str | None) -> Iterator[Grant]:
 
 
 def _named(resource: Any) -> str:
-    """Return the topic or the group at the end of an ARN; an attribute is that of the cluster."""
+    """Return the topic or group at the end of an ARN; for an attribute, the cluster."""
     return _CLUSTER if target(resource) else text_of(resource).rpartition("/")[2]

@@ -1,4 +1,4 @@
-"""What each Kafka mapping must say, so that it never gives a record away; and its topic."""
+"""Checks that no Kafka mapping can drop a record, and that its topic exists."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ def mappings_never_give_a_record_away(template: Template) -> Iterator[str]:
                 yield f"{name} has {what} {mapping.get(what)!r}, not {expected!r}"
         for what in _FORBIDDEN:
             if what in mapping:
-                yield f"{name} has {what}: a mapping never gives a record away"
+                yield f"{name} has {what}: a mapping must never drop a record"
 
 
 def mappings_share_their_pollers(template: Template) -> Iterator[str]:
@@ -34,9 +34,9 @@ def mappings_share_their_pollers(template: Template) -> Iterator[str]:
         pollers = mapping.get("ProvisionedPollerConfig") or {}
         groups.add(pollers.get("PollerGroupName"))
         if not pollers.get("PollerGroupName") or not pollers.get("MaximumPollers"):
-            yield f"{name} has no group of pollers; alone it costs as much as all together"
+            yield f"{name} has no poller group; alone it costs as much as all mappings in one group"
     if len(groups) > 1:
-        yield f"the mappings use the groups of pollers {', '.join(sorted(map(str, groups)))}; one"
+        yield f"the mappings use several poller groups: {', '.join(sorted(map(str, groups)))}"
 
 
 def consumer_groups_are_ours(template: Template) -> Iterator[str]:
@@ -53,9 +53,9 @@ def windows_fit_the_path(template: Template) -> Iterator[str]:
         window = mapping.get("MaximumBatchingWindowInSeconds")
         if target(mapping.get("FunctionName")) == _OFF_THE_LATENCY_PATH:
             if window is not None:
-                yield f"{name} has a window; the recorder keeps that of the platform"
+                yield f"{name} sets a batching window; the recorder uses the platform's default"
         elif window != 0:
-            yield f"{name} has the window {window}; on the latency path there is none"
+            yield f"{name} sets the batching window {window}; on the latency path it must be 0"
 
 
 def topics_are_made_with_their_workers(template: Template) -> Iterator[str]:
@@ -64,20 +64,20 @@ def topics_are_made_with_their_workers(template: Template) -> Iterator[str]:
         function = template.properties(target(mapping.get("FunctionName")))
         (read,) = mapping.get("Topics") or [None]
         if is_worker(function) and read not in made:
-            yield f"{name} reads {read}, which no {TOPIC} makes"
+            yield f"{name} reads {read}, which no {TOPIC} creates"
         pollers = (mapping.get("ProvisionedPollerConfig") or {}).get("MaximumPollers", 0)
         if read in made and pollers > made[read]["PartitionCount"]:
             yield f"{name} has more pollers than {read} has partitions"
     for name, topic in template.of(TOPIC):
         if topic.get("ReplicationFactor") != _COPIES:
-            yield f"{name} has not {_COPIES} copies"
+            yield f"{name} does not have {_COPIES} replicas"
 
 
 def workers_are_fed(template: Template) -> Iterator[str]:
     fed = template.mapped()
     for name, function in template.of(FUNCTION):
         if is_worker(function) and name not in fed:
-            yield f"{name} is a worker that no mapping feeds"
+            yield f"{name} is a worker without a mapping"
 
 
 def _group(mapping: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""What the roles may allow: named actions on things of ours, each role for one function."""
+"""Checks that roles allow only named actions on our own resources, one role for each function."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -21,11 +21,11 @@ from infra.rules.template import (
     worker_of,
 )
 
-# Actions that know no narrower resource than all.
+# Actions that accept no narrower resource than "*".
 _UNSCOPED = frozenset({"ec2:DescribeSecurityGroups", "ec2:DescribeSubnets", "ec2:DescribeVpcs"})
-# Policies of AWS itself; this one holds nothing but the network interfaces of a function.
+# AWS managed policies; this one covers only the network interfaces of a function.
 _FOREIGN = ("AWSLambdaENIManagementAccess",)
-# The families of names that grow with the folders: the topics of the types, and their readers.
+# Names that grow with the folders: the topics of the types and their consumer groups.
 _FAMILIES = re.compile(r"/(tasks\.worker\.|taskmill-worker-|(payloads|results)/([a-z0-9_]+/)?)\*$")
 _STORES = {
     "kafka-cluster": "Kafka",
@@ -33,7 +33,7 @@ _STORES = {
     "s3": "S3",
     "secretsmanager": "secrets",
 }
-# The design's table of who may talk to what; a worker may have more, for its handler.
+# Which function may use which store, from the design; a worker's handler may need more.
 _MAY_TALK_TO: Mapping[str, frozenset[str]] = {
     "Gateway": frozenset({"Kafka", "Redis", "S3", "secrets"}),
     "Inbox": frozenset({"Kafka", "Redis", "S3"}),
@@ -46,10 +46,9 @@ _A_WORKER_TALKS_TO = frozenset({"Kafka", "Redis", "S3"})
 
 
 def documents(template: Template) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield every document that allows or denies something, in whatever kind of resource it is.
+    """Yield every policy document, whatever kind of resource holds it.
 
-    Who may take a role stands in a document of its own kind, which `only_services_assume_roles`
-    reads.
+    Trust policies are separate: `only_services_assume_roles` checks them.
     """
     for name, resource in template.resources.items():
         for document in _documents_in(resource.get("Properties")):
@@ -72,7 +71,7 @@ def _documents_in(value: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def statements(template: Template) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield what is allowed: what is denied may be as wide as it likes."""
+    """Yield the statements that allow something; a denial may be as broad as it likes."""
     for name, document in documents(template):
         for statement in as_list(document["Statement"]):
             if statement.get("Effect") != "Deny":
@@ -80,7 +79,7 @@ def statements(template: Template) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def statements_for(template: Template, role: str | None) -> Iterator[Mapping[str, Any]]:
-    """Yield what a role is allowed, by itself and by all that is attached to it."""
+    """Yield what a role is allowed by its own policies and by all attached ones."""
     attached = {target(arn) for arn in template.properties(role).get("ManagedPolicyArns") or ()}
     for kind in (MANAGED_POLICY, POLICY):
         for name, policy in template.of(kind):
@@ -94,44 +93,44 @@ def statements_for(template: Template, role: str | None) -> Iterator[Mapping[str
 def actions_are_named(template: Template) -> Iterator[str]:
     for name, statement in statements(template):
         if "NotAction" in statement:
-            yield f"{name} allows all but some actions; name those that are needed"
+            yield f"{name} allows all but some actions; list the actions that are needed"
         for action in as_list(statement.get("Action", [])):
             if "*" in action:
-                yield f"{name} allows {action}; name the actions that are needed"
+                yield f"{name} allows {action}; list the actions that are needed"
 
 
 def resources_are_ours(template: Template) -> Iterator[str]:
     for name, statement in statements(template):
         if "NotResource" in statement:
-            yield f"{name} allows all but some resources; name those that are needed"
+            yield f"{name} allows all but some resources; list the resources that are needed"
         if _UNSCOPED.issuperset(as_list(statement.get("Action", []))):
             continue
         for resource in as_list(statement.get("Resource", [])):
             if "*" in _FAMILIES.sub("", text_of(resource)):
-                yield f"{name} reaches {text_of(resource)}; name what is ours"
+                yield f"{name} reaches {text_of(resource)}; narrow it to our own resources"
 
 
 def nobody_else_is_let_in(template: Template) -> Iterator[str]:
-    """Look at documents that say who may come: without a word more, the whole world could."""
+    """Check resource policies: without a condition they would admit the whole world."""
     for name, statement in statements(template):
         if "NotPrincipal" in statement:
-            yield f"{name} lets all but some in; name those who may come"
+            yield f"{name} admits all but some principals; list the allowed ones"
         if "Principal" not in statement or _is_service(statement["Principal"]):
             continue
         conditions = statement.get("Condition") or {}
         account = (conditions.get("StringEquals") or {}).get("aws:PrincipalAccount")
         if target(account) != "AWS::AccountId":
-            yield f"{name} lets {statement['Principal']} in; let only our own account in"
+            yield f"{name} admits {statement['Principal']}; admit only our own account"
 
 
 def functions_are_called_by_what_we_made(template: Template) -> Iterator[str]:
     for name, permission in template.of(PERMISSION):
         if permission.get("Action") != "lambda:InvokeFunction":
-            yield f"{name} allows {permission.get('Action')}; calling is all that is needed"
+            yield f"{name} allows {permission.get('Action')}; only invoking is needed"
         if not str(permission.get("Principal")).endswith(_OF_AWS):
-            yield f"{name} lets {permission.get('Principal')} call; only a service of AWS may"
+            yield f"{name} lets {permission.get('Principal')} invoke it; only an AWS service may"
         if not _names_ours(permission.get("SourceArn")):
-            yield f"{name} lets that service call for anybody; name the SourceArn that is ours"
+            yield f"{name} lets that service invoke it for anybody; set our SourceArn"
 
 
 def _is_service(principal: Any) -> bool:
@@ -160,7 +159,7 @@ def roles_take_no_foreign_policies(template: Template) -> Iterator[str]:
             if template.is_a(target(policy), MANAGED_POLICY):
                 continue
             if not text_of(policy).endswith(_FOREIGN):
-                yield f"{name} takes {text_of(policy)}, which we do not write"
+                yield f"{name} attaches {text_of(policy)}, which is not one of our policies"
 
 
 def only_services_assume_roles(template: Template) -> Iterator[str]:
@@ -168,7 +167,7 @@ def only_services_assume_roles(template: Template) -> Iterator[str]:
         for statement in as_list(role["AssumeRolePolicyDocument"]["Statement"]):
             if not _is_service(statement.get("Principal")):
                 principal = statement.get("Principal")
-                yield f"{name} can be taken by {principal}; only a service of AWS may take it"
+                yield f"{name} can be assumed by {principal}; only an AWS service may assume it"
 
 
 def functions_talk_only_to_their_stores(template: Template) -> Iterator[str]:
@@ -181,9 +180,9 @@ def functions_talk_only_to_their_stores(template: Template) -> Iterator[str]:
         else:
             continue
         for store in sorted(missing):
-            yield f"{name} may not talk to {store}, but must"
+            yield f"{name} may not use {store}, but must"
         for store in sorted(more):
-            yield f"{name} may talk to {store}, but has no business there"
+            yield f"{name} may use {store}, but does not need to"
 
 
 def workers_keep_to_their_own_objects(template: Template) -> Iterator[str]:
@@ -194,7 +193,7 @@ def workers_keep_to_their_own_objects(template: Template) -> Iterator[str]:
         allowed = {"s3:GetObject": f"/payloads/{own}/*", "s3:PutObject": f"/results/{own}/*"}
         for action, resource in _objects(template, target(function.get("Role"))):
             if not text_of(resource).endswith(allowed.get(action, "/")):
-                yield f"{name} may {action} {text_of(resource)}, which is not its own"
+                yield f"{name} may {action} {text_of(resource)}, which is not its own resource"
 
 
 def functions_read_the_secrets_that_they_are_told_of(template: Template) -> Iterator[str]:
@@ -211,7 +210,7 @@ def functions_read_the_secrets_that_they_are_told_of(template: Template) -> Iter
             if not named & readable:
                 yield f"{name} may not read the secret of {variable}, but must"
         for secret in sorted(readable.difference(*told.values())):
-            yield f"{name} may read {secret}, which no variable of it names"
+            yield f"{name} may read {secret}, which none of its variables names"
 
 
 def _readable_secrets(template: Template, role: str | None) -> Iterator[str]:

@@ -1,11 +1,11 @@
-"""What the stores must say: encrypted, closed to strangers, and not deleted by accident."""
+"""Checks that stores are encrypted, closed to strangers and protected from deletion."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from infra.rules.template import TOPIC, Template
 
-# (type, path of a property, what it must be)
+# (type, path of a property, required value)
 _EXPECTED: tuple[tuple[str, str, Any], ...] = (
     ("AWS::MSK::Cluster", "ClientAuthentication.Sasl.Iam.Enabled", True),
     ("AWS::MSK::Cluster", "ClientAuthentication.Unauthenticated.Enabled", False),
@@ -50,7 +50,7 @@ def nobody_comes_in_from_everywhere(template: Template) -> Iterator[str]:
     for name, group in template.of("AWS::EC2::SecurityGroup"):
         for rule in group.get("SecurityGroupIngress") or ():
             if _EVERYWHERE & {rule.get("CidrIp"), rule.get("CidrIpv6")}:
-                yield f"{name} lets everybody in"
+                yield f"{name} is open to everybody"
 
 
 def _at(properties: Mapping[str, Any], path: str) -> Any:

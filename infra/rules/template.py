@@ -1,4 +1,4 @@
-"""A template as the rules see it: plain CloudFormation, its resources by type."""
+"""A template in the form that the rules need: plain CloudFormation, resources by type."""
 
 import json
 import re
@@ -32,7 +32,7 @@ class Template:
         return self.body.get("Resources") or {}
 
     def of(self, kind: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Yield each resource of a type: its name and its properties."""
+        """Yield the name and properties of each resource of a type."""
         for name, resource in self.resources.items():
             if resource["Type"] == kind:
                 yield name, resource.get("Properties") or {}
@@ -49,7 +49,7 @@ class Template:
 
 
 def target(value: Any) -> str | None:
-    """Return the resource that an expression points at."""
+    """Return the resource that an expression refers to."""
     match value:
         case {"Ref": str(name)}:
             return name
@@ -62,7 +62,7 @@ def target(value: Any) -> str | None:
 
 
 def references(value: Any) -> Iterator[str]:
-    """Yield what an expression points at, wherever in it that stands."""
+    """Yield everything that an expression refers to, however deeply nested."""
     match value:
         case {"Ref": str(name)} | {"Fn::GetAtt": str(name)}:
             yield name
@@ -74,7 +74,7 @@ def references(value: Any) -> Iterator[str]:
         case list():
             for inner in value:
                 yield from references(inner)
-        case _:  # a text or a number points at nothing
+        case _:  # a text or a number refers to nothing
             return
 
 
@@ -87,12 +87,12 @@ def is_worker(function: Mapping[str, Any]) -> bool:
 
 
 def is_ours(function: Mapping[str, Any]) -> bool:
-    """Tell the functions of the folders from those that serve a stack while it is made."""
+    """Distinguish the functions of our folders from those that only help to create a stack."""
     return str(function.get("Handler")).startswith("functions.")
 
 
 def worker_of(function: Mapping[str, Any]) -> str | None:
-    """Return the type whose tasks a function takes."""
+    """Return the type whose tasks a function runs."""
     own = str(function.get("Handler"))
     return own.removeprefix(_WORKERS).split(".")[0] if is_worker(function) else None
 
@@ -102,7 +102,7 @@ def as_list(value: Any) -> list[Any]:
 
 
 def text_of(value: Any) -> str:
-    """Return an expression as text: what stands literally in it, and the names that it uses."""
+    """Return an expression as text: its literal parts and the names it uses."""
     match value:
         case str():
             return value
@@ -113,7 +113,7 @@ def text_of(value: Any) -> str:
 
 
 def literals(value: Any) -> Iterator[str]:
-    """Yield every text that stands anywhere in a value."""
+    """Yield every text anywhere in a value."""
     match value:
         case str():
             yield value

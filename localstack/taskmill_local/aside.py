@@ -1,4 +1,4 @@
-"""Runs calls that block in threads that nobody has to wait for at the end."""
+"""Runs blocking calls in threads that never delay the end of the program."""
 
 import asyncio
 import threading
@@ -16,9 +16,9 @@ async def aside(
     *arguments: _Parameters.args,
     **options: _Parameters.kwargs,
 ) -> _Result:
-    """Await the call; unlike `asyncio.to_thread` it cannot keep the program from ending.
+    """Await the call in its own thread, which unlike `asyncio.to_thread` never blocks the exit.
 
-    A server that accepts a connection and then says nothing would hold Ctrl-C for minutes.
+    A server that accepts a connection and then sends nothing would hold up Ctrl-C for minutes.
     """
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[_Result] = loop.create_future()
@@ -37,7 +37,7 @@ async def aside(
             made.set_result(call(*arguments, **options))
         except BaseException as error:  # noqa: BLE001 - it is raised again where it is awaited
             made.set_exception(error)
-        with suppress(RuntimeError):  # the loop is gone, and with it who asked
+        with suppress(RuntimeError):  # the loop is closed, and nobody waits for the result
             loop.call_soon_threadsafe(settle, made)
 
     threading.Thread(target=run, daemon=True).start()

@@ -1,4 +1,4 @@
-"""Compares what was assembled with the folders of the functions, and sees when files change."""
+"""Compares the assembled files with the functions' folders, and notices changed files."""
 
 import hashlib
 import json
@@ -18,17 +18,17 @@ _NOTES: Final = Path(sys.prefix) / "share" / "taskmill"
 _PATIENCE_SECONDS: Final = 60
 _REMEDY: Final = "run `make template`"
 Files = Mapping[str, tuple[int, int]]
-"""Each file with its size and the time of its last change."""
+"""Each file with its size and modification time."""
 
 
 class Stale(PlatformError):
-    """What was assembled is not what the folders say."""
+    """The assembled files do not match the folders."""
 
 
 def check_assembled(root: Path, *, notes: Path = _NOTES) -> str | None:
-    """Complain about a template that is stale; return why that could not be found out.
+    """Raise when the template is stale; return the reason when that could not be checked.
 
-    Nothing is compared again before a file has changed.
+    Nothing is compared again until a file changes.
     """
     if not (root / _PROGRAM).is_file():
         return None
@@ -46,13 +46,13 @@ def check_assembled(root: Path, *, notes: Path = _NOTES) -> str | None:
 
 
 def files_of(places: Iterable[Path]) -> Files:
-    """Return the files at these places; what Python compiled itself is none of them."""
+    """Return the files at these places, without Python's own bytecode."""
     files: dict[str, tuple[int, int]] = {}
     for place in places:
         for path in sorted(place.rglob("*") if place.is_dir() else [place]):
             if "__pycache__" in path.parts:
                 continue
-            with suppress(OSError):  # it may go meanwhile
+            with suppress(OSError):  # it may be removed meanwhile
                 about = path.stat()
                 if path.is_file():
                     files[str(path)] = (about.st_size, about.st_mtime_ns)
@@ -60,12 +60,12 @@ def files_of(places: Iterable[Path]) -> Files:
 
 
 def folder_of(plan: FunctionPlan) -> Path:
-    """Return the folder of a function's handler: a/b/handler.py of a.b.handler.lambda_handler."""
+    """Return the folder of a handler: a/b for a.b.handler.lambda_handler."""
     return plan.code.joinpath(*plan.handler.split(".")[:-2])
 
 
 def _compared(root: Path) -> str | None:
-    """Ask the assembler; a folder that cannot be read is its type's own trouble."""
+    """Run the assembler; an invalid folder only affects its own type."""
     try:
         told = subprocess.run(
             [sys.executable, str(_PROGRAM), "--check"],

@@ -1,4 +1,4 @@
-"""The bucket of the local platform: the few words of S3 that we speak, over files in a folder."""
+"""The local platform's bucket: the part of S3 that we use, over files in a folder."""
 
 import hmac
 import mimetypes
@@ -35,14 +35,14 @@ _AUTHORIZATION: Final = re.compile(
 
 
 class Bucket:
-    """`start` once, and `stop` in every case; what is in the folder stays."""
+    """Call `start` once, and `stop` in every case; the files stay in the folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._server: ThreadingHTTPServer | None = None
 
     def start(self, port: int = 0) -> Mapping[str, str]:
-        """Listen, and return the variables by which functions find it and may write."""
+        """Listen, and return the variables that functions need to find and write to it."""
         folder = self._folder
 
         class Handler(_Conversation):
@@ -64,7 +64,7 @@ class Bucket:
 
 
 def _forget_old(folder: Path) -> None:
-    """Do what the bucket's life-cycle rule does in the cloud."""
+    """Delete old objects, as the bucket's life-cycle rule does in the cloud."""
     oldest = time.time() - timedelta(days=LEDGER_DAYS).total_seconds()
     for path in folder.rglob("*"):
         if path.is_file() and path.stat().st_mtime < oldest:
@@ -93,7 +93,7 @@ class _Conversation(BaseHTTPRequestHandler):
         self._answer(self._get)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is the class's
-        """Say nothing: the functions tell what failed."""
+        """Suppress request logs: the functions report failures."""
 
     def _answer(self, act: Any) -> None:
         self.close_connection = True
@@ -107,7 +107,7 @@ class _Conversation(BaseHTTPRequestHandler):
     def _file(self) -> Path:
         _, bucket, *segments = unquote(urlsplit(self.path).path).split("/")
         if not segments or not all(map(_SEGMENT.fullmatch, (bucket, *segments))):
-            raise _Refused(HTTPStatus.BAD_REQUEST, "InvalidURI", "no key of ours looks like this")
+            raise _Refused(HTTPStatus.BAD_REQUEST, "InvalidURI", "this is not a valid key")
         return self.home.joinpath(bucket, *segments)
 
     def _get(self, file: Path) -> None:
@@ -115,14 +115,16 @@ class _Conversation(BaseHTTPRequestHandler):
             content = file.read_bytes()
             written = formatdate(file.stat().st_mtime, usegmt=True)
         except OSError:
-            raise _Refused(HTTPStatus.NOT_FOUND, "NoSuchKey", "nothing is there") from None
+            raise _Refused(HTTPStatus.NOT_FOUND, "NoSuchKey", "there is no such object") from None
         kind, _ = mimetypes.guess_type(file.name)
         self._tell(HTTPStatus.OK, content, kind or "application/octet-stream", written)
 
     def _put(self, file: Path) -> None:
         length = self.headers.get("Content-Length", "")
         if not length.isdecimal():
-            raise _Refused(HTTPStatus.LENGTH_REQUIRED, "MissingContentLength", "tell the length")
+            raise _Refused(
+                HTTPStatus.LENGTH_REQUIRED, "MissingContentLength", "Content-Length is required"
+            )
         file.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=self.home, delete=False) as written:
             try:
@@ -134,12 +136,12 @@ class _Conversation(BaseHTTPRequestHandler):
         self._tell(HTTPStatus.OK, b"", "application/xml")
 
     def _take(self, length: int, written: IO[bytes]) -> bytes:
-        """Write the body down as it comes, and return its hash."""
+        """Write the body to the file as it arrives, and return its hash."""
         digest, left = sha256(), length
         while left:
             chunk = self.rfile.read(min(left, _CHUNK))
             if not chunk:
-                raise _Refused(HTTPStatus.BAD_REQUEST, "IncompleteBody", "the body was cut")
+                raise _Refused(HTTPStatus.BAD_REQUEST, "IncompleteBody", "the body is incomplete")
             written.write(chunk)
             digest.update(chunk)
             left -= len(chunk)
@@ -152,7 +154,9 @@ class _Conversation(BaseHTTPRequestHandler):
             UNSIGNED,
             digest.hex(),
         }:
-            raise _Refused(HTTPStatus.BAD_REQUEST, "BadDigest", "the content has another hash")
+            raise _Refused(
+                HTTPStatus.BAD_REQUEST, "BadDigest", "the content does not match the signed hash"
+            )
 
     def _tell(self, status: HTTPStatus, body: bytes, kind: str, written: str = "") -> None:
         self.send_response(status)
@@ -190,7 +194,11 @@ def _check_signature(request: BaseHTTPRequestHandler) -> None:
     )
     wanted = wish.signature(SECRET, stamp=stamp, scope=scope)
     if key_id != KEY_ID or not hmac.compare_digest(wanted, signature):
-        raise _Refused(HTTPStatus.FORBIDDEN, "SignatureDoesNotMatch", "another request was signed")
+        raise _Refused(
+            HTTPStatus.FORBIDDEN,
+            "SignatureDoesNotMatch",
+            "the signature does not match the request",
+        )
     if not -_SKEW < datetime.now(UTC) - _moment(stamp) < lives:
         raise _Refused(HTTPStatus.FORBIDDEN, "AccessDenied", "Request has expired")
 

@@ -1,4 +1,4 @@
-"""Counts the tasks of the ledger by status, never more often than the count is cheap."""
+"""Counts the ledger's tasks by status, limited to a small share of the ledger's time."""
 
 import time
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from typing import Any, Final
 import psycopg
 
 _SHORTEST_REST_SECONDS: Final = 0.2
-_REST_PER_COST: Final = 20  # so that looking takes at most a twentieth of the ledger's time
+_REST_PER_COST: Final = 20  # counting takes at most a twentieth of the ledger's time
 _PATIENCE: Final[dict[str, Any]] = {
     "connect_timeout": 2,
     "tcp_user_timeout": 3_000,
@@ -24,7 +24,7 @@ class Census:
         self._look_again_at = 0.0
 
     def counts(self) -> Mapping[str, int]:
-        """Return tasks by status as last counted; blocks, and is for one thread at a time."""
+        """Return the latest counts by status; blocks, and serves one thread at a time."""
         began = time.monotonic()
         if began >= self._look_again_at:
             self._look()
@@ -43,5 +43,5 @@ class Census:
             if self._connection is None:
                 self._connection = psycopg.connect(self._dsn, autocommit=True, **_PATIENCE)
             self._counts = dict(self._connection.execute(_COUNT).fetchall())
-        except psycopg.Error:  # the last known figures stay on the screen
+        except psycopg.Error:  # keep showing the last known figures
             self.close()

@@ -1,4 +1,4 @@
-"""What a deployment costs a month: a model of what `template.yaml` makes, at list prices."""
+"""Estimates the monthly cost of a deployment: a model of `template.yaml` at list prices."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,10 +23,10 @@ class Line:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bill:
     standing: tuple[Line, ...]
-    """A month without a single task."""
+    """The cost of a month without tasks."""
 
     running: tuple[Line, ...]
-    """What the load adds."""
+    """The cost that the load adds."""
 
     tasks: int
 
@@ -59,7 +59,7 @@ def _standing(load: Load, prices: Prices, shape: Shape) -> Iterator[Line]:
     yield Line(
         what="Kafka",
         usd=shape.brokers * _HOURS * prices.broker_hour + disks * prices.broker_gb_month,
-        why=f"{shape.brokers} brokers m7g.large with {shape.broker_gb} GB each",
+        why=f"{shape.brokers} brokers (m7g.large) with {shape.broker_gb} GB each",
     )
     yield Line(
         what="pollers",
@@ -74,7 +74,7 @@ def _standing(load: Load, prices: Prices, shape: Shape) -> Iterator[Line]:
     yield Line(
         what="ledger's proxy",
         usd=shape.proxy_minimum * _HOURS * prices.proxy_unit_hour,
-        why=f"billed as {shape.proxy_minimum:.0f} units at least",
+        why=f"billed as at least {shape.proxy_minimum:.0f} units",
     )
     yield _idle_cache(prices, shape)
     yield Line(
@@ -86,7 +86,7 @@ def _standing(load: Load, prices: Prices, shape: Shape) -> Iterator[Line]:
     yield Line(
         what="metrics",
         usd=metrics * prices.metric_month,
-        why=f"{metrics} sets of labels are counted apart",
+        why=f"{metrics} custom metrics, one per set of labels",
     )
     alarms = (
         shape.alarms_each_function * functions
@@ -99,7 +99,7 @@ def _standing(load: Load, prices: Prices, shape: Shape) -> Iterator[Line]:
         + _HOURS * prices.nat_hour
         + shape.secrets * prices.secret_month
         + alarms * prices.alarm_month,
-        why=f"way out, endpoint in {shape.zones} zones, {shape.secrets} secrets, {alarms} alarms",
+        why=f"NAT, endpoint in {shape.zones} zones, {shape.secrets} secrets, {alarms} alarms",
     )
 
 
@@ -110,7 +110,7 @@ def _idle_cache(prices: Prices, shape: Shape) -> Line:
     return Line(
         what="Redis",
         usd=storage + commands * prices.cache_command,
-        why=f"its smallest size, and the schedulers that ask {shape.shards} shards",
+        why=f"minimum size, and polling of {shape.shards} shards by the schedulers",
     )
 
 
@@ -120,7 +120,7 @@ def _running(load: Load, prices: Prices, shape: Shape) -> Iterator[Line]:
     yield Line(
         what="HTTP API",
         usd=submits * prices.http_api_request,
-        why=f"{_tasks(load.tasks_per_submit)} a request",
+        why=f"{_tasks(load.tasks_per_submit)} per request",
     )
     yield from _functions(load, prices, shape)
     yield _busy_cache(load, prices, shape)
@@ -129,7 +129,7 @@ def _running(load: Load, prices: Prices, shape: Shape) -> Iterator[Line]:
     yield Line(
         what="logs",
         usd=(submits + 4 * runs) * shape.log_line_bytes / _GB * prices.log_gb,
-        why="what the platform writes about each invocation, and what is counted in it",
+        why="the platform's log lines and the metrics of each invocation",
     )
 
 
@@ -137,19 +137,19 @@ def _functions(load: Load, prices: Prices, shape: Shape) -> Iterator[Line]:
     own = dict(shape.milliseconds) | {"workers": load.task_milliseconds}
     for name, milliseconds in own.items():
         together = load.tasks_per_submit if name == "gateway" else load.tasks_per_run
-        # The recorder reads each task twice: as it was submitted, and what became of it.
+        # The recorder reads each task twice: as a submission and as facts.
         invocations = load.tasks / together * (2 if name == "recorder" else 1)
         busy = (invocations * shape.run_milliseconds + load.tasks * milliseconds) / 1000
         yield Line(
             what=name,
             usd=invocations * prices.lambda_request
             + busy * shape.memory_gb * prices.lambda_gb_second,
-            why=f"{_tasks(together)} an invocation, {milliseconds:g} ms each",
+            why=f"{_tasks(together)} per invocation, {milliseconds:g} ms each",
         )
 
 
 def _busy_cache(load: Load, prices: Prices, shape: Shape) -> Line:
-    # The payload passes through the due set once; a command pays for each KB.
+    # The payload passes through the due set once; commands are billed per KB.
     commands = shape.commands + load.payload_bytes // 1024
     hours = shape.keyed_record_hours if load.is_keyed else shape.record_hours
     gigabyte_hours = load.tasks * shape.record_bytes / _GB * hours
@@ -158,7 +158,7 @@ def _busy_cache(load: Load, prices: Prices, shape: Shape) -> Line:
         what="Redis",
         usd=load.tasks * commands * prices.cache_command
         + max(0.0, gigabyte_hours - included) * prices.cache_gb_hour,
-        why=f"{commands} commands a task, whose record stays for {hours} h",
+        why=f"{commands} commands per task, records kept for {hours} h",
     )
 
 
@@ -169,7 +169,7 @@ def _busy_log(load: Load, prices: Prices, shape: Shape) -> Line:
     return Line(
         what="Kafka",
         usd=more * prices.broker_gb_month,
-        why=f"{kept:,.0f} GB kept for {shape.log_days} days, {more:,.0f} of them beyond the disks",
+        why=f"{kept:,.0f} GB kept for {shape.log_days} days, {more:,.0f} more than the disks hold",
     )
 
 
@@ -181,7 +181,7 @@ def _busy_ledger(load: Load, prices: Prices, shape: Shape) -> Line:
         usd=kept * prices.ledger_gb_month
         + load.tasks * shape.row_ios * prices.ledger_io
         + hours * prices.ledger_unit_hour,
-        why=f"{kept:,.1f} GB kept for {shape.ledger_days} days; {shape.row_ios:g} accesses a task",
+        why=f"{kept:,.1f} GB kept for {shape.ledger_days} days; {shape.row_ios:g} I/Os per task",
     )
 
 

@@ -1,4 +1,4 @@
-"""The platform's schedule expressions: rate(…) and the six fields of cron(…), in UTC."""
+"""The platform's schedule expressions: rate(…) and six-field cron(…), in UTC."""
 
 import calendar
 import re
@@ -21,14 +21,14 @@ IsDay: TypeAlias = Callable[[date], bool]
 
 
 class ScheduleMalformed(PlatformError):
-    """A schedule expression is not one that the platform knows."""
+    """The platform does not accept this schedule expression."""
 
     def __init__(self, expression: str, reason: str) -> None:
         super().__init__(f"The schedule {expression!r} cannot be used: {reason}. {_HINT}")
 
 
 class _Refused(Exception):
-    """A part of an expression is not allowed; the message is the reason."""
+    """Part of an expression is invalid; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class Cron:
 
 
 def parse(expression: str) -> Rate | Cron:
-    """Read a schedule expression or say what is wrong with it."""
+    """Parse a schedule expression, or raise with what is wrong."""
     try:
         if found := re.fullmatch(r"rate\((.*)\)", expression):
             return _rate(found[1])
@@ -80,7 +80,7 @@ def parse(expression: str) -> Rate | Cron:
 def _rate(text: str) -> Rate:
     found = re.fullmatch(r"([1-9][0-9]{0,5}) (minute|hour|day)(s?)", text)
     if not found:
-        raise _Refused("a rate is a whole number above zero and minutes, hours or days")
+        raise _Refused("a rate is a positive whole number of minutes, hours or days")
     number, unit, plural = int(found[1]), found[2], bool(found[3])
     if plural == (number == 1):
         raise _Refused(f"it is {'one ' + unit if number == 1 else 'several ' + unit + 's'}")
@@ -144,7 +144,7 @@ def _date_part(part: str) -> IsDay:
 def _by_weekday(field: str) -> IsDay:
     parts = field.split(",")
     if "#" in field and len(parts) > 1:
-        raise _Refused("a '#' stands alone in day-of-week")
+        raise _Refused("in day-of-week, '#' cannot be combined with other values")
     return _any_of([_weekday_part(part) for part in parts])
 
 
@@ -168,7 +168,7 @@ def _any_of(tests: list[IsDay]) -> IsDay:
 
 
 def _weekday(day: date) -> int:
-    """Return the weekday as the platform counts: Sunday is 1."""
+    """Return the weekday in the platform's numbering: Sunday is 1."""
     return day.isoweekday() % 7 + 1
 
 
@@ -177,7 +177,7 @@ def _last_of(day: date) -> int:
 
 
 def _nearest_weekday(month: date, wanted: int) -> date:
-    """Return the working day nearest to that day, without leaving the month."""
+    """Return the working day nearest to that day within the month."""
     day = month.replace(day=wanted)
     match day.weekday():
         case calendar.SATURDAY:

@@ -1,4 +1,4 @@
-"""Makes the schedules of a ledger those that the project's folders declare."""
+"""Creates or updates the schedules that the project's folders declare."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -20,7 +20,7 @@ from taskmill_local.errors import PlatformError, StoreFailed
 
 
 def declare_all(dsn: str, root: Path) -> Declared:
-    """Bring a ledger's managed schedules up to date; done again, nothing is."""
+    """Bring the ledger's managed schedules up to date; idempotent."""
     wanted = _read(root / "shared" / "taskmill")
     with closing(Database(dsn)) as database:
         try:
@@ -28,7 +28,7 @@ def declare_all(dsn: str, root: Path) -> Declared:
         except (StoreUnavailable, ScheduleBroken) as error:
             raise StoreFailed(
                 f"The schedules of the folders cannot be declared: {error}. "
-                "Does the server run, and did `taskmill migrate` run before?"
+                "Is the server running, and has `taskmill migrate` been run?"
             ) from error
 
 
@@ -44,7 +44,7 @@ def _wanted(given: Any, catalogue: AssembledCatalogue) -> Wanted:
     wanted = read_new(given, catalogue, now=Millis(int(time() * 1000)))
     if isinstance(wanted, Refusal):
         raise PlatformError(
-            f"The declared schedule {given.get('name')} cannot be: {wanted.detail} "
+            f"The declared schedule {given.get('name')} is invalid: {wanted.detail} "
             f"(at {wanted.pointer}). Correct it in its folder, and run `make template`."
         )
     return wanted

@@ -1,8 +1,8 @@
-"""What can stop the local platform, each error a sentence for people."""
+"""Errors that stop the local platform, each with a message for people."""
 
 
 class PlatformError(Exception):
-    """The platform cannot go on: the message says what is wrong and what to do next."""
+    """The platform cannot continue: the message says what is wrong and what to do next."""
 
 
 class HomeUnusable(PlatformError):
@@ -14,7 +14,7 @@ class StoreFailed(PlatformError):
 
 
 class JarsUnusable(PlatformError):
-    """The broker's jars are missing or are not those of the lock."""
+    """The broker's jars are missing or do not match the lock file."""
 
 
 class JavaMissing(PlatformError):

@@ -1,4 +1,4 @@
-"""Starts children that die with this process, even when it is killed with SIGKILL."""
+"""Starts child processes that die with this process, even after SIGKILL."""
 
 import asyncio
 import ctypes
@@ -31,12 +31,12 @@ async def spawn(  # noqa: PLR0913 - the interface of a process start, by keyword
     pass_fds: tuple[int, ...] = (),
     with_watcher: bool = not _ON_LINUX,
 ) -> Process:
-    """Start a program in a session of its own, so that Ctrl-C in the terminal is ours alone.
+    """Start a program in its own session, so that Ctrl-C in the terminal reaches only us.
 
-    The kernel ends it with us on Linux; elsewhere a watcher beside it does.
+    On Linux the kernel ends it with us; elsewhere a watcher process does.
     """
     if threading.current_thread() is not threading.main_thread():
-        # The kernel takes the end of the thread that forked for the end of the parent.
+        # To the kernel, the end of the forking thread is the end of the parent.
         raise RuntimeError("Children are started from the main thread only: they die with it.")
     options: dict[str, Any] = {} if user is None else _identity(user)
     if with_watcher:
@@ -59,10 +59,10 @@ async def spawn(  # noqa: PLR0913 - the interface of a process start, by keyword
 
 
 def send(process: Process, number: int) -> None:
-    """Signal a child that may just have ended.
+    """Signal a child that may have just ended.
 
-    The process's own methods first look whether it ended, and so may take its exit code away from
-    asyncio, which then reports 255.
+    The process's own methods first check whether it ended and may take its exit code from asyncio,
+    which then reports 255.
     """
     if process.returncode is None:
         with suppress(ProcessLookupError):
@@ -88,13 +88,13 @@ def die_with_parent(death_signal: int) -> Callable[[], None]:
 
 @cache
 def _lifeline() -> int:
-    """Give the end of a pipe that reads as closed once this process is gone, however it went."""
+    """Return the end of a pipe that reads as closed once this process is gone for any reason."""
     read_end, _never_inherited = os.pipe()
     return read_end
 
 
 def _watcher_command(lifeline: int) -> tuple[str, ...]:
-    # By path, isolated and without site-packages: it starts fast and whatever `env` says.
+    # By path, isolated and without site-packages: a fast start, whatever `env` holds.
     return (sys.executable, "-I", "-S", __file__, str(lifeline), "--")
 
 
@@ -117,7 +117,7 @@ def _become_watcher(lifeline: int, child: int) -> NoReturn:
 
 
 def _main(arguments: Sequence[str]) -> NoReturn:
-    """Become the program, with a watcher as its child: pid, signals and exit code stay its own."""
+    """Become the program, with a watcher as a child: pid, signals and exit code stay the same."""
     lifeline, argv = int(arguments[0]), list(arguments[2:])
     program = os.getpid()
     if os.fork() == 0:

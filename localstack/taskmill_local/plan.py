@@ -1,4 +1,4 @@
-"""What a template asks the platform to run, as plain values."""
+"""Everything that a template asks the platform to run, as plain values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,7 +36,7 @@ class MappingPlan:
     window: timedelta
     pollers: int
     cluster: str | None = None
-    """The ARN of the cluster, as its events tell; none for a Kafka that is not managed."""
+    """ARN of the cluster, as in its events; None for a self-managed Kafka."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class Plan:
 
 
 def fitted(mappings: Sequence[MappingPlan], caps: Mapping[str, int]) -> list[MappingPlan]:
-    """Let no mapping have more in flight than can run: small batches in a queue stay small."""
+    """Limit each mapping's batches in flight to what can run, so that queued batches stay small."""
     return [
         replace(mapping, pollers=min(mapping.pollers, caps[mapping.function]))
         for mapping in mappings

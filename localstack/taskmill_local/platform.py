@@ -1,4 +1,4 @@
-"""The platform as a whole: stores, functions, mappings, rules and the front, in order."""
+"""The whole platform: stores, functions, mappings, rules and the front, started in order."""
 
 import asyncio
 import json
@@ -46,13 +46,13 @@ _FRONT_GRACE: Final = timedelta(seconds=0.5)
 _BATCH_GRACE: Final = timedelta(seconds=1)
 _FUNCTION_GRACE: Final = timedelta(seconds=0.3)
 _STORE_GRACE: Final = timedelta(seconds=2)
-_NO_GRACE: Final = timedelta()  # a run of the scheduler never ends by itself in time
+_NO_GRACE: Final = timedelta()  # the scheduler's runs never end by themselves in time
 _GLANCE_SECONDS: Final = 0.2
 _LARGEST_LOG_BYTES: Final = 2**20
 
 
 class Platform:
-    """`start` once, `broken` beside whatever goes on, and `stop` in every case."""
+    """Call `start` once, await `broken` alongside other work, and `stop` in every case."""
 
     def __init__(self, settings: Settings, *, report: Report) -> None:
         self.settings = settings
@@ -77,7 +77,7 @@ class Platform:
         self._bucket = Bucket(settings.home / "bucket")
 
     async def start(self) -> str:
-        """Start everything and return the address that takes tasks."""
+        """Start everything and return the address of the API."""
         raise_file_limit()
         self._log_to_file()
         self._mail_server = await self._postbox.start()
@@ -88,7 +88,7 @@ class Platform:
         return view.url
 
     async def stop(self) -> None:
-        """Stop in reverse, in bounded time: what is cut off is done again at the next start."""
+        """Stop in reverse order in bounded time: interrupted work is repeated at the next start."""
         if self._reload is not None:
             await self._reload.stop()
         if self._front is not None:
@@ -109,14 +109,14 @@ class Platform:
             self._log.close()
 
     async def broken(self) -> str:
-        """Return when a store ended by itself, with the sentence that says so."""
+        """Return when a store has ended by itself, with a sentence about it."""
         while (sentence := self._stores.exited()) is None:  # noqa: ASYNC110 - stores are asked
             await asyncio.sleep(_GLANCE_SECONDS)
         return sentence
 
     async def snapshot(self) -> dict[str, Any]:
         if self._view is None:
-            raise RuntimeError("A platform has a snapshot once it has started.")
+            raise RuntimeError("A platform has a snapshot only after it has started.")
         return await self._view.snapshot()
 
     async def _start(self) -> View:
@@ -152,11 +152,11 @@ class Platform:
         logging.getLogger().addHandler(self._log)
 
     async def _open_ground(self) -> tuple[Addresses, dict[str, int]]:
-        # The stores come first: that another platform holds the home explains a taken port.
+        # Stores come first: a locked home explains a port that is taken.
         async with asyncio.TaskGroup() as starts:
             stores = starts.create_task(self._stores.start(self._report))
             starts.create_task(_check_port(self.settings.port))
-            # Read once before the addresses are known: it complains early, and it warms up.
+            # Read once before the addresses are known, to complain early and to warm up.
             draft = starts.create_task(self._read(_NOWHERE, places=1))
             starts.create_task(self._check_assembled())
         return stores.result(), self.settings.caps(draft.result().functions)
@@ -261,7 +261,7 @@ def _first(failures: BaseExceptionGroup[BaseException]) -> BaseException:
 
 
 async def _check_port(port: int) -> None:
-    """Complain about a taken port now, not when all else has started."""
+    """Check for a taken port now, not after everything else has started."""
     front = Front((), _refuse)
     await front.start(port)
     await front.stop(_NO_GRACE)

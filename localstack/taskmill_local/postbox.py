@@ -1,4 +1,4 @@
-"""Where the mails of the local platform end: the last hundred are kept, and none leaves here."""
+"""The local platform's mail sink: keeps the last hundred mails and sends none."""
 
 import asyncio
 import email
@@ -42,7 +42,7 @@ class Letter:
 
 
 class Postbox:
-    """A small mail server, which takes everything."""
+    """A small mail server that accepts everything."""
 
     def __init__(self) -> None:
         self._letters: deque[Letter] = deque(maxlen=_KEPT)
@@ -50,7 +50,7 @@ class Postbox:
         self._writers: set[StreamWriter] = set()
 
     async def start(self) -> str:
-        """Listen, and return where: host and port."""
+        """Listen, and return host and port."""
         self._server = await asyncio.start_server(self._serve, _ADDRESS, 0, limit=_LONGEST_LINE)
         return f"{_ADDRESS}:{self._server.sockets[0].getsockname()[1]}"
 
@@ -62,7 +62,7 @@ class Postbox:
             await self._server.wait_closed()
 
     async def page(self) -> tuple[int, str, bytes]:
-        """Tell what arrived, the latest last."""
+        """Return the mails that arrived, latest last."""
         told = {"mails": [letter.told() for letter in self._letters]}
         return 200, "application/json", json.dumps(told).encode()
 

@@ -1,4 +1,4 @@
-"""Makes started stores ready for tasks: topics, the ledger's schema, the shards' markers."""
+"""Prepares started stores for tasks: topics, the ledger's schema, the shards' markers."""
 
 import asyncio
 import json
@@ -44,13 +44,13 @@ def make_topics(brokers: str, topics: Mapping[str, TopicPlan]) -> None:
             raise
         why = _clause(failure.__cause__.args[0].str())
         raise StoreFailed(
-            f"The topics cannot be made by Kafka at {brokers}: {why}. "
-            "Does it run, and is TASKMILL_KAFKA_BROKERS right?"
+            f"The topics cannot be created in Kafka at {brokers}: {why}. "
+            "Is it running, and is TASKMILL_KAFKA_BROKERS right?"
         ) from failure
 
 
 def raise_file_limit() -> None:
-    """Allow as many files as the system lets us: each connection is one."""
+    """Raise the limit of open files to the system's maximum: each connection needs one."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -58,7 +58,7 @@ def raise_file_limit() -> None:
 
 
 def topic_plans(root: Path) -> dict[str, TopicPlan]:
-    """Read which topics the project wants; each type of the catalogue has one of its own."""
+    """Return the topics that the project needs; each type of the catalogue has its own."""
     asked = yaml.safe_load((root / "infra" / "kafka" / "topics.yaml").read_text())
     catalogue = json.loads((root / "shared" / "taskmill" / "catalogue.json").read_text())
     wanted = asked["topics"] | {
@@ -86,15 +86,15 @@ def bring_up_to_date(owner_dsn: str, migrations: Path) -> list[str]:
     except psycopg.Error as error:
         raise StoreFailed(
             f"The ledger's schema cannot be brought up to date: {_clause(str(error))}. "
-            "Does the server run, is the DSN right, and is its role the owner of the database?"
+            "Is the server running, is the DSN right, and does its role own the database?"
         ) from error
 
 
 def open_or_leave(url: str, *, sealed_by: str | None) -> None:
-    """Open what was open when we stopped the server, if it has all that it had then.
+    """Reopen the shards that were open when the server was stopped, if its data is intact.
 
-    The shards of a foreign one, or of one that died or lost the end of its file, are rebuilt by
-    the scheduler, which trusts nothing that may have been lost.
+    The scheduler rebuilds the shards of a foreign server, or of one that crashed or lost the end of
+    its file: it trusts nothing that may have been lost.
     """
     session = Session(url)
     try:
@@ -110,5 +110,5 @@ def open_or_leave(url: str, *, sealed_by: str | None) -> None:
 
 
 def _clause(text: str) -> str:
-    """Take the first line of a client's words, to stand within a sentence of ours."""
+    """Return the first line of a client's error message, for use within a sentence."""
     return next(iter(text.splitlines()), "no reason was given").strip().rstrip(".")

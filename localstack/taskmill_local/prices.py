@@ -12,7 +12,7 @@ _MILLION: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prices:
-    """US dollars without tax. Those marked (r) are recalled, the others were looked up."""
+    """US dollars without tax. Those marked (r) are from memory, the others were looked up."""
 
     http_api_request: float = 1.00 / _MILLION
     lambda_request: float = 0.20 / _MILLION
@@ -27,28 +27,28 @@ class Prices:
     ledger_io: float = 0.20 / _MILLION
     proxy_unit_hour: float = 0.015
     endpoint_hour: float = 0.01  # (r) an interface endpoint in one zone
-    nat_hour: float = 0.045  # (r) the way out of webhooks; what passes costs 0.045 a GB besides
+    nat_hour: float = 0.045  # (r) NAT for webhooks; traffic costs another 0.045 per GB
     secret_month: float = 0.40  # (r)
     alarm_month: float = 0.10  # (r)
-    metric_month: float = 0.30  # (r) of one's own, for each set of labels
+    metric_month: float = 0.30  # (r) a custom metric, for each set of labels
     log_gb: float = 0.50  # (r)
 
 
 def deployed_types() -> int:
-    """Return how many types `template.yaml` deploys."""
+    """Return the number of types that `template.yaml` deploys."""
     return len(AssembledCatalogue().entries())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """What is asked of a deployment in a month."""
+    """A deployment's load in a month."""
 
     tasks: int
     payload_bytes: int = 1_000
     tasks_per_submit: int = 1
     task_milliseconds: float = 20.0
     tasks_per_run: int = 10
-    """How many tasks an invocation behind Kafka gets on average; a busy queue has hundreds."""
+    """Average number of tasks in a Kafka-triggered invocation; a busy queue has hundreds."""
 
     types: int = field(default_factory=deployed_types)
     is_keyed: bool = False
@@ -56,7 +56,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """The figures of `template.yaml`, and what a task was measured or guessed to take."""
+    """The figures of `template.yaml`, and the measured or estimated cost of a task."""
 
     brokers: int = 3
     broker_gb: int = 100
@@ -64,7 +64,7 @@ class Shape:
     log_days: int = 7
     ledger_days: int = 30
     ledger_minimum: float = 0.5
-    proxy_minimum: float = 8.0  # (r) units that are billed at least
+    proxy_minimum: float = 8.0  # (r) minimum billed units
     cache_minimum_gb: float = 0.1
     memory_gb: float = 0.5
     shards: int = 64
@@ -75,19 +75,19 @@ class Shape:
     alarms_each_function: int = 3
     alarms_each_mapping: int = 4
     alarms_else: int = 17
-    metrics: int = 40  # sets of labels that are usually seen, and for each type besides
+    metrics: int = 40  # label sets usually seen, and the additional ones for each type
     metrics_each_type: int = 15
     secrets: int = 4
     schedulers_alive: float = 125 / 60
     ticks_per_second: float = 10.0
     commands_per_tick_and_shard: int = 2
-    run_milliseconds: float = 15.0  # of an invocation, beside its tasks
+    run_milliseconds: float = 15.0  # of an invocation, without its tasks
     milliseconds: tuple[tuple[str, float], ...] = (
         ("gateway", 0.3),
         ("dispatcher", 0.1),
         ("recorder", 0.2),
     )
-    commands: int = 6  # admit, clear, claim, settle, and two more for what is owed
+    commands: int = 6  # admit, clear, claim, settle, and two more for the due set
     envelope_bytes: int = 600
     facts_bytes: int = 500
     record_bytes: int = 1_000
@@ -96,7 +96,7 @@ class Shape:
     row_bytes: int = 1_500
     row_ios: float = 4.0
     ledger_unit_seconds: float = 0.00014
-    log_line_bytes: int = 1_000  # what is written of an invocation, and counted in it
+    log_line_bytes: int = 1_000  # log lines and metrics of an invocation
 
 
 LISTED: Final = Prices()

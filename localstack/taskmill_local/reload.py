@@ -1,4 +1,4 @@
-"""Starts a function's processes anew when a file of its folder changes."""
+"""Restarts a function's processes when a file in its folder changes."""
 
 import asyncio
 import logging
@@ -55,8 +55,8 @@ class Reload:
             await asyncio.sleep(self._glance_seconds)
             try:
                 await self._reload_what_changed()
-            except OSError as error:  # no descriptor may be left: the next look has one
-                _log.warning("the functions' folders cannot be looked at: %s", error)
+            except OSError as error:  # out of descriptors: the next check will have one
+                _log.warning("the functions' folders cannot be read: %s", error)
 
     async def _reload_what_changed(self) -> None:
         seen = await aside(self._look)
@@ -64,12 +64,12 @@ class Reload:
         self._seen = seen
         for name in changed:
             self._functions.recycle(name)
-            self._report(name, "starts anew: its files have changed")
+            self._report(name, "restarts: its files have changed")
         if changed:
             await self._compare()
 
     async def _compare(self) -> None:
-        """Say when more than code has changed: that counts once it is assembled."""
+        """Report a change that affects more than code: it takes effect once assembled."""
         try:
             words = await aside(check_assembled, self._root)
         except Stale as stale:

@@ -1,4 +1,4 @@
-"""The platform's rules: functions that are invoked by the clock."""
+"""The platform's rules: functions invoked on a schedule."""
 
 import asyncio
 import json
@@ -15,9 +15,9 @@ from taskmill_local.plan import RulePlan
 _LOG = logging.getLogger(__name__)
 _ACCOUNT = "000000000000"
 _REGION = "us-east-1"
-# A laptop sleeps and its clock is set: what is far off is looked at again meanwhile.
+# A laptop sleeps and its clock changes: distant times are rechecked meanwhile.
 _LONGEST_NAP = timedelta(seconds=30)
-# What the platform does when an asynchronous invocation fails.
+# The platform's retries of a failed asynchronous invocation.
 _RETRY_AFTER = (timedelta(minutes=1), timedelta(minutes=2))
 
 Invoke: TypeAlias = Callable[[str, bytes], Awaitable[Answer]]
@@ -37,7 +37,7 @@ class SystemClock:
 
 
 class Rules:
-    """Raises a PlatformError for an expression that is not one."""
+    """Raises a PlatformError for an invalid expression."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Rules:
             self._spawn(self._keep(plan, schedule))
 
     async def stop(self, grace: timedelta) -> None:
-        """Fire no more; what is in flight gets its grace, what waits for a retry does not."""
+        """Fire no more; running invocations get their grace, pending retries are dropped."""
         self._is_stopping = True
         tasks = set(self._tasks)
         for task in tasks - self._in_flight:
@@ -75,12 +75,12 @@ class Rules:
 
     async def _keep(self, plan: RulePlan, schedule: Rate | Cron) -> None:
         async for due in self._ticks(schedule):
-            # Not awaited: a run may outlast the time to the next.
+            # Not awaited: a run may last beyond the next tick.
             self._spawn(self._run(plan, _event(plan, due)))
 
     async def _ticks(self, schedule: Rate | Cron) -> AsyncIterator[datetime]:
         now = self._clock.now()
-        # The cloud waits a period before a rate's first tick; nobody wants that on a laptop.
+        # The cloud waits one period before a rate's first tick; nobody wants that on a laptop.
         due = now if isinstance(schedule, Rate) else schedule.next_after(now)
         while due is not None:
             while (left := due - self._clock.now()) > timedelta():
@@ -89,7 +89,7 @@ class Rules:
             due = _next(schedule, due, now=self._clock.now())
 
     async def _run(self, plan: RulePlan, event: bytes) -> None:
-        """Invoke asynchronously, as the platform does: a failure is tried again, then dropped."""
+        """Invoke asynchronously, as the platform does: a failure is retried, then dropped."""
         answer = await self._invoked(plan, event)
         for delay in self._retry_after:
             if self._is_settled(answer):
@@ -100,7 +100,7 @@ class Rules:
             tries = len(self._retry_after) + 1
             self._report(
                 f"Rule {plan.name}: function {plan.function} failed {tries} times for one event, "
-                "which is dropped. See the function's log; the rule goes on with its next event."
+                "which is dropped. See the function's log; the rule continues with its next event."
             )
 
     async def _invoked(self, plan: RulePlan, event: bytes) -> Answer:
@@ -125,7 +125,7 @@ class Rules:
 
 
 def _next(schedule: Rate | Cron, due: datetime, *, now: datetime) -> datetime | None:
-    """Return the tick after *due*; those that were slept through are left out."""
+    """Return the tick after *due*, skipping those missed during sleep."""
     match schedule:
         case Rate(period=period):
             return due + period * max(1, -((due - now) // period))

@@ -1,4 +1,4 @@
-"""What the local platform is told by the environment, read once; complaints all at once."""
+"""Settings of the local platform, read from the environment once; reports all problems together."""
 
 import os
 import re
@@ -19,35 +19,35 @@ TEMPLATE: Final = "template.yaml"
 GATEWAY: Final = "Gateway"
 SCHEDULER: Final = "Scheduler"
 EVERYWHERE: Final[Mapping[str, str]] = {"TASKMILL_OPEN": "1"}
-"""What every function is told here: everybody may come in without a key."""
+"""Variables of every function here: the API requires no key."""
 
-SHARDS: Final = 4  # one process serves them all here; more would only cost round trips
+SHARDS: Final = 4  # one process serves all of them here; more would only cost round trips
 DEFAULT_PORT: Final = 8080
 _HIGHEST_PORT: Final = 65_535
 _MOST_ENVIRONMENTS: Final = 100
-# How many environments of a function a laptop runs; the scheduler's runs overlap by design.
+# Environments of a function on a laptop; the scheduler's runs overlap by design.
 _CONCURRENCY: Final[Mapping[str, int]] = {GATEWAY: 8, SCHEDULER: 3}
 _CONCURRENCY_OF_OTHERS: Final = 2
 _LONGEST_BACKOFF: Final = 60
 _PORTS: Final = ("KAFKA", "REDIS", "POSTGRES", "BUCKET")
 PORT_SETTINGS: Final = frozenset(f"TASKMILL_{store}_PORT" for store in _PORTS)
-"""Of the stores that we start; 0, as usual, is the port of the last start."""
+"""Of the stores that we start; 0, the default, means the port of the last start."""
 
 _PACE: Final = re.compile(r"TASKMILL_[A-Z_]+_MS")
 
 
 class SettingsRefused(PlatformError):
-    """A variable of the environment holds what it cannot mean."""
+    """An environment variable has an invalid value."""
 
 
 class ProjectMissing(PlatformError):
-    """No project was found to run."""
+    """There is no project to run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     root: Path
-    """The project's folder: whose template and functions run."""
+    """The folder of the project to run."""
 
     home: Path
     port: int
@@ -55,16 +55,16 @@ class Settings:
     ports: Ports = field(default_factory=Ports)
     concurrency: int = _CONCURRENCY_OF_OTHERS
     durable: bool = True
-    """Off only for tests: PostgreSQL then survives a crash of itself, not of the machine."""
+    """Off only in tests: PostgreSQL then survives its own crash, but not that of the machine."""
 
     limits: Limits = field(default_factory=Limits)
-    """What mappings may hold, and how they back off."""
+    """Buffer limits and back-off of mappings."""
 
     reaches_loopback: bool = False
     """Whether webhooks may call receivers on this machine."""
 
     pace: Mapping[str, str] = field(default_factory=dict)
-    """How long leases, beats and ticks are: the functions check what they are told."""
+    """Lengths of leases, heartbeats and ticks; the functions validate them."""
 
     @classmethod
     def from_environment(
@@ -107,15 +107,15 @@ class Settings:
 
     @property
     def for_functions(self) -> dict[str, str]:
-        """What every function is told beside what the template says."""
+        """Variables of every function in addition to those of the template."""
         loopback = {"TASKMILL_WEBHOOK_LOOPBACK": "1"} if self.reaches_loopback else {}
         file = {"TASKMILL_WEBHOOK_SECRET_FILE": str(self.webhook_secrets.absolute())}
         told = {**EVERYWHERE, **self.pace, **file, **loopback}
-        # A setting of a type whose folder was deleted would be refused as misspelt.
+        # A setting of a deleted type's folder would be refused as misspelled.
         return {name: value for name, value in told.items() if name in known()}
 
     def caps(self, functions: Mapping[str, FunctionPlan]) -> dict[str, int]:
-        """Return how many environments each function may have here."""
+        """Return the maximum number of environments for each function."""
         return {
             name: min(plan.concurrency, _CONCURRENCY.get(name, self.concurrency))
             for name, plan in functions.items()
@@ -123,12 +123,12 @@ class Settings:
 
 
 def _foreign(external: External) -> Iterator[str]:
-    """Complain about stores that the functions would refuse: here they ask nobody for a key."""
+    """Refuse remote stores, as the functions would: the local API requires no key."""
     ways: dict[str, Way] = {}
     if external.kafka_brokers:
         ways["TASKMILL_KAFKA_BROKERS"] = KafkaAccess(
             brokers=external.kafka_brokers,
-            security="SSL",  # what is here may be spoken to anyhow
+            security="SSL",  # local addresses may use plaintext
         )
     if external.redis_url:
         ways["TASKMILL_REDIS_URL"] = RedisAccess(url=external.redis_url)
@@ -138,9 +138,9 @@ def _foreign(external: External) -> Iterator[str]:
         try:
             yield from way.complaints()
             if not way.is_local:
-                yield f"{name} must lead to this machine: the local system asks nobody for a key"
-        except ValueError:  # of brackets that open and never close
-            yield f"{name} cannot be understood"
+                yield f"{name} must lead to this machine: the local system requires no API key"
+        except ValueError:  # an unbalanced bracket
+            yield f"{name} cannot be parsed"
 
 
 def _root(environment: Mapping[str, str], folder: Path) -> Path:
@@ -148,14 +148,14 @@ def _root(environment: Mapping[str, str], folder: Path) -> Path:
         root = (folder / given).resolve()
         if not (root / TEMPLATE).is_file():
             raise ProjectMissing(
-                f"TASKMILL_ROOT is {root}, where no {TEMPLATE} is. Set it to the project's folder."
+                f"TASKMILL_ROOT is {root}, which has no {TEMPLATE}. Set it to the project's folder."
             )
         return root
     for candidate in (folder, *folder.parents):
         if (candidate / TEMPLATE).is_file():
             return candidate.resolve()
     raise ProjectMissing(
-        f"No {TEMPLATE} is in {folder} or a folder above it. "
+        f"There is no {TEMPLATE} in {folder} or a folder above it. "
         "Go to the project's folder, or set TASKMILL_ROOT to it."
     )
 

@@ -1,4 +1,4 @@
-"""What can be seen of a running platform, as plain JSON values."""
+"""The visible state of a running platform, as plain JSON values."""
 
 import asyncio
 import os
@@ -32,7 +32,7 @@ class View:
     caps: Mapping[str, int]
     census: Census
     told: Mapping[str, str]
-    """What the scheduler was told: settings without secrets."""
+    """The scheduler's settings, without secrets."""
 
     functions: Functions
     mappings: Mappings
@@ -82,7 +82,7 @@ class View:
 
 
 def settings_view(plan: FunctionPlan, settings: Settings) -> dict[str, str]:
-    """Return what a function is told of taskmill, but no secret and no address of a store."""
+    """Return a function's taskmill settings, without secrets and store addresses."""
     told = {**settings.for_functions, **plan.environment}
     hidden = {f"{PREFIX}{store}" for store in STORES}
     return {

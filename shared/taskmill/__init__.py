@@ -1,3 +1,3 @@
-"""The layer: what every function of the queue shares."""
+"""The Lambda layer that all functions of the queue share."""
 
 __version__ = "0.1.0"

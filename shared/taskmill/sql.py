@@ -1,4 +1,4 @@
-"""Asks for tasks inside a transaction of the caller's own, over whatever connection it has."""
+"""Enqueues tasks inside the caller's own transaction, over any supported connection."""
 
 import json
 from collections.abc import Mapping
@@ -36,11 +36,11 @@ def enqueue(  # noqa: PLR0913 - the fields of a request, each named
     metadata: Mapping[str, str] | None = None,
     payload_ref: Mapping[str, Any] | None = None,
 ) -> str:
-    """Ask for a task in the transaction that is open on *connection*, and return its id.
+    """Enqueue a task in the open transaction of *connection*, and return its id.
 
-    Rolled back, nobody asked; committed, there will be one task. The connection is one of psycopg,
-    SQLAlchemy (a session, too) or Django, or a cursor; its user has the role `taskmill_enqueue`.
-    What cannot be a request raises the error that the connection raises for wrong values.
+    A rollback undoes the request; after a commit there will be one task. The connection is from
+    psycopg, SQLAlchemy (or its session) or Django, or is a cursor; its user needs the role
+    `taskmill_enqueue`. An invalid request raises the connection's own error for invalid values.
 
         with psycopg.connect(dsn) as connection:
             connection.execute("INSERT INTO orders (id) VALUES (17)")
@@ -70,25 +70,25 @@ def _json(value: Any) -> str:
 
 def _moment(name: str, told: datetime | None) -> str | None:
     if told is not None and told.utcoffset() is None:
-        raise ValueError(f"{name} needs a time zone: which moment is {told}?")
+        raise ValueError(f"{name} needs a time zone: {told} is ambiguous")
     return None if told is None else told.isoformat()
 
 
 def _answer(connection: Any, statement: str, values: Mapping[str, Any]) -> str:
-    if hasattr(connection, "get_bind"):  # a session of SQLAlchemy
+    if hasattr(connection, "get_bind"):  # a SQLAlchemy session
         connection = connection.connection()
-    if hasattr(connection, "exec_driver_sql"):  # a connection of SQLAlchemy
+    if hasattr(connection, "exec_driver_sql"):  # a SQLAlchemy connection
         return _only(connection.exec_driver_sql(statement, values).fetchone())
-    if hasattr(connection, "execute"):  # a connection of psycopg, or any cursor
+    if hasattr(connection, "execute"):  # a psycopg connection, or any cursor
         told = connection.execute(statement, values)
         return _only((connection if told is None else told).fetchone())
-    with connection.cursor() as cursor:  # a connection of Django, or of psycopg2
+    with connection.cursor() as cursor:  # a Django or psycopg2 connection
         cursor.execute(statement, values)
         return _only(cursor.fetchone())
 
 
 def _only(row: Any) -> str:
-    """Return the one value of a row, whatever the connection makes of rows."""
+    """Return the single value of a row, whatever row type the connection uses."""
     if isinstance(row, str):
         return row
     return str(row["task_id"] if isinstance(row, Mapping) else row[0])

@@ -1,4 +1,4 @@
-"""The public face for worker authors: `serve`, and the outcomes that `perform` may answer."""
+"""The public interface for worker authors: `serve`, and the outcomes of `perform`."""
 
 import inspect
 from collections.abc import Callable
@@ -52,12 +52,12 @@ P = TypeVar("P")
 
 LONGEST_TIMEOUT = timedelta(seconds=800)
 TIME_TO_LET_GO = timedelta(milliseconds=100)
-"""A call that was cut off may come to its end for so long, before the process ends with it."""
+"""How long an abandoned call may still end before the process ends with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worker(Generic[P]):
-    """The Lambda handler of a task type, and what the catalogue tells about it."""
+    """The Lambda handler of a task type, and its entry in the catalogue."""
 
     payload_type: type[P]
     perform: Callable[..., Any]
@@ -95,20 +95,23 @@ class Worker(Generic[P]):
         return inspect.iscoroutinefunction(self.perform)
 
     def _leaves_a_stray(self, crew: Crew) -> bool:
-        """Tell whether a call goes on that was cut off: frozen, it would wake in a later batch."""
+        """Return whether an abandoned call still runs: frozen, it would wake in a later batch."""
         strays = crew.strays(within=TIME_TO_LET_GO)
         if strays:
             log = process.log("worker")
-            log.warning("the process ends: calls go on after their time", extra={"calls": strays})
+            log.warning(
+                "calls are still running after their time limit; the process exits",
+                extra={"calls": strays},
+            )
         return bool(strays)
 
     def performing(self, bucket: Callable[[], Blobs]) -> Perform:
-        """Return what performs a task; the bucket is opened for what is too large to travel."""
+        """Return the function that performs a task; the bucket serves large values."""
         run = self.run_async if self.is_async else self.run
         return lambda task: run(task.with_bucket(bucket), bucket)
 
     def run(self, task: Task, bucket: Callable[[], Blobs]) -> End:
-        """Perform one task; whatever the worker does, it ends in a value."""
+        """Perform one task; whatever the worker does, the result is a value."""
         try:
             end = _end_of(self._call(_fetched(task, bucket)))
             if isinstance(end, Succeeded) and (content := too_large(end.result)):
@@ -135,12 +138,12 @@ class Worker(Generic[P]):
         try:
             payload = self._decoded(task)
         except Exception as error:
-            # A payload type may check itself as it likes.
+            # A payload type may validate itself in any way.
             raise _Hindered(Misfit(_words_of(error))) from error
         return self.perform(payload, task) if self.takes_task else self.perform(payload)
 
     def _decoded(self, task: Task) -> Any:
-        """Return the payload as *perform* wants it: what was uploaded for bytes need be no JSON."""
+        """Return the payload as *perform* wants it; one uploaded for bytes need not be JSON."""
         if task.payload_ref is not None and self.payload_type is bytes:
             return bytes(task.payload)
         return self.decode(task.payload)
@@ -157,7 +160,7 @@ class Worker(Generic[P]):
 
 
 class _Hindered(Exception):
-    """The worker is not called: its payload is not what it expects, or not here."""
+    """The worker is not called: its payload does not fit, or is missing."""
 
     def __init__(self, end: End) -> None:
         super().__init__()
@@ -177,7 +180,7 @@ def _fetched(task: Task, bucket: Callable[[], Blobs]) -> Task:
 def _end_of(answer: Any) -> End:
     if inspect.iscoroutine(answer):
         answer.close()
-        raise TypeError("perform returned a coroutine that nobody awaits: make it an async def")
+        raise TypeError("perform returned a coroutine that is never awaited: make it an async def")
     end = answer if isinstance(answer, Outcome) else Succeeded(answer)
     if isinstance(end, Succeeded) and isinstance(end.result, Pointer):
         return Stored(end.result)
@@ -194,7 +197,7 @@ def _words_of(error: BaseException) -> str:
     try:
         return str(error)
     except Exception:  # noqa: BLE001 - it is the worker's own, and may be broken too
-        return "its message cannot be told"
+        return "its message cannot be printed"
 
 
 @overload
@@ -239,17 +242,17 @@ def serve(  # noqa: PLR0913 - what an author may say of a type, each by its name
     """Make the Lambda handler of a task type.
 
     ``payload_type`` is a dataclass, a TypedDict or a msgspec Struct: clients must send what fits
-    it. ``perform`` gets it decoded, and the `Task` too when it takes a second argument. It answers
+    it. ``perform`` gets it decoded, and also the `Task` if it takes a second argument. It returns
     `Succeeded`, `Retry`, `Snooze`, `Discard`, or a plain value, which means that it succeeded.
-    What it raises is tried again, except for the classes in ``discard``.
+    An exception leads to a retry, except for the classes in ``discard``.
 
-    Up to ``concurrency`` tasks run side by side: in threads, or on one event loop when ``perform``
-    is an ``async def``. An attempt that takes longer than ``timeout`` is cut off. A task has
+    Up to ``concurrency`` tasks run concurrently: in threads, or on one event loop when ``perform``
+    is an ``async def``. An attempt that takes longer than ``timeout`` is stopped. A task has
     ``max_attempts`` attempts in all, and waits between them as ``retry`` says.
 
-    Cancelling a task that runs sets `Task.cancelled`, and `Task.check` raises; a function that asks
-    neither runs on. With ``concurrency=1`` and ``end_process_on_cancel=True`` the attempt is ended
-    all the same, and its process with it.
+    Cancelling a running task sets `Task.cancelled`, and `Task.check` raises; one that checks
+    neither goes on. With ``concurrency=1`` and ``end_process_on_cancel=True`` the attempt is ended
+    anyway, and its process with it.
 
     >>> from dataclasses import dataclass
     >>> @dataclass
@@ -287,7 +290,7 @@ def _stores() -> Stores:
 
 
 def _decoder(payload_type: type[P]) -> Callable[[msgspec.Raw], P]:
-    """Decode as strictly as the gateway checks: for its schemas 3.0 is a whole number, too."""
+    """Decode as strictly as the gateway validates: its schemas accept 3.0 as whole, too."""
     decode = msgspec.json.Decoder(payload_type).decode
 
     def as_checked(payload: msgspec.Raw) -> P:
@@ -303,15 +306,15 @@ def _decoder(payload_type: type[P]) -> Callable[[msgspec.Raw], P]:
 
 
 def _within_bounds(defaults: TypeDefaults) -> TypeDefaults:
-    """Refuse at the start what the gateway, or a task on its way, could not be told."""
+    """Refuse defaults at start that the gateway, or a task in transit, could not represent."""
     try:
         return msgspec.convert(msgspec.to_builtins(defaults), TypeDefaults)
     except msgspec.ValidationError as error:
-        raise ValueError(f"serve was told what a task cannot have: {error}") from error
+        raise ValueError(f"serve got a default that no task can have: {error}") from error
 
 
 def _takes_task(perform: Callable[..., Any]) -> bool:
-    """Tell whether *perform* must be given the task beside the payload."""
+    """Return whether *perform* takes the task in addition to the payload."""
     signature = inspect.signature(perform)
     for count in (1, 2):
         try:
@@ -319,4 +322,4 @@ def _takes_task(perform: Callable[..., Any]) -> bool:
         except TypeError:
             continue
         return count == 2  # noqa: PLR2004 - the payload and the task
-    raise TypeError(f"perform takes (payload) or (payload, task), and not {signature}")
+    raise TypeError(f"perform must take (payload) or (payload, task), not {signature}")

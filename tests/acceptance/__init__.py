@@ -1,1 +1,1 @@
-"""Whole systems, over HTTP and by the command; the one that is shared ends with the folder."""
+"""Whole systems, over HTTP and by the command; the shared one ends with this folder."""

@@ -1,4 +1,4 @@
-"""What somebody writes who has generated a client: a task's whole life, lists and a schedule."""
+"""Code that uses a generated client: a task's whole life, lists and a schedule."""
 
 import sys
 

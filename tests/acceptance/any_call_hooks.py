@@ -1,4 +1,4 @@
-"""Tells schemathesis what no schema says, and keeps what it makes from holding a system up."""
+"""Gives schemathesis what no schema says, and keeps its requests from overloading the system."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -30,7 +30,7 @@ schemathesis.openapi.format("header-value", st.from_regex(r"\A[!-~]{0,20}\Z"))
 
 @schemathesis.hook
 def before_load_schema(context, raw_schema):
-    """Hide the fields that name what was uploaded or seen before: nobody can make that up."""
+    """Hide fields that refer to uploads or earlier responses: they cannot be made up."""
     schemas = raw_schema["components"]["schemas"]
     schemas["RevisedSchedule"]["properties"].pop("revision")
     for name, schema in schemas.items():
@@ -43,7 +43,7 @@ def before_load_schema(context, raw_schema):
 
 @schemathesis.hook
 def after_call(context, case, response):
-    """Keep the names of what was made, for calls that ask for something that is there."""
+    """Record the names of created objects, for requests about existing ones."""
     if case.path in _known and response.status_code in MADE:
         made = response.json()
         name = made.get("id") or made["name"]
@@ -68,7 +68,7 @@ def before_call(context, case, kwargs):
 
 
 def _name_what_is_there(path, parameters):
-    """Put a known name into every other path that has room for one."""
+    """Use a known name in every other path that has a parameter for one."""
     for collection, names in _known.items():
         if path.startswith(f"{collection}/{{") and names and next(_numbers) % 2:
             name = names[next(_numbers) % len(names)]
@@ -81,7 +81,7 @@ def _names_a_type(body):
 
 
 def _question(query):
-    """Ask with no cursor, since nobody can make one up, and for the dead as it must be done."""
+    """Remove cursors, which cannot be made up, and complete filters for dead tasks."""
     told = {name: value for name, value in query.items() if name != "cursor"}
     if _is_key(told.get("idempotency_key")) and told.keys() != {"type", "idempotency_key"}:
         del told["idempotency_key"]  # it goes with its type alone
@@ -99,7 +99,7 @@ def _write_whole_numbers_without_a_point(fields):
 
 
 def _begin_before_the_end(fields):
-    """Leave one time to begin at, and let it lie within what may be asked for."""
+    """Keep only one start time, within the allowed range."""
     now = datetime.now(UTC)
     for name, ahead in (("run_at", timedelta()), ("expires_at", timedelta(days=500))):
         if isinstance(fields.get(name), str) and MOMENT.fullmatch(fields[name]):
@@ -109,7 +109,7 @@ def _begin_before_the_end(fields):
 
 
 def _fire_seldom(body):
-    """Let no schedule keep the system busy, and backfill one instant at most."""
+    """Let no schedule keep the system busy, and backfill at most one instant."""
     every = body.get("every_seconds")
     if isinstance(every, int) and 1 <= every < SELDOM:
         body["every_seconds"] = SELDOM
@@ -126,7 +126,7 @@ def _hurry(task):
 
 
 def _give_a_key_of_its_own(task):
-    """Let no two requests meet under a key: the second would rightly be refused."""
+    """Give each request its own key: a repeated one would rightly be refused."""
     key = task.get("idempotency_key")
     if _is_key(key):
         task["idempotency_key"] = f"{next(_numbers)} {key}"[:255]

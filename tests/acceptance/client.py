@@ -1,4 +1,4 @@
-"""Speaks HTTP to a running system, as a client of it would."""
+"""An HTTP client for a running system."""
 
 import json
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class Client:
             connection.close()
 
     def submit(self, payload, **fields):
-        """Submit an echo task that has to be taken, and return it."""
+        """Submit an echo task that must be accepted, and return it."""
         answer = self.post("/v1/tasks", {"type": "echo", "payload": payload, **fields})
         assert answer.status in {200, 202}, answer
         return answer.body

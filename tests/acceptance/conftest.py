@@ -1,4 +1,4 @@
-"""A running system for the tests of this folder, and its logs where one of them fails."""
+"""A running system for the tests of this folder, with its logs when one of them fails."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.acceptance.system import System, a_folder, log_tails, remove
 
 @pytest.fixture(scope="package")
 def stack():
-    """Give a system that stays up for all tests: `stack.client` speaks to it."""
+    """Yield a system that runs during all tests; `stack.client` sends requests to it."""
     folder = a_folder()
     system = System(folder)
     try:
@@ -24,7 +24,7 @@ def client(stack):
 
 @pytest.fixture
 def folder():
-    """Give a folder for a system of the test's own; nothing of it outlives the test."""
+    """Yield a folder for a separate system; nothing of it outlives the test."""
     folder = a_folder()
     yield folder
     remove(folder)

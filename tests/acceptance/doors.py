@@ -1,4 +1,4 @@
-"""The doors of a running system: each takes requests in its own way, and tells its refusals."""
+"""The entry points of a running system: each accepts and refuses requests in its own way."""
 
 import json
 import re
@@ -41,11 +41,11 @@ class Http:
         self._client = stack.client
 
     def bring(self, cases):
-        """Return what each case comes to, by its name: TAKEN, or code and pointer."""
+        """Return the result of each case by its name: TAKEN, or code and pointer."""
         return {name: self._bring(case) for name, case in cases.items()}
 
     def _bring(self, case):
-        """Insist where a store is slow: the answer is then that of a repeated request."""
+        """Repeat while a store is slow: the answer is then that of a repeated request."""
         headers = {} if case.header_key is None else {"Idempotency-Key": case.header_key}
         answers = []
 
@@ -75,7 +75,7 @@ class Inbox:
         return {name: refused.get(place, TAKEN) for name, place in places.items()}
 
     def _write(self, cases):
-        """Write the cases in their order into one partition, and return their offsets."""
+        """Write the cases in order to one partition, and return their offsets."""
         places = {}
         producer = Producer(
             {
@@ -100,7 +100,7 @@ class Inbox:
         return places
 
     def _has_read(self, places):
-        """Tell whether the function is done with all of these, by what its mapping committed."""
+        """Return whether the function has finished all of these, by its mapping's commits."""
         with closing(self._consumer(topics.INBOX_READER.group)) as consumer:
             (at,) = consumer.committed([TopicPartition(topics.INBOX, 0)], timeout=PATIENCE_SECONDS)
         return at.offset > max(map(int, places.values()))
@@ -110,7 +110,7 @@ class Inbox:
             return consumer.get_watermark_offsets(TopicPartition(topics.DLQ, 0))[1]
 
     def _refused(self, begin):
-        """Return code and pointer of what was refused since, by its offset in the inbox."""
+        """Return code and pointer of recent refusals, by their offset in the inbox."""
         told = {}
         with closing(self._consumer()) as consumer:
             end = consumer.get_watermark_offsets(TopicPartition(topics.DLQ, 0))[1]
@@ -156,7 +156,7 @@ class Sql:
         return {name: told.get(name) or ends[rows[name]] for name in cases}
 
     def _await_ends(self, ledger, rows):
-        """Return of each row that it was taken, or why it is parked."""
+        """Return for each row that it was taken, or why it was parked."""
         ends = {}
 
         def have_ended():
@@ -169,7 +169,7 @@ class Sql:
 
 
 def arguments(case):
-    """Return a request as the arguments of the function, whose types are those of SQL."""
+    """Return a request as arguments of the SQL function."""
     given = dict.fromkeys(_ARGUMENTS) | json.loads(case.body)
     return {
         name: json.dumps(value) if name in _AS_JSON and value is not None else value

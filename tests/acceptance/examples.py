@@ -1,4 +1,4 @@
-"""Sends the examples of the API's description to a running system, in their order."""
+"""Sends the examples of the API description to a running system, in their order."""
 
 import json
 import re
@@ -39,7 +39,7 @@ _MAPS = {"types", "depth", "lag"}
 
 
 def all_examples():
-    """Return the route, the name and the status of every example, in the document's order."""
+    """Return the route, the name and the status of every example, in document order."""
     return [
         (route, name, int(status))
         for route, operation in described.operations().items()
@@ -50,7 +50,7 @@ def all_examples():
 
 
 class Play:
-    """Puts real names in place of those in examples, and theirs again in place of real ones."""
+    """Replaces the names in examples with real ones, and real ones with those of the examples."""
 
     def __init__(self, client):
         self._client = client
@@ -80,8 +80,8 @@ class Play:
         RedisEndpoints(Session(stores["Valkey"]["address"])).disable(URL, at_ms=1)
 
     def send(self, route, name, operation):
-        """Send an example, and return its answer."""
-        if name == "a-task-that-runs":
+        """Send an example, and return the response."""
+        if name == "a-running-task":
             task = self._client.submit({"sleep_seconds": 9}, metadata={"order": "17"})
             self._cast[RUNNING_ID] = task["id"]
             self._await_status(task["id"], "running")
@@ -101,7 +101,7 @@ class Play:
         return json.loads(text)
 
     def close(self):
-        """Leave no job behind that would bring the dead of other tests back, and no schedule."""
+        """Leave behind no schedule, and no job that would redrive other tests' tasks."""
         self._client.ask("DELETE", f"/v1/schedules/{self._cast[SCHEDULE]}")
         if JOB_ID in self._cast:
             self._client.post(f"/v1/redrives/{self._cast[JOB_ID]}/stop", None)
@@ -127,7 +127,7 @@ class Play:
         return text
 
     def _follow(self, route, told):
-        """Wait until what was done may be seen by the next example."""
+        """Wait until the effect is visible to the next example."""
         if route == "POST /v1/tasks" and told.status == 202:
             self._await_status(told.body["id"], "succeeded")
         if route.endswith("/redrive"):
@@ -160,7 +160,7 @@ class Play:
         )
 
     def _let_refuse(self):
-        """Commit what is no request; its readers are told so."""
+        """Commit an invalid request, which will be refused."""
         dsn = self._client.platform()["stores"]["PostgreSQL"]["address"]
         with psycopg.connect(dsn.replace("taskmill_app@", "taskmill_enqueue@")) as connection:
             row = connection.execute("SELECT taskmill.enqueue('echo', max_attempts => 0)::text")
@@ -189,7 +189,7 @@ class Play:
 
 
 def alike(shown, told):
-    """Tell whether *told* is what is shown, but for ids, times, numbers and what may be null."""
+    """Return whether *told* matches the example, except for ids, times, numbers and nulls."""
     if shown is None or told is None:
         return True
     if isinstance(shown, dict) and isinstance(told, dict):

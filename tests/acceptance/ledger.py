@@ -1,4 +1,4 @@
-"""Reads the history of a running system: the audit that its tests compare answers with."""
+"""Reads the history of a running system, with which tests compare responses."""
 
 import json
 
@@ -6,7 +6,7 @@ import psycopg
 
 
 def history(stack, task_id):
-    """Return the facts of a task in their order, as (kind, turn)."""
+    """Return the facts of a task in order, as (kind, turn)."""
     with _connected(stack) as connection:
         return connection.execute(
             "SELECT kind, turn FROM facts WHERE task_id = %s ORDER BY turn, at, kind", (task_id,)
@@ -34,7 +34,7 @@ def statuses(stack, ids):
 
 
 def kept(stack, ids):
-    """Return the status, payload and result of these tasks, by id; the values as they stand."""
+    """Return status, payload and result of these tasks by id; values stay undecoded."""
     with _connected(stack) as connection:
         rows = connection.execute(
             "SELECT id::text, status, payload::text, result::text FROM tasks"
@@ -52,7 +52,7 @@ def quarantined(stack, topic):
 
 
 def outdate_a_schedule(stack, name, task):
-    """Leave a schedule there that was made when its type took other payloads."""
+    """Create a schedule as if its type had accepted other payloads then."""
     with _connected(stack) as connection:
         connection.execute(
             "INSERT INTO schedules (tenant, name, definition, is_managed, decided_at, created_at,"

@@ -1,4 +1,4 @@
-"""Sends bytes as they are told, and hangs on to a system as slow clients do."""
+"""Sends raw bytes, and occupies a system as slow clients do."""
 
 import socket
 import time
@@ -12,14 +12,14 @@ JSON = (("Content-Type", "application/json"),)
 
 
 def a_request(method, target, body=b"", headers=JSON):
-    """Return a request as it goes over the line; a header may be named twice."""
+    """Return a request's bytes; a header may be repeated."""
     lines = [f"{method} {target} HTTP/1.1", "Host: localhost", f"Content-Length: {len(body)}"]
     lines += [f"{name}: {value}" for name, value in headers]
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 
 def connect(client, *, receives=None):
-    """Open a connection; who *receives* little leaves the rest to the other side."""
+    """Open a connection; with a small *receives* the rest stays at the other side."""
     line = socket.socket()
     try:
         if receives is not None:
@@ -33,7 +33,7 @@ def connect(client, *, receives=None):
 
 
 def ask(client, octets):
-    """Send *octets* on a line of their own, and return the first answer."""
+    """Send *octets* on a separate connection, and return the first response."""
     with connect(client) as line:
         with suppress(ConnectionError):  # it may answer before it has read all
             line.sendall(octets)
@@ -44,16 +44,16 @@ def ask(client, octets):
 
 
 def leave_behind(client, octets):
-    """Send *octets*, and leave without waiting for an answer."""
+    """Send *octets*, and disconnect without waiting for a response."""
     with connect(client) as line:
         line.sendall(octets)
 
 
 class SlowClients:
-    """So many connections that are slow in every way; whoever is cut off is followed by another."""
+    """Connections that are slow in every way; each one cut off is replaced by another."""
 
     def __init__(self, client, count, *, large):
-        """Take what is slow to read: the path of a large answer."""
+        """Take the path of a large response, to read slowly."""
         self._client = client
         self._large = a_request("GET", large)
         self._is_over = Event()
@@ -102,7 +102,7 @@ class SlowClients:
 
 
 def _trickles(line):
-    """Send one more byte; say whether the other side still listens."""
+    """Send one more byte; return whether the other side still accepts it."""
     line.settimeout(0)
     try:
         line.send(b" ")
@@ -114,7 +114,7 @@ def _trickles(line):
 
 
 def timed(act):
-    """Return what *act* gave, and how many seconds it took."""
+    """Return the result of *act*, and its duration in seconds."""
     begun = time.monotonic()
     told = act()
     return told, time.monotonic() - begun

@@ -1,4 +1,4 @@
-"""A whole system in processes of its own, started with the command that people use."""
+"""A whole system in separate processes, started with the command that people use."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def a_folder():
 
 
 def environment_for(folder, **settings):
-    """Return an environment for a system in *folder*, which marks all that it starts."""
+    """Return an environment for a system in *folder*, which marks everything it starts."""
     inherited = {name: value for name, value in os.environ.items() if "TASKMILL" not in name}
     return {
         **inherited,
@@ -84,7 +84,7 @@ class System:
         self.complaints = folder / "complaints"
 
     def start(self):
-        """Start it and wait until it takes tasks."""
+        """Start it and wait until it accepts tasks."""
         self.launch()
         eventually(self._is_up_or_ended, within=DEADLINE, reason=f"up in {self.folder}")
         assert self._process.poll() is None, self.complaints.read_text()
@@ -128,7 +128,7 @@ class System:
 
 
 def log_tails(folder):
-    """Return the last that went wrong by each log, short enough to see all of them at once."""
+    """Return the latest errors of each log, short enough to show all of them."""
     logs = [folder / "complaints", *sorted((folder / "home" / "logs").glob("*.log"))]
     return "\n".join(f"== {log.name}\n{_tail(log)}" for log in logs if log.exists())
 

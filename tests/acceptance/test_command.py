@@ -417,7 +417,7 @@ def test_a_submitted_task_is_awaited_and_listed(stack):
         (("submit", "nope"), 2, "unknown_type"),
         (("status", UNKNOWN), 1, "not_found"),
         (("status", "--type", "echo", "--key", "nobody's"), 1, "no echo task has the key"),
-        (("list", "--limit", "201"), 2, "limit is a whole number from 1 to 200"),
+        (("list", "--limit", "201"), 2, "limit must be a whole number from 1 to 200"),
         (("list", "--status", "lost"), 2, "there is no status 'lost'"),
         (("status",), 0, "tasks.pending to Dispatcher"),
         (("types",), 0, "Returns its payload"),

@@ -113,7 +113,7 @@ def test_what_a_type_needs_is_pinned_alone_and_installed_before_it_is_imported(
 ):
     refused = make("template")
     assert refused.returncode != 0
-    assert f"{FOLDER}/requirements.in has no lock beside it: run `make lock TYPE=parrot`" in (
+    assert f"{FOLDER}/requirements.in has no lock file beside it: run `make lock TYPE=parrot`" in (
         refused.stderr
     )
 
@@ -146,7 +146,7 @@ def test_an_import_that_nothing_names_is_said_with_the_next_step(project, make):
     refused = make("template")
     assert refused.returncode != 0
     assert (
-        f"{FOLDER} imports {PACKAGE}, which is not installed: name its package in"
+        f"{FOLDER} imports {PACKAGE}, which is not installed: add its package to"
         f" {FOLDER}/requirements.in, run `make lock TYPE=parrot`, then `make template`"
     ) in refused.stderr
 

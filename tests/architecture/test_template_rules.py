@@ -127,7 +127,7 @@ CONTROLS = [
     (
         policies.resources_are_ours,
         allow("kafka-cluster:WriteData", {"Fn::Sub": "${Data.Outputs.KafkaTopics}/*"}),
-        "/*; name what is ours",
+        "/*; narrow it to our own resources",
     ),
     (
         policies.resources_are_ours,
@@ -137,22 +137,22 @@ CONTROLS = [
     (policies.actions_are_named, attach({"Effect": "Allow", "Action": "s3:*"}), "Odd allows s3:*"),
     (policies.actions_are_named, door(Action="s3:*"), "Door allows s3:*"),
     (policies.resources_are_ours, door(Resource="*"), "Door reaches *"),
-    (policies.nobody_else_is_let_in, door(Principal="*"), "Door lets * in"),
-    (policies.nobody_else_is_let_in, door(NotPrincipal="*"), "Door lets all but some in"),
+    (policies.nobody_else_is_let_in, door(Principal="*"), "Door admits *"),
+    (policies.nobody_else_is_let_in, door(NotPrincipal="*"), "Door admits all but some principals"),
     (
         policies.nobody_else_is_let_in,
         put("BucketPolicy", "PolicyDocument.Statement", [{"Effect": "Allow", "Principal": "*"}]),
-        "BucketPolicy lets * in",
+        "BucketPolicy admits *",
     ),
     (
         policies.functions_are_called_by_what_we_made,
         put("GatewayAnythingElsePermission", "Principal", "*"),
-        "GatewayAnythingElsePermission lets * call",
+        "GatewayAnythingElsePermission lets * invoke it",
     ),
     (
         policies.functions_are_called_by_what_we_made,
         put("GatewayAnythingElsePermission", "SourceArn", None),
-        "lets that service call for anybody",
+        "lets that service invoke it for anybody",
     ),
     (
         policies.functions_are_called_by_what_we_made,
@@ -182,12 +182,12 @@ CONTROLS = [
     (
         log.functions_use_the_log_as_their_code_does,
         put("RecorderRole", "ManagedPolicyArns", [{"Ref": "WritesToKafka"}]),
-        "Recorder may WriteDataIdempotently the cluster, but has no business there",
+        "Recorder may WriteDataIdempotently the cluster, but does not need to",
     ),
     (
         log.functions_use_the_log_as_their_code_does,
         allow("kafka-cluster:WriteData", {"Fn::Sub": f"{TOPIC_OF}pending"}, "EchoWorkerRole"),
-        "EchoWorker may WriteData tasks.pending, but has no business there",
+        "EchoWorker may WriteData tasks.pending, but does not need to",
     ),
     (
         log.functions_use_the_log_as_their_code_does,
@@ -198,7 +198,7 @@ CONTROLS = [
                 "Resource": [{"Fn::Sub": f"{TOPIC_OF}inbox"}],
             }
         ),
-        "Gateway may ReadData tasks.inbox, but has no business there",
+        "Gateway may ReadData tasks.inbox, but does not need to",
     ),
     (
         log.mappings_feed_who_the_code_knows,
@@ -207,12 +207,12 @@ CONTROLS = [
             "AmazonManagedKafkaEventSourceConfig.ConsumerGroupId",
             "taskmill-recorder-dead",
         ),
-        "Recorder: the template has no taskmill-recorder-dlq that reads tasks.dlq",
+        "Recorder: the template has no consumer group taskmill-recorder-dlq that reads tasks.dlq",
     ),
     (
         log.mappings_feed_who_the_code_knows,
         put("EchoWorkerTasks", "Topics", ["tasks.worker.email"]),
-        "EchoWorker: the code has no taskmill-worker-echo that reads tasks.worker.email",
+        "EchoWorker: the code has no consumer group taskmill-worker-echo that reads",
     ),
     (
         policies.each_function_has_its_own_role,
@@ -227,37 +227,37 @@ CONTROLS = [
     (
         policies.roles_take_no_foreign_policies,
         put("GatewayRole", "ManagedPolicyArns", ["arn:aws:iam::aws:policy/AdministratorAccess"]),
-        "AdministratorAccess, which we do not write",
+        "AdministratorAccess, which is not one of our policies",
     ),
     (
         policies.only_services_assume_roles,
         put("GatewayRole", "AssumeRolePolicyDocument.Statement", [STRANGER]),
-        "GatewayRole can be taken by {'AWS': '*'}",
+        "GatewayRole can be assumed by {'AWS': '*'}",
     ),
     (
         policies.functions_talk_only_to_their_stores,
         allow("elasticache:Connect", ARN, "RecorderRole"),
-        "Recorder may talk to Redis, but has no business there",
+        "Recorder may use Redis, but does not need to",
     ),
     (
         policies.functions_talk_only_to_their_stores,
         put("EchoWorkerRole", "ManagedPolicyArns", []),
-        "EchoWorker may not talk to Redis, but must",
+        "EchoWorker may not use Redis, but must",
     ),
     (
         policies.functions_talk_only_to_their_stores,
         allow("s3:GetObject", ARN, "DispatcherRole"),
-        "Dispatcher may talk to S3, but has no business there",
+        "Dispatcher may use S3, but does not need to",
     ),
     (
         policies.resources_are_ours,
         allow("s3:GetObject", {"Fn::Sub": "${Bucket.Arn}/*"}),
-        "/*; name what is ours",
+        "/*; narrow it to our own resources",
     ),
     (
         policies.workers_keep_to_their_own_objects,
         allow("s3:GetObject", {"Fn::Sub": "${Bucket.Arn}/payloads/email/*"}, "EchoWorkerRole"),
-        "EchoWorker may s3:GetObject ${Bucket.Arn}/payloads/email/*, which is not its own",
+        "EchoWorker may s3:GetObject ${Bucket.Arn}/payloads/email/*, which is not its own resource",
     ),
     (
         policies.workers_keep_to_their_own_objects,
@@ -287,7 +287,7 @@ CONTROLS = [
     (
         functions.functions_name_their_limits,
         put("EchoWorker", "MemorySize", 10_240),
-        "EchoWorker takes more memory",
+        "EchoWorker uses more memory",
     ),
     (
         functions.functions_name_their_limits,
@@ -312,42 +312,42 @@ CONTROLS = [
     (
         functions.only_workers_go_out,
         put("Gateway", "VpcConfig.SubnetIds", {"Fn::GetAtt": "Network.Outputs.OutwardSubnetIds"}),
-        "Gateway has a way out of the network",
+        "Gateway has Internet access",
     ),
     (
         functions.logs_end,
         put("RecorderLog", "RetentionInDays", None),
-        "RecorderLog is kept for ever",
+        "RecorderLog keeps its logs for ever",
     ),
     (
         functions.logs_end,
         put("Recorder", "LoggingConfig", None),
-        "Recorder logs into a group that is not of this template",
+        "Recorder logs into a group outside this template",
     ),
     (
         functions.the_api_is_not_open,
         variable("TASKMILL_API_KEYS_SECRET", "keys"),
-        "Gateway has no secret with the keys",
+        "Gateway has no secret with API keys",
     ),
     (
         functions.the_api_is_not_open,
         variable("TASKMILL_API_KEYS_SECRET", None),
-        "Gateway has no secret with the keys",
+        "Gateway has no secret with API keys",
     ),
     (
         functions.secrets_are_not_in_the_open,
         hide_the_shards,
-        "TASKMILL_SHARDS shows the hidden parameter Shards",
+        "TASKMILL_SHARDS exposes the hidden parameter Shards",
     ),
     (
         functions.secrets_are_not_in_the_open,
         variable("MAIL_PASSWORD", "hunter2"),
-        "MAIL_PASSWORD holds a literal",
+        "MAIL_PASSWORD is a literal",
     ),
     (
         functions.secrets_are_not_in_the_open,
         variable("MAIL", {"Fn::Sub": "{{resolve:secretsmanager:${ApiKeys}}}"}),
-        "MAIL is filled from a secret",
+        "MAIL exposes the value of a secret",
     ),
     (
         functions.secrets_are_not_in_the_open,
@@ -357,7 +357,7 @@ CONTROLS = [
     (
         functions.variables_are_known,
         variable("TASKMILL_OUTBOX_CAPP", "7"),
-        "Gateway: TASKMILL_OUTBOX_CAPP is no setting, but TASKMILL_OUTBOX_CAP is",
+        "Gateway: TASKMILL_OUTBOX_CAPP is not a setting, but TASKMILL_OUTBOX_CAP is",
     ),
     (
         functions.passwords_are_nowhere,
@@ -397,12 +397,12 @@ CONTROLS = [
     (
         mappings.mappings_share_their_pollers,
         put("EchoWorkerTasks", "ProvisionedPollerConfig.PollerGroupName", "own"),
-        "the groups of pollers own, taskmill",
+        "the mappings use several poller groups: own, taskmill",
     ),
     (
         mappings.mappings_share_their_pollers,
         put("EchoWorkerTasks", "ProvisionedPollerConfig", None),
-        "EchoWorkerTasks has no group of pollers",
+        "EchoWorkerTasks has no poller group",
     ),
     (
         mappings.consumer_groups_are_ours,
@@ -421,17 +421,17 @@ CONTROLS = [
     (
         mappings.windows_fit_the_path,
         put("EchoWorkerTasks", "MaximumBatchingWindowInSeconds", None),
-        "EchoWorkerTasks has the window None",
+        "EchoWorkerTasks sets the batching window None",
     ),
     (
         mappings.windows_fit_the_path,
         put("RecorderEvents", "MaximumBatchingWindowInSeconds", 1),
-        "RecorderEvents has a window",
+        "RecorderEvents sets a batching window",
     ),
     (
         mappings.topics_are_made_with_their_workers,
         forget("EchoWorkerTopic"),
-        "reads tasks.worker.echo, which no AWS::MSK::Topic makes",
+        "reads tasks.worker.echo, which no AWS::MSK::Topic creates",
     ),
     (
         mappings.topics_are_made_with_their_workers,
@@ -441,10 +441,14 @@ CONTROLS = [
     (
         mappings.topics_are_made_with_their_workers,
         put("EchoWorkerTopic", "ReplicationFactor", 1),
-        "EchoWorkerTopic has not 3 copies",
+        "EchoWorkerTopic does not have 3 replicas",
     ),
-    (mappings.workers_are_fed, forget("EchoWorkerTasks"), "EchoWorker is a worker that no mapping"),
-    (alarms.alarms_tell_somebody, put("TasksDie", "AlarmActions", []), "TasksDie rings for nobody"),
+    (mappings.workers_are_fed, forget("EchoWorkerTasks"), "EchoWorker is a worker without a"),
+    (
+        alarms.alarms_tell_somebody,
+        put("TasksDie", "AlarmActions", []),
+        "TasksDie notifies no topic",
+    ),
     (
         policies.functions_read_the_secrets_that_they_are_told_of,
         put("RecorderRole", "ManagedPolicyArns", []),
@@ -453,39 +457,39 @@ CONTROLS = [
     (
         policies.functions_read_the_secrets_that_they_are_told_of,
         allow("secretsmanager:GetSecretValue", {"Ref": "WebhookSecrets"}),
-        "Gateway may read WebhookSecrets, which no variable of it names",
+        "Gateway may read WebhookSecrets, which none of its variables names",
     ),
     (
         alarms.alarms_tell_somebody,
         put("TasksDie", "AlarmDescription", None),
-        "TasksDie does not say what it is about",
+        "TasksDie has no AlarmDescription",
     ),
     (
         alarms.alarms_tell_somebody,
         put("TasksDie", "TreatMissingData", None),
-        "TasksDie does not say what silence means",
+        "TasksDie does not set TreatMissingData",
     ),
     (alarms.functions_are_watched, forget("GatewayAlarms"), "Gateway has no alarms"),
     (
         alarms.functions_are_watched,
         put("GatewayAlarms", "Parameters.LongestMilliseconds", 30_000),
-        "Gateway is called slow only when it was killed already",
+        "Gateway has a threshold for slow runs",
     ),
     (alarms.mappings_are_watched, forget("RecorderDlqAlarms"), "RecorderDlq has no alarms"),
     (
         alarms.mappings_are_watched,
         put("RecorderDlqAlarms", "Parameters.Group", "taskmill-recorder-events"),
-        "RecorderDlq reads as taskmill-recorder-dlq, and taskmill-recorder-events is watched",
+        "RecorderDlq reads as taskmill-recorder-dlq, but the alarm watches",
     ),
     (
         alarms.mappings_are_watched,
         put("RecorderDlqAlarms", "Parameters.Topic", None),
-        "RecorderDlq reads as tasks.dlq, and None is watched",
+        "RecorderDlq reads as tasks.dlq, but the alarm watches None",
     ),
     (
         alarms.mappings_are_watched,
         put("RecorderDlqAlarms", "Parameters.Cluster", None),
-        "RecorderDlq is watched in no cluster",
+        "RecorderDlq has alarms without a cluster",
     ),
     (
         stores.stores_are_closed,
@@ -501,7 +505,7 @@ CONTROLS = [
     (
         stores.nobody_comes_in_from_everywhere,
         add("Door", "AWS::EC2::SecurityGroup", SecurityGroupIngress=OPEN),
-        "Door lets everybody in",
+        "Door is open to everybody",
     ),
 ]
 

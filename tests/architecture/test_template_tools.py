@@ -80,12 +80,17 @@ def test_a_template_that_is_not_what_the_folders_say_does_not_pass(project):
 @pytest.mark.parametrize(
     ("file", "old", "new", "words"),
     [
-        ("handler.py", "lambda_handler = ", "handler = ", "handler.py has no worker: end it with"),
+        (
+            "handler.py",
+            "lambda_handler = ",
+            "handler = ",
+            "handler.py defines no worker",
+        ),
         (
             "handler.py",
             '"""Returns',
             '_ = """Returns',
-            "handler.py has no docstring: its first line is the title",
+            "handler.py has no docstring: its first line becomes the title",
         ),
         (
             "function.yaml",
@@ -93,7 +98,7 @@ def test_a_template_that_is_not_what_the_folders_say_does_not_pass(project):
             "Routes:\n  Look: GET /v1/parrots",
             "function.yaml: Routes: Look: the gateway has no GET /v1/parrots",
         ),
-        ("function.yaml", "BatchSize", "BatchSizes", "function.yaml: BatchSizes is no key"),
+        ("function.yaml", "BatchSize", "BatchSizes", "function.yaml: unknown key BatchSizes"),
     ],
 )
 def test_a_folder_that_cannot_be_assembled_is_named_with_the_next_step(

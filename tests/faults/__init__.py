@@ -1,1 +1,1 @@
-"""A system that is harmed in every way; it ends with the folder."""
+"""A system with every kind of fault; it ends with this folder."""

@@ -1,6 +1,7 @@
-"""Looks for what the reconciler would mend of the tasks that its standard input names.
+"""Checks the tasks named on standard input for disagreements that the reconciler would repair.
 
-It looks again as long as a disagreement may pass, tells each that stays, and changes nothing.
+It checks again as long as a disagreement may pass, reports the persistent ones, and changes
+nothing.
 """
 
 import sys

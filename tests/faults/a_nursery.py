@@ -1,7 +1,7 @@
-"""Brings forth schedulers that work at once, as forks: `python a_nursery.py <most per shard>`.
+"""Forks schedulers that start at once: `python a_nursery.py <most per shard>`.
 
-It reads a line for each, which names the point at which it is to crash or is empty, and answers
-with its pid. When nothing more can be asked, all of them end.
+Each line of input starts one and names its crash point, or is empty; the output is its pid. At the
+end of the input, all of them end.
 """
 
 import os

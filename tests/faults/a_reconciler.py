@@ -1,6 +1,6 @@
-"""Compares ledger and Redis as a process of a test's own; `python a_reconciler.py <disagreements>`.
+"""Compares ledger and Redis in a separate process: `python a_reconciler.py <disagreements>`.
 
-It looks until it has mended so many, and writes how many of each kind.
+It runs until it has repaired that many, and prints how many of each kind.
 """
 
 import json

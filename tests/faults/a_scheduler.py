@@ -1,8 +1,8 @@
-"""Runs the scheduler's function as a process of a test's own.
+"""Runs the scheduler's function in a separate process.
 
-`python a_scheduler.py <seconds>`; with `--still` behind it, it stands still where it was to die.
-With ROWS_AT_A_TIME in its environment, it relays and reconciles so many at a time; with
-WORD_SECONDS, its word in a rebuild stays so long behind it.
+`python a_scheduler.py <seconds>`; with `--still` it freezes where it was to crash. With
+ROWS_AT_A_TIME in its environment, it relays and reconciles that many rows at a time; with
+WORD_SECONDS, the nonce of its rebuild lives that long.
 """
 
 import os

@@ -1,6 +1,6 @@
-"""Runs a worker's function in a process of a test's own: `python a_worker.py <type> <seconds>`.
+"""Runs a worker's function in a separate process: `python a_worker.py <type> <seconds>`.
 
-It reads the event from its standard input, and writes the answer to its standard output.
+It reads the event from standard input, and writes the response to standard output.
 """
 
 import json

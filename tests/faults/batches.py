@@ -1,4 +1,4 @@
-"""Gives batches to workers of a test's own, beside those of the system."""
+"""Passes batches to separate workers, beside those of the system."""
 
 import json
 from base64 import b64encode
@@ -17,12 +17,12 @@ _FIRST = 10**9
 
 
 def admitted(run, number, **how):
-    """Return tasks that only this test knows, as long as it takes."""
+    """Return tasks that only this test knows, retrying as long as it takes."""
     return run.admit(range(number), hold=timedelta(minutes=10), **how)
 
 
 def publish(stack, tasks):
-    """Let the system's own functions see them after all, and owe them to nobody any more."""
+    """Publish them for the system's own functions after all, and owe them no longer."""
     for value in codec.parcels_of_tasks(tasks):
         append(stack, topics.PENDING, value)
     session = Session(stack.ground.own_redis_url)
@@ -48,7 +48,7 @@ def event_of(tasks):
 
 
 def work(stack, tasks, seconds, **variables):
-    """Let a process run a batch; return the places in it that are to come again."""
+    """Let a process run a batch; return its indexes to retry."""
     process = stack.spawn_worker(seconds, tasks[0].type, **variables)
     said, _ = process.communicate(json.dumps(event_of(tasks)), timeout=LONG_ENOUGH)
     assert process.returncode == 0

@@ -20,7 +20,7 @@ from tests.faults.mortals import Parts
 
 
 class RemovesFirst(MemoryDueSet):
-    """Removes what it takes, and publishes then."""
+    """Removes entries before it publishes them."""
 
     def take(self, *, most):
         taken = super().take(most=most)
@@ -29,7 +29,7 @@ class RemovesFirst(MemoryDueSet):
 
 
 class OwesNothing(MemoryAdmission):
-    """Admits, and leaves the publication to who may be dead."""
+    """Admits, and leaves the publication to a process that may be dead."""
 
     def admit(self, envelopes):
         verdicts = super().admit(envelopes)
@@ -38,7 +38,7 @@ class OwesNothing(MemoryAdmission):
 
 
 class ForgetsKeys(MemoryAdmission):
-    """Makes a new task of every request, whatever came before under its key."""
+    """Creates a new task for every request, whatever came before under its key."""
 
     def admit(self, envelopes):
         return [self._create(one, self._next(one), token=0) for one in envelopes]
@@ -52,7 +52,7 @@ class ForgetsKeys(MemoryAdmission):
 
 
 class ComparesNoToken(MemoryLeases):
-    """Takes every end for the present holder's."""
+    """Accepts every settlement as if from the present holder."""
 
     def _settle(self, settlement):
         answer = super()._settle(settlement)
@@ -63,7 +63,7 @@ class ComparesNoToken(MemoryLeases):
 
 
 class CommitsStaleEnds(MemoryLeases):
-    """Tells a stale holder that all is well, so that it reports its record as done."""
+    """Answers a stale holder with success, so that it reports its record as done."""
 
     def settle(self, settlements):
         answers = super().settle(settlements)
@@ -71,7 +71,7 @@ class CommitsStaleEnds(MemoryLeases):
 
 
 class RepeatsNoFacts(MemoryLeases):
-    """Refuses what is over without the facts that nobody may have published."""
+    """Refuses finished turns without the facts that may be unpublished."""
 
     def claim(self, claims):
         answers = super().claim(claims)
@@ -87,7 +87,7 @@ class DropsItsOwn(MemoryLeases):
 
 
 class ClaimsSuspectsTogether(MemoryLeases):
-    """Lets suspects run beside each other, so that one takes the others with it."""
+    """Lets suspects run together, so that one kills the others."""
 
     def claim(self, claims):
         return super().claim([replace(claim, alone=True) for claim in claims])
@@ -101,7 +101,7 @@ class LetsEverybodyIn(MemoryLeases):
 
 
 class OwesAtOnce(MemoryDelays):
-    """Lets nobody wait, whatever was said."""
+    """Delays no task, whatever its time."""
 
     def delay(self, orders):
         now = self._hot.clock()
@@ -109,7 +109,7 @@ class OwesAtOnce(MemoryDelays):
 
 
 class KeepsTheOldTime(MemoryControl):
-    """Leaves in line what was due before a change, and lets it pass for the turn."""
+    """Leaves the entry from before a change, and lets it pass for the turn."""
 
     def _change(self, order):
         known = dict(self._hot.due)
@@ -124,7 +124,7 @@ class KeepsTheOldTime(MemoryControl):
 
 
 class LeavesWhatItDidNotOwe(MemoryFarTasks):
-    """Forgets what is far when it is read, before anybody owes it."""
+    """Forgets far tasks when they are read, before they are owed."""
 
     def coming(self, *, within):
         for rows in super().coming(within=within):
@@ -133,7 +133,7 @@ class LeavesWhatItDidNotOwe(MemoryFarTasks):
 
 
 class TakesTheLastFact(MemoryLedger):
-    """Believes whatever it is told last."""
+    """Accepts the last fact it receives."""
 
     def record(self, batch):
         for row in batch.rows:
@@ -153,7 +153,7 @@ class TakesTheLastFact(MemoryLedger):
 
 
 class CommitsFirst(Deployed):
-    """Moves its offset on before the work is done."""
+    """Commits its offset before the work is done."""
 
     def invoke(self, reader, records):
         self.stores.log.commit(reader, records[-1].position.offset + 1)

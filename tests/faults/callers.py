@@ -1,4 +1,4 @@
-"""Applications that enqueue inside transactions of their own, next to rows of their own."""
+"""Applications that enqueue inside their own transactions, next to their own rows."""
 
 import json
 import os
@@ -41,7 +41,7 @@ def connect(stack):
 
 
 def place_order(connection, run, number, *, is_keyed=True):
-    """Write an order and ask for its task, in the transaction that is open."""
+    """Insert an order and enqueue its task, in the open transaction."""
     asked = run.request(number)
     label = run.label(number)
     payload, metadata = json.dumps(asked["payload"]), json.dumps(asked["metadata"])
@@ -52,7 +52,7 @@ def place_order(connection, run, number, *, is_keyed=True):
 
 @contextmanager
 def an_open_transaction(stack, run, number):
-    """Place an order and let the others commit before it; it is the first and ends last."""
+    """Place an order and let the others commit before it; it starts first and ends last."""
     with closing(connect(stack)) as connection:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         place_order(connection, run, number)
@@ -61,14 +61,14 @@ def an_open_transaction(stack, run, number):
 
 
 def hang_up(connection):
-    """Let go of the server without a word, as a process that is killed does."""
+    """Close the connection silently, as a killed process does."""
     with suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as line:
         line.shutdown(socket.SHUT_RDWR)
     connection.close()
 
 
 def commit_and_hang_up(connection):
-    """Ask for the commit, and never hear of it."""
+    """Request the commit, and never receive its result."""
     connection.pgconn.send_query(b"COMMIT")
     connection.pgconn.flush()
     hang_up(connection)
@@ -86,7 +86,7 @@ ENDS = (commit, commit, commit, roll_back, roll_back, hang_up, commit_and_hang_u
 
 
 def trade(stack, run, numbers, chance):
-    """Order one after the other, and end each transaction in one of all the ways."""
+    """Place orders one after the other, ending each transaction in one of all the ways."""
     connection = connect(stack)
     try:
         for number in numbers:
@@ -102,7 +102,7 @@ def trade(stack, run, numbers, chance):
 
 
 def book(run):
-    """Let the run know what was committed, and return it: nobody else may have made a task."""
+    """Record what was committed, and return it: nobody else may have created a task."""
     stack = run.stack
     eventually(
         lambda: stack.ask(_CALLERS) == [(0,)], within=60, reason="PostgreSQL knows who hung up"

@@ -1,4 +1,4 @@
-"""A history, and the ways through it."""
+"""A history with ways to query it."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping

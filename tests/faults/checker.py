@@ -1,4 +1,4 @@
-"""Decides every invariant over the history of a run."""
+"""Checks every invariant over the history of a run."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Complaint:
 
 
 def check(history: History) -> list[Complaint]:
-    """Return everything that is wrong with a run; nothing when every invariant holds."""
+    """Return every violation of a run; nothing when all invariants hold."""
     case = Case(history)
     return [
         Complaint(name, subject, what)

@@ -1,4 +1,4 @@
-"""What the fault tests share: one system."""
+"""The one system that the fault tests share."""
 
 import asyncio
 
@@ -11,7 +11,7 @@ from tests.faults.stack import Stack
 
 @pytest.fixture(scope="package")
 def stack():
-    """Give the system that all fault tests share."""
+    """Yield the system that all fault tests share."""
     folder = a_folder()
     with asyncio.Runner() as runner:
         stack = Stack(folder, runner)
@@ -24,9 +24,9 @@ def stack():
 
 @pytest.fixture
 def run(stack):
-    """Give a workload of the test's own, on a system whose schedulers work.
+    """Yield a workload for one test, on a system whose schedulers work.
 
-    A test that ended all of them leaves none until the next minute's rule.
+    If a test ended all of them, there is none until the next minute's rule.
     """
     stack.await_schedulers()
     yield Run(stack)
@@ -35,7 +35,7 @@ def run(stack):
 
 @pytest.fixture
 def scheduler(stack):
-    """Start schedulers of the test's own, which end with it."""
+    """Start schedulers for one test, which end with it."""
     started = []
 
     def start(crash_at="", **variables):

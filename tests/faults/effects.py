@@ -1,11 +1,11 @@
-"""What handlers leave behind: lines of a file that many processes write, and some die in it."""
+"""Effects of handlers: lines in a file that many processes write, some of which die meanwhile."""
 
 import json
 from contextlib import suppress
 
 
 class Effects:
-    """Reads the file on from where it was read before: it grows with each test."""
+    """Reads the file from where it stopped before: it grows with each test."""
 
     def __init__(self, path):
         self.path = path
@@ -13,7 +13,7 @@ class Effects:
         self._lines = []
 
     def under(self, labels):
-        """Return the lines that were left under these labels."""
+        """Return the lines that were written under these labels."""
         self._read_on()
         return [line for line in self._lines if line["label"] in labels]
 

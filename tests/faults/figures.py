@@ -1,4 +1,4 @@
-"""Collects what the fault tests measured, by promise, and tells it at the end of a run."""
+"""Collects the measurements of fault tests by promise, and prints them at the end of a run."""
 
 import json
 import os
@@ -34,12 +34,12 @@ class Figures:
 
 @pytest.fixture(scope="session")
 def figures(request):
-    """Take figures, which the end of the run tells: `figures.tell("P1", "…")`."""
+    """Yield a collector that is printed at the end of the run: `figures.tell("P1", "…")`."""
     return _of(request.config)
 
 
 def pytest_sessionfinish(session):
-    """Hand the figures of a lane to the run that it belongs to."""
+    """Pass the figures of one test process to the main one."""
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput[_TOLD] = dict(_of(session.config).told)
 
@@ -69,6 +69,6 @@ def _of(config):
 
 
 def _seconds(report):
-    """Return what a part of a fault test took; the shared system's start is one of them."""
+    """Return the duration of a phase of a fault test, including the shared system's start."""
     is_ours = is_under_faults(getattr(report, "nodeid", ""))
     return getattr(report, "duration", 0.0) if is_ours else 0.0

@@ -1,4 +1,4 @@
-"""The system without a rule that chance seldom asks for: each variant needs a story of its own."""
+"""The system without a rule that random runs rarely exercise: each variant needs its own story."""
 
 import json
 
@@ -15,7 +15,7 @@ from tests.faults.mortals import Parts
 
 
 class HoldsNothing(MemoryDueSet):
-    """Gives what is due to everybody who asks, until somebody has cleared it."""
+    """Gives due entries to every caller until somebody has cleared them."""
 
     def take(self, *, most):
         before = dict(self._hot.due)
@@ -25,7 +25,7 @@ class HoldsNothing(MemoryDueSet):
 
 
 class CountsTokensFromOne(MemoryLeases):
-    """Gives the next number of what the record knows, which may have forgotten it."""
+    """Continues the token sequence of the record, which may have been lost."""
 
     def _begin(self, claim, record):
         before = record.token
@@ -44,7 +44,7 @@ def _without_tokens(view):
 
 
 class OrdersByAttempt(MemoryLeases):
-    """Takes a turn for over when its attempt is: a snoozed one has spent none."""
+    """Considers a turn over when its attempt is: a snooze uses up none."""
 
     def _claim_known(self, claim, record):
         if record.status.is_final or claim.envelope.attempt < record.attempt:
@@ -53,7 +53,7 @@ class OrdersByAttempt(MemoryLeases):
 
 
 class RestoresAsDue(MemoryColdShards):
-    """Puts everything unfinished in line at once: whoever still works at it is not waited for."""
+    """Queues everything unfinished at once, without waiting for workers that still run it."""
 
     def _wait_in_line(self, view, record):
         super()._wait_in_line(view, record)
@@ -69,7 +69,7 @@ class KnowsNoEnds(MemoryLog):
 
 
 class ReplaysSilently(MemoryAdmission):
-    """Tells a repeated request of the first one, and not what that one still owes."""
+    """Returns the first request to a repeated one, without what it still owes."""
 
     def _admit(self, envelope):
         verdict = super()._admit(envelope)
@@ -77,7 +77,7 @@ class ReplaysSilently(MemoryAdmission):
 
 
 class CountsSnoozes(MemoryLeases):
-    """Spends an attempt on a turn that was only put off."""
+    """Uses up an attempt for a snoozed turn."""
 
     def settle(self, settlements):
         return super().settle([_with_an_attempt_spent(one) for one in settlements])
@@ -105,7 +105,7 @@ class BlamesEverybody(MemoryLeases):
 
 
 class NamesNoInstant(MemorySchedules):
-    """Fires whatever it is told, however often, and each time under another key."""
+    """Fires whatever it gets, however often, and each time under another key."""
 
     def advance(self, steps):
         return super().advance([self._again(step) for step in steps])

@@ -1,4 +1,4 @@
-"""Kafka, Valkey and PostgreSQL, each behind a proxy: tests stop and start them one by one."""
+"""Kafka, Valkey and PostgreSQL, each behind a proxy: tests stop and start them separately."""
 
 import asyncio
 import signal
@@ -19,7 +19,7 @@ GRACE = timedelta(seconds=5)
 
 
 class Ground:
-    """The stores of one home. A proxy keeps its port while its store may come back on another."""
+    """The stores of one home. A proxy keeps its port while its store may return on another."""
 
     def __init__(self, home, runner):
         prepare_home(home)
@@ -44,7 +44,7 @@ class Ground:
             self.end(name, signal.SIGKILL)
 
     def revive(self, *names):
-        """Start stores at once, each on what it left."""
+        """Start stores in parallel, each on the data it left."""
 
         async def revive_all():
             async with asyncio.TaskGroup() as starts:
@@ -54,7 +54,7 @@ class Ground:
         self._runner.run(revive_all())
 
     def end(self, name, number):
-        """Signal a store, and wait until it is gone."""
+        """Signal a store, and wait until it has ended."""
         server = self.servers[name]
         pid_file = server.folder.with_name(f"{name.lower()}.pid")
         with suppress(psutil.NoSuchProcess, FileNotFoundError):
@@ -63,7 +63,7 @@ class Ground:
 
     @property
     def settings(self):
-        """What the platform is told: the way through the proxies."""
+        """The platform's settings: the addresses of the proxies."""
         owner, app = (self.dsn(role) for role in ("taskmill_owner", "taskmill_app"))
         return {
             "TASKMILL_KAFKA_BROKERS": f"127.0.0.1:{self.proxies['Kafka'].port}",
@@ -78,7 +78,7 @@ class Ground:
 
     @property
     def own_dsn(self):
-        """The tests' own way to the ledger, past the proxy."""
+        """The tests' direct address of the ledger, past the proxy."""
         return self.dsn(port=self.proxies["PostgreSQL"].upstream)
 
     @property

@@ -1,4 +1,4 @@
-"""What a run did, told from three sides: its clients, its effects, and the ledger."""
+"""A run as seen from three sides: its clients, its effects, and the ledger."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submit:
-    """A request for a task. The label is in its metadata: the same request has the same one."""
+    """A request for a task. Its label is in the metadata: equal requests have equal labels."""
 
     label: str
     body: str
@@ -32,7 +32,7 @@ class Submit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
-    """A task as one client saw it; the reads of a reader are in the order of its seeing."""
+    """A task as one client saw it; the reads of a reader are in order."""
 
     reader: str
     id: str
@@ -51,7 +51,7 @@ class Redrive:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
-    """What a handler did outside; an owned one stands in our database, once by its key."""
+    """An external effect of a handler; an owned one is in our database, unique by its key."""
 
     label: str
     generation: int
@@ -62,7 +62,7 @@ class Effect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """A fact as the ledger's history has it."""
+    """A fact in the ledger's history."""
 
     id: str
     kind: str
@@ -79,7 +79,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """A task as the ledger has it at the end."""
+    """A task in the ledger at the end."""
 
     id: str
     label: str
@@ -95,7 +95,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fired:
-    """A task that was asked for under a nominal instant of a schedule, whoever asked."""
+    """A task that was submitted for a nominal instant of a schedule, by anybody."""
 
     schedule: str
     nominal_ms: int
@@ -105,7 +105,7 @@ class Fired:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The nominal instants at which a schedule is to fire, as its calendar and policies say."""
+    """The nominal instants at which a schedule must fire, by its calendar and policies."""
 
     schedule: str
     fires_ms: Sequence[int]
@@ -113,7 +113,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """A figure that has a cap, as it was seen during the run."""
+    """A figure with a cap, as sampled during the run."""
 
     name: str
     value: float
@@ -127,7 +127,7 @@ class Backoff:
     cap_ms: int
 
     def floor_ms(self, attempt: int) -> int:
-        """Return the least wait after this attempt: half of it is fixed."""
+        """Return the minimum wait after this attempt: half of it is fixed."""
         return int(min(self.first_ms * self.factor ** (attempt - 1), self.cap_ms) / 2)
 
 

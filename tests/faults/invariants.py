@@ -1,4 +1,4 @@
-"""Every invariant: what a run may never do, as pure functions over its history."""
+"""Every invariant: what a run must never do, as pure functions over its history."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -224,7 +224,7 @@ def _wrong_steps(facts: list[Told], history: History) -> Iterator[str]:
 
 
 def blame(case: Case) -> Finding:
-    """Nobody dies of another's crash (a part of P1 and P13)."""
+    """No task dies of another's crash (a part of P1 and P13)."""
     for row in case.history.rows:
         if row.status == "dead" and row.label not in case.history.expected_dead:
             yield row.label, f"is dead ({row.reason}) by no fault of its own"

@@ -1,4 +1,4 @@
-"""Reads the log of the shared system, past every group."""
+"""Reads the log of the shared system without any consumer group."""
 
 from confluent_kafka import (
     Consumer,
@@ -18,7 +18,7 @@ def _consumer(stack):
 
 
 def ends(stack, topic):
-    """Return where each partition of a topic ends now."""
+    """Return the end of each partition of a topic."""
     consumer = _consumer(stack)
     try:
         found = consumer.list_topics(topic, timeout=10).topics[topic].partitions
@@ -32,7 +32,7 @@ def ends(stack, topic):
 
 
 class Readers:
-    """Tells how far the readers of the log have come; asks without the code that is tried."""
+    """Positions of the log's readers, read without the code under test."""
 
     def __init__(self, stack):
         self._admin = AdminClient(
@@ -40,7 +40,7 @@ class Readers:
         )
 
     def has_read_all(self, reader):
-        """Say whether a reader is known to have committed its whole topic."""
+        """Return whether a reader is known to have committed its whole topic."""
         try:
             return self._has_read_all(reader)
         except KafkaException:  # a broker that stood still must find itself first
@@ -60,7 +60,7 @@ class Readers:
 
 
 def values_since(stack, topic, begins):
-    """Return the values of a topic that stand behind these places."""
+    """Return the values of a topic after these positions."""
     wanted = ends(stack, topic)
     consumer = _consumer(stack)
     consumer.assign([TopicPartition(topic, number, offset) for number, offset in begins.items()])

@@ -1,10 +1,10 @@
-"""What is measured on a machine that may stand still meanwhile."""
+"""Measurements on a machine that may stall meanwhile."""
 
 
 def exceeding(measure):
-    """Return each measurement that is more than it may be; *measure* gives one, and that most.
+    """Return each measurement above its maximum; *measure* returns a value and its maximum.
 
-    One alone may tell of the machine; the two behind it tell of us.
+    A single one may be due to the machine; two more after it are due to the code.
     """
     found, most = measure()
     return [] if found <= most else [more for more, most in (measure(), measure()) if more > most]

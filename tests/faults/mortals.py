@@ -27,16 +27,16 @@ PATIENCE_SECONDS = 600.0
 
 
 class Killed(BaseException):
-    """The process died on this line."""
+    """The process died at this line."""
 
 
 class Anything(Struct):
-    """Handlers read the metadata alone."""
+    """Handlers read the metadata only."""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What the system is made of; a broken variant has another class for a port, or a system."""
+    """The parts of the system; a broken variant replaces the class of a port, or the system."""
 
     ports: dict = field(default_factory=dict)
     system: type[Deployed] = Deployed
@@ -66,7 +66,7 @@ class Process:
 
 
 class Outlet:
-    """A port as the process has it that is at work; the dead touch nothing more."""
+    """A port as the current process has it; dead processes touch nothing more."""
 
     def __init__(self, name, port, mortals):
         self._name = name
@@ -83,7 +83,7 @@ class Outlet:
 
 
 class Mortals:
-    """A handler is *perform(task)*; whoever is told to die does it at an edge of a port."""
+    """A handler is *perform(task)*; a process chosen to die does so at a crash point of a port."""
 
     def __init__(self, perform, *, seed=0, parts=None):
         self.kills = 0
@@ -108,11 +108,11 @@ class Mortals:
 
     @property
     def present(self):
-        """The process that is at work; those below it stand still meanwhile."""
+        """The current process; those below it are paused meanwhile."""
         return self._alive[-1] if self._alive else None
 
     def live(self, work, *, death=None, labels=()):
-        """Let a process do some work; return None when it died on the way."""
+        """Let a process do some work; return None when it died during it."""
         process = Process(self, death, frozenset(labels))
         self._alive.append(process)
         try:
@@ -128,7 +128,7 @@ class Mortals:
         return _producer(self.log) if name == "bus" else self._bound[name]
 
     def labels(self, reader, most):
-        """Tell whose tasks a reader would be given next."""
+        """Return the labels of the tasks that a reader would get next."""
         records = self.log.records(reader.topic, since=self.log.position(reader))[:most]
         return {task.metadata["label"] for one in records for task in codec.open_tasks(one.value)}
 
@@ -137,7 +137,7 @@ class Mortals:
     def submit(  # noqa: PLR0913 - a request has many parts
         self, label, *, key=None, body=None, entropy="", timing=None, death=None, kind=TYPE
     ):
-        """Ask once, and return what became of it."""
+        """Submit once, and return the result."""
         request = a_request(
             key,
             id=keyed_id("default", kind, key) if key else self._an_id(f"{label} {entropy}"),
@@ -165,7 +165,7 @@ class Mortals:
         return self.submits[-1]
 
     def _an_id(self, submission):
-        """Name a task as a gateway does, but by no chance: who plays it again meets it again."""
+        """Return an id as a gateway does, but deterministic: a replay produces it again."""
         seen = f"{submission} {len(self.submits)}".encode()
         return unkeyed_id(self.clock(), sha256(seen).digest()[:10])
 
@@ -184,7 +184,7 @@ class Mortals:
         return answer
 
     def repeat(self, chance):
-        """Publish an envelope once more, as a slow scheduler does."""
+        """Publish an envelope again, as a slow scheduler does."""
         tasks = self.log.tasks(WORK.topic)
         if tasks:
             bus = _producer(self.log)
@@ -227,13 +227,13 @@ class Mortals:
 
 
 def deaths(function):
-    """Return the deaths that this function may die, wherever its ports are bound."""
+    """Return the crash points of this function, wherever its ports are bound."""
     told = [edge for name, edge in POINTS.items() if name.startswith(function)]
     return [CrashAt(replace(edge, where=""), 1) for edge in told]
 
 
 def _producer(log):
-    """Return another process's bus on this log: what it has not flushed dies with it."""
+    """Return another process's bus for this log: what it has not flushed dies with it."""
     bus = object.__new__(type(log))
     vars(bus).update(vars(log), _sent=[])  # a process of its own has a buffer of its own
     return bus

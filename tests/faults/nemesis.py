@@ -1,4 +1,4 @@
-"""Does harm by a seeded schedule, and only to what the test's own system started."""
+"""Injects faults by a seeded schedule, only into what the test's own system started."""
 
 import os
 import random
@@ -10,7 +10,7 @@ from tests.faults.run import now_ms
 
 
 class Nemesis:
-    """Strikes at random moments with one of its blows, until it is told to end."""
+    """Strikes at random moments with one of its faults, until it is stopped."""
 
     def __init__(self, blows, *, seed, between=(0.5, 2.0)):
         self.seed = seed
@@ -47,13 +47,13 @@ class Nemesis:
             self._failure = failure
 
     def _in_rounds(self):
-        """Yield each blow before any comes again."""
+        """Yield each fault before any is repeated."""
         while True:
             yield from self._random.sample(self._blows, len(self._blows))
 
 
 def kill(stack, *names, number=signal.SIGKILL):
-    """Return a blow that signals one process of these functions, or of any."""
+    """Return a fault that signals one process of these functions, or of any."""
 
     def strike(chance):
         pids = stack.pids(*names)
@@ -67,7 +67,7 @@ def kill(stack, *names, number=signal.SIGKILL):
 
 
 def freeze(stack, seconds, *names):
-    """Return a blow that stops one process for a while, and lets it go on."""
+    """Return a fault that stops one process for a while, and then continues it."""
 
     def strike(chance):
         pids = stack.pids(*names)
@@ -84,12 +84,12 @@ def freeze(stack, seconds, *names):
 
 
 def cut(stack, store):
-    """Return a blow that resets every connection to a store."""
+    """Return a fault that resets every connection to a store."""
     return lambda _chance: f"{stack.ground.proxies[store].reset()} lines to {store} reset"
 
 
 def slow(stack, store, seconds):
-    """Return a blow that delays each part on the way to a store and back, for a while."""
+    """Return a fault that delays all traffic to and from a store for a while."""
 
     def strike(chance):
         weather = stack.ground.proxies[store].weather
@@ -102,7 +102,7 @@ def slow(stack, store, seconds):
 
 
 def swallow(stack, store, seconds):
-    """Return a blow that lets the lines to a store fall silent for a while."""
+    """Return a fault that silences the connections to a store for a while."""
 
     def strike(chance):
         weather = stack.ground.proxies[store].weather

@@ -1,4 +1,4 @@
-"""A TCP proxy on the loopback that delays, swallows, resets and cuts."""
+"""A TCP proxy on the loopback that delays, drops, resets and cuts connections."""
 
 import asyncio
 import socket
@@ -13,7 +13,7 @@ _CHUNK = 65_536
 
 @dataclass
 class Weather:
-    """How the line behaves now; it may change at any moment."""
+    """The current behaviour of the connections; it may change at any moment."""
 
     latency_seconds: float = 0.0
     is_black_hole: bool = False
@@ -27,7 +27,7 @@ class Weather:
 
 
 class NthReply:
-    """Cuts the line at the nth part of a reply, whoever asked."""
+    """Cuts the connection at the nth part of a reply, on any connection."""
 
     def __init__(self, nth):
         self._left = nth
@@ -44,7 +44,7 @@ class NthReply:
 
 
 class ProduceReplies:
-    """Cuts Kafka's lines at replies to a produce, whenever *chance* says so."""
+    """Cuts Kafka connections at produce responses, whenever *chance* says so."""
 
     def __init__(self, chance):
         self._chance = chance
@@ -78,7 +78,7 @@ class _ProduceLine:
 
 
 class ScriptReplies:
-    """Cuts Redis's lines at replies to calls of these scripts, whenever *chance* says so."""
+    """Cuts Redis connections at replies to these scripts, whenever *chance* says so."""
 
     def __init__(self, shas, chance):
         self._shas = [sha.encode() for sha in shas]
@@ -89,7 +89,7 @@ class ScriptReplies:
 
 
 class _ScriptLine:
-    """Nobody asks for more there before all that was asked for has been answered."""
+    """Nobody sends more requests there before all earlier ones are answered."""
 
     def __init__(self, shas, chance):
         self._shas = shas
@@ -104,7 +104,7 @@ class _ScriptLine:
 
 
 class Frames:
-    """Puts a stream together to Kafka's frames: each has its length in front."""
+    """Splits a stream into Kafka's frames, each with its length in front."""
 
     def __init__(self):
         self._buffer = bytearray()
@@ -144,7 +144,7 @@ def _reset(writer):
 
 
 class Proxy:
-    """Passes 127.0.0.1:`port` on to `upstream` until it is stopped; has a thread of its own."""
+    """Forwards 127.0.0.1:`port` to `upstream` until it is stopped; has its own thread."""
 
     def __init__(self, upstream=0, port=0):
         self.upstream = upstream

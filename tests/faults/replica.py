@@ -1,4 +1,4 @@
-"""A second Valkey that follows the first one as long as it may, and takes its place."""
+"""A second Valkey that replicates the first one while it can, and takes its place."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ from tests.waiting import eventually
 
 
 class Replica:
-    """In cluster mode, as its primary is: it answers for every slot once it is promoted."""
+    """In cluster mode, like its primary: it serves every slot once it is promoted."""
 
     def __init__(self, folder, primary_url):
         self._folder = folder
@@ -57,7 +57,7 @@ class Replica:
             self._process.wait()
 
     def cut_off(self, *, seconds):
-        """Cut it off for a while; return how many bytes it lacks then."""
+        """Disconnect it for a while; return how many bytes it then lacks."""
         self._primary.execute_command("ACL", "SETUSER", "default", "-psync")
         self._primary.execute_command("CLIENT", "KILL", "TYPE", "REPLICA")
         time.sleep(seconds)  # the very fault: what is written meanwhile is forgotten
@@ -65,7 +65,7 @@ class Replica:
         return written - self._own.info("replication")["slave_repl_offset"]
 
     def take_over(self):
-        """Become the primary, whatever the others say: they are dead."""
+        """Become the primary without the others' agreement: they are dead."""
         self._own.execute_command("CLUSTER", "FAILOVER", "TAKEOVER")
         eventually(self._takes_writes, within=20, reason="the replica takes writes")
 

@@ -1,4 +1,4 @@
-"""A workload and its history: careful callers submit, and everything that was seen is kept."""
+"""A workload and its history: careful clients submit, and everything observed is kept."""
 
 import json
 import os
@@ -62,7 +62,7 @@ def now_ms():
 
 @dataclass
 class Run:
-    """The tasks of one test: all of them bear its name."""
+    """The tasks of one test, all marked with its name."""
 
     stack: object
     name: str = ""
@@ -90,7 +90,7 @@ class Run:
         }
 
     def submit(self, requests, client=None):
-        """Submit a batch, and again under the same keys until each task is taken."""
+        """Submit a batch, and repeat it under the same keys until each task is accepted."""
         waiting = list(requests)
         deadline = time.monotonic() + self.patience
         while waiting:
@@ -99,7 +99,7 @@ class Run:
             waiting = [one for one in waiting if one["idempotency_key"] not in taken]
 
     def offer(self, requests, client=None):
-        """Submit a batch once; return the labels of what was taken."""
+        """Submit a batch once; return the labels of the accepted tasks."""
         invoked = now_ms()
         try:
             answer = (client or self.stack.client).post("/v1/tasks/batch", {"tasks": requests})
@@ -123,7 +123,7 @@ class Run:
         return {one.label for one in taken}
 
     def ask(self, request):
-        """Submit one request once; return the answer, None when there was none."""
+        """Submit one request once; return the response, None when there was none."""
         invoked = now_ms()
         try:
             answer = self.stack.client.post("/v1/tasks", request)
@@ -146,7 +146,7 @@ class Run:
         return answer
 
     def insist(self, request):
-        """Submit one request until it is answered for good, and return that answer."""
+        """Submit one request until it has a final answer, and return it."""
         deadline = time.monotonic() + self.patience
         while (answer := self.ask(request)) is None or answer.status in {429, 503}:
             assert time.monotonic() < deadline, f"{request} was never answered"
@@ -154,7 +154,7 @@ class Run:
         return answer
 
     def _submit(self, request, outcome, result, span, *, has_retry_after=True):
-        """Note what came of a request; each result of a batch has no Retry-After of its own."""
+        """Record the result of a request; results of a batch have no Retry-After of their own."""
         label = request["idempotency_key"]
         return Submit(
             label=label,
@@ -169,7 +169,7 @@ class Run:
         )
 
     def submit_many(self, requests, *, batch=50, callers=4, seconds=0.0, door=None):
-        """Submit in batches from several callers, spread over some time."""
+        """Submit in batches from several clients, spread over some time."""
         requests = list(requests)
         batches = [requests[at : at + batch] for at in range(0, len(requests), batch)]
         began, step = time.monotonic(), seconds / max(len(batches), 1)
@@ -183,9 +183,10 @@ class Run:
                 sent.result()
 
     def leave_in_inbox(self, requests, *, apart=False):
-        """Write requests as producers do that speak Kafka, spread over the partitions.
+        """Write requests as Kafka producers do, spread over the partitions.
 
-        *Apart*, each is in the log before the next is written: then they come in many batches.
+        With *apart*, each is in the log before the next is written: then they arrive in many
+        batches.
         """
         brokers = self.stack.client.platform()["stores"]["Kafka"]["address"]
         producer = Producer({"bootstrap.servers": brokers, "acks": "all", "log_level": 0})
@@ -196,7 +197,7 @@ class Run:
         assert producer.flush(self.patience) == 0
 
     def entrust(self, requests):
-        """Leave requests with keys in the inbox: Kafka has them, and so there will be tasks."""
+        """Write requests with keys to the inbox: Kafka has them, so there will be tasks."""
         self.leave_in_inbox(requests)
         told = [
             Submit(
@@ -212,18 +213,18 @@ class Run:
             self.ids.update({one.label: one.id for one in told})
 
     def await_rows(self, count, within=120):
-        """Wait until the ledger knows so many tasks, and take them for submitted."""
+        """Wait until the ledger has that many tasks, and count them as submitted."""
         eventually(lambda: len(self.rows()) >= count, within=within, reason="all have a row")
         for row in self.rows():
             self.ids[row.label] = row.id
             self.submits.append(Submit(label=row.label, body=row.label, key=row.label, id=row.id))
 
     def refused(self):
-        """Return how many submits were not taken so far."""
+        """Return how many submits have been refused so far."""
         return sum(submit.outcome is not Outcome.OK for submit in self.submits)
 
     def order(self, verb, task_id):
-        """Cancel or redrive a task, and again until there is an answer."""
+        """Cancel or redrive a task, and repeat until there is an answer."""
         deadline = time.monotonic() + self.patience
         while True:
             assert time.monotonic() < deadline, f"{verb} of {task_id} was never answered"
@@ -238,9 +239,9 @@ class Run:
             self.redrives.append(Redrive(id=task_id))
 
     def change(self, task_id, **wanted):
-        """Change a task that waits, and again until there is an answer.
+        """Change a waiting task, and repeat until there is an answer.
 
-        Whose first answer was lost may be told that it does not wait any more.
+        If the first answer was lost, the next may be that the task no longer waits.
         """
         body, deadline = json.dumps(wanted).encode(), time.monotonic() + self.patience
         while True:
@@ -252,7 +253,7 @@ class Run:
             time.sleep(0.05)  # as careful as one who submits
 
     def owe(self, numbers, *, each, apart=timedelta(milliseconds=50), first=timedelta(), **changes):
-        """Admit tasks as a gateway does that dies before it publishes: some are due at a time.
+        """Admit tasks as a gateway does that dies before it publishes: some are due later.
 
         Return when each is due, by its label.
         """
@@ -264,7 +265,7 @@ class Run:
         return due
 
     def admit(self, numbers, *, hold, fields=None, **payload):
-        """Admit tasks, which nobody publishes before *hold* is over."""
+        """Admit tasks that nobody publishes before *hold* is over."""
         asked = [self._envelope(number, payload, fields or {}) for number in numbers]
         session = Session(self.stack.ground.own_redis_url)
         try:
@@ -294,14 +295,14 @@ class Run:
         return a_request(label, **usual | fields)
 
     def await_ends(self, within=120):
-        """Wait until the ledger knows each task, and its end."""
+        """Wait until the ledger has each task and its end."""
         try:
             eventually(self._has_ended, within=within, reason=f"{self.name} has ended")
         except AssertionError as late:
             raise AssertionError(f"{late}\n{self._whereabouts()}") from late
 
     def _whereabouts(self):
-        """Tell how far the tasks are, and all about a few that have not ended."""
+        """Describe the state of the tasks, and all about a few that have not ended."""
         rows = {row.label: row for row in self.rows()}
         told = [f"{Counter(row.status for row in rows.values())}, lag {self.stack.lag()}"]
         still_open = [
@@ -345,7 +346,7 @@ class Run:
         ]
 
     def history(self, **about):
-        """Return what happened, as all sides tell it."""
+        """Return what happened, as seen from all sides."""
         rows = self.rows()
         return History(
             submits=self.submits,
@@ -368,7 +369,7 @@ class Run:
         return [Effect(label=name, generation=lived, is_owned=True) for name, lived in kept]
 
     def _outside(self):
-        """Read the effects of every submission: one of unknown outcome may have run as well."""
+        """Read the effects of every submission: one with an unknown result may have run as well."""
         lines = self.stack.left({*self.ids, *(submit.label for submit in self.submits)})
         return [
             Effect(
@@ -382,7 +383,7 @@ class Run:
         ]
 
     def _records(self, ids):
-        """Read what Redis still has; a record that ended is no difference."""
+        """Read what Redis still has; an expired record is no difference."""
         found = {}
         for at in range(0, len(ids), 1000):
             some = ids[at : at + 1000]
@@ -399,17 +400,17 @@ class Run:
         return history
 
     def to_be_mended(self):
-        """Tell each task that the reconciler would mend, as a line about it."""
+        """Return a line for each task that the reconciler would repair."""
         return self.stack.examine(self.ids.values())
 
     def _come_to_rest(self):
-        """Wait until the ledger has read all, and every row is whole."""
+        """Wait until the ledger has read everything, and every row is complete."""
         self.stack.come_to_rest()
         with suppress(AssertionError):  # what is missing for good is for the checker to say
             eventually(lambda: len(self.rows()) >= len(self.ids), within=5, reason="rows are whole")
 
     def complaints(self, **about):
-        """Say of each invariant what broke it, in sentences; of many, the first twenty."""
+        """Return the violations of each invariant as sentences, at most the first twenty."""
         self._come_to_rest()
         return _told_of(check(self.history(**about)))
 
@@ -448,7 +449,7 @@ def _told(row):
 
 
 def starts(stack, labels):
-    """Return how often each of these tasks began."""
+    """Return how often each of these tasks was started."""
     begun = {}
     for line in stack.left(labels):
         if line["kind"] == "start":
@@ -461,7 +462,7 @@ def last_end_ms(history):
 
 
 def a_seed():
-    """Draw a seed, or take the one that is named, and say which."""
+    """Return a new seed, or the configured one, and print it."""
     named = os.environ.get(SEED)
     seed = random.SystemRandom().randrange(1_000_000) if named is None else int(named)
     print(f"seed {seed}", flush=True)  # noqa: T201 - a test that fails shows it

@@ -1,4 +1,4 @@
-"""The system in memory under a seed: it dies, pauses and repeats itself where chance says so."""
+"""The in-memory system under a seed: it dies, pauses and repeats itself at random."""
 
 import random
 from collections import Counter
@@ -31,7 +31,7 @@ AFTER_TAKE_OVER = replace(AFTER_CLAIM, nth=2)
 
 
 class Weather(Enum):
-    """What may happen; chance does the rest."""
+    """What may happen; the seed decides the rest."""
 
     POISON = 1
     """One task kills every process that performs it, and the platform strikes others once."""
@@ -58,7 +58,7 @@ class Simulation:
         self.mortals = Mortals(self.perform, seed=seed, parts=parts)
 
     def run(self):
-        """Let chance rule, then let everything come to rest, and return what happened."""
+        """Run at random, then let everything come to rest, and return what happened."""
         for _ in range(20 * len(self.waiting)):
             if self.random.random() < 0.2:
                 self.submit()
@@ -99,18 +99,18 @@ class Simulation:
         self.mortals.clock.move(timedelta(milliseconds=milliseconds))
 
     def skip_what_is_far(self):
-        """Let the time pass in which nothing is due."""
+        """Skip the time in which nothing is due."""
         due_ms = self.mortals.system.next_due_ms()
         if due_ms is not None and due_ms - self.mortals.clock() > LONG_MS:
             self.pass_time(due_ms - self.mortals.clock())
 
     def timing(self):
-        """Choose when a task is to begin: at once, soon, or so late that the ledger keeps it."""
+        """Choose when a task should start: at once, soon, or so late that the ledger keeps it."""
         delay_ms = self.random.choice((None, None, None, 0, 2_000, 20_000, FAR_MS))
         return None if delay_ms is None else Timing(delay_ms=delay_ms)
 
     def change(self):
-        """Give a task another time, if it still waits."""
+        """Change a task's time, if it still waits."""
         known = [one.id for one in self.mortals.submits if one.id is not None]
         if known:
             delay_ms = self.random.choice((0, 1_000, 20_000, FAR_MS))
@@ -124,7 +124,7 @@ class Simulation:
     # Its processes
 
     def submit(self):
-        """Ask for the next task; ask again later when there was no answer."""
+        """Submit the next task; submit it again later when there was no answer."""
         if self.waiting:
             label = self.waiting[0]
             asked = self.mortals.submit(
@@ -168,10 +168,10 @@ class Simulation:
         return AFTER_TAKE_OVER if self.is_successor_doomed else self.random.choice(deaths(function))
 
     def may_harm(self, labels):
-        """Choose whether the platform strikes under these tasks.
+        """Choose whether the platform kills these tasks' process.
 
-        With one more loss, which the poison may bring, a healthy task ends as `poison`: that is
-        known, and not looked for here.
+        With one more loss, which a poison task may cause, a healthy task ends as `poison`: that is
+        a known limit and not tested here.
         """
         if self.is_successor_doomed:
             self.harm.update(labels)
@@ -199,14 +199,14 @@ class Simulation:
         return Succeeded("done")
 
     def meet(self):
-        """Take so little time that no lease lapses, and see who else comes meanwhile."""
+        """Let time pass, too little for a lease to expire, while other processes run."""
         self.depth += 1
         for _ in range(self.random.randrange(6)):
             self.random.choice((self.repeat, self.work, self.route, self.schedule))()
         self.depth -= 1
 
     def pause(self):
-        """Stand still for so long that others may take over what is held here."""
+        """Pause for so long that others may take over what is held here."""
         self.depth += 1
         if self.weather is Weather.STORM and self.random.random() < CHANCE_TO_HARM:
             self.outlive_the_successor()
@@ -217,7 +217,7 @@ class Simulation:
         self.depth -= 1
 
     def outlive_the_successor(self):
-        """Wake up when who took over has died, and nobody else has come."""
+        """Wake up after the successor died, with no other in its place."""
         self.pass_time(7_000)
         self.is_successor_doomed = True
         self.work()

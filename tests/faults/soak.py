@@ -1,4 +1,4 @@
-"""Mixes every fault for a while, under a seed that it prints: `make soak MINUTES=30`."""
+"""Mixes every fault for a while, with a seed that it prints: `make soak MINUTES=30`."""
 
 import argparse
 import asyncio
@@ -27,7 +27,7 @@ LONG_SECONDS = 300
 
 
 def blows_on(stack, *, spares_workers):
-    """Return what may be done to a system, the gentler things more often."""
+    """Return the possible faults of a system, the milder ones more often."""
     doomed = [name for name in FUNCTIONS if not (spares_workers and name == WORKER)]
     yield from (kill(stack, name) for name in doomed)
     yield from (kill(stack, name, number=signal.SIGTERM) for name in (WORKER, "Gateway"))
@@ -121,10 +121,10 @@ def order(run, verb, requests):
 
 
 def a_round(stack, chance, number):
-    """Do harm while tasks come in, then let everything end; return a line about it.
+    """Inject faults while tasks arrive, then let everything end; return a line about it.
 
-    Where a poison is at work nobody else kills workers: with both, a healthy task may lose three
-    attempts, which is a known limit.
+    With a poison task nobody else kills workers: with both, a healthy task may lose three attempts,
+    which is a known limit.
     """
     run, is_poisoned = Run(stack, patience=PATIENCE), chance.random() < 0.3
     load, harm = a_load(run, chance, is_poisoned=is_poisoned), chance.choice(HARMS)

@@ -1,4 +1,4 @@
-"""One whole system for all fault tests: its processes die on request, its stores come and go."""
+"""One whole system for all fault tests: processes crash on request, stores stop and return."""
 
 import json
 import os
@@ -68,7 +68,7 @@ def await_death(process):
 
 
 class Running:
-    """The processes of a system, which has a client."""
+    """The processes of a running system, with a client."""
 
     def functions(self):
         return self.client.platform()["functions"]
@@ -86,7 +86,7 @@ class Running:
 
 
 class Version(Running):
-    """Another version of the code, which shares the stores with the one that runs."""
+    """Another version of the code, which shares the stores with the running one."""
 
     def __init__(self, folder, settings):
         self.project = folder / "project"
@@ -101,7 +101,7 @@ class Version(Running):
 
 
 def _let_know(folder, **variables):
-    """Tell a function of a copied project more than the others know."""
+    """Give a function of a copied project data that the others lack."""
     place, mark = folder / "function.yaml", "      Variables:\n"
     told = place.read_text()
     assert told.count(mark) == 1
@@ -149,7 +149,7 @@ class Stack(Running):
         session.close()
 
     def await_rebuild(self, within=60):
-        """Wait until Redis answers for every shard: a new one is rebuilt from the ledger."""
+        """Wait until Redis serves every shard: a new one is rebuilt from the ledger."""
         ids = [TaskId(f"00000000-0000-7000-8000-{shard:012x}") for shard in range(SHARDS)]
         eventually(
             lambda: Cold() not in self.records(ids), within=within, reason="the shards are open"
@@ -164,7 +164,7 @@ class Stack(Running):
         return Version(self.folder / "another", self.ground.settings)
 
     def copy_project(self, project, types=("probe",)):
-        """Do what the README says of new types, in a copy: all of them are probes."""
+        """Follow the README's steps for new types in a copy: all of them are probes."""
         for part in PARTS:
             ignored = shutil.ignore_patterns("__pycache__")
             shutil.copytree(ROOT / part, project / part, ignore=ignored)
@@ -186,7 +186,7 @@ class Stack(Running):
 
     @contextmanager
     def standing_still(self, function):
-        """Stop every process of a function, those that start meanwhile too; then let all go on."""
+        """Stop every process of a function, including new ones; then continue them all."""
         is_over, stopped = Event(), set()
 
         def stop():
@@ -210,11 +210,11 @@ class Stack(Running):
                 _send(pid, signal.SIGCONT)
 
     def arm(self, function, point, nth):
-        """Let the next process of *function* end itself there, and make it the next one."""
+        """Let the next process of *function* crash at that point, and start it next."""
         return self.order(function, TASKMILL_CRASH_AT=f"{point}:{nth}")
 
     def order(self, function, **variables):
-        """Tell variables to the next process of *function*, and make it the next one."""
+        """Set variables for the next process of *function*, and start it next."""
         order = self.folder / "home" / "orders" / function
         order.parent.mkdir(exist_ok=True)
         waiting = order.with_suffix(".waiting")
@@ -225,7 +225,7 @@ class Stack(Running):
         return order
 
     def disarm(self):
-        """Take back the orders that nobody took, and end who is still to crash at a line."""
+        """Withdraw orders that nobody took, and end processes that still have to crash."""
         functions = {order.name for order in self._ordered}
         for order in self._ordered:
             order.unlink(missing_ok=True)
@@ -236,7 +236,7 @@ class Stack(Running):
                     _send(pid, signal.SIGKILL)
 
     def spawn_scheduler(self, seconds=60, crash_at="", *flags, **variables):
-        """Start a scheduler of the test's own beside the platform's."""
+        """Start a separate scheduler beside the platform's."""
         with self._own_log("scheduler") as log:
             return subprocess.Popen(
                 [sys.executable, "-P", str(SCHEDULER), str(seconds), *flags],
@@ -246,7 +246,7 @@ class Stack(Running):
             )
 
     def spawn_nursery(self, most_per_shard):
-        """Start what brings forth schedulers, without the time that a start takes."""
+        """Start the parent of schedulers, which skips the time that a start takes."""
         with self._own_log("scheduler") as log:
             return subprocess.Popen(
                 [sys.executable, "-P", str(NURSERY), str(most_per_shard)],
@@ -258,7 +258,7 @@ class Stack(Running):
             )
 
     def examine(self, ids):
-        """Compare ledger, log and Redis as `taskmill doctor` does; return what does not pass."""
+        """Compare ledger, log and Redis as `taskmill doctor` does; return what persists."""
         told = subprocess.run(
             [sys.executable, "-P", str(DOCTOR)],
             env=self._own_environment(),
@@ -271,7 +271,7 @@ class Stack(Running):
         return told.stdout.splitlines()
 
     def spawn_worker(self, seconds, kind="probe", log=subprocess.PIPE, **variables):
-        """Start a worker of the test's own, which reads one event and writes its answer."""
+        """Start a separate worker, which reads one event and writes its response."""
         return subprocess.Popen(
             [sys.executable, "-P", str(A_WORKER), kind, str(seconds)],
             env=self._own_environment(PROBE_EFFECTS=self.effects.path, **variables),
@@ -282,7 +282,7 @@ class Stack(Running):
         )
 
     def reconcile(self, count, within=120):
-        """Let another process mend so many disagreements; return how many of each kind it did."""
+        """Let another process repair that many disagreements; return how many of each kind."""
         with self._own_log("reconciler") as log:
             told = subprocess.run(
                 [sys.executable, "-P", str(A_RECONCILER), str(count)],
@@ -308,13 +308,13 @@ class Stack(Running):
         return told | PACE | self.ground.settings | more
 
     def log(self, function):
-        """Return what a function said of late: its log, and the one before that."""
+        """Return a function's recent log, including the rotated one."""
         log = self.folder / "home" / "logs" / f"{function}.log"
         both = (log.with_name(f"{log.name}.1"), log)
         return "".join(one.read_text() for one in both if one.exists())
 
     def counted(self, name, **labels):
-        """Return the sum of a count over all its labels but these."""
+        """Return the sum of a counter over all labels but these."""
         wanted = [f'{label}="{value}"' for label, value in labels.items()]
         lines = self.client.get("/metrics").text.splitlines()
         return sum(
@@ -329,7 +329,7 @@ class Stack(Running):
     def come_to_rest(self, within=60):
         """Wait until every mapping has read and committed its topic.
 
-        What one reads may be written by another, who is therefore looked at before it.
+        Mappings are checked in the order in which their functions write for each other.
         """
         told = (one["topic"] for one in self.client.platform()["mappings"].values())
         types = {kind for topic in told if (kind := topics.type_of(topic))}
@@ -345,7 +345,7 @@ class Stack(Running):
     # What it left
 
     def left(self, labels):
-        """Return the lines that handlers left under these labels."""
+        """Return the lines that handlers wrote under these labels."""
         return self.effects.under(labels)
 
     def ask(self, query, *values):
@@ -353,7 +353,7 @@ class Stack(Running):
             return connection.execute(query, values).fetchall()
 
     def rewrite_records(self, ids, **fields):
-        """Let Redis say of tasks what is not so."""
+        """Falsify the records of tasks in Redis."""
         session = Session(self.ground.own_redis_url)
         words = [word for field in fields.items() for word in field]
         for task_id in ids:

@@ -1,4 +1,4 @@
-"""Looks for what breaks decoders and front, for as long as it is told: `make fuzz MINUTES=5`."""
+"""Fuzzes the decoders and the HTTP front for the given time: `make fuzz MINUTES=5`."""
 
 import argparse
 import random

@@ -1,4 +1,4 @@
-"""What reads strangers' bytes: they are what they should be, or refused in words."""
+"""Decoders of untrusted bytes: each input is valid, or refused with a message."""
 
 import json
 from contextlib import suppress
@@ -24,7 +24,7 @@ _catalogue = AssembledCatalogue()
 
 
 def opens_or_refuses(octets):
-    """Hold all ways to open a record to one answer; what was opened goes on as it came."""
+    """Check that all ways to open a record agree, and that opened envelopes keep their bytes."""
     told = opened(codec.open_tasks, octets)
     sealed = opened(codec.open_sealed, octets)
     assert (told is None) == (sealed is None)
@@ -86,7 +86,7 @@ def _wounded(draw):
 
 
 def is_taken_or_refused(octets):
-    """Hold the door to it that the worker can read what it takes, and reads the same."""
+    """Check that the worker can read every accepted payload, and reads the same."""
     try:
         value = read(octets)
     except NotJson:

@@ -1,4 +1,4 @@
-"""Looks for a counterexample for a while: rounds of hypothesis, each under a seed of its own."""
+"""Searches for a counterexample for a while: rounds of hypothesis, each with its own seed."""
 
 import time
 from collections.abc import Callable
@@ -21,7 +21,7 @@ _HOW = settings(
 
 @dataclass(frozen=True)
 class Target:
-    """What is fed, and what must hold of whatever it is fed."""
+    """An input strategy and a property that must hold for every input."""
 
     name: str
     food: SearchStrategy[Any]
@@ -29,7 +29,7 @@ class Target:
 
 
 def explore(target: Target, *, seconds: float, seed: int) -> int:
-    """Feed *target* until the time is over; return how much it was fed."""
+    """Feed *target* until the time is over; return the number of inputs."""
     fed = 0
     until = time.monotonic() + seconds
 

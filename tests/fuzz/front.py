@@ -1,4 +1,4 @@
-"""The HTTP front with the gateway behind it: whatever stands on the line, answers are HTTP."""
+"""The HTTP front with the gateway behind it: whatever is sent, the responses are HTTP."""
 
 import asyncio
 import json
@@ -39,7 +39,7 @@ _LENGTH = re.compile(rb"^content-length: ([0-9]+)\r$", re.MULTILINE)
 
 @contextmanager
 def a_front():
-    """Give the port of a front that calls the gateway, whose stores are in memory."""
+    """Yield the port of a front that calls a gateway with in-memory stores."""
     stage, is_over = Stage(), Event()
     routes = read_plan(ROOT / "template.yaml", root=ROOT, parameters=GIVEN).routes
 
@@ -67,7 +67,7 @@ def a_front():
 
 
 def said_to(port, octets):
-    """Send *octets* and nothing more; return all that is answered, and whether it broke off."""
+    """Send *octets* and nothing more; return the whole response, and whether it broke off."""
     told = bytearray()
     with socket.create_connection(("127.0.0.1", port), PATIENCE_SECONDS) as line:
         try:
@@ -81,7 +81,7 @@ def said_to(port, octets):
 
 
 def answers_in(told, *, is_cut):
-    """Return the answers in *told*, which must be nothing else."""
+    """Return the responses in *told*, which must contain nothing else."""
     answers = []
     while told:
         head = _HEAD.match(told)
@@ -176,7 +176,7 @@ def _in_chunks(body, size):
 
 @st.composite
 def requests(draw):
-    """Return a request that is right, or wrong in a few places."""
+    """Return a request that is valid, or invalid in a few places."""
     query = draw(st.just("") | _querys)
     target = draw(st.sampled_from(_PATHS)) + ("?" + query if query else "")
     body = draw(_bodies | _batches | _orders)

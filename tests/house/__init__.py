@@ -1,1 +1,1 @@
-"""Counts how much of the tree one has to read: `make house`."""
+"""Counts how much of the tree a reader has to read: `make house`."""

@@ -1,4 +1,4 @@
-"""Prints how much of the tree one has to read: `python -m tests.house`."""
+"""Prints how much of the tree a reader has to read: `python -m tests.house`."""
 
 from tests.house.report import report
 

@@ -1,4 +1,4 @@
-"""How many source files lie side by side in the folders of the product."""
+"""Number of source files in each folder of the product."""
 
 import statistics
 from collections import Counter
@@ -12,7 +12,7 @@ SOURCES: Final = frozenset({".py", ".lua", ".sql", ".yaml", ".json", ".sh"})
 
 
 def sizes() -> Mapping[str, int]:
-    """Return how many source files each folder holds; SQL subjects and tests do not count."""
+    """Return the number of source files per folder; SQL subjects and tests do not count."""
     return Counter(
         str(path.parent.relative_to(ROOT))
         for top in PRODUCT

@@ -1,4 +1,4 @@
-"""What the house may come to, and what it is still allowed until it gets there."""
+"""Limits of the code's figures: the target, and what is still allowed on the way to it."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -13,7 +13,7 @@ class Limit:
     today: int
 
     def line(self, figure: int) -> str:
-        """Return the figure beside its limits, in one line."""
+        """Return the figure with its limits, in one line."""
         allowed = f"target {self.target}"
         if self.today > self.target:
             allowed += f", allowed today {self.today}"

@@ -1,4 +1,4 @@
-"""Public class names: which are defined twice, and which the glossary leaves out."""
+"""Public class names: those defined twice, and those missing in the glossary."""
 
 import ast
 import re
@@ -15,7 +15,7 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def public_classes(folder: Path) -> Mapping[str, Sequence[str]]:
-    """Return where each public class name of *folder* is defined, at the top of a module."""
+    """Return where each public class name of *folder* is defined at the top of a module."""
     places = defaultdict(list)
     for path in sorted(folder.rglob("*.py")):
         for name in _classes_of(path.read_text(encoding="utf-8")):
@@ -28,7 +28,7 @@ def defined_twice(places: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[
 
 
 def without_a_row(places: Mapping[str, Sequence[str]], glossary: str) -> Sequence[str]:
-    """Return the classes that the *glossary* names neither in backticks nor by their words."""
+    """Return the classes that the *glossary* lacks, both in backticks and in plain words."""
     words = {word for row in _ROW.findall(glossary) for word in _words_of_row(row)}
     return sorted(name for name in places if name not in words and words_of(name) not in words)
 

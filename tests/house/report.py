@@ -1,4 +1,4 @@
-"""The figures of the house beside their limits."""
+"""The figures of the code with their limits."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""The way of one task: which files and functions it passes, and how often it jumps."""
+"""The path of one task: the files and functions it passes, and the number of jumps."""
 
 import json
 import sys
@@ -27,7 +27,7 @@ KIT: Final = f"{ROOT}/shared/taskmill/testing/"
 
 @dataclass
 class Way:
-    """What one task passes; a jump is a call from a file of ours to another one."""
+    """The path of one task; a jump is a call from one of our files to another one."""
 
     files: set[str] = field(default_factory=set)
     functions: set[tuple[str, str]] = field(default_factory=set)
@@ -35,7 +35,7 @@ class Way:
     _seen: set[FrameType] = field(default_factory=set)
 
     def see(self, frame: FrameType, event: str, _: Any) -> None:
-        """Count a call, as `sys.setprofile` reports it; a generator that goes on is no new call."""
+        """Count a call, as `sys.setprofile` reports it; a resumed generator is no new call."""
         if event == "call" and frame not in self._seen and (file := _file_of(frame.f_code)):
             self._seen.add(frame)
             self.files.add(file)
@@ -43,12 +43,12 @@ class Way:
             self.jumps += _caller(frame) not in {None, file}
 
     def _name(self, file: str, code: CodeType) -> None:
-        if "<" not in code.co_name:  # no lambda, no comprehension
+        if "<" not in code.co_name:  # neither lambdas nor comprehensions
             self.functions.add((file, code.co_qualname))
 
 
 def walk() -> Way:
-    """Return the way of one task; a task before it has filled what processes keep."""
+    """Return the path of one task, after another task has filled the processes' caches."""
     way = Way()
     with handlers() as stage:
         _one_task(stage, lambda handle, *given: handle(*given))
@@ -59,7 +59,7 @@ def walk() -> Way:
 
 @contextmanager
 def handlers() -> Iterator[Stage]:
-    """Bind the handlers of the product to stores in memory."""
+    """Bind the product's handlers to in-memory stores."""
     with pytest.MonkeyPatch.context() as patch:
         stage = Stage()
         stage.bind(patch)
@@ -96,7 +96,7 @@ def _watched(way: Way, handle: Callable[..., Any], *given: Any) -> Any:
 
 
 def _caller(frame: FrameType) -> str | None:
-    """Return the nearest file of ours that called; frames of libraries are passed over."""
+    """Return the nearest calling file of ours, skipping frames of libraries."""
     above = frame.f_back
     while above is not None:
         if file := _file_of(above.f_code):

@@ -1,4 +1,4 @@
-"""Explores every case, also the deep ones: `python -m tests.models [--traces] [name]`."""
+"""Explores every case, including the deep ones: `python -m tests.models [--traces] [name]`."""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-"""A run of a model: what it holds, and what must be found."""
+"""One run of a model: what it contains, and the expected verdict."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -13,7 +13,7 @@ Make: TypeAlias = Callable[[Rules], Model[Any]]
 
 
 class Case(NamedTuple):
-    """A model under some faults; with a rule taken back it is a broken twin."""
+    """A model under some faults; with a rule removed it is a broken twin."""
 
     name: str
     make: Make
@@ -32,7 +32,7 @@ class Case(NamedTuple):
 
 @cache
 def verdict_of(case: Case) -> Verdict:
-    """Explore a case once, however many tests ask."""
+    """Explore a case once, however many tests ask for it."""
     return explore(case.build(), most=MOST_STATES)
 
 

@@ -1,4 +1,4 @@
-"""Every case: the faults that the protocol stands, and the twins that do not."""
+"""Every case: the faults that the protocol tolerates, and the twins that fail."""
 
 from tests.models.admission import cases as admission_cases
 from tests.models.case import Case, told
@@ -73,7 +73,8 @@ SUSPECTS = [
     _batch(),
     _batch(innocents=3, kills=1),
     _batch("suspects_are_claimed_alone", BLAMED),
-    # One loss in company and two more kills by the platform alone: the known residue.
+    # One loss beside a poison task and two more kills by the platform alone: the known residual
+    # risk.
     _batch("", BLAMED, kills=2),
 ]
 

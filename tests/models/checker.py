@@ -1,4 +1,4 @@
-"""A breadth-first checker of explicit states: shortest traces, invariants, and progress."""
+"""A breadth-first model checker with explicit states: shortest traces, invariants and progress."""
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -21,18 +21,18 @@ class Step(NamedTuple, Generic[S_co]):
 
 
 class Model(Protocol[S]):
-    """A system and its world, one state at a time."""
+    """A system and its environment, one state at a time."""
 
     def first(self) -> S: ...
 
     def steps(self, state: S) -> Iterable[Step[S]]: ...
 
     def broken(self, state: S) -> str | None:
-        """Say which invariant *state* breaks."""
+        """Return the invariant that *state* violates."""
         ...
 
     def is_good(self, state: S) -> bool:
-        """Say whether everything has ended well in *state*."""
+        """Return whether everything has ended well in *state*."""
         ...
 
 
@@ -50,10 +50,10 @@ class Verdict:
 
 
 def explore(model: Model[S], *, most: int) -> Verdict:
-    """Visit every state that can be reached, nearest first; stop at the first complaint.
+    """Visit every reachable state, nearest first; stop at the first violation.
 
-    Progress means: from each state, over the steps that are no faults, a good end stays reachable.
-    A deadlock and a livelock both break that.
+    Progress means that from each state a good end stays reachable without faults. Deadlocks and
+    livelocks both violate that.
     """
     graph = _Graph[S](most)
     found = graph.grow(model)
@@ -112,7 +112,7 @@ class _Graph(Generic[S]):
         return tuple(reversed(labels))
 
     def first_lost(self, is_good: Callable[[S], bool]) -> int | None:
-        """Return the nearest state from which no good end can be reached."""
+        """Return the nearest state from which no good end is reachable."""
         has_hope = [is_good(state) for state in self.states]
         hopeful = [number for number, good in enumerate(has_hope) if good]
         while hopeful:
@@ -129,7 +129,7 @@ class _Graph(Generic[S]):
 
 
 def _to_rest(model: Model[S], state: S) -> Iterator[str]:
-    """Tell the shortest way without faults to a state where nothing moves, if there is one."""
+    """Return the shortest path without faults to a state where nothing moves, if there is one."""
     ways: dict[S, tuple[str, ...]] = {state: ()}
     waiting = deque([state])
     while waiting:
@@ -147,7 +147,7 @@ def _to_rest(model: Model[S], state: S) -> Iterator[str]:
 
 
 def brief(value: object) -> str:
-    """Tell a value by those of its fields that do not stand at their defaults."""
+    """Show a value by those of its fields that differ from their defaults."""
     if isinstance(value, tuple) and hasattr(value, "_field_defaults"):
         fields = zip(value._fields, value, strict=True)
         usual = value._field_defaults

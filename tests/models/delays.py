@@ -1,10 +1,10 @@
-"""What waits for a time: far in the ledger alone, near in the due set, changed or cancelled.
+"""Tasks that wait for a time: far in the ledger, near in the due set, changed or cancelled.
 
-A dispatcher lets it wait, a scheduler brings it near, another publishes what is due, a client
-changes it or cancels it, a worker retries or ends a turn; the ledger is told of the log in any
-order, and late. Not looked into: taking and clearing, which are the due set's model, and a
-worker's turn, which is the execution's. What is due when is left to chance; but a record does not
-end under a scheduler who brings its task near, since that takes no hour.
+A dispatcher delays the task, a scheduler brings it near, another publishes due entries, a client
+changes or cancels it, a worker retries or ends a turn; the ledger reads the log in any order, and
+late. Not modelled: taking and clearing, which are in the due set's model, and a worker's turn,
+which is in that of execution. When entries are due is left to chance; but a record does not expire
+under a scheduler that brings its task near, since that takes no hour.
 """
 
 from collections.abc import Iterator
@@ -246,7 +246,7 @@ class Delays(NamedTuple):
                 decided=state.decided | set(settled.facts),
                 retries=state.retries - (status == "retrying"),
             )
-            # Who settles a retry may die before its facts: then its next turn owes them.
+            # A worker may die between settling a retry and its facts: the next turn then owes them.
             log = state.log | set(settled.facts if status == "succeeded" else ())
             yield Step(
                 f"the worker runs {envelope}: {status}",
@@ -274,7 +274,7 @@ def _has_ended(facts: frozenset[Fact]) -> bool:
 
 
 def _far_row(state: State) -> Envelope | None:
-    """Return the task that the ledger alone keeps, as far as it was told."""
+    """Return the task that only the ledger keeps, as far as it is known."""
     if not state.told or _has_ended(state.told):
         return None
     last = max(state.told, key=lambda fact: (fact.turn, fact.kind == "deferred"))

@@ -1,7 +1,7 @@
 """The due set: how what Redis decided comes into the log, whoever dies.
 
-Two schedulers take, publish and clear; a worker retries or ends a turn; a client cancels. Not
-looked into: a worker's turn is one step, time is three words (later, due, held), and the log may
+Two schedulers take, publish and clear; a worker retries or ends a turn; a client cancels.
+Simplified: a worker's turn is one step, time has three values (later, due, held), and the log may
 deliver in any order. The due set may lose a member whose bytes stay.
 """
 
@@ -167,7 +167,7 @@ class DueSet(NamedTuple):
             )
             yield Step(f"{name}: {status}", ended._replace(log=state.log | set(settled.facts)))
             if state.kills and status == "retrying":
-                # Its record comes again: not before the next turn may have been published.
+                # Its record is redelivered, but not before the next turn may have been published.
                 dead = ended._replace(line=state.line, kills=state.kills - 1)
                 yield Step(f"{name}: {status}, and dies before its facts", dead, is_fault=True)
 

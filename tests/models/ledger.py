@@ -1,4 +1,4 @@
-"""What the ledger knows of one task, and how facts fold into it."""
+"""The ledger's knowledge of one task, and how facts fold into it."""
 
 from functools import cache
 from typing import NamedTuple
@@ -36,7 +36,7 @@ class Row(NamedTuple):
 
     @property
     def waits_for(self) -> tuple[int, int]:
-        """The generation, and the turn that it is at or waits for."""
+        """The generation and the turn that it is in or waits for."""
         return self.generation, self.turn + (self.status == "retrying")
 
     def standing(self, rules: Rules) -> tuple[int, bool, int, int, int]:
@@ -51,7 +51,7 @@ class Row(NamedTuple):
 
 @cache
 def fold(row: Row, fact: Fact, rules: Rules) -> Row:
-    """Tell *row* a fact: late, again and in any order it comes to the same."""
+    """Fold a fact into *row*: late, repeated and reordered facts give the same result."""
     if fact.kind == "asked":
         return row._replace(asked_of=max(row.asked_of, fact.generation))
     status = _LEADS_TO[fact.kind]

@@ -4,41 +4,42 @@ from typing import NamedTuple
 
 
 class Rules(NamedTuple):
-    """Every rule stands in the system as built; a twin breaks one."""
+    """The real system follows every rule; a twin breaks one."""
 
     # The due set
     entries_are_held: bool = True
-    """Taking an entry holds it until it is cleared; it is not removed before it is published."""
+    """Taking an entry hides it until it is cleared; it is never removed before it is published."""
     taking_holds_it_alone: bool = True
-    """Who took an entry publishes it alone while its hold lasts."""
+    """Only the process that took an entry publishes it while its hold lasts."""
     entry_names_its_turn: bool = True
     """Clearing a turn cannot take the next one away."""
     next_turn_carries_facts: bool = True
-    """The entry of the next turn or generation carries the facts that ended the one before."""
+    """The entry of the next turn or generation carries the facts that ended the previous one."""
     what_is_owed_is_listed: bool = True
     """An entry whose bytes are there, and that the due set does not name, is due now."""
     parking_again_is_another_name: bool = True
     """Clearing what was parked cannot take away what was parked again meanwhile."""
     cancel_takes_facts_over: bool = True
-    """What removes an entry owes the facts that it carried."""
+    """Removing an entry means owing the facts that it carried."""
 
-    # What waits for a time
+    # Waiting for a time
     delaying_compares: bool = True
-    """What is let wait, or brought near, is the turn that the record is in."""
+    """A task is delayed or brought near only for the turn of its record."""
     a_change_is_a_new_turn: bool = True
-    """Whoever stands in line for the turn before is refused by it."""
+    """An envelope of the previous turn is refused by it."""
     a_change_takes_facts_over: bool = True
-    """What removes the entry of a turn owes the facts that it carried."""
+    """Removing the entry of a turn means owing the facts that it carried."""
     orders_outlast_the_lag: bool = True
-    """The record of a far task that was changed or cancelled ends when the ledger knows of it."""
+    """The record of a changed or cancelled far task expires only after the ledger knows of it."""
     far_rows_leave_last: bool = True
-    """The ledger keeps what is far until it is owed in the due set."""
+    """The ledger keeps a far task until it is owed in the due set."""
 
     # Admission
     admit_knows_its_own: bool = True
-    """A submission that was admitted before is told so, and is no duplicate of itself."""
+    """A submission admitted before gets that answer and is no duplicate of itself."""
     an_end_holds_its_key: bool = True
-    """A key is free again only when the record of a worker who did not tell the end came again."""
+    """A key is free again only after the redelivery of the record of a worker that did not report
+    the end."""
     a_replay_publishes: bool = True
     """A replay publishes what the first request still owes before it answers."""
     what_is_owed_goes_whole: bool = True
@@ -46,11 +47,12 @@ class Rules(NamedTuple):
     a_drop_publishes_the_winner: bool = True
     """The dispatcher publishes what the winner owes before it drops a second submission."""
     the_admitted_body_is_told: bool = True
-    """What the dispatcher admits is a fact with its body, which overrules a deferred one."""
+    """When the dispatcher admits a submission, it publishes a fact with the body, which overrules a
+    deferred one."""
     an_answer_waits_for_the_clear: bool = True
     """A clear that is cold or finds another generation makes the answer `deferred`."""
     the_outbox_counts: bool = True
-    """Unsent rows of the outbox count as ledger, for look-ups and for the rebuild."""
+    """Unsent rows of the outbox count as part of the ledger, for look-ups and for the rebuild."""
     the_relay_admits_nothing: bool = True
     """The relay publishes the envelope as it is stored."""
 
@@ -61,48 +63,48 @@ class Rules(NamedTuple):
     claim_compares_generation_first: bool = True
     """A newer generation replaces the record, whatever its status."""
     same_record_waits: bool = True
-    """The record that holds a living lease comes again until the lease lapses."""
+    """The record that holds a live lease is redelivered until the lease expires."""
     drops_are_remembered: bool = True
     """A record that was dropped for a turn never takes its lease."""
     refusals_tell_what_is_owed: bool = True
     """A refusal carries the facts of the end; they are published before the position moves."""
     only_the_young_are_adopted: bool = True
-    """A missing record is made anew only for a generation younger than an hour."""
+    """A missing record is recreated only for a generation younger than an hour."""
     suspects_are_claimed_alone: bool = True
-    """A claim that would take over, or begin a task with a loss, needs the word `alone`."""
+    """A claim that would take over, or start a task with a loss, needs the argument `alone`."""
     tokens_grow_with_time: bool = True
-    """A token is never smaller than the time of Redis, whatever Redis forgot."""
+    """A fencing token is never smaller than the time of Redis, whatever data Redis lost."""
     turns_order_a_life: bool = True
-    """Each time in line is a new turn; attempts do not order."""
+    """Each time a task is queued is a new turn; attempts do not order."""
     settle_compares: bool = True
-    """A settle is held to the record that it finds."""
+    """A settle applies only to the record that it finds."""
     settle_compares_the_turn: bool = True
-    """A turn that is over stays over, whatever the token."""
+    """A turn that is over stays over, whatever the fencing token."""
     settle_compares_the_token: bool = True
     """A holder that lost its lease cannot settle."""
     stale_comes_again: bool = True
-    """A stale settle reports its item as failed: claim decides what becomes of it."""
+    """A stale settle reports its item as failed: claim decides what happens to it."""
     position_moves_after_the_work: bool = True
-    """The position of a record is committed when its facts stand in the log."""
+    """The position of a record is committed only when its facts are in the log."""
 
     # Control
     control_compares: bool = True
     """Cancel and redrive change only what their caller read."""
     redrive_keeps_last_facts: bool = True
-    """A redriven record still tells the end of the generation before to who asks."""
+    """A redriven record still returns the end of the previous generation on request."""
     cancelled_run_ends_cancelled: bool = True
     """A take-over of a task whose cancellation was requested ends it as cancelled."""
 
     settle_hears_the_cancel: bool = True
-    """An attempt that did not succeed ends as cancelled when that was requested."""
+    """An attempt that did not succeed ends as cancelled if that was requested."""
 
     # The recorder
     standing_decides: bool = True
-    """The fact that stands further in life decides the row, whenever it comes."""
+    """The fact furthest along decides the row, whenever it arrives."""
     an_end_closes_its_generation: bool = True
-    """An end is further than any turn of its generation."""
+    """An end is further along than any turn of its generation."""
     ledger_keeps_the_token: bool = True
-    """Facts carry tokens, the ledger keeps the largest, a rebuild brings it back."""
+    """Facts carry fencing tokens, the ledger keeps the largest, and a rebuild restores it."""
 
     # When something else writes to Redis
     what_is_no_record_is_not_missing: bool = True
@@ -110,20 +112,22 @@ class Rules(NamedTuple):
     mending_publishes_what_is_owed: bool = True
     """What the due set still owes of the task is in the log before its end is noted."""
 
-    # When Redis forgets
+    # When Redis loses data
     marker_names_the_server: bool = True
-    """Another run of the server is a cold shard, whatever it still holds."""
+    """Another run of the server means cold shards, whatever data it still has."""
     rebuild_waits_a_lease: bool = True
-    """A rebuild notes the end of the log only when the living have published their decisions."""
+    """A rebuild notes the end of the log only after living processes have published their
+    decisions."""
     rebuild_waits_for_the_ledger: bool = True
-    """A rebuild restores only when the ledger has applied what it noted."""
+    """A rebuild restores only after the ledger has applied what it noted."""
     rebuild_compares_its_word: bool = True
-    """A rebuild that does not find its own word starts again."""
+    """A rebuild that does not find its own nonce starts again."""
     what_is_further_stays: bool = True
     """A rebuild never lowers what the server still has."""
     finished_are_restored: bool = True
-    """A finished task is known again, so that its record is not adopted and run."""
+    """A finished task is restored, so that its record is not adopted and run."""
     restored_leases_are_nobodys: bool = True
-    """What may still run is restored under a lease without a source: its holder takes it."""
+    """A task that may still be running is restored with a lease without a source: its holder takes
+    it."""
     restored_leases_may_run: bool = True
-    """Who cancels or changes a task under such a lease treats it as one that runs."""
+    """Cancelling or changing a task under such a lease treats it as running."""

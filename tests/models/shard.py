@@ -1,4 +1,4 @@
-"""What one shard of Redis holds of one task, and what goes in and out of it."""
+"""One shard's data about one task, and what goes in and out of it."""
 
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ class Fact(NamedTuple):
 
 
 class Envelope(NamedTuple):
-    """A task in line; generation 0 is a deferred submission that nobody has admitted yet."""
+    """A task in transit; generation 0 is a deferred submission that nobody has admitted yet."""
 
     generation: int
     turn: int = 1
@@ -32,7 +32,7 @@ class Envelope(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A due entry: owed now or later, or held by who took it."""
+    """A due entry: owed now or later, or held by whoever took it."""
 
     generation: int
     turn: int
@@ -76,12 +76,12 @@ class Record(NamedTuple):
 
     @property
     def is_restored(self) -> bool:
-        """Say whether it has a living lease of nobody known, who may run it."""
+        """Return whether it has a live lease with an unknown holder, who may run it."""
         return self.lease == "alive" and self.source == -1
 
 
 class Shard(NamedTuple):
-    """The keys that a script may touch together, for one task."""
+    """The keys that a script may use together, for one task."""
 
     marker: int = 1
     """The run of the server under which the shard was opened; 0 is none."""
@@ -103,7 +103,7 @@ class Shard(NamedTuple):
         return self.marker != self.server
 
     def losses_of(self, generation: int) -> int:
-        """Return the losses that the record has of a generation, if it lives that one."""
+        """Return the losses that the record has of a generation, if that is its own."""
         record = self.record
         return record.losses if record and record.generation == generation else 0
 
@@ -136,7 +136,7 @@ class Shard(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What a script answers, and the shard behind it."""
+    """A script's answer, and the shard after it."""
 
     answer: str
     shard: Shard

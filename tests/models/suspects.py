@@ -1,7 +1,8 @@
-"""Losses and suspects: a task that kills its process takes nobody with it.
+"""Losses and suspects: a task that kills its process takes no others with it.
 
 One batch of a poison task and innocent ones, in one process: `claim` and `execute` as they claim
-what can start, keep suspects waiting until nothing else runs, and settle. The platform kills, too.
+what can start, keep suspects waiting until nothing else runs, and settle. The platform kills
+processes, too.
 """
 
 from collections.abc import Iterator

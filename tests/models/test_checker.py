@@ -1,4 +1,4 @@
-"""The checker itself finds what it must, by the shortest way."""
+"""The checker itself finds what it must, by the shortest path."""
 
 import os
 import subprocess

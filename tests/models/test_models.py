@@ -16,21 +16,21 @@ SCRIPTS = {path.stem: path for path in LUA.rglob("*.lua")}
 
 WITHOUT_A_STEP = {
     "set_apart",  # its caller is answered as where a record was overwritten, or a shard is cold
-    "take_place",  # it is about requests that wait, not about tasks
+    "take_place",  # it concerns requests that wait, not tasks
 }
 
 NOT_REACHED = {
-    "change_task": {"COLD"},  # the model of what waits forgets nothing
+    "change_task": {"COLD"},  # the model of delays loses no data
     "delay_task": {"COLD"},  # the same
     "park_turn": {"COLD"},  # the same
-    "begin_rebuild": {"LIVE"},  # a rebuild that finds nothing to do is no step
+    "begin_rebuild": {"LIVE"},  # a rebuild that finds nothing to do is not a step
     drop_unreadable.__name__: {"COLD", "DONE"},  # what these models know stands in the log
-    "take_due": {"COLD"},  # the due set's model forgets nothing
+    "take_due": {"COLD"},  # the due set's model loses no data
 }
 
 
 def answers_of(script):
-    """Return the words in capitals of what a script's header says that it returns."""
+    """Return the upper-case words in the "Returns" part of a script's header."""
     returns = script.read_text().partition("]]\n")[0].partition("Returns")[2]
     return set(re.findall(r"\b[A-Z]{3,}(?: [A-Z]{3,})?\b", returns)) - {"JSON"}
 

@@ -1,4 +1,4 @@
-"""Describes how a task is cancelled, redriven and changed."""
+"""Describes how to cancel, redrive and change a task."""
 
 from http import HTTPStatus
 from typing import Any, Final
@@ -42,25 +42,25 @@ CANCEL: Final = Operation(
     route="POST /v1/tasks/{task_id}/cancel",
     name="cancelTask",
     summary="Cancel a task",
-    details="At once while it waits; while it runs its worker is asked, and may finish. The second"
-    " time the answer is the same.",
+    details="A waiting task ends at once. The worker of a running task is asked to stop, but may"
+    " still finish. Repeating the request returns the same response.",
     parameters=[TASK_ID],
     answers={
-        HTTPStatus.OK: Answer(what="It waited, and is over.", body=Task),
+        HTTPStatus.OK: Answer(what="The task was waiting and is now cancelled.", body=Task),
         HTTPStatus.ACCEPTED: Answer(
-            what="It runs, and is asked to end.", body=Task, has_location=True
+            what="The task is running and was asked to stop.", body=Task, has_location=True
         ),
     },
     problems=["not_found", "enqueue_refused", "already_finished", "unavailable"],
     examples=[
         Example(
-            name="a task that waits",
+            name="a waiting task",
             status=HTTPStatus.OK,
             given={"task_id": WAITING_ID},
             answer=_CANCELLED,
         ),
         Example(
-            name="a task that runs",
+            name="a running task",
             status=HTTPStatus.ACCEPTED,
             given={"task_id": RUNNING_ID},
             answer=_ASKED_TO_END,
@@ -70,10 +70,12 @@ CANCEL: Final = Operation(
 REDRIVE: Final = Operation(
     route="POST /v1/tasks/{task_id}/redrive",
     name="redriveTask",
-    summary="Give a dead or cancelled task its next generation",
-    details="Repeated while that lives, it is the same generation.",
+    summary="Redrive a dead or cancelled task as its next generation",
+    details="Repeating the request before that generation ends returns the same generation.",
     parameters=[TASK_ID],
-    answers={HTTPStatus.ACCEPTED: Answer(what="It lives again.", body=Task, has_location=True)},
+    answers={
+        HTTPStatus.ACCEPTED: Answer(what="The task runs again.", body=Task, has_location=True)
+    },
     problems=["not_found", "enqueue_refused", "not_redrivable", "unavailable"],
     examples=[
         Example(
@@ -87,11 +89,11 @@ REDRIVE: Final = Operation(
 CHANGE: Final = Operation(
     route="PATCH /v1/tasks/{task_id}",
     name="changeTask",
-    summary="Give a task that waits another time or other metadata",
-    details="It is then `scheduled`, also when it stood in line or waited for its next attempt.",
+    summary="Change the time or the metadata of a waiting task",
+    details="The task becomes `scheduled`, even if it was queued or waiting for its next attempt.",
     parameters=[TASK_ID],
     takes=ChangeRequest,
-    answers={HTTPStatus.OK: Answer(what="It waits for that.", body=Task)},
+    answers={HTTPStatus.OK: Answer(what="The changed task.", body=Task)},
     problems=[
         "not_found",
         "enqueue_refused",
@@ -104,7 +106,7 @@ CHANGE: Final = Operation(
     ],
     examples=[
         Example(
-            name="a task that waits is put off",
+            name="postpone a waiting task",
             status=HTTPStatus.OK,
             given={"task_id": PUT_OFF_ID},
             body={"delay_seconds": 3600},

@@ -1,4 +1,4 @@
-"""Describes how the receivers of webhooks are disabled and enabled."""
+"""Describes how webhook receivers are disabled and enabled."""
 
 from http import HTTPStatus
 from typing import Final, Literal
@@ -14,20 +14,20 @@ URL: Final = "https://hooks.example.com/in"
 
 
 class DisabledEndpoint(Struct):
-    """A receiver that said that it is gone."""
+    """A receiver that answered 410 Gone."""
 
     url: str
     disabled_at: Moment
 
 
 class DisabledEndpoints(Struct):
-    """The latest first."""
+    """Latest first."""
 
     endpoints: list[DisabledEndpoint]
 
 
 class EnabledEndpoint(Struct):
-    """It is called again."""
+    """The receiver is called again."""
 
     url: str
     enabled: Literal[True]
@@ -36,7 +36,7 @@ class EnabledEndpoint(Struct):
 LIST: Final = Operation(
     route="GET /v1/endpoints/disabled",
     name="listDisabledEndpoints",
-    summary="List the receivers of webhooks that are not called any more",
+    summary="List disabled webhook receivers",
     parameters=[LIMIT],
     answers={HTTPStatus.OK: Answer(what="Endpoints.", body=DisabledEndpoints)},
     problems=["invalid_request", "unavailable"],
@@ -51,9 +51,9 @@ LIST: Final = Operation(
 ENABLE: Final = Operation(
     route="POST /v1/endpoints/enable",
     name="enableEndpoint",
-    summary="Let a receiver of webhooks be called again",
+    summary="Enable a disabled webhook receiver",
     takes=EnableRequest,
-    answers={HTTPStatus.OK: Answer(what="It is called again.", body=EnabledEndpoint)},
+    answers={HTTPStatus.OK: Answer(what="The receiver is enabled.", body=EnabledEndpoint)},
     problems=[
         "bad_request",
         "unsupported_media_type",
@@ -63,7 +63,7 @@ ENABLE: Final = Operation(
     ],
     examples=[
         Example(
-            name="a receiver that is back",
+            name="a receiver that works again",
             status=HTTPStatus.OK,
             body={"url": URL},
             answer={"url": URL, "enabled": True},

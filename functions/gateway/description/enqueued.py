@@ -1,4 +1,4 @@
-"""Describes the requests that were enqueued and are no tasks."""
+"""Describes enqueued requests that have not become tasks."""
 
 from http import HTTPStatus
 from typing import Any, Final, Literal
@@ -14,7 +14,7 @@ REFUSED_ID: Final = "5e9a4bd0-5f3c-8f11-9d0c-2f6a1c8f7b21"
 
 
 class EnqueuedRequest(Struct, kw_only=True):
-    """A request that stands in the table; one that is parked tells why it is refused."""
+    """A request in the table; a parked one has the reason why it was refused."""
 
     task_id: UUID
     tenant: str
@@ -29,7 +29,7 @@ class EnqueuedRequest(Struct, kw_only=True):
 
 
 class EnqueuedPage(Struct):
-    """The latest first."""
+    """Latest first."""
 
     requests: list[EnqueuedRequest]
     next_cursor: NextCursor
@@ -49,17 +49,17 @@ _REQUEST: Final[dict[str, Any]] = {
 LIST: Final = Operation(
     route="GET /v1/enqueued",
     name="listEnqueued",
-    summary="List requests that were enqueued and are no tasks",
+    summary="List enqueued requests that have not become tasks",
     details=(
-        "`taskmill.enqueue` and schedules keep requests in a table. Here are those that were"
-        " committed and are refused, or wait."
+        "`taskmill.enqueue` and schedules write requests to a table. This lists those that were"
+        " committed but are still waiting or were refused."
     ),
     parameters=[
         asked(
             "state",
             Literal["waiting", "parked", "discarded"],
-            "Those that wait to become tasks, those that are refused (the default), or those"
-            " refused ones that somebody dealt with.",
+            "Requests that wait to become tasks, refused requests (the default), or refused"
+            " requests that somebody has dealt with.",
         ),
         LIMIT,
         CURSOR,
@@ -68,7 +68,7 @@ LIST: Final = Operation(
     problems=["bad_request", "invalid_request", "unavailable"],
     examples=[
         Example(
-            name="what is refused",
+            name="refused requests",
             status=HTTPStatus.OK,
             given={"state": "parked"},
             answer={"requests": [_REQUEST], "next_cursor": None},
@@ -78,15 +78,13 @@ LIST: Final = Operation(
 DISCARD: Final = Operation(
     route="POST /v1/enqueued/{task_id}/discard",
     name="discardEnqueued",
-    summary="Take note that a refused request was dealt with",
+    summary="Mark a refused request as dealt with",
     details=(
-        "Every refused request for this task is kept, and marked with the time and the name of the"
+        "Every refused request for this task is kept and marked with the time and the name of the"
         " caller's key. `taskmill doctor` and the statistics no longer count it."
     ),
     parameters=[TASK_ID],
-    answers={
-        HTTPStatus.OK: Answer(what="The request that was refused last.", body=EnqueuedRequest)
-    },
+    answers={HTTPStatus.OK: Answer(what="The latest refused request.", body=EnqueuedRequest)},
     problems=["not_found", "unavailable"],
     examples=[
         Example(

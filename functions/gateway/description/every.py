@@ -1,4 +1,4 @@
-"""Every route of the gateway; a test compares it with what is deployed and what is answered."""
+"""Every route of the gateway; a test compares it with the deployed routes and their responses."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""Tasks as examples show them."""
+"""Tasks used in examples."""
 
 from typing import Any, Final
 

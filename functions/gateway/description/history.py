@@ -1,4 +1,4 @@
-"""Describes how the history of a task is told."""
+"""Describes the history of a task."""
 
 from http import HTTPStatus
 from typing import Annotated, Final, Literal
@@ -15,7 +15,7 @@ from functions.gateway.history import LONGEST_HISTORY
 
 
 class Fact(Struct, kw_only=True):
-    """What happened, in the past tense."""
+    """An event in a task's life, in the past tense."""
 
     kind: str
     generation: Count
@@ -31,13 +31,16 @@ class Fact(Struct, kw_only=True):
     submission: str | UnsetType = UNSET
     verdict: str | UnsetType = UNSET
     run_at: (
-        Annotated[Moment, Meta(description="Of a change: when it may begin since.")] | UnsetType
+        Annotated[
+            Moment, Meta(description="For a change: the new time at which the task may start.")
+        ]
+        | UnsetType
     ) = UNSET
     metadata: dict[str, str] | UnsetType = UNSET
 
 
 class Attempt(Struct, kw_only=True):
-    """A try, folded from the facts of its start and its end."""
+    """One attempt, derived from the facts of its start and end."""
 
     generation: Count
     turn: Count
@@ -50,7 +53,7 @@ class Attempt(Struct, kw_only=True):
 
 
 class History(Struct):
-    """Facts and attempts of a task, in order."""
+    """Facts and attempts of a task, oldest first."""
 
     id: UUID
     facts: Annotated[list[Fact], Meta(max_length=LONGEST_HISTORY)]
@@ -61,10 +64,11 @@ class History(Struct):
 HISTORY: Final = Operation(
     route="GET /v1/tasks/{task_id}/history",
     name="readHistory",
-    summary="Read what happened to a task",
-    details=f"The latest {LONGEST_HISTORY} facts in order, and the attempts that they make up.",
+    summary="Read the history of a task",
+    details=f"The latest {LONGEST_HISTORY} facts, oldest first, and the attempts derived from"
+    " them.",
     parameters=[TASK_ID],
-    answers={HTTPStatus.OK: Answer(what="Facts and attempts.", body=History)},
+    answers={HTTPStatus.OK: Answer(what="The facts and attempts.", body=History)},
     problems=["not_found", "enqueue_refused", "unavailable"],
     examples=[
         Example(

@@ -1,4 +1,4 @@
-"""What the description tells of a route, as data."""
+"""The description of a route, as data."""
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
@@ -10,7 +10,7 @@ from functions.gateway.http.problem import ProblemType
 
 
 class Parameter(Struct, frozen=True, kw_only=True):
-    """A part of the path, of the query or of the head; its type is told as JSON Schema."""
+    """A path, query or header parameter; its type is a JSON Schema."""
 
     name: str
     place: Literal["path", "query", "header"]
@@ -19,7 +19,7 @@ class Parameter(Struct, frozen=True, kw_only=True):
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """An answer that is no problem; its body is told by a type."""
+    """A successful response; its body is described by a type."""
 
     what: str
     body: Any
@@ -27,25 +27,25 @@ class Answer(Struct, frozen=True, kw_only=True):
 
 
 class Example(Struct, frozen=True, kw_only=True):
-    """A request and its answer; a test sends each to a running system.
+    """A request with its response; a test sends each to a running system.
 
-    Ids, times and numbers may differ there, and a test may put others in place of ids.
+    Ids, times and numbers may differ there, and the test may replace ids.
     """
 
     name: str
     status: HTTPStatus
     answer: Any
     given: Mapping[str, str] = field(default_factory=dict)
-    """Parameters by their names."""
+    """Parameters by name."""
 
     body: Any = None
 
 
 class Operation(Struct, frozen=True, kw_only=True):
-    """A route; what any route may answer is not named again."""
+    """One route, without the responses that every route may return."""
 
     route: str
-    """Method and path, as the function's events spell them."""
+    """Method and path, written as in the function's events."""
 
     name: str
     summary: str
@@ -56,7 +56,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     problems: Sequence[ProblemType] = ()
     examples: Sequence[Example] = ()
     is_open: bool = False
-    """It asks for no key."""
+    """The route requires no API key."""
 
     @property
     def method(self) -> str:

@@ -1,4 +1,4 @@
-"""Parameters that several routes have."""
+"""Parameters shared by several routes."""
 
 from typing import Annotated, Any, Final
 from uuid import UUID
@@ -17,6 +17,8 @@ TASK_ID: Final = Parameter(name="task_id", place="path", type=UUID, what="The id
 LIMIT: Final = asked(
     "limit",
     Annotated[int, Meta(ge=1, le=LARGEST_PAGE, extra_json_schema={"default": USUAL_PAGE})],
-    "How many at most.",
+    "Maximum number of entries.",
 )
-CURSOR: Final = asked("cursor", str, "`next_cursor` of the page before, with the same filter.")
+CURSOR: Final = asked(
+    "cursor", str, "`next_cursor` of the previous page; the filter must be the same."
+)

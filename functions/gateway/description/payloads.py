@@ -1,4 +1,4 @@
-"""Describes how a payload is uploaded that is too large for a request."""
+"""Describes how to upload a payload that is too large for a request."""
 
 from http import HTTPStatus
 from typing import Annotated, Final, Literal
@@ -13,16 +13,16 @@ _DIGEST: Final = "d9ae4d3cd79d0b9a1e9a3e6f4a2c9f4b5a0d6b3f5b1d7e8c9a0b1c2d3e4f5a
 
 
 class Upload(Struct):
-    """A request that writes this content and no other; it needs no key."""
+    """A request that uploads exactly this content; it needs no API key."""
 
     method: Literal["PUT"]
     url: str
-    headers: Annotated[dict[str, str], Meta(description="To be sent as they are.")]
+    headers: Annotated[dict[str, str], Meta(description="Send them unchanged.")]
     expires_at: Moment
 
 
 class UploadOffer(Struct):
-    """How a payload is uploaded, and what a task then says instead of it."""
+    """How to upload a payload, and the reference that a task then carries instead of it."""
 
     payload_ref: Pointer
     upload: Upload
@@ -31,15 +31,15 @@ class UploadOffer(Struct):
 OFFER: Final = Operation(
     route="POST /v1/payloads",
     name="offerUpload",
-    summary="Ask how to upload a large payload",
-    details="Size and hash are part of the link: S3 takes nothing else by it. The same payload has"
-    " the same place, so that all of it may be repeated.",
+    summary="Request a link to upload a large payload",
+    details="The link fixes size and hash: S3 accepts no other content. The same payload always has"
+    " the same address, so both steps can be repeated.",
     takes=UploadRequest,
     answers={HTTPStatus.OK: Answer(what="The request to send.", body=UploadOffer)},
     problems=["bad_request", "unsupported_media_type", "invalid_request", "unknown_type"],
     examples=[
         Example(
-            name="a payload of a megabyte",
+            name="a payload of one megabyte",
             status=HTTPStatus.OK,
             body={"type": "echo", "size": 1_000_000, "sha256": _DIGEST},
             answer={

@@ -14,7 +14,7 @@ RECORD: Final = f"{PENDING}:0:17:0"
 
 
 class QuarantinedRecord(Struct, kw_only=True):
-    """Where a record of the log stood that was never a task. What it holds may be secret."""
+    """Position of a log record that was never a task. Its content may be secret."""
 
     id: str
     topic: str
@@ -29,14 +29,14 @@ class QuarantinedRecord(Struct, kw_only=True):
 
 
 class OpenedRecord(QuarantinedRecord, kw_only=True):
-    """The same with how its bytes begin."""
+    """The record with the beginning of its bytes."""
 
     value_base64: str
     headers_base64: dict[str, str]
 
 
 class QuarantinePage(Struct):
-    """The latest first."""
+    """Latest first."""
 
     records: list[QuarantinedRecord]
     next_cursor: NextCursor
@@ -53,13 +53,17 @@ _RECORD: Final[dict[str, Any]] = {
     "header_names": [],
 }
 
-NAME: Final = Parameter(name="name", place="path", type=str, what="The id of a record.")
+NAME: Final = Parameter(name="name", place="path", type=str, what="The id of the record.")
 LIST: Final = Operation(
     route="GET /v1/quarantine",
     name="listQuarantine",
-    summary="List what was never a task",
+    summary="List quarantined records",
     parameters=[
-        asked("discarded", Literal["true", "false"], "Those that were dealt with, or the others."),
+        asked(
+            "discarded",
+            Literal["true", "false"],
+            "Whether to list records that were dealt with, or the others.",
+        ),
         LIMIT,
         CURSOR,
     ],
@@ -67,7 +71,7 @@ LIST: Final = Operation(
     problems=["bad_request", "invalid_request", "unavailable"],
     examples=[
         Example(
-            name="what nobody dealt with",
+            name="records not yet dealt with",
             status=HTTPStatus.OK,
             given={"discarded": "false"},
             answer={"records": [_RECORD], "next_cursor": None},
@@ -77,8 +81,8 @@ LIST: Final = Operation(
 READ: Final = Operation(
     route="GET /v1/quarantine/{name}",
     name="readRecord",
-    summary="Read a record of the quarantine",
-    details="Its value up to 65,536 bytes, and ten of its headers, each up to 1,024.",
+    summary="Read a quarantined record",
+    details="The first 65,536 bytes of its value and up to ten headers, each up to 1,024 bytes.",
     parameters=[NAME],
     answers={HTTPStatus.OK: Answer(what="The record.", body=OpenedRecord)},
     problems=["not_found", "unavailable"],
@@ -94,8 +98,8 @@ READ: Final = Operation(
 DISCARD: Final = Operation(
     route="POST /v1/quarantine/{name}/discard",
     name="discardRecord",
-    summary="Take note that a record was dealt with",
-    details="It is kept, and tells by whose key.",
+    summary="Mark a quarantined record as dealt with",
+    details="The record is kept, with the name of the caller's key.",
     parameters=[NAME],
     answers={HTTPStatus.OK: Answer(what="The record.", body=QuarantinedRecord)},
     problems=["not_found", "unavailable"],

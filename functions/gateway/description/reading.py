@@ -1,4 +1,4 @@
-"""Describes how tasks are shown."""
+"""Describes how tasks are read and listed."""
 
 from http import HTTPStatus
 from typing import Annotated, Final, Literal
@@ -22,7 +22,7 @@ from taskmill.submission.request import IdempotencyKey
 
 
 class TaskPage(Struct):
-    """Tasks of the ledger, which hears of them a moment after they happen."""
+    """Tasks from the ledger, which learns of events shortly after they happen."""
 
     tasks: list[ListedTask]
     next_cursor: NextCursor
@@ -32,34 +32,43 @@ class TaskPage(Struct):
 LIST: Final = Operation(
     route="GET /v1/tasks",
     name="listTasks",
-    summary="List tasks, the newest first",
-    details="With `status=dead`, the latest death first. A first page waits up to 1.5 seconds, or"
-    " as long as `wait` says, until the ledger has heard of everything that was accepted before the"
-    " request; after that it shows what the ledger knows, and `as_of` says up to when.",
+    summary="List tasks, newest first",
+    details="With `status=dead`, the latest death comes first. The first page waits up to 1.5"
+    " seconds, or as long as `wait` allows, until the ledger has applied everything that was"
+    " accepted before the request. If that takes longer, it shows what the ledger has so far;"
+    " see `as_of`.",
     parameters=[
-        asked("type", str, "Only of this type."),
+        asked("type", str, "Only tasks of this type."),
         asked(
             "idempotency_key",
             IdempotencyKey,
-            "Only the task of this key; needs `type`, and takes nothing else. It is as it is now,"
-            " as when it is read by its id.",
+            "Only the task with this idempotency key; requires `type` and excludes all other"
+            " filters. The task is as current as when it is read by its id.",
         ),
-        asked("status", Status, "Only in this status."),
+        asked("status", Status, "Only tasks in this status."),
         asked(
             "metadata",
             dict[Annotated[str, Meta(pattern=r"^metadata\..+")], str],
-            "Only with this entry: `metadata.<name>=<value>`.",
+            "Only tasks with this metadata entry: `metadata.<name>=<value>`.",
         ),
-        asked("created_after", Moment, "Only later ones."),
-        asked("created_before", Moment, "Only earlier ones."),
-        asked("reason", Reason, "Only the dead with this reason; needs `status=dead`."),
-        asked("error_class", str, "Only the dead with an error of this class, likewise."),
-        asked("dead_after", Moment, "Only those that died later, likewise."),
-        asked("dead_before", Moment, "Only those that died earlier, likewise."),
+        asked("created_after", Moment, "Only tasks submitted after this time."),
+        asked("created_before", Moment, "Only tasks submitted before this time."),
+        asked("reason", Reason, "Only dead tasks with this reason; requires `status=dead`."),
+        asked(
+            "error_class",
+            str,
+            "Only dead tasks with an error of this class; requires `status=dead`.",
+        ),
+        asked(
+            "dead_after", Moment, "Only tasks that died after this time; requires `status=dead`."
+        ),
+        asked(
+            "dead_before", Moment, "Only tasks that died before this time; requires `status=dead`."
+        ),
         asked(
             "wait",
             Annotated[float, Meta(ge=0, le=LONGEST_WAIT_SECONDS)],
-            "Wait at most so many seconds until the ledger has caught up; no exponent.",
+            "Seconds to wait at most until the ledger has caught up; no exponent.",
         ),
         LIMIT,
         CURSOR,
@@ -68,7 +77,7 @@ LIST: Final = Operation(
     problems=["bad_request", "invalid_request", "enqueue_refused", "unavailable"],
     examples=[
         Example(
-            name="what succeeded",
+            name="succeeded tasks",
             status=HTTPStatus.OK,
             given={"status": "succeeded", "type": "echo"},
             answer={
@@ -78,7 +87,7 @@ LIST: Final = Operation(
             },
         ),
         Example(
-            name="the task of a key",
+            name="the task with a key",
             status=HTTPStatus.OK,
             given={"type": "echo", "idempotency_key": KEY},
             answer={
@@ -88,7 +97,7 @@ LIST: Final = Operation(
             },
         ),
         Example(
-            name="what was discarded",
+            name="discarded tasks",
             status=HTTPStatus.OK,
             given={
                 "status": "dead",
@@ -116,29 +125,29 @@ LIST: Final = Operation(
 READ: Final = Operation(
     route="GET /v1/tasks/{task_id}",
     name="readTask",
-    summary="Read a task, at once or when it has ended",
-    details="The payload comes from the ledger: a request for it waits up to 1.5 seconds, or for"
-    " the rest of `wait`, until the ledger has heard of the task.",
+    summary="Read a task at once or wait for its end",
+    details="The payload comes from the ledger, so a request for it waits up to 1.5 seconds, or for"
+    " the rest of `wait`, until the ledger has the task.",
     parameters=[
         TASK_ID,
         asked(
             "wait",
             Annotated[float, Meta(ge=0, le=LONGEST_WAIT_SECONDS)],
-            "Hold the answer until the task has ended, at most so many seconds; no exponent.",
+            "Seconds to wait at most for the task to end; no exponent.",
         ),
-        asked("include", Literal["payload"], "Tell the payload too."),
+        asked("include", Literal["payload"], "Include the payload."),
     ],
     answers={HTTPStatus.OK: Answer(what="The task.", body=ReadTask)},
     problems=["invalid_request", "not_found", "enqueue_refused", "unavailable"],
     examples=[
         Example(
-            name="wait for its end",
+            name="wait for the end",
             status=HTTPStatus.OK,
             given={"task_id": ID, "wait": "20"},
             answer=SUCCEEDED,
         ),
         Example(
-            name="with its payload",
+            name="with the payload",
             status=HTTPStatus.OK,
             given={"task_id": ID, "include": "payload"},
             answer=SUCCEEDED | {"payload": {"say": "hello"}},

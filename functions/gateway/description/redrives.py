@@ -18,11 +18,11 @@ JOB_ID: Final = "019f4a6b-5061-7273-8e8f-9a0b1c2d3e4f"
 
 
 class RedriveJob(Struct, kw_only=True):
-    """Brings the dead back that were dead when it was made, slowly."""
+    """Slowly redrives the tasks that were dead when the job was created."""
 
     id: UUID
     state: JobState
-    why: Annotated[str, Meta(description="Why it paused.")] | UnsetType = UNSET
+    why: Annotated[str, Meta(description="Why the job paused.")] | UnsetType = UNSET
     type: str | UnsetType = UNSET
     reason: Reason | UnsetType = UNSET
     error_class: str | UnsetType = UNSET
@@ -33,7 +33,9 @@ class RedriveJob(Struct, kw_only=True):
     total: Count
     left: Count
     redriven: Count
-    skipped: Annotated[Count, Meta(description="Not dead any more when their turn came.")]
+    skipped: Annotated[
+        Count, Meta(description="Tasks that were no longer dead when the job reached them.")
+    ]
     succeeded: Count
     failed: Count
     cancelled: Count
@@ -42,7 +44,7 @@ class RedriveJob(Struct, kw_only=True):
 
 
 class RedriveJobs(Struct):
-    """The latest first."""
+    """Latest first."""
 
     redrives: list[RedriveJob]
 
@@ -71,15 +73,16 @@ _THAT_ONE: Final = {"name": JOB_ID}
 MAKE: Final = Operation(
     route="POST /v1/redrives",
     name="makeRedriveJob",
-    summary="Bring many of the dead back",
-    details="Ten go first; when more than a third of those that ended failed again, the job pauses"
-    " and says why. The same request while its job lives is that job.",
+    summary="Redrive many dead tasks",
+    details="The first ten are a canary: if more than a third of those that ended fail again, the"
+    " job pauses and gives the reason. An identical request returns the same job while it is"
+    " active.",
     takes=RedriveRequest,
     answers={HTTPStatus.ACCEPTED: Answer(what="The job.", body=RedriveJob, has_location=True)},
     problems=["bad_request", "unsupported_media_type", "invalid_request", "unavailable"],
     examples=[
         Example(
-            name="what was discarded lately",
+            name="recently discarded tasks",
             status=HTTPStatus.ACCEPTED,
             body={"reason": "discarded", "dead_after": SINCE, "rate_per_second": 0.1},
             answer=_RUNNING,
@@ -95,7 +98,7 @@ LIST: Final = Operation(
     problems=["invalid_request", "unavailable"],
     examples=[
         Example(
-            name="the latest",
+            name="the latest job",
             status=HTTPStatus.OK,
             given={"limit": "1"},
             answer={"redrives": [_RUNNING]},
@@ -105,7 +108,7 @@ LIST: Final = Operation(
 READ: Final = Operation(
     route="GET /v1/redrives/{name}",
     name="readRedriveJob",
-    summary="See how far a redrive job is",
+    summary="Read the progress of a redrive job",
     parameters=[_NAME],
     answers={HTTPStatus.OK: Answer(what="The job.", body=RedriveJob)},
     problems=["not_found", "unavailable"],
@@ -115,7 +118,7 @@ STOP: Final = Operation(
     route="POST /v1/redrives/{name}/stop",
     name="stopRedriveJob",
     summary="Stop a redrive job",
-    details="What was redriven stays so.",
+    details="Tasks already redriven are not affected.",
     parameters=[_NAME],
     answers={HTTPStatus.OK: Answer(what="The job.", body=RedriveJob)},
     problems=["not_found", "already_finished", "unavailable"],
@@ -124,7 +127,7 @@ STOP: Final = Operation(
 RESUME: Final = Operation(
     route="POST /v1/redrives/{name}/resume",
     name="resumeRedriveJob",
-    summary="Take up a redrive job that paused or was stopped",
+    summary="Resume a redrive job that paused or was stopped",
     parameters=[_NAME],
     answers={HTTPStatus.ACCEPTED: Answer(what="The job.", body=RedriveJob, has_location=True)},
     problems=["not_found", "already_finished", "another_job_lives", "unavailable"],

@@ -24,7 +24,7 @@ OTHER: Final = "weekly-report"
 
 
 class ScheduledTask(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A task without what each fire has of its own: its key and its times."""
+    """A task without the fields that differ for each fire: its key and its times."""
 
     type: Annotated[str, Meta(min_length=1, max_length=128, description="A deployed type.")]
     payload: Any = msgspec.field(default_factory=dict)
@@ -35,7 +35,7 @@ class ScheduledTask(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class NewSchedule(NamedScheduleRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A schedule to be made: a task, and when it is to be submitted."""
+    """A schedule to create: a task, and when to submit it."""
 
     task: ScheduledTask
 
@@ -43,23 +43,23 @@ class NewSchedule(NamedScheduleRequest, frozen=True, kw_only=True, forbid_unknow
 class RevisedSchedule(
     RevisedScheduleRequest, frozen=True, kw_only=True, forbid_unknown_fields=True
 ):
-    """A schedule as it is to be from now on."""
+    """The new state of a schedule."""
 
     task: ScheduledTask
 
 
 class LastRefusal(Struct, kw_only=True):
-    """Why the task of the last fire was not taken, as when it fits its type no more."""
+    """Why the latest fire created no task, such as a payload that no longer fits the type."""
 
     type: str
     detail: str
 
 
 class Schedule(Struct, kw_only=True):
-    """A schedule as it is now, and what it has done."""
+    """The current state of a schedule and its counters."""
 
     name: str
-    task: Annotated[dict[str, Any], Meta(description="In lists, without its payload.")]
+    task: Annotated[dict[str, Any], Meta(description="In lists, without the payload.")]
     cron: str | UnsetType = UNSET
     every_seconds: Count | UnsetType = UNSET
     timezone: str
@@ -69,68 +69,72 @@ class Schedule(Struct, kw_only=True):
     catch_up_window_seconds: Count
     jitter_seconds: float
     enabled: bool
-    managed: Annotated[bool, Meta(description="Declared in the folder of its type.")]
-    revision: Annotated[Count, Meta(description="Another one after each change by people.")]
+    managed: Annotated[bool, Meta(description="Whether it is declared in the folder of its type.")]
+    revision: Annotated[Count, Meta(description="Changes with every change made by a person.")]
     next_at: (
-        Annotated[Moment, Meta(description="None while it is paused, or when none comes.")]
+        Annotated[
+            Moment, Meta(description="Absent while it is paused, or when it never fires again.")
+        ]
         | UnsetType
     ) = UNSET
     waits: (
-        Annotated[bool, Meta(description="`next_at` has come, and is still to be fired.")]
+        Annotated[bool, Meta(description="`next_at` has passed and has not been fired yet.")]
         | UnsetType
     ) = UNSET
     paused_at: Moment | UnsetType = UNSET
     paused_by: str | UnsetType = UNSET
     last_at: (
-        Annotated[Moment, Meta(description="The instant that fired last, or was triggered.")]
+        Annotated[Moment, Meta(description="The latest instant that fired or was triggered.")]
         | UnsetType
     ) = UNSET
     last_fired_at: Moment | UnsetType = UNSET
     last_task_id: UUID | UnsetType = UNSET
     last_refusal: LastRefusal | UnsetType = UNSET
     fired: Count
-    skipped: Annotated[Count, Meta(description="The task before had not ended.")]
+    skipped: Annotated[
+        Count, Meta(description="Instants skipped because the previous task had not ended.")
+    ]
     missed: Annotated[
         Count,
-        Meta(
-            description="No scheduler was there, or it was paused before, and it was not made up."
-        ),
+        Meta(description="Instants missed while no scheduler ran or the schedule was paused."),
     ]
-    backfilled: Annotated[Count, Meta(description="Asked for by backfills, beside `fired`.")]
+    backfilled: Annotated[
+        Count, Meta(description="Instants requested by backfills; not included in `fired`.")
+    ]
     created_at: Moment
     changed_at: Moment
 
 
 class SchedulePage(Struct):
-    """In the order of their names."""
+    """Sorted by name."""
 
     schedules: list[Schedule]
     next_cursor: NextCursor
 
 
 class ScheduleFire(Struct, kw_only=True):
-    """An instant, and the task that it is."""
+    """An instant and its task."""
 
     at: Moment
     task_id: UUID
 
 
 class Fires(Struct):
-    """Those that fired before are the tasks that they were."""
+    """Instants that fired before have the task that they fired then."""
 
     fires: list[ScheduleFire]
 
 
 class ComingFire(Struct, kw_only=True):
-    """A reading of the clocks of its zone, and when it fires; `skipped` ones do not."""
+    """A local time in its zone and when it fires; `skipped` ones do not fire."""
 
-    reading: Annotated[str, Meta(description="Without an offset: as a clock there shows it.")]
+    reading: Annotated[str, Meta(description="Local time without an offset.")]
     at: Moment | UnsetType = UNSET
     mark: Mark | UnsetType = UNSET
 
 
 class ComingFires(Struct):
-    """From now on, in their order."""
+    """Upcoming instants, soonest first."""
 
     next: list[ComingFire]
 
@@ -165,7 +169,7 @@ _PAUSED: Final[dict[str, Any]] = {
 _WEEKLY: Final[dict[str, Any]] = {
     name: value for name, value in _MADE.items() if name != "cron"
 } | {"name": OTHER, "every_seconds": 604_800, "jitter_seconds": 60.0}
-_NAME: Final = Parameter(name="name", place="path", type=str, what="The name of a schedule.")
+_NAME: Final = Parameter(name="name", place="path", type=str, what="The name of the schedule.")
 _THAT_ONE: Final = {"name": SCHEDULE}
 _OF_A_REQUEST: Final[tuple[ProblemType, ...]] = (
     "bad_request",
@@ -182,12 +186,16 @@ _OF_A_REQUEST: Final[tuple[ProblemType, ...]] = (
 MAKE: Final = Operation(
     route="POST /v1/schedules",
     name="makeSchedule",
-    summary="Submit a task again and again",
-    details="Each fire is a task of its own, under a key made of the name and the instant.",
+    summary="Create a schedule",
+    details="Each fire submits a task whose idempotency key is made of the name and the instant.",
     takes=NewSchedule,
     answers={
-        HTTPStatus.CREATED: Answer(what="It is made.", body=Schedule, has_location=True),
-        HTTPStatus.OK: Answer(what="It is there as it is.", body=Schedule),
+        HTTPStatus.CREATED: Answer(
+            what="The schedule was created.", body=Schedule, has_location=True
+        ),
+        HTTPStatus.OK: Answer(
+            what="The schedule already exists with the same content.", body=Schedule
+        ),
     },
     problems=[*_OF_A_REQUEST, "already_exists"],
     examples=[
@@ -198,7 +206,7 @@ MAKE: Final = Operation(
             answer=_MADE,
         ),
         Example(
-            name="the same again",
+            name="the same request again",
             status=HTTPStatus.OK,
             body=_ASKED | {"name": SCHEDULE},
             answer=_MADE,
@@ -214,7 +222,7 @@ LIST: Final = Operation(
     problems=["bad_request", "invalid_request", "unavailable"],
     examples=[
         Example(
-            name="the first ones",
+            name="the first schedules",
             status=HTTPStatus.OK,
             given={"limit": "200"},
             answer={"schedules": [_MADE | {"task": {"type": "echo"}}], "next_cursor": None},
@@ -233,26 +241,28 @@ READ: Final = Operation(
 PUT: Final = Operation(
     route="PUT /v1/schedules/{name}",
     name="putSchedule",
-    summary="Make or replace a schedule",
-    details="It counts at once. An instant that has come and was not fired yet fires once, with"
-    " the new task. Without `revision` the last writer wins.",
+    summary="Create or replace a schedule",
+    details="The change takes effect at once. An instant that is due but has not fired yet fires"
+    " once, with the new task. Without `revision` the last writer wins.",
     parameters=[_NAME],
     takes=RevisedSchedule,
     answers={
-        HTTPStatus.OK: Answer(what="It is as wanted.", body=Schedule),
-        HTTPStatus.CREATED: Answer(what="It is made.", body=Schedule, has_location=True),
+        HTTPStatus.OK: Answer(what="The schedule was replaced.", body=Schedule),
+        HTTPStatus.CREATED: Answer(
+            what="The schedule was created.", body=Schedule, has_location=True
+        ),
     },
     problems=[*_OF_A_REQUEST, "not_found", "changed_meanwhile", "managed_schedule"],
     examples=[
         Example(
-            name="as it was",
+            name="unchanged",
             status=HTTPStatus.OK,
             given=_THAT_ONE,
             body=_ASKED,
             answer=_MADE,
         ),
         Example(
-            name="another one, every week",
+            name="a new schedule, every week",
             status=HTTPStatus.CREATED,
             given={"name": OTHER},
             body={name: value for name, value in _ASKED.items() if name != "cron"}
@@ -265,13 +275,13 @@ DELETE: Final = Operation(
     route="DELETE /v1/schedules/{name}",
     name="deleteSchedule",
     summary="Delete a schedule",
-    details="What it has fired stays.",
+    details="Tasks that it has fired are not affected.",
     parameters=[_NAME],
-    answers={HTTPStatus.OK: Answer(what="What it was.", body=Schedule)},
+    answers={HTTPStatus.OK: Answer(what="The deleted schedule.", body=Schedule)},
     problems=["not_found", "managed_schedule", "unavailable"],
     examples=[
         Example(
-            name="one that is no longer wanted",
+            name="a schedule that is no longer needed",
             status=HTTPStatus.OK,
             given={"name": OTHER},
             answer=_WEEKLY,
@@ -281,7 +291,7 @@ DELETE: Final = Operation(
 PAUSE: Final = Operation(
     route="POST /v1/schedules/{name}/pause",
     name="pauseSchedule",
-    summary="Let a schedule fire no more until it is resumed",
+    summary="Pause a schedule until it is resumed",
     parameters=[_NAME],
     answers={HTTPStatus.OK: Answer(what="The schedule.", body=Schedule)},
     problems=["not_found", "unavailable"],
@@ -290,8 +300,8 @@ PAUSE: Final = Operation(
 RESUME: Final = Operation(
     route="POST /v1/schedules/{name}/resume",
     name="resumeSchedule",
-    summary="Let a paused schedule go on with its next instant",
-    details="What lies in the pause is not made up for: backfill it.",
+    summary="Resume a paused schedule with its next instant",
+    details="Instants during the pause are not made up; use a backfill.",
     parameters=[_NAME],
     answers={HTTPStatus.OK: Answer(what="The schedule.", body=Schedule)},
     problems=["not_found", "unavailable", "invalid_schedule"],
@@ -301,7 +311,7 @@ TRIGGER: Final = Operation(
     route="POST /v1/schedules/{name}/trigger",
     name="triggerSchedule",
     summary="Fire a schedule now",
-    details="Beside its rule, whether it is paused or not, and whatever still runs.",
+    details="It fires in addition to its rule, even if it is paused or a previous task still runs.",
     parameters=[_NAME],
     answers={HTTPStatus.ACCEPTED: Answer(what="The task.", body=ScheduleFire, has_location=True)},
     problems=["not_found", "unavailable"],
@@ -317,12 +327,12 @@ TRIGGER: Final = Operation(
 BACKFILL: Final = Operation(
     route="POST /v1/schedules/{name}/backfill",
     name="backfillSchedule",
-    summary="Fire the instants of a range that is past",
-    details="All at once, whatever overlaps. An instant that fired before is that task; within"
-    " 72 hours it does not run again.",
+    summary="Fire the instants of a past range",
+    details="All fire at once, whatever the overlap policy. An instant that fired within the last"
+    " 72 hours returns its task and does not run again.",
     parameters=[_NAME],
     takes=BackfillRequest,
-    answers={HTTPStatus.ACCEPTED: Answer(what="What was asked for.", body=Fires)},
+    answers={HTTPStatus.ACCEPTED: Answer(what="The instants and their tasks.", body=Fires)},
     problems=[
         "bad_request",
         "unsupported_media_type",
@@ -345,7 +355,7 @@ PREVIEW: Final = Operation(
     route="GET /v1/schedules/{name}/next",
     name="previewSchedule",
     summary="See when a schedule fires next",
-    details="With a mark where daylight saving begins or ends.",
+    details="Instants shifted by daylight saving time are marked.",
     parameters=[
         _NAME,
         asked(
@@ -353,10 +363,10 @@ PREVIEW: Final = Operation(
             Annotated[
                 int, Meta(ge=1, le=LARGEST_COUNT, extra_json_schema={"default": USUAL_COUNT})
             ],
-            "How many at most.",
+            "Maximum number of instants.",
         ),
     ],
-    answers={HTTPStatus.OK: Answer(what="What comes.", body=ComingFires)},
+    answers={HTTPStatus.OK: Answer(what="The upcoming instants.", body=ComingFires)},
     problems=["not_found", "invalid_request", "invalid_schedule", "unavailable"],
     examples=[
         Example(

@@ -1,4 +1,4 @@
-"""Describes what the service tells of itself."""
+"""Describes the service itself: types, statistics, health."""
 
 from http import HTTPStatus
 from typing import Annotated, Any, Final, Literal
@@ -13,13 +13,13 @@ from taskmill.submission.catalogue import TypeDefaults
 
 
 class TypeLimits(Struct):
-    """What no task of the type may exceed."""
+    """Upper limits for tasks of the type."""
 
     timeout_seconds: float
 
 
 class Type(Struct):
-    """A deployed type: what its payload is like, and what a task has that does not say."""
+    """A deployed type: its payload schema, and the defaults for its tasks."""
 
     name: str
     title: str
@@ -35,7 +35,7 @@ class Types(Struct):
 
 
 class LastMinute(Struct):
-    """How much happened in the minute before `as_of`."""
+    """Events in the minute before `as_of`."""
 
     submitted: Count
     succeeded: Count
@@ -46,9 +46,9 @@ class LastMinute(Struct):
 
 
 class TypeFigures(Struct):
-    """How many tasks of a type are in which status, and how long the first in line waits.
+    """Tasks of a type by status, and how long the oldest queued one has waited.
 
-    What waits for a time stands in line once that has come; until it begins, its status stays.
+    A scheduled task counts as queued once its time has come; its status changes when it starts.
     """
 
     depth: dict[Status, Count]
@@ -58,7 +58,7 @@ class TypeFigures(Struct):
 
 
 class EnqueuedFigures(Struct):
-    """Requests that were enqueued and are no tasks yet, or never will be; 50,000 at most."""
+    """Enqueued requests that are not tasks yet, or never will be; counted up to 50,000."""
 
     waiting: Count
     oldest_wait_seconds: float | None
@@ -66,39 +66,39 @@ class EnqueuedFigures(Struct):
 
 
 class OutboxFigures(Struct):
-    """Tasks that were accepted while Kafka was away and wait for it, or that it will never take."""
+    """Tasks accepted while Kafka was unavailable that wait for it, or that it will never accept."""
 
     waiting: Count
     parked: Count
 
 
 class Statistics(Struct):
-    """How much waits, for how long, where, and how fast it is done."""
+    """Queue lengths, waiting times and throughput."""
 
     as_of: AsOf
     types: Annotated[
         dict[str, TypeFigures],
-        Meta(description="`other`: what happened to tasks of types that are not deployed."),
+        Meta(description="`other`: tasks of types that are not deployed."),
     ]
     in_flight: Count
     enqueued: EnqueuedFigures
     outbox: OutboxFigures
-    is_complete: Annotated[bool, Meta(description="False: there is at least so much.")]
+    is_complete: Annotated[bool, Meta(description="False: the figures are lower bounds.")]
     last_minute: LastMinute
     lag: Annotated[
-        dict[str, Count], Meta(description="Records of the log that a function has yet to read.")
+        dict[str, Count], Meta(description="Log records that a function has yet to read.")
     ]
 
 
 class Health(Struct):
-    """The process is well."""
+    """The process is healthy."""
 
     status: Literal["ok"]
-    version: Annotated[str, Meta(description="Of taskmill, as it was deployed.")]
+    version: Annotated[str, Meta(description="The deployed version of taskmill.")]
 
 
 class Readiness(Struct):
-    """Every store that the API needs is there, and tasks can run."""
+    """Every store that the API needs is available, and tasks can run."""
 
     status: Literal["ready"]
 
@@ -138,16 +138,16 @@ TYPES: Final = Operation(
 STATISTICS: Final = Operation(
     route="GET /v1/stats",
     name="readStatistics",
-    summary="See how much waits, and how fast it is done",
-    answers={HTTPStatus.OK: Answer(what="Statistics, some seconds old.", body=Statistics)},
+    summary="Read queue lengths, waiting times and throughput",
+    answers={HTTPStatus.OK: Answer(what="Statistics, a few seconds old.", body=Statistics)},
     problems=["unavailable"],
     examples=[Example(name="a small queue", status=HTTPStatus.OK, answer=_STATISTICS)],
 )
 HEALTH: Final = Operation(
     route="GET /healthz",
     name="readHealth",
-    summary="Ask whether the process is well",
-    answers={HTTPStatus.OK: Answer(what="It is.", body=Health)},
+    summary="Check that the process is healthy",
+    answers={HTTPStatus.OK: Answer(what="The process is healthy.", body=Health)},
     examples=[
         Example(name="well", status=HTTPStatus.OK, answer={"status": "ok", "version": __version__})
     ],
@@ -156,12 +156,12 @@ HEALTH: Final = Operation(
 READINESS: Final = Operation(
     route="GET /readyz",
     name="readReadiness",
-    summary="Ask whether tasks can run",
+    summary="Check that tasks can run",
     details=(
-        "503 when a store cannot be reached, when Redis forgot and is not rebuilt, or when what is"
-        " due stays for half a minute because no scheduler runs."
+        "503 when a store cannot be reached, when Redis lost data and is not rebuilt yet, or when"
+        " due tasks have waited for half a minute because no scheduler runs."
     ),
-    answers={HTTPStatus.OK: Answer(what="They can.", body=Readiness)},
+    answers={HTTPStatus.OK: Answer(what="Tasks can run.", body=Readiness)},
     problems=["unavailable"],
     examples=[Example(name="ready", status=HTTPStatus.OK, answer={"status": "ready"})],
 )

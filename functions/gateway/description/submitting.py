@@ -1,4 +1,4 @@
-"""Describes how tasks are submitted."""
+"""Describes how to submit tasks."""
 
 from http import HTTPStatus
 from typing import Annotated, Final
@@ -26,13 +26,13 @@ _OF_ONE_TASK: Final[tuple[ProblemType, ...]] = (
 
 
 class BatchRequest(Struct, forbid_unknown_fields=True):
-    """Many tasks; what is wrong with one refuses that one."""
+    """Several tasks; an invalid one is refused without affecting the others."""
 
     tasks: Annotated[list[TaskRequest], Meta(min_length=1, max_length=BATCH_TASKS)]
 
 
 class BatchItem(Struct, kw_only=True):
-    """What became of one task of a batch, by its index there."""
+    """The result for one task of a batch, identified by its index."""
 
     index: Count
     status: int
@@ -41,7 +41,7 @@ class BatchItem(Struct, kw_only=True):
 
 
 class BatchAnswer(Struct):
-    """A result for each task, in their order."""
+    """One result for each task, in the same order."""
 
     results: list[BatchItem]
     accepted: Count
@@ -52,20 +52,22 @@ SUBMIT: Final = Operation(
     route="POST /v1/tasks",
     name="submitTask",
     summary="Submit a task",
-    details="A 202 is a promise: the task is kept, and comes to an end that can be explained."
+    details="A 202 is a promise: the task is stored and will reach an end that can be explained."
     " With an idempotency key, in the body or in the header, a request can be repeated safely.",
     parameters=[
         Parameter(
             name="Idempotency-Key",
             place="header",
             type=HeaderKey,
-            what="The same as `idempotency_key` in the body, but for commas.",
+            what="Same as `idempotency_key` in the body, except that commas are not allowed.",
         )
     ],
     takes=TaskRequest,
     answers={
-        HTTPStatus.ACCEPTED: Answer(what="It is taken.", body=SubmittedTask, has_location=True),
-        HTTPStatus.OK: Answer(what="The same request came before.", body=SubmittedTask),
+        HTTPStatus.ACCEPTED: Answer(
+            what="The task was accepted.", body=SubmittedTask, has_location=True
+        ),
+        HTTPStatus.OK: Answer(what="An identical request was accepted before.", body=SubmittedTask),
     },
     problems=["bad_request", "unsupported_media_type", *_OF_ONE_TASK],
     examples=[
@@ -77,14 +79,14 @@ SUBMIT: Final = Operation(
             answer=QUEUED | {"idempotency_key": KEY},
         ),
         Example(
-            name="a repetition, its key in the header",
+            name="a repeated request, with the key in the header",
             status=HTTPStatus.OK,
             given={"Idempotency-Key": KEY},
             body=ASKED,
             answer=SUCCEEDED | {"idempotency_key": KEY, "replayed": True},
         ),
         Example(
-            name="a payload that does not fit",
+            name="a payload that does not fit the type",
             status=HTTPStatus.UNPROCESSABLE_ENTITY,
             body={"type": "echo", "payload": {"sleep_seconds": -1}},
             answer=MISFIT,
@@ -95,15 +97,15 @@ BATCH: Final = Operation(
     route="POST /v1/tasks/batch",
     name="submitBatch",
     summary="Submit up to a thousand tasks",
-    details="One bad item does not fail the rest: each has a status of its own. An item that no"
-    " store could take says 503, and is to be repeated. A batch has no key of its own: the header"
-    " `Idempotency-Key` is refused, and keys stand in its tasks.",
+    details="One invalid item does not fail the others: each has its own status. An item that no"
+    " store could accept has status 503; repeat it. A batch has no key of its own: the header"
+    " `Idempotency-Key` is refused; set keys in the tasks instead.",
     takes=BatchRequest,
-    answers={HTTPStatus.OK: Answer(what="What became of each.", body=BatchAnswer)},
+    answers={HTTPStatus.OK: Answer(what="One result for each task.", body=BatchAnswer)},
     problems=["bad_request", "unsupported_media_type", "request_too_large", "invalid_request"],
     examples=[
         Example(
-            name="one good and one bad",
+            name="one valid and one invalid task",
             status=HTTPStatus.OK,
             body={"tasks": [ASKED, {"type": "echo", "payload": {"sleep_seconds": -1}}]},
             answer={

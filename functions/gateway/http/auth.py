@@ -34,14 +34,14 @@ def refusal(event: APIGatewayProxyEventV2, keys: ApiKeys | None) -> Problem | No
 def _is_known(event: APIGatewayProxyEventV2, keys: ApiKeys) -> bool:
     if not keys.know(_key_of(event.headers)):
         return False
-    # A key in a URL has been written to logs on its way: it is taken for stolen. The platform
-    # joins the values of a name that comes twice.
+    # A key in a URL has been logged along the way, so it counts as stolen. The platform joins the
+    # values of a repeated header.
     values = ",".join(event.query_string_parameters.values()).split(",")
     return not any(map(keys.know, values))
 
 
 def caller(request: ApiRequest) -> str:
-    """Return the name under which the caller's key is known."""
+    """Return the name of the caller's key."""
     keys = request.stores.api_keys
     name = keys.name_of(_key_of(request.headers)) if keys else None
     return name or "anybody"

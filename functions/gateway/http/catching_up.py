@@ -23,9 +23,9 @@ def caught_up(
     *,
     within: timedelta = LONGEST_CATCH_UP,
 ) -> F:
-    """Return what *look* finds once the ledger has heard of it, or when the time is over.
+    """Return what *look* finds once the ledger has caught up, or when the time is over.
 
-    Only a part of us may wait longer than a moment.
+    Only some requests may wait longer than a moment.
     """
     found = _look_for(stores, min(within, LONGEST_CATCH_UP), look, is_behind)
     rest = within - LONGEST_CATCH_UP
@@ -48,7 +48,7 @@ def _look_for(
 
 
 def hear_the_log(stores: Stores, within: timedelta) -> Millis | None:
-    """Let the ledger reach where the log ends now; return since when, if it does in this time.
+    """Wait until the ledger reaches the current end of the log; return that moment, if in time.
 
     What happened before that moment is in the ledger then, in idle partitions, too; no moment is
     later than what waits in the outbox. Without the log the ledger answers alone.
@@ -65,5 +65,5 @@ def hear_the_log(stores: Stores, within: timedelta) -> Millis | None:
 
 
 def since_heard(heard_ms: Millis | None) -> dict[str, str]:
-    """Return what an answer says of its age, when the ledger had reached the end of the log."""
+    """Return `as_of` for a response: when the ledger had reached the end of the log."""
     return {} if heard_ms is None else {"as_of": moment(heard_ms)}

@@ -14,7 +14,7 @@ from functions.gateway.http.problem import Problem, bad_request
 from taskmill.core.task import Millis
 
 PAGE_BYTES = 2_000_000
-"""The platform carries 6 MB, and its own escapes may make three bytes of one."""
+"""The platform's limit is 6 MB, and its escaping can turn one byte into three."""
 
 _OF_A_PAGE = {"cursor", "limit", "wait"}
 

@@ -17,7 +17,7 @@ _NO_TIME = timedelta()
 
 
 def unknown_parameter(given: Iterable[str], known: Container[str]) -> Problem | None:
-    """Refuse the first parameter that nobody would heed."""
+    """Refuse the first parameter that would be ignored."""
     for name in given:
         if name not in known:
             return unprocessable("invalid_request", f"unknown parameter {name!r}", name)
@@ -28,7 +28,7 @@ def read_wait(text: str | None, *, usual: timedelta = _NO_TIME) -> timedelta | P
     if text is None:
         return usual
     if not _SECONDS.fullmatch(text) or float(text) > LONGEST_WAIT_SECONDS:
-        detail = f"wait is a number of seconds from 0 to {LONGEST_WAIT_SECONDS:g}"
+        detail = f"wait must be a number of seconds from 0 to {LONGEST_WAIT_SECONDS:g}"
         return unprocessable("invalid_request", detail, "wait")
     return timedelta(seconds=float(text))
 
@@ -43,7 +43,7 @@ def read_number(name: str, text: str, *, most: int) -> int | Problem:
     is_whole = text.isascii() and text.isdecimal()
     number = int(text.lstrip("0")[:9] or "0") if is_whole else 0
     if not 1 <= number <= most:
-        detail = f"{name} is a whole number from 1 to {most}"
+        detail = f"{name} must be a whole number from 1 to {most}"
         return unprocessable("invalid_request", detail, name)
     return number
 
@@ -57,7 +57,7 @@ def read_moment(name: str, text: str | None) -> Millis | Problem | None:
     except ValueError:
         at_ms = None
     if at_ms is None:
-        detail = f"{name} is a time with its zone, such as 2026-01-31T12:00:00Z; not {text!r}"
+        detail = f"{name} must be a time with a zone, such as 2026-01-31T12:00:00Z; not {text!r}"
         return unprocessable("invalid_request", detail, name)
     return Millis(at_ms)
 

@@ -40,10 +40,10 @@ ProblemType: TypeAlias = Literal[
     "unknown_type",
     "unsupported_media_type",
 ]
-"""Every refusal there is: `description/problems.py` says what each means, and what to do."""
+"""Every type of refusal; `description/problems.py` explains each and the next step."""
 
 
-# Here and not from HTTPStatus: Python's phrases differ between its versions.
+# Defined here because the phrases of HTTPStatus differ between Python versions.
 _TITLES = {
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "Content Too Large",
     HTTPStatus.UNPROCESSABLE_ENTITY: "Unprocessable Content",
@@ -51,7 +51,7 @@ _TITLES = {
 
 
 class Problem(Struct, frozen=True):
-    """What is wrong, where (a JSON pointer), and what to do."""
+    """What is wrong and where (a JSON pointer), with the headers of the response."""
 
     status: HTTPStatus
     type: ProblemType
@@ -59,7 +59,7 @@ class Problem(Struct, frozen=True):
     field: str | None = None
     retry_after_seconds: int | None = None
     allow: tuple[str, ...] = ()
-    """The methods that the path takes, when it does not take the one that was sent."""
+    """The methods that the path supports, for a request with another one."""
 
     def as_json(self) -> dict[str, object]:
         told: dict[str, object] = {
@@ -82,7 +82,7 @@ _STATUS: Mapping[RefusalKind, HTTPStatus] = {
 
 
 def problem_of(refusal: Refusal) -> Problem:
-    """Tell over HTTP what any door says."""
+    """Turn a refusal of any entry point into an HTTP problem."""
     rest = 2 if refusal.kind is RefusalKind.UNAVAILABLE else None
     return Problem(_STATUS[refusal.kind], refusal.code, refusal.detail, refusal.pointer, rest)
 
@@ -121,6 +121,6 @@ def not_found(task_id: str) -> Problem:
 
 
 def refused(given: Refused) -> Problem:
-    """Tell who has the id of a request that was refused behind its commit."""
-    detail = f"the request was enqueued and refused, {given.code}: {given.detail}"
+    """Refuse the id of a request that was refused after its commit."""
+    detail = f"the enqueued request was refused as {given.code}: {given.detail}"
     return Problem(HTTPStatus.GONE, "enqueue_refused", detail, given.pointer)

@@ -27,7 +27,7 @@ Answer: TypeAlias = Response[str]
 
 
 class Success(Struct, frozen=True):
-    """An answer that is not a problem."""
+    """A successful response."""
 
     status: HTTPStatus
     body: dict[str, Any]
@@ -122,7 +122,7 @@ def _json_body(event: APIGatewayProxyEventV2) -> bytes | Problem:
     media = (event.headers.get("content-type") or "").partition(";")[0].strip().lower()
     encoding = (event.headers.get("content-encoding") or "identity").lower()
     if media != "application/json" or encoding != "identity":
-        detail = "send JSON as it is: Content-Type: application/json, without Content-Encoding"
+        detail = "send plain JSON: Content-Type: application/json, without Content-Encoding"
         return Problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", detail)
     body = event.body or ""
     return b64decode(body) if event.is_base64_encoded else body.encode("utf-8", "surrogatepass")

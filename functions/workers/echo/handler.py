@@ -1,4 +1,4 @@
-"""Returns its payload; for tests and demos it sleeps, fails or raises when told to."""
+"""Returns its payload; for tests and demos it sleeps, fails or raises on request."""
 
 import time
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a client sends to `echo`: something to say, and how to behave."""
+"""The payload of `echo`: something to say, and how to behave."""
 
 from typing import Annotated, Any
 
@@ -8,7 +8,7 @@ Reason = Annotated[str, Meta(max_length=1000)]
 
 
 class Echo(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Comes back as it is, unless it says otherwise."""
+    """Returned unchanged, unless it asks for something else."""
 
     say: Any = UNSET
     sleep_seconds: Annotated[float, Meta(ge=0, le=800)] = 0.0
@@ -16,6 +16,6 @@ class Echo(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown
     discard: Reason | None = None
     crash: Reason | None = None
     for_attempts: Annotated[int, Meta(ge=1, le=100)] = 100
-    """It fails as it is told in its first attempts, so many, and then no more."""
+    """The number of attempts that fail as requested; later ones succeed."""
 
     answer_bytes: Annotated[int, Meta(ge=0, le=30_000_000)] = 0

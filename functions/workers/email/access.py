@@ -1,4 +1,4 @@
-"""The way to the mail server, and how its secret is read anew when the server refuses it."""
+"""Connection to the mail server; rereads the secret when the server rejects it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ _HIGHEST_PORT: Final = 65_535
 
 class SmtpAccess(Struct, frozen=True, kw_only=True):
     server: str
-    """The host and its port: `mail.example.com:587`."""
+    """Host and port: `mail.example.com:587`."""
 
     security: str = STARTTLS
     credentials: Credentials = field(default_factory=Credentials)
@@ -46,8 +46,8 @@ class SmtpAccess(Struct, frozen=True, kw_only=True):
             yield f"TASKMILL_SMTP_SECURITY must be one of {', '.join(SECURITY)}"
         if self.security == PLAINTEXT and not self.is_local:
             yield (
-                "TASKMILL_SMTP_SECURITY is PLAINTEXT, which may not leave this machine for "
+                "TASKMILL_SMTP_SECURITY is PLAINTEXT, which is not allowed for the remote host "
                 f"{self.host}: set it to {STARTTLS} or {TLS}"
             )
         if self.ca_file and not Path(self.ca_file).is_file():
-            yield f"TASKMILL_SMTP_CA_FILE is {self.ca_file!r}, where no file is"
+            yield f"TASKMILL_SMTP_CA_FILE is {self.ca_file!r}, but there is no such file"

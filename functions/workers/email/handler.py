@@ -1,4 +1,4 @@
-"""Sends a mail by SMTP or SES; a repetition carries the same Message-ID."""
+"""Sends a mail by SMTP or SES; every attempt uses the same Message-ID."""
 
 import os
 from datetime import UTC, datetime, timedelta
@@ -14,7 +14,7 @@ from taskmill.platform import process
 from taskmill.worker import Discard, Outcome, RetryPolicy, Task, serve
 
 _SHARE_OF_TIME = 0.9
-"""Of an attempt's time: the rest is for telling how it ended."""
+"""Of an attempt's time; the rest is reserved for reporting the outcome."""
 
 
 @process.replaceable
@@ -33,12 +33,10 @@ def transport() -> Transport:
 def perform(email: Email, task: Task) -> Outcome:
     sender = settings().sender
     if not sender:
-        return Discard(
-            "this deployment sends no mail: give it MailFrom, and SmtpServer or SesIdentity"
-        )
+        return Discard("this deployment sends no mail: set MailFrom, and SmtpServer or SesIdentity")
     now = datetime.now(UTC)
     mail = compose(email, sender=sender, reference=task.idempotency_token, now=now)
-    # Who is cut off cannot tell any more whether the mail may have arrived.
+    # After a time-out we can no longer report whether the mail may have arrived.
     seconds = (task.deadline - now).total_seconds() * _SHARE_OF_TIME
     return transport().send(mail, seconds=seconds)
 
@@ -48,7 +46,7 @@ lambda_handler = serve(
     Email,
     perform,
     max_attempts=8,
-    timeout=timedelta(seconds=90),  # each answer of a slow server has its own limit before
+    timeout=timedelta(seconds=90),  # until now each answer of a slow server had its own limit
     retry=RetryPolicy(first_seconds=10, factor=3, cap_seconds=3600),
     discard=(Unsendable,),
 )

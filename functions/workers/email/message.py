@@ -1,4 +1,4 @@
-"""Makes a mail's bytes: headers that are ours, checked once more, and a body in ASCII and CRLF."""
+"""Builds a mail's bytes: validated headers, and a body in ASCII with CRLF."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ from functions.workers.email.payload import Email
 LARGEST_MESSAGE = 5_000_000
 
 _WIDTH = 76
-_POLICY = SMTP.clone(cte_type="7bit")  # no server need take eight bits
+_POLICY = SMTP.clone(cte_type="7bit")  # no server is required to accept eight bits
 _FOLDED = re.compile(r"[\x20-\x7e]+(?:\r\n [\x20-\x7e]+)*")
 _ATOMS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?: [A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*")
 
@@ -26,7 +26,7 @@ class Unsendable(Exception):
 
 
 class Mail(Struct, frozen=True, kw_only=True):
-    """A mail as it goes out: who is told to send and to get it, and its bytes."""
+    """A mail ready to send: envelope sender, recipients and bytes."""
 
     sender: str
     recipients: tuple[str, ...]
@@ -35,11 +35,11 @@ class Mail(Struct, frozen=True, kw_only=True):
 
 
 def compose(email: Email, *, sender: str, reference: str, now: datetime) -> Mail:
-    """Return the mail that *sender* sends, unless the task names another of the same domain."""
+    """Return the mail, from *sender* unless the task names another address of the same domain."""
     author = sender if email.sender is UNSET else email.sender
     if domain_of(author) != domain_of(sender):
         raise Unsendable(
-            f"mail from {address_of(author)} is not sent here: from must be in {domain_of(sender)}"
+            f"mail from {address_of(author)} cannot be sent: from must be in {domain_of(sender)}"
         )
     message_id = f"<{reference}@{domain_of(sender)}>"
     content = _head(email, author, message_id, now) + _body(email)
@@ -81,9 +81,9 @@ def _headers(email: Email, author: str) -> Iterator[tuple[str, str]]:
 
 
 def _checked(name: str, value: str) -> str:
-    """Look at what is written, whoever wrote it: one header, folded, and nothing behind it."""
+    """Check a finished header, whatever wrote it: exactly one, folded, with nothing after it."""
     if value and not _FOLDED.fullmatch(value):
-        raise Unsendable(f"the header {name} holds what no header may")
+        raise Unsendable(f"the header {name} contains characters that are not allowed")
     return value
 
 
@@ -97,12 +97,12 @@ def _mailbox(mailbox: str) -> str:
         return mailbox
     if not name.isascii() or "=?" in name:
         return f"{_encoded('', name)}\r\n <{address_of(mailbox)}>"
-    quoted = name if _ATOMS.fullmatch(name) else f'"{name}"'  # a name holds no quote of its own
+    quoted = name if _ATOMS.fullmatch(name) else f'"{name}"'  # the name contains no quotes
     return f"{quoted} <{address_of(mailbox)}>"
 
 
 def _words(name: str, text: str) -> str:
-    """Return free text for a header: encoded where folding or decoding would change it."""
+    """Return free text for a header, encoded where folding or decoding would change it."""
     if not text.isascii() or "=?" in text or text != " ".join(text.split()):
         return _encoded(name, text)
     width = _WIDTH - len(f"{name}: ")

@@ -1,4 +1,4 @@
-"""What a client sends to `email`: to whom and what; nothing in it can end a header's line."""
+"""The payload of `email`: recipients and content; nothing in it can end a header line."""
 
 from typing import Annotated, TypeAlias
 
@@ -7,8 +7,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 MOST_RECIPIENTS = 50
 LONGEST_PART = 1_000_000
 
-# What ends lines, is not printed, or turns the direction of what is read. Looked for ahead, since
-# in Python `$` would let a last line feed pass.
+# Line breaks, control characters and direction overrides. A lookahead, since `$` in Python would
+# accept a trailing line feed.
 _ON_ONE_LINE = (
     r"^(?![\s\S]*[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069])"  # JSON Schema's spelling
 )
@@ -44,13 +44,13 @@ class Email(
     forbid_unknown_fields=True,
     rename={"sender": "from"},
 ):
-    """One mail, to fifty recipients at most; those of `bcc` are in no header."""
+    """One mail to at most fifty recipients; those in `bcc` appear in no header."""
 
     to: Annotated[Recipients, Meta(min_length=1)]
     cc: Recipients = []
     bcc: Recipients = []
     sender: Mailbox | UnsetType = UNSET
-    """From whom it is, in the domain of the deployment's own sender, who sends it otherwise."""
+    """The sender, in the domain of the deployment's own; by default that one."""
 
     reply_to: Mailbox | UnsetType = UNSET
     subject: Annotated[str, Meta(pattern=_ON_ONE_LINE, max_length=500)]
@@ -62,4 +62,4 @@ class Email(
         if len(self.to) + len(self.cc) + len(self.bcc) > MOST_RECIPIENTS:
             raise ValueError(f"to, cc and bcc name more than {MOST_RECIPIENTS} recipients")
         if not (self.text or self.html):
-            raise ValueError("text and html are empty: one of them must say something")
+            raise ValueError("text and html are empty: set at least one of them")

@@ -1,4 +1,4 @@
-"""What the reference pages say about mail: settings and limits."""
+"""Settings and limits of mail for the reference pages."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -8,14 +8,14 @@ from functions.workers.email.payload import MOST_RECIPIENTS
 
 TITLE: Final = "Mail"
 SETTINGS: Final[Mapping[str, tuple[str, str]]] = {
-    "MAIL_FROM": ("the sender: `Shop <orders@example.com>`; without it no mail is sent", ""),
-    "SES_IDENTITY": ("the verified domain or address that SES lets send", ""),
-    "SMTP_SERVER": ("host and port of a mail server, instead of SES", ""),
+    "MAIL_FROM": ("sender: `Shop <orders@example.com>`; without it no mail is sent", ""),
+    "SES_IDENTITY": ("verified SES identity (domain or address)", ""),
+    "SMTP_SERVER": ("host and port of a mail server to use instead of SES", ""),
     "SMTP_SECURITY": ("`STARTTLS`, `TLS` or `PLAINTEXT`", "STARTTLS"),
-    "SMTP_SECRET": ("the secret with `username` and `password` of the server", ""),
-    "SMTP_CA_FILE": ("authorities for the server's certificate, instead of the system's", ""),
+    "SMTP_SECRET": ("secret with `username` and `password` for the server", ""),
+    "SMTP_CA_FILE": ("CA file for the server's certificate, instead of the system's", ""),
 }
 LIMITS: Final = (
     ("recipients", MOST_RECIPIENTS, "", "422"),
-    ("a mail as it is sent", LARGEST_MESSAGE, "bytes", "dead, `discarded`"),
+    ("encoded mail", LARGEST_MESSAGE, "bytes", "dead, `discarded`"),
 )

@@ -1,6 +1,6 @@
 """Sends a mail by Amazon SES: a role opens it, and no password.
 
-boto3 is imported on the first mail: who sends by SMTP never pays for it.
+boto3 is imported for the first mail: a deployment that uses SMTP never pays for it.
 """
 # ruff: noqa: PLC0415 - see above
 
@@ -27,7 +27,7 @@ _SERVER_ERROR: Final = 500
 
 
 class Ses:
-    """It writes a Message-ID of its own over ours, and tells it."""
+    """SES replaces our Message-ID with its own and returns it."""
 
     def __init__(
         self,
@@ -60,9 +60,9 @@ class Ses:
         return Succeeded({"message_id": mail.message_id, "ses_message_id": answer["MessageId"]})
 
     def _client(self, seconds: float) -> Any:
-        """Return a client that has told within *seconds*, or within one, how it went."""
+        """Return a client that reports the outcome within *seconds*, and at least one."""
         patience = min(max(int(seconds), 1), self._longest)
-        with self._lock:  # boto3 makes one client after the other
+        with self._lock:  # boto3 cannot create clients concurrently
             if patience not in self._clients:
                 self._clients[patience] = self._open(patience)
             return self._clients[patience]
@@ -76,7 +76,7 @@ def _open(patience: int) -> Any:
     config = Config(
         connect_timeout=connecting,
         read_timeout=patience - connecting,
-        retries={"total_max_attempts": 1},  # tries are the queue's
+        retries={"total_max_attempts": 1},  # retries are the queue's job
     )
     return boto3.client("sesv2", config=config)
 

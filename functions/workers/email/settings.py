@@ -1,4 +1,4 @@
-"""How this deployment sends mail: read once, complaints all at once."""
+"""Mail settings of this deployment, read once; reports all problems together."""
 
 import json
 from collections.abc import Mapping
@@ -19,16 +19,16 @@ from taskmill.settings.stores import ReadByName
 
 class MailSettings(Struct, frozen=True, kw_only=True):
     sender: str
-    """Who sends what names nobody; empty where no mail is sent at all."""
+    """The default sender; empty when no mail is sent at all."""
 
     smtp: Access[SmtpAccess] | None
-    """None where SES sends."""
+    """None when mail is sent by SES."""
 
     @classmethod
     def from_env(
         cls, env: Mapping[str, str], *, read_secret: ReadByName = secrets.read_secret
     ) -> Self:
-        """Read the settings, or name everything that is missing or wrong."""
+        """Read the settings, or raise with everything that is missing or wrong."""
         sender = env.get("TASKMILL_MAIL_FROM", "")
         server = env.get("TASKMILL_SMTP_SERVER", "")
         identity = env.get("TASKMILL_SES_IDENTITY", "")
@@ -48,16 +48,18 @@ def _of_the_whole(sender: str, server: str, identity: str) -> list[str]:
         return []
     complaints = []
     if not sender:
-        complaints.append("TASKMILL_MAIL_FROM is missing: it says who sends the mail")
+        complaints.append("TASKMILL_MAIL_FROM is missing: set the sender address")
     elif not _is_mailbox(sender):
         complaints.append("TASKMILL_MAIL_FROM must look like Shop <orders@example.com>")
     elif identity and identity.lower() not in {address_of(sender).lower(), domain_of(sender)}:
-        complaints.append("TASKMILL_MAIL_FROM is not of TASKMILL_SES_IDENTITY, which may send only")
+        complaints.append("TASKMILL_MAIL_FROM must belong to TASKMILL_SES_IDENTITY")
     if server and identity:
-        complaints.append("TASKMILL_SMTP_SERVER and TASKMILL_SES_IDENTITY are two ways: set one")
+        complaints.append(
+            "TASKMILL_SMTP_SERVER and TASKMILL_SES_IDENTITY exclude each other: set one"
+        )
     if not (server or identity):
         complaints.append(
-            "TASKMILL_SMTP_SERVER and TASKMILL_SES_IDENTITY are missing: one says how mail is sent"
+            "TASKMILL_SMTP_SERVER and TASKMILL_SES_IDENTITY are missing: set one of them"
         )
     return complaints
 
@@ -88,7 +90,7 @@ def _credentials(name: str, read_secret: ReadByName, *, fresh: bool) -> Credenti
     except SettingsInvalid as error:
         raise SettingsInvalid(f"TASKMILL_SMTP_SECRET: {error}") from error
     except (ValueError, KeyError, TypeError):
-        # Without the cause: its words may hold a part of the secret.
+        # Raised without its cause, whose message may contain part of the secret.
         raise SettingsInvalid(
-            "the secret of TASKMILL_SMTP_SECRET is no JSON object with username and password"
+            "the secret of TASKMILL_SMTP_SECRET is not a JSON object with username and password"
         ) from None

@@ -37,7 +37,7 @@ USUAL: Final = Patience()
 
 
 class Smtp:
-    """A conversation for each mail: a server that hangs holds nobody but this one."""
+    """One connection for each mail: a server that hangs blocks only this one."""
 
     def __init__(
         self, access: Access[SmtpAccess], *, hello: str, patience: Patience = USUAL
@@ -50,13 +50,13 @@ class Smtp:
         until = time.monotonic() + seconds
         try:
             connection = self._access.open(partial(self._connect, until), _is_refusal)
-        except OSError as error:  # of which those of smtplib are
-            return Retry(f"the mail server does not let us in: {_why(error)}")
+        except OSError as error:  # smtplib's errors are a subclass
+            return Retry(f"the mail server refused the login: {_why(error)}")
         try:
             with _hung_up_at(until, connection):
                 return _converse(connection, mail, self._patience)
         except OSError as error:
-            return Retry(f"the mail server left before the mail was sent: {_why(error)}")
+            return Retry(f"the mail server disconnected before the mail was sent: {_why(error)}")
         finally:
             _take_leave(connection, self._patience)
 
@@ -94,7 +94,7 @@ class Smtp:
 
 @contextmanager
 def _hung_up_at(until: float, connection: smtplib.SMTP) -> Iterator[None]:
-    """End the conversation when its time is over, so that we can tell at which step it was."""
+    """Close the connection when the time is over, so that the current step can be reported."""
     seconds = until - time.monotonic()
     if seconds <= 0:
         raise TimeoutError("the time of this attempt is over")
@@ -110,12 +110,12 @@ def _hung_up_at(until: float, connection: smtplib.SMTP) -> Iterator[None]:
 def _hang_up(connection: smtplib.SMTP) -> None:
     if connection.sock is not None:
         with suppress(OSError):
-            # Not the method of a TLS socket, which would go on in plaintext for a moment.
+            # Not the method of a TLS socket, which would briefly continue in plaintext.
             socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)
 
 
 def _take_leave(connection: smtplib.SMTP, patience: Patience) -> None:
-    """Say goodbye, as servers like it; what was decided stands whatever is answered."""
+    """Send QUIT, as servers expect; its answer changes nothing."""
     with suppress(OSError):
         _wait(connection, patience.to_part)
         connection.quit()
@@ -123,8 +123,8 @@ def _take_leave(connection: smtplib.SMTP, patience: Patience) -> None:
 
 
 def _wait(connection: smtplib.SMTP, seconds: float) -> None:
-    """Wait no longer for each answer from here on."""
-    if connection.sock is not None:  # closed already when the server left
+    """Stop waiting for individual answers from here on."""
+    if connection.sock is not None:  # the server has already closed the connection
         connection.sock.settimeout(seconds)
 
 
@@ -139,7 +139,7 @@ def _converse(connection: smtplib.SMTP, mail: Mail, patience: Patience) -> Outco
         return _refused(f"the sender {mail.sender}", code, words)
     refused = {one: answer for one in mail.recipients if (answer := _offer(connection, one))}
     if not_now := [answer for answer in refused.values() if isinstance(answer, Retry)]:
-        return not_now[0]  # nobody got it, so that nobody gets it twice
+        return not_now[0]  # deliver to nobody, so that nobody gets it twice
     if len(refused) == len(mail.recipients):
         return Discard(_reasons(list(refused.values())))
     told = {one: answer.reason for one, answer in refused.items()}
@@ -169,12 +169,12 @@ def _hand_over(
 
 
 def _in_doubt(why: str) -> Retry:
-    reason = f"the mail server may have taken the mail, and did not say so: {why}"
+    reason = f"the mail server may have accepted the mail without confirming it: {why}"
     return Retry(reason, may_have_worked=True)
 
 
 def stuffed(content: bytes) -> bytes:
-    """Return *content* so that no line of it ends the mail, and behind it the line that does."""
+    """Return *content* dot-stuffed, followed by the line that ends the mail."""
     ended = content if content.endswith(b"\r\n") else content + b"\r\n"
     return ended.replace(b"\r\n.", b"\r\n..") + b".\r\n"
 

@@ -1,4 +1,4 @@
-"""What a way to send mail answers, whichever it is."""
+"""The interface of SMTP and SES, whichever sends the mail."""
 
 from typing import Protocol
 
@@ -8,5 +8,5 @@ from taskmill.worker import Outcome
 
 class Transport(Protocol):
     def send(self, mail: Mail, *, seconds: float) -> Outcome:
-        """Send a mail, and answer within so many seconds whether it may have arrived."""
+        """Send a mail and report within the given seconds whether it may have arrived."""
         ...

@@ -1,5 +1,5 @@
-"""Puts reports into the bucket by boto3: its version is this function's own, others carry none."""
-# ruff: noqa: PLC0415 - boto3 is slow to import: the first report pays for it, and no start
+"""Uploads reports with boto3, which only this function bundles."""
+# ruff: noqa: PLC0415 - boto3 is slow to import: the first report pays for it, not the start
 
 from base64 import b64encode
 from functools import cache
@@ -16,7 +16,7 @@ _opening: Final = Lock()
 
 
 def put(key: str, content: bytes) -> str:
-    """Write it, or write it again, and return where it stands."""
+    """Upload the file, replacing an earlier one, and return its location."""
     with _opening:
         client = _client()
     client.put_object(

@@ -1,4 +1,4 @@
-"""Writes rows as CSV into the bucket, and answers with a pointer to it."""
+"""Writes rows as CSV to the bucket and returns a pointer to the file."""
 
 import asyncio
 from datetime import timedelta
@@ -11,7 +11,7 @@ from taskmill.worker import Pointer, Task, serve
 
 
 async def perform(report: Report, task: Task) -> Pointer:
-    """Write it where every try of this task writes it: a repetition replaces it by the same."""
+    """Write to the same place in every attempt, so that a repetition replaces the file."""
     key = f"{result_prefix(task.type)}{task.idempotency_token}.csv"
     return await asyncio.to_thread(_write, report, key)
 

@@ -1,4 +1,4 @@
-"""What a client sends to `report`: the names of columns, and rows of cells."""
+"""The payload of `report`: column names and rows of cells."""
 
 from typing import Annotated, Literal, TypeAlias
 
@@ -9,16 +9,16 @@ Column: TypeAlias = Annotated[str, Meta(min_length=1, max_length=200)]
 
 
 class Report(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table; large ones come by a payload_ref."""
+    """A table; send large ones as a payload_ref."""
 
     columns: Annotated[list[Column], Meta(min_length=1, max_length=1_000)]
     rows: list[list[Cell]]
     formulas: Annotated[
         Literal["quote", "keep"],
         Meta(
-            description="Spreadsheets run texts that begin with `=`, `+`, `-`, `@`, a tab or a line"
-            " break: `quote` puts an apostrophe before them, `keep` writes them as they are, for"
-            " programs. Numbers stay numbers."
+            description="Spreadsheets execute texts that begin with `=`, `+`, `-`, `@`, a tab or"
+            " a line break: `quote` puts an apostrophe before them, `keep` writes them as they"
+            " are, for programs. Numbers stay numbers."
         ),
     ] = "quote"
 
@@ -26,5 +26,5 @@ class Report(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         for number, row in enumerate(self.rows, start=1):
             if len(row) != len(self.columns):
                 raise ValueError(
-                    f"row {number} has {len(row)} cells, and there are {len(self.columns)} columns"
+                    f"row {number} has {len(row)} cells but there are {len(self.columns)} columns"
                 )

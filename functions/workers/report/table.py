@@ -1,4 +1,4 @@
-"""Writes a table as CSV: RFC 4180, in UTF-8, and safe to open in a spreadsheet unless asked."""
+"""Writes a table as CSV: RFC 4180, UTF-8, and by default safe to open in a spreadsheet."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ def as_csv(report: Report) -> bytes:
 
 
 def _harmless(cell: Cell) -> str:
-    """Put an apostrophe before a text that a spreadsheet would run."""
+    """Prefix a text that a spreadsheet would execute with an apostrophe."""
     is_formula = isinstance(cell, str) and cell.startswith(_BEGINS_A_FORMULA)
     return f"'{cell}" if is_formula else _text(cell)
 

@@ -1,4 +1,4 @@
-"""Reads the answer to a webhook: its head strictly, of its body what is there and fits."""
+"""Reads the response to a webhook: the head strictly, the body as far as it arrives and fits."""
 
 import re
 from asyncio import IncompleteReadError, LimitOverrunError, StreamReader
@@ -22,7 +22,7 @@ _BODILESS: Final = (204, 304)
 
 
 class NotHttp(Exception):
-    """What came is no answer of HTTP/1."""
+    """The response is not HTTP/1."""
 
 
 class Head(Struct, frozen=True):
@@ -34,7 +34,7 @@ class Head(Struct, frozen=True):
 
 
 class Body:
-    """Grows while it comes, so that what has come is kept whatever happens then."""
+    """Grows as data arrives, so that everything received is kept in any case."""
 
     def __init__(self) -> None:
         self.octets = bytearray()
@@ -46,19 +46,19 @@ class Body:
 
 
 async def read_head(reader: StreamReader) -> Head:
-    """Return the final answer's head; interim ones are passed by."""
+    """Read the final response's head; interim responses are skipped."""
     for _ in range(_MOST_INTERIM):
         head = _head(await _block(reader))
         if head.status >= _FINAL:
             return head
-    raise NotHttp("it sent one interim answer after the other")
+    raise NotHttp("it sent too many interim responses")
 
 
 async def _block(reader: StreamReader) -> bytes:
     try:
         return await reader.readuntil(b"\r\n\r\n")
     except LimitOverrunError as error:
-        raise NotHttp(f"its headers have more than {HEAD_LIMIT} bytes") from error
+        raise NotHttp(f"its headers exceed {HEAD_LIMIT} bytes") from error
     except IncompleteReadError as error:
         raise NotHttp("it closed the connection before it answered") from error
 
@@ -71,11 +71,11 @@ def _head(block: bytes) -> Head:
     try:
         return Head(int(status[1]), parse_headers(BytesIO(rest)))
     except HTTPException as error:
-        raise NotHttp("it sends headers that cannot be read") from error
+        raise NotHttp("it sent malformed headers") from error
 
 
 async def read_body(reader: StreamReader, head: Head, body: Body) -> None:
-    """Fill *body*; where it breaks off or grows too large, it stays as it is, and cut."""
+    """Fill *body*; if it breaks off or grows too large, keep what arrived and mark it as cut."""
     with suppress(IncompleteReadError, LimitOverrunError, NotHttp):
         if head.status in _BODILESS:
             body.is_cut = False
@@ -91,7 +91,7 @@ async def _chunks(reader: StreamReader, body: Body) -> None:
     while True:
         size = _CHUNK.fullmatch(await reader.readuntil(b"\r\n"))
         if size is None:
-            raise NotHttp("it sends a chunk without a size")
+            raise NotHttp("it sent a chunk without a size")
         if int(size[1], 16) == 0:
             body.is_cut = False
             return
@@ -101,7 +101,7 @@ async def _chunks(reader: StreamReader, body: Body) -> None:
 
 
 async def _exactly(reader: StreamReader, count: int, body: Body) -> bool:
-    """Read so many bytes, as they come; tell whether all of them fitted."""
+    """Read the given number of bytes as they arrive; return whether all of them fit."""
     left = count
     while left and body.room:
         octets = await reader.read(min(left, body.room))

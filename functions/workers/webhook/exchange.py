@@ -1,4 +1,4 @@
-"""Carries one request to a target and its answer back, through the wall and within deadlines."""
+"""Sends one request to a target and reads its response, within deadlines and the SSRF guard."""
 
 import asyncio
 import ssl
@@ -14,7 +14,7 @@ from functions.workers.webhook.resolver import Resolver
 from taskmill.egress.wall import Target, Walled, vetted
 
 SECONDS_TO_CONNECT: Final = 5.0
-"""To find the host, to reach it, and to agree on its certificate, all together."""
+"""For name lookup, connection and TLS handshake together."""
 
 _MOST_ADDRESSES: Final = 4
 
@@ -27,14 +27,14 @@ Dial: TypeAlias = Callable[
 async def dial(
     address: str, port: int, context: ssl.SSLContext | None, name: str | None
 ) -> tuple[StreamReader, StreamWriter]:
-    """Connect to an address, which is looked up nowhere; the certificate must be for *name*."""
+    """Connect to an address without any lookup; the certificate must be valid for *name*."""
     return await asyncio.open_connection(
         address, port, ssl=context, server_hostname=name, limit=HEAD_LIMIT
     )
 
 
 class Ways(Struct, frozen=True, kw_only=True):
-    """How the world is reached; nothing here reads proxies from the environment."""
+    """How other hosts are reached; proxy variables of the environment are ignored."""
 
     context: ssl.SSLContext
     resolve: Resolve = field(default_factory=Resolver)
@@ -43,13 +43,13 @@ class Ways(Struct, frozen=True, kw_only=True):
 
 
 class Unreached(Exception):
-    """The target could not be spoken to; another time it may."""
+    """The target could not be reached; a later attempt may succeed."""
 
 
 async def exchange(
     target: Target, request: bytes, ways: Ways, *, seconds: float
 ) -> tuple[Head, Body] | Walled:
-    """Send *request* and return the answer; a body that is late or breaks off is cut."""
+    """Send *request* and return the response; a body that is late or breaks off is cut."""
     until = asyncio.get_running_loop().time() + seconds
     connection = await _connect(target, ways, seconds=min(seconds, ways.seconds_to_connect))
     if isinstance(connection, Walled):
@@ -59,7 +59,7 @@ async def exchange(
     try:
         async with asyncio.timeout_at(until):
             head = await _ask(request, reader, writer)
-        # A receiver that has answered is not asked again because the rest of it was slow.
+        # A receiver that has responded is not called again because its body was slow.
         with suppress(OSError):
             async with asyncio.timeout_at(until):
                 await read_body(reader, head, body)
@@ -69,7 +69,7 @@ async def exchange(
 
 
 async def _ask(request: bytes, reader: StreamReader, writer: StreamWriter) -> Head:
-    with suppress(ConnectionError):  # it may have answered before it had read everything
+    with suppress(ConnectionError):  # it may have responded before it had read everything
         writer.write(request)
         await writer.drain()
     return await read_head(reader)
@@ -89,7 +89,7 @@ async def _connect(
 
 
 async def _addresses(target: Target, ways: Ways) -> Sequence[str]:
-    """Look the host up anew for every try."""
+    """Look the host up again for every attempt."""
     try:
         found = await ways.resolve(target.host)
     except (OSError, UnicodeError) as error:
@@ -102,7 +102,7 @@ async def _addresses(target: Target, ways: Ways) -> Sequence[str]:
 async def _reach(
     target: Target, addresses: Sequence[str], ways: Ways
 ) -> tuple[StreamReader, StreamWriter]:
-    """Connect to the first address that lets us; each was vetted, and has its share of the time."""
+    """Connect to the first address that accepts; each was vetted and gets a share of the time."""
     context, name = (ways.context, target.host) if target.is_secure else (None, None)
     tried = addresses[:_MOST_ADDRESSES]
     errors: list[OSError] = []

@@ -1,4 +1,4 @@
-"""Calls an HTTPS endpoint with a signed request, and reaches nothing that is not public."""
+"""Calls an HTTPS endpoint with a signed request; only public addresses can be reached."""
 
 import asyncio
 import logging
@@ -30,13 +30,13 @@ from taskmill.stores.patience import OF_ENDPOINTS
 from taskmill.worker import Discard, Outcome, Retry, RetryPolicy, Task, serve
 
 _SHARE_OF_TIME = 0.9
-"""Of an attempt's time: the rest is for telling how it ended."""
+"""Of an attempt's time; the rest is reserved for reporting the outcome."""
 
 _log = logging.getLogger("taskmill.webhook")
 
 
 class Desk(Struct, frozen=True, kw_only=True):
-    """What sending webhooks needs of the world."""
+    """Everything that sending webhooks needs from outside."""
 
     keyring: Keyring
     endpoints: Endpoints
@@ -62,12 +62,14 @@ async def _judged(webhook: Webhook, task: Task, desk: Desk) -> Judged:
     if isinstance(target, Walled):
         return Judged(Discard(target.why), "walled")
     if target.host == desk.api_host:
-        return Judged(Discard(f"{target.host} is taskmill itself: no task makes tasks"), "walled")
+        return Judged(
+            Discard(f"{target.host} is taskmill itself: a webhook must not create tasks"), "walled"
+        )
     secrets = await asyncio.to_thread(desk.keyring.secrets_for, webhook.secret, target.host)
     if isinstance(secrets, Unsigned):
         return Judged(Discard(secrets.why), "unsigned")
     if await asyncio.to_thread(_is_disabled, desk.endpoints, target):
-        why = f"{target.endpoint} is disabled, since it answered 410: enable it to call it again"
+        why = f"{target.endpoint} is disabled because it answered 410: enable it to call it again"
         return Judged(Discard(why), "disabled")
     body = body_of(webhook)
     signature = signed(
@@ -87,12 +89,12 @@ async def _answered(target: Target, request: bytes, task: Task, desk: Desk) -> J
     except Unreached as error:
         return Judged(Retry(str(error)), "unreachable")
     except NotHttp as error:
-        return Judged(Retry(f"{target.host} cannot be understood: {error}"), "unreachable")
+        return Judged(Retry(f"{target.host} sent an invalid response: {error}"), "unreachable")
     except TimeoutError:
         return Judged(Retry(f"{target.host} did not answer within {seconds:.3g} s"), "unreachable")
     except OSError as error:
         why = tls.why(error, setting="TASKMILL_WEBHOOK_CA_FILE")
-        return Judged(Retry(f"{target.host} cannot be spoken to: {why}"), "unreachable")
+        return Judged(Retry(f"{target.host} cannot be called: {why}"), "unreachable")
     if isinstance(answer, Walled):
         return Judged(Discard(answer.why), "walled")
     told = judged(target, *answer, now=desk.now())
@@ -106,18 +108,20 @@ def _is_disabled(endpoints: Endpoints, target: Target) -> bool:
     try:
         return endpoints.is_disabled(target.endpoint)
     except StoreUnavailable:
-        return False  # it says so again
+        return False  # the endpoint will answer 410 again
 
 
 def _disable(endpoints: Endpoints, target: Target, at_ms: Millis) -> None:
     try:
         endpoints.disable(target.endpoint, at_ms=at_ms)
     except StoreUnavailable as error:
-        _log.warning("an endpoint that is gone stays enabled", extra={"why": str(error)})
+        _log.warning(
+            "endpoint answered 410 Gone but could not be disabled", extra={"why": str(error)}
+        )
 
 
 def context_with(ca_file: str) -> ssl.SSLContext:
-    """Trust whom the system trusts and, where a file says so, an authority of one's own."""
+    """Trust the system's authorities and, if a file is configured, those in it."""
     context = ssl.create_default_context()
     if ca_file:
         context.load_verify_locations(ca_file)

@@ -1,4 +1,4 @@
-"""The signing secrets of the endpoints: for one host each, two at a time while one is rotated."""
+"""Signing secrets of the endpoints: each for one host, two while one is being rotated."""
 
 import logging
 import time
@@ -13,11 +13,11 @@ from msgspec import Meta, Struct
 from taskmill.core.errors import SettingsInvalid
 
 SECONDS_TO_NOTICE: Final = 60
-"""After this time at most a changed secret counts; one that is new, at once."""
+"""A changed secret takes effect within this time; a new one at once."""
 
 _SECONDS_BETWEEN_QUESTIONS: Final = 1
 _PREFIX: Final = "whsec_"
-_SHORTEST, _LONGEST = 24, 64  # bytes; the standard's
+_SHORTEST, _LONGEST = 24, 64  # bytes, as in the standard
 _log = logging.getLogger("taskmill.webhook")
 
 
@@ -27,7 +27,7 @@ class _Entry(Struct, forbid_unknown_fields=True):
 
 
 class Unsigned(Struct, frozen=True):
-    """Nothing here signs the call; the sentence says why."""
+    """There is no valid secret to sign the call with; the message says why."""
 
     why: str
 
@@ -38,7 +38,7 @@ class _Signer(Struct, frozen=True, kw_only=True):
 
 
 class Keyring:
-    """Secrets by the names that *read* tells: {"name": {"host": …, "secrets": ["whsec_…"]}}."""
+    """Secrets by name, as *read* returns them: {"name": {"host": …, "secrets": ["whsec_…"]}}."""
 
     def __init__(self, read: Callable[[], str], now: Callable[[], float] = time.monotonic) -> None:
         self._read = read
@@ -49,7 +49,7 @@ class Keyring:
         self._ask_for_strangers = now()
 
     def secrets_for(self, name: str, host: str) -> Sequence[bytes] | Unsigned:
-        """Return what signs calls of *host*; what is meant for another host signs nothing there."""
+        """Return the secrets for calls to *host*; a secret for another host is never used."""
         signer = self._current(name).get(name)
         if signer is None:
             return Unsigned(f"there is no signing secret named {name}")
@@ -58,7 +58,7 @@ class Keyring:
         return signer.secrets
 
     def _current(self, name: str) -> Mapping[str, _Signer]:
-        with self._lock:  # who asks for a new name while it is read must not be told that it is not
+        with self._lock:  # a thread that asks for a new name must wait for this read
             now = self._now()
             if name not in self._signers and now >= self._ask_for_strangers:
                 self._ask_for_strangers = now + _SECONDS_BETWEEN_QUESTIONS
@@ -72,15 +72,15 @@ class Keyring:
         try:
             self._signers = read_signers(self._read())
         except SettingsInvalid as error:
-            _log.warning("the signing secrets cannot be read anew", extra={"why": str(error)})
+            _log.warning("signing secrets could not be reloaded", extra={"why": str(error)})
 
 
 def read_signers(text: str) -> Mapping[str, _Signer]:
-    """Return the secrets by their names. Complaints never repeat a value."""
+    """Return the secrets by name. Messages never repeat a value."""
     try:
         entries = msgspec.json.decode(text or "{}", type=dict[str, _Entry])
     except (msgspec.DecodeError, UnicodeEncodeError):
-        # Without the cause: its words may hold a part of a secret.
+        # Raised without its cause, whose message may contain part of a secret.
         raise SettingsInvalid(
             "the secret of TASKMILL_WEBHOOK_SECRET must hold "
             '{"name": {"host": "<host>", "secrets": ["whsec_…"]}, …}, one or two secrets each'
@@ -89,8 +89,8 @@ def read_signers(text: str) -> Mapping[str, _Signer]:
     wrong = [name for name, signer in signers.items() if signer is None]
     if wrong:
         raise SettingsInvalid(
-            f"the secret of TASKMILL_WEBHOOK_SECRET holds, under {', '.join(wrong)}, what is not "
-            f"{_PREFIX} and {_SHORTEST} to {_LONGEST} bytes in base64"
+            f"the secret of TASKMILL_WEBHOOK_SECRET holds, under {', '.join(wrong)}, a value that"
+            f" is not {_PREFIX} and {_SHORTEST} to {_LONGEST} bytes in base64"
         )
     return {name: signer for name, signer in signers.items() if signer is not None}
 

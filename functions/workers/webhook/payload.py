@@ -1,4 +1,4 @@
-"""What a client sends to `webhook`: where to, what, and the name of what it is signed with."""
+"""The payload of `webhook`: target, content and the name of the signing secret."""
 
 from typing import Annotated, Literal
 
@@ -20,7 +20,7 @@ _Value = Annotated[str, Meta(max_length=4_096, extra_json_schema={"format": HEAD
 
 
 class Webhook(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A text is sent as it is, any other body as JSON."""
+    """A text is sent unchanged, any other body as JSON."""
 
     url: _Url
     secret: Annotated[str, Meta(pattern="^[A-Za-z0-9._-]{1,100}$")]
@@ -35,6 +35,6 @@ class Webhook(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             if wrong := wrong_header_name(name) or wrong_header_value(value):
                 raise ValueError(wrong)
         if len({name.lower() for name in self.headers}) < len(self.headers):
-            raise ValueError("a header stands twice, in other letters")
+            raise ValueError("a header appears twice, in different case")
         if sum(map(len, (*self.headers, *self.headers.values()))) > HEADERS_LIMIT:
-            raise ValueError(f"the headers have more than {HEADERS_LIMIT} characters")
+            raise ValueError(f"the headers exceed {HEADERS_LIMIT} characters")

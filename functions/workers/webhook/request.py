@@ -1,4 +1,4 @@
-"""Puts a webhook into the bytes of an HTTP request."""
+"""Encodes a webhook as the bytes of an HTTP request."""
 
 from collections.abc import Mapping
 
@@ -17,7 +17,7 @@ class Body(Struct, frozen=True):
 
 
 def body_of(webhook: Webhook) -> Body:
-    """Return a text as it is, and every other value as the JSON that it came as."""
+    """Return a text unchanged, and every other value as the JSON it came as."""
     if isinstance(webhook.body, UnsetType):
         return Body(b"", None)
     raw = bytes(webhook.body)

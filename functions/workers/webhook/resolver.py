@@ -1,7 +1,7 @@
-"""Looks names up in threads of its own, few of them for one host: one that hangs holds up no other.
+"""Looks up names in dedicated threads, few for each host, so that hanging ones block no others.
 
-The system's call cannot be cut off: its thread goes on when nobody waits for it any more. In
-asyncio's pool a handful of such threads would keep every other webhook from its name.
+The system call cannot be interrupted: its thread goes on after nobody waits for it. In asyncio's
+pool, a handful of such threads would block the lookups of every other webhook.
 """
 
 import asyncio
@@ -16,14 +16,14 @@ from msgspec import Struct, field
 
 MOST_FOR_ONE_HOST: Final = 8
 MOST: Final = 300
-"""A process of Lambda may have 1,024 threads."""
+"""A Lambda process may have 1,024 threads."""
 
 LookUp: TypeAlias = Callable[[str], Sequence[str]]
 _Wanted: TypeAlias = Future[Sequence[str]]
 
 
 class TooManyHang(OSError):
-    """So many names are being looked up that no other can be."""
+    """Too many lookups hang for another one to start."""
 
 
 def look_up(host: str) -> Sequence[str]:
@@ -33,7 +33,7 @@ def look_up(host: str) -> Sequence[str]:
 
 
 class _Line(Struct):
-    """The threads that look one host up, and those who wait for one of them."""
+    """The threads that look up one host, and the callers that wait for one of them."""
 
     threads: int = 0
     waiting: deque[_Wanted] = field(default_factory=deque)
@@ -66,7 +66,7 @@ class Resolver:
 
     def _work(self, host: str, line: _Line) -> None:
         while (wanted := self._next(host, line)) is not None:
-            if wanted.set_running_or_notify_cancel():  # else whoever asked has left
+            if wanted.set_running_or_notify_cancel():  # otherwise the caller has left
                 self._answer(host, wanted)
 
     def _next(self, host: str, line: _Line) -> _Wanted | None:

@@ -14,21 +14,21 @@ from taskmill.settings.stores import StoreSettings, Vault
 
 class WebhookSettings(Struct, frozen=True, kw_only=True):
     read_secrets: Callable[[], str]
-    """Gives what webhooks are signed with, by name."""
+    """Returns the signing secrets by name."""
 
     ca_file: str = ""
     api_host: str = ""
-    """Where this deployment's own gateway is, which no webhook may call."""
+    """Host of this deployment's own gateway, which no webhook may call."""
 
     reaches_loopback: bool = False
-    """Whether webhooks may call this machine: on a machine of one's own only."""
+    """Whether webhooks may call this machine; only on a developer's machine."""
 
     @classmethod
     def from_env(cls, env: Mapping[str, str], *, vault: Vault | None = None) -> Self:
-        """Read the settings, or name everything that is missing or wrong."""
+        """Read the settings, or raise with everything that is missing or wrong."""
         environment = Environment(env)
         stores = StoreSettings(environment, ("kafka", "redis"), vault or Vault())
-        # Where the stores are says whether this is a machine of one's own.
+        # The addresses of the stores show whether this is a developer's machine.
         stores.kafka()
         stores.redis()
         settings = cls(
@@ -49,10 +49,12 @@ def _secrets(environment: Environment, stores: StoreSettings) -> Callable[[], st
     elif environment.given("WEBHOOK_SECRET"):
         return partial(stores.secret_of, "WEBHOOK_SECRET", fresh=True)
     else:
-        environment.complain("WEBHOOK_SECRET", "is missing: it names what webhooks are signed with")
+        environment.complain(
+            "WEBHOOK_SECRET", "is missing: set the secret that webhooks are signed with"
+        )
     return str
 
 
 def _text_of(file: Path) -> str:
-    """Read a file that may come later, and need not be there."""
+    """Read a file that may be missing or be created later."""
     return file.read_text() if file.is_file() else ""

@@ -1,4 +1,4 @@
-"""Signs what is sent as Standard Webhooks 1.0 says, once with each live secret."""
+"""Signs webhooks by Standard Webhooks 1.0, once with each live secret."""
 
 import hmac
 from base64 import b64encode
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 def signed(
     secrets: Sequence[bytes], *, message_id: str, at_seconds: int, body: bytes
 ) -> Mapping[str, str]:
-    """Return the headers that prove who sent *body*, and when."""
+    """Return the headers that prove the sender of *body* and the time."""
     content = f"{message_id}.{at_seconds}.".encode() + body
     signatures = (hmac.digest(secret, content, "sha256") for secret in secrets)
     return {

@@ -1,4 +1,4 @@
-"""What an answer means for the task: by its status, and by when it asks us to come again."""
+"""Maps a response to the task's outcome, by its status and `Retry-After`."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -29,7 +29,7 @@ _MOST_DIGITS: Final = 9
 class Judged(Struct, frozen=True):
     outcome: Outcome
     word: str
-    """As it is counted."""
+    """The label under which it is counted."""
 
 
 def judged(target: Target, head: Head, body: Body, *, now: datetime) -> Judged:
@@ -55,7 +55,7 @@ def _redirected(target: Target, status: int) -> Outcome:
 
 
 def wanted_wait(text: str, now: datetime) -> timedelta | None:
-    """Read Retry-After, seconds or a date, and keep it within bounds."""
+    """Read Retry-After, as seconds or a date, clamped to the limits."""
     if _SECONDS.fullmatch(text):
         wait = timedelta(seconds=int(text)) if len(text) <= _MOST_DIGITS else LATEST
     else:
@@ -78,5 +78,5 @@ def _result(target: Target, head: Head, body: Body, text: str) -> dict[str, Any]
 
 
 def _text_of(body: Body) -> str:
-    """Return what a result can hold: text, and no NUL."""
+    """Return text that a result can hold: without NUL."""
     return body.octets.decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")

@@ -1,4 +1,4 @@
-"""Makes `python -m taskmill_local.cli` run the command."""
+"""Lets `python -m taskmill_local.cli` run the command."""
 
 import sys
 

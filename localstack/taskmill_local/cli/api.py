@@ -1,4 +1,4 @@
-"""An HTTP client of a running system that turns problems into sentences."""
+"""An HTTP client for a running system that turns problems into sentences."""
 
 import json
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ LONGEST_WAIT_SECONDS: Final = 25.0
 
 
 class Unreachable(Exception):
-    """The system cannot be reached; the message says where, and what to do."""
+    """The system cannot be reached; the message says where, and what to do next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Answer:
 
 
 class Api:
-    """One connection, kept between calls; not for two threads at once."""
+    """One persistent connection; not thread-safe."""
 
     def __init__(self, url: str) -> None:
         self.url = url.rstrip("/")
@@ -61,7 +61,7 @@ class Api:
         return self.ask("GET", "/platform")
 
     def mail(self) -> Answer:
-        """Ask for the mails that arrived in the platform's postbox."""
+        """Return the mails in the platform's mail sink."""
         return self.ask("GET", "/mail")
 
     def ask(self, method: str, target: str, body: str | Json | None = None) -> Answer:
@@ -71,7 +71,7 @@ class Api:
             return self._ask(method, target, text)
         except (HTTPException, OSError) as error:
             self.close()
-            # Only what changes nothing is asked again: the kept connection may have been closed.
+            # Only safe requests are retried: the persistent connection may have been closed.
             if was_open and method == "GET":
                 return self.ask(method, target, body)
             raise Unreachable(_complaint(self.url, error)) from error

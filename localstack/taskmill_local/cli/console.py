@@ -4,11 +4,11 @@ from rich.console import Console
 
 
 class OurConsole(Console):
-    """Leaves lines whole, so that what is shown can be copied, and lets a reader go away."""
+    """Never wraps lines, so that output can be copied, and tolerates a closed pipe."""
 
     def __init__(self, *, to_stderr: bool = False) -> None:
         super().__init__(highlight=False, soft_wrap=True, stderr=to_stderr)
 
     def on_broken_pipe(self) -> None:
-        # rich would leave the program at once; we have a platform to stop.
+        # rich would exit at once, but the platform must be stopped first
         raise BrokenPipeError

@@ -68,7 +68,7 @@ def _quarantine_row(record: Json) -> tuple[str, ...]:
 
 
 def record_card(record: Json) -> str:
-    """Show what a record holds, with escapes in place of what a terminal could obey."""
+    """Show the content of a record, with escapes for everything a terminal would interpret."""
     headers = record["headers_base64"].items()
     return "\n".join(
         [

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 from taskmill_local.cli.values import positive, rate, retry, seconds
 
 Add: TypeAlias = Callable[..., argparse.ArgumentParser]
-"""Adds a command: its name, what it is about, examples."""
+"""Adds a command with its name, summary and examples."""
 
 _DEAD: Final = """\
 examples:

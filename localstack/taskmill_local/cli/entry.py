@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except PlatformError as error:
         return complain(str(error), _code_of(error))
     except BrokenPipeError:
-        with suppress(OSError):  # who read our output went away: nothing more to tell, no trace
+        with suppress(OSError):  # the reader of our output went away: exit without a stack trace
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.DONE
     except OSError as error:

@@ -6,7 +6,7 @@ from enum import IntEnum
 class Exit(IntEnum):
     DONE = 0
     OTHERWISE = 1
-    """A task ended other than it should, or is not there."""
+    """A task did not succeed, or does not exist."""
 
     USAGE = 2
     UNAVAILABLE = 3

@@ -8,9 +8,9 @@ from unicodedata import category
 
 from taskmill_local.cli.exits import Exit
 
-# Controls, lone surrogates, and separators that some terminals take for a new line.
+# Control characters, lone surrogates, and separators that some terminals treat as line breaks.
 _COMMANDS: Final = frozenset({"Cc", "Cs", "Zl", "Zp"})
-# They turn the direction of what is shown, so that it reads as something else.
+# Characters that change the text direction, so that it reads as something else.
 _TURNS: Final = frozenset(
     "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 )
@@ -18,19 +18,19 @@ _LAYOUT: Final = frozenset("\n\t")
 
 
 def as_line(text: str) -> str:
-    """Return the text with an escape for each character that is none to be seen."""
+    """Return the text with an escape for each invisible character."""
     return text if text.isprintable() else "".join(map(_visible, text))
 
 
 def page(text: str) -> str:
-    """Clean a text that has lines and tabs of its own."""
+    """Escape a text that has its own line breaks and tabs."""
     return "".join(one if one in _LAYOUT else _visible(one) for one in text)
 
 
 def seen(value: Any) -> Any:
-    """Return JSON as people may see it: each text in it is one line, and harmless.
+    """Return JSON for display: each text in it is one harmless line.
 
-    Only a stack keeps its lines; whoever shows it indents them.
+    Only a stack keeps its line breaks; the caller indents them.
     """
     match value:
         case str():
@@ -50,12 +50,12 @@ def print_line(text: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print the value as it is: JSON's own escapes leave nothing that a terminal obeys."""
+    """Print the value unchanged: JSON's escapes leave nothing that a terminal interprets."""
     sys.stdout.write(f"{json.dumps(value)}\n")
 
 
 def note(sentence: str) -> None:
-    """Say something beside the answer."""
+    """Print a remark to standard error."""
     sys.stderr.write(f"{page(sentence)}\n")
 
 

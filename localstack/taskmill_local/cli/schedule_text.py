@@ -26,7 +26,7 @@ def _row(one: Json) -> tuple[str, ...]:
 
 
 def schedule_card(one: Json) -> str:
-    """Tell all about one schedule, a line for each thing."""
+    """Show everything about one schedule, one line per field."""
     refused = one.get("last_refusal")
     about = {
         "when": f"{_when(one)} in {one['timezone']}",

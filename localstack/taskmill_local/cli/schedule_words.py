@@ -27,7 +27,7 @@ Words: TypeAlias = Callable[[str, str], argparse.ArgumentParser]
 
 
 def add_schedule(add: Add) -> None:
-    """Add the command and its verbs."""
+    """Add the command and its subcommands."""
     one = add("schedule", "submit tasks repeatedly, on a schedule", _ABOUT)
     verbs = one.add_subparsers(dest="verb", required=True, metavar="VERB")
 

@@ -35,7 +35,7 @@ def screen(snapshot: Snapshot) -> Text:
 
 
 def _folded(names: Iterable[str], width: int) -> str:
-    """Break lines between the names only, and go on below the first of them."""
+    """Break lines only between names, and align continuation lines."""
     lines = [""]
     for name in names:
         if lines[-1] and len(f"{lines[-1]} {name},") > width - _INDENT:
@@ -45,7 +45,7 @@ def _folded(names: Iterable[str], width: int) -> str:
 
 
 def _prefix(url: str) -> str:
-    """Say where to ask, where the commands would not look by themselves."""
+    """Return the address prefix if the commands need one to find the system."""
     return "" if url == f"http://127.0.0.1:{DEFAULT_PORT}" else f"TASKMILL_URL={url} "
 
 
@@ -65,7 +65,7 @@ def _places(snapshot: Snapshot) -> list[tuple[str, str]]:
 
 
 def _how_to_enqueue(application: str | None) -> str:
-    """Say who may call `taskmill.enqueue`: the queue's own user in PostgreSQL may not."""
+    """Describe who may call `taskmill.enqueue`: the queue's own PostgreSQL user may not."""
     others = "GRANT taskmill_enqueue TO your role"
     if application is None:
         return f"{others}, and it may call taskmill.enqueue"
@@ -73,14 +73,14 @@ def _how_to_enqueue(application: str | None) -> str:
 
 
 class Pulse:
-    """The quiet line: how many tasks there are in each state, and how fast requests come."""
+    """The status line: the number of tasks by state, and the request rate."""
 
     def __init__(self) -> None:
         self._requests = 0
         self._seen_at: float | None = None
 
     def figures(self, snapshot: Snapshot) -> Mapping[str, Any]:
-        """Return what makes a new line worth writing."""
+        """Return the figures whose change justifies a new line."""
         return {"tasks": snapshot["tasks"], "lag": snapshot["lag"]}
 
     def line(self, snapshot: Snapshot) -> str:

@@ -1,4 +1,4 @@
-"""Asks a running system for one thing, and prints the answer as text or as JSON."""
+"""Sends one request to a running system and prints the response as text or JSON."""
 
 import argparse
 import os
@@ -19,7 +19,7 @@ _DEFAULT_PORT: Final = "8080"
 
 
 class WrongUsage(Exception):
-    """What was typed cannot be sent; the message says why."""
+    """The arguments cannot be sent; the message says why."""
 
 
 def address() -> str:
@@ -33,13 +33,13 @@ def ask(method: str, target: str, body: str | Json | None = None) -> Answer:
 
 
 def ask_for_page(target: str, **wanted: object) -> Answer:
-    """Ask for a list, with the filters that were given."""
+    """Request a list with the given filters."""
     given = {name: value for name, value in wanted.items() if value is not None}
     return ask("GET", f"{target}?{urlencode(given)}" if given else target)
 
 
 def tell(answer: Answer, asked: argparse.Namespace, show: Callable[[Json], str]) -> Exit:
-    """Print what was answered; *show* gets texts that are one line each, and harmless."""
+    """Print the response; *show* gets texts that are one harmless line each."""
     if answer.is_refusal:
         return refused(answer)
     if asked.json:
@@ -61,7 +61,7 @@ def refused(answer: Answer) -> Exit:
 
 
 def table(rows: list[tuple[str, ...]], without: str) -> str:
-    """Lay the rows out below their head; say *without* when there are none."""
+    """Align the rows below their header; show *without* when there are none."""
     if len(rows) > 1:
         return aligned(rows, width=width())
     note(without)

@@ -18,16 +18,16 @@ FINAL: Final = frozenset({"succeeded", "dead", "cancelled"})
 
 
 def command() -> str:
-    """Return how this command was called, so that what we tell people to type works."""
+    """Return how this command was called, so that suggested commands work when typed."""
     called = sys.argv[0]
     found = shutil.which("taskmill")
     if Path(called).name != "taskmill" or (found and Path(found).samefile(called)):
         return "taskmill"
-    return str(Path(called).absolute())  # another terminal stands in another folder
+    return str(Path(called).absolute())  # another terminal may be in another folder
 
 
 def starting() -> str:
-    """Return what starts the system from the project's folder."""
+    """Return the command that starts the system from the project's folder."""
     called = command()
     return f"{called} up" if called == "taskmill" else "make up"
 
@@ -43,7 +43,7 @@ def span(milliseconds: float | None) -> str:
 
 
 def counted(number: int, one: str) -> str:
-    """Say how many there are: one task, but two tasks."""
+    """Return a number with its noun: one task, but two tasks."""
     return f"{number:,} {one}" if number == 1 else f"{number:,} {one}s"
 
 
@@ -53,18 +53,18 @@ _SAID_BY_THE_REASON: Final = frozenset(
         *("Misfit", "Poisoned", "UnknownType", "Expired", "ResultInvalid"),
     }
 )
-"""The classes that no worker's code raised."""
+"""Error classes that no worker's code raises."""
 
 
 def why(task: Json) -> str:
-    """Say why a task did not succeed: the reason, and the worker's own words."""
+    """Return why a task did not succeed: the reason, and the worker's own message."""
     error = task.get("error") or {}
     kind = "" if error.get("class") in _SAID_BY_THE_REASON else error.get("class")
     return ": ".join(word for word in (task.get("reason"), kind, error.get("message")) if word)
 
 
 def aligned(rows: Iterable[Sequence[str]], *, indent: str = "", width: int | None = None) -> str:
-    """Lay rows out in columns; cut lines at *width*, when it is given."""
+    """Align rows in columns; cut lines at *width* if given."""
     table = [tuple(map(as_line, row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = (
@@ -75,7 +75,7 @@ def aligned(rows: Iterable[Sequence[str]], *, indent: str = "", width: int | Non
 
 
 def task_card(task: Json) -> str:
-    """Tell all about one task, a line for each thing."""
+    """Show everything about one task, one line per field."""
     about = {
         "type": task["type"],
         "status": task["status"],
@@ -107,7 +107,7 @@ def _stack_of(task: Json) -> str:
 
 
 def _place(pointer: Json | None) -> str | None:
-    """Say where something large is, by the link if there is one."""
+    """Return where a large value is stored, by its link if there is one."""
     if pointer is None:
         return None
     return f"{pointer.get('download_url', pointer['url'])} ({pointer['size']:,} bytes)"

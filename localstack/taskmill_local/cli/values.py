@@ -8,7 +8,7 @@ _RETRY: Final = ("first_seconds", "factor", "cap_seconds")
 
 
 def seconds(text: str) -> float:
-    """Read a time that may be none at all."""
+    """Parse a duration in seconds, which may be zero."""
     value = _number(text)
     if not 0 <= value < math.inf:
         raise ArgumentTypeError(f"give a number of seconds, 0 or more, not {text!r}")
@@ -23,7 +23,7 @@ def some_seconds(text: str) -> float:
 
 
 def count(text: str) -> int:
-    """Read a whole number from 0 on; 5e6 is one."""
+    """Parse a whole number from 0 on; 5e6 is accepted."""
     value = _number(text)
     if not (0 <= value < math.inf and value.is_integer()):
         raise ArgumentTypeError(f"give a whole number, 0 or more, not {text!r}")
@@ -45,7 +45,7 @@ def rate(text: str) -> float:
 
 
 def retry(text: str) -> dict[str, float]:
-    """Read how waits between attempts grow: FIRST, FIRST:FACTOR or FIRST:FACTOR:CAP."""
+    """Parse how waits between attempts grow: FIRST, FIRST:FACTOR or FIRST:FACTOR:CAP."""
     values = [_number(one) for one in text.split(":")]
     if len(values) > len(_RETRY) or not all(0 <= value < math.inf for value in values):
         raise ArgumentTypeError(f"give FIRST[:FACTOR[:CAP]], such as 5:2:600, not {text!r}")

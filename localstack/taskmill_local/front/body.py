@@ -1,4 +1,4 @@
-"""Takes a request's body out of what has arrived, as far as it has arrived."""
+"""Extracts a request's body from the data received so far."""
 
 import re
 from http import HTTPStatus
@@ -14,7 +14,7 @@ _NEW_LINE = b"\r\n"
 
 
 class SizedBody:
-    """A body whose length was announced."""
+    """A body with a Content-Length."""
 
     is_interrupted = False
 
@@ -22,7 +22,7 @@ class SizedBody:
         self._length = length
 
     def take(self, arrived: bytearray) -> bytes | None:
-        """Remove the body from what has arrived, or return None until all of it has."""
+        """Remove the body from the received data, or return None until it is complete."""
         if len(arrived) < self._length:
             return None
         body = bytes(arrived[: self._length])
@@ -31,7 +31,7 @@ class SizedBody:
 
 
 class ChunkedBody:
-    """A body in chunks; extensions and trailers are checked and forgotten."""
+    """A body in chunks; extensions and trailers are checked and discarded."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -43,9 +43,9 @@ class ChunkedBody:
         self._trailer_bytes = 0
 
     def take(self, arrived: bytearray) -> bytes | None:
-        """Move what has arrived into the body; return it once its last line is there.
+        """Move received data into the body; return it once its last line has arrived.
 
-        It is interrupted after a number of chunks, so that others have their turn.
+        Stops after a number of chunks so that other connections get their turn.
         """
         position = 0
         pause = self._chunks + self._limits.chunks_at_once
@@ -103,7 +103,7 @@ Body: TypeAlias = SizedBody | ChunkedBody
 
 
 def body_of(head: Head, limits: Limits) -> Body:
-    """Return what reads the body; one that is announced too large is refused unread."""
+    """Return the reader of the body; a body that is announced as too large is refused unread."""
     if head.is_chunked:
         return ChunkedBody(limits)
     if head.content_length > limits.body_bytes:

@@ -1,4 +1,4 @@
-"""One client's connection: reads requests, hands them on one at a time, writes the answers."""
+"""One client's connection: reads requests, passes them on one at a time, writes responses."""
 
 import asyncio
 import socket
@@ -24,7 +24,7 @@ Respond: TypeAlias = Callable[[Reply], None]
 
 
 class Reception(Protocol):
-    """What a connection asks of the front."""
+    """The front as a connection sees it."""
 
     limits: Limits
     is_stopping: bool
@@ -41,7 +41,7 @@ class _Phase(Enum):
     HEAD = auto()
     BODY = auto()
     SERVING = auto()
-    LEAVING = auto()  # what the client still sends is thrown away
+    LEAVING = auto()  # discard what the client still sends
 
 
 class Connection(asyncio.Protocol):
@@ -62,20 +62,20 @@ class Connection(asyncio.Protocol):
         self._has_ended = False
 
     def finish(self) -> None:
-        """Close as soon as nothing is owed to the client any more."""
+        """Close as soon as no response is pending."""
         is_between = not self._arrived and self._phase in {_Phase.IDLE, _Phase.HEAD}
         if is_between or self._phase is _Phase.LEAVING:
             self._transport.close()
 
     def abort(self) -> None:
-        """Reset the connection: otherwise the system goes on offering what the client leaves."""
+        """Reset the connection: otherwise the system keeps offering data that nobody reads."""
         connection = self._transport.get_extra_info("socket")
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _WITHOUT_LINGER)
         self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
-        # With that, `pause_writing` means: there are bytes that the client does not take.
+        # With this limit, `pause_writing` means that the client does not read.
         self._transport.set_write_buffer_limits(0)
         if self._reception.admit(self):
             self._deadline.grant(self._limits.head_time)
@@ -112,7 +112,7 @@ class Connection(asyncio.Protocol):
         self._reception.forget(self)
 
     def _advance(self) -> None:
-        # An answer that is ready at once comes back here from within the loop.
+        # A response that is ready at once re-enters here from within the loop.
         if self._is_advancing:
             return
         self._is_advancing = True
@@ -159,7 +159,7 @@ class Connection(asyncio.Protocol):
     def _await_head(self) -> None:
         if len(self._arrived) >= self._limits.head_bytes:
             raise Refused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
-        # With lone line feeds the end would never be found, and the client would wait in vain.
+        # With lone line feeds the end would never be found, and the client would wait for ever.
         if b"\n\n" in self._arrived or b"\n\r\n" in self._arrived:
             raise Refused(HTTPStatus.BAD_REQUEST)
         if self._arrived and self._phase is _Phase.IDLE:
@@ -182,7 +182,7 @@ class Connection(asyncio.Protocol):
         return True
 
     def _go_on(self) -> None:
-        """Take up a body again when others have had their turn."""
+        """Resume a body after other connections had their turn."""
         if self._phase is _Phase.BODY and not self._is_unread:
             self._transport.resume_reading()
             self._advance()
@@ -209,7 +209,7 @@ class Connection(asyncio.Protocol):
         self._leave()
 
     def _leave(self) -> None:
-        """End our side and read on for a moment: closing at once could destroy the answer."""
+        """Half-close and read on for a moment: closing at once could destroy the response."""
         self._phase = _Phase.LEAVING
         self._arrived.clear()
         if self._reception.is_stopping or self._has_ended:

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 
 class Deadline:
-    """Moving the deadline back costs nothing: the timer looks again when it fires."""
+    """Moving the deadline later costs nothing: the timer checks it when it fires."""
 
     def __init__(self, expire: Callable[[], None]) -> None:
         self._loop = asyncio.get_running_loop()
@@ -15,7 +15,7 @@ class Deadline:
         self._timer: asyncio.TimerHandle | None = None
 
     def grant(self, time: timedelta, *, until: float | None = None) -> None:
-        """Expire after ``time``, and not later than ``until`` on the loop's clock."""
+        """Expire after ``time``, but not later than ``until`` on the loop's clock."""
         at = self._loop.time() + time.total_seconds()
         self._at = at if until is None else min(at, until)
         if self._timer is not None and self._timer.when() > self._at:

@@ -1,4 +1,4 @@
-"""Writes a request as the event that a function receives: payload format 2.0."""
+"""Converts a request to the event that a function receives: payload format 2.0."""
 
 import base64
 import json
@@ -14,9 +14,9 @@ _API = "local"
 _ACCOUNT = "000000000000"
 _DOMAIN = "localhost"
 _STAGE = "$default"
-# Measured on the platform: everything else, forms and bodies without a type too, is binary.
+# Measured on the platform: everything else is binary, including forms and bodies without a type.
 _TEXT_TYPES = frozenset({"application/json", "application/javascript", "application/xml"})
-# They speak of this connection alone; cookies have a place of their own in the event.
+# They concern only this connection; cookies have their own place in the event.
 _NOT_HANDED_ON = frozenset(
     {
         "connection",
@@ -36,7 +36,7 @@ def event_of(request: Request, match: Match, *, port: int) -> bytes:
     event = {
         "version": "2.0",
         "routeKey": match.route_key,
-        # Decoded, as the platform does it for HTTP APIs.
+        # Decoded, as the platform does for HTTP APIs.
         "rawPath": unquote(head.path),
         "rawQueryString": head.query,
         **_present("cookies", _cookies(head.headers)),
@@ -114,7 +114,7 @@ def _body(request: Request) -> dict[str, Any]:
         try:
             return {"body": request.body.decode(), "isBase64Encoded": False}
         except UnicodeDecodeError:
-            pass  # compressed, or in another encoding: base64 keeps every byte
+            pass  # compressed or in another encoding: base64 preserves every byte
     return {"body": base64.b64encode(request.body).decode(), "isBase64Encoded": True}
 
 

@@ -1,4 +1,4 @@
-"""Keeps pages of strangers, open in a browser of this machine, away from the system on it."""
+"""Keeps foreign web pages in a browser on this machine away from the local system."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from taskmill_local.front.reply import Reply
 from taskmill_local.front.request import Request
 
 Guard: TypeAlias = Callable[[Request], Reply | None]
-"""Returns the refusal of a request, or none."""
+"""Returns the refusal of a request, or None."""
 
 _PROBLEM_JSON: Final = "application/problem+json"
 _JSON: Final = "application/json"
@@ -22,11 +22,11 @@ _PORT: Final = re.compile(r":[0-9]*$")
 
 
 def nobody_refused(_request: Request) -> None:
-    """Guard nothing: the platform's HTTP API asks for none of that."""
+    """Refuse nothing: the platform's HTTP API has no such checks."""
 
 
 def local_only(request: Request) -> Reply | None:
-    """Refuse what a page of a stranger can send: another name, another origin, a form."""
+    """Refuse requests that a foreign page can send: another host, another origin, or a form."""
     head = request.head
     if not _is_loopback(_PORT.sub("", head.headers.get("host", ""))):
         return _refusal(
@@ -40,20 +40,20 @@ def local_only(request: Request) -> Reply | None:
         return _refusal(
             HTTPStatus.FORBIDDEN,
             "forbidden",
-            "a page of another origin may change nothing here: leave Origin out",
+            "pages of another origin may not change anything here: omit Origin",
         )
     if request.body and not _is_json(head):
         return _refusal(
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
             "unsupported_media_type",
-            "send JSON as it is: Content-Type: application/json, without Content-Encoding",
+            "send plain JSON: Content-Type: application/json, without Content-Encoding",
         )
     return None
 
 
 def _is_loopback(name: str) -> bool:
     if not name or name.lower() == "localhost" or name.lower().endswith(".localhost"):
-        return True  # browsers always send a name; programs of HTTP/1.0 may leave it out
+        return True  # browsers always send a host; HTTP/1.0 programs may omit it
     try:
         return ip_address(name.strip("[]")).is_loopback
     except ValueError:

@@ -1,4 +1,4 @@
-"""Reads a request's head strictly: what two readers could understand differently is refused."""
+"""Parses a request's head strictly: anything ambiguous is refused."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -11,13 +11,13 @@ _HEADER = re.compile(rb"(" + _TOKEN + rb"):[ \t]*([\t -~\x80-\xff]*)")
 _HOST = re.compile(r"[A-Za-z0-9._\-]*(:[0-9]*)?|\[[0-9A-Fa-f:.]+\](:[0-9]*)?")
 _LENGTH = re.compile(r"[0-9]{1,19}")
 _ABSOLUTE = re.compile(r"https?://[^/?#]*", re.IGNORECASE)
-# Two of these could mean two things; joined by commas they would mean a third.
+# Repeated, these would be ambiguous; joined by commas they would change their meaning.
 _ONLY_ONCE = frozenset({"host", "content-length", "transfer-encoding", "content-type", "expect"})
 _JOINED_OTHERWISE = {"cookie": "; "}
 
 
 class Refused(Exception):
-    """The request is not accepted; the connection ends with this status."""
+    """The request is refused; the connection ends with this status."""
 
     def __init__(self, status: HTTPStatus) -> None:
         self.status = status
@@ -33,7 +33,7 @@ class Head:
     query: str
     protocol: str
     headers: Mapping[str, str]
-    """Names in lower case; values of repeated headers joined by commas."""
+    """Lower-case names; values of repeated headers are joined by commas."""
 
     content_length: int
     is_chunked: bool
@@ -42,7 +42,7 @@ class Head:
 
 
 def parse_head(raw: bytes) -> Head:
-    """Parse everything before the empty line, which ``raw`` no longer holds."""
+    """Parse everything before the empty line, which ``raw`` no longer contains."""
     request_line, *lines = raw.split(b"\r\n")
     method, target, protocol = _request_line(request_line)
     headers = _headers(lines)
@@ -86,7 +86,7 @@ def _origin_form(target: str) -> str:
 def _headers(lines: Iterable[bytes]) -> dict[str, str]:
     headers: dict[str, str] = {}
     for line in lines:
-        # A folded line, a space before the colon, a lone CR or LF, a NUL: none of them matches.
+        # A folded line, a space before the colon, a lone CR or LF or a NUL does not match.
         match = _HEADER.fullmatch(line)
         if match is None:
             raise Refused(HTTPStatus.BAD_REQUEST)

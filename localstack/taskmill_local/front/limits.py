@@ -1,4 +1,4 @@
-"""What the front grants a client: sizes and times, the platform's where it publishes one."""
+"""The front's limits for clients: sizes and times, the platform's own where published."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -11,16 +11,16 @@ class Limits:
 
     body_bytes: int = 10 * 1024 * 1024
     chunks: int = 20_000
-    """Of one body: chunks of a byte cost a thousand times what they carry."""
+    """Per body, because one-byte chunks cost a thousand times their content."""
 
     chunks_at_once: int = 512
-    """So many are taken before others have their turn."""
+    """Chunks read before other connections get their turn."""
 
     event_bytes: int = 6 * 1024 * 1024
-    """Lambda's own limit, measured on the event's JSON: binary bodies grow by a third in it."""
+    """Lambda's limit for the event's JSON, in which binary bodies grow by a third."""
 
     read_ahead_bytes: int = 64 * 1024
-    """How much of the next requests is taken in while one is being answered."""
+    """How much of the next requests is read while one is being processed."""
 
     connections: int = 1_000
     head_time: timedelta = timedelta(seconds=10)
@@ -29,14 +29,14 @@ class Limits:
 
     body_time: timedelta = timedelta(seconds=30)
     idle_time: timedelta = timedelta(seconds=60)
-    """Between two requests; the platform grants 350 s, a laptop has fewer sockets."""
+    """Between two requests; the platform allows 350 s, but a laptop has fewer sockets."""
 
     answer_time: timedelta = timedelta(seconds=30)
     write_time: timedelta = timedelta(seconds=30)
-    """How long a client may leave its answer unread."""
+    """How long a client may leave its response unread."""
 
     linger_time: timedelta = timedelta(seconds=2)
-    """How long a refused client's bytes are still thrown away, so that it can read why."""
+    """How long a refused client's data is discarded so that it can read the refusal."""
 
 
 PLATFORM_LIMITS = Limits()

@@ -1,4 +1,4 @@
-"""Turns a function's answer into an HTTP answer."""
+"""Converts a function's response to an HTTP response."""
 
 import base64
 import binascii
@@ -17,12 +17,12 @@ _JSON = "application/json"
 _TEXT = "text/plain;charset=UTF-8"
 _NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _VALUE = re.compile(r"[\t -~\x80-\U0010ffff]*")
-# The front frames the answer itself; a function's word on that would contradict it.
+# The front frames the response itself; the function's headers would contradict it.
 _FRAMING = frozenset(
     {"connection", "content-length", "date", "keep-alive", "transfer-encoding", "upgrade"}
 )
 _WITHOUT_BODY = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
-# Here and not from HTTPStatus: Python's phrases differ between its versions, the platform's do not.
+# Defined here because the phrases of HTTPStatus differ between Python versions.
 _MESSAGES: Mapping[HTTPStatus, str] = {
     HTTPStatus.BAD_REQUEST: "Bad Request",
     HTTPStatus.NOT_FOUND: "Not Found",
@@ -41,7 +41,7 @@ _STATUS_OF: Mapping[Failure, HTTPStatus] = {
 
 
 class _Malformed(Exception):
-    """The function answered with something that is no HTTP answer."""
+    """The function returned something that is not an HTTP response."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def reply_of(answer: Answer) -> Reply:
 
 
 def encode(reply: Reply, *, head: Head | None, request_id: str, closes: bool) -> bytes:
-    """Write the whole answer as one piece, so that it leaves in one packet where it fits."""
+    """Encode the whole response as one piece, so that it leaves in one packet if it fits."""
     lines = [f"HTTP/1.1 {reply.status} {_phrase(reply.status)}", f"date: {formatdate(usegmt=True)}"]
     lines += [f"{name}: {value}" for name, value in reply.headers]
     if reply.status not in _WITHOUT_BODY:
@@ -95,7 +95,7 @@ def _reply_of_json(body: bytes) -> Reply:
         raise _Malformed from error
     if isinstance(value, dict) and "statusCode" in value:
         return _full_reply(value)
-    # A function may answer with its body alone; a text then goes out without its quotes.
+    # A function may return its body alone; a string is then sent without its quotes.
     return Reply(HTTPStatus.OK, value.encode() if isinstance(value, str) else body)
 
 

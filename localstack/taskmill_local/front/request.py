@@ -1,4 +1,4 @@
-"""A whole request, as the front hands it on."""
+"""A complete request, as the front passes it on."""
 
 import base64
 import secrets
@@ -9,7 +9,7 @@ from taskmill_local.front.head import Head
 
 
 def new_request_id() -> str:
-    # The look of the platform's own: fifteen characters and a padding.
+    # In the platform's own format: fifteen characters and padding.
     return base64.b64encode(secrets.token_bytes(11)).decode()
 
 

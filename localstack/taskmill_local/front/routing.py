@@ -37,7 +37,7 @@ class Router:
         self._patterns = sorted(map(_pattern, routes), key=lambda pattern: pattern.rank)
 
     def match(self, method: str, path: str) -> Match | None:
-        """Match a path as sent: a %2F within a parameter is data and separates nothing."""
+        """Match a path as sent: a %2F within a parameter is data, not a separator."""
         for pattern in self._patterns:
             if pattern.route.method not in {method, _ANY}:
                 continue
@@ -71,6 +71,6 @@ def _pattern(route: RoutePlan) -> _Pattern:
         route=route,
         regex=re.compile("/".join(segments)),
         names=tuple(names),
-        # Compared segment by segment: a fixed word, then a parameter, then the greedy rest.
+        # Compared segment by segment: literal, then parameter, then greedy.
         rank=(False, kinds, route.method == _ANY),
     )

@@ -1,4 +1,4 @@
-"""The HTTP API's front door on one machine: requests become events, answers become responses."""
+"""The HTTP front on one machine: converts requests to events, and results to responses."""
 
 import asyncio
 import errno
@@ -56,14 +56,14 @@ class Front:
         self._is_empty = asyncio.Event()
 
     async def start(self, port: int) -> int:
-        """Listen on ``port``, or on any free one for 0; return the one that it is."""
+        """Listen on ``port``, or on any free port for 0; return the actual port."""
         loop = asyncio.get_running_loop()
         try:
             listener = _listener(port)
         except OSError as error:
             raise PlatformError(_port_complaint(port, error)) from error
-        # asyncio accepts as many at once as may wait, and when no descriptor is left it fails as
-        # often and plans as many repetitions: so one at once, and the rest wait in the system.
+        # asyncio accepts up to the backlog at once, and when descriptors run out it fails and
+        # reschedules as often: accept one at a time and leave the rest in the system's queue.
         self._server = await loop.create_server(
             lambda: Connection(self), sock=listener, backlog=_ACCEPTED_AT_ONCE
         )
@@ -72,7 +72,7 @@ class Front:
         return self._port
 
     async def stop(self, grace: timedelta) -> None:
-        """Take no more requests; those under way have ``grace`` to be answered."""
+        """Accept no more requests; those in flight get ``grace`` to finish."""
         self.is_stopping = True
         if self._server is None:
             return
@@ -116,7 +116,7 @@ class Front:
         self._answer(self._call(match.route.function, event), respond)
 
     def _answer(self, reply: Coroutine[None, None, Reply], respond: Respond) -> None:
-        """Respond once: with the reply, or without it when it takes too long."""
+        """Respond once: with the reply, or with an error when it takes too long."""
         loop = asyncio.get_running_loop()
         work = loop.create_task(reply)
         self._works.add(work)
@@ -127,7 +127,7 @@ class Front:
             respond(done.result() if is_whole else own_reply(HTTPStatus.INTERNAL_SERVER_ERROR))
 
         def give_up() -> None:
-            # The function goes on, as on the platform; only its answer finds nobody.
+            # The function goes on, as on the platform; only its response is discarded.
             work.remove_done_callback(settle)
             respond(own_reply(HTTPStatus.SERVICE_UNAVAILABLE))
 
@@ -138,7 +138,7 @@ class Front:
     def _put_away(self, work: asyncio.Task[Reply]) -> None:
         self._works.discard(work)
         if not work.cancelled() and (error := work.exception()):
-            _log.error("request failed within the local platform", exc_info=error)
+            _log.error("request failed inside the local platform", exc_info=error)
 
     async def _call(self, function: str, event: bytes) -> Reply:
         return reply_of(await self._invoke(function, event))

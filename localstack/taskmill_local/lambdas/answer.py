@@ -1,4 +1,4 @@
-"""How an invocation ends: the function responded, or it failed in one of the platform's ways."""
+"""How an invocation ends: with a response, or with one of the platform's failures."""
 
 import json
 import signal
@@ -31,7 +31,7 @@ class Responded:
 class Failed:
     failure: Failure
     body: bytes
-    """JSON with ``errorType`` and ``errorMessage``, as the platform words it."""
+    """JSON with ``errorType`` and ``errorMessage``, worded as on the platform."""
 
 
 Answer: TypeAlias = Responded | Failed
@@ -107,6 +107,6 @@ def exit_reason(code: int) -> str:
 def message_of(failure: Failed) -> str:
     try:
         message = json.loads(failure.body)["errorMessage"]
-    except (ValueError, LookupError, TypeError):  # a function's own client may have written it
+    except (ValueError, LookupError, TypeError):  # written by a function's own client, perhaps
         message = failure.body.decode(errors="replace")
     return str(message)

@@ -1,4 +1,4 @@
-"""A runtime client in plain Python, for machines on which the platform's own has no wheel."""
+"""A runtime client in pure Python, for machines without a wheel of the platform's own."""
 
 import importlib
 import json
@@ -19,7 +19,7 @@ Handler: TypeAlias = Callable[[Any, "Context"], Any]
 
 
 class Context:
-    """What a handler may ask about its invocation."""
+    """The invocation's context, as handlers know it."""
 
     def __init__(self, headers: Mapping[str, str]) -> None:
         self.aws_request_id = headers["lambda-runtime-aws-request-id"]
@@ -39,7 +39,7 @@ class Context:
 
 
 class Fault(Exception):
-    """What the platform gives a name of its own, where no function is to blame for a trace."""
+    """A failure that the platform reports under its own name, without a stack trace."""
 
     def __init__(self, error_type: str, message: str) -> None:
         super().__init__(message)
@@ -47,7 +47,7 @@ class Fault(Exception):
 
 
 class _RuntimeApi:
-    """One kept connection, without http.client: its import would be half of the cold start."""
+    """One keep-alive connection without http.client, whose import would double the cold start."""
 
     def __init__(self, address: str) -> None:
         host, _, port = address.rpartition(":")
@@ -77,7 +77,7 @@ class _RuntimeApi:
     def _reply(self) -> tuple[int, Mapping[str, str], bytes]:
         status_line = self._replies.readline()
         if not status_line:
-            sys.exit(0)  # the platform has gone, and this environment with it
+            sys.exit(0)  # the platform is gone, and with it this environment
         headers = {}
         while line := self._replies.readline().strip():
             name, _, value = line.decode().partition(":")

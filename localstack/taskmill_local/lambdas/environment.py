@@ -22,12 +22,12 @@ class State(Enum):
     STARTING = auto()
     IDLE = auto()
     BUSY = auto()
-    ANSWERED = auto()  # and about to ask for the next event
+    ANSWERED = auto()  # it is about to ask for the next event
     GONE = auto()
 
 
 class Host(Protocol):
-    """What an environment tells the pool that owns it."""
+    """The pool that owns an environment, as the environment sees it."""
 
     def became_idle(self, environment: "Environment") -> None: ...
 
@@ -78,7 +78,7 @@ class Environment:
                 function_arn=self._launch.function_arn,
             )
         )
-        # After the delivery, and still before anything that the function prints is read.
+        # After the delivery, but before any of the function's output is read.
         start = f"START RequestId: {invocation.request_id} Version: $LATEST"
         self._log.write(self._number, start.encode())
         self._watch.begin(invocation.began + timeout)
@@ -94,19 +94,19 @@ class Environment:
         self._timer = loop.call_later(_SIGTERM_SECONDS, self._end, words.stopping())
 
     def terminate(self) -> None:
-        """Tell a process at work to end: one that listens gives back what it runs first."""
+        """Ask a busy process to end: one that listens first returns what it is running."""
         if self.state is State.BUSY and self._child is not None:
             self._child.terminate()
 
     def stop(self) -> None:
-        """End the process now, and its invocation with it."""
+        """Kill the process now, and its invocation with it."""
         self._end(words.stopping())
 
     def polled(self) -> None:
         self._watch.end()
         if self._invocation is not None:
             self._end(words.unanswered(self._invocation.request_id))
-        if self._verdict is not None:  # its end is on the way
+        if self._verdict is not None:  # the process is already ending
             return
         if self.state is State.STARTING:
             self._timer.cancel()
@@ -122,7 +122,7 @@ class Environment:
     def poll_lost(self) -> None:
         if self.state is State.IDLE:
             self.state = State.ANSWERED
-            self._kill()  # whoever hangs up while idle does not come back
+            self._kill()  # a process that disconnects while idle never comes back
 
     def responded(self, request_id: str, body: bytes | None) -> bool:
         return self._take(request_id, None if body is None else Responded(body))

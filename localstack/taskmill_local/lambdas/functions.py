@@ -1,4 +1,4 @@
-"""All functions of a template, each with its pool of environments."""
+"""All functions of a template, each with a pool of environments."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -47,20 +47,20 @@ class Functions:
         }
 
     async def start(self, warm: Mapping[str, int] | None = None) -> None:
-        """Start environments ahead, as many as *warm* says for each function."""
+        """Start environments in advance, as many for each function as *warm* says."""
         pools = [(self._pools[name], environments) for name, environments in (warm or {}).items()]
         await asyncio.gather(*(pool.warm(environments) for pool, environments in pools))
 
     async def invoke(self, function: str, event: bytes) -> Answer:
-        """Wait for a free environment and for its answer; what a function does is never raised."""
+        """Wait for a free environment and its result; errors of the function are never raised."""
         return await self._pools[function].invoke(event)
 
     def recycle(self, function: str) -> None:
-        """Let the function's processes end when they have no invocation; others take over."""
+        """Retire the function's processes once they are idle; new ones take over."""
         self._pools[function].recycle()
 
     async def stop(self, grace: timedelta) -> None:
-        """Refuse new invocations, give running ones *grace*; no process is left at the return."""
+        """Refuse new invocations and give running ones *grace*; no process survives."""
         await asyncio.gather(*(pool.stop(grace) for pool in self._pools.values()))
 
     def snapshot(self) -> Mapping[str, PoolSnapshot]:

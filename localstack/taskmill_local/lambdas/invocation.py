@@ -16,7 +16,7 @@ class Invocation:
     deliveries: int = 0
 
     def as_http(self, *, deadline_ms: int, function_arn: str) -> bytes:
-        """Return the reply to the process that asks for its next event."""
+        """Return the HTTP response to the process that asks for its next event."""
         trace = self.request_id.replace("-", "")
         # The C++ client crashes without a content type or with an empty deadline.
         head = (

@@ -1,4 +1,4 @@
-"""How an environment's process starts: its command, and its variables, built from nothing."""
+"""How an environment's process is started: its command and its clean set of variables."""
 
 import contextlib
 import os
@@ -31,14 +31,14 @@ class RuntimeClient(StrEnum):
 
     @classmethod
     def preferred(cls) -> Self:
-        """Return the platform's own client where it can be imported, and ours elsewhere."""
-        # `runtime_client` is its part in C, without which it cannot ask for an event.
+        """Return the platform's own client if it can be imported, otherwise ours."""
+        # `runtime_client` is its C extension, without which it cannot ask for an event.
         names = ("awslambdaric", "runtime_client")
         return cls("awslambdaric" if all(find_spec(name) for name in names) else "own")
 
 
 class Child:
-    """A process, and all that it starts itself: they end together, as in a sandbox."""
+    """A process and all its descendants: they end together, as in a sandbox."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
@@ -49,7 +49,7 @@ class Child:
         send(self._process, signal.SIGTERM)
 
     def kill(self) -> None:
-        if self._has_ended:  # another group may bear its number by now
+        if self._has_ended:  # another process group may have its number by now
             return
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
@@ -71,11 +71,11 @@ class Launch:
     extra_environment: Mapping[str, str]
     init_limit: timedelta
     orders: Path | None = None
-    """Where tests leave, by function, variables for its next process: `NAME=value` in each line."""
+    """Where tests put variables for a function's next process: one `NAME=value` per line."""
 
     @property
     def command(self) -> tuple[str, ...]:
-        # -P: the folder of the program must not shadow the function's own modules.
+        # -P: the program's folder must not shadow the function's own modules.
         match self.client:
             case RuntimeClient.AWSLAMBDARIC:
                 program: tuple[str, ...] = ("-m", "awslambdaric")
@@ -101,7 +101,7 @@ class Launch:
         return Child(process)
 
     def _ordered(self) -> dict[str, str]:
-        """Take what a test ordered: it is for one process, and the next one is like any other."""
+        """Take the variables that a test left: they apply to one process only."""
         if self.orders is None:
             return {}
         order = self.orders / self.plan.name

@@ -1,4 +1,4 @@
-"""The log of a function: a file of whole lines from all of its environments."""
+"""The log of a function: one file with whole lines from all its environments."""
 
 import asyncio
 import contextlib
@@ -17,7 +17,7 @@ _FLUSH_AFTER_SECONDS: Final = 0.05
 
 
 Sift: TypeAlias = Callable[[bytes], bool]
-"""Takes a line that is no part of the log, or says that it leaves it."""
+"""Consumes a line that does not belong in the log; returns False for any other line."""
 
 
 def keep(_line: bytes) -> bool:
@@ -26,7 +26,7 @@ def keep(_line: bytes) -> bool:
 
 class FunctionLog:
     def __init__(self, path: Path, *, rotate_at: int = _ROTATE_AT, sift: Sift = keep) -> None:
-        """Keep each line that *sift* does not take."""
+        """Keep each line that *sift* does not consume."""
         self._path = path
         self._rotate_at = rotate_at
         self._sift = sift
@@ -54,7 +54,7 @@ class FunctionLog:
             self._flush_timer.cancel()
             self._flush_timer = None
         text, self._pending, self._pending_bytes = b"".join(self._pending), [], 0
-        with contextlib.suppress(OSError):  # a full disk loses lines, not the platform
+        with contextlib.suppress(OSError):  # a full disk only loses log lines
             self._append(text)
 
     def _append(self, text: bytes) -> None:
@@ -73,7 +73,7 @@ class FunctionLog:
 
 
 class Output:
-    """The pipe into which an environment's process prints."""
+    """The pipe that an environment's process prints to."""
 
     def __init__(self, log: FunctionLog, environment: int) -> None:
         self._log = log
@@ -87,13 +87,13 @@ class Output:
         asyncio.get_running_loop().add_reader(self._read_end, self._read)
 
     def hand_over(self) -> None:
-        """Leave the writing end to the process alone."""
+        """Leave the write end to the process alone."""
         if self.write_end >= 0:
             os.close(self.write_end)
         self.write_end = -1
 
     def settle(self) -> None:
-        """Log all that was printed until now, a last line without its end too."""
+        """Log everything printed so far, including an unfinished last line."""
         self._read()
         if self._partial:
             self._log.write(self._environment, self._partial)
@@ -112,7 +112,7 @@ class Output:
         if self._read_end < 0:
             return
         try:
-            # One read is all: a pipe holds no more.
+            # One read is enough: a pipe holds no more.
             printed = os.read(self._read_end, _PIPE_CAPACITY)
         except BlockingIOError:
             return
@@ -135,7 +135,7 @@ def _parts(line: bytes) -> list[bytes]:
 def report(
     *, request_id: str, milliseconds: float, memory: int, memory_mb: int, init: float | None
 ) -> bytes:
-    """Return the platform's line about an invocation; only an environment's first tells *init*."""
+    """Return the platform's REPORT line; only an environment's first has *init*."""
     words = [
         f"REPORT RequestId: {request_id}",
         f"Duration: {milliseconds:.2f} ms",

@@ -1,4 +1,4 @@
-"""The environments of one function: started on demand, used again, never more than its limit."""
+"""The environments of one function: started on demand, reused, and limited in number."""
 
 import asyncio
 import time
@@ -44,7 +44,7 @@ class Pool:
         self._log = log
         self._limit = limit
         self._environments: dict[Environment, None] = {}
-        self._idle: list[Environment] = []  # the last one used is the next one used
+        self._idle: list[Environment] = []  # the most recently used one is used next
         self._queue: deque[Invocation] = deque()
         self._numbers = count(1)
         self._init_failures = 0
@@ -57,7 +57,7 @@ class Pool:
         self._throttles = 0
 
     async def warm(self, environments: int) -> None:
-        """Start environments ahead; return when each of them can work or has failed."""
+        """Start environments in advance; return when each is ready or has failed."""
         missing = min(environments, self._limit) - len(self._environments)
         started = [self._start() for _ in range(missing)]
         await asyncio.gather(*(environment.initialised.wait() for environment in started))
@@ -71,16 +71,16 @@ class Pool:
         self._queue.append(Invocation(event=event, answer=answer))
         self._throttles += self._is_exhausted()
         self._match()
-        # A caller who is cancelled here leaves; what has begun goes on without him.
+        # A caller cancelled here leaves; what has started goes on without it.
         return await answer
 
     def _is_exhausted(self) -> bool:
-        """Tell whether the platform would turn an invocation away."""
+        """Return whether the platform would throttle an invocation."""
         busy = sum(environment.state in _AT_WORK for environment in self._environments)
         return busy >= self._limit
 
     def recycle(self) -> None:
-        """Retire every environment; whatever comes next is served by a new one."""
+        """Retire every environment; new ones serve later invocations."""
         self._idle.clear()
         self._init_failures = 0
         for environment in tuple(self._environments):
@@ -105,7 +105,7 @@ class Pool:
         self._log.flush()
 
     async def _terminate(self, late: Collection[asyncio.Task[None]]) -> None:
-        """Let workers give back what they still run, so that it counts as no loss."""
+        """Let workers return what they are running, so that it does not count as a loss."""
         for environment in tuple(self._environments):
             environment.terminate()
         if late:
@@ -153,7 +153,7 @@ class Pool:
 
     def _back_off(self, environment: Environment) -> None:
         if environment.started < self._last_init_failure:
-            return  # started before the failure was known: the same mistake, counted already
+            return  # started before the failure was known: the same error, already counted
         delay = min(_FIRST_BACK_OFF_SECONDS * 2**self._init_failures, _LAST_BACK_OFF_SECONDS)
         self._init_failures = min(self._init_failures + 1, _MOST_DOUBLINGS)
         self._last_init_failure = time.perf_counter()
@@ -180,7 +180,7 @@ class Pool:
 
     def _missing(self) -> int:
         soon = sum(environment.state in _SOON_IDLE for environment in self._environments)
-        # After a failed init one environment tries the ground for all.
+        # After a failed init, a single environment tries again on behalf of all.
         wanted = min(len(self._queue), 1 if self._init_failures else len(self._queue)) - soon
         return max(0, min(wanted, self._limit - len(self._environments)))
 

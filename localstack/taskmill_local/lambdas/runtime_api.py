@@ -1,4 +1,4 @@
-"""The Runtime API of one execution environment: HTTP/1.1 on a loopback port of its own."""
+"""The Runtime API of one execution environment: HTTP/1.1 on its own loopback port."""
 
 import asyncio
 import contextlib
@@ -9,21 +9,21 @@ from typing import Final, Protocol
 from taskmill_local.lambdas.answer import RESPONSE_LIMIT
 
 _HEAD_LIMIT: Final = 65_536
-_LOSS_SECONDS: Final = 1.0  # of a connection whose process is gone: it is on its way
+_LOSS_SECONDS: Final = 1.0  # the connection's process is gone; news of that is on the way
 _ROOT: Final = "/2018-06-01/runtime/"
 _INVOCATION: Final = _ROOT + "invocation/"
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 class RuntimeCalls(Protocol):
-    """What the process in an environment tells its platform."""
+    """The calls of an environment's process to the platform."""
 
     def polled(self) -> None: ...
 
     def poll_lost(self) -> None: ...
 
     def responded(self, request_id: str, body: bytes | None) -> bool:
-        """Take the response, ``None`` if it is over the limit; False: no such invocation runs."""
+        """Take the response, ``None`` if too large; return False if no such invocation runs."""
 
     def failed(self, request_id: str, body: bytes | None) -> bool: ...
 
@@ -53,7 +53,7 @@ class RuntimeApi:
             connection.abort()
 
     def is_polled(self) -> bool:
-        """Tell whether a process waits for an event, even if news of its death is on the way."""
+        """Return whether a process waits for an event, even if news of its death is on the way."""
         return self._waiting is not None and not self._waiting.has_hung_up()
 
     def deliver(self, reply: bytes) -> None:
@@ -62,9 +62,9 @@ class RuntimeApi:
         self._delivered.write(reply)
 
     async def was_unread(self) -> bool:
-        """Tell whether the process died before it had read its event to the end.
+        """Return whether the process died before it had read its whole event.
 
-        A kernel that closes a socket with unread bytes in it resets the connection.
+        The kernel resets a connection whose socket is closed with unread data.
         """
         if self._delivered is not None:
             with contextlib.suppress(TimeoutError):
@@ -150,7 +150,7 @@ class _Connection(asyncio.Protocol):
         self.lost.set()
 
     def has_hung_up(self) -> bool:
-        # A process that waits for its event sends nothing: readable means closed.
+        # A process that waits for its event sends nothing, so readable means closed.
         return self._transport.is_closing() or bool(self._hang_up.poll(0))
 
     def write(self, reply: bytes) -> None:
@@ -186,14 +186,14 @@ class _Connection(asyncio.Protocol):
             return
         self._request, self._length = (method, path), int(length)
         self._missing = self._length
-        if _value_of("expect", headers):  # curl sends it empty, to do without
+        if _value_of("expect", headers):  # curl sends it empty to suppress the default
             self.write(_CONTINUE)
         self._answer_if_complete()
 
     def _read_body(self, data: bytes) -> bytes:
         here = data[: self._missing]
         self._missing -= len(here)
-        if self._length <= RESPONSE_LIMIT:  # a longer one is read to its end, but not kept
+        if self._length <= RESPONSE_LIMIT:  # a longer one is read to its end but not kept
             self._body += here
         self._answer_if_complete()
         return data[len(here) :]

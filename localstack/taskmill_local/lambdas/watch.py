@@ -17,7 +17,7 @@ _PAGE_BYTES: Final = 4096
 
 
 class Watch:
-    """One timer for an environment; short invocations come and go between two of its ticks."""
+    """One timer for an environment; short invocations come and go between two ticks."""
 
     def __init__(self, *, memory_limit: int, breached: Callable[[Failure], None]) -> None:
         self.peak = 0
@@ -37,7 +37,7 @@ class Watch:
             self._arm(deadline)
 
     def end(self) -> None:
-        # The timer stays and finds nothing to do: cheaper than one for each invocation.
+        # The timer stays and finds nothing to do: cheaper than one timer per invocation.
         self._deadline = None
 
     def close(self) -> None:
@@ -91,7 +91,7 @@ def _children_of(process: psutil.Process) -> Iterator[psutil.Process]:
 
 
 def _read(path: str) -> bytes:
-    """Read a file of the kernel's, without the layers that are for larger ones."""
+    """Read a file of the kernel directly, without buffering layers."""
     number = os.open(path, os.O_RDONLY)
     try:
         return b"".join(iter(lambda: os.read(number, _PAGE_BYTES), b""))
@@ -101,5 +101,5 @@ def _read(path: str) -> bytes:
 
 @cache
 def _kernel_lists_children() -> bool:
-    """Tell whether /proc names a thread's children; asking psutil means a walk over all of it."""
+    """Return whether /proc lists a thread's children; otherwise psutil must scan all processes."""
     return Path(f"/proc/self/task/{os.getpid()}/children").exists()

@@ -1,1 +1,1 @@
-"""Kafka event-source mappings: topics feed functions in batches, as the platform's pollers do."""
+"""Kafka event-source mappings: feed functions from topics in batches, as the platform does."""

@@ -1,4 +1,4 @@
-"""Which partitions go into the next batch, and when."""
+"""Decides which partitions go into the next batch, and when."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -24,11 +24,11 @@ class Batching:
     origin: Origin
 
     def choose(self, lanes: Iterable[Lane], *, now: float, gather_until: float) -> Sequence[Lane]:
-        """Return the lanes that the next batch takes from, the longest unserved first.
+        """Return the partition queues for the next batch, least recently served first.
 
-        A lane that failed goes alone until it succeeds: its records shall not fail with it those
-        of others. All sound ones go together, for the fewest invocations: when they fill a batch,
-        or when both the window and *gather_until* are over.
+        A queue that failed goes alone until it succeeds, so that its records do not fail those of
+        others. All healthy queues go together, for the fewest invocations: when they fill a batch,
+        or when both the window and *gather_until* have passed.
         """
         free = [lane for lane in lanes if lane.is_free]
         sound = sorted((lane for lane in free if not lane.failures), key=lambda lane: lane.turn)
@@ -43,7 +43,7 @@ class Batching:
         batch: dict[Lane, list[Record]] = {}
         for lane in lanes:
             frame = bytes_for_partition(lane.name)
-            # A record always travels, if need be alone in its event.
+            # A record always travels, alone in its event if it must.
             least = bytes_for(lane.waiting[0]) if not batch else 0
             taken = lane.take(count=count, room=max(room - frame, least), now=now)
             if not taken:
@@ -56,7 +56,7 @@ class Batching:
         return batch
 
     def look_again_at(self, lanes: Iterable[Lane], *, gather_until: float) -> float | None:
-        """Return when a batch is due by time alone, if any is."""
+        """Return when a batch becomes due by time alone, if any does."""
         free = [lane for lane in lanes if lane.is_free]
         sound = [lane for lane in free if not lane.failures]
         times = [lane.again_at for lane in free if lane.failures]

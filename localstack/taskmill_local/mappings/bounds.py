@@ -1,4 +1,4 @@
-"""Where the partitions of a mapping begin and end, as its fetches tell."""
+"""First and next offsets of a mapping's partitions, learned from its fetches."""
 
 from collections.abc import Callable, Iterable
 from operator import itemgetter
@@ -15,13 +15,13 @@ class Bounds:
         self._stale_until: dict[int, float] = {}
 
     def of(self, partition: int) -> tuple[int, int] | None:
-        """Return the first and the next offset of a partition, as a recent fetch told them."""
+        """Return the first and next offset of a partition from a recent fetch."""
         return self._known.get(partition)
 
     def forget(self, places: Iterable[TopicPartition]) -> None:
         for place in places:
             if self._known.pop(place.partition, None):
-                # It was ours before: what the client remembers of it may be long past.
+                # It was assigned to us before; the client's memory of it may be outdated.
                 self._stale_until[place.partition] = self._clock() + _REFRESH_SECONDS
 
     def look(self, consumer: Consumer, places: Iterable[TopicPartition]) -> None:
@@ -30,6 +30,6 @@ class Bounds:
                 continue
             fetched = consumer.get_watermark_offsets(place, cached=True)
             known = self._known.get(place.partition, fetched)
-            newest = max(fetched, known, key=itemgetter(1))  # the end only grows
-            if newest[1] >= 0:  # below zero, nothing was fetched yet
+            newest = max(fetched, known, key=itemgetter(1))  # the end never moves back
+            if newest[1] >= 0:  # below zero: nothing was fetched yet
                 self._known[place.partition] = newest

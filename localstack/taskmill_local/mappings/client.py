@@ -1,4 +1,4 @@
-"""How the Kafka consumer of a mapping is set up."""
+"""Configuration of a mapping's Kafka consumer."""
 
 import logging
 from datetime import timedelta
@@ -8,12 +8,12 @@ from confluent_kafka import KafkaError
 
 from taskmill_local.plan import MappingPlan
 
-# The largest message that the topics allow, with room for what surrounds it.
+# The largest message that the topics allow, with room for the overhead.
 _MESSAGE_BYTES = 2 * 1024 * 1024 + 64 * 1024
 
-# An idle topic costs two requests a second.
+# An idle topic costs two requests per second.
 FETCH_WAIT: Final = timedelta(milliseconds=500)
-"""How long the broker may keep a request for records that has too few to answer."""
+"""How long the broker may hold a fetch request that has too few records."""
 
 _FORBIDDEN: Final = frozenset(
     {KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED}
@@ -36,13 +36,14 @@ def consumer_settings(plan: MappingPlan, *, brokers: str) -> dict[str, Any]:
         "enable.auto.commit": False,
         "enable.auto.offset.store": False,
         "partition.assignment.strategy": "cooperative-sticky",
-        # The shortest that brokers allow: after a crash the group waits this long for the dead one.
+        # The shortest that brokers allow: after a crash the group waits this long for the dead
+        # member.
         "session.timeout.ms": 6_000,
         "heartbeat.interval.ms": 1_500,
-        # The longest allowed: it is the functions that take their time, not the thread that reads.
+        # The longest allowed: functions take their time, but the thread keeps reading.
         "max.poll.interval.ms": 86_400_000,
         "fetch.wait.max.ms": int(FETCH_WAIT.total_seconds() * 1000),
-        # A mapping with a window lets the broker gather: else each record costs an answer.
+        # For a mapping with a window the broker gathers records: otherwise each costs a response.
         "fetch.min.bytes": _GATHERED_BYTES if plan.window else 1,
         "fetch.error.backoff.ms": 50,
         "fetch.queue.backoff.ms": 5,
@@ -60,7 +61,7 @@ def consumer_settings(plan: MappingPlan, *, brokers: str) -> dict[str, Any]:
 
 
 def silent_logger() -> logging.Logger:
-    """Return the logger for the client's own lines: what matters is reported in sentences."""
+    """Return the logger for the client's own output: what matters is reported as sentences."""
     logger = logging.getLogger("taskmill_local.mappings.client")
     if not logger.handlers:
         logger.addHandler(logging.NullHandler())
@@ -69,20 +70,22 @@ def silent_logger() -> logging.Logger:
 
 
 def sentence_for(error: KafkaError, *, topic: str, brokers: str) -> str | None:
-    """Return what to tell people, if it is worth telling: the client mends most by itself."""
+    """Return a sentence if the error needs attention: the client recovers from most by itself."""
     code = error.code()
     if code == KafkaError._ALL_BROKERS_DOWN:  # noqa: SLF001 - the client's own name for it
         return (
-            f"Kafka at {brokers} cannot be reached; the mappings go on by themselves "
+            f"Kafka at {brokers} cannot be reached; the mappings continue automatically "
             "when it is back."
         )
     if code == KafkaError.UNKNOWN_TOPIC_OR_PART:
-        return f"Topic {topic} does not exist; its mapping goes on by itself once it is created."
+        return (
+            f"Topic {topic} does not exist; its mapping continues automatically once it is created."
+        )
     if code in _FORBIDDEN:
         return (
-            f"Kafka does not let the mapping of topic {topic} read it; "
-            "it goes on by itself once it may."
+            f"Kafka denies the mapping of topic {topic} read access; "
+            "it continues automatically once access is granted."
         )
     if error.fatal():
-        return f"The mapping of topic {topic} cannot go on: {error.str()}. Restart the platform."
+        return f"The mapping of topic {topic} cannot continue: {error.str()}. Restart the platform."
     return None

@@ -1,4 +1,4 @@
-"""Tells a client that only has nothing to do from one that will never have."""
+"""Distinguishes an idle Kafka client from one that will never recover."""
 
 from collections.abc import Callable
 
@@ -12,8 +12,8 @@ _LOOKUP_SECONDS = 2.0
 class Doubt:
     """Grows while a client has no partition.
 
-    A lone broker that was frozen is not in the list of brokers that it gives away when it wakes. A
-    client that reads this forgets the broker, and may never ask anybody again:
+    After a freeze, a single broker can send metadata that does not list itself. A client that reads
+    this forgets the broker and may never ask again:
     https://github.com/confluentinc/librdkafka/issues/5301.
     """
 
@@ -25,11 +25,11 @@ class Doubt:
         self._has_topic = False
 
     def rest(self) -> None:
-        """Take the client for a good one, for a while."""
+        """Consider the client healthy for a while."""
         self._looks_at = self._clock() + _DOUBT_SECONDS
 
     def is_justified(self, consumer: Consumer) -> bool:
-        """Tell whether the client finds no broker, or no way into its group for long."""
+        """Return whether the client has found no broker, or no way into its group, for too long."""
         if self._clock() < self._looks_at:
             return False
         if self.finds_a_broker(consumer) and not self._is_left_outside(consumer):
@@ -47,7 +47,7 @@ class Doubt:
         return bool(found.brokers)
 
     def _is_left_outside(self, consumer: Consumer) -> bool:
-        """Tell whether a group that there is a topic for has not let the client in for long."""
+        """Return whether a group for an existing topic has kept the client out for too long."""
         is_outside = self._has_topic and not consumer.memberid()
         self._times_outside = self._times_outside + 1 if is_outside else 0
         return self._times_outside >= _DOUBTS_OUTSIDE_THE_GROUP

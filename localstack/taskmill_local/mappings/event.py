@@ -14,21 +14,21 @@ _EVENT = b'{%b,"bootstrapServers":%b,"records":{%b}}'
 _OWN = b'"eventSource":"SelfManagedKafka"'
 _MANAGED = b'"eventSource":"aws:kafka","eventSourceArn":%b'
 _PARTITION = b"%b:[%b]"
-# The client then returns a list and an error at once. A plain call would go on with the list, and
-# the error would come out of whatever is called next; this way of calling looks for it.
+# The client then returns a list and an error together. A plain call would use the list, and the
+# error would surface in the next call; this way of calling checks for it.
 _checked_headers = methodcaller("headers")
 
 
 class Origin(NamedTuple):
-    """Where an event says that its records come from."""
+    """The source of the records in an event."""
 
     brokers: str
     cluster: str | None = None
-    """The ARN of a cluster of MSK; none is a Kafka of one's own."""
+    """ARN of an MSK cluster; None for a self-managed Kafka."""
 
 
 class Record(NamedTuple):
-    """One record, already as JSON: its size in an event is known before the event is built."""
+    """One record, already encoded: its size in an event is known before the event is built."""
 
     partition: int
     offset: int
@@ -36,7 +36,7 @@ class Record(NamedTuple):
 
 
 class Fetched(Protocol):
-    """A message that is not an error: the client's own type leaves that open."""
+    """A message that is not an error; the client's own type cannot express that."""
 
     def topic(self) -> str: ...
     def partition(self) -> int: ...
@@ -69,7 +69,7 @@ def encode(message: Fetched) -> Record:
 
 
 def _headers_of(message: Fetched) -> Sequence[tuple[str, bytes | None]]:
-    """Return the headers; none where the name of one is not UTF-8, which no broker minds."""
+    """Return the headers; none if a header's name is not UTF-8, which brokers accept."""
     try:
         return _checked_headers(message) or ()
     except (SystemError, UnicodeDecodeError):
@@ -77,7 +77,7 @@ def _headers_of(message: Fetched) -> Sequence[tuple[str, bytes | None]]:
 
 
 def assemble(origin: Origin, records: Mapping[str, Sequence[Record]]) -> bytes:
-    """Write the event with the *records* of each ``<topic>-<partition>``."""
+    """Build the event from the *records* of each ``<topic>-<partition>``."""
     partitions = (
         _PARTITION % (_quoted(name), b",".join([record.json for record in taken]))
         for name, taken in records.items()
@@ -87,16 +87,16 @@ def assemble(origin: Origin, records: Mapping[str, Sequence[Record]]) -> bytes:
 
 
 def bytes_around(origin: Origin) -> int:
-    """Return the size of an event besides its partitions.
+    """Return the size of an event without its partitions.
 
-    Sizes count a comma behind each record. The last record of a partition has none, which pays for
-    the one between partitions; the last partition has none either.
+    Sizes include a comma after each record. A partition's last record has none, which pays for the
+    comma between partitions; the last partition has none either.
     """
     return len(assemble(origin, {})) - 1
 
 
 def bytes_for_partition(name: str) -> int:
-    """Return what a partition costs besides its records."""
+    """Return the overhead of a partition, without its records."""
     return len(_PARTITION % (_quoted(name), b""))
 
 

@@ -29,9 +29,9 @@ _CLOSE_SECONDS = 1.0
 
 
 class Feed:
-    """A Kafka consumer in a thread of its own, for its calls block.
+    """A Kafka consumer in its own thread, because its calls block.
 
-    The client lets one thread in at a time, so what others wish for waits for that thread to look.
+    The client is not thread-safe, so requests from outside wait until that thread handles them.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Feed:
         self._plan = plan
         self._settings = settings
         self._consumer = self._new_consumer()
-        # A daemon: a broker that never answers must not keep the platform from ending.
+        # A daemon: a broker that never responds must not keep the platform from ending.
         self._thread = threading.Thread(target=self._run, name=f"mapping-{plan.name}", daemon=True)
 
     def start(self) -> None:
@@ -70,12 +70,12 @@ class Feed:
         """Commit the *offsets* and leave the group."""
         self._farewell = offsets
         self._closing.set()
-        # Without a broker the client takes several seconds to leave: its thread may do so alone.
+        # Without a broker the client takes seconds to leave; its thread may finish alone.
         with suppress(TimeoutError):
             await asyncio.wait_for(self._ended.wait(), _CLOSE_SECONDS)
 
     def commit(self, offsets: Mapping[int, int]) -> None:
-        """Ask for a commit; how it went comes to the inbox."""
+        """Request a commit; its result goes to the inbox."""
         self._wishes.append(partial(self._commit, offsets))
 
     def pause(self, partition: int) -> None:
@@ -85,7 +85,7 @@ class Feed:
         self._wishes.append(lambda: self._consumer.resume(self._places({partition: 0})))
 
     def bounds(self, partition: int) -> tuple[int, int] | None:
-        """Return the first and the next offset of a partition, as a recent fetch told them."""
+        """Return the first and next offset of a partition from a recent fetch."""
         return self._bounds.of(partition)
 
     def _run(self) -> None:
@@ -95,7 +95,7 @@ class Feed:
                 try:
                     self._read()
                     self._fulfil()
-                except KafkaException as error:  # whatever the client met, it may pass
+                except KafkaException as error:  # whatever went wrong, it may pass
                     self._on_error(error.args[0])
                     self._closing.wait(_GLANCE_SECONDS)
             self._leave()
@@ -119,7 +119,7 @@ class Feed:
         )
 
     def _read(self) -> None:
-        # Waiting for one and then draining wakes at once; waiting for many would wait for all.
+        # Waiting for one and then draining wakes up at once; waiting for many would wait for all.
         first = self._consumer.poll(_GLANCE_SECONDS)
         if first is None:
             return
@@ -136,7 +136,7 @@ class Feed:
 
     def _fulfil(self) -> None:
         while self._wishes:
-            with suppress(KafkaException):  # the partition may just have been taken away
+            with suppress(KafkaException):  # the partition may just have been revoked
                 self._wishes.popleft()()
         if self._loop.time() >= self._look_at:
             self._look_at = self._loop.time() + _LOOK_SECONDS
@@ -151,12 +151,12 @@ class Feed:
         self._bounds.look(self._consumer, places)
 
     def _exchange(self) -> None:
-        """Go on with a new client, if it finds a broker."""
+        """Replace the client with a new one if that finds a broker."""
         other = self._new_consumer()
         if self._doubt.finds_a_broker(other):
             self._consumer, other = other, self._consumer
             self._subscribe()
-        # One that waits for a commit's answer, and has nobody to give it, does so for ever.
+        # A client that waits for a commit's answer with no broker to send one waits for ever.
         threading.Thread(target=other.close, name="mapping-leftover", daemon=True).start()
 
     def _commit(self, offsets: Mapping[int, int]) -> None:
@@ -167,8 +167,8 @@ class Feed:
 
     def _leave(self) -> None:
         if self._farewell:
-            # A synchronous commit would wait a minute for a broker that does not answer.
-            with suppress(KafkaException):  # then the records come again: at least once
+            # A synchronous commit would wait a minute for an unresponsive broker.
+            with suppress(KafkaException):  # the records are then delivered again: at least once
                 self._consumer.commit(offsets=self._places(self._farewell), asynchronous=True)
                 self._await_commit()
         self._consumer.close()
@@ -180,10 +180,10 @@ class Feed:
 
     def _on_assign(self, consumer: Consumer, places: list[TopicPartition]) -> None:
         if consumer is not self._consumer:
-            return  # it is on its way out, and gives them up at once
+            return  # it is closing and releases them at once
         try:
             found = consumer.committed(places, timeout=_LOOKUP_SECONDS)
-        except KafkaException:  # only the lag needs it now; the records are fetched from it anyway
+        except KafkaException:  # only the lag needs it now; the records are fetched anyway
             found = places
         committed = {
             place.partition: place.offset if place.offset >= 0 else None for place in found
@@ -193,18 +193,20 @@ class Feed:
 
     def _on_revoke(self, consumer: Consumer, places: list[TopicPartition]) -> None:
         if self._closing.is_set() or consumer is not self._consumer:
-            return  # the farewell has committed, and the loop may be gone
+            return  # the closing commit is done, and the loop may be gone
         partitions = [place.partition for place in places]
         self._taken_away.update(partitions)
         release = asyncio.run_coroutine_threadsafe(self._inbox.released(partitions), self._loop)
         try:
-            # Twice the patience: the loop may be busy, but a stopped one must not hold us for ever.
+            # Twice the patience: the loop may be busy, but a stopped one must not block us for
+            # ever.
             offsets = release.result(timeout=2 * self._patience_seconds + 1)
             if offsets:
-                # The client gives the partitions up when it has the answer, as long as it takes.
+                # The client gives up the partitions once it has the answer, however long that
+                # takes.
                 consumer.commit(offsets=self._places(offsets), asynchronous=True)
         except (FutureTimeoutError, KafkaException):
-            pass  # whoever gets them starts from the last commit: at least once
+            pass  # their next owner starts from the last commit: at least once
 
     def _on_lost(self, consumer: Consumer, places: list[TopicPartition]) -> None:
         if consumer is not self._consumer:
@@ -232,5 +234,5 @@ class Feed:
         ]
 
     def _tell(self, act: Callable[..., object], *arguments: Any) -> None:
-        with suppress(RuntimeError):  # the loop may be gone when a broker answers late
+        with suppress(RuntimeError):  # the loop may be gone when a broker responds late
             self._loop.call_soon_threadsafe(act, *arguments)

@@ -1,4 +1,4 @@
-"""One partition: what waits, what is in flight, what is done."""
+"""One partition: waiting, in-flight and completed records."""
 
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ from taskmill_local.mappings.limits import Limits
 
 
 class Lane:
-    """The records of one partition, in order, at most one batch of them in flight."""
+    """The records of one partition, in order, with at most one batch in flight."""
 
     def __init__(self, partition: int, *, name: str, committed: int | None) -> None:
         self.partition = partition
@@ -33,7 +33,7 @@ class Lane:
         return bool(self.waiting) and not self.is_in_flight and not self.is_leaving
 
     def append(self, records: Iterable[Record], *, now: float) -> None:
-        """Take in what was fetched; what was fetched before is left out."""
+        """Add fetched records; skip those fetched before."""
         fresh = [record for record in records if record.offset >= self._expected]
         if not fresh:
             return
@@ -44,8 +44,8 @@ class Lane:
         self._expected = fresh[-1].offset + 1
 
     def take(self, *, count: int, room: int, now: float) -> list[Record]:
-        """Remove the next records for a batch, at most *count* of them and *room* bytes."""
-        # A failed batch comes again as it was: one that grows while it fails may never succeed.
+        """Remove the next records for a batch: at most *count* records and *room* bytes."""
+        # A failed batch is retried unchanged: one that grows while it fails may never succeed.
         count = min(count, self._retried or count)
         taken: list[Record] = []
         while self.waiting and len(taken) < count:
@@ -65,7 +65,7 @@ class Lane:
         self._retried = 0
 
     def fail(self, taken: Sequence[Record], *, again_from: int, now: float, limits: Limits) -> int:
-        """Put back what comes again and return how much that is; what lies before it is done."""
+        """Put back the records to retry and return their number; everything before them is done."""
         again = [record for record in taken if record.offset >= again_from]
         if len(again) < len(taken):
             self.succeed(taken[: -len(again)])

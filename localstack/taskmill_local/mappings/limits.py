@@ -1,4 +1,4 @@
-"""What a mapping may hold, how long it waits and how it backs off."""
+"""A mapping's buffer limits, waiting times and back-off."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -7,10 +7,10 @@ from datetime import timedelta
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     event_bytes: int = 6 * 1024 * 1024
-    """The platform's ceiling for one event, base64 and all."""
+    """The platform's limit for one event, including base64."""
 
     buffer_bytes: int = 16 * 1024 * 1024
-    """A partition that holds more is not read further until half of it is gone."""
+    """A partition with more buffered bytes is paused until half of them are gone."""
 
     buffer_records: int = 20_000
     first_delay: timedelta = timedelta(milliseconds=100)
@@ -18,12 +18,12 @@ class Limits:
     commit_every: timedelta = timedelta(milliseconds=100)
 
     gather: timedelta = timedelta(milliseconds=10)
-    """How long the next batch gathers beside the latest in flight, unless it is full."""
+    """How long the next batch gathers records while one is in flight, unless it is full."""
 
     revoke_patience: timedelta = timedelta(seconds=2)
-    """How long a partition that goes to another consumer waits for its batch in flight."""
+    """How long a revoked partition waits for its batch in flight."""
 
     def delay_after(self, failures: int) -> timedelta:
-        """Return the wait after that many failures in a row."""
-        doublings = min(failures - 1, 32)  # the ceiling is long reached by then
+        """Return the delay after that many consecutive failures."""
+        doublings = min(failures - 1, 32)  # the cap is long reached by then
         return min(self.first_delay * (1 << doublings), self.longest_delay)

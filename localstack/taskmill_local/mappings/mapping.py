@@ -1,4 +1,4 @@
-"""One mapping at work: what arrives for it, what its function is given, what is done."""
+"""One running mapping: what arrives, what its function receives and what is done."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ Batch: TypeAlias = Mapping[Lane, Sequence[Record]]
 
 
 class RunningMapping:
-    """Lives on the event loop; its feed's thread brings records and takes commits."""
+    """Lives on the event loop; its feed's thread delivers records and performs commits."""
 
     def __init__(  # noqa: PLR0913 - what it needs of the world, each named
         self,
@@ -68,7 +68,7 @@ class RunningMapping:
         self._feed.start()
 
     async def stop(self, grace: timedelta) -> None:
-        """Give what is in flight its grace, commit what is done, leave the group."""
+        """Give batches in flight their grace, commit what is done, leave the group."""
         self._is_stopping = True
         if self._running:
             await asyncio.wait(self._running, timeout=grace.total_seconds())
@@ -105,7 +105,7 @@ class RunningMapping:
         for partition, news in records.items():
             lane = self._lanes.get(partition)
             if lane is None or lane.is_leaving:
-                continue  # it went to another consumer meanwhile, and these with it
+                continue  # the partition went to another consumer meanwhile, and these with it
             lane.append(news, now=now)
             if not lane.is_paused and lane.is_full(self._limits):
                 lane.is_paused = True
@@ -145,7 +145,7 @@ class RunningMapping:
         self._report(sentence)
 
     def _pump(self) -> None:
-        """Start as many batches as there may be, and set the alarm for the next by time."""
+        """Start as many batches as allowed, and set a timer for the next one."""
         now = self._loop.time()
         while not self._is_stopping and len(self._running) < self._plan.pollers:
             lanes = self._batching.choose(
@@ -175,10 +175,10 @@ class RunningMapping:
         self._pump()
 
     def _gather_until(self) -> float:
-        """Return when a second batch may go beside one in flight.
+        """Return when a second batch may start while one is in flight.
 
-        A function that answers within that time gets all that came meanwhile at once: under load
-        that means fewer invocations, and a slow batch holds up nobody for longer.
+        A function that responds within that time gets everything that arrived meanwhile at once:
+        under load that means fewer invocations, and a slow batch delays no other for longer.
         """
         return self._launched_at + self._limits.gather.total_seconds() if self._running else 0.0
 
@@ -205,7 +205,7 @@ class RunningMapping:
         self._batches += 1
         for lane, taken in batch.items():
             if self._lanes.get(lane.partition) is not lane:
-                continue  # it went to another consumer, which has these records again
+                continue  # the partition went to another consumer, which has these records now
             self._records += len(taken)
             if lane.name in verdict.again_from:
                 again_from = verdict.again_from[lane.name]

@@ -37,7 +37,7 @@ class Mappings:
         self._running: dict[str, RunningMapping] = {}
 
     async def start(self) -> None:
-        """Begin to read; a broker that is away is waited for."""
+        """Start reading; unavailable brokers are waited for."""
         for plan in self._plans:
             self._running[plan.name] = RunningMapping(
                 plan,
@@ -58,7 +58,7 @@ class Mappings:
         return {name: mapping.snapshot() for name, mapping in self._running.items()}
 
     def _report_once(self, sentence: str) -> None:
-        """Say it once for all mappings, and again after a while: clients complain each second."""
+        """Report once for all mappings, and again after a while: clients complain every second."""
         now = time.monotonic()
         if now >= self._reported.get(sentence, now):
             self._reported[sentence] = now + _REPEAT_AFTER.total_seconds()

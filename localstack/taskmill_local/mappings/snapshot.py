@@ -1,4 +1,4 @@
-"""What can be seen of a mapping from outside."""
+"""The visible state of a mapping."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ class MappingSnapshot:
     function: str
     topic: str
     lag: Mapping[int, int]
-    """Per partition that is ours and was looked at: records between the last commit and the end."""
+    """Per assigned partition: records between the last commit and the end, once known."""
 
     waiting: int
-    """The records that were read and not yet given to the function."""
+    """Records that were read but not yet passed to the function."""
 
     in_flight: int
-    """The batches that the function has now."""
+    """Batches in flight."""
 
     batches: int
     records: int
     failures: int
     last_error: str | None
     backing_off: Mapping[int, timedelta]
-    """Per partition whose last batch failed: how long it still waits."""
+    """Per partition whose last batch failed: how long it still has to wait."""

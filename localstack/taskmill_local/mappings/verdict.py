@@ -1,4 +1,4 @@
-"""What a function's answer says about the batch it was given."""
+"""Interprets a function's response to its batch."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,10 +11,10 @@ from taskmill_local.mappings.event import Record
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """Everything from the named offset of a partition on comes again; the rest is done.
+    """Everything from the named offset of a partition onward is retried; the rest is done.
 
-    The platform's words leave open whether records behind a failed one come again. Here they do:
-    it keeps the order of a partition.
+    AWS does not document whether records after a failed one are retried. Here they are, which keeps
+    the order within a partition.
     """
 
     again_from: Mapping[str, int] = field(default_factory=dict)
@@ -22,7 +22,7 @@ class Verdict:
 
 
 class _Malformed(Exception):
-    """The response cannot be read as a partial batch response."""
+    """The response is not a valid partial batch response."""
 
 
 def verdict_on(batch: Mapping[str, Sequence[Record]], answer: Answer) -> Verdict:
@@ -90,7 +90,7 @@ def _parsed(body: bytes) -> Mapping[str, Any]:
 
 
 def _told(body: bytes) -> str:
-    """Return the error in one line, as far as the body tells it."""
+    """Return the error in one line, as far as the body contains it."""
     try:
         error = json.loads(body)
     except ValueError:

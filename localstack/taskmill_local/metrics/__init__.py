@@ -1,1 +1,1 @@
-"""What is counted here, added up for Prometheus."""
+"""Aggregates the metrics of functions and platform for Prometheus."""

@@ -1,4 +1,4 @@
-"""Prometheus' text format, version 0.0.4."""
+"""Prometheus's text format, version 0.0.4."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Family:
     about: str
     kind: Literal["counter", "gauge", "histogram"]
     samples: Iterable[tuple[str, Labels, float]]
-    """What stands behind the name, the labels, the value."""
+    """Suffix of the name, labels, value."""
 
 
 def exposition(families: Iterable[Family]) -> bytes:
@@ -25,7 +25,7 @@ def exposition(families: Iterable[Family]) -> bytes:
 
 
 def families_of(meter: Meter) -> Iterator[Family]:
-    """Return everything that the table knows, also what has not happened yet."""
+    """Return everything in the table of metrics, including what is still zero."""
     for what, measure in TABLE.items():
         if isinstance(what, Count):
             sums: Mapping[Labels, int] = meter.sums.get(what) or _nothing(measure.labels, 0)

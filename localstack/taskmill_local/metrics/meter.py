@@ -1,4 +1,4 @@
-"""Adds up the metrics that functions print among their log lines."""
+"""Aggregates the metrics that functions print among their log lines."""
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ _BY_NAME: Final[Mapping[str, Counted]] = {str(what): what for what in TABLE}
 @dataclass(slots=True)
 class Histogram:
     within: list[int] = field(default_factory=lambda: [0] * (len(BUCKETS) + 1))
-    """How many were no longer than a bound, and longer than the one before it."""
+    """Observations above the previous bound, up to and including this one."""
 
     seconds: float = 0.0
 
@@ -45,7 +45,7 @@ class _Told:
 
 
 class Meter:
-    """Takes only what is ours: a worker may print metrics of its own, which stay in its log."""
+    """Takes only our own metrics: those of a worker stay in its log."""
 
     def __init__(self, types: Collection[str | None] = ()) -> None:
         self.sums: dict[Count, dict[Labels, int]] = {}
@@ -53,7 +53,7 @@ class Meter:
         self._types = types
 
     def take(self, line: bytes) -> bool:
-        """Add up *line* and return True, or leave it to the log."""
+        """Add up *line* and return True, or return False to leave it in the log."""
         if not line.startswith(_MARK):
             return False
         try:

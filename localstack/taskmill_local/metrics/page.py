@@ -1,4 +1,4 @@
-"""`GET /metrics`: what the functions counted, and what the platform sees of them."""
+"""`GET /metrics`: the functions' metrics and the platform's own."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -31,43 +31,43 @@ _FUNCTIONS: Final = (
     _OfFunctions(
         "taskmill_function_invocations_total",
         "counter",
-        "Invocations that were answered",
+        "Finished invocations",
         attrgetter("invocations"),
     ),
     _OfFunctions(
         "taskmill_function_errors_total",
         "counter",
-        "Invocations that ended with an error, a time-out or the end of their process",
+        "Invocations that ended with an error, a timeout or the end of their process",
         attrgetter("errors"),
     ),
     _OfFunctions(
         "taskmill_function_cold_starts_total",
         "counter",
-        "Processes that were started",
+        "Started processes",
         attrgetter("cold_starts"),
     ),
     _OfFunctions(
         "taskmill_function_throttles_total",
         "counter",
-        "Invocations that found all processes busy: they wait here, and are refused in the cloud",
+        "Invocations that found all processes busy; they wait here but are throttled in the cloud",
         attrgetter("throttles"),
     ),
     _OfFunctions(
         "taskmill_function_in_flight",
         "gauge",
-        "Invocations that run now",
+        "Invocations running now",
         attrgetter("busy"),
     ),
     _OfFunctions(
         "taskmill_function_queued",
         "gauge",
-        "Invocations that wait for a process",
+        "Invocations waiting for a process",
         attrgetter("queued"),
     ),
     _OfFunctions(
         "taskmill_function_environments",
         "gauge",
-        "Processes that live",
+        "Live processes",
         attrgetter("environments"),
     ),
 )
@@ -81,25 +81,25 @@ _MAPPINGS: Final = (
     _OfMappings(
         "taskmill_mapping_in_flight",
         "gauge",
-        "Batches that the function has now",
+        "Batches in flight",
         attrgetter("in_flight"),
     ),
     _OfMappings(
         "taskmill_mapping_records_total",
         "counter",
-        "Records whose batch was answered",
+        "Records in finished batches",
         attrgetter("records"),
     ),
     _OfMappings(
         "taskmill_mapping_batches_total",
         "counter",
-        "Batches that were answered",
+        "Finished batches",
         attrgetter("batches"),
     ),
     _OfMappings(
         "taskmill_mapping_failures_total",
         "counter",
-        "Batches of which something comes again",
+        "Batches with records to retry",
         attrgetter("failures"),
     ),
 )

@@ -1,4 +1,4 @@
-"""The account under which PostgreSQL runs for root, and its way to folders closed to others."""
+"""The account that runs PostgreSQL for root, and its access to closed folders."""
 
 import hashlib
 import os
@@ -23,7 +23,7 @@ _OPEN_FILES: Final = Path("/proc/self/fd")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """Who a process runs as, and which folders it is handed open."""
+    """The account of a process, and the folders opened for it."""
 
     user: str | None = None
     open_folders: tuple[int, ...] = ()
@@ -34,7 +34,7 @@ OURSELVES: Final = Account()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """Where a server finds its programs and its folder, as its account sees them."""
+    """A server's programs and folder, as its account sees them."""
 
     programs: Path
     folder: Path
@@ -43,10 +43,11 @@ class Ground:
 
 @contextmanager
 def ground_for(folder: Path, programs: Path, *, copies: Path = _COPIES) -> Iterator[Ground]:
-    """Give the folder to the account, and a way to it that no closed folder bars.
+    """Give the folder to the account, with a path to it that no closed folder blocks.
 
-    A folder that was opened by us stays open to who inherits it, wherever it is. Programs are
-    looked up by their path: of those behind a closed folder a copy runs.
+    A folder handed over as an open descriptor is accessible to processes that inherit it, wherever
+    it is. Programs are looked up by path: those in a closed folder are copied and run from the
+    copy.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if os.geteuid() != 0:
@@ -70,20 +71,22 @@ def ground_for(folder: Path, programs: Path, *, copies: Path = _COPIES) -> Itera
 
 
 def is_barred(path: Path) -> bool:
-    """Tell whether others may not come to the path."""
+    """Return whether other accounts cannot reach the path."""
     resolved = path.resolve()
     is_closed = not resolved.is_dir() and not resolved.stat().st_mode & stat.S_IXOTH
     return is_closed or any(not one.stat().st_mode & stat.S_IXOTH for one in resolved.parents)
 
 
 def _copied(programs: Path, copies: Path) -> Path:
-    """Copy the programs to where everybody may come, once for each version of them."""
+    """Copy the programs to a place open to everybody, once per version."""
     place = copies / f"postgresql-{_version(programs)}"
     try:
         if not place.is_dir():
             _copy(programs, place)
     except OSError as error:
-        raise HomeUnusable(f"{_sentence(programs)} {copies} takes no copy: {error}.") from error
+        raise HomeUnusable(
+            f"{_sentence(programs)} They could not be copied to {copies}: {error}."
+        ) from error
     copied = place / _tail(programs)
     if place.stat().st_uid != 0 or is_barred(copied / "bin" / "postgres"):
         raise HomeUnusable(f"{_sentence(programs)} {place} is not a copy that root made.")
@@ -97,21 +100,21 @@ def _copy(programs: Path, place: Path) -> None:
         for part in _NEEDED:
             copied = unfinished / _tail(programs) / part
             shutil.copytree(programs / part, copied, symlinks=True)
-        libraries = programs.parent.with_suffix(".libs")  # where a wheel keeps them
+        libraries = programs.parent.with_suffix(".libs")  # where wheels keep them
         if libraries.is_dir():
             shutil.copytree(libraries, unfinished / libraries.name, symlinks=True)
         for path in (unfinished, *unfinished.rglob("*")):
             if not path.is_symlink():
                 mode = path.stat().st_mode
                 path.chmod(0o755 if mode & stat.S_IXUSR else 0o644)
-        with suppress(FileExistsError):  # another start was quicker
+        with suppress(FileExistsError):  # another start was faster
             unfinished.rename(place)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def _tail(programs: Path) -> Path:
-    """Return the part of the path that programs and libraries find each other by."""
+    """Return the part of the path by which programs and libraries find each other."""
     return Path(programs.parent.name, programs.name)
 
 
@@ -123,7 +126,7 @@ def _version(programs: Path) -> str:
 
 def _sentence(place: Path) -> str:
     return (
-        f"PostgreSQL does not run as root, so it runs as '{STAND_IN}', which may not come to "
+        f"PostgreSQL refuses to run as root, so it runs as '{STAND_IN}', which cannot access "
         f"{place}. Run as an ordinary user, or keep the project and its home in a folder that "
-        "everybody may pass through."
+        "everybody may enter."
     )

@@ -1,4 +1,4 @@
-"""The folder that keeps the platform's data: made ready, checked, and held by one platform only."""
+"""The folder with the platform's data: created, checked, and locked by one platform."""
 
 import errno
 import fcntl
@@ -26,7 +26,7 @@ def prepare_home(home: Path) -> None:
     try:
         for folder in (home, home / "stores", home / "logs"):
             _make(folder)
-        with tempfile.TemporaryFile(dir=home) as probe:  # another start may be here as well
+        with tempfile.TemporaryFile(dir=home) as probe:  # another start may be running here as well
             probe.write(b"x")
         free_mb = shutil.disk_usage(home).free // 2**20
     except OSError as error:
@@ -46,12 +46,13 @@ def _make(folder: Path) -> None:
     if not folder.is_dir():
         _make(folder.parent)
         folder.mkdir(exist_ok=True)
-        # Whatever the umask: as root, PostgreSQL's own account must pass through what we make.
+        # Independent of the umask: for root, PostgreSQL's own account must pass through our
+        # folders.
         folder.chmod(0o755)
 
 
 class HomeLock:
-    """Held while a platform runs on its home; the system lets go of it when the process ends."""
+    """Held while a platform runs on its home; the system releases it when the process ends."""
 
     def __init__(self, home: Path) -> None:
         self._file = os.open(home / "lock", os.O_RDWR | os.O_CREAT, 0o644)

@@ -1,4 +1,4 @@
-"""Brings the broker's jars: exactly those of the lock, by name and SHA-256."""
+"""Installs the broker's jars: exactly those of the lock file, by name and SHA-256."""
 
 import hashlib
 import sys
@@ -15,7 +15,7 @@ FOLDER = Path(sys.prefix) / "share" / "taskmill" / "kafka"
 COMMAND = "python -m taskmill_local.stores.jars"
 _ROOTS = (
     "org.apache.kafka:kafka_2.13:4.3.1",
-    "org.slf4j:slf4j-simple:1.7.36",  # the broker's log, at a hundredth of log4j's start time
+    "org.slf4j:slf4j-simple:1.7.36",  # the broker's logging, with a hundredth of log4j's start time
 )
 _HEADER = f"# The broker's jars with their SHA-256; written by `{COMMAND} lock`.\n"
 _AT_ONCE = 6
@@ -39,7 +39,7 @@ def read_lock(lock: Path = LOCK) -> tuple[Jar, ...]:
 
 
 def class_path(folder: Path = FOLDER, lock: Path = LOCK) -> str:
-    """Give the jars in a fixed order: the start archive holds only for the same class path."""
+    """Return the jars in a fixed order: the class-data archive depends on the class path."""
     paths = [folder / jar.name for jar in read_lock(lock)]
     stamp = _stamp_of(folder)
     is_installed = stamp.exists() and stamp.read_text() == _digest(lock)
@@ -49,7 +49,7 @@ def class_path(folder: Path = FOLDER, lock: Path = LOCK) -> str:
 
 
 def install(folder: Path = FOLDER, lock: Path = LOCK, cache: Path | None = None) -> int:
-    """Bring what is missing or damaged and say how many jars that were."""
+    """Download what is missing or damaged and return the number of jars."""
     folder.mkdir(parents=True, exist_ok=True)
     jars = read_lock(lock)
     missing = [jar for jar in jars if not _is_sound(folder / jar.name, jar)]
@@ -102,12 +102,12 @@ def _fetch(jar: Jar, folder: Path, cache: Path) -> None:
     except (OSError, RuntimeError) as error:
         raise JarsUnusable(
             f"{jar.coordinate} cannot be downloaded: {error}. "
-            f"Look at the network and run `{COMMAND} install` again."
+            f"Check the network and run `{COMMAND} install` again."
         ) from error
     if not _is_sound(path, jar):
         raise JarsUnusable(
-            f"{jar.coordinate} is not what {LOCK.name} promises: its SHA-256 is {_digest(path)} "
-            f"and should be {jar.sha256}. Do not use it; look who serves the jars."
+            f"{jar.coordinate} does not match {LOCK.name}: its SHA-256 is {_digest(path)} "
+            f"but should be {jar.sha256}. Do not use it; check where the jars come from."
         )
     path.replace(folder / jar.name)
 
@@ -115,7 +115,7 @@ def _fetch(jar: Jar, folder: Path, cache: Path) -> None:
 def _remove_strangers(folder: Path, jars: Iterable[Jar]) -> None:
     known = {jar.name for jar in jars}
     for path in folder.iterdir():
-        if path.is_file() and path.name not in known:  # start archives too: they are of other jars
+        if path.is_file() and path.name not in known:  # also archives of other jars
             path.unlink()
 
 

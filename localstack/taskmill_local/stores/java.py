@@ -14,11 +14,11 @@ from taskmill_local.errors import JavaMissing
 OLDEST_MAJOR = 17
 _AOT_MAJOR = 25
 _WARNS_MAJOR = 24
-# Java 25 mixes up a few of the adapters that it has archived, sees it, and warns at each start.
+# Java 25 misreads a few archived adapters, notices it, and warns at every start.
 _NO_ADAPTERS = ("-XX:+UnlockDiagnosticVMOptions", "-XX:-AOTAdapterCaching")
 _ADVICE = (
     f"Install Java {OLDEST_MAJOR} or newer, or set JAVA_HOME, "
-    "or point TASKMILL_KAFKA_BROKERS to a broker of yours."
+    "or point TASKMILL_KAFKA_BROKERS to your own broker."
 )
 
 
@@ -32,7 +32,7 @@ class Java:
         return int(self.version.split(".")[0])
 
     def archive_in(self, folder: Path) -> Path:
-        """Where what this Java has learned about starting the broker is kept."""
+        """Return the path of this Java's class-data archive for the broker."""
         identity = hashlib.sha256(f"{self.program} {self.version}".encode()).hexdigest()
         return folder / f"start-{self.major}-{identity[:12]}.archive"
 
@@ -49,7 +49,7 @@ class Java:
         return (*_NO_ADAPTERS, f"-XX:AOTCache={archive}")
 
     def silencing(self) -> tuple[str, ...]:
-        """Options against warnings that are about the broker's code, not about ours."""
+        """Options against warnings about the broker's code."""
         if self.major < _WARNS_MAJOR:
             return ()
         return ("--sun-misc-unsafe-memory-access=allow", "--enable-native-access=ALL-UNNAMED")

@@ -1,4 +1,4 @@
-"""A Kafka broker of one node, in KRaft mode."""
+"""A single-node Kafka broker in KRaft mode."""
 
 import asyncio
 import os
@@ -20,7 +20,7 @@ _LARGEST_RECORD_BATCH = 2 * 2**20
 _JVM = (
     "-Xmx384m",
     "-XX:+UseSerialGC",
-    "-XX:TieredStopAtLevel=1",  # the second compiler burns CPU for longer than most runs last
+    "-XX:TieredStopAtLevel=1",  # the second compiler uses CPU for longer than most runs last
     "-XX:-UsePerfData",
     "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
@@ -46,11 +46,11 @@ _SETTINGS = {
     "share.coordinator.state.topic.replication.factor": 1,
     "share.coordinator.state.topic.min.isr": 1,
     "share.coordinator.state.topic.num.partitions": 1,
-    # After a kill the controller, back from its log, waits this long for the broker that it knew.
+    # After a kill, the restarted controller waits this long for the broker that it knew.
     "broker.session.timeout.ms": 3000,
     "broker.heartbeat.interval.ms": 500,
     "group.initial.rebalance.delay.ms": 0,
-    # A controller with nothing to say says so twice a second, in its log and to all who follow it.
+    # An idle controller writes twice a second to its log and to its followers.
     "metadata.max.idle.interval.ms": 10_000,
     "log.cleaner.dedupe.buffer.size": 16 * 2**20,
 }
@@ -64,9 +64,9 @@ async def start_kafka(
     *,
     front: int | None = None,
 ) -> str:
-    """Start the broker and give its address; `extra` options replace those for a fast start.
+    """Start the broker and return its address; `extra` options override the fast-start defaults.
 
-    With a `front` the broker sends its clients to that port, where somebody passes them on to it.
+    With a `front`, the broker directs its clients to that port, where a proxy forwards them.
     """
     if extra is None:
         extra = java.replaying(java.archive_in(folder))
@@ -91,20 +91,20 @@ async def start_kafka(
 
 
 def _explained(failure: StoreFailed, server: Server, *, is_used: bool) -> StoreFailed:
-    """Say what to do when the broker cannot read what it once wrote itself."""
+    """Explain what to do when the broker cannot read its own data."""
     cause = _CAUSE.search(server.said().decode(errors="replace"))
     if not is_used or cause is None or server.lacked_its_port:
         return failure
     return StoreFailed(
-        f"Kafka cannot read its data in {server.folder / 'data'} ({cause[1].strip()}). That is how "
-        "a machine leaves it that lost its power, and a copy that was made while it ran; it cannot "
-        "be mended. Start on another home (TASKMILL_HOME), or forget this one and its tasks with "
-        f"`make clean`. More is in {server.log}."
+        f"Kafka cannot read its data in {server.folder / 'data'} ({cause[1].strip()}). A power"
+        " loss or a copy made while it was running leaves it in this state; it cannot be repaired."
+        " Start on another home (TASKMILL_HOME), or delete this one and its tasks with `make"
+        f" clean`. See {server.log} for details."
     )
 
 
 def _scratch(folder: Path) -> tuple[str, ...]:
-    """Give the broker a folder for the native libraries that it unpacks, emptied at each start."""
+    """Return a folder for the native libraries that the broker unpacks, emptied at each start."""
     scratch = folder / "scratch"
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
@@ -136,7 +136,7 @@ def _properties(data: Path, port: int, controller_port: int, front: int | None =
 
 
 def _escaped(value: object) -> str:
-    """Write a value as Java's properties want it: a home may lie in the folder of a Jürgen."""
+    """Escape a value for Java properties: a home may be in the folder of a Jürgen."""
     text = str(value).replace("\\", "\\\\")
     return "".join(letter if letter.isascii() else f"\\u{ord(letter):04x}" for letter in text)
 

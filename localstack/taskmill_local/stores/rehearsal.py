@@ -1,4 +1,4 @@
-"""Lets Java learn once how the broker starts, which cuts each later start to a third."""
+"""Creates Java's class-data archive for the broker, which cuts each later start to a third."""
 
 import asyncio
 import sys
@@ -21,16 +21,21 @@ _WRITING_LIMIT = timedelta(seconds=120)
 
 
 def rehearse(folder: Path) -> None:
-    """Make the archive beside the jars, unless it is there; without it the broker works too."""
-    with suppress(JavaMissing):  # the start says it, with the advice; a broker of one's own may do
+    """Create the archive beside the jars if it is missing; the broker works without it too."""
+    with suppress(JavaMissing):  # the start reports it, with advice; an external broker needs none
         java = find_java()
         archive = java.archive_in(folder)
         if not archive.exists():
-            sys.stderr.write("Kafka: a rehearsal makes its later starts fast\n")
+            sys.stderr.write(
+                "Kafka: preparing the class-data archive that speeds up later starts\n"
+            )
             try:
                 asyncio.run(_record(java, folder, archive))
             except PlatformError as error:
-                sys.stderr.write(f"Kafka will start slowly, for the rehearsal failed: {error}\n")
+                sys.stderr.write(
+                    "Kafka will start slowly, because preparing its class-data"
+                    f" archive failed: {error}\n"
+                )
 
 
 async def _record(java: Java, folder: Path, archive: Path) -> None:
@@ -43,7 +48,7 @@ async def _record(java: Java, folder: Path, archive: Path) -> None:
             brokers = await start_kafka(server, java, folder, extra=java.recording(unfinished))
             await asyncio.to_thread(_use, brokers)
         finally:
-            await server.stop(_WRITING_LIMIT)  # the archive is written on the way out
+            await server.stop(_WRITING_LIMIT)  # the archive is written at exit
     if unfinished.exists():
         unfinished.replace(archive)
 

@@ -1,4 +1,4 @@
-"""Says whether a store's folder still holds what it held when its server was stopped."""
+"""Checks whether a store's folder still holds what it held when its server was stopped."""
 
 import json
 from contextlib import suppress
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 class Seal:
-    """A note of the sizes of all files, and of a word; it is good for one start."""
+    """A note of all files' sizes and a nonce; it is valid for one start."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -16,7 +16,7 @@ class Seal:
         self._note.write_text(json.dumps([word, self._sizes()]))
 
     def take(self) -> str | None:
-        """Break the seal; return its word if nothing was changed or cut off since it was put."""
+        """Consume the checksum; return its nonce if nothing was changed or truncated since."""
         with suppress(OSError, ValueError):
             word, sizes = json.loads(self._note.read_text())
             self._note.unlink()

@@ -26,7 +26,7 @@ _START_LIMIT = timedelta(seconds=120)
 
 
 class Server:
-    """The process of a store, with its folder ``<home>/stores/<name>`` and its log."""
+    """A store's process, with its folder ``<home>/stores/<name>`` and its log."""
 
     def __init__(  # noqa: PLR0913 - what it needs of the world, each named
         self,
@@ -53,8 +53,8 @@ class Server:
         self._said_before = 0
 
     async def ports(self, count: int) -> list[int]:
-        """Choose the ports, that of its clients first: the set one, or those of the last start."""
-        await asyncio.to_thread(self._end_leftover)  # it may hold them
+        """Choose the ports, the clients' first: the configured one or those of the last start."""
+        await asyncio.to_thread(self._end_leftover)  # a leftover may hold them
         fixed = the_fixed_port(*self._port_setting)
         self._ports.parent.mkdir(parents=True, exist_ok=True)
         return kept_ports(self._ports, count, draw=self._draw, fixed=fixed)
@@ -65,7 +65,7 @@ class Server:
         await asyncio.to_thread(self._end_leftover)
         self._said_before = self.log.stat().st_size if self.log.exists() else 0
         self._process = await self._spawn(argv, environment, account)
-        with suppress(psutil.NoSuchProcess):  # it ended at once: waiting for its answer says so
+        with suppress(psutil.NoSuchProcess):  # it ended at once, which `answered` reports
             started = psutil.Process(self._process.pid).create_time()
             self._pid_file.write_text(f"{self._process.pid} {started}")
 
@@ -86,7 +86,7 @@ class Server:
     async def answered(
         self, answers: Callable[[], Awaitable[bool]], within: timedelta = _START_LIMIT
     ) -> None:
-        """Wait until the server answers; a server that ends instead is an error at once."""
+        """Wait until the server responds; raise at once if it ends instead."""
         deadline = time.monotonic() + within.total_seconds()
         while not await answers():
             if self._process is None or self._process.returncode is not None:
@@ -121,11 +121,11 @@ class Server:
 
     @property
     def lacked_its_port(self) -> bool:
-        """Whether another program took the port between our look and the server's."""
+        """Return whether another program took the port between our check and the server's start."""
         return _PORT_TAKEN in self.said()
 
     def said(self) -> bytes:
-        """Return what its log holds of this start."""
+        """Return the part of its log that belongs to this start."""
         if not self.log.exists():
             return b""
         with self.log.open("rb") as log:
@@ -157,7 +157,7 @@ class Server:
             )
 
     def _end_leftover(self) -> None:
-        """End what a killed platform left behind: it may take a moment to die, or never have."""
+        """End a leftover of a killed platform: it may need a moment to die, or never have died."""
         with suppress(OSError, ValueError, psutil.NoSuchProcess):
             pid, started = self._pid_file.read_text().split()
             process = psutil.Process(int(pid))

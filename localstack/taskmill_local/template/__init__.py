@@ -1,1 +1,1 @@
-"""Reads the SAM template and says, as plain values, what it asks the platform to run."""
+"""Reads the SAM template and returns, as plain values, what the platform has to run."""

@@ -1,4 +1,4 @@
-"""Expands the SAM template into plain CloudFormation with the translator that deployments use."""
+"""Expands the SAM template to plain CloudFormation with the translator that deployments use."""
 
 import json
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Any
 from taskmill_local.template.refusal import TemplateRefused
 from taskmill_local.template.values import PSEUDO_PARAMETERS
 
-# The translator accepts only uploaded code; here nothing is uploaded, functions run in place.
+# The translator accepts only uploaded code; here functions run in place.
 _UPLOADS = {
     "AWS::Serverless::Function": "CodeUri",
     "AWS::Serverless::LayerVersion": "ContentUri",
@@ -18,13 +18,13 @@ _UPLOADED = "s3://local/code"
 
 
 class _Session:
-    """All that the translator wants of a boto3 session: with it, no AWS settings are read."""
+    """The part of a boto3 session that the translator uses, so that no AWS settings are read."""
 
     region_name = PSEUDO_PARAMETERS["AWS::Region"]
 
 
 class _NoManagedPolicies:
-    """Roles mean nothing here, so no list of managed policies is fetched from AWS."""
+    """Roles have no effect here, so no list of managed policies is fetched from AWS."""
 
     def load(self) -> dict[str, str]:
         return {}
@@ -33,8 +33,8 @@ class _NoManagedPolicies:
 def expand(
     source: dict[str, Any], *, template: Path, parameters: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the CloudFormation template; ``source`` is used up."""
-    # The translator brings boto3 along, half a second: only those who read a template pay for it.
+    """Return the CloudFormation template; ``source`` is modified."""
+    # The translator imports boto3, half a second: only commands that read a template pay for it.
     from samtranslator.model.exceptions import InvalidDocumentException
     from samtranslator.parser.parser import Parser
     from samtranslator.translator.translator import Translator
@@ -50,9 +50,9 @@ def expand(
     except InvalidDocumentException as error:
         raise TemplateRefused(template, [cause.message for cause in error.causes]) from error
     finally:
-        # They go nowhere; unpublished ones are reported on the terminal when they are collected.
+        # They go nowhere; unpublished ones are reported on the terminal when garbage-collected.
         translator.metrics.publish()
-    # The translator answers with dicts of its own, whose keys() is a list: make them plain again.
+    # The translator returns its own dicts, whose keys() is a list: make them plain again.
     plain: dict[str, Any] = json.loads(json.dumps(expanded))
     return plain
 

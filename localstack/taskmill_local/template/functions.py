@@ -8,7 +8,7 @@ from typing import Any
 from taskmill_local.plan import FunctionPlan
 from taskmill_local.template.resource import Resource
 
-# A reservation is shared by the whole account when a function names none; ten fit a laptop.
+# Functions without a reservation share the whole account's; ten fit a laptop.
 _CONCURRENCY = 10
 
 
@@ -16,7 +16,7 @@ def function_plan(resource: Resource, *, root: Path) -> FunctionPlan:
     resource.expect("PackageType", "Zip", default="Zip")
     runtime = resource.get("Runtime", "")
     if not str(runtime).startswith("python3"):
-        resource.complain(f"Runtime is {runtime!r}, but only python3.… is known here")
+        resource.complain(f"Runtime is {runtime!r}, but only python3.… is supported here")
     return FunctionPlan(
         name=resource.name,
         handler=resource.text("Handler"),
@@ -31,12 +31,12 @@ def function_plan(resource: Resource, *, root: Path) -> FunctionPlan:
 
 
 def _environment(resource: Resource) -> Mapping[str, str]:
-    # Each variable is resolved for itself, so that one complaint does not hide the next.
+    # Each variable is resolved separately, so that one problem does not hide the next.
     environment = resource.properties.get("Environment") or {}
     variables = environment.get("Variables") if isinstance(environment, dict) else None
     if not isinstance(variables, dict):
         if environment:
-            resource.complain("Environment must be a mapping with the one key Variables")
+            resource.complain("Environment must be a mapping with the single key Variables")
         return {}
     view = Resource(
         name=resource.name,

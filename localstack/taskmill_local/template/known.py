@@ -1,4 +1,4 @@
-"""The tables of what the platform understands: resource types and their properties."""
+"""Tables of the resource types and properties that the platform supports."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """The properties of a resource type that are obeyed, and those that change nothing here."""
+    """Properties of a resource type that are supported, and those that have no effect here."""
 
     obeyed: frozenset[str]
     ignored: frozenset[str] = field(default_factory=frozenset)
@@ -106,7 +106,7 @@ PROPERTIES: Mapping[str, Known] = {
     ),
 }
 
-# Resources that a deployment needs and that change nothing on one machine.
+# Resources that a deployment needs and that have no effect on one machine.
 NOT_NEEDED_HERE = frozenset(
     {
         "AWS::CloudFormation::Stack",

@@ -8,12 +8,12 @@ from taskmill_local.template.resource import Resource
 _CONFIGS = ("AmazonManagedKafkaEventSourceConfig", "SelfManagedKafkaEventSourceConfig")
 _THE_CLUSTER = "arn:aws:kafka:us-east-1:000000000000:cluster/local/0"
 _POLLERS = frozenset({"MaximumPollers", "MinimumPollers", "PollerGroupName"})
-# What Kafka mappings wait for a fuller batch when the template names no window.
+# How long Kafka mappings wait for a fuller batch when the template sets no window.
 _DEFAULT_WINDOW = timedelta(milliseconds=500)
 
 
 def mapping_plan(resource: Resource) -> MappingPlan:
-    # The only way to treat records that we test: none is ever dropped or sent elsewhere.
+    # The only record handling that we test: none is ever dropped or sent elsewhere.
     resource.expect("StartingPosition", "TRIM_HORIZON", default=None)
     resource.expect("FunctionResponseTypes", ["ReportBatchItemFailures"], default=None)
     resource.expect("MaximumRetryAttempts", -1, default=-1)
@@ -47,12 +47,12 @@ def _group(resource: Resource) -> str:
         case [str(group)]:
             return group
         case _:
-            resource.complain(f"one ConsumerGroupId must stand in {' or '.join(_CONFIGS)}")
+            resource.complain(f"exactly one ConsumerGroupId is needed, in {' or '.join(_CONFIGS)}")
             return ""
 
 
 def _cluster(resource: Resource) -> str | None:
-    """Return what events call a cluster of MSK; here none is known by more than its mention."""
+    """Return the name of an MSK cluster in events; here a cluster is only a reference."""
     given = resource.properties.get("EventSourceArn")
     return given if given is None or isinstance(given, str) else _THE_CLUSTER
 

@@ -1,4 +1,4 @@
-"""Gives every parameter of the template its value: the given one, else its default."""
+"""Resolves every parameter of the template: the given value or its default."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -34,7 +34,9 @@ def _check(name: str, value: Any, declaration: Mapping[str, Any], complaints: li
         choices = ", ".join(map(str, allowed))
         complaints.append(f"the parameter {name} is {value!r}, but must be one of {choices}")
     elif str(declaration.get("Type")).startswith("AWS::SSM::"):
-        complaints.append(f"the parameter {name} is read from SSM, which is not here; use String")
+        complaints.append(
+            f"the parameter {name} is read from SSM, which is not available here; use String"
+        )
 
 
 def _typed(value: str, declaration: Mapping[str, Any]) -> str | list[str]:

@@ -1,4 +1,4 @@
-"""Turns the SAM template into a plan, or refuses it with everything that is not known here."""
+"""Turns the SAM template into a plan, or refuses it with everything that is not supported."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ def read_plan(
 ) -> Plan:
     """Read the template; functions run from ``root``, the repository's own folder.
 
-    A parameter of *where_declared* is set where the template has it: it belongs to one type.
+    A parameter in *where_declared* is set if the template has it: it belongs to one type.
     """
     body = load_template(template)
     declared = (where_declared or {}).keys() & (body.get("Parameters") or {}).keys()
@@ -82,7 +82,7 @@ class _Draft:
             return
         if resource.kind not in known.PROPERTIES:
             kinds = ", ".join(sorted(known.PROPERTIES.keys() | known.NOT_NEEDED_HERE))
-            resource.complain(f"this type is not known here; {kinds} are")
+            resource.complain(f"this type is not supported here; supported types: {kinds}")
             return
         resource.refuse_unknown()
         match resource.kind:

@@ -7,7 +7,7 @@ from taskmill_local.errors import PlatformError
 
 
 class TemplateRefused(PlatformError):
-    """The template asks for what the local platform does not know; each complaint says what is."""
+    """The template uses features that the local platform does not support; lists all of them."""
 
     def __init__(self, template: Path, complaints: Iterable[str]) -> None:
         self.complaints = tuple(complaints)
@@ -16,4 +16,4 @@ class TemplateRefused(PlatformError):
 
 
 class Unresolved(Exception):
-    """A value of the template cannot be worked out here; the message says which and why."""
+    """A value of the template cannot be resolved here; the message says which and why."""

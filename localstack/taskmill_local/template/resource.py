@@ -1,4 +1,4 @@
-"""One resource of the expanded template, read property by property; what is wrong is collected."""
+"""One resource of the expanded template, read property by property; collects all problems."""
 
 import re
 from collections.abc import Mapping
@@ -28,19 +28,21 @@ class Resource:
         for name in self.properties:
             if name not in known:
                 obeyed = ", ".join(sorted(known.obeyed))
-                self.complain(f"the property {name} is not known here; {obeyed} are")
+                self.complain(f"the property {name} is not supported here; supported: {obeyed}")
 
     def get(self, name: str, default: Any = None) -> Any:
         return self._resolved(name, self.properties.get(name), default)
 
     def inner(self, name: str, known: frozenset[str]) -> Mapping[str, Any]:
-        """Return a property that is a mapping, of which only the ``known`` keys may stand."""
+        """Return a property that is a mapping with no keys other than the ``known`` ones."""
         value = self.get(name, {})
         if not isinstance(value, dict):
             self.complain(f"{name} must be a mapping, not {value!r}")
             return {}
         for key in sorted(value.keys() - known):
-            self.complain(f"{name}.{key} is not known here; {', '.join(sorted(known))} are")
+            self.complain(
+                f"{name}.{key} is not supported here; supported: {', '.join(sorted(known))}"
+            )
         return value
 
     def text(self, name: str, default: str = "") -> str:
@@ -64,15 +66,15 @@ class Resource:
     def expect(self, name: str, expected: Any, *, default: Any) -> None:
         value = self.get(name, default)
         if str(value) != str(expected):
-            self.complain(f"{name} is {value!r}, but only {expected!r} is known here")
+            self.complain(f"{name} is {value!r}, but only {expected!r} is supported here")
 
     def function(self, name: str, reference: Any) -> str:
-        """Return the logical id of the function that a name or an ARN points at."""
+        """Return the logical id of the function that a name or an ARN refers to."""
         value = self._resolved(name, reference, "")
         match = _FUNCTION_OF_ARN.search(str(value))
         function = match[1] if match else str(value)
         if function and not self.values.is_function(function):
-            self.complain(f"{name} is {value!r}, which is no function of this template")
+            self.complain(f"{name} is {value!r}, which is not a function of this template")
         return function
 
     def _resolved(self, name: str, value: Any, default: Any) -> Any:

@@ -11,7 +11,7 @@ _INTEGRATION = "x-amazon-apigateway-integration"
 _METHODS = frozenset({"delete", "get", "head", "options", "patch", "post", "put", _ANY})
 _DOCUMENT = frozenset({"info", "openapi", "paths", "tags"})
 _OPERATION = frozenset({_INTEGRATION, "isDefaultRoute", "parameters", "responses"})
-# A shorter time-out per route is not known: every integration has the platform's 30 s.
+# A shorter timeout per route is not supported: every integration has the platform's 30 s.
 _PROXY = frozenset({"httpMethod", "payloadFormatVersion", "type", "uri"})
 
 
@@ -36,7 +36,7 @@ def _route(resource: Resource, path: str, method: str, operation: Mapping[str, A
     _refuse_keys(resource, place, integration, _PROXY)
     form = (integration.get("type"), integration.get("payloadFormatVersion"))
     if form != ("aws_proxy", "2.0"):
-        resource.complain(f"{place}: only functions with payload format 2.0 are known here")
+        resource.complain(f"{place}: only functions with payload format 2.0 are supported here")
     return RoutePlan(
         method=name, path=path, function=resource.function(place, integration.get("uri"))
     )
@@ -46,4 +46,6 @@ def _refuse_keys(
     resource: Resource, place: str, found: Mapping[str, Any], known: frozenset[str]
 ) -> None:
     for key in sorted(found.keys() - known):
-        resource.complain(f"{place}: {key} is not known here; {', '.join(sorted(known))} are")
+        resource.complain(
+            f"{place}: {key} is not supported here; supported: {', '.join(sorted(known))}"
+        )

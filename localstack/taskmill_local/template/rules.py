@@ -23,7 +23,7 @@ def rule_plan(resource: Resource) -> RulePlan:
     target = _target(resource)
     event = target.get("Input")
     if event is not None and not isinstance(event, str):
-        resource.complain(f"Input must be a text of JSON, not {event!r}")
+        resource.complain(f"Input must be JSON text, not {event!r}")
     return RulePlan(
         name=resource.name,
         function=resource.function("Targets.Arn", target.get("Arn")),
@@ -36,7 +36,7 @@ def _target(resource: Resource) -> dict[str, Any]:
     match resource.get("Targets"):
         case [dict(target)]:
             for key in sorted(target.keys() - _TARGET):
-                resource.complain(f"Targets.{key} is not known here; Arn, Id and Input are")
+                resource.complain(f"Targets.{key} is not supported here; supported: Arn, Id, Input")
             return target
         case targets:
             resource.complain(f"Targets is {targets!r}, but must be a list of exactly one target")

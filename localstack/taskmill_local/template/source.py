@@ -1,4 +1,4 @@
-"""Loads a CloudFormation YAML file, with the short forms of its intrinsic functions."""
+"""Loads a CloudFormation YAML file with the short forms of its intrinsic functions."""
 
 from collections.abc import Hashable
 from pathlib import Path
@@ -12,14 +12,14 @@ _WITHOUT_PREFIX = frozenset({"Ref", "Condition"})
 
 
 class _Loader(yaml.SafeLoader):
-    """A loader of its own: constructors added to SafeLoader would be seen by the whole process."""
+    """A separate loader: constructors added to SafeLoader would affect the whole process."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002 - the base class's signature
         seen = set[str]()
         for key, _ in node.value:
             if key.value in seen:
                 raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key.value!r} stands twice", key.start_mark
+                    None, None, f"the key {key.value!r} appears twice", key.start_mark
                 )
             seen.add(key.value)
         return super().construct_mapping(node, deep=deep)
@@ -42,7 +42,7 @@ class _Loader(yaml.SafeLoader):
 
 
 _Loader.add_multi_constructor("!", _Loader.intrinsic)
-# CloudFormation takes `Version: 2012-10-17` for text, not for a date.
+# CloudFormation reads `Version: 2012-10-17` as text, not as a date.
 _Loader.add_constructor("tag:yaml.org,2002:timestamp", _Loader.plain_text)
 
 

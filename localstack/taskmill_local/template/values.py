@@ -1,4 +1,4 @@
-"""Works out the intrinsic functions of an expanded template, only for the values that are asked."""
+"""Resolves the intrinsic functions of an expanded template, for requested values only."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -19,11 +19,11 @@ PSEUDO_PARAMETERS: Mapping[str, str] = {
 
 
 class _NoValue:
-    """What ``AWS::NoValue`` stands for: the property or list entry is not there at all."""
+    """Stands for ``AWS::NoValue``: the property or list entry does not exist."""
 
 
 NO_VALUE: Final = _NoValue()
-# What may be referred to by its name; nothing stands behind that of a secret or of an API here.
+# Resources that may be referred to by name; a secret or an API is only a name here.
 _REFERRED_TO: Final = frozenset({known.FUNCTION, known.SECRET, known.API})
 _REFERENCE = re.compile(r"\$\{(!?)([^}]*)\}")
 _DYNAMIC = re.compile(r"\{\{resolve:[^}]*\}\}")
@@ -35,7 +35,7 @@ def function_arn(name: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Values:
-    """The template's names with their meaning here; most resources have none."""
+    """The template's names and their values here; most resources have none."""
 
     parameters: Mapping[str, Any]
     conditions: Mapping[str, Any]
@@ -65,11 +65,11 @@ class Values:
         function = _FUNCTIONS.get(intrinsic)
         if function is None:
             known = ", ".join(sorted(_FUNCTIONS))
-            raise Unresolved(f"the function {intrinsic} is not known, only {known} are")
+            raise Unresolved(f"the function {intrinsic} is not supported; supported: {known}")
         try:
             return function(self, argument)
         except (ValueError, TypeError, KeyError, IndexError) as error:
-            raise Unresolved(f"{intrinsic} is not given what it takes: {argument!r}") from error
+            raise Unresolved(f"{intrinsic} has an invalid argument: {argument!r}") from error
 
     def reference(self, name: str) -> Any:
         if name == "AWS::NoValue":
@@ -81,9 +81,9 @@ class Values:
         if self._kind(name) in _REFERRED_TO:
             return name
         if self._kind(name) == known.BUCKET:
-            return name.lower()  # as S3 has its names
+            return name.lower()  # in S3's spelling
         raise Unresolved(
-            f"{name} has no value here: it is no parameter, function, API, secret or bucket"
+            f"{name} has no value here: it is not a parameter, function, API, secret or bucket"
         )
 
     def attribute(self, resource: str, attribute: str) -> str:

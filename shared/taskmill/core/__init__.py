@@ -1,1 +1,1 @@
-"""The values that every subject shares: plain Python, no I/O."""
+"""Values shared by all subjects: plain Python, no I/O."""

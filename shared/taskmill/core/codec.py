@@ -1,4 +1,4 @@
-"""The versioned wire form of parcels: what a Kafka record's value and a due entry hold."""
+"""The versioned wire format of envelope batches, for Kafka records and due entries."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, TypeVar
@@ -16,15 +16,15 @@ from taskmill.core.task import Envelope, ShownSpec, TaskType
 VERSION = 1
 PARCEL_MEMBERS = 100
 PARCEL_BYTES = 900_000
-"""A record may have 2 MiB; what is larger than this alone travels alone."""
+"""A record may have 2 MiB; an envelope larger than this travels in a record of its own."""
 
 _NO_TASKS = "the record holds facts, not tasks"
 
 
 class Sealed(Struct, frozen=True):
-    """An envelope with the bytes that carry it, to be passed on as they are.
+    """An envelope with the bytes that carry it, which are passed on unchanged.
 
-    A newer version may have written fields into them that this code does not know.
+    A newer version may have added fields that this code does not know.
     """
 
     envelope: Envelope
@@ -136,9 +136,9 @@ def _open(
     if not value:
         raise Undecodable("the record has no value")
     if len(value) > LARGEST_KEPT:
-        raise Undecodable(f"the record has {len(value)} bytes, and no parcel is so large")
+        raise Undecodable(f"the record has {len(value)} bytes, more than any parcel")
     try:
-        value.decode()  # nobody else looks into the raw payloads before the ledger must hold them
+        value.decode()  # the raw payloads are not checked again before the ledger has to store them
         parcel = decode(value)
         if parcel.v == VERSION:
             return members(parcel)
@@ -147,7 +147,7 @@ def _open(
             raise Undecodable(f"the record is not a parcel: {error}") from error
     if (version := newer_version(value)) is not None:
         raise NewerVersion(version)
-    raise Undecodable(f"the parcel has a version that was never one; this code reads {VERSION}")
+    raise Undecodable(f"the parcel has an invalid version; this code reads {VERSION}")
 
 
 def newer_version(value: bytes) -> int | None:
@@ -160,7 +160,7 @@ def newer_version(value: bytes) -> int | None:
 
 
 def open_envelope(value: bytes) -> Envelope:
-    """Return the envelope that stands alone in *value*, or raise `Undecodable`."""
+    """Return the single envelope in *value*, or raise `Undecodable`."""
     try:
         return _decode_envelope(value)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -168,19 +168,19 @@ def open_envelope(value: bytes) -> Envelope:
 
 
 def seal(raw: bytes) -> Sealed:
-    """Return what *raw* says together with it, or raise `Undecodable`."""
+    """Decode *raw* and return it with its bytes, or raise `Undecodable`."""
     return Sealed(open_envelope(raw), raw)
 
 
 def amended(sealed: Sealed, **changes: object) -> Sealed:
-    """Change some fields of an envelope and keep the bytes of all others."""
+    """Change some fields of an envelope and preserve the bytes of all others."""
     fields = {name: Raw(encode(value)) for name, value in changes.items()}
     raw = encode(_decode_fields(sealed.raw) | fields)
     return Sealed(replace(sealed.envelope, **changes), raw)
 
 
 def tail_without(sealed: Sealed, name: str) -> bytes:
-    """Return an envelope's bytes behind its opening brace, without a field: a script puts it in."""
+    """Return an envelope's bytes after the opening brace, without a field: a script inserts it."""
     fields = _decode_fields(sealed.raw)
     fields.pop(name, None)
     return encode(fields)[1:]
@@ -191,7 +191,7 @@ def open_owed(value: bytes) -> Owed:
 
 
 def owed_task(value: bytes) -> bytes:
-    """Return the envelope that a due entry holds, as it stands there."""
+    """Return the envelope in a due entry, byte for byte."""
     return bytes(_decode_sealed_owed(value).task)
 
 
@@ -204,13 +204,13 @@ def open_shown(value: bytes) -> ShownSpec:
 
 
 def tail_of(envelope: Envelope) -> bytes:
-    """Return an envelope's encoding behind its generation: a script completes it."""
+    """Return an envelope's encoding after its generation: a script completes it."""
     _, _, tail = encode(envelope).partition(b",")
     return tail
 
 
 def owed_around_generation(owed: Owed) -> tuple[bytes, bytes]:
-    """Return a due entry before and behind its task's generation: a script puts one between."""
+    """Return the parts of a due entry before and after its generation: a script inserts one."""
     facts = b'"facts":%b,' % encode(owed.facts) if owed.facts else b""
     tail = tail_of(owed.task) if owed.task else b""
     return b'{%b"task":{"generation":' % facts, b",%b}" % tail

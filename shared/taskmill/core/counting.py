@@ -1,4 +1,4 @@
-"""Everything that is counted or timed: one table of names, meanings and bounded labels."""
+"""Every counter and histogram: one table of names, meanings and bounded labels."""
 
 from collections.abc import Collection, Mapping
 from enum import StrEnum
@@ -12,7 +12,7 @@ from taskmill.core.lifetimes import Kept
 
 
 class Count(StrEnum):
-    """What is added up. The name is the same in Prometheus and in CloudWatch."""
+    """Counters. A name is the same in Prometheus and in CloudWatch."""
 
     SUBMISSIONS = "taskmill_submissions_total"
     REFUSALS = "taskmill_refusals_total"
@@ -57,7 +57,7 @@ class Count(StrEnum):
 
 
 class Span(StrEnum):
-    """What is timed."""
+    """Durations that are measured."""
 
     WAIT = "taskmill_wait_seconds"
     ATTEMPT = "taskmill_attempt_seconds"
@@ -68,17 +68,17 @@ class Span(StrEnum):
 Counted: TypeAlias = Count | Span
 
 OTHER: Final = "other"
-"""What stands for every value that a label does not know: strangers choose types and topics."""
+"""Replaces every unknown label value, because clients choose types and topics."""
 
 DEPLOYED: Final = None
-"""The values of a label are the deployed types, which the table cannot know."""
+"""The label's values are the deployed types, which the table cannot list."""
 
 
 class Measure(Struct, frozen=True, kw_only=True):
     about: str
     labels: Mapping[str, frozenset[str] | None]
     calls_for_help: bool = False
-    """An alarm looks at its sum over all labels."""
+    """An alarm watches its sum over all labels."""
 
 
 def _one_of(words: str) -> frozenset[str]:
@@ -97,7 +97,7 @@ _TOPICS: Final = frozenset(
 
 TABLE: Final[Mapping[Counted, Measure]] = {
     Count.SUBMISSIONS: Measure(
-        about="Tasks that the gateway was asked for and could read, by what it answered",
+        about="Tasks in well-formed requests to the gateway, by answer",
         labels=_TYPE
         | {
             "answer": _one_of(
@@ -106,7 +106,7 @@ TABLE: Final[Mapping[Counted, Measure]] = {
         },
     ),
     Count.REFUSALS: Measure(
-        about="Requests that the gateway or the inbox turned away, by the type of the problem",
+        about="Requests refused by the gateway or the inbox, by problem type",
         labels={
             "reason": _one_of(
                 "already_exists already_finished another_job_lives bad_request changed_meanwhile"
@@ -121,43 +121,43 @@ TABLE: Final[Mapping[Counted, Measure]] = {
         },
     ),
     Count.INBOX: Measure(
-        about="Requests that stood in the inbox, by what became of them; put_off ones come again",
+        about="Requests in the inbox, by result; put_off ones are retried",
         labels={"answer": _one_of("created known replayed refused put_off")},
     ),
     Count.DEFERRED: Measure(
-        about="Tasks taken while Redis could not answer, by what it said to the dispatcher later",
+        about="Tasks accepted while Redis was unavailable, by its later answer to the dispatcher",
         labels={"answer": _one_of("created known replayed conflict cold")},
     ),
     Count.DISPATCHED: Measure(
-        about="Tasks put in line for their worker, at once or at their time",
+        about="Tasks routed to their worker's topic, at once or when due",
         labels=_TYPE,
     ),
     Count.CLAIMS: Measure(
-        about="Turns that a worker asked for, by the answer",
+        about="Claims by workers, by answer",
         labels=_TYPE | {"answer": _one_of("claimed suspect held refused forgotten cold")},
     ),
     Count.LOSSES: Measure(
-        about="Attempts that ended because the platform died under them",
+        about="Attempts that ended because the platform killed them",
         labels=_TYPE,
     ),
     Count.LEASES_LOST: Measure(
-        about="Leases that were another's at the heartbeat: their attempts are void",
+        about="Leases found lost at a heartbeat; their attempts are void",
         labels={},
     ),
     Count.ATTEMPTS: Measure(
-        about="Attempts that were settled, by how they ended",
+        about="Settled attempts, by outcome",
         labels=_TYPE | {"end": _one_of("succeeded retried snoozed stopped died cancelled")},
     ),
     Count.TIMEOUTS: Measure(
-        about="Attempts that ran past their deadline and were cut off",
+        about="Attempts stopped at their deadline",
         labels=_TYPE,
     ),
     Count.SETTLEMENTS: Measure(
-        about="Ends that a worker brought to Redis, by the answer",
+        about="Settlements sent to Redis, by answer",
         labels={"answer": _one_of("settled stale cancel cold")},
     ),
     Count.IN_DOUBT: Measure(
-        about="Attempts tried again although their effect may be there: possible duplicates",
+        about="Attempts retried although their effect may have happened: possible duplicates",
         labels=_TYPE,
     ),
     Count.DEAD: Measure(
@@ -172,102 +172,102 @@ TABLE: Final[Mapping[Counted, Measure]] = {
         calls_for_help=True,
     ),
     Count.CANCEL_ORDERS: Measure(
-        about="Orders to cancel, by what was ordered and by what Redis answered",
+        about="Cancel orders, by kind and Redis's answer",
         labels={"order": _one_of("end ask"), "answer": _one_of("done moved cold")},
     ),
     Count.REDRIVEN: Measure(
-        about="Orders to redrive, one by one and by jobs, by what Redis answered",
+        about="Redrive orders, single ones and those of jobs, by Redis's answer",
         labels=_TYPE | {"answer": _one_of("done moved cold")},
     ),
     Count.DUE: Measure(
-        about="What the scheduler published: turns at their time, and what others still owed",
+        about="Entries of the due set that the scheduler published: due turns, overdue messages",
         labels={"kind": _one_of("submission turn facts parked")},
     ),
     Count.FORGOTTEN: Measure(
-        about="Records that outlived their time in Redis",
+        about="Expired records removed from Redis",
         labels={},
     ),
     Count.UNDECODABLE: Measure(
-        about="Records of the log that are not what their topic holds",
+        about="Log records that do not belong in their topic",
         labels={"topic": _TOPICS},
     ),
     Count.PUBLISH_FAILURES: Measure(
-        about="Publications that Kafka refused, or did not acknowledge in time",
+        about="Publications that Kafka rejected or did not acknowledge in time",
         labels={},
         calls_for_help=True,
     ),
     Count.FACTS: Measure(
-        about="Facts that reached the ledger, a repeated one each time",
+        about="Facts that reached the ledger, including duplicates",
         labels={"kind": frozenset({"TaskSubmitted", *(kind.__name__ for kind in get_args(Fact))})},
     ),
     Count.QUARANTINED: Measure(
-        about="Records kept in quarantine, by the topic in which they stood",
+        about="Records moved to quarantine, by topic",
         labels={"topic": _TOPICS},
         calls_for_help=True,
     ),
     Count.LATE_ROWS: Measure(
-        about="Tasks told to the ledger that were further in life there: what came late or twice",
+        about="Late or duplicate updates to tasks that were already further along in the ledger",
         labels={},
     ),
     Count.CONTRADICTIONS: Measure(
-        about="Facts that came after the end of their generation, seen in one batch: none should",
+        about="Facts after the end of their generation, seen in one batch; should stay zero",
         labels={},
     ),
     Count.DELAYED: Measure(
-        about="Tasks that were to wait for their time, by where they do: one that is far twice",
+        about="Delayed tasks, by where they wait; a far one counts twice",
         labels={"answer": _one_of("near far over forgotten cold")},
     ),
     Count.CHANGES: Measure(
-        about="Orders to change what waits, by what Redis answered",
+        about="Orders to change waiting tasks, by Redis's answer",
         labels={"answer": _one_of("done moved cold")},
     ),
     Count.PARKED: Measure(
-        about="Tasks whose type no deployed worker takes, by what became of them",
+        about="Tasks whose type has no deployed worker, by result",
         labels={"answer": _one_of("parked over cold")},
     ),
     Count.OUTBOX: Measure(
-        about="Rows of the outbox that were relayed to the log, or parked as unpublishable",
+        about="Outbox rows relayed to the log, or parked as unpublishable",
         labels={"answer": _one_of("relayed parked")},
     ),
     Count.ENQUEUED: Measure(
-        about="Requests that were enqueued, by whether they became tasks or were put off",
+        about="Enqueued requests, by result",
         labels={"answer": _one_of("taken put_off")},
     ),
     Count.ENQUEUED_IN_VAIN: Measure(
-        about="Requests that were enqueued and are refused",
+        about="Enqueued requests that were refused",
         labels={},
         calls_for_help=True,
     ),
     Count.BREAKERS: Measure(
-        about="How often a process stopped asking a store that did not answer",
+        about="Times that a process stopped calling a store that did not answer",
         labels={"store": _one_of("Kafka Redis PostgreSQL S3")},
     ),
     Count.CHORES: Measure(
-        about="What the scheduler's chores got done, each in units of its own",
+        about="Work done by the scheduler's periodic jobs, each in its own unit",
         labels={"chore": CHORES},
     ),
     Count.CHORE_FAILURES: Measure(
-        about="Chores that failed, and rest for a while",
+        about="Failed runs of periodic jobs; they are retried after a pause",
         labels={"chore": CHORES},
         calls_for_help=True,
     ),
     Count.RESTORED: Measure(
-        about="Records that were made anew from the ledger after Redis forgot",
+        about="Records rebuilt from the ledger after Redis lost them",
         labels={},
     ),
     Count.RECONCILED: Measure(
-        about="Disagreements between ledger and Redis that were mended, by kind",
+        about="Repaired disagreements between ledger and Redis, by kind",
         labels={
             "kind": _one_of("ledger_behind record_behind record_missing nowhere_in_line unlisted")
         },
     ),
     Count.GAPS: Measure(
-        about="Partitions in which the ledger lacks records that its readers have passed",
+        about="Partitions in which the ledger lacks records that its readers have moved past",
         labels={"topic": _TOPICS},
         calls_for_help=True,
     ),
     Count.UNSUBMITTED: Measure(
-        about="Tasks with facts and, an hour later, no submission; each is counted every minute",
+        about="Tasks with facts but, an hour later, no submission; counted again every minute",
         labels={},
         calls_for_help=True,
     ),
@@ -277,11 +277,11 @@ TABLE: Final[Mapping[Counted, Measure]] = {
         calls_for_help=True,
     ),
     Count.RETAINED: Measure(
-        about="Rows that were removed because they had been kept long enough; history by months",
+        about="Rows removed after their retention time; history is removed by month",
         labels={"kind": frozenset(Kept)},
     ),
     Count.WEBHOOKS: Measure(
-        about="Webhooks that were to be sent, by what became of it",
+        about="Webhook deliveries, by result",
         labels={
             "answer": _one_of(
                 "delivered redirected refused gone busy unreachable walled unsigned disabled"
@@ -289,35 +289,35 @@ TABLE: Final[Mapping[Counted, Measure]] = {
         },
     ),
     Count.INSTANTS: Measure(
-        about="Instants of schedules, by what became of them",
+        about="Instants of schedules, by result",
         labels={"outcome": _one_of("fired skipped missed triggered backfilled")},
     ),
     Span.WAIT: Measure(
-        about="From a task's submission to its first start",
+        about="Time from a task's submission to its first start",
         labels=_TYPE,
     ),
     Span.ATTEMPT: Measure(
-        about="From an attempt's start to its end",
+        about="Time from an attempt's start to its end",
         labels=_TYPE,
     ),
     Span.PUBLISH: Measure(
-        about="Until Kafka acknowledged what was sent",
+        about="Time until Kafka acknowledged a publication",
         labels={},
     ),
     Span.FIRE_LATENESS: Measure(
-        about="From an instant of a schedule until it was fired",
+        about="Delay between an instant of a schedule and its firing",
         labels={},
     ),
 }
 
 BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
-"""The upper bounds, in seconds, under which Prometheus adds up what was timed."""
+"""Upper bounds of the histogram buckets, in seconds."""
 
 
 def bounded(
     what: Counted, labels: Mapping[str, str], types: Collection[str | None]
 ) -> tuple[tuple[str, str], ...]:
-    """Return the labels of *what* in the table's order, each with a value that it knows."""
+    """Return the labels of *what* in the table's order; unknown values become `OTHER`."""
     return tuple(
         (name, value if (value := labels[name]) in (types if known is None else known) else OTHER)
         for name, known in TABLE[what].labels.items()
@@ -325,5 +325,5 @@ def bounded(
 
 
 def topic_label(topic: str) -> str:
-    """Return one word for the topics of all workers: their number has no bound."""
+    """Return one label value for the topics of all workers: their number is unbounded."""
     return topic if topics.type_of(topic) is None else topics.WORKER_PREFIX + "*"

@@ -1,15 +1,15 @@
-"""Everything the queue can refuse with an exception, and why."""
+"""Every exception that the queue raises."""
 
 NEWER_VERSION = "newer_version"
-"""Why a parcel that a newer version wrote is in quarantine."""
+"""Why a newer version's parcel is in quarantine."""
 
 
 class TaskmillError(Exception):
-    """The base of every error that the queue raises."""
+    """Base class of all errors that the queue raises."""
 
 
 class StoreUnavailable(TaskmillError):
-    """A store could not be asked; nothing is known about what it did. Ask again later."""
+    """A store did not answer, so the effect of the call is unknown; try again later."""
 
     def __init__(self, store: str, why: str) -> None:
         super().__init__(f"{store} cannot be reached: {why}")
@@ -18,11 +18,11 @@ class StoreUnavailable(TaskmillError):
 
 
 class BlobRefused(TaskmillError):
-    """The bucket is there and refuses: the policy or the name is wrong, or it is gone."""
+    """The bucket refused: the policy or the name is wrong, or the bucket does not exist."""
 
 
 class Unpublishable(TaskmillError):
-    """The log is there and refuses one of the records for good; the others go through."""
+    """The log permanently refuses one of the records; the others go through."""
 
     def __init__(self, store: str, why: str) -> None:
         super().__init__(f"{store} refuses a record: {why}")
@@ -31,11 +31,11 @@ class Unpublishable(TaskmillError):
 
 
 class Undecodable(TaskmillError):
-    """A Kafka record is not a parcel of this version; it belongs into quarantine."""
+    """A Kafka record is not a parcel of this version; it belongs in quarantine."""
 
 
 class NewerVersion(Undecodable):
-    """A parcel that only a newer version of this code reads; until then it is kept."""
+    """A parcel that only a newer version of this code can read; it is kept until then."""
 
     def __init__(self, version: int) -> None:
         super().__init__(NEWER_VERSION)
@@ -43,12 +43,12 @@ class NewerVersion(Undecodable):
 
 
 class SettingsInvalid(TaskmillError):
-    """The environment lacks settings or holds wrong ones; the message names all of them."""
+    """Settings are missing or wrong; the message lists all of them."""
 
 
 class ScheduleBroken(TaskmillError):
-    """A schedule that was sound cannot be read here: its time zone is gone, or it is too new."""
+    """A once valid schedule cannot be read here: its time zone is gone, or it is too new."""
 
 
 class LedgerRefused(TaskmillError):
-    """The ledger cannot hold this: the data itself is wrong, and asking again will not help."""
+    """The ledger cannot store this data; trying again does not help."""

@@ -1,4 +1,4 @@
-"""What happened to a task, in the past tense: the records of `tasks.events`."""
+"""Facts about a task, in the past tense: the records of `tasks.events`."""
 
 from typing import TypeAlias
 
@@ -18,24 +18,24 @@ class _Fact(Struct, frozen=True, kw_only=True, tag_field="kind", tag=True):
 
 
 class TaskAdmitted(_Fact, frozen=True, kw_only=True):
-    """A submission was admitted that the log has as deferred, or may not have: here is its body."""
+    """A submission was admitted that the log has as deferred or may lack; contains its body."""
 
     envelope: Envelope
 
 
 class SubmissionDropped(_Fact, frozen=True, kw_only=True):
-    """A deferred submission found its key taken; it stands in the first task's history."""
+    """A deferred submission found its key taken; the fact belongs to the first task's history."""
 
     submission: str
     verdict: str
 
 
 class CancelRequested(_Fact, frozen=True, kw_only=True):
-    """A running task is to end: it changes no status, its end does."""
+    """A running task was asked to end: only its end changes the status."""
 
 
 class TaskChanged(_Fact, frozen=True, kw_only=True):
-    """While it waited, somebody gave it another time or other metadata: its next turn has them."""
+    """A waiting task got a new time or new metadata, which apply to its next turn."""
 
     envelope: Envelope
 
@@ -52,7 +52,7 @@ class _AttemptFact(_TriedFact, frozen=True, kw_only=True):
 
 class _EndFact(_TriedFact, frozen=True, kw_only=True):
     started_at_ms: Moment | None = None
-    """None when it ends while it waits."""
+    """None when the task ended while it was waiting."""
 
 
 class TaskStarted(_AttemptFact, frozen=True, kw_only=True):
@@ -60,7 +60,7 @@ class TaskStarted(_AttemptFact, frozen=True, kw_only=True):
 
 
 class AttemptLost(_AttemptFact, frozen=True, kw_only=True):
-    """The platform died under an attempt; `token` is the one of the lease that lapsed."""
+    """The platform died under an attempt; `token` is that of the expired lease."""
 
 
 class TaskDeferred(_AttemptFact, frozen=True, kw_only=True):
@@ -73,13 +73,13 @@ class TaskDeferred(_AttemptFact, frozen=True, kw_only=True):
     error_class: str
     error_message: str
     stack: str | None = None
-    """Where the worker's code raised; without values."""
+    """Stack frames of the worker's exception, without values."""
 
 
 class TaskSucceeded(_AttemptFact, frozen=True, kw_only=True):
     result: Raw
     result_ref: Pointer | None = None
-    """Where the result stands instead; `result` is then null."""
+    """Where a large result is stored; `result` is then null."""
 
 
 class TaskDied(_EndFact, frozen=True, kw_only=True):

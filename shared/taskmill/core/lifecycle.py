@@ -1,4 +1,4 @@
-"""The life of a task as one table: which fact leads from which status to which."""
+"""The life cycle of a task as one table: which fact leads from which status to which."""
 
 from collections.abc import Mapping
 from typing import TypeAlias
@@ -48,7 +48,7 @@ TRANSITIONS: Mapping[tuple[Status, Kind], Status] = {
     (Status.RETRYING, TaskDied): Status.DEAD,
     (Status.RETRYING, TaskCancelled): Status.CANCELLED,
 }
-"""A short attempt carries its start in the fact that ends it: hence the ways past RUNNING."""
+"""A short attempt reports its start in its final fact, hence the transitions that skip RUNNING."""
 
 RANKS: Mapping[Kind, int] = {
     TaskAdmitted: 0,
@@ -60,15 +60,15 @@ RANKS: Mapping[Kind, int] = {
     TaskDied: 4,
     TaskSucceeded: 4,
 }
-"""The order of facts within one turn. What is not here changes no status."""
+"""The order of facts within one turn. Facts not listed here change no status."""
 
 SUBMITTED_RANK = 0
 
 
 def may_follow(earlier: str, later: str) -> bool:
-    """Tell whether a fact of the kind *later* may come after one of the kind *earlier*, by name.
+    """Return whether a fact of the kind *later* may follow one of the kind *earlier*, by name.
 
-    What changes no status may come at any time; what others told in between is not known here.
+    Facts that change no status may come at any time; facts in between are not considered.
     """
     if earlier not in _BY_NAME or later not in _BY_NAME:
         return True
@@ -77,7 +77,7 @@ def may_follow(earlier: str, later: str) -> bool:
 
 
 def status_after(kind: Kind) -> Status:
-    """Return where a fact leads, wherever it comes from: every way of a kind ends in one place."""
+    """Return the status that a fact leads to from anywhere: each kind has exactly one target."""
     return _AFTER[kind]
 
 

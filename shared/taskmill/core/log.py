@@ -1,4 +1,4 @@
-"""A record as the log gives it."""
+"""Records of the log, and the copies of unusable ones on `tasks.dlq`."""
 
 from collections.abc import Iterator, Mapping
 
@@ -18,7 +18,7 @@ class Position(Struct, frozen=True, order=True):
 
 
 class Source(Struct, frozen=True):
-    """The place of the envelope that holds a lease: its record, and its index in the parcel."""
+    """The source of a lease: its record, and the index of the envelope in the parcel."""
 
     position: Position
     index: int
@@ -29,7 +29,7 @@ class Source(Struct, frozen=True):
 
 
 DEAD_LETTER: Mapping[str, bytes] = {"kind": b"dead_letter"}
-"""The headers of a death's copy on `tasks.dlq`, where all else was never a task."""
+"""Headers that mark a dead task's copy on `tasks.dlq`; all other records there were never tasks."""
 
 
 class LogRecord(Struct, frozen=True, kw_only=True):
@@ -44,18 +44,19 @@ def is_dead_letter(record: LogRecord) -> bool:
 
 
 LARGEST_KEPT = 2_000_000
-"""What is cut off of a record that is no task: with its headers it must fit into `tasks.dlq`."""
+"""Size above which a record that is not a task is truncated: with its headers it must fit in
+`tasks.dlq`."""
 
 HEADERS_KEPT = 32_000
 
 
 def exiled(record: LogRecord, reason: str) -> tuple[bytes, Mapping[str, bytes]]:
-    """Return value and headers of the copy on `tasks.dlq` of what was never a task."""
+    """Return value and headers of the `tasks.dlq` copy of a record that was never a task."""
     return _exiled(record, {"reason": f"{reason}{_cut(record)}"})
 
 
 def refused(record: LogRecord, refusal: Refusal) -> tuple[bytes, Mapping[str, bytes]]:
-    """Return value and headers of the copy on `tasks.dlq` of a request that no door takes."""
+    """Return value and headers of the `tasks.dlq` copy of a refused request."""
     told = {"reason": refusal.code, "detail": f"{refusal.detail}{_cut(record)}"}
     return _exiled(record, told if refusal.pointer is None else told | {"field": refusal.pointer})
 
@@ -77,7 +78,7 @@ def _exiled(record: LogRecord, told: Mapping[str, str]) -> tuple[bytes, Mapping[
 
 
 def reason_of(headers: Mapping[str, bytes]) -> str:
-    """Return in one sentence why a record is on `tasks.dlq`."""
+    """Return, in one sentence, why a record is on `tasks.dlq`."""
     told = {
         name: headers[name].decode("utf-8", "replace")
         for name in ("reason", "field", "detail")
@@ -88,7 +89,7 @@ def reason_of(headers: Mapping[str, bytes]) -> str:
 
 
 def kept_headers(headers: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return the headers that are kept of a record: as many as there is room for."""
+    """Return the headers to keep of a record, as many as there is room for."""
     return dict(_fitting(headers))
 
 
@@ -101,32 +102,32 @@ def _fitting(headers: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
 
 
 class Reach(Struct, frozen=True):
-    """What of a partition is there, and how far a reader has come in it."""
+    """The contents of a partition, and a reader's progress in it."""
 
     begin: int
     end: int
     committed: int | None
-    """The next record that the reader wants; None when it has not said so yet."""
+    """The reader's next record; None before its first commit."""
 
     @property
     def place(self) -> int:
-        """The next record that the reader can be given; what retention took away, nobody is."""
+        """The next record that the reader can get: expired ones are skipped."""
         return min(max(self.begin, self.committed or 0), self.end)
 
     @property
     def lag(self) -> int:
-        """Return how many records wait."""
+        """Return how many records are waiting."""
         return self.end - self.place
 
 
 class Gap(Struct, frozen=True, kw_only=True):
-    """Records that the ledger lacks, though its readers have passed them."""
+    """Records that the ledger lacks although its readers have moved past them."""
 
     topic: str
     partition: int
     first: int
     next: int
-    """Where its readers are."""
+    """The position of the ledger's readers."""
 
     is_lost: bool
-    """Whether some are gone from the log, so that nobody will ever bring them."""
+    """Whether some are gone from the log and cannot be recovered."""

@@ -1,4 +1,4 @@
-"""What is owed to the log: decided in Redis, and not yet known to be published."""
+"""Messages that Redis owes to the log: decided, but not yet known to be published."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -12,7 +12,7 @@ from taskmill.core.task import Envelope, TaskId
 class OwedKind(StrEnum):
     """Where a due entry is published: `tasks.pending`, the worker's topic, `tasks.events`.
 
-    What is parked goes to `tasks.pending` again: the dispatcher may know its type by then.
+    Parked tasks go to `tasks.pending` again: the dispatcher may know their type by then.
     """
 
     SUBMISSION = "submission"
@@ -22,29 +22,29 @@ class OwedKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OwedKey:  # no Struct: one field is no part of what it is compared by
-    """The name of a due entry; a new turn is a new name."""
+class OwedKey:  # not a Struct: one field is excluded from comparison
+    """The name of a due entry; a new turn gets a new name."""
 
     id: TaskId
     generation: int
     turn: int
     kind: OwedKind
     slot: int = 0
-    """The span of time to whose end a turn is parked. After it, the turn is parked again under
-    another name: clearing the old entry cannot remove the new one. In it, copies are one entry."""
+    """The time slot at whose end a turn is parked. In the next slot it gets a new name, so that
+    clearing the old entry cannot remove the new one. Within a slot, copies are one entry."""
     task: bytes = field(default=b"", compare=False, repr=False)
-    """The envelope that stands under this name, to be passed on as it is; no part of the name."""
+    """The envelope under this name, passed on unchanged; not part of the name."""
 
 
 class Owed(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What must be published: first the facts that ended something, then the task."""
+    """Messages to publish: first the facts that ended something, then the task."""
 
     facts: tuple[Fact, ...] = ()
     task: Envelope | None = None
 
 
 class Cold(Struct, frozen=True):
-    """Redis forgot, or may have: it is not asked until its shard is rebuilt."""
+    """Redis lost data, or may have: nothing is asked of the shard until it is rebuilt."""
 
 
 class Cleared(StrEnum):

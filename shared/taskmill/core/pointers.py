@@ -1,4 +1,4 @@
-"""Where a payload or a result stands that is too large to travel with its task."""
+"""References to payloads and results that are too large to travel with their task."""
 
 from datetime import timedelta
 from hashlib import sha256
@@ -7,41 +7,41 @@ from typing import Annotated, Final, TypeAlias
 from msgspec import Meta, Struct
 
 POINTED_BYTES: Final = 20 * 1024 * 1024
-"""A worker holds all of it in memory, once for each task that it performs."""
+"""A worker holds all of it in memory, once for each running task."""
 
 LINK_LIVES: Final = timedelta(minutes=15)
-"""How long a link to upload or download may be followed."""
+"""How long an upload or download link is valid."""
 
 PAYLOAD_MARGIN: Final = timedelta(days=1)
-"""For so long behind its beginning a task may want its payload: in line, and for its retries."""
+"""How long after its start a task may still need its payload, in the queue and for retries."""
 
 
 Size: TypeAlias = Annotated[int, Meta(ge=1, le=POINTED_BYTES)]
 Digest: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")]
-"""A SHA-256 in hex, as a client must write it."""
+"""A SHA-256 in lower-case hexadecimal, as clients must send it."""
 
 
 class Pointer(Struct, frozen=True, kw_only=True):
-    """A place in the bucket, and what stands there."""
+    """An object in the bucket: its address and its content."""
 
     url: str
-    """As `s3://bucket/key`."""
+    """`s3://bucket/key`."""
 
     size: int
     sha256: str
-    """In hex."""
+    """In hexadecimal."""
 
 
 class Blob(Struct, frozen=True, kw_only=True):
-    """What stands in the bucket."""
+    """An object in the bucket."""
 
     size: int
     kept_until_ms: int
-    """It may be gone after that; uploaded again, it is kept anew."""
+    """It may be deleted after that; another upload restarts the retention."""
 
 
 class Upload(Struct, frozen=True, kw_only=True):
-    """A request that writes one content and no other, for whoever sends it in time."""
+    """A request that uploads exactly one content, for any client that sends it in time."""
 
     method: str
     url: str
@@ -53,15 +53,15 @@ def pointer_to(url: str, content: bytes) -> Pointer:
 
 
 def payload_key(task_type: str, tenant: str, digest: str) -> str:
-    """Name a payload by its content: uploaded twice it stands once, and nothing replaces it."""
+    """Name a payload by its content: equal uploads share one object that nothing replaces."""
     return f"payloads/{task_type}/{tenant}/{digest}"
 
 
 def result_prefix(task_type: str) -> str:
-    """Return how all begins that the worker of a type may write."""
+    """Return the prefix under which the worker of a type may write."""
     return f"results/{task_type}/"
 
 
 def result_key(task_type: str, task_id: str, digest: str) -> str:
-    """Name a result by its task and its content: whoever is late overwrites nothing."""
+    """Name a result by its task and its content, so that a late attempt overwrites nothing."""
     return f"{result_prefix(task_type)}{task_id}/{digest}"

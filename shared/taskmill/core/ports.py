@@ -1,4 +1,4 @@
-"""Ports of every subject: time, chance, the log and counters."""
+"""Ports used by every subject: time, randomness, the log and counters."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
@@ -22,13 +22,13 @@ class Bus(Protocol):
     """The log. Nothing sent counts before `flush` returns."""
 
     def is_shut(self) -> bool:
-        """Tell whether it did not answer a moment ago: sending now would fail at once."""
+        """Return whether it recently failed to respond: sending now would fail at once."""
 
     def is_in_doubt(self) -> bool:
-        """Tell whether it failed and has not answered since: whoever sends now is its trial."""
+        """Return whether it failed and has not responded since: the next send is a trial."""
 
     def answers(self) -> bool:
-        """Try whether it answers, without sending anything."""
+        """Test whether it responds, without sending anything."""
 
     def send_pending(self, envelopes: Sequence[Envelope | Sealed]) -> None: ...
 
@@ -46,25 +46,25 @@ class Bus(Protocol):
 
 
 class LogEnds(Protocol):
-    """How far the log reaches."""
+    """End offsets of the log."""
 
     def ends(self) -> Mapping[tuple[str, int], int]: ...
 
 
 class LogReaders(Protocol):
-    """How far those have come who read the log."""
+    """Committed positions of the log's readers."""
 
     def reach(self, readers: Sequence[Reader]) -> Mapping[tuple[Reader, int], Reach]:
-        """Return it for each partition; a topic that is not there has none."""
+        """Return the reach for each partition; a missing topic has none."""
         ...
 
 
 class Counters(Protocol):
-    """Adds up what happens. What is lost with a process is lost: the ledger holds the truth."""
+    """Adds up events. Counts are lost with their process: the ledger is authoritative."""
 
     def count(self, what: Count, by: int = 1, **labels: str) -> None: ...
 
     def time(self, what: Span, *seconds: float, **labels: str) -> None: ...
 
     def flush(self) -> None:
-        """Tell what was added up since the last time."""
+        """Report everything added up since the last flush."""

@@ -1,10 +1,10 @@
-"""Takes secrets out of error texts, which are kept for long and shown to many."""
+"""Removes secrets from error texts, which are kept for long and shown to many."""
 
 import re
 
 HIDDEN = "***"
 
-# Every repetition is bounded, or consumes what it has looked at: no text takes long.
+# Every repetition is bounded or possessive: no text takes long.
 _SENSITIVE = (
     r"(?:pass(?:word|wd|phrase)|\bpass|pwd|secrets?|(?<!unexpected )token|credentials?|signature"
     r"|\bsig|(?:api|access|private|account|auth|secret|signing|encryption|master)[_\- ]?key"
@@ -15,9 +15,9 @@ _AUTHORIZATION_NAME = r"\b(?:(?:proxy|x-amz)-)?authorization"
 _ANY = rf"(?:{_SENSITIVE}|{_COOKIE}|{_AUTHORIZATION_NAME})"
 
 _QUOTE = r"(?:\\{0,8}[\"']|%(?:25){0,3}2[27]|&(?:quot|apos|\#3[49]);)"
-"""A quote, also within quotes, percent-encoded, or in XML."""
+"""A quote: plain, nested, percent-encoded or in XML."""
 _OF = r"\s{0,3}(?:=>|:=|[:=]|%(?:25){0,3}3[AaDd])(?:\s|%20|\+){0,3}"
-"""What stands between a name and its value."""
+"""Separators between a name and its value."""
 
 _QUOTED = (
     r"[bBrRuU]{0,2}(?P<quote>\\{0,8}[\"']|%(?:25){0,3}2[27]|&(?:quot|apos|\#3[49]);)"
@@ -34,7 +34,7 @@ _BARE = (
 _LINE = r"(?:(?!\\[rn])[^\r\n\"'}])+"
 
 _HIDDEN = r"\*{3}(?![^\s,;&\"')\]}<>%/\\])"
-"""What was hidden before stays, and nothing beside it goes."""
+"""Earlier redactions stay, and nothing next to them is removed."""
 
 _USER_INFO = (
     r"(?<=://)[^\s/@:\"'<>\[]{0,256}:(?!\d{1,5}(?:[/?\#]|$))"
@@ -60,7 +60,7 @@ _WHOLE = (
         r"|sk-[\w\-]{20,}|whsec_[\w+/=]{10,})"
     ),
 )
-"""What is a secret by its form."""
+"""Secrets recognized by their form."""
 
 _AFTER_A_NAME = (
     # Key and value as a pair, as two members of an object, or as two attributes.
@@ -72,7 +72,7 @@ _AFTER_A_NAME = (
         rf"(?P<name>{_QUOTE}[\w\-]{{0,30}}?{_ANY}{_QUOTE}[\s,]{{1,3}}{_QUOTE}?value{_QUOTE}?{_OF})"
         rf"(?:{_HIDDEN}|{_QUOTED}|{_BARE})"
     ),
-    # The words of a command.
+    # The arguments of a command.
     _pattern(
         rf"(?P<name>(?<![\w\-])--?[\w\-]{{0,30}}?{_SENSITIVE}(?:{_QUOTE}?,\s{{0,3}}|\s{{1,3}}))"
         rf"(?!-|{_WORDS_OF_PROSE}\b)(?:{_HIDDEN}|{_QUOTED}|{_BARE})"
@@ -93,11 +93,11 @@ _AFTER_A_NAME = (
     _pattern(r"(?P<name>\bbearer\s+)[\w\-.~+/=]{8,}"),
     _pattern(r"(?P<name>\bbasic\s+)(?=[\w+/]{0,400}[\d=+/])[\w+/=]{8,}"),
 )
-"""What is a secret by the name before it."""
+"""Secrets recognized by the name before them."""
 
 
 def redacted(text: str) -> str:
-    """Return *text* without what looks like the value of a secret."""
+    """Return *text* without anything that looks like the value of a secret."""
     for pattern in _WHOLE:
         text = pattern.sub(HIDDEN, text)
     for pattern in _AFTER_A_NAME:

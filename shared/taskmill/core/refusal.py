@@ -9,7 +9,7 @@ from taskmill.core.task import Millis, TaskId
 from taskmill.core.text import clip
 
 LONGEST_TEXT = 1_000
-"""A text may quote what the client sent; a refusal must stay small whatever that was."""
+"""A text may quote the client's input, but a refusal must stay small."""
 
 RefusalCode: TypeAlias = Literal[
     "bad_request",
@@ -27,13 +27,13 @@ RefusalCode: TypeAlias = Literal[
 
 
 class RefusalKind(StrEnum):
-    """What stands against it."""
+    """The general cause of a refusal."""
 
     MALFORMED = "malformed"
     INVALID = "invalid"
     TOO_LARGE = "too_large"
     UNAVAILABLE = "unavailable"
-    """Nothing: it cannot be checked now. The same request may be taken later."""
+    """No fault of the request: it cannot be checked now and may be accepted later."""
 
 
 class Refusal(Struct, frozen=True):
@@ -62,7 +62,7 @@ def unavailable(detail: str) -> Refusal:
 
 
 def key_reused(task_id: TaskId) -> Refusal:
-    detail = f"another request came before under this key: its task is {task_id}"
+    detail = f"this key was already used by a different request, for task {task_id}"
     return invalid("idempotency_key_reused", detail, "/idempotency_key")
 
 

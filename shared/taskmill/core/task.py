@@ -15,13 +15,13 @@ from taskmill.core.pointers import Pointer
 TaskId = NewType("TaskId", str)
 TaskType = NewType("TaskType", str)
 Millis = NewType("Millis", int)
-"""A moment: milliseconds since 1970, the unit of every wire and store."""
+"""A time in milliseconds since 1970, the unit of every wire format and store."""
 
 LAST_MOMENT = 253_402_300_799_999
-"""The calendar ends with the year 9999."""
+"""The end of the year 9999, the last that the calendar supports."""
 
 Moment: TypeAlias = Annotated[Millis, Meta(ge=0, le=LAST_MOMENT)]
-"""As the log may tell it: every list shows moments."""
+"""A time as the log may contain it: every list shows it as a date."""
 
 DEFAULT_TENANT = "default"
 
@@ -41,32 +41,32 @@ class Status(StrEnum):
 
 
 _Uuid = Annotated[TaskId, Meta(pattern=r"\A[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")]
-"""What the log may hold: a shard is read from an id's last digits."""
+"""An id as the log may contain it: the shard is computed from its last digits."""
 
 FINAL = frozenset({Status.SUCCEEDED, Status.DEAD, Status.CANCELLED})
 
 
 class Timing(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """When a task may begin, and until when it must have begun."""
+    """When a task may start, and the latest time at which it must have started."""
 
     run_at_ms: Moment | None = None
     delay_ms: Annotated[int, Meta(ge=0, le=LAST_MOMENT)] | None = None
-    """Instead of a moment: counted from the generation, which is a moment of Redis."""
+    """Instead of a time: relative to the generation, which is a time by Redis's clock."""
     expires_at_ms: Moment | None = None
     turn: int = 1
-    """The turn that all this is said of; whatever comes behind it has begun before."""
+    """The turn that this applies to; a task in a later turn has already started."""
     said_ms: Moment | None = None
-    """When it was said, where that was later than the submission."""
+    """When the timing was set, if later than the submission."""
 
 
 class Submission(Struct, frozen=True, kw_only=True):
-    """What a request asks for, as it passed every check at the door."""
+    """A request after it has passed every check at its entry point."""
 
     type: TaskType
     tenant: str = DEFAULT_TENANT
     payload: Raw
     payload_ref: Pointer | None = None
-    """Where the payload stands instead; `payload` is then null."""
+    """Where a large payload is stored; `payload` is then null."""
     fingerprint: str
     idempotency_key: str | None = None
     max_attempts: int
@@ -81,36 +81,36 @@ class Submission(Struct, frozen=True, kw_only=True):
 
     @property
     def changed(self) -> int:
-        """The turn from which on metadata and timing are so: 1 as it was submitted."""
+        """The turn from which metadata and timing apply: 1 as submitted."""
         return self.timing.turn if self.timing else 1
 
 
 class Spec(Submission, frozen=True, kw_only=True):
-    """What was asked for, and when: made once at the door, and the same wherever the task is."""
+    """What was asked for, and when: created once at the entry point and then never changed."""
 
     submission: str
-    """The request's own word: the same request, sent again, has another one."""
+    """The request's nonce: a repeated request has a different one."""
     submitted: int = 0
-    """The generation that the submission got; a redrive keeps it. Zero: this generation."""
+    """The generation of the submission, which a redrive keeps. Zero means this generation."""
     created_at_ms: Moment
 
 
 class Envelope(Spec, frozen=True, kw_only=False):
-    """A task in line: its spec and where it is in its life, as they travel on Kafka."""
+    """A task in transit on Kafka: its spec and its place in the life cycle."""
 
     generation: int
-    """Zero until `admit` has given one. It stands first because a script completes it."""
+    """Zero until `admit` assigns one. It comes first because a script completes it."""
     id: _Uuid
     turn: int = 1
     attempt: int = 1
     deferred: bool = False
-    """True when the gateway could not ask Redis: the dispatcher admits it."""
+    """True when Redis was unavailable to the gateway: the dispatcher then admits it."""
     parked_until_ms: Millis | None = None
-    """Until when the dispatcher waits for a worker that takes this type."""
+    """How long the dispatcher waits for a worker of this type."""
 
     @property
     def spec(self) -> Spec:
-        """What was asked for; as in the ledger, it names the generation of the submission."""
+        """The spec, as in the ledger: it names the generation of the submission."""
         fields = dict(zip(_SPEC, _spec_of(self), strict=True))
         fields["submitted"] = self.submitted or self.generation
         return Spec(**fields)
@@ -121,7 +121,7 @@ _spec_of = attrgetter(*_SPEC)
 
 
 class ShownSpec(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What readers see of a spec: a record keeps no payload for them."""
+    """The part of a spec that readers see: records keep no payload for them."""
 
     type: TaskType
     tenant: str
@@ -139,7 +139,7 @@ def shown(spec: Spec) -> ShownSpec:
 
 
 def keyed_id(tenant: str, task_type: TaskType, key: str) -> TaskId:
-    """Return the id that this idempotency key always names: a UUIDv8."""
+    """Return the id that belongs to this idempotency key for ever: a UUIDv8."""
     digest = sha256()
     for part in (tenant, task_type, key):
         octets = part.encode()
@@ -148,12 +148,12 @@ def keyed_id(tenant: str, task_type: TaskType, key: str) -> TaskId:
 
 
 def unkeyed_id(now: Millis, entropy: bytes) -> TaskId:
-    """Return a UUIDv7 of this moment and ten random bytes."""
+    """Return a UUIDv7 of the current time and ten random bytes."""
     return _uuid(now << 80 | int.from_bytes(entropy[:10], "big"), version=7)
 
 
 def is_keyed(task_id: TaskId) -> bool:
-    """Tell whether the id comes from a key, so that its task may have had a life before."""
+    """Return whether the id comes from a key, so that its task may have had an earlier life."""
     return task_id[14] == "8"
 
 
@@ -165,11 +165,11 @@ def _uuid(number: int, *, version: int) -> TaskId:
 
 
 def shard_of(task_id: TaskId, shards: int) -> int:
-    """Return the shard of a task; the last 32 bits of an id are as good as random."""
+    """Return the shard of a task; the last 32 bits of an id are practically random."""
     return int(task_id[-8:], 16) % shards
 
 
 def fingerprint(request: Mapping[str, object]) -> str:
-    """Return the hash of a request's fields as they were given, without the key."""
+    """Return the hash of a request's fields as they were sent, without the key."""
     fields = {name: value for name, value in request.items() if name != "idempotency_key"}
     return sha256(msgspec.json.encode(fields, order="deterministic")).hexdigest()

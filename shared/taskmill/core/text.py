@@ -1,4 +1,4 @@
-"""Cuts texts that are kept to a size."""
+"""Truncates stored texts."""
 
 ERROR_TEXT_LIMIT = 4_096
 STACK_LIMIT = 8_192
@@ -13,7 +13,7 @@ def clip(text: str, limit: int) -> str:
 
 
 def clip_start(text: str, limit: int) -> str:
-    """Return the end of *text*, as fit as `clip` makes it."""
+    """Return the end of *text*, cleaned as `clip` does."""
     octets = _storable(text)
     if len(octets) <= limit:
         return octets.decode()

@@ -14,19 +14,18 @@ def in_ms(span: timedelta) -> int:
 
 
 FAR = timedelta(minutes=10)
-"""What is due further ahead than this is kept in the ledger alone until its time comes near."""
+"""A task due further ahead than this is kept only in the ledger until its time comes near."""
 
 FAR_RECORD = timedelta(hours=1)
-"""How long the record of such a task is kept for readers; of a keyed one, what the key needs stays.
-Not shorter than the age up to which a missing record is made anew by claim."""
+"""How long readers find the record of such a task; a key keeps what it needs for longer. Not
+shorter than the age up to which claim recreates a missing record."""
 
 ORDER_STAYS = timedelta(days=1)
-"""How long the record of a scheduled task is kept at least that was changed, cancelled or ended: a
-ledger that is behind by less hears of it before the record ends, and brings nothing near that is
-over."""
+"""How long the record of a changed, cancelled or ended scheduled task is kept at least: a ledger
+that lags by less learns of it before the record expires, and does not bring an ended task near."""
 
 EXPIRED = "expired"
-"""The reason of a task that is dead because it could not begin in time."""
+"""The reason of a task that died because it could not start in time."""
 
 EXPIRED_CLASS = "Expired"
 
@@ -34,7 +33,7 @@ LONGEST_DELAY = timedelta(days=400)
 
 
 def due_ms(timing: Timing | None, *, generation: int, created_at_ms: Millis) -> Millis | None:
-    """Return when a task may begin; None: at once."""
+    """Return when a task may start; None means at once."""
     if timing is None:
         return None
     if timing.delay_ms is not None:
@@ -51,15 +50,15 @@ def due_of(envelope: Envelope) -> Millis | None:
 
 
 def is_delayed(envelope: Envelope) -> bool:
-    """Tell whether its turn began with a wait. Nobody's clock decides that, but what it says."""
+    """Return whether the turn began with a wait: its own data decides that, not a clock."""
     due = due_of(envelope)
     return due is not None and _is_said_of_its_turn(envelope) and due > said_ms(envelope)
 
 
 def is_far(envelope: Envelope) -> bool:
-    """Tell whether only the ledger keeps it: for all who read it the same, whenever they do.
+    """Return whether only the ledger keeps it; every reader gets the same answer at any time.
 
-    What waits for its worker has come near before.
+    A task waiting for its worker has already come near.
     """
     due = due_of(envelope)
     if due is None or envelope.parked_until_ms is not None:
@@ -68,13 +67,13 @@ def is_far(envelope: Envelope) -> bool:
 
 
 def said_ms(envelope: Envelope) -> int:
-    """Return when its time was said, by the clock of Redis as soon as that is known."""
+    """Return when its timing was set, by the clock of Redis once that is known."""
     said = envelope.timing.said_ms if envelope.timing else None
     return said or envelope.generation or envelope.created_at_ms
 
 
 def expires_ms(envelope: Envelope) -> Millis | None:
-    """Return until when its turn must have begun, if that was said."""
+    """Return the latest time at which its turn must have started, if there is one."""
     return latest_start(envelope.timing, turn=envelope.turn)
 
 
@@ -84,7 +83,7 @@ def latest_start(timing: Timing | None, *, turn: int) -> Millis | None:
 
 def why_expired(latest_ms: Millis) -> str:
     latest = datetime.fromtimestamp(latest_ms / 1000, UTC).isoformat(timespec="milliseconds")
-    return f"it had to begin by {latest}, and did not"
+    return f"it did not start by {latest}"
 
 
 def _is_said_of_its_turn(envelope: Envelope) -> bool:
@@ -92,7 +91,7 @@ def _is_said_of_its_turn(envelope: Envelope) -> bool:
 
 
 class Expiry(Struct, frozen=True, kw_only=True):
-    """Until when a task must have begun, as the ledger has it."""
+    """The latest time at which a task must have started, as the ledger has it."""
 
     id: TaskId
     expires_at_ms: Millis

@@ -1,4 +1,4 @@
-"""Every topic name. Nothing else spells a topic."""
+"""Every topic name; no other module spells one."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ EVENTS = "tasks.events"
 DLQ = "tasks.dlq"
 WORKER_PREFIX = "tasks.worker."
 FEEDS = frozenset({PENDING, EVENTS})
-"""What the ledger's tasks are made of."""
+"""The topics from which the ledger is built."""
 
 
 def worker(task_type: TaskType) -> str:
@@ -20,12 +20,12 @@ def worker(task_type: TaskType) -> str:
 
 
 def type_of(topic: str) -> TaskType | None:
-    """Return whose tasks stand in *topic*; None for a topic of all types."""
+    """Return the type whose tasks are in *topic*; None for a topic of all types."""
     return TaskType(topic.removeprefix(WORKER_PREFIX)) if topic.startswith(WORKER_PREFIX) else None
 
 
 class Reader(Struct, frozen=True):
-    """Who reads a topic: the mapping of a function, by the name of its group."""
+    """The reader of a topic: a function's mapping, identified by its consumer group."""
 
     name: str
     topic: str

@@ -42,34 +42,34 @@ class TaskView(Struct, frozen=True, kw_only=True):
     ending: Ending | None
     result: Raw | None
     waiting: Waiting | None = None
-    """Why and until when it waits for its next turn, while it does."""
+    """Why and until when it waits for its next turn, if it waits."""
     cancel_requested: bool = False
     first_started_at_ms: Millis | None = None
-    """When it began for the first time, if that was not its latest start."""
+    """When it started for the first time, if that was not its latest start."""
 
     @property
     def run_at_ms(self) -> Millis | None:
-        """Return when it was to begin, if a time was said."""
+        """Return the start time that was asked for, if any."""
         spec = self.spec
         return due_ms(spec.timing, generation=self.generation, created_at_ms=spec.created_at_ms)
 
     @property
     def due_at_ms(self) -> Millis | None:
-        """Return until when it waits, while it waits for a time."""
+        """Return until when it waits, if it waits for a time."""
         if self.status is Status.SCHEDULED:
             return self.run_at_ms
         return None if self.waiting is None else self.waiting.due_at_ms
 
 
 class Absent(Struct, frozen=True):
-    """The shard is alive and knows no such task."""
+    """The shard is live and has no such task."""
 
 
 Reading: TypeAlias = TaskView | Absent | Cold
 
 
 class Refused(Struct, frozen=True):
-    """What was taken will be no task: why, in the words of a refusal."""
+    """The accepted request will not become a task; carries the refusal."""
 
     code: str
     detail: str
@@ -77,21 +77,21 @@ class Refused(Struct, frozen=True):
 
 
 class Nowhere(Struct, frozen=True):
-    """No such task: both stores are silent, and the ledger has seen the whole log."""
+    """No such task: neither store has it, and the ledger has read the whole log."""
 
     refused: Refused | None = None
-    """Why there will be none, though somebody asked for it and may have its id."""
+    """Why there will be none, although a client asked for it and may have its id."""
 
 
 class Unsure(Struct, frozen=True):
-    """It cannot be known now; *why* is for people."""
+    """The answer is unknown for now; *why* is for people."""
 
     why: str
     is_away: bool = False
-    """A store does not answer: it is not a matter of a moment."""
+    """A store does not respond, which may take longer than a moment."""
 
     is_behind: bool = False
-    """The ledger has not heard of it yet: it is a matter of a moment."""
+    """The ledger has not read it yet, which takes only a moment."""
 
 
 Finding: TypeAlias = TaskView | Nowhere | Unsure

@@ -1,1 +1,1 @@
-"""Dispatch: tasks are routed, delayed, parked and published when due."""
+"""Routes, delays and parks tasks, and publishes them when due."""

@@ -19,24 +19,26 @@ _log = logging.getLogger("taskmill.delay")
 
 
 def waits(envelope: Envelope) -> bool:
-    """Tell whether an envelope in `tasks.pending` waits for its time before anything else."""
+    """Return whether an envelope in `tasks.pending` must wait for its time first."""
     is_admitted = not envelope.deferred and envelope.parked_until_ms is None
     return is_admitted and is_delayed(envelope)
 
 
 def delay(arrivals: Sequence[SealedArrival], delays: Delays) -> set[Position]:
-    """Let each arrival wait; return the positions that must come again.
+    """Delay each arrival; return the positions to retry.
 
-    The others may be committed: a near one is owed in Redis, and scheduled in the ledger from which
-    Redis would be rebuilt; a far one is the ledger's, whatever Redis says. One whose life went on
-    elsewhere stands in the ledger, too, and would wait there again if Redis forgot.
+    The others may be committed: a near task is owed by Redis, and scheduled in the ledger from
+    which Redis would be rebuilt; a far one belongs to the ledger, whatever Redis has. A task that
+    has moved on is in the ledger as well, and would wait there again if Redis lost its data.
     """
     failed: set[Position] = set()
     for arrival, answer in zip(arrivals, _answers(arrivals, delays), strict=True):
         if answer is Delayed.COLD:
             failed.add(arrival.source.position)
         elif answer is Delayed.FORGOTTEN:
-            _log.warning("no record, too old to adopt", extra=named(arrival.envelope))
+            _log.warning(
+                "envelope without a record is too old to adopt", extra=named(arrival.envelope)
+            )
     return failed
 
 
@@ -56,15 +58,15 @@ def _answers(arrivals: Sequence[SealedArrival], delays: Delays) -> Sequence[Dela
 
 class Parkings(Struct):
     over: list[SealedArrival] = field(default_factory=list)
-    """Nobody will take them: their life ends here, unless it went on elsewhere."""
+    """Tasks that no worker will take: they end here unless they have moved on."""
 
     failed: set[Position] = field(default_factory=set)
 
 
 def park(arrivals: Sequence[SealedArrival], parking: Parking) -> Parkings:
-    """Owe each arrival to `tasks.pending` after a while; what cannot be owed comes again.
+    """Owe each arrival to `tasks.pending` after a while; retry those that cannot be owed.
 
-    The positions of what is parked may be committed: it is then owed in Redis, and queued in the
+    The positions of parked tasks may be committed: they are then owed by Redis, and queued in the
     ledger from which Redis would be rebuilt.
     """
     told = Parkings()

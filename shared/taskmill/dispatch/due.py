@@ -1,4 +1,4 @@
-"""Publishes what is due, so that nothing that was decided is left unpublished."""
+"""Publishes due entries, so that everything that was decided is published in the end."""
 
 import logging
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ _log = logging.getLogger("taskmill.due")
 
 
 class DueStores(Protocol):
-    """The ports that publishing what is due uses."""
+    """Ports for publishing due entries."""
 
     @property
     def bus(self) -> Bus: ...
@@ -42,17 +42,17 @@ class DueStores(Protocol):
 
 
 class DuePublisher:
-    """The tick of the whole queue."""
+    """The scheduler's tick for the whole queue."""
 
     def __init__(self, stores: DueStores) -> None:
         self._stores = stores
 
     def publish(self) -> int:
-        """Take what is due, publish it and clear it; return how much that was.
+        """Take due entries, publish and clear them; return their number.
 
-        What is taken is held for a while and due again after it: a death on any line here only
-        means that the next tick publishes the same entries. So does a refusal: what the log never
-        takes stays owed, and stops nobody else.
+        Taken entries are hidden for a while and then due again: after a death on any line here the
+        next tick publishes them once more. The same holds after a refusal: an entry that the log
+        never accepts stays owed and blocks no other.
         """
         taken = self._stores.due.take(most=MOST_PER_SHARD)
         published: list[OwedKey] = []
@@ -63,7 +63,7 @@ class DuePublisher:
             else:
                 (name,) = names
                 extra = {"task_id": name.id, "turn": name.turn, "why": str(refusal)}
-                _log.error("the log refuses what is due", extra=extra)
+                _log.error("due entry rejected by the log", extra=extra)
         if published:
             self._stores.due.clear(published)
         return len(published)
@@ -83,7 +83,7 @@ class DuePublisher:
         return self._stores.catalogue.entry(task_type) is not None
 
     def _waiting(self, turns: _Line) -> _Line:
-        """Let *turns* wait for a worker of their type, and no more for their time, which is now."""
+        """Mark *turns* as waiting for a worker of their type; their own time has come."""
         until = Millis(self._stores.clock() + in_ms(PATIENCE_WITH_A_TYPE))
         return [_parked(one, until) for one in turns]
 

@@ -1,4 +1,4 @@
-"""Removes the records of finished tasks that have outlived their window."""
+"""Removes the records of finished tasks after their retention time."""
 
 from typing import Final, Protocol
 
@@ -9,7 +9,7 @@ ROUNDS: Final = 10
 
 
 class ExpiredStores(Protocol):
-    """The ports that removing expired records uses."""
+    """Ports for removing expired records."""
 
     @property
     def due(self) -> DueSet: ...
@@ -20,11 +20,11 @@ class ExpiredRecords:
         self._stores = stores
 
     def forget(self) -> int:
-        """Return how many were removed; the rest is left to the next time."""
+        """Return how many were removed; the rest is left to the next run."""
         forgotten = 0
         for _ in range(ROUNDS):
             count = self._stores.due.forget_expired(most=MOST_PER_SHARD)
             forgotten += count
-            if count < MOST_PER_SHARD:  # then no shard had more
+            if count < MOST_PER_SHARD:  # no shard had more
                 break
         return forgotten

@@ -9,19 +9,19 @@ from taskmill.dispatch.waiting import Delayed, DelayOrder, Parked
 
 
 class Parking(Protocol):
-    """Where tasks wait for a worker that takes their type."""
+    """Parks tasks until a worker for their type is deployed."""
 
     def park(self, waiting: Sequence[Sealed]) -> Sequence[Parked]: ...
 
 
 class Delays(Protocol):
-    """Lets tasks wait for their time."""
+    """Delays tasks until their time."""
 
     def delay(self, orders: Sequence[DelayOrder]) -> Sequence[Delayed]: ...
 
 
 class DueSet(Protocol):
-    """Everything that must be published at a time."""
+    """Everything that must be published at some time."""
 
     def take(self, *, most: int) -> Sequence[tuple[OwedKey, Owed]]: ...
 

@@ -26,7 +26,7 @@ from taskmill.submission.submission import admission_of, of_the_first, owed_subm
 
 
 class DispatchStores(Protocol):
-    """The ports that routing uses."""
+    """Ports for routing."""
 
     @property
     def admission(self) -> Admission: ...
@@ -45,16 +45,16 @@ class DispatchStores(Protocol):
 
 
 class Dispatch:
-    """All that the dispatcher does with a batch of `tasks.pending`."""
+    """The dispatcher's work on a batch of `tasks.pending`."""
 
     def __init__(self, stores: DispatchStores) -> None:
         self._stores = stores
 
     def route(self, records: Sequence[LogRecord], shop: Shop) -> set[Position]:
-        """Put each task in line for its worker; return the positions that must come again.
+        """Route each task to its worker; return the positions to retry.
 
-        A task that waits for its time is owed in the due set; a task of a type that no worker takes
-        waits there for one, and *shop* ends it when it has waited long enough.
+        A task that waits for its time is owed by the due set, and so is a task of a type without a
+        worker; the run context ends the latter when it has waited too long.
         """
         arrivals = open_sealed_arrivals(records, self._stores.bus)
         waiting, ready = _parted(arrivals, lambda one: waits(one.envelope))
@@ -65,17 +65,17 @@ class Dispatch:
         return failed | parkings.failed | _bury(parkings.over, shop)
 
     def _has_a_way(self, arrival: SealedArrival) -> bool:
-        """Tell what is routed from what waits; what is not admitted yet can only be routed."""
+        """Return whether to route a task now; one that is not admitted yet is."""
         return arrival.envelope.deferred or self._knows(arrival.envelope.type)
 
     def _knows(self, task_type: TaskType) -> bool:
         return self._stores.catalogue.entry(task_type) is not None
 
     def _publish(self, arrivals: Sequence[SealedArrival]) -> set[Position]:
-        """Publish each arrival to its worker's topic; return the positions that must come again.
+        """Publish each arrival to its worker's topic; return the positions to retry.
 
-        What is admitted only here and has no worker, or waits for its time, goes back into
-        `tasks.pending`, as admitted: it is then a task like any other of its kind.
+        A task admitted only here that has no worker or waits for its time goes back to
+        `tasks.pending` as admitted: from then on it is treated like any other.
         """
         routing = _Routing(self._knows, self._stores.admission, self._stores.bus)
         deferred, admitted = _parted(arrivals, lambda one: one.envelope.deferred)
@@ -98,7 +98,7 @@ def _parted(
 
 
 def _bury(arrivals: Sequence[SealedArrival], shop: Shop) -> set[Position]:
-    """End tasks that no deployed worker takes, as their worker would have ended them."""
+    """End tasks whose type has no worker, as their worker would have ended them."""
     if not arrivals:
         return set()
     return execute(arrivals, lambda task: UnknownType(task.type), shop)
@@ -142,7 +142,7 @@ class _Routing(Struct):
         self.facts.append(admission_of(envelope))
 
     def _drop(self, envelope: Envelope, generation: int, owed: Owed | None, verdict: str) -> None:
-        """Drop a second submission; first publish what the first may not have published."""
+        """Drop a second submission after publishing what the first may not have published."""
         first = of_the_first(owed)
         if first is not None:
             self.pending.append(first.task)
@@ -173,4 +173,4 @@ class _Routing(Struct):
         try:
             self.admission.clear(self.owed)
         except StoreUnavailable:
-            return  # the scheduler publishes it once more, and claim drops the second copy
+            return  # the scheduler publishes it again, and claim drops the duplicate

@@ -1,4 +1,4 @@
-"""Runs what stands in a worker's topic: its own tasks, and none of another type."""
+"""Runs the tasks in a worker's topic, but none of another type."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -13,7 +13,7 @@ from taskmill.execution.execute import execute
 
 
 class ExecutionStores(Protocol):
-    """The ports that a worker uses beside those of its shop."""
+    """Ports that a worker needs in addition to those of its run context."""
 
     @property
     def bus(self) -> Bus: ...
@@ -23,19 +23,19 @@ class ExecutionStores(Protocol):
 
 
 class Execution:
-    """All that a worker does with a batch of its topic."""
+    """A worker's work on a batch of its topic."""
 
     def __init__(self, stores: ExecutionStores) -> None:
         self._stores = stores
 
     def run(self, records: Sequence[LogRecord], perform: Perform, shop: Shop) -> set[Position]:
-        """Bring each task to its end; return the positions that must come again."""
+        """Run each task to its end; return the positions to retry."""
         own, astray = open_own_arrivals(records, self._stores.bus)
         return self._send_back(astray) | execute(own, perform, shop)
 
     def _send_back(self, astray: Sequence[SealedArrival]) -> set[Position]:
-        """Let the dispatcher route tasks of another type.
+        """Send tasks of another type back to the dispatcher.
 
-        Those that cannot wait any more live on elsewhere: the dispatcher sends none of them here.
+        Those that can no longer wait have moved on: the dispatcher sends none of them here again.
         """
         return park(astray, self._stores.parking).failed if astray else set()

@@ -1,4 +1,4 @@
-"""Receivers of webhooks that said that they are gone."""
+"""Webhook receivers that answered 410 Gone."""
 
 from typing import Final
 
@@ -7,7 +7,7 @@ from msgspec import Struct
 from taskmill.core.task import Millis
 
 MOST_DISABLED: Final = 10_000
-"""Beyond this the longest disabled is forgotten: called again, it says again that it is gone."""
+"""Beyond this the oldest is forgotten: when called again, it answers 410 again."""
 
 
 class DisabledEndpoint(Struct, frozen=True):

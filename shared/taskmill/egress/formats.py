@@ -1,4 +1,4 @@
-"""The formats that schemas of payloads may name, and what is wrong with a text that misses one."""
+"""The formats that payload schemas may name, and messages for texts that do not match."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -12,7 +12,7 @@ WEBHOOK_HEADER: Final = "webhook-header"
 HEADER_VALUE: Final = "header-value"
 
 Complaint: TypeAlias = Callable[[str], str | None]
-"""Says what is wrong with a text, or nothing."""
+"""Returns what is wrong with a text, or None."""
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
 _VALUE = re.compile(r"[!-~](?:[\t -~]*[!-~])?|")
@@ -43,15 +43,15 @@ def formats(*, reaches_loopback: bool) -> Mapping[str, Complaint]:
 
 def wrong_header_name(name: str) -> str | None:
     if not _TOKEN.fullmatch(name):
-        return "the name of a header is up to 100 letters, digits and hyphens"
+        return "a header name has up to 100 letters, digits and hyphens"
     if name.lower() in _OURS or name.lower().startswith(_OUR_FAMILIES):
-        return f"the header {name} is ours to send"
+        return f"the header {name} is reserved"
     return None
 
 
 def wrong_header_value(value: str) -> str | None:
     if not _VALUE.fullmatch(value):
-        return "the value of a header is printable ASCII, without spaces at its ends"
+        return "a header value must be printable ASCII without leading or trailing spaces"
     return None
 
 

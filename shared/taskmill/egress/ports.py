@@ -1,4 +1,4 @@
-"""What is known of the receivers of webhooks."""
+"""Port for the state of webhook receivers."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -8,16 +8,16 @@ from taskmill.egress.endpoints import DisabledEndpoint
 
 
 class Endpoints(Protocol):
-    """The receivers of webhooks that said that they are gone: nobody calls them again."""
+    """Webhook receivers that answered 410 Gone and are no longer called."""
 
     def disable(self, url: str, *, at_ms: Millis) -> None: ...
 
     def is_disabled(self, url: str) -> bool: ...
 
     def enable(self, url: str) -> bool:
-        """Let it be called again; return whether it was disabled."""
+        """Enable it again; return whether it was disabled."""
         ...
 
     def disabled(self, *, most: int) -> Sequence[DisabledEndpoint]:
-        """Return those that were disabled last."""
+        """Return the most recently disabled ones."""
         ...

@@ -1,4 +1,4 @@
-"""The wall around what is inside: which URLs, and which addresses behind them, may be called."""
+"""The SSRF guard: which URLs, and which addresses behind them, may be called."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from msgspec import Struct
 LONGEST_URL: Final = 2_048
 HTTPS_PORT: Final = 443
 DEPTH_HEADER: Final = "taskmill-depth"
-"""Marks a request that a task made."""
+"""Marks a request made by a task."""
 
 Address: TypeAlias = IPv4Address | IPv6Address
 
@@ -25,17 +25,17 @@ _NOT_HTTPS = "the URL must begin with https://"
 _LOCALHOST = "localhost"
 _INNER_ENDINGS = (".localhost", ".local", ".localdomain", ".internal", ".intranet", ".home.arpa")
 
-# The registries of special addresses, and the one of 2000::/3 that is handed out. `ipaddress` is
-# not asked: it calls multicast global, and what it says changes with the version of Python.
+# The registries of special addresses, and the allocated one of 2000::/3. `ipaddress` is not used:
+# it calls multicast global, and its answers differ between Python versions.
 _INNER_V4 = tuple(
     IPv4Network(network)
     for network in (
         "0.0.0.0/8",  # this network; 0.0.0.0 leads to this machine
         "10.0.0.0/8",
-        "100.64.0.0/10",  # behind a provider's translation; some clouds' own services
+        "100.64.0.0/10",  # carrier-grade NAT; some clouds' own services
         "127.0.0.0/8",
         "168.63.129.16/32",  # a cloud's own service on a public address
-        "169.254.0.0/16",  # link-local; the metadata of machines and of functions
+        "169.254.0.0/16",  # link-local; metadata services of machines and functions
         "172.16.0.0/12",
         "192.0.0.0/24",
         "192.0.2.0/24",
@@ -48,16 +48,16 @@ _INNER_V4 = tuple(
         "198.51.100.0/24",
         "203.0.113.0/24",
         "224.0.0.0/4",  # multicast
-        "240.0.0.0/4",  # reserved, and broadcast
+        "240.0.0.0/4",  # reserved and broadcast
     )
 )
 _HANDED_OUT_V6 = IPv6Network("2000::/3")
 _INNER_V6 = tuple(
     IPv6Network(network)
     for network in (
-        "2001::/23",  # protocols, and Teredo, which hides an IPv4 address
+        "2001::/23",  # protocol assignments, and Teredo, which embeds an IPv4 address
         "2001:db8::/32",
-        "2002::/16",  # 6to4, which hides an IPv4 address
+        "2002::/16",  # 6to4, which embeds an IPv4 address
         "2620:4f:8000::/48",
         "3fff::/20",
     )
@@ -65,38 +65,38 @@ _INNER_V6 = tuple(
 
 
 class Walled(Struct, frozen=True):
-    """The call may not be made; the sentence says why, and nothing about what is inside."""
+    """The call is not allowed; the message says why and reveals nothing about the network."""
 
     why: str
 
 
 class Target(Struct, frozen=True, kw_only=True):
-    """A URL that was parsed once; whoever calls it reads no URL again."""
+    """A URL that was parsed once; callers never parse a URL again."""
 
     is_secure: bool
     host: str
     port: int
     path: str
-    """With its query, as it stands in the request line."""
+    """With its query, as in the request line."""
 
     is_loopback: bool = False
-    """The caller's own machine is meant: it, and nothing else, is called."""
+    """The target is the caller's own machine, and nothing else is called."""
 
     @property
     def place(self) -> str:
-        """The host as headers and URLs name it, with its port where that is not the usual one."""
+        """The host as headers and URLs name it, with the port if it is not the default."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == (443 if self.is_secure else 80) else f"{host}:{self.port}"
 
     @property
     def endpoint(self) -> str:
-        """The URL without its query: by this name a receiver is known."""
+        """The URL without its query, which identifies a receiver."""
         scheme = "https" if self.is_secure else "http"
         return f"{scheme}://{self.place}{self.path.partition('?')[0]}"
 
 
 def target_of(url: str, *, reaches_loopback: bool = False) -> Target | Walled:
-    """Parse a URL strictly; with *reaches_loopback* it may also lead to this machine by name."""
+    """Parse a URL strictly; with *reaches_loopback* it may also name this machine."""
     if len(url) > LONGEST_URL:
         return Walled(f"the URL has {len(url)} characters; the limit is {LONGEST_URL}")
     parts = _PARTS.fullmatch(url)
@@ -109,7 +109,7 @@ def target_of(url: str, *, reaches_loopback: bool = False) -> Target | Walled:
 
 
 def vetted(target: Target, addresses: Sequence[str]) -> Sequence[str] | Walled:
-    """Return the addresses of a target's host when each of them may be called."""
+    """Return the addresses of a target's host if all of them may be called."""
     found = [_address(text) for text in addresses]
     if any(one is None or _is_walled(one, target) for one in found):
         return Walled(f"{target.host} leads to an address that is not public")
@@ -120,15 +120,15 @@ def _wrong_letters(place: str, rest: str) -> str | None:
     if not place.isascii():
         return f"the host must be written in ASCII{_in_punycode(place.rpartition('@')[2])}"
     if "#" in rest:
-        return "the URL must have no fragment: nothing behind a # is ever sent"
+        return "the URL must not have a fragment: it would never be sent"
     letters = place + rest
     if not _PRINTABLE.fullmatch(letters) or _NEVER_IN_URLS & set(letters):
-        return "the URL holds a character that no URL may hold: write it in percent"
+        return "the URL contains an invalid character: percent-encode it"
     return None
 
 
 def _in_punycode(place: str) -> str:
-    """Show what a name that may look like another one really is."""
+    """Show the true form of a name that may imitate another one."""
     try:
         return f", which is {place.encode('idna').decode()}"
     except UnicodeError:
@@ -139,7 +139,7 @@ def _target(scheme: str, place: str, rest: str, *, reaches_loopback: bool) -> Ta
     if scheme not in {"http", "https"}:
         return Walled(_NOT_HTTPS)
     if "@" in place:
-        return Walled("the URL must hold no user and no password")
+        return Walled("the URL must not contain a user or password")
     where = _PLACE.fullmatch(place)
     if where is None:
         return Walled("the URL must look like https://host/path")
@@ -164,7 +164,7 @@ def _target(scheme: str, place: str, rest: str, *, reaches_loopback: bool) -> Ta
 
 
 def _wrong_way(scheme: str, port: str | None, *, is_here: bool) -> str | None:
-    """Tell what is wrong with scheme and port; on this machine a receiver is where it is."""
+    """Return what is wrong with scheme and port; on this machine any port is allowed."""
     if scheme != "https" and not (scheme == "http" and is_here):
         return _NOT_HTTPS
     if port is not None and not is_here and int(port) != HTTPS_PORT:
@@ -173,13 +173,13 @@ def _wrong_way(scheme: str, port: str | None, *, is_here: bool) -> str | None:
 
 
 def _host(text: str) -> str | Address | Walled:
-    """Return a name or an address; what only some readers take for an address is refused."""
+    """Return a name or an address; refuse what only some parsers read as an address."""
     if text.startswith("["):
         address = _address(text[1:-1])
-        return address if isinstance(address, IPv6Address) else Walled("the host is no address")
+        return address if isinstance(address, IPv6Address) else Walled("the host is not an address")
     if _NUMBER.fullmatch(text.rpartition(".")[2]):
         address = _address(text)
-        return address or Walled("the host is an address in an odd form: write it as 192.0.2.1")
+        return address or Walled("the host is an address in an unusual form: write it as 192.0.2.1")
     if text == _LOCALHOST:
         return text
     if not _NAME.fullmatch(text):
@@ -190,7 +190,7 @@ def _host(text: str) -> str | Address | Walled:
 
 
 def _address(text: str) -> Address | None:
-    """Read an address as it is written by the book, and without the zone of a machine."""
+    """Parse an address in canonical form, without a zone."""
     try:
         return None if "%" in text else ip_address(text)
     except ValueError:
@@ -204,5 +204,5 @@ def _is_walled(address: Address, target: Target) -> bool:
 def _is_public(address: Address) -> bool:
     if isinstance(address, IPv4Address):
         return not any(address in network for network in _INNER_V4)
-    # Everything else hides an IPv4 address, is local, or is nobody's.
+    # Everything else embeds an IPv4 address, is local or is unassigned.
     return address in _HANDED_OUT_V6 and not any(address in network for network in _INNER_V6)

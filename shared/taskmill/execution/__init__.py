@@ -1,1 +1,1 @@
-"""Execution: tasks are claimed, run and settled."""
+"""Claims, runs and settles tasks."""

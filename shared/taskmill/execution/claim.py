@@ -32,13 +32,13 @@ class Arrival(Struct, frozen=True):
 
 
 class SealedArrival(Arrival, frozen=True):
-    """What is passed on, and must keep what only a newer version knows."""
+    """An envelope to pass on, which must keep fields that only a newer version knows."""
 
     sealed: Sealed
 
 
 def open_arrivals(records: Iterable[LogRecord], bus: Bus) -> list[Arrival]:
-    """Return the envelopes of *records*; what was never a task goes to `tasks.dlq` as it is."""
+    """Return the envelopes of *records*; records that were never a task go to `tasks.dlq`."""
     return [
         Arrival(envelope, source) for envelope, source in _members(records, codec.open_tasks, bus)
     ]
@@ -47,15 +47,18 @@ def open_arrivals(records: Iterable[LogRecord], bus: Bus) -> list[Arrival]:
 def open_own_arrivals(
     records: Sequence[LogRecord], bus: Bus
 ) -> tuple[list[Arrival], list[SealedArrival]]:
-    """Return the envelopes of a worker's records, and apart those of another type than its topic's.
+    """Return the envelopes in a worker's records, and separately those of other types.
 
-    These are for the dispatcher, which knows the way of their type.
+    The latter go to the dispatcher, which knows where their type belongs.
     """
     arrivals = open_arrivals(records, bus)
     places = {one.source.position for one in arrivals if _is_astray(one)}
     if not places:
         return arrivals, []
-    _log.warning("tasks in the topic of another type", extra={"records": sorted(map(str, places))})
+    _log.warning(
+        "envelopes of another type in this type's topic",
+        extra={"records": sorted(map(str, places))},
+    )
     opened = open_sealed_arrivals([one for one in records if one.position in places], bus)
     own = [one for one in arrivals if not _is_astray(one)]
     return own, [one for one in opened if _is_astray(one)]
@@ -90,10 +93,10 @@ _log = logging.getLogger("taskmill.claim")
 
 
 class Entrance(Struct):
-    """The line of arrivals in front of a run, and the suspects who wait to be alone.
+    """The queue of arrivals waiting to run, and the suspects waiting to run alone.
 
-    Who has the fewest losses goes first: then a task that kills takes the time of those who were
-    only beside it once, not with each of its deaths.
+    Arrivals with the fewest losses go first: a task that kills its process then delays those that
+    ran beside it once, not at each of its deaths.
     """
 
     shop: Shop
@@ -102,14 +105,14 @@ class Entrance(Struct):
     failed: set[Position] = field(default_factory=set)
     has_begun: bool = False
     is_closed: bool = False
-    """True when nothing more begins here: what waits comes again."""
+    """True when nothing more starts here: waiting arrivals are retried."""
 
     @property
     def is_empty(self) -> bool:
         return not (self.waiting or self.suspects)
 
     def claim(self, *, free: int, is_idle: bool) -> list[Running]:
-        """Return what was claimed just now; a suspect only when nothing else runs."""
+        """Return newly claimed tasks; a suspect only when nothing else runs."""
         begun: list[Running] = []
         startable = self._startable(self.waiting, min(free, len(self.waiting)))
         if startable:
@@ -121,9 +124,9 @@ class Entrance(Struct):
         return begun
 
     def _startable(self, line: deque[Arrival], most: int) -> list[tuple[Arrival, timedelta]]:
-        """Take from the line what can end in time; what cannot, comes again.
+        """Take from the queue what can end in time; the rest is retried.
 
-        The first of an invocation always starts, with what time there is.
+        The first of an invocation always starts, with whatever time is left.
         """
         left = self.shop.remaining() - self.shop.pace.margin
         startable: list[tuple[Arrival, timedelta]] = []
@@ -153,7 +156,7 @@ class Entrance(Struct):
         try:
             answers = self.shop.leases.claim(claims)
         except StoreUnavailable as error:
-            _log.warning("claims failed", extra={"store": error.store, "why": error.why})
+            _log.warning("claim failed", extra={"store": error.store, "why": error.why})
             self.failed.update(arrival.source.position for arrival, _ in startable)
             return []
         begun = [
@@ -173,10 +176,12 @@ class Entrance(Struct):
             case Held() | Cold():
                 self.failed.add(arrival.source.position)
             case Refused(facts):
-                # The log brings the holder's own record again if it dies: ours may be dropped.
+                # If the holder dies, the log redelivers its own record: ours may be dropped.
                 self.shop.bus.send_facts(facts)
             case Forgotten():
-                _log.warning("no record, too old to adopt", extra=named(arrival.envelope))
+                _log.warning(
+                    "envelope without a record is too old to adopt", extra=named(arrival.envelope)
+                )
             case _:
                 assert_never(answer)
         return None

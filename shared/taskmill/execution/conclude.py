@@ -32,12 +32,12 @@ from taskmill.execution.outcome import (
 )
 
 STOPPED = "stopped"
-"""The reason of a turn that was given back: no failure, and no loss."""
+"""The reason of a turn that was given back: neither a failure nor a loss."""
 
 NO_RESULT = Raw(b"null")
 
 _SEARCHED_FOR_SECRETS = 4 * ERROR_TEXT_LIMIT
-"""What is cut off anyway need not be searched."""
+"""Text beyond this is cut off anyway and need not be searched."""
 
 
 def conclude(attempt: Attempt, end: End, *, now: Millis, chance: float) -> TurnEnd:
@@ -85,14 +85,14 @@ class _Failure(Struct, frozen=True):
         }
 
     def _kept_stack(self) -> str | None:
-        """Return the end of the stack, which is nearest to the mistake."""
+        """Return the end of the stack, which is closest to the error."""
         if self.stack is None:
             return None
         return clip_start(redacted(self.stack), STACK_LIMIT)
 
 
 _GIVEN_BACK = _Failure(
-    STOPPED, "Stopped", "its process had to end before the attempt did: it begins again at once"
+    STOPPED, "Stopped", "its process had to end during the attempt, which is repeated at once"
 )
 
 
@@ -109,14 +109,14 @@ def _failure_of(
         case Raised(error_class, message, is_hopeless, stack):
             return _Failure("discarded" if is_hopeless else "failed", error_class, message, stack)
         case TimedOut(limit):
-            words = f"the attempt was cut off after {limit.total_seconds():g} s"
+            words = f"the attempt was stopped at its time limit of {limit.total_seconds():g} s"
             return _Failure("timeout", "TimedOut", words)
         case Misfit(message):
             return _Failure("invalid_payload", "Misfit", message)
         case Poisoned(losses):
             return _Failure("poison", "Poisoned", _why_poisoned(losses))
         case UnknownType(name):
-            return _Failure("unknown_type", "UnknownType", f"no worker takes {name!r}")
+            return _Failure("unknown_type", "UnknownType", f"no worker is deployed for {name!r}")
         case Expired(at_ms):
             return _Failure(EXPIRED, EXPIRED_CLASS, why_expired(at_ms))
         case _:
@@ -125,7 +125,7 @@ def _failure_of(
 
 def _why_poisoned(losses: int) -> str:
     return (
-        f"its process ended {losses} times before it had answered: it exited, was killed, or ran"
+        f"its process ended {losses} times during the task: it exited, was killed, or ran"
         " out of memory or time; the function's log says which, with the exit status or signal"
     )
 

@@ -48,14 +48,14 @@ class Shop(Struct, frozen=True, kw_only=True):
     process: str
     concurrency: int
     longest: timedelta
-    """No attempt runs longer than this, whatever its task says."""
+    """Upper limit for every attempt, whatever its task says."""
     remaining: Callable[[], timedelta]
     pace: Pace = USUAL
     cuts_off_cancelled: bool = False
-    """True when a cancelled attempt is not waited for: its call is a stray from then on."""
+    """True when a cancelled attempt is not waited for: from then on its call is a stray."""
 
     is_leaving: Callable[[], bool] = lambda: False
-    """True when this process is to end: nothing is begun, and what runs ends soon."""
+    """True when this process must end: nothing is started, and running tasks end soon."""
 
 
 class Running(Struct, kw_only=True):
@@ -64,7 +64,7 @@ class Running(Struct, kw_only=True):
     timeout: timedelta
     deadline_ms: int
     ahead_ms: int
-    """How far the hot store's clock, which every process can see, is ahead of ours."""
+    """How far the clock of Redis, which every process can see, is ahead of ours."""
 
     untold: tuple[Loss, ...]
     cancel_requested: bool = False
@@ -73,7 +73,7 @@ class Running(Struct, kw_only=True):
 
     @property
     def expired_ms(self) -> Millis | None:
-        """Return until when it had to begin, when this is its first start and comes too late."""
+        """Return the latest start time if this is the first start and comes too late."""
         latest = expires_ms(self.attempt.envelope)
         is_first = self.attempt.losses == 0
         is_late = latest is not None and self.attempt.started_at_ms > latest
@@ -91,7 +91,7 @@ class Running(Struct, kw_only=True):
 
 
 class Interrupted(BaseException):
-    """Nobody waits for the attempt any more; raised by `Task.check`, and left alone by handlers.
+    """Nobody waits for the attempt any more; raised by `Task.check`. Handlers should not catch it.
 
     Like `asyncio.CancelledError` it passes through an ``except Exception``.
     """
@@ -102,7 +102,7 @@ class Interrupted(BaseException):
 
 
 class Task:
-    """What a handler is told about the task that it performs."""
+    """The task that a handler performs."""
 
     __slots__ = ("_bucket", "_payload", "_running")
 
@@ -131,11 +131,11 @@ class Task:
 
     @property
     def payload_ref(self) -> Pointer | None:
-        """Where the payload was uploaded to, if it was too large to be sent."""
+        """Where the payload was uploaded, if it was too large to send."""
         return self._envelope.payload_ref
 
     def with_payload(self, content: bytes) -> "Task":
-        """Return the same task with the payload that was fetched for it."""
+        """Return the same task with its fetched payload."""
         return Task(self._running, Raw(content), self._bucket)
 
     def with_bucket(self, bucket: Callable[[], Blobs]) -> "Task":
@@ -148,7 +148,7 @@ class Task:
 
     @property
     def attempt(self) -> int:
-        """The number of this try; the first is 1."""
+        """The number of this attempt; the first is 1."""
         return self._envelope.attempt
 
     @property
@@ -161,55 +161,57 @@ class Task:
 
     @property
     def losses(self) -> int:
-        """How often its process ended before the task did, other than at an orderly stop."""
+        """How often its process died during the task; orderly stops do not count."""
         return self._running.attempt.losses
 
     @property
     def idempotency_token(self) -> str:
-        """The same in every attempt and redrive of one submission: hand it to what you call."""
+        """The same in every attempt and redrive of a submission: pass it to services you call."""
         return f"{self.id}-{self._envelope.submitted or self.generation}"
 
     @property
     def started_at(self) -> datetime:
-        """When this attempt began, by the one clock that all processes share."""
+        """When this attempt started, by the one clock that all processes share."""
         return datetime.fromtimestamp(self._running.attempt.started_at_ms / 1000, UTC)
 
     @property
     def deadline(self) -> datetime:
-        """When this attempt is cut off."""
+        """When this attempt is stopped."""
         return datetime.fromtimestamp(self._running.deadline_ms / 1000, UTC)
 
     @property
     def cancelled(self) -> bool:
-        """True once the task was cancelled, or another process runs it: nobody waits for more."""
+        """True once the task was cancelled or is run elsewhere: its result is no longer needed."""
         return self._running.cancel_requested or self._running.is_lost
 
     def check(self) -> None:
-        """Raise `Interrupted` once `cancelled` is true: the attempt then ends at once.
+        """Raise `Interrupted` once `cancelled` is true, which ends the attempt at once.
 
-        Call it between two steps of long work. A plain function that runs cannot be ended from
-        outside: a cancelled task keeps its thread until the function returns or calls this. An
-        ``async def`` is cut off at its deadline; for a process that does one task at a time,
-        ``serve(..., end_process_on_cancel=True)`` ends the process instead.
+        Call it between the steps of long work. A plain function cannot be interrupted from outside:
+        a cancelled task keeps its thread until the function returns or calls this. An ``async def``
+        is stopped at its deadline; for a process that runs one task at a time, ``serve(...,
+        end_process_on_cancel=True)`` ends the process instead.
         """
         if self._running.cancel_requested:
             raise Interrupted("the task was cancelled", Cancelled())
         if self._running.is_lost:
-            raise Interrupted("the attempt is no longer this process's", GivenBack())
+            raise Interrupted("another process now runs the task", GivenBack())
 
     def store(self, content: bytes, media_type: str = "application/octet-stream") -> Pointer:
-        """Write *content* to the bucket, as a part of the result, and return where it stands.
+        """Write *content* to the bucket as part of the result, and return its location.
 
-        Answer with the pointer, or with a value that names it. It is named by its task and its
-        content: a repeated attempt replaces it by the same. It blocks; an ``async def`` calls it
-        by ``asyncio.to_thread``.
+        Return the pointer, or a value that contains it, as the result. The object is named by its
+        task and its content: a repeated attempt replaces it with the same content. The call blocks;
+        from an ``async def``, use ``asyncio.to_thread``.
         """
         if self._bucket is None:
-            raise LookupError("this task has no bucket: give it one by with_bucket")
+            raise LookupError("this task has no bucket: provide one with with_bucket")
         if not 0 < len(content) <= POINTED_BYTES:
-            raise ValueError(f"content has {len(content)} bytes; it may have 1 to {POINTED_BYTES}")
+            raise ValueError(
+                f"content has {len(content)} bytes; the limits are 1 and {POINTED_BYTES}"
+            )
         if not _MEDIA_TYPE.fullmatch(media_type):
-            raise ValueError(f"media_type is one such as 'image/png', not {media_type!r:.100}")
+            raise ValueError(f"media_type must look like 'image/png', not {media_type!r:.100}")
         pointer = pointer_to("", content)
         key = result_key(self.type, self.id, pointer.sha256)
         bucket = self._bucket()
@@ -218,7 +220,7 @@ class Task:
 
     @property
     def logger(self) -> logging.LoggerAdapter[logging.Logger]:
-        """A logger whose lines name the task."""
+        """A logger whose lines identify the task."""
         return _NamingLogger(_log, named(self._envelope))
 
     @property
@@ -238,12 +240,12 @@ class _NamingLogger(logging.LoggerAdapter[logging.Logger]):
 
 
 def named(envelope: Envelope) -> dict[str, object]:
-    """Return the fields by which every log line names a task."""
+    """Return the fields that identify a task in log lines."""
     return {"task_id": envelope.id, "task_type": envelope.type, "attempt": envelope.attempt}
 
 
 def fetch(pointer: Pointer, blobs: Blobs) -> bytes | Misfit | Snooze:
-    """Return the payload; a bucket that is away costs the task no attempt."""
+    """Return the payload; an unavailable bucket costs the task no attempt."""
     try:
         content = blobs.read(pointer.url, most=pointer.size + 1)
     except StoreUnavailable as error:
@@ -251,14 +253,15 @@ def fetch(pointer: Pointer, blobs: Blobs) -> bytes | Misfit | Snooze:
     if content is None:
         return Misfit(f"the payload is no longer at {pointer.url}")
     if pointer_to(pointer.url, content) != pointer:
-        return Misfit(f"what is at {pointer.url} is not what was submitted")
+        return Misfit(f"the object at {pointer.url} is not the submitted payload")
     return content
 
 
 def too_large(result: Any) -> bytes | None:
-    """Return the result as JSON if it must be kept in the bucket.
+    """Return the result as JSON if it must be stored in the bucket.
 
-    What is no JSON, or too large for the bucket too, goes its usual way, and is refused there.
+    A result that is not JSON, or too large even for the bucket, takes the usual way and is refused
+    there.
     """
     try:
         if len(msgspec.json.encode(result)) <= RESULT_LIMIT:
@@ -269,11 +272,11 @@ def too_large(result: Any) -> bytes | None:
 
 
 def keep(content: bytes, task: Task, blobs: Blobs) -> Stored | Retry:
-    """Write a result down; where that fails the next try may double the effect."""
+    """Store a result; if that fails, a retry may duplicate the effect."""
     pointer = pointer_to("", content)
     key = result_key(task.type, task.id, pointer.sha256)
     try:
         blobs.write(key, content)
     except (StoreUnavailable, BlobRefused) as error:
-        return Retry(f"the result cannot be kept: {error}", may_have_worked=True)
+        return Retry(f"the result cannot be stored: {error}", may_have_worked=True)
     return Stored(msgspec.structs.replace(pointer, url=blobs.url(key)))

@@ -1,4 +1,4 @@
-"""Runs a batch of tasks: claims what can start, performs side by side, settles together."""
+"""Runs a batch of tasks: claims what can start, runs it concurrently, settles together."""
 
 import logging
 from collections import deque
@@ -21,10 +21,10 @@ _log = logging.getLogger("taskmill.execute")
 
 
 def execute(arrivals: Sequence[Arrival], perform: Perform, shop: Shop) -> set[Position]:
-    """Bring each arrival to its end; return the positions that must come again.
+    """Run each arrival to its end; return the positions to retry.
 
-    Whatever dies on the way, the records come again: claim then refuses what is over and takes
-    over what was lost.
+    Whatever dies on the way, the records are redelivered: claim then refuses finished turns and
+    takes over lost ones.
     """
     run = _Run(perform, shop, Entrance(shop, deque(arrivals)), Exit(shop))
     while run.goes_on:
@@ -46,7 +46,7 @@ class _Run(Struct):
     running: dict[int, Running] = field(default_factory=dict)
     beat_at_ms: int = 0
     leaves_at_ms: int = 0
-    """When this process gives back what still runs; 0 while it is not told to end."""
+    """When this process gives back what still runs; 0 while it need not end."""
 
     @property
     def goes_on(self) -> bool:
@@ -70,12 +70,12 @@ class _Run(Struct):
         self.running[self.shop.crew.start(lambda: self.perform(task))] = running
 
     def collect(self) -> None:
-        """Take what has ended; cut off what ran past its deadline."""
+        """Collect finished attempts; stop those past their deadline."""
         if not self.running and not self.exit.is_refused:
             return
         for one in self.shop.crew.ended(within=self._patience()):
             running = self.running.pop(one.ticket, None)
-            if running is not None:  # else it was cut off: its late answer is void
+            if running is not None:  # otherwise it was stopped, and its late result is void
                 self.exit.end(running, one.end)
         now = self.shop.clock()
         late = [ticket for ticket, running in self.running.items() if running.deadline_ms <= now]
@@ -84,15 +84,15 @@ class _Run(Struct):
         self._cut_off_cancelled()
 
     def _cut_off_cancelled(self) -> None:
-        """Wait no longer for what is cancelled, where its author wants the process to end so."""
+        """Stop waiting for cancelled attempts whose author wants the process to end."""
         if not self.shop.cuts_off_cancelled:
             return
         for ticket in [one for one, running in self.running.items() if running.cancel_requested]:
             self._cut_off(ticket, Cancelled())
-            self.entrance.is_closed = True  # the process ends with its stray: nothing begins in it
+            self.entrance.is_closed = True  # the process ends with its stray call
 
     def give_back(self) -> None:
-        """Give back the turns of what still runs, when this process has to end."""
+        """Give back the turns of running attempts when this process must end."""
         if not self.shop.is_leaving():
             return
         now = self.shop.clock()
@@ -126,12 +126,12 @@ class _Run(Struct):
         try:
             beats = self.shop.leases.extend([running.lease for running in held])
         except StoreUnavailable:
-            return  # the next beat, or settle, finds out
+            return  # the next heartbeat or settle finds out
         for running, beat in zip(held, beats, strict=True):
             self._heard(running, beat)
 
     def _heard(self, running: Running, beat: Beat) -> None:
-        """Tell the handler what became of its right to run, and everybody that it has begun."""
+        """Inform the handler about its lease, and everybody about the start."""
         match beat:
             case Beat.LOST:
                 running.is_lost = True
@@ -142,7 +142,7 @@ class _Run(Struct):
             case Beat.HELD:
                 self._tell(running)
             case Beat.COLD:
-                pass  # until the shard is open nobody else can take it
+                pass  # nobody else can take it until the shard is open
             case _:
                 assert_never(beat)
 

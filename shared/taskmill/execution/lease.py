@@ -24,11 +24,11 @@ class Claim(Struct, frozen=True, kw_only=True):
 
 
 class Loss(Struct, frozen=True, kw_only=True):
-    """A lease that lapsed, and was taken over."""
+    """An expired lease that was taken over."""
 
     token: int
     losses: int
-    """How many it made, with this one."""
+    """How many there are, including this one."""
 
     started_at_ms: Millis
     at_ms: Millis
@@ -39,10 +39,10 @@ class Claimed(Struct, frozen=True, kw_only=True):
     losses: int
     started_at_ms: Millis
     untold: tuple[Loss, ...] = ()
-    """The losses of this turn: who took over before may have died before telling."""
+    """The losses of this turn: an earlier successor may have died before reporting them."""
 
     cancel_requested: bool = False
-    """True: it was cancelled while it ran, so it is ended and not run again."""
+    """True if it was cancelled while running, so that it is ended and not run again."""
 
 
 class Suspect(Struct, frozen=True):
@@ -52,7 +52,7 @@ class Suspect(Struct, frozen=True):
 
 
 class Held(Struct, frozen=True):
-    """A living lease of the same record, or of nobody known: the item comes again."""
+    """A live lease of the same record, or of an unknown holder: the item is retried."""
 
 
 class Refused(Struct, frozen=True):
@@ -62,7 +62,7 @@ class Refused(Struct, frozen=True):
 
 
 class Forgotten(Struct, frozen=True):
-    """No record, and too old to be adopted: the ledger decides."""
+    """No record, and too old to adopt: the ledger decides."""
 
 
 ClaimAnswer: TypeAlias = Claimed | Suspect | Held | Refused | Forgotten | Cold
@@ -79,13 +79,13 @@ class Beat(StrEnum):
     HELD = "held"
     LOST = "lost"
     CANCEL = "cancel"
-    """Held, and its holder is to end it."""
+    """Held, and its holder should stop the attempt."""
 
     COLD = "cold"
 
 
 class NextTurn(Struct, frozen=True, kw_only=True):
-    """The turn that follows the one that is settled: owed at its time, with the facts before it."""
+    """The turn after the settled one: owed at its time, with the facts that precede it."""
 
     waiting: Waiting
     owed: Owed
@@ -102,17 +102,17 @@ class Settlement(Struct, frozen=True, kw_only=True):
 
 
 class Settled(Struct, frozen=True):
-    """The settlement stands; publish these facts."""
+    """The settlement is valid; publish these facts."""
 
     facts: tuple[Fact, ...]
 
 
 class Stale(Struct, frozen=True):
-    """The turn is another's or is over: nothing was changed, and the record must come again."""
+    """The turn has a new owner or is over: nothing was changed, and the record is retried."""
 
 
 class CancelFirst(Struct, frozen=True):
-    """It was cancelled while it ran, and did not succeed: settle it as cancelled."""
+    """It was cancelled while running and did not succeed: settle it as cancelled."""
 
 
 SettleAnswer: TypeAlias = Settled | Stale | CancelFirst | Cold

@@ -1,4 +1,4 @@
-"""Outcomes of an attempt, whether a worker returned them or not."""
+"""Outcomes of an attempt, returned by a worker or not."""
 
 import re
 from collections.abc import Iterable
@@ -14,22 +14,22 @@ from taskmill.core.task import Envelope, Millis
 
 RESULT_LIMIT = 65_536
 RESULT_LEVELS = 100
-"""Readers have stacks: what is nested much deeper could be written and not be read again."""
+"""Decoders have limited stacks: a deeper result could be written but not read again."""
 
 
 class Succeeded(Struct, frozen=True):
-    """The work is done; *result* is kept for the one who asked."""
+    """The work is done; *result* is kept for whoever asked for it."""
 
     result: Any = None
 
 
 class Retry(Struct, frozen=True):
-    """It did not work this time; try again, after *delay* or as the back-off says."""
+    """This attempt failed; try again after *delay*, or as the back-off says."""
 
     reason: str
     delay: timedelta | None = None
     may_have_worked: bool = False
-    """Whether the effect may be there all the same, so that the next try may double it."""
+    """Whether the effect may have happened anyway, so that a retry may duplicate it."""
 
     def __post_init__(self) -> None:
         _must_be("Retry's reason", self.reason, str)
@@ -39,7 +39,7 @@ class Retry(Struct, frozen=True):
 
 
 class Snooze(Struct, frozen=True):
-    """It is not yet time; come again after *delay*, which spends no attempt."""
+    """It is too early; try again after *delay*, without using up an attempt."""
 
     delay: timedelta
     reason: str = ""
@@ -50,7 +50,7 @@ class Snooze(Struct, frozen=True):
 
 
 class Discard(Struct, frozen=True):
-    """It will never work; do not try again."""
+    """The task can never succeed; do not retry it."""
 
     reason: str
 
@@ -62,33 +62,33 @@ Outcome: TypeAlias = Succeeded | Retry | Snooze | Discard
 
 
 def _must_be(what: str, given: object, kind: type) -> None:
-    """Refuse it where its author stands: further on it would stop the whole batch."""
+    """Check the type right where the author is: later it would stop the whole batch."""
     if not isinstance(given, kind):
         raise TypeError(f"{what} must be a {kind.__name__}, not {given!r:.100}")
 
 
 class Stored(Struct, frozen=True):
-    """The work is done, and its result stands elsewhere because it is large."""
+    """The work is done, and its result is stored in the bucket because it is large."""
 
     pointer: Pointer
 
 
 class Raised(Struct, frozen=True):
-    """The worker raised instead of answering."""
+    """The worker raised an exception."""
 
     error_class: str
     message: str
     is_hopeless: bool = False
-    """True for an error that its author told to discard at once."""
+    """True for an exception whose author wants the task discarded at once."""
     stack: str | None = None
 
 
 class GivenBack(Struct, frozen=True):
-    """The process had to end before the attempt did: the next turn begins at once."""
+    """The process had to end during the attempt: the next turn starts at once."""
 
 
 class TimedOut(Struct, frozen=True):
-    """The attempt ran past its deadline and was cut off."""
+    """The attempt ran past its deadline and was stopped."""
 
     limit: timedelta
 
@@ -106,17 +106,17 @@ class Poisoned(Struct, frozen=True):
 
 
 class Cancelled(Struct, frozen=True):
-    """Somebody cancelled the task while it ran."""
+    """The task was cancelled while it ran."""
 
 
 class UnknownType(Struct, frozen=True):
-    """No deployed worker takes tasks of this type."""
+    """No worker is deployed for this type."""
 
     name: str
 
 
 class Expired(Struct, frozen=True):
-    """It came too late to its first start."""
+    """The first start came too late."""
 
     at_ms: Millis
 
@@ -145,36 +145,36 @@ class Attempt(Struct, frozen=True, kw_only=True):
 
 
 def encode_result(result: Any, *, limit: int = RESULT_LIMIT) -> Raw:
-    """Return *result* as JSON, or say why it cannot be kept."""
+    """Return *result* as JSON, or raise with the reason why it cannot be stored."""
     try:
         plain = msgspec.to_builtins(result, str_keys=True, enc_hook=_opened)
         encoded = msgspec.json.encode(result)
     except (TypeError, ValueError, RecursionError, AttributeError) as error:
         raise ValueError(f"the result is not JSON: {error}") from error
     _check(plain)
-    if b"\\u0000" in encoded and _NUL.search(encoded):  # the first look is fifty times faster
-        raise ValueError("the result holds a NUL character, which the ledger cannot keep")
+    if b"\\u0000" in encoded and _NUL.search(encoded):  # this first check is fifty times faster
+        raise ValueError("the result contains a NUL character, which the ledger cannot store")
     if len(encoded) > limit:
         raise ValueError(
-            f"the result has {len(encoded)} bytes; the limit is {RESULT_LIMIT} on the way,"
+            f"the result has {len(encoded)} bytes; the limit is {RESULT_LIMIT} inline,"
             f" {POINTED_BYTES} in the bucket"
         )
     return Raw(encoded)
 
 
 def _opened(value: Any) -> Any:
-    """Read JSON that the worker wrote itself, which goes out as it is."""
+    """Decode JSON that the worker wrote itself, which is passed on unchanged."""
     if isinstance(value, Raw):
         return msgspec.json.decode(value)
-    raise TypeError(f"it holds a {type(value).__name__}")
+    raise TypeError(f"it contains a {type(value).__name__}")
 
 
 def _check(plain: Any) -> None:
-    """Refuse what is nested too deep, and floats without a JSON form: msgspec would write null."""
+    """Refuse deep nesting, and floats without a JSON form, which msgspec would write as null."""
     level, levels = [plain], 0
     while level:
         if any(isinstance(value, float) and not isfinite(value) for value in level):
-            raise ValueError("the result holds NaN or Infinity, which JSON cannot say")
+            raise ValueError("the result contains NaN or Infinity, which JSON cannot represent")
         level = [
             inner for value in level if isinstance(value, _HOLDERS) for inner in _inside(value)
         ]
@@ -191,4 +191,4 @@ def _inside(value: Any) -> Iterable[Any]:
 
 
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
-"""The escape of a NUL, and not of a backslash before "u0000"."""
+"""The escape of a NUL, as opposed to an escaped backslash before "u0000"."""

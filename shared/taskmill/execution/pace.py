@@ -1,4 +1,4 @@
-"""How fast the queue's clockwork goes: one value, so that tests can run all of it faster."""
+"""The intervals of the protocol as one value, so that tests can shorten all of them."""
 
 from datetime import timedelta
 
@@ -11,19 +11,20 @@ class Pace(Struct, frozen=True, kw_only=True):
     lease: timedelta = LEASE
     heartbeat: timedelta = HEARTBEAT
     settle: timedelta = timedelta(milliseconds=250)
-    """What has ended is settled at least this often."""
+    """Ended attempts are settled at least this often."""
     margin: timedelta = timedelta(seconds=1)
-    """What an invocation keeps back for settling and flushing."""
+    """Time that an invocation reserves for settling and flushing."""
     leave: timedelta = timedelta(seconds=1)
-    """What runs when its process is told to end has so long; then its turn is given back."""
+    """How long running attempts may continue in a process that must end, before it gives back their
+    turns."""
     hold: timedelta = HOLD
     tick: timedelta = timedelta(milliseconds=100)
-    """How often the scheduler looks for what is due."""
+    """How often the scheduler looks for due entries."""
 
 
 USUAL = Pace()
 
 
 def lifetimes_of(pace: Pace) -> Lifetimes:
-    """Return how long the hot state keeps what it keeps at this pace."""
+    """Return how long Redis keeps its data at this pace."""
     return Lifetimes(lease=pace.lease, hold=pace.hold)

@@ -27,13 +27,13 @@ class Ended(Struct, frozen=True):
 
 
 Performed: TypeAlias = End | Coroutine[Any, Any, End]
-"""What a call comes to: its end, or what must be awaited for it."""
+"""The outcome of a call, or an awaitable for it."""
 
 
 class Crew(Protocol):
-    """Those who perform side by side; a ticket is never given twice.
+    """Runs calls concurrently; a ticket is never used twice.
 
-    A call that is abandoned need not report its end.
+    The end of an abandoned call need not be reported.
     """
 
     def start(self, call: Callable[[], Performed]) -> int: ...
@@ -43,11 +43,11 @@ class Crew(Protocol):
     def abandon(self, ticket: int) -> None: ...
 
     def strays(self, *, within: timedelta) -> int:
-        """Return how many abandoned calls still run; wait for them, but no longer than *within*."""
+        """Return how many abandoned calls still run, after waiting for them up to *within*."""
         ...
 
 
 class Errands(Protocol):
-    """What is done beside the caller; an errand under way is not started twice."""
+    """Background jobs beside the caller; a running job is not started twice."""
 
     def start(self, name: str, errand: Callable[[], int]) -> Future[int]: ...

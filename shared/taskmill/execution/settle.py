@@ -1,4 +1,4 @@
-"""Settles together what has ended, and publishes the facts that stand."""
+"""Settles ended attempts together and publishes the resulting facts."""
 
 import logging
 from collections.abc import Sequence
@@ -34,24 +34,24 @@ _log = logging.getLogger("taskmill.settle")
 
 
 class Exit(Struct):
-    """The attempts that have ended and wait to be settled."""
+    """Ended attempts that wait to be settled."""
 
     shop: Shop
     ended: list[tuple[Running, Settlement]] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
-    """What stands and is not sent yet."""
+    """Valid facts that are not sent yet."""
 
     facts_since_ms: int = 0
     failed: set[Position] = field(default_factory=set)
     settled_at_ms: int = 0
     gives_up_at_ms: int = 0
-    """When a process that has to end offers nothing again; 0 while it may stay."""
+    """When an ending process stops retrying settlements; 0 while it may stay."""
 
     is_refused: bool = False
-    """True while Redis cannot take a settlement: it is offered again after a while."""
+    """True while Redis accepts no settlement: it is retried after a while."""
 
     def end(self, running: Running, end: End) -> None:
-        """Conclude an attempt; one that is known to be cancelled, and no success, as cancelled."""
+        """Conclude an attempt; one known to be cancelled that did not succeed ends as cancelled."""
         if running.cancel_requested and not isinstance(end, Succeeded | Stored):
             end = Cancelled()
         now = Millis(self.shop.clock() + running.ahead_ms)
@@ -61,7 +61,7 @@ class Exit(Struct):
             _log_failure(fact, running)
 
     def settle(self, *, is_idle: bool) -> None:
-        """Settle when nothing runs, or when the last time is a while ago."""
+        """Settle when nothing runs, or when the last time was a while ago."""
         now = self.shop.clock()
         is_due = now - self.settled_at_ms >= in_ms(self.shop.pace.settle)
         if not self.ended or not (is_due or (is_idle and not self.is_refused)):
@@ -74,10 +74,10 @@ class Exit(Struct):
         self.facts += self._settled_together(ended)
 
     def tell(self, *, is_over: bool) -> None:
-        """Send facts by the parcel, when the first of them has waited a while, or at the end.
+        """Send facts in full parcels, when the first has waited a while, or at the end.
 
-        Nothing is lost with a process that dies before: the records keep what was settled, and the
-        batch comes again.
+        A process that dies before loses nothing: the records keep what was settled, and the batch
+        is redelivered.
         """
         waited = self.shop.clock() - self.facts_since_ms
         is_due = is_over or waited >= in_ms(self.shop.pace.settle)
@@ -86,7 +86,7 @@ class Exit(Struct):
             self.shop.bus.send_facts(facts)
 
     def _settled_together(self, ended: Sequence[tuple[Running, Settlement]]) -> list[Fact]:
-        """Return the facts that stand; who was cancelled meanwhile is settled anew at once."""
+        """Return the valid facts; tasks cancelled meanwhile are settled again at once."""
         facts: list[Fact] = []
         cancelled: list[tuple[Running, Settlement]] = []
         for (running, settlement), answer in zip(ended, self._answers(ended), strict=True):
@@ -94,7 +94,7 @@ class Exit(Struct):
                 case Settled(stands):
                     facts.extend(stands)
                 case Stale():
-                    # It comes again, and claim decides: the holder may have died meanwhile.
+                    # The record is retried, and claim decides: the holder may have died meanwhile.
                     _log.warning("stale settle", extra=named(settlement.envelope))
                     self.failed.add(running.position)
                 case CancelFirst():
@@ -114,7 +114,7 @@ class Exit(Struct):
         try:
             return self.shop.leases.settle([settlement for _, settlement in ended])
         except StoreUnavailable as error:
-            _log.warning("settling failed", extra={"store": error.store, "why": error.why})
+            _log.warning("settle failed", extra={"store": error.store, "why": error.why})
             return [Cold()] * len(ended)
 
     def _keep(self, running: Running, settlement: Settlement) -> None:
@@ -127,7 +127,7 @@ class Exit(Struct):
 
 
 def _log_failure(fact: TaskDied | TaskDeferred, running: Running) -> None:
-    """Log why there is no success; at ERROR with the stack when the worker's code raised."""
+    """Log why there is no success; at ERROR with the stack if the worker's code raised."""
     words = "task died" if isinstance(fact, TaskDied) else "task deferred"
     extra = named(running.attempt.envelope)
     extra |= {"reason": fact.reason, "error_class": fact.error_class}
@@ -186,7 +186,7 @@ def _next(running: Running, fact: TaskDeferred, facts: tuple[Fact, ...]) -> Next
 
 
 def _losses(running: Running) -> Sequence[Fact]:
-    """Tell of the attempts that this one took over from."""
+    """Return the facts about the attempts that this one took over from."""
     envelope = running.attempt.envelope
     return [
         AttemptLost(

@@ -38,7 +38,7 @@ class Board:
         self._kept: Statistics | None = None
 
     def look(self) -> Statistics:
-        """Return what was gathered at most a moment ago, or raise that a store is away."""
+        """Return statistics at most a moment old, or raise when a store is unavailable."""
         now = self._clock()
         if self._kept is None or not 0 <= now - self._kept.taken_at_ms < in_ms(KEPT):
             since = self._outbox.waits_since()  # asked first: it goes on into the log meanwhile

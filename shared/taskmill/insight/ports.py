@@ -6,6 +6,6 @@ from taskmill.insight.statistics import Figures
 
 
 class LedgerFigures(Protocol):
-    """Sums over the ledger, in bounded time."""
+    """Aggregates over the ledger, in bounded time."""
 
     def figures(self) -> Figures: ...

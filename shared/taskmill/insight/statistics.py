@@ -11,27 +11,27 @@ from taskmill.submission.outbox import OutboxBacklog
 
 
 class Depth(Struct, frozen=True, kw_only=True):
-    """How many tasks of a type are in a status, and how many of them wait for their worker only."""
+    """How many tasks of a type are in a status, and how many of them wait only for their worker."""
 
     type: TaskType
     status: Status
     tasks: int
     in_line: int
-    """Those that are queued, or whose time has come: their status changes when they begin."""
+    """Queued tasks and those whose time has come: their status changes when they start."""
 
     waits_since_ms: Millis | None
-    """Since when the first of them stands in line."""
+    """Since when the oldest of them has been queued."""
 
 
 class Figures(Struct, frozen=True, kw_only=True):
-    """What the ledger can say in bounded time."""
+    """The ledger's figures, computed in bounded time."""
 
     depths: Sequence[Depth]
     is_complete: bool
-    """False when there was more than could be looked at: then there are at least so many."""
+    """False when not everything could be counted: the figures are then lower bounds."""
 
     facts_of_last_minute: Mapping[tuple[TaskType | None, str], int]
-    """By type and kind; what an older version of this code wrote has no type."""
+    """By type and kind; facts written by older versions have no type."""
 
     as_of_ms: Millis | None
 
@@ -39,13 +39,13 @@ class Figures(Struct, frozen=True, kw_only=True):
 class Statistics(Struct, frozen=True, kw_only=True):
     figures: Figures
     lags: Mapping[Reader, int]
-    """How many records of the log wait in front of each function that reads it."""
+    """How many log records each reading function has yet to read."""
 
     backlog: Backlog
-    """What was enqueued and is no task."""
+    """Enqueued requests that have not become tasks."""
 
     outbox: OutboxBacklog
     types: Collection[TaskType]
-    """Those that are deployed; what happens to others is told under one word."""
+    """The deployed types; all others are reported under one name."""
 
     taken_at_ms: Millis

@@ -8,7 +8,7 @@ from taskmill.core.ports import Pause
 from taskmill.ledger.ports import LedgerRows
 
 LONGEST_CATCH_UP: Final = timedelta(seconds=1.5)
-"""How long a reader waits who did not say how long."""
+"""How long a reader waits by default."""
 
 _STEP: Final = timedelta(milliseconds=100)
 F = TypeVar("F")
@@ -21,7 +21,7 @@ def await_ledger(
     pause: Pause,
     within: timedelta = LONGEST_CATCH_UP,
 ) -> F:
-    """Return what *look* finds as soon as that is not behind, or when the time is over."""
+    """Return what *look* finds once the ledger is not behind, or when the time is over."""
     waited = timedelta()
     found = look()
     while waited < within and is_behind(found):
@@ -32,6 +32,6 @@ def await_ledger(
 
 
 def has_reached(ledger: LedgerRows, ends: Mapping[tuple[str, int], int]) -> bool:
-    """Tell whether the ledger knows everything that stood in the log when it had these ends."""
+    """Return whether the ledger knows everything that was in the log when it had these ends."""
     applied = ledger.applied()
     return all(applied.get(place, 0) >= end for place, end in ends.items())

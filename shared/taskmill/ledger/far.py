@@ -1,4 +1,4 @@
-"""Brings far tasks near: out of the ledger, into the due set."""
+"""Brings far tasks near: from the ledger to the due set."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -13,7 +13,7 @@ from taskmill.ledger.projection import Row, envelope_of
 
 
 def load(rows: Sequence[Row], delays: Delays) -> Sequence[Delayed]:
-    """Make the records of rows that wait for their time, where these are missing or older."""
+    """Create the records of rows that wait for their time, if they are missing or older."""
     orders = {row.id: order for row in rows if (order := _order(row)) is not None}
     told = delays.delay(list(orders.values()))
     answers = dict(zip(orders, told, strict=True))
@@ -33,7 +33,7 @@ def _order(row: Row) -> DelayOrder | None:
 
 
 class FarStores(Protocol):
-    """The ports that bringing far tasks near uses."""
+    """Ports for bringing far tasks near."""
 
     @property
     def delays(self) -> Delays: ...
@@ -43,16 +43,16 @@ class FarStores(Protocol):
 
 
 class FarFuture:
-    """The tasks that the ledger alone keeps, because they are due much later."""
+    """Tasks kept only in the ledger because they are due much later."""
 
     def __init__(self, stores: FarStores) -> None:
         self._stores = stores
 
     def bring_near(self, *, within: timedelta = FAR) -> int:
-        """Owe those whose time comes near; return how many.
+        """Owe tasks that come near; return their number.
 
-        Beside another, or after a death on any line, they are owed once more, which is one entry.
-        One that was changed meanwhile is told as over, and is far again under another turn, or
+        With another scheduler, or after a death on any line, they are owed again, which is the same
+        entry. A task changed meanwhile is answered as over, and is far again under another turn, or
         near.
         """
         far, delays = self._stores.far, self._stores.delays

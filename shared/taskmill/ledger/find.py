@@ -1,4 +1,4 @@
-"""Finds a task for a reader: its record, else its row, else an honest answer."""
+"""Finds a task for a reader: its record, its row, or an honest answer."""
 
 from collections.abc import Callable, Mapping
 from operator import not_
@@ -15,7 +15,7 @@ from taskmill.submission.outbox import Lost
 from taskmill.submission.ports import Outbox, Records
 
 Asked: TypeAlias = Callable[[TaskId], TaskView | Nowhere | None]
-"""Tells what will be of a request that stands in the table, or None: there is none."""
+"""Returns what a request in the table will become, or None if there is none."""
 
 
 def _nobody(_task_id: TaskId) -> None:
@@ -23,7 +23,7 @@ def _nobody(_task_id: TaskId) -> None:
 
 
 class FindStores(Protocol):
-    """The ports of every place where a task may stand."""
+    """The ports of every place where a task may be."""
 
     @property
     def ledger_rows(self) -> LedgerRows: ...
@@ -42,17 +42,17 @@ class FindStores(Protocol):
 
 
 class TaskFinder:
-    """*asked* says what will be of a request that no task stands for yet."""
+    """*asked* returns what a request without a task yet will become."""
 
     def __init__(self, stores: FindStores, asked: Asked = _nobody) -> None:
         self._stores = stores
         self._asked = asked
 
     def find(self, task_id: TaskId) -> Finding:
-        """Return the task, or that there is none, or that this cannot be known now.
+        """Return the task, or that there is none, or that the answer is unknown for now.
 
-        The outbox and the requests are asked before the log's ends: what is published meanwhile
-        stands behind them, or the ledger has it. PostgreSQL is only opened without a record.
+        The outbox and the requests are read before the log's ends: what is published meanwhile is
+        after those ends, or in the ledger. PostgreSQL is opened only if there is no record.
         """
         reading = _read(task_id, self._stores.records)
         if isinstance(reading, TaskView):
@@ -65,8 +65,8 @@ class TaskFinder:
     def _without_record(self, task_id: TaskId, reading: Absent | Cold) -> Finding:
         outbox, ledger = self._stores.outbox, self._stores.ledger_rows
         log_ends, pause = self._stores.log_ends, self._stores.pause
-        # A key may have been used again: the ledger then knows the life before. An id without a key
-        # has one life, and the ledger alone tells its end.
+        # A key may have been reused, and the ledger then knows only the previous life. An id
+        # without a key has one life, and the ledger alone knows its end.
         unsent = outbox.find(task_id) if is_keyed(task_id) else None
         row = ledger.find(task_id)
         if row is not None and not _is_before(row, unsent):
@@ -76,11 +76,11 @@ class TaskFinder:
         if not is_keyed(task_id):
             unsent = outbox.find(task_id)
         if isinstance(unsent, Envelope):
-            return Unsure("it is accepted and waits for Kafka")
+            return Unsure("it was accepted and waits for Kafka")
         if unsent is not None:
             return Nowhere(Refused("unpublishable", unsent.why, None))
         if isinstance(reading, Cold):
-            return Unsure("its record cannot be read now, and the ledger does not know it yet")
+            return Unsure("its record cannot be read now, and it is not in the ledger yet")
         coming = self._asked(task_id)
         if coming is not None:
             return coming
@@ -88,14 +88,14 @@ class TaskFinder:
 
 
 class LedgerStores(Protocol):
-    """The port by which the ledger alone is asked."""
+    """The port for reading the ledger alone."""
 
     @property
     def ledger_rows(self) -> LedgerRows: ...
 
 
 class LedgerFinder:
-    """Finds what the ledger has of a task, for work that need not wait for any other word."""
+    """Finds what the ledger has of a task, for work that need not consult other stores."""
 
     def __init__(self, stores: LedgerStores) -> None:
         self._stores = stores
@@ -105,14 +105,14 @@ class LedgerFinder:
 
 
 def _is_before(row: TaskView, unsent: Envelope | Lost | None) -> bool:
-    """Tell whether a later life of the task waits for the log; of a deferred one nobody knows."""
+    """Return whether a later life of the task is still in the log; unknown for a deferred one."""
     if not isinstance(unsent, Envelope):
         return False
     return unsent.deferred or unsent.generation > row.generation
 
 
 def _is_told(row: TaskView, reading: Reading) -> bool:
-    """Tell whether the ledger alone can say it: what has ended, and what waits far ahead."""
+    """Return whether the ledger alone can answer: for ended tasks and for far ones."""
     is_waiting = row.status is Status.SCHEDULED and isinstance(reading, Absent)
     return row.status.is_final or is_waiting
 
@@ -125,21 +125,21 @@ def _read(task_id: TaskId, records: Records) -> Reading:
 
 
 def _unless_redriven(row: TaskView, ledger: LedgerRows, log_ends: LogEnds, pause: Pause) -> Finding:
-    """Tell an end that Redis cannot confirm: only the log may know of another life yet."""
+    """Return an end that Redis cannot confirm: the log may contain a newer life."""
     try:
         ends = log_ends.ends()
     except StoreUnavailable:
-        return row  # nobody else can be asked: the ledger answers alone
+        return row  # no other store responds: the ledger answers alone
     return _silence(row.id, ledger, ends, pause)
 
 
 def _silence(
     task_id: TaskId, ledger: LedgerRows, ends: Mapping[tuple[str, int], int], pause: Pause
 ) -> Finding:
-    """Let the ledger reach where the log ended when we asked: then its silence means something."""
+    """Let the ledger reach the log's end as of now, so that a missing row means something."""
     if not await_ledger(lambda: has_reached(ledger, ends), is_behind=not_, pause=pause):
         return Unsure("the ledger is behind the log")
     row = ledger.find(task_id)
     if row is None:
         return Nowhere()
-    return row if _is_told(row, Absent()) else Unsure("it has just been submitted")
+    return row if _is_told(row, Absent()) else Unsure("it has only just been submitted")

@@ -10,10 +10,10 @@ from taskmill.ledger.projection import HistoryEntry
 
 
 class After(Struct, frozen=True):
-    """Where the page before ended."""
+    """Where the previous page ended."""
 
     at_ms: Millis
-    """When it was created; in a list of the dead, when it died."""
+    """When it was created or, in a list of dead tasks, when it died."""
     id: TaskId
 
 
@@ -33,7 +33,7 @@ class TaskFilter(Struct, frozen=True, kw_only=True):
 
 
 class Page(Struct, frozen=True):
-    """Newest first; `as_of_ms` says up to when nothing is missing."""
+    """Newest first; nothing is missing up to `as_of_ms`."""
 
     tasks: Sequence[TaskView]
     next: After | None
@@ -41,14 +41,14 @@ class Page(Struct, frozen=True):
 
 
 class DeadLetter(Struct, frozen=True):
-    """A dead task, and when it failed for the first time in its generation."""
+    """A dead task, with the time of its first failure in its generation."""
 
     task: TaskView
     first_failed_at_ms: Millis
 
 
 class DeadPage(Struct, frozen=True):
-    """The latest death first."""
+    """Latest death first."""
 
     letters: Sequence[DeadLetter]
     next: After | None
@@ -56,7 +56,7 @@ class DeadPage(Struct, frozen=True):
 
 
 class History(Struct, frozen=True):
-    """The latest part of what the ledger knows of a task, in order."""
+    """The latest part of a task's history in the ledger, oldest first."""
 
     entries: Sequence[HistoryEntry]
     as_of_ms: Millis | None

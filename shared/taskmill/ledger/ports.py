@@ -1,4 +1,4 @@
-"""The ledger as it is written, read and kept."""
+"""Ports for writing, reading and maintaining the ledger."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -26,19 +26,19 @@ class Ledger(Protocol):
     """The durable projection of all facts; only the recorder writes it."""
 
     def record(self, batch: LedgerBatch) -> int:
-        """Write *batch* whole; return how many rows came late or twice, and changed nothing."""
+        """Write the whole *batch*; return how many late or duplicate rows changed nothing."""
         ...
 
 
 class LedgerRows(Protocol):
-    """The ledger, for readers."""
+    """The ledger for readers."""
 
     def find(self, task_id: TaskId) -> TaskView | None: ...
 
     def fingerprint(self, task_id: TaskId) -> str | None: ...
 
     def payload(self, task_id: TaskId, generation: int) -> bytes | None:
-        """Return the payload of this life of the task; None while it is not known."""
+        """Return the payload of this life of the task; None while it is unknown."""
 
     def page(self, wanted: TaskFilter) -> Page: ...
 
@@ -50,7 +50,7 @@ class LedgerRows(Protocol):
 
 
 class Quarantine(Protocol):
-    """The records that were never a task; none is removed, some are marked as discarded."""
+    """Records that were never a task; people mark them as discarded but never delete them."""
 
     def page(
         self, *, is_discarded: bool, after: AfterRecord | None, limit: int
@@ -62,7 +62,7 @@ class Quarantine(Protocol):
 
 
 class HeldParcels(Protocol):
-    """Parcels that nobody else puts back meanwhile."""
+    """Parcels that nobody else returns meanwhile."""
 
     @property
     def parcels(self) -> Sequence[KeptParcel]: ...
@@ -71,13 +71,13 @@ class HeldParcels(Protocol):
 
 
 class NewerParcels(Protocol):
-    """The parcels in quarantine that a newer version wrote."""
+    """Parcels in quarantine that a newer version wrote."""
 
     def held(self, *, readable: int, most: int) -> AbstractContextManager[HeldParcels]: ...
 
 
 class Archive(Protocol):
-    """What is kept for a time after its end."""
+    """Data that is deleted some time after its end."""
 
     def forget(self, kind: Kept, *, older_than: timedelta, most: int) -> int: ...
 
@@ -85,40 +85,40 @@ class Archive(Protocol):
 
 
 class FarTasks(Protocol):
-    """The tasks that the ledger alone keeps until their time comes near."""
+    """Tasks kept only in the ledger until their time comes near."""
 
     def coming(self, *, within: timedelta) -> Iterable[Sequence[Row]]:
-        """Give those whose time comes so near, the next ones first."""
+        """Return tasks due that soon, earliest first."""
         ...
 
     def leave(self, rows: Sequence[Row]) -> None:
-        """Keep them no longer as such, where they are still as they were seen."""
+        """Stop keeping them as such, if they are still as they were seen."""
         ...
 
 
 class Expiries(Protocol):
-    """Until when tasks must have begun, as the ledger has it."""
+    """Expiry times of tasks, as the ledger has them."""
 
     def past(self) -> Iterable[Sequence[Expiry]]:
-        """Give those that are over and whose tasks still wait there, the longest ones first."""
+        """Return expired entries whose tasks still wait in the ledger, oldest first."""
         ...
 
     def leave(self, expiries: Sequence[Expiry]) -> None:
-        """Keep them no longer, where they are still as they were seen."""
+        """Delete entries that are still as they were seen."""
         ...
 
 
 class WholeRows(Protocol):
-    """The rows as they were told, for those who make the hot state anew."""
+    """Complete rows, for rebuilding the hot state."""
 
     def restorable(self, *, finished: bool) -> Iterable[Sequence[Row]]: ...
 
     def far(self) -> Iterable[Sequence[Row]]:
-        """Give what keys name of the tasks that it alone keeps; their payloads do not count."""
+        """Return what keys need of the tasks kept only in the ledger; payloads are left out."""
         ...
 
     def unlisted(self, ids: Sequence[TaskId]) -> Sequence[Row]:
-        """Return those of *ids* that neither `restorable` nor `far` need name."""
+        """Return those of *ids* that neither `restorable` nor `far` need to name."""
         ...
 
     def of(self, ids: Sequence[TaskId]) -> Sequence[Row]: ...

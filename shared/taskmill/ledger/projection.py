@@ -29,7 +29,7 @@ from taskmill.core.time import due_of, is_delayed, is_far
 
 
 class Row(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A task as one record of the log shows it: where it is in its life, and its spec."""
+    """A task as one record of the log describes it: its state and its spec."""
 
     id: TaskId
     type: TaskType
@@ -39,14 +39,14 @@ class Row(Struct, frozen=True, kw_only=True, omit_defaults=True):
     turn: int
     rank: int
     token: int = 0
-    """The lease that told the status; a part of the standing."""
+    """The lease that reported the status; part of the version."""
     largest_token: int = 0
-    """The largest token that was ever told of the task: no later lease may have less."""
+    """The largest known fencing token: no later lease may have a smaller one."""
     attempt: int = 1
     losses: int = 0
     started_at_ms: Millis | None = None
     first_started_at_ms: Millis | None = None
-    """None when it began no more than once."""
+    """None when it started at most once."""
     finished_at_ms: Millis | None = None
     due_at_ms: Millis | None = None
     result: Raw | None = None
@@ -58,18 +58,18 @@ class Row(Struct, frozen=True, kw_only=True, omit_defaults=True):
     next_attempt: int | None = None
     cancel_requested: bool = False
     is_far: bool = False
-    """True when the ledger alone keeps it until its time comes near."""
+    """True when only the ledger keeps it until its time comes near."""
     spec: Spec | None = None
-    """What was asked for, as soon as a submission came: other facts do not carry it."""
+    """The spec, once a submission has arrived: other facts do not carry it."""
 
     @property
     def standing(self) -> tuple[int, bool, int, int, int]:
-        """The only order of a task's life; a terminal fact closes its generation."""
+        """The total order of a task's life; a terminal fact closes its generation."""
         return self.generation, self.status.is_final, self.turn, self.rank, self.token
 
 
 class HistoryEntry(Struct, frozen=True, kw_only=True):
-    """A fact as the history keeps it; `subject` tells two facts of one kind and turn apart."""
+    """A fact in the history; `subject` distinguishes facts of the same kind and turn."""
 
     id: TaskId
     generation: int
@@ -79,27 +79,27 @@ class HistoryEntry(Struct, frozen=True, kw_only=True):
     at_ms: Millis
     body: Raw
     type: TaskType | None = None
-    """For sums; a task's own history need not tell it."""
+    """For aggregates; a task's own history does not need it."""
 
 
 class Quarantined(Struct, frozen=True, kw_only=True):
-    """A record that was never a task, with where it stood."""
+    """A record that was never a task, with its position."""
 
     topic: str
     partition: int
     offset: int
     member: int
-    """The index in the parcel; a record that is no parcel is its member 0."""
+    """The index in the parcel; a record that is not a parcel has member 0."""
     reason: str
     value: bytes
     headers: Mapping[str, bytes] = {}
     at_ms: Millis
     version: int | None = None
-    """The version of a parcel that only a newer version of this code reads."""
+    """The version of a parcel that only a newer version of this code can read."""
 
 
 class Applied(Struct, frozen=True, kw_only=True):
-    """A run of records of one partition that a batch holds without a gap."""
+    """A gapless run of one partition's records in a batch."""
 
     topic: str
     partition: int
@@ -137,7 +137,7 @@ Told: TypeAlias = Envelope | Fact
 
 
 class Story(Struct):
-    """Folds what one record of the log tells into rows and history."""
+    """Folds one record of the log into rows and history."""
 
     rows: dict[TaskId, Row] = field(default_factory=dict)
     history: dict[tuple[object, ...], HistoryEntry] = field(default_factory=dict)
@@ -154,9 +154,9 @@ class Story(Struct):
 
 
 def merged(left: Row, right: Row) -> Row:
-    """Return what two tellings say together; their order and repetition change nothing.
+    """Combine two versions of a row; neither order nor repetition changes the result.
 
-    Only of two deferred submissions, which stand alike, the one that came first (*left*) stays.
+    Only between two deferred submissions, which are equal in rank, the first one (*left*) wins.
     """
     older, newer = (left, right) if left.standing < right.standing else (right, left)
     largest = max(left.largest_token, right.largest_token)
@@ -180,14 +180,14 @@ def _first_start(row: Row) -> Millis | None:
 
 
 def _spec_of(known: Spec | None, told: Spec | None) -> Spec | None:
-    """Return *known* with what *told* says of a later turn."""
+    """Return *known* with the later turn's values from *told*."""
     if known is None or told is None or told.changed <= known.changed:
         return known
     return msgspec.structs.replace(known, metadata=told.metadata, timing=told.timing)
 
 
 def row_of(told: Told) -> Row | None:
-    """Return what *told* says about the task's row, if anything."""
+    """Return what *told* contributes to the task's row, if anything."""
     match told:
         case Envelope():
             return _queued(told)
@@ -275,7 +275,7 @@ def _row(  # noqa: PLR0913 - the columns that only some facts carry, each named
 
 
 def _wished(fact: CancelRequested) -> Row:
-    """Return the least that is known of the generation, so that its status stays what it is."""
+    """Return the lowest version of the generation, so that the status stays unchanged."""
     return Row(
         id=fact.id,
         type=fact.type,
@@ -309,7 +309,7 @@ _NOTHING = Raw(b"{}")
 
 
 def history_of(told: Told) -> HistoryEntry:
-    """Return *told* as the history keeps it; told again it is the same entry."""
+    """Return *told* as a history entry; repeated, it is the same entry."""
     match told:
         case Envelope():
             kind, subject, body = "TaskSubmitted", told.submission, _NOTHING
@@ -337,18 +337,18 @@ def history_of(told: Told) -> HistoryEntry:
 
 
 def _born_at_ms(envelope: Envelope) -> Millis:
-    """Return when the generation began: a later one than the submission's is named by its time."""
+    """Return when the generation began: the number of a later one is its time."""
     is_first = envelope.submitted in {0, envelope.generation}
     return envelope.created_at_ms if is_first else Millis(envelope.generation)
 
 
 def in_order(entries: Iterable[HistoryEntry]) -> list[HistoryEntry]:
-    """Return a task's history as it happened, as far as clocks agree."""
+    """Return a task's history in chronological order, as far as clocks agree."""
     return sorted(entries, key=lambda one: (one.generation, one.turn, one.at_ms, _rank_of(one)))
 
 
 def is_failure(entry: HistoryEntry) -> bool:
-    """Tell whether a try came to nothing; what was put off by intent is no failure."""
+    """Return whether an attempt failed; an intended deferral is no failure."""
     if entry.kind == TaskDeferred.__name__:
         told = msgspec.json.decode(entry.body, type=TaskDeferred)
         return told.reason not in {"snoozed", "stopped"}
@@ -360,12 +360,12 @@ def _place_in_life(entry: HistoryEntry) -> tuple[int, int, Millis]:
 
 
 def failing(batch: LedgerBatch) -> list[TaskId]:
-    """Return the tasks of which *batch* tells that a try came to nothing: they may be dead."""
+    """Return the tasks with a failed attempt in *batch*: they may be dead."""
     return sorted({one.id for one in batch.history if is_failure(one)})
 
 
 def begun_anew(batch: LedgerBatch) -> list[TaskId]:
-    """Return the tasks that may have been dead before: redriven, or their key used again."""
+    """Return tasks that may have been dead before: redriven, or with a reused key."""
     return sorted(
         row.id
         for row in batch.rows
@@ -374,12 +374,12 @@ def begun_anew(batch: LedgerBatch) -> list[TaskId]:
 
 
 def going_far(batch: LedgerBatch) -> list[TaskId]:
-    """Return the tasks that the ledger alone keeps, if they still wait."""
+    """Return the tasks that only the ledger keeps, if they still wait."""
     return sorted(row.id for row in batch.rows if row.is_far)
 
 
 def with_expiry(batch: LedgerBatch) -> list[TaskId]:
-    """Return the tasks that must have begun by a time, if they still wait."""
+    """Return the tasks that must start by a certain time, if they still wait."""
     return sorted(
         row.id
         for row in batch.rows
@@ -388,7 +388,7 @@ def with_expiry(batch: LedgerBatch) -> list[TaskId]:
 
 
 def coming_back(batch: LedgerBatch) -> list[TaskId]:
-    """Return the tasks that may have been far before, and are not any more."""
+    """Return tasks that may have been far before and no longer are."""
     return sorted(
         row.id
         for row in batch.rows
@@ -419,7 +419,7 @@ def _change(fact: TaskChanged) -> Raw:
 
 
 def runs_of(positions: Iterable[tuple[Position, Millis]]) -> list[Applied]:
-    """Return the runs of offsets without a gap, by partition."""
+    """Return the gapless runs of offsets, by partition."""
     runs: list[Applied] = []
     for place, at_ms in sorted(positions):
         last = runs[-1] if runs else None
@@ -445,7 +445,7 @@ def runs_of(positions: Iterable[tuple[Position, Millis]]) -> list[Applied]:
 
 
 def envelope_of(row: Row, spec: Spec) -> Envelope:
-    """Return the task in line, as it was or will be published for the turn that it is in."""
+    """Return the envelope, as it was or will be published for the task's current turn."""
     is_retrying = row.status is Status.RETRYING
     return Envelope(
         generation=row.generation,

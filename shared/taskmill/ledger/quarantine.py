@@ -1,4 +1,4 @@
-"""The records of the log that were never a task, as people look at them."""
+"""Log records that were never a task, in the form shown to people."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,7 +9,7 @@ from taskmill.core.task import Millis
 
 
 class Place(Struct, frozen=True, order=True):
-    """Where a record stood in the log; the member is its index in the parcel."""
+    """Position of a record in the log; the member is its index in the parcel."""
 
     topic: str
     partition: int
@@ -18,7 +18,7 @@ class Place(Struct, frozen=True, order=True):
 
 
 class QuarantinedRecord(Struct, frozen=True, kw_only=True):
-    """A record by its outside: what it holds may be secret, and is told of one at a time."""
+    """A record without its content, which may be secret and is shown one at a time."""
 
     place: Place
     at_ms: Millis
@@ -29,7 +29,7 @@ class QuarantinedRecord(Struct, frozen=True, kw_only=True):
 
 
 class OpenedRecord(Struct, frozen=True, kw_only=True):
-    """A record with what it holds."""
+    """A record with its content."""
 
     record: QuarantinedRecord
     value: bytes
@@ -37,25 +37,25 @@ class OpenedRecord(Struct, frozen=True, kw_only=True):
 
 
 PUT_BACK = "taskmill: put back into its topic"
-"""Who dealt with a parcel of a newer version, once it could be read."""
+"""Recorded as having dealt with a newer version's parcel once it could be read."""
 
 
 class KeptParcel(Struct, frozen=True, kw_only=True):
-    """A parcel as a newer version wrote it."""
+    """A parcel as written by a newer version."""
 
     place: Place
     value: bytes
 
 
 class AfterRecord(Struct, frozen=True):
-    """Where the page before ended."""
+    """Where the previous page ended."""
 
     at_ms: Millis
     place: Place
 
 
 class QuarantinePage(Struct, frozen=True):
-    """The latest first."""
+    """Latest first."""
 
     records: Sequence[QuarantinedRecord]
     next: AfterRecord | None

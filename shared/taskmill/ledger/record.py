@@ -23,7 +23,7 @@ _OFFSETS = range(2**63)
 
 
 class _Line(Struct, frozen=True):
-    """One telling, with its place."""
+    """One decoded message with its position."""
 
     position: Position
     member: int
@@ -38,7 +38,7 @@ class _Reading(Struct):
     def read(self, record: LogRecord) -> None:
         if record.position.topic == DLQ:
             if is_dead_letter(record):
-                return  # for those who watch the topic: the ledger has the fact from `tasks.events`
+                return  # for readers of the topic: the ledger gets the fact from `tasks.events`
             self.quarantined.append(_from_dlq(record))
             return
         try:
@@ -52,14 +52,14 @@ class _Reading(Struct):
 
 
 class RecorderStores(Protocol):
-    """The ports that recording uses."""
+    """Ports for recording."""
 
     @property
     def ledger(self) -> Ledger: ...
 
 
 class Recorder:
-    """All that the recorder does with a batch of the log."""
+    """The recorder's work on a batch of the log."""
 
     def __init__(self, stores: RecorderStores) -> None:
         self._stores = stores
@@ -67,8 +67,8 @@ class Recorder:
     def record(self, records: Sequence[LogRecord]) -> tuple[Position, ...]:
         """Write what *records* tell and how far they reach, in one transaction: none comes again.
 
-        When the ledger cannot hold something, halves are tried until it stands alone: that goes
-        into quarantine, and stops nobody else.
+        If the ledger cannot store something, the batch is halved until the cause is isolated: it
+        goes to quarantine and blocks nothing else.
         """
         ledger = self._stores.ledger
         reading = _Reading()
@@ -115,7 +115,7 @@ def _told(record: LogRecord) -> Sequence[Told]:
 
 
 def _from_dlq(record: LogRecord) -> Quarantined:
-    """Name a record by where it stood first; without its headers, by where it stands."""
+    """Name a record by its original position; without headers, by its current one."""
     origin = _origin_of(record.headers)
     if origin is None:
         return _quarantined(record, "the record names no source")
@@ -124,7 +124,7 @@ def _from_dlq(record: LogRecord) -> Quarantined:
 
 
 def _first_headers(headers: Mapping[str, bytes]) -> Mapping[str, bytes]:
-    """Return the headers that a record had where it stood first."""
+    """Return the headers that a record had at its original position."""
     try:
         return msgspec.json.decode(headers.get("headers", b"{}"), type=dict[str, bytes])
     except msgspec.DecodeError:
@@ -132,7 +132,7 @@ def _first_headers(headers: Mapping[str, bytes]) -> Mapping[str, bytes]:
 
 
 def _origin_of(headers: Mapping[str, bytes]) -> Position | None:
-    """Return the place that *headers* name, when there can be such a place."""
+    """Return the position that *headers* name, if it can exist."""
     try:
         topic, partition, offset = headers["topic"], headers["partition"], headers["offset"]
         origin = Position(topic.decode("ascii"), int(partition), int(offset))
@@ -157,7 +157,7 @@ def _quarantined(record: LogRecord, reason: str) -> Quarantined:
 
 
 def _version(record: LogRecord) -> int | None:
-    """Tell which newer version may read a parcel; what strangers write into the inbox is none."""
+    """Return which newer version may read a parcel; None for records of strangers in the inbox."""
     is_ours = record.position.topic != INBOX
     return codec.newer_version(record.value or b"") if is_ours else None
 
@@ -168,7 +168,7 @@ def _refused(line: _Line, refusal: LedgerRefused) -> Quarantined:
         partition=line.position.partition,
         offset=line.position.offset,
         member=line.member,
-        reason=clip(f"the ledger cannot hold it: {refusal}", ERROR_TEXT_LIMIT),
+        reason=clip(f"the ledger cannot store it: {refusal}", ERROR_TEXT_LIMIT),
         value=msgspec.json.encode(line.told),
         at_ms=line.at_ms,
     )

@@ -1,4 +1,4 @@
-"""Removes what has been kept long enough, a bounded part at a time."""
+"""Deletes data after its retention time, a bounded amount at a time."""
 
 from datetime import timedelta
 from typing import Protocol
@@ -14,7 +14,7 @@ _MONTHS_AHEAD = 3
 
 
 class RetentionStores(Protocol):
-    """The ports that removing old rows uses."""
+    """Ports for deleting old rows."""
 
     @property
     def archive(self) -> Archive: ...
@@ -29,7 +29,7 @@ class Retention:
         self._keeps = keeps
 
     def forget_old(self) -> int:
-        """Return how much was removed; safe beside another, and after a death anywhere."""
+        """Return how much was deleted; safe to run concurrently and after a death anywhere."""
         self._stores.archive.make_months(ahead=_MONTHS_AHEAD)
         removed = {kind: self._forget(kind) for kind in Kept}
         for kind, number in removed.items():

@@ -22,13 +22,13 @@ from taskmill.submission.ports import Admission
 
 
 class Cancelled(Struct, frozen=True):
-    """It has ended: now, or when it was cancelled before."""
+    """It has ended: now, or by an earlier cancellation."""
 
     task: TaskView
 
 
 class Asked(Struct, frozen=True):
-    """It runs, or may: its worker is asked to end it, or the next one does."""
+    """It runs or may run: its worker, or the next one, is asked to end it."""
 
     task: TaskView
 
@@ -40,11 +40,11 @@ class AlreadyFinished(Struct, frozen=True):
 Cancellation: TypeAlias = Cancelled | Asked | AlreadyFinished | Nowhere | Unsure
 
 _LOOKS = 5
-_COLD = Unsure("Redis is being rebuilt, and nothing can be cancelled meanwhile")
+_COLD = Unsure("Redis is being rebuilt; tasks cannot be cancelled meanwhile")
 
 
 class CancelStores(Protocol):
-    """The ports that cancelling uses."""
+    """Ports for cancelling."""
 
     @property
     def admission(self) -> Admission: ...
@@ -66,25 +66,27 @@ class CancelStores(Protocol):
 
 
 class Canceller:
-    """*find* looks a task up that Redis does not know."""
+    """*find* looks up a task that Redis does not have."""
 
     def __init__(self, stores: CancelStores, find: Callable[[TaskId], Finding]) -> None:
         self._stores = stores
         self._find = find
 
     def cancel(self, task_id: TaskId) -> Cancellation:
-        """Say what became of the task; what was decided stands in the log before it is said."""
+        """Cancel the task and return the result, which is in the log by then."""
         try:
             for _ in range(_LOOKS):
                 answer = self._try_to_cancel(task_id)
                 if answer is not None:
                     return answer
         except StoreUnavailable as error:
-            return Unsure(f"{error.store} cannot be reached; it may have been cancelled: ask again")
+            return Unsure(
+                f"{error.store} cannot be reached; the task may have been cancelled: try again"
+            )
         return Unsure("the task kept changing state while it was being cancelled; try again")
 
     def _try_to_cancel(self, task_id: TaskId) -> Cancellation | None:
-        """Return None when the task went on meanwhile: look again."""
+        """Return None when the task moved on meanwhile: look again."""
         (sight,) = self._stores.control.see([task_id])
         match sight:
             case Cold():
@@ -102,9 +104,9 @@ class Canceller:
                 assert_never(sight)
 
     def _from_ledger(self, task_id: TaskId) -> Cancellation | None:
-        """Without a record only the ledger can know: the end, or a task that it alone keeps.
+        """Without a record only the ledger can know: the task ended, or only the ledger keeps it.
 
-        Of such a one the record is made, and looked at again; all else may be anywhere.
+        The record of the latter is created and read again; any other task may be anywhere.
         """
         found = self._find(task_id)
         if not isinstance(found, TaskView):
@@ -114,7 +116,7 @@ class Canceller:
         return _told_again(found) if found.status.is_final else None
 
     def _ended(self, sight: Sighting) -> Cancellation:
-        """Repeat the answer; who gave it first may have died before the log knew."""
+        """Repeat the answer: the process that gave it first may have died before the log had it."""
         self._publish(sight, sight.owed_facts(OwedKind.FACTS))
         return _told_again(sight.task)
 
@@ -146,7 +148,7 @@ class Canceller:
         if facts:
             self._stores.bus.send_facts(facts)
             self._stores.bus.flush()
-            with suppress(StoreUnavailable):  # then the scheduler publishes them once more
+            with suppress(StoreUnavailable):  # then the scheduler publishes them again
                 self._stores.admission.clear([sight.owed_key(OwedKind.FACTS)])
 
 

@@ -1,4 +1,4 @@
-"""Changes a task while it waits: its time, its metadata."""
+"""Changes the time and metadata of a waiting task."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -27,7 +27,7 @@ from taskmill.submission.submission import view_of
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
-    """What is to be otherwise; None leaves it as it is."""
+    """The requested changes; None leaves a field unchanged."""
 
     run_at_ms: Millis | None = None
     delay_ms: int | None = None
@@ -39,7 +39,7 @@ class Changed(Struct, frozen=True):
 
 
 class NotWaiting(Struct, frozen=True):
-    """It runs, or has ended, or is to end: there is nothing to change any more."""
+    """It runs, has ended or is about to end, so there is nothing left to change."""
 
     task: TaskView
 
@@ -51,7 +51,7 @@ class TooLate(Struct, frozen=True):
 
 
 class PayloadGone(Struct, frozen=True):
-    """By then its uploaded payload may be gone."""
+    """By then its uploaded payload may be deleted."""
 
     why: str
 
@@ -60,13 +60,13 @@ Change: TypeAlias = Changed | NotWaiting | TooLate | PayloadGone | Nowhere | Uns
 
 _LOOKS = 15
 _WAITS = frozenset({Status.SCHEDULED, Status.QUEUED, Status.RETRYING})
-_COLD = Unsure("Redis is being rebuilt, and nothing can be changed meanwhile")
-_MAY_RUN = Unsure("Redis was rebuilt a moment ago and the task may be running: ask again in 6 s")
-_BEHIND = Unsure("the ledger has not heard of it yet: ask again", is_behind=True)
+_COLD = Unsure("Redis is being rebuilt; tasks cannot be changed meanwhile")
+_MAY_RUN = Unsure("Redis was rebuilt a moment ago and the task may be running: try again in 6 s")
+_BEHIND = Unsure("the task is not in the ledger yet: try again", is_behind=True)
 
 
 class ChangeStores(Protocol):
-    """The ports that changing uses."""
+    """Ports for changing."""
 
     @property
     def admission(self) -> Admission: ...
@@ -91,17 +91,17 @@ class ChangeStores(Protocol):
 
 
 class Changer:
-    """*find* looks a task up that Redis does not know."""
+    """*find* looks up a task that Redis does not have."""
 
     def __init__(self, stores: ChangeStores, find: Callable[[TaskId], Finding]) -> None:
         self._stores = stores
         self._find = find
 
     def change(self, task_id: TaskId, wanted: Wanted) -> Change:
-        """Say what became of it; what was decided stands in the log before it is said.
+        """Change the task and return the result, which is in the log by then.
 
-        What was submitted a moment ago is nowhere whole until the dispatcher or the recorder has
-        read it: that is worth a wait.
+        A task submitted a moment ago is complete nowhere until the dispatcher or the recorder has
+        read it, so a short wait is worthwhile.
         """
         desk = _Desk(wanted, self._stores, self._find)
         try:
@@ -111,7 +111,9 @@ class Changer:
                 pause=self._stores.pause,
             )
         except StoreUnavailable as error:
-            return Unsure(f"{error.store} cannot be reached; it may have been changed: ask again")
+            return Unsure(
+                f"{error.store} cannot be reached; the task may have been changed: try again"
+            )
 
 
 class _Desk(Struct, frozen=True):
@@ -127,7 +129,7 @@ class _Desk(Struct, frozen=True):
         return Unsure("the task kept changing state while it was being changed; try again")
 
     def try_to_change(self, task_id: TaskId) -> Change | None:
-        """Return None when the task went on meanwhile: look again."""
+        """Return None when the task moved on meanwhile: look again."""
         (sight,) = self.stores.control.see([task_id])
         match sight:
             case Cold():
@@ -184,7 +186,7 @@ class _Desk(Struct, frozen=True):
         return Changed(_seen(following, sight))
 
     def _in_line(self, sight: Sighting) -> Envelope | None:
-        """Return the task as it stands in line: what is owed of it, else what the ledger knows."""
+        """Return the task's envelope: the owed one, or that of the ledger."""
         for kind in (OwedKind.TURN, OwedKind.PARKED, OwedKind.SUBMISSION):
             owed = sight.owed.get(kind)
             if owed is not None and owed.task is not None:
@@ -196,7 +198,7 @@ class _Desk(Struct, frozen=True):
         return None
 
     def _due(self, sight: Sighting) -> Millis:
-        """Return the next turn's time, by the clock of Redis; what is past is now."""
+        """Return the next turn's time by the clock of Redis; a past time means now."""
         now, wanted = sight.now_ms, self.wanted
         if wanted.delay_ms is not None:
             return Millis(now + wanted.delay_ms)
@@ -204,7 +206,7 @@ class _Desk(Struct, frozen=True):
         return Millis(max(now, due or now))
 
     def _gone(self, envelope: Envelope, due: Millis) -> str | None:
-        """Say why it may not find its payload then; one that is gone already stops nobody."""
+        """Return why the payload may be gone by then; one that is gone already blocks nothing."""
         pointer, wanted = envelope.payload_ref, self.wanted
         if pointer is None or (wanted.run_at_ms, wanted.delay_ms) == (None, None):
             return None
@@ -233,7 +235,7 @@ class _Desk(Struct, frozen=True):
             turn=envelope.turn,
             kind=OwedKind.FACTS,
         )
-        with suppress(StoreUnavailable):  # then the scheduler publishes them once more
+        with suppress(StoreUnavailable):  # then the scheduler publishes them again
             self.stores.admission.clear([owed])
 
 

@@ -1,4 +1,4 @@
-"""Cancelling and redriving: what is seen of a task, what is ordered of it, and every answer."""
+"""Cancelling and redriving: snapshots of tasks, orders on them, and every answer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,29 +15,29 @@ from taskmill.submission.submission import admission_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sighting:  # no Struct: one field is no part of what it is compared by
-    """A record as it was seen, with what its present turn still owes."""
+class Sighting:  # not a Struct: one field is excluded from comparison
+    """A record as it was read, with everything that its present turn still owes."""
 
     task: TaskView
     turn: int
     token: int
     submitted: int
-    """The generation that the submission got."""
+    """The generation of the submission."""
     last: tuple[Fact, ...]
     now_ms: Millis = field(compare=False)
-    """When it was seen, by the clock of Redis."""
+    """When it was read, by the clock of Redis."""
     owed: Mapping[OwedKind, Owed] = field(default_factory=dict)
     restored_until_ms: Millis = field(default=Millis(0), compare=False)
-    """Until when a lease lives that a rebuild restored, without its holder; else 0."""
+    """When a lease without a known holder, restored by a rebuild, expires; else 0."""
 
     @property
     def begins_ms(self) -> Millis:
-        """Return when the present turn may begin; 0 when it waits for no time."""
+        """Return when the present turn may start; 0 when it waits for no time."""
         return self.task.due_at_ms or Millis(0)
 
     @property
     def may_run(self) -> bool:
-        """Say whether somebody runs it, or may: nobody knows who held a restored lease."""
+        """Return whether somebody runs it, or may: the holder of a restored lease is unknown."""
         is_restored = self.restored_until_ms > max(self.now_ms, self.begins_ms - 1)
         return self.task.status is Status.RUNNING or is_restored
 
@@ -58,7 +58,7 @@ Sight: TypeAlias = Sighting | Absent | Cold
 
 
 class Moment(Struct, frozen=True):
-    """How far a task was when an order was made: the order stands only while it is still so."""
+    """The state of a task when an order was made: the order is valid only while it is unchanged."""
 
     generation: int
     turn: int
@@ -66,43 +66,43 @@ class Moment(Struct, frozen=True):
 
 
 class CancelOrder(Struct, frozen=True, kw_only=True):
-    """Ends a task that waits; without an ending it asks one that runs, or may, to end."""
+    """Ends a waiting task; without an ending it asks the worker of a running one to stop."""
 
     id: TaskId
     seen: Moment
     facts: tuple[Fact, ...]
     ending: Ending | None
     status: Status = Status.CANCELLED
-    """What it is then: cancelled, or dead because its time is over."""
+    """Its new status: cancelled, or dead because it expired."""
     begins_ms: Millis = Millis(0)
-    """When the turn that was seen may begin: nobody runs it before."""
+    """When the turn that was read may start: nobody runs it before."""
 
     @property
     def last(self) -> tuple[Fact, ...]:
-        """What a late claim is answered: it came through the log, which therefore has the body."""
+        """The answer to a late claim: it came through the log, which therefore has the body."""
         return tuple(fact for fact in self.facts if not isinstance(fact, TaskAdmitted))
 
 
 class RedriveOrder(Struct, frozen=True, kw_only=True):
-    """Gives an ended task its next generation, with the facts that ended the one before."""
+    """Starts an ended task's next generation, with the facts that ended the previous one."""
 
     seen: Moment | None
-    """None: there was no record, and it is made from the ledger."""
+    """None: there was no record, so it is created from the ledger."""
     envelope: Envelope
     facts: tuple[Fact, ...]
     token: int
-    """The largest that is known: no later lease may have less."""
+    """The largest known fencing token: no later lease may have a smaller one."""
 
 
 class ChangeOrder(Struct, frozen=True, kw_only=True):
-    """Gives a task that waits its next turn, with another time or other metadata."""
+    """Starts a waiting task's next turn, with another time or other metadata."""
 
     seen: Moment
     envelope: Envelope
     due_at_ms: Millis
     facts: tuple[Fact, ...]
     begins_ms: Millis = Millis(0)
-    """When the turn that was seen may begin: nobody runs it before."""
+    """When the turn that was read may start: nobody runs it before."""
 
 
 class Redriven(Struct, frozen=True):
@@ -110,7 +110,7 @@ class Redriven(Struct, frozen=True):
 
 
 class Moved(Struct, frozen=True):
-    """The task went on since it was seen: nothing was changed. Look again."""
+    """The task has moved on since it was read: nothing was changed. Read it again."""
 
 
 RedriveAnswer: TypeAlias = Redriven | Moved | Cold
@@ -119,15 +119,15 @@ RedriveAnswer: TypeAlias = Redriven | Moved | Cold
 class OrderAnswer(StrEnum):
     DONE = "done"
     MOVED = "moved"
-    """The task went on since it was seen: nothing was changed. Look again."""
+    """The task has moved on since it was read: nothing was changed. Read it again."""
     COLD = "cold"
 
 
 def before_the_end(sight: Sighting) -> tuple[Fact, ...]:
-    """Return what must be told before the end of a task that waits: all that its turn owes.
+    """Return what must be published before the end of a waiting task: everything its turn owes.
 
-    A submission that is owed may not be in the log yet. Of an end without it the ledger could keep
-    nothing whole, and whatever else stands in the log under its key would begin a new life.
+    An owed submission may not be in the log yet. Without it the ledger could not store the end
+    completely, and any other submission in the log under its key would start a new life.
     """
     owed = sight.owed.get(OwedKind.SUBMISSION)
     admitted = (admission_of(owed.task),) if owed is not None and owed.task is not None else ()

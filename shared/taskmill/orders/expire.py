@@ -1,4 +1,4 @@
-"""Ends tasks that had to begin by a time and have not, wherever they wait."""
+"""Ends tasks that did not start by their expiry, wherever they wait."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -24,7 +24,7 @@ _WAITS = frozenset({Status.SCHEDULED, Status.QUEUED})
 
 
 class ExpirationStores(Protocol):
-    """The ports that ending late tasks uses."""
+    """Ports for ending expired tasks."""
 
     @property
     def admission(self) -> Admission: ...
@@ -50,11 +50,11 @@ class Expiration:
         self._stores = stores
 
     def run(self) -> int:
-        """End those whose time is over by Redis's clock; return how many.
+        """End tasks that have expired by Redis's clock; return their number.
 
-        A claim of the same moment wins, or finds it dead: the script compares. An expiry is kept
-        until its task is known to have begun or ended, so that after a death on any line here it is
-        looked at again.
+        A concurrent claim wins, or finds the task dead: the script compares. An expiry is kept
+        until its task is known to have started or ended, so that after a death on any line here it
+        is checked again.
         """
         return sum(self._end(some) for some in self._stores.expiries.past())
 
@@ -63,7 +63,7 @@ class Expiration:
         look = _Look()
         for expiry, sight in zip(some, stores.control.see([one.id for one in some]), strict=True):
             look.weigh(expiry, sight)
-        if look.absent:  # the ledger alone keeps them: looked at again, they have records
+        if look.absent:  # only the ledger keeps them: on the next look they have records
             load(stores.whole_rows.of(look.absent), stores.delays)
         answers = stores.control.cancel([one.order for one in look.late])
         ended = [
@@ -85,7 +85,7 @@ class _Late(Struct, frozen=True, kw_only=True):
 
 
 class _Look(Struct):
-    """What became of those whose time is over, as far as one look can tell."""
+    """The result for expired tasks, as far as one look can find out."""
 
     late: list[_Late] = field(default_factory=list)
     over: list[Expiry] = field(default_factory=list)
@@ -94,7 +94,7 @@ class _Look(Struct):
     def weigh(self, expiry: Expiry, sight: Sight) -> None:
         match sight:
             case Cold():
-                pass  # it is looked at again when Redis has been rebuilt
+                pass  # it is checked again when Redis has been rebuilt
             case Absent():
                 self.absent.append(expiry.id)
             case Sighting():
@@ -109,7 +109,7 @@ class _Look(Struct):
 
 
 def _latest(sight: Sighting) -> Millis | None:
-    """Return until when it must begin; None when it has begun, or ended, or need not any more."""
+    """Return its latest start time; None when it has started or ended, or has no expiry now."""
     task = sight.task
     if task.status not in _WAITS or task.started_at_ms is not None:
         return None
@@ -155,5 +155,5 @@ def _publish(ended: Sequence[_Late], admission: Admission, bus: Bus) -> None:
     if ended:
         bus.send_facts([fact for one in ended for fact in one.order.facts])
         bus.flush()
-        with suppress(StoreUnavailable):  # then the scheduler publishes them once more
+        with suppress(StoreUnavailable):  # then the scheduler publishes them again
             admission.clear([one.sight.owed_key(OwedKind.FACTS) for one in ended])

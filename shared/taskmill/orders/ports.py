@@ -17,7 +17,7 @@ from taskmill.orders.redrive_job import Done, Item, JobState, NewJob, RedriveJob
 
 
 class Control(Protocol):
-    """Orders from outside: each stands only when its task is still as it was seen."""
+    """Orders from outside; each is valid only if its task is still as it was read."""
 
     def see(self, ids: Sequence[TaskId]) -> Sequence[Sight]: ...
 
@@ -45,7 +45,7 @@ class HeldJob(Protocol):
 
 
 class RedriveJobs(Protocol):
-    """Who is to be brought back, and how far that is."""
+    """Which tasks to redrive, and the progress."""
 
     def make(self, job: NewJob) -> RedriveJob: ...
 

@@ -1,4 +1,4 @@
-"""Redrives tasks: gives what is dead or cancelled its next generation, and publishes it."""
+"""Redrives dead or cancelled tasks: starts and publishes their next generation."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -29,13 +29,13 @@ class Wish(Struct, frozen=True):
 
 
 class Again(Struct, frozen=True):
-    """It waits for its first turn, or is further already when it was redriven before."""
+    """It waits for its first turn, or is further along if it was redriven before."""
 
     task: TaskView
 
 
 class NotOver(Struct, frozen=True):
-    """It succeeded, or lives and was never redriven: there is nothing to do again."""
+    """It succeeded, or is alive and was never redriven: there is nothing to redrive."""
 
     task: TaskView
 
@@ -44,12 +44,12 @@ Redrive: TypeAlias = Again | NotOver | Nowhere | Unsure
 
 _LOOKS = 5
 _REDRIVABLE = frozenset({Status.DEAD, Status.CANCELLED})
-_COLD = Unsure("Redis is being rebuilt, and nothing can be redriven meanwhile")
-_BEHIND = Unsure("the ledger has not heard of its end yet: ask again", is_behind=True)
+_COLD = Unsure("Redis is being rebuilt; tasks cannot be redriven meanwhile")
+_BEHIND = Unsure("its end is not in the ledger yet: try again", is_behind=True)
 
 
 class RedriveStores(Protocol):
-    """The ports that redriving uses."""
+    """Ports for redriving."""
 
     @property
     def admission(self) -> Admission: ...
@@ -65,14 +65,14 @@ class RedriveStores(Protocol):
 
 
 class Redriver:
-    """*find* looks a task up that Redis does not know."""
+    """*find* looks up a task that Redis does not have."""
 
     def __init__(self, stores: RedriveStores, find: Callable[[TaskId], Finding]) -> None:
         self._stores = stores
         self._find = find
 
     def redrive(self, wishes: Sequence[Wish]) -> list[Redrive]:
-        """Say what became of each; what was decided stands in the log before it is said."""
+        """Redrive the tasks and return each result, which is in the log by then."""
         desk = _Desk(self._stores, self._find)
         try:
             for _ in range(_LOOKS):
@@ -93,7 +93,7 @@ class _Desk(Struct):
     owed: dict[OwedKey, Owed] = field(default_factory=dict)
 
     def try_to_redrive(self, wishes: Sequence[Wish]) -> None:
-        """Answer what can be answered; what went on meanwhile is looked at again."""
+        """Answer what can be answered; tasks that moved on are read again."""
         sights = self.stores.control.see([wish.id for wish in wishes])
         ended = [
             (wish, sight)
@@ -107,7 +107,7 @@ class _Desk(Struct):
         self._give([order for order in orders if order is not None])
 
     def _is_over(self, wish: Wish, sight: Sight) -> bool:
-        """Tell whether the ledger's row is needed next; answer what needs no row."""
+        """Return whether the ledger's row is needed next; answer tasks that need no row."""
         match sight:
             case Cold():
                 self.answers[wish.id] = _COLD
@@ -134,14 +134,14 @@ class _Desk(Struct):
         return False
 
     def _again(self, sight: Sighting) -> Redrive:
-        """Answer as the first time; who answered then may have died before the log knew."""
+        """Repeat the first answer: the process that gave it may have died before the log had it."""
         owed = sight.owed.get(OwedKind.SUBMISSION)
         if owed is not None:
             self.owed[sight.owed_key(OwedKind.SUBMISSION)] = owed
         return Again(sight.task)
 
     def _order(self, wish: Wish, sight: Sight, row: Row | None) -> RedriveOrder | None:
-        """Say what is to be done; the body comes from the ledger, of this very generation."""
+        """Return the order; the body comes from the ledger, of this very generation."""
         if isinstance(sight, Sighting):
             if row is None or row.spec is None or row.generation != sight.task.generation:
                 self.answers[wish.id] = _BEHIND
@@ -178,19 +178,19 @@ class _Desk(Struct):
                     assert_never(answer)
 
     def publish(self) -> None:
-        """Publish what ended the tasks first, then the tasks."""
+        """Publish the facts that ended the tasks first, then the tasks."""
         facts: list[Fact] = [fact for owed in self.owed.values() for fact in owed.facts]
         if facts:
             self.stores.bus.send_facts(facts)
             self.stores.bus.flush()
         self.stores.bus.send_pending([owed.task for owed in self.owed.values() if owed.task])
         self.stores.bus.flush()
-        with suppress(StoreUnavailable):  # then the scheduler publishes them once more
+        with suppress(StoreUnavailable):  # then the scheduler publishes them again
             self.stores.admission.clear(list(self.owed))
 
     def doubtful(self, wishes: Sequence[Wish], store: str) -> list[Redrive]:
-        """Answer what is sure all the same: not what was never seen, or may not be in the log."""
-        why = Unsure(f"{store} cannot be reached; it may have been redriven: ask again")
+        """Answer what is certain despite the failure: nothing unread or perhaps unpublished."""
+        why = Unsure(f"{store} cannot be reached; the task may have been redriven: try again")
         unpublished = {key.id for key in self.owed}
         return [
             why if wish.id in unpublished else self.answers.get(wish.id, why) for wish in wishes

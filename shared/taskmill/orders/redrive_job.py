@@ -1,4 +1,4 @@
-"""Redrive jobs: who is brought back, how fast, and when it is better to stop and look."""
+"""Redrive jobs: which tasks to redrive, how fast, and when to pause."""
 
 from datetime import timedelta
 from enum import StrEnum
@@ -10,12 +10,12 @@ from taskmill.core.task import Millis, TaskId, TaskType
 from taskmill.core.time import in_ms
 
 CANARY = 10
-"""So many go first and come to their ends; more than a third of failures among what ended pauses
-the job, from then on too."""
+"""The canary: this many tasks go first and must end; more than a third of failures among the ended
+ones pauses the job, then and later."""
 
 MOST_AT_ONCE = 200
 LONGEST_BURST = timedelta(seconds=1)
-"""What a job could not do while nobody worked on it is not made up for at once."""
+"""Time in which nobody worked on a job is not made up for at once."""
 
 
 class JobState(StrEnum):
@@ -29,7 +29,7 @@ LIVING = frozenset({JobState.RUNNING, JobState.PAUSED})
 
 
 class Wanted(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Which of the dead, and how many of them at most: those that died first."""
+    """Which dead tasks, and how many at most: those that died first."""
 
     type: TaskType | None = None
     reason: str | None = None
@@ -40,7 +40,7 @@ class Wanted(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Tally(Struct, frozen=True, kw_only=True):
-    """What became of a job's tasks so far."""
+    """What has become of a job's tasks so far."""
 
     total: int
     redriven: int = 0
@@ -59,7 +59,7 @@ class Tally(Struct, frozen=True, kw_only=True):
 
 
 class Stage(Struct, frozen=True):
-    """What had been done when a job began or was taken up again: the canary counts from there."""
+    """The tally when a job was started or resumed: the canary counts from there."""
 
     redriven: int = 0
     ended: int = 0
@@ -70,7 +70,7 @@ class NewJob(Struct, frozen=True, kw_only=True):
     id: str
     tenant: str
     fingerprint: str
-    """The same request while a job of it lives is that job."""
+    """An identical request while its job is active returns that job."""
     wanted: Wanted
     rate_per_second: float
     at_ms: Millis
@@ -90,14 +90,14 @@ class RedriveJob(Struct, frozen=True, kw_only=True):
 
 
 class Item(Struct, frozen=True):
-    """A task that was dead, in that generation, when the job was made."""
+    """A task that was dead in that generation when the job was created."""
 
     id: TaskId
     generation: int
 
 
 class Done(Struct, frozen=True):
-    """An item that was dealt with; without a next generation there was nothing to redrive."""
+    """A processed item; without a next generation there was nothing to redrive."""
 
     item: Item
     next_generation: int | None
@@ -108,7 +108,7 @@ class Go(Struct, frozen=True):
 
 
 class Wait(Struct, frozen=True):
-    """For the pace, or for the canary to end."""
+    """Wait for the pace, or for the canary to end."""
 
 
 class Pause(Struct, frozen=True):
@@ -116,7 +116,7 @@ class Pause(Struct, frozen=True):
 
 
 class Finish(Struct, frozen=True):
-    """All are redriven, and have ended."""
+    """All tasks are redriven and have ended."""
 
 
 Step: TypeAlias = Go | Wait | Pause | Finish
@@ -130,7 +130,8 @@ def next_step(job: RedriveJob, now_ms: Millis) -> Step:
     ended, failed = tally.ended - job.stage.ended, tally.failed - job.stage.failed
     if ended >= CANARY and failed * 3 > ended:
         return Pause(
-            f"{failed} of the {ended} that ended failed again: look at them, then resume or stop"
+            f"{failed} of the {ended} tasks that ended failed again: check them, then resume or"
+            " stop the job"
         )
     if ended < CANARY:
         room = CANARY - redriven
@@ -148,7 +149,7 @@ def _allowed(job: RedriveJob, now_ms: Millis) -> int:
 
 
 def paced_at(job: RedriveJob, count: int, now_ms: Millis) -> Millis:
-    """Return from when on the pace counts, when *count* more have gone."""
+    """Return the start of the pace after *count* more tasks have gone."""
     since_ms = max(job.paced_at_ms, now_ms - _burst_ms(job))
     return Millis(since_ms + round(count * 1000 / job.rate_per_second))
 

@@ -1,4 +1,4 @@
-"""Works off a redrive job: a step at a time, safe beside another and after a death on any line."""
+"""Works on redrive jobs step by step, safe to run concurrently and after a death on any line."""
 
 import logging
 from collections.abc import Callable
@@ -14,7 +14,7 @@ _log = logging.getLogger("taskmill.redrive")
 
 
 class RedriveJobStores(RedriveStores, Protocol):
-    """The ports that redrive jobs use."""
+    """Ports for redrive jobs."""
 
     @property
     def redrive_jobs(self) -> RedriveJobs: ...
@@ -26,11 +26,11 @@ class RedriveJobRunner:
         self._redriver = Redriver(stores, find)
 
     def run(self) -> int:
-        """Do the next step of every running job, and return how many tasks were redriven.
+        """Do the next step of every running job; return how many tasks were redriven.
 
-        What a step did is written down last. When it dies before, its tasks are wished for again in
-        the generation in which they were dead: who left that behind answers as it did, and dies no
-        more.
+        A step's progress is written last. After an earlier death, its tasks are requested again in
+        the generation in which they were dead: those already redriven answer as before and do not
+        die again.
         """
         return sum(self._step(job_id) for job_id in self._stores.redrive_jobs.running())
 
@@ -69,6 +69,6 @@ def _done(item: Item, answer: Redrive) -> Done | None:
         case NotOver() | Nowhere():
             return Done(item, None)
         case Unsure():
-            return None  # it is asked for again in the next step
+            return None  # it is requested again in the next step
         case _:
             assert_never(answer)

@@ -1,1 +1,1 @@
-"""The process of a function: start, log lines, metrics, shutdown."""
+"""The process of a function: start, logging, metrics and shutdown."""

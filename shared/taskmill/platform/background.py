@@ -10,9 +10,9 @@ _Asked: TypeAlias = tuple[Callable[[], int], Future[int]]
 
 
 class ThreadErrands:
-    """Does errands of one name in one thread; one that is still under way is not started twice.
+    """Runs the jobs of one name in one thread; a job that still runs is not started twice.
 
-    The threads hold no process that wants to end: the standard pool would join them.
+    The threads never delay the exit of the process: the standard pool would join them.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Counters as lines of the log in CloudWatch's Embedded Metric Format."""
+"""Metrics as log lines in CloudWatch's Embedded Metric Format."""
 
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -12,7 +12,7 @@ from taskmill.core.counting import TABLE, Count, Counted, Span, bounded
 from taskmill.core.ports import Clock
 
 MOST_VALUES: Final = 100
-"""So many values of one metric CloudWatch takes in a line."""
+"""CloudWatch's limit for the values of one metric in a line."""
 
 _Labels: TypeAlias = tuple[tuple[str, str], ...]
 _Series: TypeAlias = tuple[Counted, _Labels]
@@ -27,7 +27,7 @@ def print_line(line: bytes) -> None:
 
 
 class EmfCounters:
-    """Writes nothing when nothing was counted, else one line for most invocations."""
+    """Writes nothing when nothing was counted, otherwise usually one line per invocation."""
 
     def __init__(
         self,
@@ -60,13 +60,13 @@ class EmfCounters:
         with self._lock:
             sums, self._sums = self._sums, {}
             times, self._times = self._times, {}
-        # Only here, because counting stands in the way of every task.
+        # Aggregated only here, because counting is on every task's path.
         added, timed = self._bounded(sums), self._bounded(times)
         for line in _lines([*added.items(), *_in_parts(timed)]):
             self._write(msgspec.json.encode({"_aws": self._about(line), **line.values}))
 
     def _bounded(self, told: Mapping[_Series, V]) -> dict[_Series, V]:
-        """Add up under one series what only differed in words that the table does not know."""
+        """Merge the series that differ only in unknown label values."""
         known: dict[_Series, V] = {}
         for (what, labels), value in told.items():
             series = (what, bounded(what, dict(labels), self._types))
@@ -84,7 +84,7 @@ class EmfCounters:
 
 
 class _Line(Struct):
-    """What one line tells: in it a metric has one value, and so has a label."""
+    """The content of one line: within it each metric and label has a single value."""
 
     values: dict[str, Any] = field(default_factory=dict)
     metrics: list[tuple[list[list[str]], dict[str, str]]] = field(default_factory=list)
@@ -103,7 +103,7 @@ class _Line(Struct):
 
 
 def _lines(told: Iterable[tuple[_Series, _Value]]) -> list[_Line]:
-    """Put what was counted into as few lines as take it: mostly one."""
+    """Put the counts into as few lines as possible, usually one."""
     lines: list[_Line] = []
     for (what, labels), value in told:
         line = next((one for one in lines if one.takes(what, labels)), None)

@@ -1,4 +1,4 @@
-"""Those who perform side by side: plain threads."""
+"""An executor that uses plain threads."""
 # ruff: noqa: PLC0415 - asyncio is slow to import, and most workers do without
 
 from collections.abc import Callable, Coroutine, Sequence
@@ -15,10 +15,10 @@ _Call: TypeAlias = tuple[int, Callable[[], Performed]]
 
 
 class ThreadCrew:
-    """Grows a thread whenever nobody is idle; an abandoned one ends with its call.
+    """Starts a thread whenever none is idle; an abandoned one ends with its call.
 
-    The standard pool joins its threads at exit and cannot let go of one: a call past its deadline
-    would hold the process.
+    The standard pool joins its threads at exit and cannot drop one: a call past its deadline would
+    block the process.
     """
 
     def __init__(self) -> None:
@@ -43,11 +43,11 @@ class ThreadCrew:
         return ticket
 
     def ended(self, *, within: timedelta) -> Sequence[Ended]:
-        """Return what has ended; wait for the first, but no longer than *within*."""
+        """Return ended calls; wait for the first, but no longer than *within*."""
         return gathered(self._ends, within)
 
     def abandon(self, ticket: int) -> None:
-        """Let go of a call: its end, if it ever comes, is not reported."""
+        """Abandon a call: its end, if it ever comes, is not reported."""
         with self._changed:
             if ticket in self._under_way:
                 self._abandoned.add(ticket)
@@ -81,7 +81,7 @@ def _ended(performed: Performed) -> End:
 
 
 def gathered(ends: SimpleQueue[Ended], within: timedelta) -> Sequence[Ended]:
-    """Take all that is there; wait for the first, but no longer than *within*."""
+    """Take everything available; wait for the first item, but no longer than *within*."""
     found: list[Ended] = []
     try:
         found.append(ends.get(timeout=max(within.total_seconds(), 0)))

@@ -1,4 +1,4 @@
-"""The event of a Kafka mapping: records in, the partial response out."""
+"""The event of a Kafka mapping: its records, and the partial batch response."""
 
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Mapping
@@ -16,12 +16,12 @@ def respond(
 
 
 def records_of(event: Mapping[str, Any]) -> list[LogRecord]:
-    """Return the records of a mapping's event, in the order of each partition."""
+    """Return the records of a mapping's event, in order within each partition."""
     return [_record(record) for line in event["records"].values() for record in line]
 
 
 def _record(record: Mapping[str, Any]) -> LogRecord:
-    value = record.get("value")  # a tombstone has null, or no value at all
+    value = record.get("value")  # a tombstone has null or no value at all
     return LogRecord(
         position=Position(record["topic"], record["partition"], record["offset"]),
         at_ms=Millis(record.get("timestamp") or 0),
@@ -31,17 +31,17 @@ def _record(record: Mapping[str, Any]) -> LogRecord:
 
 
 def _headers(given: Iterable[Mapping[str, Any]]) -> dict[str, bytes]:
-    """Return the headers; the values of a name that comes twice are joined, as over HTTP."""
+    """Return the headers; values of a repeated name are joined, as over HTTP."""
     headers: dict[str, bytes] = {}
     for header in given:
         for name, octets in header.items():
-            value = bytes(octet & 0xFF for octet in octets or ())  # they come signed
+            value = bytes(octet & 0xFF for octet in octets or ())  # their bytes come signed
             headers[name] = headers[name] + b"," + value if name in headers else value
     return headers
 
 
 def failures(positions: Iterable[Position]) -> dict[str, Any]:
-    """Return the response that makes these records come again, and no others."""
+    """Return the response that makes exactly these records come again."""
     return {
         "batchItemFailures": [
             {"itemIdentifier": {"partition": f"{at.topic}-{at.partition}", "offset": at.offset}}

@@ -1,4 +1,4 @@
-"""Those who perform side by side: the tasks of one event loop, in a thread of its own."""
+"""An executor that runs calls as tasks of one event loop in its own thread."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
@@ -13,7 +13,7 @@ from taskmill.platform.executor import gathered
 
 
 class LoopCrew:
-    """An abandoned call is cancelled; one that blocks the loop, or will not end, is a stray."""
+    """Abandoned calls are cancelled; one that blocks the loop or does not end is a stray."""
 
     def __init__(self) -> None:
         self._ends: SimpleQueue[Ended] = SimpleQueue()
@@ -30,11 +30,11 @@ class LoopCrew:
         return ticket
 
     def ended(self, *, within: timedelta) -> Sequence[Ended]:
-        """Return what has ended; wait for the first, but no longer than *within*."""
+        """Return ended calls; wait for the first, but no longer than *within*."""
         return gathered(self._ends, within)
 
     def abandon(self, ticket: int) -> None:
-        """Let go of a call: its end, if it ever comes, is not reported."""
+        """Abandon a call: its end, if it ever comes, is not reported."""
         with self._changed:
             self._abandoned.add(ticket)
         self._loop.call_soon_threadsafe(self._cancel, ticket)

@@ -73,7 +73,7 @@ def clock() -> Millis:
 
 @cache
 def _ahead_ms() -> int:
-    """Tell how wrong a test wants this clock to be."""
+    """Return the clock offset that a test asks for."""
     return in_ms(Settings.from_env(os.environ, needs=()).clock_ahead)
 
 
@@ -90,14 +90,14 @@ def pause(span: timedelta) -> None:
 @replaceable
 @cache
 def word() -> str:
-    """Name this process among all that ever claim a turn."""
+    """Return a nonce that identifies this process among all that ever claim a turn."""
     return os.urandom(8).hex()
 
 
 @replaceable
 @cache
 def log(service: str) -> logging.Logger:
-    """Send the layer's log lines through the structured logger of *service*, and return it."""
+    """Send the layer's logs through the structured logger of *service*, and return it."""
     from aws_lambda_powertools import Logger
 
     structured = Logger(service=service)
@@ -140,13 +140,13 @@ def invocation(service: str) -> Iterator[None]:
 
 
 def at_init(build: Callable[[], object]) -> None:
-    """Build while the platform starts the process: what is wrong is refused then.
+    """Build a service while the platform starts the process, so that bad settings fail early.
 
     Elsewhere, as in tests and tools, importing a handler reads nothing.
     """
     if "AWS_LAMBDA_RUNTIME_API" in os.environ:
         build()
-        # What there is now stays as long as the process: nobody need look through it for garbage,
-        # nor look after every few hundred values of a batch.
+        # Everything that exists now lives as long as the process, so the garbage collector need not
+        # scan it, nor run after every few hundred values of a batch.
         gc.freeze()
         gc.set_threshold(_VALUES_BETWEEN_COLLECTIONS)

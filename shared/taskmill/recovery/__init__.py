@@ -1,1 +1,1 @@
-"""Recovery: brings Redis and the ledger back into agreement."""
+"""Brings Redis and the ledger back into agreement."""

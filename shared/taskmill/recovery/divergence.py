@@ -1,4 +1,4 @@
-"""Divergences between the ledger and a task's record, and their repairs."""
+"""Disagreements between the ledger and a task's record, and their repairs."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -16,7 +16,7 @@ from taskmill.orders.control import Moment, Sight, Sighting
 from taskmill.recovery.restoration import HotView
 
 BROUGHT_NEAR_WITHIN = timedelta(minutes=2)
-"""In which a task is brought near whose time has come near."""
+"""Time for bringing a task near once its time comes near."""
 
 
 class Divergence(StrEnum):
@@ -25,36 +25,36 @@ class Divergence(StrEnum):
     RECORD_MISSING = "record_missing"
     NOWHERE_IN_LINE = "nowhere_in_line"
     UNLISTED = "unlisted"
-    """Of due entries, not of tasks: the due set does not name them."""
+    """Due entries, not tasks, that the due set does not name."""
 
 
 ABOUT: Mapping[Divergence, tuple[str, str]] = {
     Divergence.LEDGER_BEHIND: (
-        "the record is further than the ledger, which has read the whole log",
-        "publish the record's last facts once more",
+        "the record is ahead of the ledger, which has read the whole log",
+        "publish the record's last facts again",
     ),
     Divergence.RECORD_BEHIND: (
-        "the ledger is further than the record",
-        "raise the record to what the ledger knows",
+        "the ledger is ahead of the record",
+        "update the record from the ledger",
     ),
     Divergence.RECORD_MISSING: (
-        "unfinished in the ledger for more than an hour, and without a record",
-        "make the record from the ledger and put the task in line",
+        "unfinished in the ledger for more than an hour, but without a record",
+        "create the record from the ledger and queue the task",
     ),
     Divergence.NOWHERE_IN_LINE: (
         "unfinished in both, but neither owed nor in the log",
-        "put the task in line once more",
+        "queue the task again",
     ),
     Divergence.UNLISTED: (
-        "owed, but not named by the due set, so nobody publishes it",
-        "let it be due now",
+        "owed, but missing from the due set, so nobody publishes it",
+        "make it due now",
     ),
 }
-"""What each means, and what is done about it."""
+"""The meaning of each kind and its repair."""
 
 
 class Standing(Struct, frozen=True, kw_only=True):
-    """How far the ledger knows a task to be."""
+    """A task's version in the ledger: how far along it is."""
 
     id: TaskId
     type: TaskType
@@ -66,7 +66,7 @@ class Standing(Struct, frozen=True, kw_only=True):
 
     @property
     def position(self) -> "Position":
-        """The place in life where the record should be: a retrying one is in its next turn."""
+        """The version that the record should have: a retrying task is in its next turn."""
         is_retrying = self.status is Status.RETRYING
         return self.generation, self.status.is_final, self.turn + is_retrying
 
@@ -81,7 +81,7 @@ def position_of(sighting: Sighting) -> Position:
 
 
 def divergence(standing: Standing, sight: Sight, *, now: Millis) -> Divergence | None:
-    """Say how both disagree, if they do; a moment later it may have passed."""
+    """Return how the two disagree, if they do; it may pass a moment later."""
     match sight:
         case Cold():
             return None
@@ -96,7 +96,7 @@ def divergence(standing: Standing, sight: Sight, *, now: Millis) -> Divergence |
 
 
 def _is_far(standing: Standing, now: Millis) -> bool:
-    """Tell whether it has no record because it is due far ahead."""
+    """Return whether it has no record because it is due far in the future."""
     if standing.status is not Status.SCHEDULED or standing.due_at_ms is None:
         return False
     return standing.due_at_ms - now > in_ms(FAR - BROUGHT_NEAR_WITHIN)
@@ -106,7 +106,8 @@ def _between(standing: Standing, sight: Sighting, now: Millis) -> Divergence | N
     known, told = position_of(sight), standing.position
     if known[0] == told[0] and known[1] and told[1]:
         is_same = sight.task.status is standing.status
-        return None if is_same else Divergence.RECORD_BEHIND  # of two ends the ledger's is right
+        # Of two different ends the ledger's is authoritative.
+        return None if is_same else Divergence.RECORD_BEHIND
     if told > known:
         return Divergence.RECORD_BEHIND
     if told < known:
@@ -117,7 +118,7 @@ def _between(standing: Standing, sight: Sighting, now: Millis) -> Divergence | N
 
 
 class Diverged(Struct, frozen=True, kw_only=True):
-    """A disagreement that did not pass."""
+    """A persistent disagreement."""
 
     kind: Divergence
     standing: Standing
@@ -138,15 +139,15 @@ Sign: TypeAlias = tuple[Divergence, Standing, Moment | None, int]
 
 
 class RepairOrder(Struct, frozen=True, kw_only=True):
-    """Raises a record to what the ledger knows, if it is still as it was seen."""
+    """Updates a record from the ledger, if it is still as it was read."""
 
     seen: Moment | None
-    """None: there was no record, and the task must be put in line anew."""
+    """None: there was no record, and the task must be queued again."""
     view: HotView
 
     @property
     def due_at_ms(self) -> Millis | None:
-        """When it must be put in line; None when it stands there already."""
+        """When the task must be queued; None when it already is."""
         if self.view.due_at_ms is not None:
             return self.view.due_at_ms
         return Millis(0) if self.seen is None else None
@@ -155,5 +156,5 @@ class RepairOrder(Struct, frozen=True, kw_only=True):
 class RepairAnswer(StrEnum):
     DONE = "done"
     MOVED = "moved"
-    """The task went on since it was seen: nothing was changed."""
+    """The task has moved on since it was read: nothing was changed."""
     COLD = "cold"

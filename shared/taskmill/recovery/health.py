@@ -9,43 +9,43 @@ from msgspec import Struct
 from taskmill.core.time import in_ms
 
 REBUILD_TAKES = timedelta(seconds=30)
-"""A rebuild that takes longer is worth a word."""
+"""A rebuild that takes longer is reported."""
 
 DUE_IS_TAKEN_WITHIN = timedelta(seconds=30)
-"""A scheduler looks ten times a second: what is due for so long is not looked at."""
+"""A scheduler polls ten times a second: if entries are due for so long, none is running."""
 
 
 class ShardState(StrEnum):
     LIVE = "live"
     REBUILDING = "rebuilding"
-    """It forgot, or may have, and is being rebuilt."""
+    """It lost data, or may have, and is being rebuilt."""
 
     COLD = "cold"
-    """It forgot, or may have, and nobody rebuilds it."""
+    """It lost data, or may have, and nobody rebuilds it."""
 
 
 class ShardHealth(Struct, frozen=True, kw_only=True):
     state: ShardState
     overdue_ms: int = 0
-    """For how long the first due entry has waited to be taken."""
+    """How long the first due entry has waited to be taken."""
 
     unlisted: int = 0
-    """How many entries are owed and not named by the due set: nobody would publish them."""
+    """How many entries are owed but missing from the due set: nobody would publish them."""
 
 
 def nobody_rebuilds(shards: Sequence[ShardHealth]) -> str | None:
-    """Return a sentence when shards are cold and stay so."""
+    """Return a sentence when shards are cold for too long."""
     cold = sum(one.state is ShardState.COLD for one in shards)
     if not cold:
         return None
     return (
-        f"{cold} of {len(shards)} shards of Redis are cold and nobody rebuilds them, so their tasks"
-        " do not run: a scheduler must run"
+        f"{cold} of {len(shards)} shards of Redis are cold and not being rebuilt, so their tasks"
+        " do not run: start a scheduler"
     )
 
 
 def rebuild_drags(shards: Sequence[ShardHealth]) -> str | None:
-    """Return a sentence about shards that are being rebuilt."""
+    """Return a sentence about shards whose rebuild takes long."""
     cold = sum(one.state is not ShardState.LIVE for one in shards)
     if not cold:
         return None
@@ -56,8 +56,8 @@ def rebuild_drags(shards: Sequence[ShardHealth]) -> str | None:
 
 
 def nobody_takes(shards: Sequence[ShardHealth]) -> str | None:
-    """Return a sentence when what is due stays in the due set."""
+    """Return a sentence when due entries stay in the due set."""
     overdue = max((one.overdue_ms for one in shards), default=0)
     if overdue <= in_ms(DUE_IS_TAKEN_WITHIN):
         return None
-    return f"what is due has waited for {overdue // 1000} s: a scheduler must run"
+    return f"due tasks have waited for {overdue // 1000} s: start a scheduler"

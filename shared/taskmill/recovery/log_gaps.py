@@ -14,13 +14,13 @@ _log = logging.getLogger("taskmill.step_over")
 
 
 def gaps_of(readers: LogReaders, rows: WholeRows) -> Sequence[Gap]:
-    """Return where the ledger lacks what its readers have passed.
+    """Return where the ledger lacks records that its readers have passed.
 
-    A place is committed when the ledger has what stands before it: unless records outlived their
-    retention, or somebody brought back an older ledger or moved a reader by hand.
+    An offset is committed when the ledger has everything before it, unless records exceeded their
+    retention, or somebody restored an older ledger or moved a reader by hand.
     """
     reached = readers.reach(RECORDERS)
-    applied = rows.applied()  # asked last, since it only grows
+    applied = rows.applied()  # read last, since the ledger only grows
     return [
         Gap(
             topic=reader.topic,
@@ -37,11 +37,11 @@ def gaps_of(readers: LogReaders, rows: WholeRows) -> Sequence[Gap]:
 def step_over(
     readers: LogReaders, rows: WholeRows, ledger: Ledger, stepped: set[tuple[str, int]]
 ) -> Sequence[Gap]:
-    """Let the ledger go on where records are gone: who waits for it would wait for ever.
+    """Let the ledger continue where records are gone: waiting readers would wait for ever.
 
-    What the recorder wrote while its place was not committed yet makes a gap anew, and is stepped
-    over at the next look: so it is remembered who was *stepped* over at this one. What the log has
-    still is told, and left to those who can let it be read again.
+    Records that the recorder wrote before their offset was committed make another gap, which is
+    skipped at the next look; hence the *stepped* places are remembered. Gaps that the log still has
+    are reported, and left to people who can have them read again.
     """
     gaps = gaps_of(readers, rows)
     over = [gap for gap in gaps if gap.is_lost or (gap.topic, gap.partition) in stepped]
@@ -50,7 +50,11 @@ def step_over(
     if over:
         ledger.record(LedgerBatch(applied=[_applied(gap) for gap in over]))
     for gap in gaps:
-        words = "the log lost records" if gap in over else "the ledger lacks records of the log"
+        words = (
+            "the log lost records"
+            if gap in over
+            else "the ledger has not applied records that the log still has"
+        )
         place = {"topic": gap.topic, "partition": gap.partition}
         _log.error(words, extra=place | {"first": gap.first, "next": gap.next})
     return gaps

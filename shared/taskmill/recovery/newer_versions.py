@@ -1,4 +1,4 @@
-"""Puts parcels that a newer version wrote back into their topics, once this code reads them."""
+"""Returns parcels of a newer version to their topics once this code can read them."""
 
 from typing import Protocol
 
@@ -10,7 +10,7 @@ AT_A_TIME = 50
 
 
 class ReturnStores(Protocol):
-    """The ports that putting parcels back uses."""
+    """Ports for returning parcels."""
 
     @property
     def bus(self) -> Bus: ...
@@ -24,10 +24,9 @@ class ParcelReturn:
         self._stores = stores
 
     def put_back(self, *, readable: int = codec.VERSION) -> int:
-        """Publish what can be read by now, mark it, and return how much that was.
+        """Publish parcels that can be read by now, mark them, and return their number.
 
-        A death on any line only means that parcels are published again, and all that reads them is
-        safe to repeat.
+        After a death on any line parcels are only published again, and every reader tolerates that.
         """
         bus = self._stores.bus
         with self._stores.newer_parcels.held(readable=readable, most=AT_A_TIME) as held:

@@ -16,12 +16,12 @@ from taskmill.recovery.restoration import HotView, Restoration
 
 class Shards(Protocol):
     def check(self) -> Sequence[ShardHealth]:
-        """Say how each shard is."""
+        """Return the health of each shard."""
         ...
 
 
 class ColdShards(Protocol):
-    """The shards that forgot, or may have. Each step needs the word of the one who began."""
+    """Shards that lost data, or may have. Each step requires the nonce of its rebuild."""
 
     def shard_of(self, task_id: TaskId) -> int: ...
 
@@ -38,7 +38,7 @@ class ColdShards(Protocol):
     def open(self, word: str, shards: Collection[int]) -> frozenset[int]: ...
 
     def leave(self, word: str, shards: Collection[int]) -> None:
-        """Take the word back, so that another rebuild may begin at once."""
+        """Remove the nonce, so that another rebuild may begin at once."""
         ...
 
 
@@ -71,20 +71,20 @@ class UnreadableKeys(Protocol):
 
 
 class Step(Protocol):
-    """What the window passes next. It counts at the end; nobody else takes it meanwhile."""
+    """The next step of the window. It is committed at the end; nobody else takes it meanwhile."""
 
     def pages(self) -> Iterable[Sequence[Standing]]: ...
 
     def note(self, ids: Sequence[TaskId]) -> None:
-        """Let these be looked at again, whoever does it: they stand with the unfinished ones."""
+        """Note tasks to be checked again by any process: they are kept with the unfinished ones."""
         ...
 
 
 class Standings(Protocol):
-    """How far tasks are, by the ledger; what is unfinished for long stands apart."""
+    """Versions of tasks in the ledger; long unfinished tasks are kept separately."""
 
     def next_step(self) -> AbstractContextManager[Step | None]:
-        """Hold the next step of the window over the age of tasks, if it is anybody's now."""
+        """Hold the next step of the window over the age of tasks, unless somebody else does."""
         ...
 
     def young(self, *, since_ms: Millis) -> Iterable[Sequence[Standing]]: ...
@@ -92,7 +92,7 @@ class Standings(Protocol):
     def unfinished(self, *, after: TaskId | None, most: int) -> Sequence[Standing]: ...
 
     def unsubmitted(self, *, age: timedelta, most: int) -> Sequence[TaskId]:
-        """Name those that only facts tell of, though they were submitted so long ago."""
+        """Return tasks with facts but without a submission, though submitted long ago."""
         ...
 
     def of(self, ids: Sequence[TaskId]) -> Sequence[Standing]: ...
@@ -101,10 +101,10 @@ class Standings(Protocol):
 
 
 class Repairs(Protocol):
-    """Raises records to what the ledger knows, each only when it is still as it was seen."""
+    """Updates records from the ledger, each only if it is still as it was read."""
 
     def repair(self, orders: Sequence[RepairOrder]) -> Sequence[RepairAnswer]: ...
 
     def relist(self) -> int:
-        """Let be due now what is owed and not named by the due set; return how many entries."""
+        """Make owed entries due now if the due set does not name them; return their number."""
         ...

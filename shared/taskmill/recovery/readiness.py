@@ -1,4 +1,4 @@
-"""Says whether tasks can run, as far as the hot state knows."""
+"""Reports whether tasks can run, as far as the hot state shows."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ from taskmill.recovery.ports import Shards
 
 
 class Readiness:
-    """Remembers since when it has seen cold shards: that a rebuild goes on is no complaint."""
+    """Remembers since when it has seen cold shards: a rebuild in progress is no problem."""
 
     def __init__(self, shards: Shards, clock: Clock) -> None:
         self._shards = shards
@@ -25,7 +25,7 @@ class Readiness:
         self._cold_since_ms: Millis | None = None
 
     def complaint(self) -> str | None:
-        """Return why tasks cannot run; None when they can, or soon will."""
+        """Return why tasks cannot run; None when they can, or will soon."""
         shards = self._shards.check()
         drags = rebuild_drags(shards) if self._is_cold_for_long(shards) else None
         return nobody_rebuilds(shards) or drags or nobody_takes(shards)

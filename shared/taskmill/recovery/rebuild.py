@@ -1,4 +1,4 @@
-"""Fills shards that forgot, or may have, from the ledger, and opens them."""
+"""Fills shards that lost data, or may have, from the ledger, and opens them."""
 
 import logging
 from collections import Counter
@@ -28,7 +28,7 @@ _ROWS_AT_A_TIME = 500
 
 
 class RebuildStores(Protocol):
-    """The ports that a rebuild uses."""
+    """Ports for a rebuild."""
 
     @property
     def clock(self) -> Clock: ...
@@ -50,10 +50,10 @@ class RebuildStores(Protocol):
 
 
 class Rebuild:
-    """Living processes publish within the *grace* what Redis decided before it forgot.
+    """Living processes publish what Redis decided before its loss within the *grace* period.
 
-    Only then the end of the log is noted that the ledger must have reached. Whenever the *word* is
-    gone from a shard, it was emptied once more, and another rebuild begins with it.
+    Only then the rebuild notes the end of the log that the ledger must reach. If the *word*
+    disappears from a shard, the shard was emptied again, and another rebuild starts with it.
     """
 
     def __init__(self, stores: RebuildStores, *, word: str, grace: timedelta, pause: Pause) -> None:
@@ -63,35 +63,35 @@ class Rebuild:
         self._pause = pause
 
     def run(self) -> int:
-        """Rebuild what is cold and in nobody's hands; return how many records were made."""
+        """Rebuild cold shards that nobody else rebuilds; return how many records were created."""
         stores = self._stores
         if not stores.shards.are_some():
             return 0
-        stores.log_ends.ends()  # stores that are away leave no word behind
+        stores.log_ends.ends()  # if a store is unavailable, no nonce is left behind
         stores.whole_rows.applied()
         under = stores.shards.begin(self._word)
         return self._rebuild(_Rebuild(stores, self._word, self._pause, under)) if under else 0
 
     def _rebuild(self, work: "_Rebuild") -> int:
         began = self._stores.clock()
-        _log.warning("shards are cold", extra={"shards": len(work.under)})
+        _log.warning("rebuild of cold shards started", extra={"shards": len(work.under)})
         try:
             opened = self._fill(work)
         except StoreUnavailable:
             with suppress(StoreUnavailable):
-                # It would keep the next one away for a while.
+                # It would delay the next rebuild for a while.
                 self._stores.shards.leave(self._word, work.under)
             raise
         counted = {str(kind): number for kind, number in work.counted.items()}
         fields = {"shards": len(opened), "milliseconds": self._stores.clock() - began} | counted
-        _log.warning("shards are open", extra=fields)
+        _log.warning("rebuild of cold shards finished", extra=fields)
         restored = work.counted[Restoration.RESTORED]
         if restored:
             self._stores.counters.count(Count.RESTORED, restored)
         return restored
 
     def _fill(self, work: "_Rebuild") -> frozenset[int]:
-        """Restore everything, and return the shards that are open then."""
+        """Restore everything, and return the shards that are then open."""
         ledger = self._stores.whole_rows
         work.wait(self._grace)
         for envelopes in _unsent(self._stores.outbox):
@@ -101,15 +101,15 @@ class Rebuild:
             work.restore(rows, is_far=True)
         for rows in ledger.restorable(finished=True):
             work.restore(rows)
-        for ids in work.held():  # a server that fell back may take some for unfinished
+        for ids in work.held():  # a server that fell back may consider some of them unfinished
             work.restore(ledger.unlisted(ids))
-        for rows in ledger.restorable(finished=False):  # last: their leases must not lapse
+        for rows in ledger.restorable(finished=False):  # last: their leases must not expire
             work.restore(rows)
         return work.open()
 
 
 def _unsent(outbox: Outbox) -> Iterator[Sequence[Envelope]]:
-    """Read the tasks that are not in the log yet; before its end is noted, lest one slip by."""
+    """Read the tasks that are not in the log yet, before noting its end, so that none is missed."""
     last = 0
     while rows := outbox.unsent(after=last, most=_ROWS_AT_A_TIME):
         last = rows[-1].number
@@ -120,7 +120,7 @@ def _opened(row: Unsent) -> Envelope | None:
     try:
         return codec.open_envelope(row.envelope)
     except Undecodable as error:
-        _log.error("unreadable in the outbox", extra={"row": row.number, "why": str(error)})
+        _log.error("outbox row cannot be decoded", extra={"row": row.number, "why": str(error)})
         return None
 
 
@@ -129,7 +129,7 @@ class _Rebuild(Struct):
     word: str
     pause: Pause
     under: frozenset[int]
-    """The shards that are still under the word."""
+    """The shards that still have the nonce."""
     counted: Counter[Restoration] = field(default_factory=Counter)
 
     def wait(self, span: timedelta) -> None:
@@ -139,7 +139,7 @@ class _Rebuild(Struct):
             self._keep()
 
     def wait_for(self, ledger: WholeRows, ends: Mapping[tuple[str, int], int]) -> None:
-        """Wait until the ledger has seen the log up to its *ends*."""
+        """Wait until the ledger has read the log up to its *ends*."""
         while self.under:
             applied = ledger.applied()
             if all(applied.get(place, 0) >= end for place, end in ends.items()):
@@ -148,7 +148,7 @@ class _Rebuild(Struct):
             self._keep()
 
     def restore(self, rows: Iterable[Row], *, is_far: bool = False) -> None:
-        """Restore what *rows* say; those that the ledger alone keeps, as far as a key needs it."""
+        """Restore *rows*; of those that only the ledger keeps, restore what a key needs."""
         now = self.stores.clock()
         views = [
             hot_view(row, row.spec, is_far=is_far or waits_far(row, now))

@@ -1,4 +1,4 @@
-"""Finds tasks about which the ledger and Redis disagree, and mends what does not pass."""
+"""Finds and repairs persistent disagreements between the ledger and Redis."""
 
 import logging
 from collections import Counter
@@ -38,7 +38,7 @@ from taskmill.recovery.restoration import HotView, hot_view
 _log = logging.getLogger("taskmill.reconcile")
 
 PATIENCE = timedelta(seconds=10)
-"""Longer than a lease: who decided something has published it by then, or died."""
+"""Longer than a lease: a process that decided something has published it by then, or died."""
 
 MOST_LOOKED_AT = 10_000
 MOST_MENDED = 500
@@ -47,11 +47,11 @@ MOST_UNSUBMITTED = 100
 ROWS_AT_A_TIME = 500
 _MOST_STEPS = 600
 _STAYS_UNFINISHED = UNKEYED_RECORD + timedelta(hours=1)
-"""How long after its end a task stays among the unfinished ones: a rebuild may need it."""
+"""How long an ended task stays among the unfinished ones: a rebuild may need it."""
 
 
 class ReconcilerStores(Protocol):
-    """The ports of what is compared, and of what mends it."""
+    """Ports for comparing and repairing."""
 
     @property
     def bus(self) -> Bus: ...
@@ -82,33 +82,33 @@ class ReconcilerStores(Protocol):
 
 
 class _Suspicion(Struct):
-    """A disagreement that may pass: those who read the log may not have come so far yet."""
+    """A disagreement that may pass: readers of the log may not have come that far yet."""
 
     sign: Sign
     since_ms: Millis
     gates: list[Sequence[Reader]]
     noted: Mapping[tuple[Reader, int], int] | None = None
-    """Where the next gate's topics ended when it was reached."""
+    """The ends of the next gate's topics when it was reached."""
 
 
 class Reconciler:
-    """Looks again and again: a disagreement counts when it stands still while all readers pass."""
+    """Looks repeatedly: only disagreements that persist while all readers pass are repaired."""
 
     def __init__(self, stores: ReconcilerStores) -> None:
         self.stores = stores
         self.suspected: dict[TaskId, _Suspicion] = {}
         self.ended: list[TaskId] = []
-        """Those of the unfinished ones that the last look found ended, long enough ago."""
+        """Unfinished tasks that the last look found to have ended long enough ago."""
 
         self._stepped: set[tuple[str, int]] = set()
-        """Where the ledger was told at the last look to go on behind what the log lost."""
+        """Partitions in which the last look made the ledger skip lost records."""
 
         self._after: TaskId | None = None
 
     def look(self, young: Iterable[Sequence[Standing]]) -> Sequence[Diverged]:
-        """Compare those under suspicion, the *young* ones and a part of the unfinished ones.
+        """Compare the suspected tasks, the *young* ones and a part of the unfinished ones.
 
-        Return the disagreements that did not pass.
+        Return the persistent disagreements.
         """
         seen = self.suspected
         self.suspected, self.ended = {}, []
@@ -123,9 +123,9 @@ class Reconciler:
         return confirmed
 
     def mend(self, diverged: Sequence[Diverged]) -> Counter[Divergence]:
-        """Mend the first of them; return how many of each kind were mended.
+        """Repair the first of them; return how many of each kind were repaired.
 
-        What was mended and is found again is suspected anew.
+        A repaired task that is found again becomes a new suspicion.
         """
         mended: Counter[Divergence] = Counter()
         by_kind = sorted(diverged[:MOST_MENDED], key=lambda one: one.kind)
@@ -137,7 +137,7 @@ class Reconciler:
         return mended
 
     def reconcile(self) -> Counter[Divergence]:
-        """Look once more, and mend what did not pass."""
+        """Look once more, and repair persistent disagreements."""
         confirmed = self.look(self._passed())
         settled = [one for one in self.ended if one not in self.suspected]
         self.stores.standings.leave(settled)
@@ -148,17 +148,17 @@ class Reconciler:
                 "kind": one.kind,
                 "generation": one.standing.generation,
             }
-            _log.warning("ledger and record disagreed", extra=fields)
+            _log.warning("disagreement between ledger and record repaired", extra=fields)
         relisted = self.stores.repairs.relist()
         if relisted:
-            _log.warning("owed, but not in the due set", extra={"entries": relisted})
+            _log.warning("owed entries were missing from the due set", extra={"entries": relisted})
             mended[Divergence.UNLISTED] += relisted
         return mended
 
     def run(self) -> int:
-        """Do all that the reconciler does, and return how much was mended.
+        """Run the whole reconciler, and return how much was repaired.
 
-        It begins with what needs no Redis: a rebuild waits for the ledger.
+        Starts with the work that needs no Redis: a rebuild waits for the ledger.
         """
         stores, counters = self.stores, self.stores.counters
         for gap in step_over(stores.readers, stores.whole_rows, stores.ledger, self._stepped):
@@ -170,10 +170,10 @@ class Reconciler:
         return mended.total()
 
     def _passed(self) -> Iterator[Sequence[Standing]]:
-        """Give what the window passes.
+        """Yield the tasks that the window passes.
 
-        It moves when all of a step was looked at and what is suspected was noted, so that another
-        one finds it when this one dies.
+        The window moves once a whole step was checked and its suspicions were noted, so that
+        another process finds them if this one dies.
         """
         for _ in range(_MOST_STEPS):
             with self.stores.standings.next_step() as step:
@@ -217,12 +217,12 @@ class Reconciler:
         return confirmed
 
     def _suspicion(self, diverged: Diverged, known: _Suspicion | None) -> _Suspicion | None:
-        """Return what is suspected since when; None when it is looked at later."""
+        """Return the suspicion and its start; None when the task is checked later."""
         task_id, is_full = diverged.standing.id, len(self.suspected) >= MOST_SUSPECTED
         if known is not None and known.sign == diverged.sign:
             self.suspected[task_id] = known
         elif is_full and diverged.kind is Divergence.NOWHERE_IN_LINE:
-            return None  # a backlog looks like this, and would be remembered as a whole
+            return None  # a backlog looks like this and would be remembered as a whole
         elif task_id not in self.suspected:
             suspicion = _Suspicion(diverged.sign, self.stores.clock(), _gates(diverged))
             self.suspected[task_id] = suspicion
@@ -243,7 +243,7 @@ class Reconciler:
 
 
 def _gates(diverged: Diverged) -> list[Sequence[Reader]]:
-    """Return who must have read the log up to now before a disagreement means something."""
+    """Return the readers that must have caught up before a disagreement counts."""
     match diverged.kind:
         case Divergence.LEDGER_BEHIND:
             return [[topics.RECORDER_PENDING, topics.RECORDER_EVENTS]]
@@ -254,7 +254,7 @@ def _gates(diverged: Diverged) -> list[Sequence[Reader]]:
 
 
 class _Reach:
-    """How far readers are, asked once for each of them in a look."""
+    """Positions of readers, fetched once for each of them in a look."""
 
     def __init__(self, readers: LogReaders) -> None:
         self._readers = readers
@@ -268,7 +268,7 @@ class _Reach:
         }
 
     def is_past(self, gate: Sequence[Reader], noted: Mapping[tuple[Reader, int], int]) -> bool:
-        """Say whether the gate's readers have read what was *noted*; a topic must be there."""
+        """Return whether the gate's readers have passed *noted*; a missing topic never is."""
         return all(self._of(reader) for reader in gate) and all(
             self._of(reader)[partition][1] >= end for (reader, partition), end in noted.items()
         )
@@ -301,7 +301,7 @@ def _raise_records(stores: ReconcilerStores, diverged: Sequence[Diverged]) -> in
 
 
 def _is_raised(diverged: Diverged, view: HotView) -> bool:
-    """Say whether what the ledger knows by now is not less than what was seen in Redis."""
+    """Return whether the ledger is now at least as far as the version seen in Redis."""
     if isinstance(diverged.sight, Absent):
         return True
     row, task = view.row, view.envelope
@@ -329,7 +329,7 @@ _MENDS: Mapping[Divergence, Callable[[ReconcilerStores, Sequence[Diverged]], int
 
 
 def unsubmitted(standings: Standings) -> Sequence[TaskId]:
-    """Name tasks of which there are facts and, an hour later, no submission; a hundred at most."""
+    """Return tasks with facts but, an hour later, no submission; a hundred at most."""
     found = standings.unsubmitted(age=SUBMISSION_IS_LOST, most=MOST_UNSUBMITTED)
     if found:
         _log.error(

@@ -14,25 +14,25 @@ from taskmill.ledger.projection import Row, envelope_of
 class Restoration(StrEnum):
     RESTORED = "restored"
     KEPT = "kept"
-    """The server had more than the ledger."""
+    """The server was ahead of the ledger."""
     START_AGAIN = "start again"
-    """The server was emptied or replaced meanwhile, or another one opened the shard."""
+    """The server was emptied or replaced meanwhile, or another process opened the shard."""
 
 
 class HotView(Struct, frozen=True, kw_only=True):
-    """The record that a row stands for, and what its next turn is owed."""
+    """The record for a row, and the messages that its next turn is owed."""
 
     row: Row
     envelope: Envelope
-    """The task in line, in the turn that the record is in."""
+    """The envelope for the record's turn."""
     waiting: Waiting | None
     ending: Ending | None
     is_far: bool = False
-    """True when the ledger alone keeps it by now."""
+    """True when only the ledger keeps it by now."""
 
     @property
     def due_at_ms(self) -> Millis | None:
-        """Return when its turn is due, if it waits for a time."""
+        """When its turn is due, if it waits for a time."""
         if self.row.status is Status.SCHEDULED:
             return self.row.due_at_ms
         return None if self.waiting is None else self.waiting.due_at_ms
@@ -44,7 +44,7 @@ class HotView(Struct, frozen=True, kw_only=True):
 
     @property
     def owed(self) -> Owed:
-        """What the next turn is owed; the facts before it stand in the log: the ledger has them."""
+        """Messages of the next turn; earlier facts are in the log, since the ledger has them."""
         return Owed(task=self.envelope)
 
 
@@ -77,7 +77,7 @@ def task_view(row: Row, spec: ShownSpec) -> TaskView:
 
 
 def waits_far(row: Row, now: Millis) -> bool:
-    """Tell whether the ledger alone keeps it by now."""
+    """Return whether only the ledger keeps it by now."""
     is_scheduled = row.status is Status.SCHEDULED and row.due_at_ms is not None
     return is_scheduled and (row.due_at_ms or 0) - now > in_ms(FAR)
 

@@ -1,1 +1,1 @@
-"""Tasks that are submitted again and again, by a calendar."""
+"""Tasks that are submitted repeatedly, by a calendar."""

@@ -1,4 +1,4 @@
-"""When a schedule fires: a rule in a zone gives instants, whatever the clocks of the zone do."""
+"""When a schedule fires: a rule in a time zone yields instants, whatever the zone's clocks do."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -19,13 +19,13 @@ _SECOND = timedelta(seconds=1)
 _MILLISECOND = timedelta(milliseconds=1)
 _YEAR = timedelta(days=366)
 _SEARCH = (_YEAR, 9 * _YEAR, 90 * _YEAR)
-"""How far is searched, in growing steps. 29 February on a weekday may be 40 years away."""
+"""How far to search, in growing steps. 29 February on a weekday may be 40 years away."""
 _MARGIN = timedelta(days=2)
-"""Behind the end of a search, where a jump may still be told by the readings before it."""
+"""Margin after the end of a search, where a jump may still depend on earlier readings."""
 
 
 class Every(Struct, frozen=True, kw_only=True):
-    """A period of absolute time, counted from 1970 in UTC: an edit or a restart moves nothing."""
+    """A fixed period, counted from 1970 in UTC, so that an edit or a restart shifts nothing."""
 
     period: timedelta
 
@@ -34,34 +34,34 @@ Rule: TypeAlias = Cron | Every
 
 
 class Unusable(Struct, frozen=True):
-    """A calendar that cannot be: which field of it is wrong, and why."""
+    """An invalid calendar: which field is wrong, and why."""
 
     field: str
     reason: str
 
 
 class Calendar(Struct, frozen=True, kw_only=True):
-    """A rule in a zone. Its nominal instants are moments of UTC; each is named by that alone."""
+    """A rule in a zone. Its nominal instants are times in UTC, which also identify them."""
 
     rule: Rule
     zone: str = "UTC"
     dst: Dst = DEFAULT_DST
 
     def after(self, moment: datetime) -> datetime | None:
-        """Return the first instant behind *moment*; None if a hundred years have none."""
+        """Return the first instant after *moment*; None if there is none in a hundred years."""
         return next((each.at for each in self._coming(moment) if each.at), None)
 
     def between(self, moment: datetime, end: datetime, most: int) -> list[datetime]:
-        """Return the first *most* instants behind *moment* and not behind *end*."""
+        """Return the first *most* instants after *moment* and up to *end*."""
         within = self._within(_behind(moment), _behind(end))
         return list(islice((each.at for each in within if each.at), most))
 
     def latest(self, moment: datetime, end: datetime, most: int) -> list[datetime]:
-        """Return the last *most* instants behind *moment* and not behind *end*, in their order."""
+        """Return the last *most* instants after *moment* and up to *end*, in order."""
         if len(found := self.between(moment, end, most + 1)) <= most:
             return found
         low, high = _seconds(moment), _seconds(end)
-        while low < high:  # the earliest second behind which there are not too many
+        while low < high:  # the earliest second after which there are not too many
             middle = (low + high) // 2
             if self.count(_at(middle), end) <= most:
                 high = middle
@@ -70,7 +70,7 @@ class Calendar(Struct, frozen=True, kw_only=True):
         return self.between(_at(low), end, most)
 
     def count(self, moment: datetime, end: datetime) -> int:
-        """Return how many instants lie behind *moment* and not behind *end*."""
+        """Return the number of instants after *moment* and up to *end*."""
         if isinstance(self.rule, Every):
             period = self.rule.period // _SECOND
             return max(_seconds(end) // period - _seconds(moment) // period, 0)
@@ -79,7 +79,7 @@ class Calendar(Struct, frozen=True, kw_only=True):
         return sum(readings.count(segment, first, until) for segment, first, until in parts)
 
     def preview(self, moment: datetime, count: int) -> list[Coming]:
-        """Return the next *count* fires, and at most as many readings that are left out."""
+        """Return the next *count* fires, and at most as many skipped readings."""
         found: list[Coming] = []
         fires = skipped = 0
         for coming in self._coming(moment):
@@ -99,7 +99,7 @@ class Calendar(Struct, frozen=True, kw_only=True):
             first = until
 
     def _within(self, first: datetime, until: datetime) -> Iterator[Coming]:
-        """Yield what comes from *first* on and before *until*."""
+        """Yield occurrences from *first* on and before *until*."""
         if isinstance(self.rule, Every):
             yield from self._periods(self.rule.period // _SECOND, first, until)
             return
@@ -116,7 +116,7 @@ class Calendar(Struct, frozen=True, kw_only=True):
     def _segments(
         self, first: datetime, until: datetime
     ) -> Iterator[tuple[Segment, datetime, datetime]]:
-        """Yield the segments with the part of each from *first* on and before *until*."""
+        """Yield the segments with their part from *first* on and before *until*."""
         zone = find_zone(self.zone)
         if zone is None:
             raise LookupError(self.zone)
@@ -135,17 +135,17 @@ def read_calendar(
     dst: Dst = DEFAULT_DST,
     now: datetime,
 ) -> Calendar | Unusable:
-    """Return the calendar that is asked for, or which field is wrong and why."""
+    """Return the requested calendar, or which field is wrong and why."""
     rule = _rule(cron, every_seconds)
     if isinstance(rule, Unusable):
         return rule
     if find_zone(zone) is None:
         return Unusable(
-            "timezone", f"{zone!r} is no time zone of the IANA, such as Europe/Berlin or UTC"
+            "timezone", f"{zone!r} is not an IANA time zone, such as Europe/Berlin or UTC"
         )
     calendar = Calendar(rule=rule, zone=zone, dst=dst)
     if isinstance(rule, Cron) and (rule.never_fires() or calendar.after(now) is None):
-        return Unusable("cron", f"{cron!r} never fires: no day or time is like that")
+        return Unusable("cron", f"{cron!r} never fires: no date matches it")
     return calendar
 
 
@@ -155,22 +155,22 @@ def _rule(cron: str | None, every_seconds: int | None) -> Rule | Unusable:
     if every_seconds is not None:
         longest = LONGEST_EVERY // _SECOND
         if not 1 <= every_seconds <= longest:
-            return Unusable("every_seconds", f"every_seconds is a number from 1 to {longest}")
+            return Unusable("every_seconds", f"every_seconds must be a number from 1 to {longest}")
         return Every(period=timedelta(seconds=every_seconds))
     if cron is None:
-        return Unusable("cron", "give cron or every_seconds: when it is to fire")
+        return Unusable("cron", "give cron or every_seconds, which says when to fire")
     rule = read_cron(cron)
     return Unusable("cron", rule.reason) if isinstance(rule, Malformed) else rule
 
 
 def jitter(name: str, instant: datetime, within: timedelta) -> timedelta:
-    """Return how much later than its instant a fire begins: the same whoever asks."""
+    """Return the delay of a fire after its instant: the same for every caller."""
     digest = sha256(f"{name} {_seconds(instant)}".encode()).digest()
     return int.from_bytes(digest[:8]) % max(within // _MILLISECOND, 1) * _MILLISECOND
 
 
 def _behind(moment: datetime) -> datetime:
-    """Return the first whole second behind *moment*."""
+    """Return the first whole second after *moment*."""
     return min(max(_at(_seconds(moment) + 1), EARLIEST), LATEST)
 
 

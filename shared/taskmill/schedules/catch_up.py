@@ -9,20 +9,20 @@ from msgspec import Struct
 from taskmill.schedules.calendar import Calendar
 
 ON_TIME = timedelta(seconds=30)
-"""An instant that is not older fires in any case: nobody was away, only busy."""
+"""A younger instant always fires: the schedulers were only busy, not away."""
 
 WINDOW = timedelta(days=1)
 MOST = 100
 
 
 class CatchUp(StrEnum):
-    """What becomes of the instants at which nobody was there."""
+    """What to do with instants that no scheduler fired in time."""
 
     NONE = "none"
     ONE = "one"
-    """The latest fires and stands for all."""
+    """Only the latest fires."""
     ALL = "all"
-    """The latest within the window fire, up to a number."""
+    """The latest ones within the window fire, up to a limit."""
 
 
 class Lateness(Struct, frozen=True, kw_only=True):
@@ -31,24 +31,24 @@ class Lateness(Struct, frozen=True, kw_only=True):
     catch_up: CatchUp = CatchUp.ONE
     window: timedelta = WINDOW
     most: int = MOST
-    """How many instants fire at once at most; those before them are skipped."""
+    """Maximum number of instants that fire at once; earlier ones are skipped."""
     on_time: timedelta = ON_TIME
 
 
 class Due(Struct, frozen=True, kw_only=True):
-    """What to do about a schedule whose time has come."""
+    """What to do about a due schedule."""
 
     to_fire: list[datetime]
     skipped: int
     next_at: datetime | None
-    """The first instant behind now."""
+    """The first instant after now."""
 
 
 def due(calendar: Calendar, lateness: Lateness, *, behind: datetime, now: datetime) -> Due:
-    """Return which instants fire of those behind *behind*, until which everything is decided.
+    """Return which instants after *behind* fire; everything up to *behind* is decided.
 
-    That is the last instant that was decided on, or when the schedule was made, edited or resumed.
-    The next instant as it was foreseen then would be another one if the zone's rules changed.
+    That is the last decided instant, or when the schedule was created, edited or resumed. The next
+    instant as predicted then would differ if the zone's rules changed.
     """
     edge = max(behind, now - lateness.on_time)
     on_time = calendar.latest(edge, now, lateness.most)
@@ -64,7 +64,7 @@ def due(calendar: Calendar, lateness: Lateness, *, behind: datetime, now: dateti
 def _late(
     calendar: Calendar, lateness: Lateness, behind: datetime, edge: datetime, *, has_other: bool
 ) -> list[datetime]:
-    """Return what fires of the instants behind *behind* and not behind *edge*."""
+    """Return which instants after *behind* and up to *edge* fire."""
     match lateness.catch_up:
         case CatchUp.NONE:
             return []

@@ -1,4 +1,4 @@
-"""What a cron expression means between two jumps of a zone's clocks, by policy at the jumps."""
+"""The meaning of a cron expression between two clock changes, with policies for the changes."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -12,22 +12,22 @@ from taskmill.schedules.zones import Segment
 
 
 class Gap(StrEnum):
-    """What becomes of readings that clocks leave out when they go forward."""
+    """What to do with readings that clocks skip when they go forward."""
 
     SKIP = "skip"
     SHIFT = "shift"
-    """They fire later by as much as the clocks went forward: 02:30 when it is called 03:30."""
+    """They fire later by the clock change: 02:30 fires at what is then called 03:30."""
 
 
 class Fold(StrEnum):
-    """What becomes of readings that clocks show twice when they go back."""
+    """What to do with readings that clocks show twice when they go back."""
 
     FIRST = "first"
     BOTH = "both"
 
 
 class Dst(Struct, frozen=True, kw_only=True):
-    """What a schedule does where daylight saving begins and ends, and at any other jump."""
+    """What a schedule does at daylight saving changes, and at any other clock change."""
 
     gap: Gap = Gap.SKIP
     fold: Fold = Fold.FIRST
@@ -37,15 +37,15 @@ class Mark(StrEnum):
     """What is unusual about a fire."""
 
     SKIPPED = "skipped"
-    """Clocks leave its reading out, and it does not fire."""
+    """Clocks skip its reading, and it does not fire."""
     SHIFTED = "shifted"
     FIRST = "first"
-    """Clocks show its reading twice, this time and an hour or so later."""
+    """Clocks show its reading twice: this time, and about an hour later."""
     SECOND = "second"
 
 
 class Coming(Struct, frozen=True, kw_only=True):
-    """A reading that a rule names, and when it fires; without an instant, it does not."""
+    """A reading named by a rule, and when it fires; without an instant, it does not fire."""
 
     reading: datetime
     at: datetime | None
@@ -53,13 +53,13 @@ class Coming(Struct, frozen=True, kw_only=True):
 
 
 class Readings(Struct, frozen=True, kw_only=True):
-    """An expression, and what becomes of its readings where clocks jump."""
+    """A cron expression with its policies for clock changes."""
 
     cron: Cron
     dst: Dst
 
     def coming(self, segment: Segment, first: datetime, until: datetime) -> Iterator[Coming]:
-        """Yield what comes in a segment from *first* on and before *until*, in its order."""
+        """Yield the occurrences in a segment from *first* on and before *until*, in order."""
         if segment.offset > segment.before and self.dst.gap is Gap.SKIP and first == segment.start:
             yield from self._skipped(segment)
         elif segment.offset > segment.before and self.dst.gap is Gap.SHIFT:
@@ -91,7 +91,7 @@ class Readings(Struct, frozen=True, kw_only=True):
             yield Coming(reading=reading, at=None, mark=Mark.SKIPPED)
 
     def _with_shifted(self, segment: Segment, first: datetime, until: datetime) -> Iterator[Coming]:
-        """Yield usual and shifted ones; where they meet, there is one."""
+        """Yield regular and shifted ones; where they coincide, only one."""
         low, high = self._left_out(segment, first, until)
         shifted = (
             Coming(reading=each, at=segment.shifted(each), mark=Mark.SHIFTED)
@@ -111,7 +111,7 @@ class Readings(Struct, frozen=True, kw_only=True):
     def _left_out(
         self, segment: Segment, first: datetime, until: datetime
     ) -> tuple[datetime, datetime]:
-        """Return the readings that were left out and fire from *first* on and before *until*."""
+        """Return the skipped readings that fire from *first* on and before *until*."""
         low, high = segment.left_out
         jump = segment.offset - segment.before
         return max(low, segment.reading(first) - jump), min(high, segment.reading(until) - jump)

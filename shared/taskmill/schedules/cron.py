@@ -1,4 +1,4 @@
-"""The readings of a clock on the wall that a cron expression names."""
+"""The wall-clock readings that a cron expression names."""
 
 from bisect import bisect_left
 from calendar import monthrange
@@ -24,7 +24,7 @@ class Dates(Struct, frozen=True, kw_only=True):
 
 
 class Weekdays(Struct, frozen=True, kw_only=True):
-    """Days by their place in the week, of which Sunday is 0, and in the month."""
+    """Days by weekday, with Sunday as 0, and by their place in the month."""
 
     every: frozenset[int]
     nth: frozenset[tuple[int, int]]
@@ -52,7 +52,7 @@ class Cron(Struct, frozen=True, kw_only=True):
     weekdays: Weekdays
 
     def readings(self, first: datetime, end: datetime) -> Iterator[datetime]:
-        """Yield what it names from *first* on and before *end*, both whole seconds."""
+        """Yield the readings from *first* on and before *end*, both whole seconds."""
         for day in self._days(first.date(), end.date()):
             since = first.time() if day == first.date() else time.min
             for moment in self._times(since):
@@ -62,7 +62,7 @@ class Cron(Struct, frozen=True, kw_only=True):
                 yield reading
 
     def count(self, first: datetime, end: datetime) -> int:
-        """Return how many readings those are, in time that grows with days alone."""
+        """Return the number of those readings; takes time proportional to the days only."""
         if first >= end:
             return 0
         each = len(self.hours) * len(self.minutes) * len(self.seconds)
@@ -72,7 +72,7 @@ class Cron(Struct, frozen=True, kw_only=True):
         return whole - early - late
 
     def never_fires(self) -> bool:
-        """Tell whether the days asked for are in none of its months, such as 31 February."""
+        """Return whether none of its months has the requested days, such as 31 February."""
         if self.dates.has_last or not self.weekdays.is_any or self.dates.is_any:
             return False
         longest = max(monthrange(_LEAP_YEAR, month)[1] for month in self.months)
@@ -105,7 +105,7 @@ class Cron(Struct, frozen=True, kw_only=True):
                     yield time(hour, each, tick)
 
     def _rank(self, moment: time) -> int:
-        """Return how many readings of a day lie before *moment*."""
+        """Return how many readings of a day are before *moment*."""
         hour = bisect_left(self.hours, moment.hour)
         minute = second = 0
         if moment.hour in self.hours:

@@ -1,4 +1,4 @@
-"""Makes the managed schedules of a ledger those that the types' folders declare."""
+"""Brings the ledger's managed schedules in line with those declared in the types' folders."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,12 +15,12 @@ from taskmill.schedules.schedule import Schedule
 from taskmill.submission.ports import Catalogue
 
 DEPLOYMENT = "deployment"
-"""Who pauses a schedule that its folder declares as paused."""
+"""Shown as the author of a pause that the folder declares."""
 _PAGE = 200
 
 
 class Declared(Struct, frozen=True, kw_only=True):
-    """What was done to which names; done again, nothing is."""
+    """The changes made, by name; a second run makes none."""
 
     made: Sequence[str]
     changed: Sequence[str]
@@ -28,7 +28,7 @@ class Declared(Struct, frozen=True, kw_only=True):
 
 
 def declare(declared: Sequence[Wanted], schedules: Schedules, *, tenant: str) -> Declared:
-    """Make, change and delete; one of that name that people made is managed from now on."""
+    """Create, change and delete; an existing schedule of that name becomes managed."""
     known = {one.name: one for one in all_schedules(schedules, tenant)}
     names = {one.name for one in declared}
     made = [one for one in declared if one.name not in known]
@@ -44,7 +44,7 @@ def declare(declared: Sequence[Wanted], schedules: Schedules, *, tenant: str) ->
 
 
 def all_schedules(schedules: Schedules, tenant: str) -> Iterator[Schedule]:
-    """Yield every schedule in the order of the names."""
+    """Yield every schedule, sorted by name."""
     after = ""
     while page := schedules.page(tenant, after=after, limit=_PAGE):
         yield from page
@@ -54,7 +54,7 @@ def all_schedules(schedules: Schedules, tenant: str) -> Iterator[Schedule]:
 def misfits(
     schedules: Schedules, catalogue: Catalogue, *, tenant: str, now: Millis
 ) -> Iterator[tuple[Schedule, Refusal]]:
-    """Yield the schedules that would be refused today, as when a type was changed, and why."""
+    """Yield the schedules that would be refused today, with the reason, such as a changed type."""
     for one in all_schedules(schedules, tenant):
         told = msgspec.json.decode(msgspec.json.encode(one.definition))
         given = {name: value for name, value in told.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Fires the schedules whose time has come: each instant once, however many schedulers there are."""
+"""Fires due schedules: each instant once, however many schedulers run."""
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,13 +23,13 @@ from taskmill.schedules.schedule import (
 
 BATCH = 250
 MOST_BATCHES = 20
-"""What remains is fired in the next turn of the chore."""
+"""The rest fires in the next run of the periodic job."""
 LEDGER_MAY_LAG_MS = 3_600_000
 BROKEN_RESTS_MS = 10_000
-"""A scheduler of another version may know its zone, and then fires it in time."""
+"""A scheduler of another version may know its zone and then fire it in time."""
 LONGEST_CANCELLING = timedelta(seconds=2)
 MOST_CANCELLING = 100
-"""Of so many schedules at once the tasks before are cancelled, one by one."""
+"""Maximum number of schedules at a time whose previous tasks are cancelled, one by one."""
 
 _log = logging.getLogger("taskmill.schedules")
 
@@ -38,16 +38,16 @@ Cancel: TypeAlias = Callable[[TaskId], bool]
 
 
 class FireStores(Protocol):
-    """The ports that firing uses."""
+    """Ports for firing."""
 
     @property
     def firing(self) -> Firing: ...
 
 
 class ScheduleFirer:
-    """Fires what is due; *cancel* says whether a task was cancelled, or was asked to end.
+    """Fires due schedules; *cancel* returns whether a task was cancelled or asked to stop.
 
-    *now* is of a clock that never jumps.
+    *now* comes from a clock that never jumps.
     """
 
     def __init__(self, stores: FireStores, *, cancel: Cancel, now: Callable[[], timedelta]) -> None:
@@ -56,10 +56,9 @@ class ScheduleFirer:
         self._now = now
 
     def fire(self) -> int:
-        """Fire what is due, and return how many tasks were asked for.
+        """Fire due schedules, and return how many tasks were submitted.
 
-        What a scheduler makes of a schedule happens in one statement, and only if the schedule is
-        as it was seen.
+        A scheduler changes a schedule in one statement, and only if the schedule is as it was read.
         """
         schedules = self._stores.firing
         fired = 0
@@ -77,7 +76,7 @@ class ScheduleFirer:
 
 
 def _parts(due: DueSchedules, schedules: Firing) -> Iterator[Sequence[Step]]:
-    """Yield the steps, so many at a time as one statement has room for."""
+    """Yield the steps in groups that fit in one statement."""
     looking_back = [one for one in due.schedules if _looks_back(one)]
     found = schedules.whereabouts([task for one in looking_back for task in one.open_tasks])
     part, left = list[Step](), OCTETS_AT_A_TIME
@@ -94,7 +93,7 @@ def _parts(due: DueSchedules, schedules: Firing) -> Iterator[Sequence[Step]]:
 
 
 def _as_many_as_fit(steps: Sequence[Step]) -> Sequence[Step]:
-    """Return the first of them, each schedule's latest, whose fires one statement has room for."""
+    """Return the first schedules, each at its latest, whose fires fit in one statement."""
     latest = list({(step.seen.tenant, step.seen.name): step for step in steps}.values())
     so_far = accumulate(octets_of_a_fire(step.seen) for step in latest)
     fitting = takewhile(lambda octets: octets <= OCTETS_AT_A_TIME, so_far)
@@ -111,7 +110,9 @@ def _step(
     try:
         come = arrived(seen, now_ms)
     except ScheduleBroken as error:
-        _log.warning("schedule is broken", extra={"schedule": seen.name, "why": str(error)})
+        _log.warning(
+            "schedule cannot be evaluated", extra={"schedule": seen.name, "why": str(error)}
+        )
         return _rest(seen, now_ms)
     if not _looks_back(seen):
         return step_of(come, still_open=seen.open_tasks, is_free=True, most=most)
@@ -134,7 +135,7 @@ def _is_open(
 def _is_to_cancel(
     come: Arrived, still_open: Sequence[TaskId], found: Mapping[TaskId, Whereabouts]
 ) -> bool:
-    """Say whether tasks are in the way of a fire and are to go; who is enqueued cannot yet."""
+    """Return whether tasks block a fire and must be cancelled; enqueued ones cannot be yet."""
     is_wanted = come.seen.definition.overlap is Overlap.CANCEL_RUNNING and bool(come.instants)
     return is_wanted and all(found[task] is not Whereabouts.ENQUEUED for task in still_open)
 
@@ -142,10 +143,10 @@ def _is_to_cancel(
 def _make_room(
     held: Sequence[Step], schedules: Firing, cancel: Cancel, now: Callable[[], timedelta]
 ) -> int:
-    """Cancel what is in the way of fires that are held, and fire them.
+    """Cancel the tasks that block held fires, and fire those.
 
-    For no longer than that: all others wait meanwhile, and a store may hang. Who is not reached
-    stays held, and is looked at again.
+    For a limited time only: all other schedules wait meanwhile, and a store may hang. Fires not
+    reached stay held and are tried again.
     """
     free, until = list[Step](), now() + LONGEST_CANCELLING
     for step in held:

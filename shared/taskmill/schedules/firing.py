@@ -1,4 +1,4 @@
-"""What a schedule whose time has come fires, and what follows."""
+"""What a due schedule fires, and its next state."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -20,10 +20,10 @@ from taskmill.submission.enqueued import Enqueue
 
 LOOK_AGAIN_MS = 500
 MOST_SELDOM_MS = 10_000
-"""So often, and ever more seldom, is looked whether the task has ended for which a fire waits."""
+"""Growing intervals for checking whether the task that a fire waits for has ended."""
 
 _OCTETS_BESIDE_THE_TASK = 200
-"""Its key, and when it begins."""
+"""Its key and its start time."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 
@@ -37,7 +37,7 @@ def millis_of(moment: datetime) -> Millis:
 
 
 def calendar_of(definition: Definition) -> Calendar:
-    """Return the calendar of a definition; ScheduleBroken if its zone is no more."""
+    """Return the calendar of a definition; ScheduleBroken if its zone no longer exists."""
     told = definition
     return _calendar(told.cron, told.every_seconds, told.timezone, told.dst)
 
@@ -56,9 +56,9 @@ def next_behind(definition: Definition, at_ms: Millis) -> Millis | None:
 
 
 def fire_at(seen: Schedule, nominal_ms: Millis, occasion: str = "") -> Fire:
-    """Return what an instant asks for: the same request under the same key, whoever asks.
+    """Return the request of an instant: the same under the same key, whoever computes it.
 
-    On an *occasion* beside the rule it begins at once.
+    On an *occasion* outside the rule it starts at once.
     """
     definition = seen.definition
     fields = msgspec.json.decode(definition.task, type=dict[str, Raw])
@@ -85,19 +85,19 @@ def _told(moment: datetime) -> str:
 
 
 class Arrived(Struct, frozen=True, kw_only=True):
-    """The instants that have come and are to be fired, unless they overlap."""
+    """Instants that have come and must be fired, unless they overlap."""
 
     seen: Schedule
     now_ms: Millis
     instants: Sequence[Millis]
     next_at_ms: Millis | None
-    """The first instant behind now."""
+    """The first instant after now."""
     missed: int = 0
     skipped: int = 0
 
 
 def arrived(seen: Schedule, now_ms: Millis) -> Arrived:
-    """Return which instants have come since it was decided what becomes of those before."""
+    """Return the instants that have come since the last decision."""
     behind, now = moment_of(seen.decided_at_ms), moment_of(max(now_ms, seen.decided_at_ms))
     calendar, definition = calendar_of(seen.definition), seen.definition
     lateness = Lateness(
@@ -129,17 +129,17 @@ def arrived(seen: Schedule, now_ms: Millis) -> Arrived:
 
 
 def octets_of_a_fire(seen: Schedule) -> int:
-    """Return how large a request is at most, without making it."""
+    """Return the maximum size of a request without building it."""
     return seen.definition.octets + len(seen.name) + _OCTETS_BESIDE_THE_TASK
 
 
 def step_of(
     arrived: Arrived, *, still_open: Sequence[TaskId], is_free: bool, most: int = MOST
 ) -> Step:
-    """Return what becomes of a schedule; without room, its fire waits or is skipped.
+    """Return the next step of a schedule; without room, its fire waits or is skipped.
 
-    *still_open* are tasks of former fires that have not ended. Of more than *most* instants, the
-    others are held.
+    *still_open* are tasks of earlier fires that have not ended. If there are more than *most*
+    instants, the rest is held.
     """
     instants, last = arrived.instants, len(arrived.instants) - 1
     ways = _Ways(arrived, still_open)
@@ -155,7 +155,7 @@ def step_of(
         case Overlap.QUEUE_ONE if is_free:
             return ways.fire(instants[:1], held=instants[1:2], skipped=max(last - 1, 0))
         case Overlap.QUEUE_ONE:
-            # What comes behind the one that waits is counted when that one goes.
+            # Instants after the waiting one are counted when that one fires.
             held = arrived.seen.held or instants[:1]
             return ways.hold(held, skipped=-arrived.skipped)
         case Overlap.CANCEL_RUNNING if is_free:
@@ -167,7 +167,7 @@ def step_of(
 
 
 def held_by(step: Step) -> Schedule:
-    """Return the schedule behind a step that fired nothing."""
+    """Return the schedule after a step that fired nothing."""
     return replace(
         step.seen,
         next_at_ms=step.next_at_ms,

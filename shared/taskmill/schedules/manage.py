@@ -1,4 +1,4 @@
-"""Makes, edits, pauses, resumes and deletes schedules: what fires at the edge fires once."""
+"""Creates, edits, pauses, resumes and deletes schedules; a pending instant fires exactly once."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -28,14 +28,14 @@ _LOOKS = 10
 
 
 class Kept(Struct, frozen=True):
-    """The schedule as it is now."""
+    """The current schedule."""
 
     schedule: Schedule
     is_new: bool = False
 
 
 class NoSchedule(Struct, frozen=True):
-    """There is none of that name."""
+    """There is no schedule of that name."""
 
 
 class OfAFolder(Struct, frozen=True):
@@ -43,35 +43,35 @@ class OfAFolder(Struct, frozen=True):
 
 
 class Taken(Struct, frozen=True):
-    """There is another one of that name."""
+    """There is a different schedule of that name."""
 
     schedule: Schedule
 
 
 class Changed(Struct, frozen=True):
-    """It was changed since the revision that is to be replaced."""
+    """It was changed since the revision that should be replaced."""
 
     schedule: Schedule
 
 
 class Restless(Struct, frozen=True):
-    """It changes faster than it could be changed."""
+    """It changes faster than it could be edited."""
 
 
 class Fired(Struct, frozen=True):
-    """What was asked for beside the rule."""
+    """The instants that were requested outside the rule."""
 
     fires: list[Fire]
 
 
 class TooMany(Struct, frozen=True):
-    """More instants lie there than one request may fire."""
+    """The range has more instants than one request may fire."""
 
     count: int
 
 
 class TooLarge(Struct, frozen=True):
-    """So many instants lie there, and their requests are larger than those of one may be."""
+    """The range has so many instants that their requests together are too large."""
 
     count: int
     most: int
@@ -80,7 +80,7 @@ class TooLarge(Struct, frozen=True):
 def make(
     wanted: Wanted, schedules: Schedules, *, tenant: str, by: str, is_managed: bool = False
 ) -> Kept | Taken | Restless:
-    """Make a schedule; made again as it is, it is that one."""
+    """Create a schedule; repeating the request returns the same one."""
     for _ in range(_LOOKS):
         draft = _draft(wanted, None, schedules.now(), tenant, by, is_managed=is_managed)
         is_new = schedules.make(draft)
@@ -99,7 +99,7 @@ def make(
 def put(
     wanted: Wanted, schedules: Schedules, *, tenant: str, by: str, is_managed: bool = False
 ) -> Kept | Changed | NoSchedule | OfAFolder | Restless:
-    """Let a schedule be as wanted from now on; without a revision, whatever it was."""
+    """Replace a schedule from now on; without a revision, unconditionally."""
     for _ in range(_LOOKS):
         seen = schedules.find(tenant, wanted.name)
         if seen is None and wanted.revision is not None:
@@ -120,7 +120,7 @@ Change: TypeAlias = Kept | NoSchedule | Restless
 
 
 def pause(name: str, schedules: Schedules, *, tenant: str, by: str) -> Change:
-    """Let nothing fire until it is resumed; paused again, it tells who paused it first."""
+    """Pause firing until it is resumed; pausing again keeps the first author."""
 
     def paused(seen: Schedule, now: Millis) -> Draft | None:
         if seen.paused is not None:
@@ -131,7 +131,7 @@ def pause(name: str, schedules: Schedules, *, tenant: str, by: str) -> Change:
 
 
 def resume(name: str, schedules: Schedules, *, tenant: str) -> Change:
-    """Go on with the next instant: what lies in the pause is not made up for."""
+    """Resume with the next instant: the pause is not made up for."""
 
     def resumed(seen: Schedule, now: Millis) -> Draft | None:
         if seen.paused is None:
@@ -145,7 +145,7 @@ def resume(name: str, schedules: Schedules, *, tenant: str) -> Change:
 def delete(
     name: str, schedules: Schedules, *, tenant: str, is_managed: bool = False
 ) -> Kept | NoSchedule | OfAFolder | Restless:
-    """Delete a schedule, and return what it was; what it fired stays."""
+    """Delete a schedule and return it; tasks that it fired stay."""
     for _ in range(_LOOKS):
         seen = schedules.find(tenant, name)
         if seen is None:
@@ -158,7 +158,7 @@ def delete(
 
 
 def trigger(name: str, schedules: Schedules, *, tenant: str) -> Fired | NoSchedule | Restless:
-    """Fire now, beside the rule and whatever overlaps; a pause does not matter."""
+    """Fire now, in addition to the rule, whatever overlaps and even if paused."""
     for _ in range(_LOOKS):
         seen = schedules.find(tenant, name)
         if seen is None:
@@ -172,7 +172,7 @@ def trigger(name: str, schedules: Schedules, *, tenant: str) -> Fired | NoSchedu
 def backfill(
     name: str, since: Millis, until: Millis, schedules: Schedules, *, tenant: str
 ) -> Fired | TooMany | TooLarge | NoSchedule | Restless:
-    """Fire every instant from *since* until *until*: those that fired are replays."""
+    """Fire every instant from *since* to *until*: those already fired are replays."""
     for _ in range(_LOOKS):
         seen = schedules.find(tenant, name)
         if seen is None:
@@ -258,7 +258,7 @@ def _draft(  # noqa: PLR0913 - what is wanted, what is there, and by whom
 
 
 def _paused(draft: Draft, come: Arrived | None, paused: Pausing) -> Draft:
-    """Let nothing come; what had come and was not fired yet is missed."""
+    """Stop upcoming instants; pending ones count as missed."""
     idle = replace(draft, next_at_ms=None, held=(), paused=paused)
     if come is None:
         return idle
@@ -266,7 +266,7 @@ def _paused(draft: Draft, come: Arrived | None, paused: Pausing) -> Draft:
 
 
 def _come(seen: Schedule, now: Millis) -> Arrived:
-    """Return what has come of the rule as it was; of one that is broken, what was foreseen."""
+    """Return the instants of the old rule that have come; for a broken rule, the predicted one."""
     if seen.next_at_ms is None:
         return Arrived(seen=seen, now_ms=now, instants=(), next_at_ms=None)
     with suppress(ScheduleBroken):

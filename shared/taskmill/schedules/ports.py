@@ -8,10 +8,10 @@ from taskmill.schedules.schedule import Draft, DueSchedules, Fire, Schedule, Ste
 
 
 class Schedules(Protocol):
-    """What people do with schedules; what was not as it was seen any more, is not done."""
+    """Edits of schedules; each applies only if the schedule is still as it was read."""
 
     def now(self) -> Millis:
-        """Tell the ledger's time: no other clock decides what is due."""
+        """Return the ledger's time: no other clock decides what is due."""
         ...
 
     def find(self, tenant: str, name: str) -> Schedule | None: ...
@@ -19,7 +19,7 @@ class Schedules(Protocol):
     def page(self, tenant: str, *, after: str, limit: int) -> Sequence[Schedule]: ...
 
     def make(self, draft: Draft) -> bool:
-        """Return False when there is one of that name."""
+        """Return False when the name is taken."""
         ...
 
     def change(self, seen: Schedule, draft: Draft) -> bool: ...
@@ -32,12 +32,12 @@ class Schedules(Protocol):
 
 
 class Firing(Protocol):
-    """What schedulers do with them."""
+    """The schedulers' use of schedules."""
 
     def due(self, *, most: int) -> DueSchedules: ...
 
     def whereabouts(self, tasks: Sequence[TaskId]) -> Mapping[TaskId, Whereabouts]: ...
 
     def advance(self, steps: Sequence[Step]) -> Sequence[Step]:
-        """Do each step whose schedule is as it was seen, all in one; return those."""
+        """Apply each step whose schedule is as it was read, all together; return those."""
         ...

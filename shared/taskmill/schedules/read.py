@@ -1,4 +1,4 @@
-"""Turns a request for a schedule into a definition, or says what is wrong and where."""
+"""Turns a request for a schedule into a definition, or returns what is wrong and where."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -23,11 +23,11 @@ from taskmill.submission.ports import Catalogue
 from taskmill.submission.read import misfit, read_submission
 
 OF_A_FIRE = ("idempotency_key", "run_at", "delay_seconds", "expires_at")
-"""What each fire has of its own."""
+"""Fields that each fire sets itself."""
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
-    """A schedule that may be: every field of it was checked."""
+    """A valid schedule: every field was checked."""
 
     name: str
     definition: Definition
@@ -36,12 +36,12 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
 
 def read_new(given: Any, catalogue: Catalogue, *, now: Millis) -> Wanted | Refusal:
-    """Return the schedule that *given* (a JSON value) asks to be made, or the first refusal."""
+    """Return the schedule that *given* (a JSON value) asks to create, or the first refusal."""
     request = _request(given, NamedScheduleRequest)
     if isinstance(request, Refusal):
         return request
     if NAME.fullmatch(request.name) is None:
-        detail = "a name has up to 100 letters, digits, points, hyphens and underscores"
+        detail = "a name must have up to 100 letters, digits, dots, hyphens and underscores"
         return invalid("invalid_request", detail, "/name")
     return _wanted(request.name, request, given, catalogue, now)
 
@@ -49,7 +49,7 @@ def read_new(given: Any, catalogue: Catalogue, *, now: Millis) -> Wanted | Refus
 def read_replacement(
     name: str, given: Any, catalogue: Catalogue, *, now: Millis
 ) -> Wanted | Refusal:
-    """Return what the schedule of this name is to be from now on, or the first refusal."""
+    """Return the new definition of the schedule of this name, or the first refusal."""
     request = _request(given, RevisedScheduleRequest)
     if isinstance(request, Refusal):
         return request
@@ -64,7 +64,7 @@ R = TypeVar("R", bound=ScheduleRequest)
 
 def _request(given: Any, kind: type[R]) -> R | Refusal:
     if not isinstance(given, dict):
-        return invalid("invalid_request", "a schedule is a JSON object", "")
+        return invalid("invalid_request", "a schedule must be a JSON object", "")
     try:
         return msgspec.convert(given, kind)
     except msgspec.ValidationError as error:
@@ -117,10 +117,10 @@ def _wrong_task(given: Any, catalogue: Catalogue, now: Millis) -> Refusal | None
     told = given if isinstance(given, dict) else {}
     for name in OF_A_FIRE:
         if name in told:
-            detail = f"each fire has a {name} of its own: leave it out"
+            detail = f"each fire sets its own {name}: omit it"
             return invalid("invalid_request", detail, f"/task/{name}")
     if "payload_ref" in told:
-        detail = "what was uploaded is not kept as long as a schedule lives: send the payload"
+        detail = "uploads are not kept as long as schedules: send the payload itself"
         return invalid("invalid_request", detail, "/task/payload_ref")
     submission = read_submission(given, None, catalogue, now=now)
     if isinstance(submission, Refusal):

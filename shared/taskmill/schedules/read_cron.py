@@ -1,4 +1,4 @@
-"""Reads cron expressions, as most crons do, and refuses what some of them read in other ways."""
+"""Parses cron expressions as most crons do, and refuses parts on which they differ."""
 
 import re
 from collections.abc import Mapping
@@ -30,13 +30,13 @@ _WEEKDAYS = {
 
 
 class Malformed(Struct, frozen=True):
-    """An expression that cannot be read, and why."""
+    """An expression that cannot be parsed, and why."""
 
     reason: str
 
 
 class _Refused(Exception):
-    """A part of an expression is not allowed; the message is the reason."""
+    """Part of an expression is invalid; the message is the reason."""
 
 
 class _Field(Struct, frozen=True, kw_only=True):
@@ -47,7 +47,7 @@ class _Field(Struct, frozen=True, kw_only=True):
 
     @property
     def top(self) -> int:
-        """Where a range without an end ends; Sunday, which is 0 and 7, is counted once."""
+        """The end of an open range; Sunday, which is both 0 and 7, is counted once."""
         return WEEK - 1 if self.high == WEEK else self.high
 
 
@@ -60,7 +60,7 @@ _WEEKDAY = _Field(name="day of the week", low=0, high=7, names=_WEEKDAYS)
 
 
 def read_cron(expression: str) -> Cron | Malformed:
-    """Read five fields (minute, hour, day, month, weekday), or six: the sixth is the second."""
+    """Parse five fields (minute, hour, day, month, weekday), or six: the sixth is the second."""
     try:
         return _read(expression)
     except _Refused as refused:
@@ -69,15 +69,15 @@ def read_cron(expression: str) -> Cron | Malformed:
 
 def _read(expression: str) -> Cron:
     if len(expression) > _LONGEST:
-        raise _Refused(f"an expression has at most {_LONGEST} characters")
+        raise _Refused(f"an expression may have at most {_LONGEST} characters")
     text = expression.strip(" \t").lower()
     if text.startswith("@") and text not in _NICKNAMES:
-        raise _Refused(f"{text!r} is none of {', '.join(_NICKNAMES)}")
+        raise _Refused(f"{text!r} is not one of {', '.join(_NICKNAMES)}")
     fields = re.split(r"[ \t]+", _NICKNAMES.get(text, text))
     if len(fields) not in (_FIVE, _SIX):
         raise _Refused(
-            "an expression has five fields, minute, hour, day of the month, month and day of"
-            f" the week, or a sixth behind them for the second; not {len(fields)}"
+            "an expression must have five fields (minute, hour, day of the month, month, day of"
+            f" the week) or a sixth one for the second, not {len(fields)}"
         )
     minute, hour, day, month, weekday, *second = fields
     return Cron(
@@ -109,7 +109,9 @@ def _weekdays(text: str) -> Weekdays:
         name, hash_sign, which = part.partition("#")
         if hash_sign:
             if which not in {"1", "2", "3", "4", "5"}:
-                raise _Refused(f"{part!r}: behind # stands which one of the month, 1 to 5")
+                raise _Refused(
+                    f"{part!r}: the number after # must be 1 to 5, the week of the month"
+                )
             nth.add((_number(name, _WEEKDAY) % WEEK, int(which)))
         elif part.startswith("l"):
             last.add(_number(part[1:], _WEEKDAY) % WEEK)
@@ -133,13 +135,13 @@ def _span(part: str, field: _Field) -> range:
         low = _number(first, field)
         high = _end(last, low, field) if dash else (max(low, field.top) if slash else low)
     if low > high:
-        raise _Refused(f"{span!r} runs backwards in the field of the {field.name}: write two parts")
+        raise _Refused(f"{span!r} runs backwards in the field for the {field.name}: split it")
     stride = _number(step, _Field(name="step", low=1, high=field.high, names={})) if slash else 1
     return range(low, high + 1, stride)
 
 
 def _end(text: str, low: int, field: _Field) -> int:
-    """Return where a range ends; a week may end with its Sunday."""
+    """Return the end of a range; a week may end with Sunday."""
     high = _number(text, field)
     return WEEK if field is _WEEKDAY and high == 0 and low > 0 else high
 
@@ -150,6 +152,7 @@ def _number(text: str, field: _Field) -> int:
     if not re.fullmatch("[0-9]{1,4}", text) or not field.low <= int(text) <= field.high:
         names = f", or a name such as {next(iter(field.names))}" if field.names else ""
         raise _Refused(
-            f"{text!r} is no {field.name}: a number from {field.low} to {field.high}{names}"
+            f"{text!r} is not a valid {field.name}: use a number from {field.low} to"
+            f" {field.high}{names}"
         )
     return int(text)

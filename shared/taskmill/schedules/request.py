@@ -19,7 +19,7 @@ LONGEST_EXPRESSION = 255
 Name = Annotated[
     str,
     Meta(
-        description="Up to 100 letters, digits, points, hyphens and underscores.",
+        description="Up to 100 letters, digits, dots, hyphens and underscores.",
         extra_json_schema={"pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"},
     ),
 ]
@@ -27,14 +27,16 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 class DstRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What becomes of readings that clocks leave out, or show twice."""
+    """What to do with readings that clocks skip or show twice."""
 
-    gap: Annotated[Gap, Meta(description="They do not fire, or later by the jump.")] = Gap.SKIP
-    fold: Annotated[Fold, Meta(description="They fire once, or both times.")] = Fold.FIRST
+    gap: Annotated[Gap, Meta(description="Skip them, or fire them later by the clock change.")] = (
+        Gap.SKIP
+    )
+    fold: Annotated[Fold, Meta(description="Fire once, or both times.")] = Fold.FIRST
 
 
 class ScheduleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is to be submitted, and when: by a cron expression or by a period."""
+    """What to submit, and when: by a cron expression or by a period."""
 
     task: Any
     cron: (
@@ -42,7 +44,8 @@ class ScheduleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             str,
             Meta(
                 max_length=LONGEST_EXPRESSION,
-                description="Minute, hour, day, month, weekday; a sixth is the second.",
+                description="Minute, hour, day, month, weekday; an optional sixth field is the"
+                " second.",
                 extra_json_schema={"format": "cron"},
             ),
         ]
@@ -59,41 +62,46 @@ class ScheduleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         str,
         Meta(
             max_length=64,
-            description="Of the IANA, such as Europe/Berlin.",
+            description="IANA time zone, such as Europe/Berlin.",
             extra_json_schema={"format": "timezone"},
         ),
     ] = "UTC"
     dst: DstRequest = DstRequest()
     overlap: Annotated[
         Overlap,
-        Meta(description="What becomes of a fire while the task of the one before has not ended."),
+        Meta(description="What to do when the previous fire's task has not ended."),
     ] = Overlap.ALLOW
     catch_up: Annotated[
         CatchUp,
         Meta(
-            description="What becomes of instants at which no scheduler was there: older than"
-            f" {ON_TIME // _SECOND} s. Of `all`, the latest {MOST} fire."
+            description="What to do with instants that no scheduler fired within"
+            f" {ON_TIME // _SECOND} s. With `all`, the latest {MOST} fire."
         ),
     ] = CatchUp.ONE
     catch_up_window_seconds: Annotated[
-        int, Meta(ge=1, le=LONGEST_WINDOW // _SECOND, description="How old `all` may be.")
+        int,
+        Meta(
+            ge=1,
+            le=LONGEST_WINDOW // _SECOND,
+            description="Maximum age of the instants that `all` fires.",
+        ),
     ] = WINDOW // _SECOND
     jitter_seconds: Annotated[
         float,
         Meta(
             ge=0,
             le=LONGEST_JITTER // _SECOND,
-            description="A task begins up to so much later; each instant always by as much.",
+            description="A task starts up to this much later; the delay of an instant is always"
+            " the same.",
         ),
     ] = 0.0
     enabled: (
-        Annotated[bool, Meta(description="False is paused; left out, it stays as it is.")]
-        | UnsetType
+        Annotated[bool, Meta(description="False pauses it; if omitted, unchanged.")] | UnsetType
     ) = UNSET
 
 
 class NamedScheduleRequest(ScheduleRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A schedule to be made."""
+    """A schedule to create."""
 
     name: Name
 
@@ -101,11 +109,9 @@ class NamedScheduleRequest(ScheduleRequest, frozen=True, kw_only=True, forbid_un
 class RevisedScheduleRequest(
     ScheduleRequest, frozen=True, kw_only=True, forbid_unknown_fields=True
 ):
-    """A schedule as it is to be from now on."""
+    """The new state of a schedule."""
 
     revision: (
-        Annotated[
-            int, Meta(ge=1, description="Which one is replaced; left out, whichever is there.")
-        ]
+        Annotated[int, Meta(ge=1, description="The revision to replace; if omitted, any.")]
         | UnsetType
     ) = UNSET

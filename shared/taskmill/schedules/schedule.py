@@ -1,4 +1,4 @@
-"""What is submitted again and again, and when."""
+"""What is submitted repeatedly, and when."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -12,23 +12,23 @@ from taskmill.schedules.coming import Dst
 from taskmill.submission.enqueued import Enqueue
 
 OPEN_TASKS = 10
-"""So many of its latest tasks a schedule remembers, to see whether they overlap the next."""
+"""How many of its latest tasks a schedule remembers, to detect overlaps with the next."""
 OCTETS_AT_A_TIME = 8 * 1024 * 1024
-"""So large are the schedules that are looked at together, and the requests of one statement."""
+"""Size limit for schedules that are read together, and for the requests of one statement."""
 
 
 class Overlap(StrEnum):
-    """What becomes of a fire while the task of the one before has not ended."""
+    """What to do when the previous fire's task has not ended."""
 
     ALLOW = "allow"
     SKIP = "skip"
     QUEUE_ONE = "queue_one"
-    """One waits until that task has ended; those that come meanwhile are skipped."""
+    """One fire waits until that task has ended; further instants meanwhile are skipped."""
     CANCEL_RUNNING = "cancel_running"
 
 
 class Definition(Struct, frozen=True, kw_only=True):
-    """What a schedule submits and when, as it is kept: in the words of its request."""
+    """What a schedule submits and when, stored in the terms of its request."""
 
     task: Raw
     cron: str | None = None
@@ -57,22 +57,22 @@ class LastFire(Struct, frozen=True):
 
 
 class Refused(Struct, frozen=True):
-    """Why the task of the last fire was not taken."""
+    """Why the task of the latest fire was refused."""
 
     code: str
     detail: str
 
 
 class FireTally(Struct, frozen=True):
-    """What became of all instants so far."""
+    """Counters of all instants so far."""
 
     fired: int = 0
     skipped: int = 0
-    """The task before had not ended."""
+    """The previous task had not ended."""
     missed: int = 0
-    """Nobody fired them in time, or before a pause, and they are not made up for."""
+    """Not fired in time or before a pause, and not made up for."""
     backfilled: int = 0
-    """Asked for by people, some of them perhaps once more."""
+    """Requested by people, some of them perhaps repeatedly."""
 
 
 class Schedule(Struct, frozen=True, kw_only=True):
@@ -82,11 +82,11 @@ class Schedule(Struct, frozen=True, kw_only=True):
     revision: int
     is_managed: bool
     next_at_ms: Millis | None
-    """The nominal instant that comes next; none while it is paused, or when none comes any more."""
+    """The next nominal instant; None while paused, or when there is none left."""
     decided_at_ms: Millis
-    """Of every instant until then it is decided what becomes of it."""
+    """Every instant up to this one has been decided."""
     held: Sequence[Millis] = ()
-    """Instants that have come and are still to be fired, the next one first."""
+    """Instants that have come and must still be fired, earliest first."""
     paused: Pausing | None = None
     last: LastFire | None = None
     refused: Refused | None = None
@@ -97,7 +97,7 @@ class Schedule(Struct, frozen=True, kw_only=True):
 
 
 class Draft(Struct, frozen=True, kw_only=True):
-    """A schedule as people want it."""
+    """A schedule as requested by people."""
 
     tenant: str
     name: str
@@ -112,14 +112,14 @@ class Draft(Struct, frozen=True, kw_only=True):
 
 
 class Fire(Struct, frozen=True):
-    """What one instant of a schedule asks for."""
+    """What one instant of a schedule submits."""
 
     nominal_ms: Millis
     request: Enqueue
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """What is to become of a schedule; nothing does if it is not as it was seen any more."""
+    """The next state of a schedule; applied only if it is still as it was read."""
 
     seen: Schedule
     now_ms: Millis
@@ -132,24 +132,24 @@ class Step(Struct, frozen=True, kw_only=True):
     missed: int = 0
     open_tasks: Sequence[TaskId] = ()
     to_cancel: Sequence[TaskId] = ()
-    """These are in the way of what is held."""
+    """Tasks that block held fires."""
 
 
 class DueSchedules(Struct, frozen=True):
     now_ms: Millis
-    """The time of the ledger: no other clock decides what is due."""
+    """The ledger's time: no other clock decides what is due."""
     schedules: Sequence[Schedule]
     has_more: bool
-    """Others may be due behind these, of which some may be unreadable here."""
+    """More may be due after these, some of them unreadable here."""
 
 
 class Whereabouts(StrEnum):
     """Where the task of a fire is."""
 
     ENQUEUED = "enqueued"
-    """Not in the log yet: nobody can cancel it."""
+    """Not in the log yet, so it cannot be cancelled."""
     LIVING = "living"
     OVER = "over"
-    """It has ended, or was refused."""
+    """It has ended or was refused."""
     UNKNOWN = "unknown"
-    """In the log, and not in the ledger yet; or long forgotten."""
+    """In the log but not yet in the ledger; or deleted long ago."""

@@ -1,4 +1,4 @@
-"""A time zone as spans in which its clocks do not jump."""
+"""A time zone as segments in which its clocks do not change."""
 
 import re
 from collections.abc import Iterator
@@ -14,11 +14,11 @@ _DAY = timedelta(days=1)
 _SECOND = timedelta(seconds=1)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_+/-]{0,63}")
 _NOT_IANA = re.compile(r"(posix|right)/.*|localtime|posixrules|Factory")
-"""Files beside the zones of some systems; those under right/ count leap seconds."""
+"""Files beside the zones on some systems; those under right/ count leap seconds."""
 
 
 class Jump(Struct, frozen=True, kw_only=True):
-    """At an instant, the clocks go over from one offset to another."""
+    """An instant at which clocks change from one offset to another."""
 
     at: datetime
     before: timedelta
@@ -26,18 +26,18 @@ class Jump(Struct, frozen=True, kw_only=True):
 
 
 class Segment(Struct, frozen=True, kw_only=True):
-    """A span from *start* until before *end* in which clocks show UTC plus one offset."""
+    """A span from *start* to before *end* in which clocks show UTC plus one offset."""
 
     start: datetime
     end: datetime
     offset: timedelta
     before: timedelta
-    """The offset of the segment before."""
+    """The offset of the previous segment."""
     after: timedelta
-    """The offset of the segment behind."""
+    """The offset of the next segment."""
 
     def reading(self, instant: datetime) -> datetime:
-        """Return what a clock shows, or would show if the segment went further."""
+        """Return what a clock shows, or would show if the segment continued."""
         return (instant + self.offset).replace(tzinfo=None)
 
     def instant(self, reading: datetime) -> datetime:
@@ -45,22 +45,22 @@ class Segment(Struct, frozen=True, kw_only=True):
 
     @property
     def fresh(self) -> datetime:
-        """The first reading that clocks did not show in the segment before."""
+        """The first reading that clocks did not show in the previous segment."""
         return (self.start + max(self.offset, self.before)).replace(tzinfo=None)
 
     @property
     def repeated(self) -> datetime:
-        """The first reading that clocks show again in the segment behind."""
+        """The first reading that clocks show again in the next segment."""
         return (self.end + min(self.offset, self.after)).replace(tzinfo=None)
 
     @property
     def left_out(self) -> tuple[datetime, datetime]:
-        """The readings, first and end, that clocks left out when the segment began."""
+        """The readings, first and end, that clocks skipped when the segment began."""
         first = (self.start + self.before).replace(tzinfo=None)
         return first, max(first, self.reading(self.start))
 
     def shifted(self, reading: datetime) -> datetime:
-        """Return when a reading would have been had the clocks not jumped."""
+        """Return when a reading would have occurred without the clock change."""
         return reading.replace(tzinfo=UTC) - self.before
 
 
@@ -70,12 +70,12 @@ def find_zone(name: str) -> ZoneInfo | None:
         return None
     try:
         return ZoneInfo(name)
-    except (KeyError, ValueError, OSError):  # a folder, such as America, is an OSError
+    except (KeyError, ValueError, OSError):  # a folder, such as America, raises an OSError
         return None
 
 
 def segments(zone: ZoneInfo, instant: datetime, until: datetime) -> Iterator[Segment]:
-    """Yield the segment of *instant* and those behind it, the last one cut off at *until*."""
+    """Yield the segment of *instant* and the following ones, the last one cut at *until*."""
     start = datetime(max(instant.year - 1, EARLIEST.year), 1, 1, tzinfo=UTC)
     before = offset = _offset(zone, start)
     for jump in _jumps(zone, start.year, until.year):
@@ -94,7 +94,7 @@ def _jumps(zone: ZoneInfo, first: int, last: int) -> Iterator[Jump]:
 
 @lru_cache(maxsize=2048)
 def _jumps_of(zone: ZoneInfo, year: int) -> tuple[Jump, ...]:
-    """Return the jumps of a year; no zone jumps twice within a day."""
+    """Return the clock changes of a year; no zone has two within a day."""
     first, end = datetime(year, 1, 1, tzinfo=UTC), datetime(year + 1, 1, 1, tzinfo=UTC)
     jumps, day, before = [], first, _offset(zone, first)
     while day < end:
@@ -107,7 +107,7 @@ def _jumps_of(zone: ZoneInfo, year: int) -> tuple[Jump, ...]:
 
 
 def _moment(zone: ZoneInfo, early: datetime, late: datetime) -> datetime:
-    """Return the first second of the offset at *late*."""
+    """Return the first second with the offset at *late*."""
     after = _offset(zone, late)
     while late - early > _SECOND:
         middle = early + (late - early) // 2
@@ -121,6 +121,6 @@ def _moment(zone: ZoneInfo, early: datetime, late: datetime) -> datetime:
 
 def _offset(zone: ZoneInfo, instant: datetime) -> timedelta:
     offset = instant.astimezone(zone).utcoffset()
-    if offset is None:  # a zone of IANA always has one
+    if offset is None:  # an IANA zone always has one
         raise ValueError(zone.key)
     return offset

@@ -1,4 +1,4 @@
-"""The environment, and the secrets that it names, read once; complaints all at once."""
+"""Reads the environment, and the secrets it names, once; reports all problems together."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -26,42 +26,42 @@ class Settings:
     redis: Access[RedisAccess]
     postgres: Access[PostgresAccess]
     s3: S3Access
-    """Where payloads and results are that are too large for the log."""
+    """Where payloads and results too large for the log are stored."""
 
     read_api_keys: Callable[[], str] | None
-    """Gives the hashes of the API keys; None leaves the gateway open."""
+    """Returns the hashes of the API keys; None leaves the gateway open."""
 
     shards: int
     waiting_places: int
-    """How many requests of the gateway may wait for a task's end at a time."""
+    """How many requests to the gateway may wait for tasks at the same time."""
 
     pace: Pace
 
     outbox_cap: int
-    """How many tasks may wait in the outbox while Kafka is away."""
+    """How many tasks may wait in the outbox while Kafka is unavailable."""
 
     keeps: timedelta
-    """How long the ledger keeps what has ended."""
+    """How long the ledger keeps ended tasks."""
 
     namespace: str
-    """Where CloudWatch keeps what is counted: each deployment its own."""
+    """CloudWatch namespace for metrics; each deployment has its own."""
 
     reaches_loopback: bool = False
-    """Whether webhooks may call this machine: on a machine of one's own only."""
+    """Whether webhooks may call this machine; only on a developer's machine."""
 
     crash_at: crash_points.CrashAt | None = None
-    """Where this process ends itself, for tests on the local platform."""
+    """Where this process crashes, for tests on the local platform."""
 
     clock_ahead: timedelta = timedelta()
-    """How far this process's clock is wrong, for tests on the local platform."""
+    """Offset of this process's clock, for tests on the local platform."""
 
     @classmethod
     def from_env(
         cls, env: Mapping[str, str], *, needs: tuple[str, ...], vault: Vault | None = None
     ) -> Self:
-        """Read the settings, or name everything that is missing or wrong.
+        """Read the settings, or raise with everything that is missing or wrong.
 
-        What is not among the *needs* ("kafka", "redis", "postgres", "s3", "api_keys") is not read.
+        Stores outside *needs* ("kafka", "redis", "postgres", "s3", "api_keys") are not read.
         """
         environment = Environment(env)
         stores = StoreSettings(environment, needs, vault or Vault())
@@ -88,7 +88,7 @@ class Settings:
 
 
 class _Reading:
-    """What is read by rules of its own."""
+    """Settings with parsing rules of their own."""
 
     def __init__(
         self, environment: Environment, needs: tuple[str, ...], stores: StoreSettings
@@ -104,14 +104,16 @@ class _Reading:
         if env.given("OPEN") != "1":
             if env.given("API_KEYS_SECRET"):
                 return partial(self._stores.secret_of, "API_KEYS_SECRET", fresh=True)
-            env.complain("API_KEYS_SECRET", "is missing: without keys the gateway does not start")
+            env.complain(
+                "API_KEYS_SECRET", "is missing: the gateway does not start without API keys"
+            )
         elif env.is_deployed:
-            env.complain("OPEN", "is for the local runtime only: take it away, and name API keys")
+            env.complain("OPEN", "is for the local runtime only: remove it and set API keys")
         elif env.away:
             env.complain(
                 "OPEN",
-                f"is for stores on this machine only, and {', '.join(env.away)} leads elsewhere:"
-                " take it away, and name API keys",
+                f"is for stores on this machine only, but {', '.join(env.away)} leads elsewhere:"
+                " remove it and set API keys",
             )
         return None
 
@@ -127,7 +129,7 @@ class _Reading:
         text = self._environment.for_tests("CLOCK_AHEAD_MS") or "0"
         if _WHOLE.fullmatch(text):
             return timedelta(milliseconds=int(text))
-        words = f"must be a whole number, below zero for behind, not {text!r}"
+        words = f"must be a whole number (negative for a slow clock), not {text!r}"
         self._environment.complain("CLOCK_AHEAD_MS", words)
         return timedelta()
 
@@ -136,7 +138,7 @@ class _Reading:
         return timedelta(days=days)
 
     def pace(self) -> Pace:
-        """Read how fast the clockwork goes; what is not said goes as usual."""
+        """Read the intervals of the protocol; missing ones get their defaults."""
         env = self._environment
         told: dict[str, timedelta] = {}
         for name in Pace.__struct_fields__:
@@ -145,7 +147,6 @@ class _Reading:
         if told["heartbeat"] * 2 > told["lease"]:
             env.complain(
                 "HEARTBEAT_MS",
-                f"must be at most half of {PREFIX}LEASE_MS:"
-                " a lease must outlive a heartbeat that is late",
+                f"must be at most half of {PREFIX}LEASE_MS: a lease must outlive a late heartbeat",
             )
         return Pace(**told)

@@ -1,4 +1,4 @@
-"""Credentials of each store, read again when the store refuses them."""
+"""Credentials of each store, reread when the store rejects them."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -29,11 +29,11 @@ class Credentials:
 
 
 class Way(Protocol):
-    """The way into one store: where it is, and how it is proven who speaks."""
+    """The address of one store and the credentials for it."""
 
     @property
     def is_local(self) -> bool:
-        """Whether nothing that is said on this way leaves the machine."""
+        """Whether this connection never leaves the machine."""
         ...
 
     def complaints(self) -> Iterator[str]: ...
@@ -54,7 +54,7 @@ class KafkaAccess:
         yield from addresses.kafka_complaints(self.brokers, self.security)
         if self.security == addresses.SCRAM and not self.credentials.are_whole:
             yield (
-                f"TASKMILL_KAFKA_SECURITY is {addresses.SCRAM}: name a secret that holds username "
+                f"TASKMILL_KAFKA_SECURITY is {addresses.SCRAM}: set a secret that holds username "
                 "and password in TASKMILL_KAFKA_SECRET"
             )
         yield from _missing_file("TASKMILL_KAFKA_CA_FILE", self.ca_file)
@@ -64,7 +64,7 @@ class KafkaAccess:
 class RedisAccess:
     url: str = field(repr=False)
     cache: str = ""
-    """The name of an ElastiCache Serverless whose user comes in by IAM; else empty."""
+    """Name of an ElastiCache Serverless cache whose user logs in by IAM; else empty."""
     credentials: Credentials = Credentials()
     ca_file: str = ""
 
@@ -89,7 +89,7 @@ class PostgresAccess:
 
     @property
     def must_verify(self) -> bool:
-        """Whether the server must prove its name: elsewhere always, here when asked."""
+        """Whether to verify the server's name: always remotely, locally on request."""
         return addresses.asks_to_verify(self.dsn) or not self.is_local
 
     def complaints(self) -> Iterator[str]:
@@ -102,12 +102,12 @@ class S3Access:
     bucket: str
     region: str = "us-east-1"
     endpoint: str = ""
-    """Where an S3 answers that is not the one of AWS; it has the bucket in the path."""
+    """Address of an S3 other than AWS's, with the bucket in the path."""
     credentials: Credentials = Credentials()
     token: str = field(default="", repr=False)
 
     def place(self, key: str) -> tuple[str, str]:
-        """Return the beginning of the URL of *key*, and its path."""
+        """Return the start of the URL for *key*, and its path."""
         if self.endpoint:
             return self.endpoint.rstrip("/"), f"/{self.bucket}/{key}"
         return f"https://{self.bucket}.s3.{self.region}.amazonaws.com", f"/{key}"
@@ -118,31 +118,31 @@ class S3Access:
 
     def complaints(self) -> Iterator[str]:
         if not self.bucket:
-            yield "TASKMILL_BUCKET is missing: it names where large payloads and results are"
+            yield "TASKMILL_BUCKET is missing: set it to the bucket for large payloads and results"
         parts = urlsplit(self.endpoint)
         if self.endpoint and (parts.scheme not in {"http", "https"} or not parts.hostname):
             yield "TASKMILL_BUCKET_ENDPOINT must look like https://s3.example.com"
         elif parts.scheme == "http" and not self.is_local:
             yield (
-                f"TASKMILL_BUCKET_ENDPOINT is plaintext, which may not leave this machine for "
+                f"TASKMILL_BUCKET_ENDPOINT is plaintext, which is not allowed for the remote host "
                 f"{parts.hostname}: begin it with https://"
             )
 
 
 def _missing_file(setting: str, file: str) -> Iterator[str]:
     if file and not Path(file).is_file():
-        yield f"{setting} is {file!r}, where no file is"
+        yield f"{setting} is {file!r}, but there is no such file"
 
 
 class Access(Generic[T]):
-    """What opens a store now; a rotated secret is noticed when the store refuses the old one."""
+    """The current credentials of a store; rereads a rotated secret when the old one fails."""
 
     def __init__(self, value: T, renew: Callable[[], T] | None = None) -> None:
         self.value = value
         self._renew = renew
 
     def open(self, connect: Callable[[T], C], is_refusal: Callable[[Exception], bool]) -> C:
-        """Connect; where the store refuses us, once more with what the secret says by now."""
+        """Connect; when the store rejects the credentials, retry once with the current secret."""
         try:
             return connect(self.value)
         except Exception as error:
@@ -156,6 +156,6 @@ class Access(Generic[T]):
         try:
             before, self.value = self.value, self._renew()
         except SettingsInvalid as error:
-            _log.warning("a refused secret cannot be read anew", extra={"why": str(error)})
+            _log.warning("rejected secret could not be reloaded", extra={"why": str(error)})
             return False
         return self.value != before

@@ -1,4 +1,4 @@
-"""Where the stores' addresses lead: plaintext may go to this machine and nowhere else."""
+"""Checks store addresses: plaintext connections are allowed to this machine only."""
 
 from collections.abc import Iterator
 from ipaddress import ip_address
@@ -6,14 +6,14 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 SCRAM = "SCRAM-SHA-512"
 KAFKA_SECURITY = ("PLAINTEXT", "SSL", SCRAM, "AWS_MSK_IAM")
-"""How Kafka is spoken to; SCRAM and IAM go over TLS too."""
+"""Kafka's security protocols; SCRAM and IAM use TLS as well."""
 
 _REDIRECTS = ("host", "hostaddr", "service", "servicefile", "port")
 _VERIFIES = "verify-full"
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether what is said to *host* stays on this machine; of names only localhost does."""
+    """Return whether *host* is this machine; the only name that counts is localhost."""
     try:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
@@ -27,7 +27,7 @@ def kafka_complaints(brokers: str, security: str) -> Iterator[str]:
     away = [host for host in kafka_hosts(brokers) if not is_loopback(host)]
     if security == "PLAINTEXT" and away:
         yield (
-            f"TASKMILL_KAFKA_SECURITY is PLAINTEXT, which may not leave this machine for "
+            f"TASKMILL_KAFKA_SECURITY is PLAINTEXT, which is not allowed for the remote host "
             f"{', '.join(away)}: set it to SSL, SCRAM-SHA-512 or AWS_MSK_IAM"
         )
 
@@ -41,10 +41,10 @@ def redis_complaints(url: str) -> Iterator[str]:
     if parts.scheme not in {"redis", "rediss"} or not parts.hostname:
         yield "TASKMILL_REDIS_URL must look like rediss://host:6379/0"
     elif parts.query:
-        yield "TASKMILL_REDIS_URL must carry no options behind a question mark"
+        yield "TASKMILL_REDIS_URL must not have a query string"
     elif parts.scheme == "redis" and not is_loopback(parts.hostname):
         yield (
-            f"TASKMILL_REDIS_URL is plaintext, which may not leave this machine for "
+            f"TASKMILL_REDIS_URL is plaintext, which is not allowed for the remote host "
             f"{parts.hostname}: begin it with rediss://"
         )
 
@@ -63,7 +63,7 @@ def postgres_complaints(dsn: str) -> Iterator[str]:
         yield "TASKMILL_POSTGRES_DSN must look like postgresql://user@host:5432/database"
         return
     if dsn.count("@") != parts.netloc.count("@") or dsn.count("@") > 1 or "#" in dsn:
-        yield "TASKMILL_POSTGRES_DSN holds an @ or # too many: write those of a password in percent"
+        yield "TASKMILL_POSTGRES_DSN contains an extra @ or #: percent-encode them in the password"
     options = parse_qs(parts.query, keep_blank_values=True)
     if bent := [name for name in _REDIRECTS if name in options]:
         yield f"TASKMILL_POSTGRES_DSN must name its host before the path, not with {bent[0]}="
@@ -71,8 +71,8 @@ def postgres_complaints(dsn: str) -> Iterator[str]:
     away = [host for host in postgres_hosts(dsn) if not is_loopback(host)]
     if away and mode != [_VERIFIES]:
         yield (
-            f"TASKMILL_POSTGRES_DSN says sslmode={mode[0]}, which may not leave this machine for "
-            f"{', '.join(away)}: use sslmode={_VERIFIES}, or leave it out"
+            f"TASKMILL_POSTGRES_DSN sets sslmode={mode[0]}, which is not allowed for "
+            f"the remote host {', '.join(away)}: use sslmode={_VERIFIES}, or omit it"
         )
 
 

@@ -13,7 +13,7 @@ class Moment(StrEnum):
 
 
 class Edge(Struct, frozen=True):
-    """A moment of a call that carries something; what carries nothing does not count."""
+    """A call that carries something; calls that carry nothing do not count."""
 
     port: str
     method: str
@@ -56,7 +56,7 @@ POINTS: Mapping[str, Edge] = {
     "redrive job after the script": Edge("control", "redrive", Moment.AFTER, "redriving"),
     "reconciler after select": Edge("control", "see", Moment.BEFORE, "reconciling"),
 }
-"""Every line to die on, by the function that it belongs to."""
+"""Every crash point, by the function it belongs to."""
 
 _FORM = re.compile(r"(?P<point>[a-z ]+):(?P<nth>[1-9][0-9]{0,5})")
 
@@ -67,10 +67,12 @@ class CrashAt(Struct, frozen=True):
 
 
 def crash_at(text: str) -> CrashAt:
-    """Read `<point>:<nth>`, or raise ValueError with what is wrong."""
+    """Parse `<point>:<nth>`, or raise ValueError with what is wrong."""
     told = _FORM.fullmatch(text)
     if told is None:
         raise ValueError(f"must be <point>:<nth>, as in 'worker after claim:1', not {text!r}")
     if told["point"] not in POINTS:
-        raise ValueError(f"knows no point {told['point']!r}, only: {', '.join(POINTS)}")
+        raise ValueError(
+            f"names an unknown point {told['point']!r}, not one of: {', '.join(POINTS)}"
+        )
     return CrashAt(POINTS[told["point"]], int(told["nth"]))

@@ -1,4 +1,4 @@
-"""Every variable that begins with our prefix: one that is not here is misspelt, and refused."""
+"""Every variable that begins with our prefix; any other counts as misspelled and is refused."""
 
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -37,17 +37,17 @@ _OF_EVERY_TYPE: Final = frozenset(
 
 @cache
 def known() -> frozenset[str]:
-    """Return every setting: the types' folders declare those that only they read."""
+    """Return every setting, including those that types' folders declare for themselves."""
     declared = Path(__file__).with_name("of_types.json").read_bytes()
     of_types = msgspec.json.decode(declared, type=dict[str, list[str]])
     return _OF_EVERY_TYPE.union(*of_types.values())
 
 
 def misspelt(names: Iterable[str]) -> Iterator[str]:
-    """Complain about each of our names that nobody knows, and say which is meant."""
+    """Refuse each unknown name with our prefix and suggest the nearest known one."""
     ours = {name for name in names if name.startswith(PREFIX)}
     for name in sorted(ours - known()):
-        yield f"{name} is no setting{_nearest(name)}"
+        yield f"{name} is not a setting{_nearest(name)}"
 
 
 def _nearest(name: str) -> str:

@@ -1,6 +1,6 @@
-"""Secrets and parameters of the account, read through Powertools' cache.
+"""Reads the account's secrets and parameters through Powertools' cache.
 
-boto3 is imported on the first read: who is told everything by the environment never pays for it.
+boto3 is imported on the first read: a process configured by environment alone never pays for it.
 """
 # ruff: noqa: PLC0415 - see above
 
@@ -19,7 +19,7 @@ class Unreadable(SettingsInvalid):
 
 
 def read_secret(name: str, *, fresh: bool = False) -> str:
-    """Return the text of a secret; `fresh` passes the cache by."""
+    """Return the text of a secret; `fresh` bypasses the cache."""
     return _read(_secrets(), "secret", name, fresh=fresh)
 
 

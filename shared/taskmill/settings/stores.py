@@ -32,7 +32,7 @@ class ReadByName(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vault:
-    """Where secrets and parameters are read by their names."""
+    """Reads secrets and parameters by name."""
 
     secret: ReadByName = secrets.read_secret
     parameter: ReadByName = secrets.read_parameter
@@ -40,7 +40,7 @@ class Vault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Told:
-    """What the environment and its secrets tell about one store."""
+    """The configuration of one store from the environment and its secrets."""
 
     address: str = ""
     credentials: Credentials = field(default_factory=Credentials)
@@ -72,7 +72,7 @@ def _postgres(told: _Told) -> PostgresAccess:
 
 
 class StoreSettings:
-    """What is not among the *needs* is not read."""
+    """Stores outside *needs* are not read."""
 
     def __init__(self, environment: Environment, needs: tuple[str, ...], vault: Vault) -> None:
         self._environment = environment
@@ -89,7 +89,7 @@ class StoreSettings:
         return self._access("POSTGRES", _postgres)
 
     def s3(self) -> S3Access:
-        """Read where the bucket is; what signs for it is in the environment as the role's."""
+        """Read the bucket's address; signing uses the role's credentials from the environment."""
         env = self._environment
         access = S3Access(
             bucket=env.given("BUCKET"),
@@ -106,7 +106,7 @@ class StoreSettings:
         return access
 
     def secret_of(self, setting: str, *, fresh: bool = False) -> str:
-        """Read the secret whose name *setting* tells; nothing where it tells none."""
+        """Read the secret that *setting* names; an unset setting gives nothing."""
         return self._named(setting, self._vault.secret, fresh=fresh)
 
     def _access(self, store: str, make: Callable[[_Told], W]) -> Access[W]:
@@ -126,8 +126,8 @@ class StoreSettings:
         try:
             way = make(self._tell(store, fresh=fresh))
             complaints = list(way.complaints())
-        except ValueError:  # of brackets that open and never close
-            complaints = [f"{PREFIX}{_ADDRESSES[store]} cannot be understood"]
+        except ValueError:  # an unbalanced bracket
+            complaints = [f"{PREFIX}{_ADDRESSES[store]} cannot be parsed"]
         if complaints:
             raise SettingsInvalid("; ".join(complaints))
         return way
@@ -153,7 +153,7 @@ class StoreSettings:
         if plain := self._environment.given(setting):
             if self._environment.given(f"{setting}_PARAMETER"):
                 both = f"{PREFIX}{setting} and {PREFIX}{setting}_PARAMETER"
-                raise SettingsInvalid(f"{both} tell the same: set one of them")
+                raise SettingsInvalid(f"{both} set the same value: set only one of them")
             return plain
         return self._named(f"{setting}_PARAMETER", self._vault.parameter, fresh=fresh)
 
@@ -166,14 +166,16 @@ class StoreSettings:
 
 
 def _fields(text: str, store: str) -> dict[str, str]:
-    """Read a secret: an address as it is, or an object as AWS writes and rotates them."""
+    """Read a secret: a plain address, or the object that AWS writes and rotates."""
     if not text.lstrip().startswith("{"):
         return {"address": text.strip()}
     try:
         return {name: str(value) for name, value in json.loads(text).items()}
     except ValueError:
-        # Without the cause: its words may hold a part of the secret.
-        raise SettingsInvalid(f"the secret of {PREFIX}{store}_SECRET is no JSON object") from None
+        # Raised without its cause, whose message may contain part of the secret.
+        raise SettingsInvalid(
+            f"the secret of {PREFIX}{store}_SECRET is not a JSON object"
+        ) from None
 
 
 def _composed(store: str, secret: Mapping[str, str]) -> str:

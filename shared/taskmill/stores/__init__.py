@@ -1,1 +1,1 @@
-"""The adapters: Redis, PostgreSQL, Kafka, S3, and all of them in memory."""
+"""Adapters for Redis, PostgreSQL, Kafka and S3, and in-memory versions of all of them."""

@@ -1,4 +1,4 @@
-"""The API keys that open the gateway: known by their hashes, several at a time, rotated at will."""
+"""The gateway's API keys: known only by hash, several at a time, rotatable."""
 
 import hmac
 import json
@@ -11,14 +11,14 @@ from hashlib import sha256
 from taskmill.core.errors import SettingsInvalid
 
 SECONDS_TO_NOTICE = 60
-"""After this time at most a new key opens, and a withdrawn one no longer does."""
+"""A new or withdrawn key takes effect within this time."""
 
 _HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _log = logging.getLogger("taskmill.api_keys")
 
 
 class ApiKeys:
-    """Keys by the hashes that *read* gives: a JSON object of names and SHA-256 hashes."""
+    """Keys by their hashes, as *read* returns them: a JSON object of names and SHA-256 hashes."""
 
     def __init__(self, read: Callable[[], str], now: Callable[[], float] = time.monotonic) -> None:
         self._read = read
@@ -30,7 +30,7 @@ class ApiKeys:
         return self.name_of(key) is not None
 
     def name_of(self, key: str) -> str | None:
-        """Compare with every key, so that the time it takes tells nothing."""
+        """Compare with every key, so that the duration reveals nothing."""
         told = sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
         known = self._current().items()
         found = [name for name, one in known if hmac.compare_digest(told, one)]
@@ -42,14 +42,14 @@ class ApiKeys:
             try:
                 self._hashes = read_hashes(self._read())
             except SettingsInvalid as error:
-                _log.warning("the API keys cannot be read anew", extra={"why": str(error)})
+                _log.warning("API keys could not be reloaded", extra={"why": str(error)})
         return self._hashes
 
 
 def read_hashes(text: str) -> Mapping[str, str]:
-    """Return the hashes by the names of their keys; of none, nobody is let in.
+    """Return the hashes by key name; without any, every request is rejected.
 
-    Complaints never repeat a value, which may be a key by mistake.
+    Messages never repeat a value, which may be a key by mistake.
     """
     try:
         given = json.loads(text)
@@ -66,7 +66,7 @@ def read_hashes(text: str) -> Mapping[str, str]:
     ]
     if wrong:
         raise SettingsInvalid(
-            "the secret of TASKMILL_API_KEYS_SECRET holds no SHA-256 in small hex digits under "
+            "the secret of TASKMILL_API_KEYS_SECRET holds no SHA-256 in lower-case hex under "
             + ", ".join(wrong)
         )
     return given

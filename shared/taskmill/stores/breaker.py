@@ -1,4 +1,4 @@
-"""When to stop asking a store that is away, and when to try it again."""
+"""Decides when to stop calling an unavailable store, and when to try it again."""
 
 from datetime import timedelta
 from typing import Self
@@ -13,7 +13,7 @@ LONGEST_PAUSE = timedelta(seconds=10)
 
 
 class Breaker(Struct, frozen=True, kw_only=True):
-    """Closed without a pause; open until its pause is over; then half open: one may try."""
+    """Closed without a pause; open until its pause is over; then half open: one call may try."""
 
     pause: timedelta = timedelta()
     shut_until_ms: int = 0
@@ -26,9 +26,9 @@ class Breaker(Struct, frozen=True, kw_only=True):
         return now_ms < self.shut_until_ms
 
     def tried(self, now_ms: int) -> Self:
-        """Return what holds while the one who was let through has not told how it went.
+        """Return the state while the one call that was let through has not reported its result.
 
-        If that is never told, the next one is let through after another pause.
+        If it never does, the next call is let through after another pause.
         """
         return replace(self, shut_until_ms=now_ms + in_ms(self.pause)) if self.pause else self
 

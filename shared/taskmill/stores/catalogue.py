@@ -1,4 +1,4 @@
-"""The deployed types, read from the catalogue that is assembled from the workers' folders."""
+"""The deployed types, read from the catalogue assembled from the workers' folders."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
@@ -42,7 +42,7 @@ class AssembledCatalogue:
         }
         return {
             name: jsonschema_rs.validator_for(
-                # Complaints are kept and listed, and a value may be a secret.
+                # Messages are kept and listed, and a value may be a secret.
                 dict(entry.schema),
                 validate_formats=True,
                 formats=known,
@@ -57,7 +57,7 @@ def _fits(complaint: Complaint, text: str) -> bool:
 
 
 def _words_of(error: Any, known: Mapping[str, Complaint]) -> str:
-    """Say what is wrong: of a format of ours, in its own words."""
+    """Return what is wrong; for our own formats, in their own words."""
     if error.kind.name == "propertyNames":
         return _words_of(error.kind.error, known)
     complaint = known.get(error.kind.format) if error.kind.name == "format" else None

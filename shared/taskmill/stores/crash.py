@@ -9,7 +9,7 @@ from taskmill.settings.crash_points import CrashAt, Moment
 P = TypeVar("P")
 
 EXIT_CODE = 137
-"""What a process that was killed leaves."""
+"""The exit code of a killed process."""
 
 
 def die() -> None:
@@ -55,7 +55,7 @@ class _WithCrashPoint:
                 self._pass()
             self._has_sent = False
         elif any(given):
-            self._has_sent = True  # what a flush, which is given nothing, is about
+            self._has_sent = True  # what a flush, which has no arguments, sends
         return answer
 
     def _pass(self) -> None:

@@ -1,4 +1,4 @@
-"""Guards a store, so that callers do not wait twice while it is down."""
+"""Guards a store, so that callers do not wait for it again while it is down."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -18,10 +18,10 @@ def _monotonic_ms() -> int:
 
 
 class Guard:
-    """A breaker that runs by the process's own clock.
+    """A circuit breaker by the process's own clock.
 
-    A failure that costs less than *tolerance* shuts nothing: a store that refuses at once is asked
-    again at once.
+    A failure that takes less than *tolerance* does not open it: a store that refuses at once may be
+    called again at once.
     """
 
     def __init__(
@@ -42,14 +42,14 @@ class Guard:
         return self._breaker.is_shut(self._clock_ms())
 
     def is_in_doubt(self) -> bool:
-        """Tell whether the store has failed and not answered since."""
+        """Return whether the store has failed and not responded since."""
         return not self._breaker.is_closed
 
     def enter(self) -> int:
-        """Return the moment of entry, or raise without any wait."""
+        """Return the time of entry, or raise without waiting."""
         now = self._clock_ms()
         if self._breaker.is_shut(now):
-            raise StoreUnavailable(self._store, "it did not answer a moment ago")
+            raise StoreUnavailable(self._store, "it did not respond a moment ago")
         self._breaker = self._breaker.tried(now)
         return now
 
@@ -67,7 +67,7 @@ class Guard:
 
     @contextmanager
     def watch(self) -> Iterator[None]:
-        """Let a call through, and learn from how it ends; what the caller raises is no failure."""
+        """Pass a call through and learn from its result; errors of the caller do not count."""
         entered = self.enter()
         try:
             yield

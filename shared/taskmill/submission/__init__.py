@@ -1,1 +1,1 @@
-"""Submission: requests are read, checked, admitted and published."""
+"""Reads, checks, admits and publishes requests for tasks."""

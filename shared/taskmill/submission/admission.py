@@ -1,4 +1,4 @@
-"""What Redis says when a submission asks to be admitted, and what is then owed."""
+"""Redis's answers to a submission, and the messages that are then owed."""
 
 from typing import TypeAlias
 
@@ -12,21 +12,21 @@ class Created(Struct, frozen=True):
 
 
 class AdmittedBefore(Struct, frozen=True):
-    """The same submission asked before; what it still owes comes along."""
+    """The same submission was admitted before; includes what it still owes."""
 
     generation: int
     owed: Owed | None
 
 
 class Replayed(Struct, frozen=True):
-    """The same request came before under this key; what its winner still owes comes along."""
+    """An identical request came before under this key; includes what its winner still owes."""
 
     generation: int
     owed: Owed | None
 
 
 class Conflict(Struct, frozen=True):
-    """Another request came before under this key; what its winner still owes comes along."""
+    """A different request came before under this key; includes what its winner still owes."""
 
     generation: int
     owed: Owed | None

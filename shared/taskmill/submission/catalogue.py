@@ -1,4 +1,4 @@
-"""The deployed types: what each takes, and its defaults."""
+"""The deployed types with their payload schemas and defaults."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -16,7 +16,7 @@ class TypeDefaults(Struct, frozen=True, kw_only=True):
 
 
 class TypeEntry(Struct, frozen=True, kw_only=True):
-    """One deployed type; the function's own time-out bounds every task's."""
+    """One deployed type; the function's own timeout limits every task's."""
 
     name: TaskType
     title: str

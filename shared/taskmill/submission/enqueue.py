@@ -1,4 +1,4 @@
-"""Makes tasks of the requests that were enqueued, and parks those that never become one."""
+"""Turns enqueued requests into tasks, and parks those that can never become one."""
 
 import logging
 from collections.abc import Sequence
@@ -22,20 +22,20 @@ from taskmill.submission.take import take
 
 ROWS_AT_A_TIME: Final = 200
 LOOKS_AT_A_TIME: Final = 20
-"""So often the bucket is asked well before what is held is lost."""
+"""How many requests to the bucket fit well within the hold time."""
 
 ROUNDS: Final = 20
 REST: Final = timedelta(seconds=1)
-"""Who cannot be taken now is passed over for so long, while others can."""
+"""How long a request that cannot be taken now is passed over in favour of others."""
 
 REST_WITHOUT_THE_LEDGER: Final = timedelta(seconds=10)
-"""So long it may well need to get to where the log ends."""
+"""How long the ledger may need to reach the end of the log."""
 
 _log = logging.getLogger("taskmill.take_requests")
 
 
 class RequestStores(Protocol):
-    """The ports with which the requests in the table are read and taken."""
+    """Ports for reading and taking requests from the table."""
 
     @property
     def admission(self) -> Admission: ...
@@ -64,11 +64,11 @@ class RequestTaker:
         self._stores = stores
 
     def take(self) -> int:
-        """Take what waits, and return how many left the line.
+        """Take waiting requests, and return how many left the queue.
 
-        What is marked stands in the log. A death on any line only means that rows are taken again,
-        as the same submissions: what was admitted is then published once more, or known to be.
-        Redis knows it for an hour at least; of a row that is older the ledger is asked before.
+        A marked row is in the log. After a death on any line, rows are only taken again, as the
+        same submissions: admitted ones are then published again, or known to be published. Redis
+        remembers them for at least an hour; for older rows the ledger is asked first.
         """
         moved = 0
         for _ in range(ROUNDS):
@@ -78,12 +78,12 @@ class RequestTaker:
                 left, later = _Round(self._stores, held).work()
             moved += left
             if later and not left:
-                raise StoreUnavailable("a store that taking needs", later[0].why)
+                raise StoreUnavailable("a store needed for taking requests", later[0].why)
         return moved
 
 
 class ParkedStores(Protocol):
-    """The ports with which parked requests are taken up."""
+    """Ports for retrying parked requests."""
 
     @property
     def catalogue(self) -> Catalogue: ...
@@ -97,7 +97,7 @@ class ParkedRequests:
         self._stores = stores
 
     def take_up(self) -> int:
-        """Let requests wait again whose type came with a deployment behind them."""
+        """Requeue parked requests whose type has been deployed since."""
         types = [entry.name for entry in self._stores.catalogue.entries()]
         return self._stores.requests.take_up(types, parked_within=TYPE_MAY_COME)
 
@@ -105,7 +105,7 @@ class ParkedRequests:
 def look_at_request(
     task_id: TaskId, requests: Requests, catalogue: Catalogue
 ) -> TaskView | Nowhere | None:
-    """Return what will be the task, or that its request is refused, or None: nobody asked."""
+    """Return what will be the task, or its refusal; None if there is no request."""
     row = requests.find(task_id)
     if row is None:
         return None
@@ -129,10 +129,10 @@ class _Round(Struct):
     held: HeldRequests
     looks: int = 0
     absent: str | None = None
-    """Why the bucket is not asked any more."""
+    """Why the bucket is no longer called."""
 
     def work(self) -> tuple[int, list[NotNow]]:
-        """Return how many left the line, and why others did not."""
+        """Return how many left the queue, and why others did not."""
         forgotten, rows = self._taken_long_ago()
         read, left = self._read(rows)
         taken = take(
@@ -154,21 +154,21 @@ class _Round(Struct):
         if done:
             self.held.mark_done(done)
         left += len(done)
-        if left:  # else all of them wait for the same store, and the whole line rests
+        if left:  # otherwise all of them wait for the same store, and the whole queue rests
             self.held.put_off([row for row, _ in later], REST)
         return left, [answer for _, answer in later]
 
     def _taken_long_ago(self) -> tuple[Sequence[Enqueued], Sequence[Enqueued]]:
         """Return the rows whose tasks Redis may have forgotten, and those that may be taken.
 
-        PostgreSQL may have gone away before their mark, and come back when the tasks were long
-        over: admitted anew, they would run twice. Where the ledger itself lacks what the log had
-        when it was asked, its silence says nothing, and they wait.
+        PostgreSQL may have failed before they were marked, and come back when the tasks were long
+        over: admitted again, they would run twice. If the ledger itself lacks part of the log as of
+        then, a missing row means nothing, and they wait.
         """
         old = [row for row in self.held.rows if row.may_be_forgotten]
         if not old:
             return [], self.held.rows
-        ends = self.stores.log_ends.ends()  # before the ledger, which may go on meanwhile
+        ends = self.stores.log_ends.ends()  # before the ledger, which may advance meanwhile
         told = self.held.look_back(old)
         known = [row for row in old if row.submission in told.found]
         unknown = [row for row in self.held.rows if row not in known]
@@ -178,9 +178,9 @@ class _Round(Struct):
         return known, [row for row in unknown if row not in old]
 
     def _read(self, rows: Sequence[Enqueued]) -> tuple[list[_Read], int]:
-        """Read the rows, and put off those whose payloads nobody can look for now.
+        """Read the rows, and postpone those whose payloads cannot be looked up now.
 
-        Whatever becomes of the others: a long line of them would hold everybody up.
+        The others are not affected: a long queue of postponed ones would hold everybody up.
         """
         read: list[_Read] = []
         blocked: list[Enqueued] = []
@@ -208,7 +208,7 @@ class _Round(Struct):
         return self.stores.blobs
 
     def _submission(self, row: Enqueued) -> Submission | Refusal:
-        """Read it as of its own moment, so that it reads alike whenever that is."""
+        """Read the row as of its own time, so that the result never depends on when it is read."""
         if row.request is None:
             return _too_large(row)
         return read_request(

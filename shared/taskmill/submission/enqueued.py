@@ -1,4 +1,4 @@
-"""Requests that stand in a table until they are tasks."""
+"""Enqueued requests, kept in a table until they become tasks."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -9,38 +9,38 @@ from taskmill.core.refusal import Dismissal
 from taskmill.core.task import DEFAULT_TENANT, Millis, TaskId
 
 HELD_AT_MOST = timedelta(seconds=5)
-"""Who holds rows and says nothing for this long holds them no longer."""
+"""A process that holds rows and stays silent for this long loses them."""
 
 MAY_BE_FORGOTTEN = timedelta(minutes=30)
-"""A request of this age may have been a task that Redis knows no more: the record of a far one
-without a key ends after an hour."""
+"""A request this old may have been a task that Redis no longer knows: the record of a far one
+without a key expires after an hour."""
 
 LEDGER_MAY_LAG = timedelta(minutes=10)
-"""What the log took in so long, Redis knows."""
+"""Redis knows everything that the log accepted within this time."""
 
 OCTETS_HELD = 8 * 1024 * 1024
-"""So much is read, admitted and published well before what is held is lost."""
+"""How much can be read, admitted and published well within the hold time."""
 
 LARGEST_REQUEST = 1024 * 1024
-"""What has more octets is no request: of it only the size is read."""
+"""A larger row is not a request: only its size is read."""
 
 TYPE_MAY_COME = timedelta(minutes=10)
-"""So long after it was parked, a request whose type is deployed at last is taken up again."""
+"""How long after parking a request is retried once its type is deployed."""
 
 
 class Enqueue(Struct, frozen=True, kw_only=True):
-    """A request to be kept; its word makes it the same submission whenever it is read."""
+    """A request to store; its nonce makes it the same submission whenever it is read."""
 
     task_id: TaskId
     submission: str
     request: bytes
-    """The JSON that POST /v1/tasks takes."""
+    """The JSON that POST /v1/tasks accepts."""
 
     tenant: str = DEFAULT_TENANT
 
 
 class Parked(Struct, frozen=True, kw_only=True):
-    """Why a request never becomes a task, in the words of a refusal."""
+    """Why a request never becomes a task: its refusal."""
 
     reason: str
     detail: str
@@ -49,42 +49,42 @@ class Parked(Struct, frozen=True, kw_only=True):
 
 
 class Enqueued(Struct, frozen=True, kw_only=True):
-    """A row; its number is its place in the line."""
+    """A row; its number is its place in the queue."""
 
     number: int
     tenant: str
     task_id: TaskId
     submission: str
     request: bytes | None
-    """As it was given: whoever reads it decides whether it is a request. None in lists, and when it
-    is too large to be one."""
+    """As received: the reader decides whether it is a request. None in lists, and when it is too
+    large to be one."""
 
     octets: int
     created_at_ms: Millis
     parked: Parked | None = None
     discarded: Dismissal | None = None
-    """Who dealt with a refused one, and when."""
+    """Who dealt with a refused request, and when."""
     may_be_forgotten: bool = False
-    """So old that Redis may have forgotten its task, if it was one."""
+    """So old that Redis may have forgotten its task, if there was one."""
 
 
 class LookBack(Struct, frozen=True, kw_only=True):
-    """What the ledger has of submissions, and how far it knew the log at that moment."""
+    """What the ledger has of submissions, and how much of the log it knew then."""
 
     found: frozenset[str]
     applied: Mapping[tuple[str, int], int]
     recent: frozenset[tuple[str, int]]
-    """The partitions of which it lacks nothing but the last minutes."""
+    """The partitions that are complete except for the last minutes."""
 
     def is_complete(self, ends: Mapping[tuple[str, int], int]) -> bool:
-        """Tell whether what was not found is not in the log either, or is known to Redis."""
+        """Return whether a missing submission is not in the log either, or is known to Redis."""
         return all(
             place in self.recent or self.applied.get(place, 0) >= end for place, end in ends.items()
         )
 
 
 class Backlog(Struct, frozen=True, kw_only=True):
-    """How many wait to become tasks, and since when the oldest does."""
+    """How many requests wait, and since when the oldest does."""
 
     waiting: int
     parked: int

@@ -1,4 +1,4 @@
-"""Publishes many at once, and looks for the one that the log refuses so that the others flow."""
+"""Publishes many records at once, and isolates one that the log refuses so that the others flow."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
@@ -11,7 +11,7 @@ T = TypeVar("T")
 def publish_in_halves(
     members: Sequence[T], publish: Callable[[Sequence[T]], None]
 ) -> Iterator[tuple[Sequence[T], Unpublishable | None]]:
-    """Give back what stands in the log now, and each that it refuses, with why."""
+    """Yield what is in the log by now, and each refused record with the reason."""
     if not members:
         return
     try:

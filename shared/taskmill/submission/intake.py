@@ -1,4 +1,4 @@
-"""Takes the requests that stand in `tasks.inbox`, each once however often its record comes."""
+"""Takes requests from `tasks.inbox`, each once however often its record is redelivered."""
 
 import logging
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ _log = logging.getLogger("taskmill.inbox")
 
 
 class IntakeStores(Protocol):
-    """The ports that taking requests from the log uses."""
+    """Ports for taking requests from the log."""
 
     @property
     def admission(self) -> Admission: ...
@@ -47,15 +47,15 @@ class IntakeStores(Protocol):
 
 
 class Intake:
-    """All that the inbox does with a batch of `tasks.inbox`."""
+    """The inbox's work on a batch of `tasks.inbox`."""
 
     def __init__(self, stores: IntakeStores) -> None:
         self._stores = stores
 
     def take(self, records: Sequence[LogRecord]) -> set[Position]:
-        """Make a task of each request, and return the positions that must come again.
+        """Turn each request into a task, and return the positions to retry.
 
-        What is refused stands in `tasks.dlq` with the reason.
+        Refused requests are copied to `tasks.dlq` with the reason.
         """
         answers = self._answers(records)
         for answer in answers:
@@ -67,7 +67,7 @@ class Intake:
         }
         if put_off:
             fields = {"records": len(put_off), "why": sorted(set(put_off.values()))}
-            _log.warning("put off", extra=fields)
+            _log.warning("enqueued requests deferred", extra=fields)
         return set(put_off)
 
     def _answers(self, records: Sequence[LogRecord]) -> list[Answer]:
@@ -81,7 +81,7 @@ class Intake:
         return _tell(records, answers, bus)
 
     def _opened(self, record: LogRecord) -> Envelope | Refusal | NotNow:
-        """Read and check a request, as it was when it was asked."""
+        """Read and check a request as of the time when it was sent."""
         at = Millis(min(max(record.at_ms, 0), LAST_MOMENT))
         submission = read_request(
             record.value or b"",
@@ -111,15 +111,15 @@ def _label(answer: Answer) -> str:
 
 
 def _key(record: LogRecord) -> str | None:
-    """Return the key of the headers: their names are written as over HTTP, in any case."""
+    """Return the key from the headers, whose names are case-insensitive, as over HTTP."""
     found = [octets for name, octets in record.headers.items() if name.lower() == KEY_HEADER]
     return b",".join(found).decode("latin-1") if found else None
 
 
 def _word(record: LogRecord) -> bytes:
-    """Name a record by its place, so that it is the same submission when it comes again.
+    """Name a record by its position, so that it is the same submission when redelivered.
 
-    The moment tells it from one that stood there before its topic was made anew.
+    The time distinguishes it from a record that was there before its topic was recreated.
     """
     at = record.position
     return sha256(f"{at.topic} {at.partition} {at.offset} {record.at_ms}".encode()).digest()[:16]
@@ -130,7 +130,7 @@ def _answer(taken: InLog | KeyReused | NotNow) -> Answer:
 
 
 def _tell(records: Sequence[LogRecord], answers: list[Answer], bus: Bus) -> list[Answer]:
-    """Send away what is refused; when that fails, it is to come again and be refused then."""
+    """Publish a refused request; if that fails, it is redelivered and refused then."""
     try:
         for record, answer in zip(records, answers, strict=True):
             if isinstance(answer, Refusal):

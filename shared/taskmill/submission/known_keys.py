@@ -1,4 +1,4 @@
-"""Tells whether a request may be a repeated one."""
+"""Finds out whether a request may be a repeated one."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ def has_a_task(
     *,
     elsewhere: Callable[[TaskId], bool] = lambda _: False,
 ) -> bool:
-    """Tell whether its key has a task; while nobody can say so, it may have one."""
+    """Return whether its key has a task; while this is unknown, it may have one."""
     if submission.idempotency_key is None:
         return False
     task_id = keyed_id(DEFAULT_TENANT, submission.type, submission.idempotency_key)

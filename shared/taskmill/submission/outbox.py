@@ -1,4 +1,4 @@
-"""The outbox: tasks accepted while the log was down."""
+"""The outbox: tasks accepted while the log was unavailable."""
 
 from msgspec import Struct
 
@@ -8,28 +8,28 @@ OUTBOX_CAP = 100_000
 
 
 class Unsent(Struct, frozen=True, kw_only=True):
-    """A row that still has to be published; its number is its place in the line."""
+    """An unpublished row; its number is its place in the queue."""
 
     number: int
     envelope: bytes
-    """As it was given: a newer version may have written it."""
+    """As received: a newer version may have written it."""
 
 
 class Lost(Struct, frozen=True):
-    """The log will never take it: what was accepted runs only if it is asked for again."""
+    """The log will never accept it: the accepted task runs only if it is submitted again."""
 
     why: str
 
 
 class ParkedTask(Struct, frozen=True, kw_only=True):
-    """A row that was put aside, because the log will never take it."""
+    """A row that was set aside because the log will never accept it."""
 
     task_id: TaskId
     why: str
 
 
 class OutboxBacklog(Struct, frozen=True, kw_only=True):
-    """How many wait for the log, and how many it will never take."""
+    """How many rows wait for the log, and how many it will never accept."""
 
     waiting: int
     parked: int

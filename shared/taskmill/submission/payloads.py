@@ -17,7 +17,7 @@ from taskmill.core.time import due_ms, in_ms
 from taskmill.submission.ports import Blobs
 
 REST: Final = timedelta(seconds=15)
-"""How long a task waits whose payload cannot be fetched, because the bucket is away."""
+"""How long a task waits when the bucket with its payload is unavailable."""
 
 
 def missing_payload(
@@ -27,9 +27,9 @@ def missing_payload(
     now: Millis,
     is_known: Callable[[Submission], bool],
 ) -> Refusal | None:
-    """Return what is wrong with a payload that the submission only points at.
+    """Return what is wrong with a payload that the submission only refers to.
 
-    A request that is known already comes later than the first: its task has its time.
+    A repeated request comes later than the first, but its task keeps its time.
     """
     pointer = submission.payload_ref
     if pointer is None:
@@ -37,9 +37,9 @@ def missing_payload(
     try:
         found = payload_at(pointer, submission.type, DEFAULT_TENANT, blobs())
     except StoreUnavailable as error:
-        return unavailable(f"the payload cannot be looked for: {error.store} is away")
+        return unavailable(f"the payload cannot be looked up: {error.store} is unavailable")
     except BlobRefused:  # the bucket or its role is not set up: the request may be right
-        return unavailable("the payload cannot be looked for: the bucket refuses to be asked")
+        return unavailable("the payload cannot be looked up: the bucket refuses access")
     if isinstance(found, str):
         return invalid("payload_missing", found, "/payload_ref")
     begins = due_ms(submission.timing, generation=0, created_at_ms=now) or now
@@ -50,7 +50,7 @@ def missing_payload(
 
 
 def gone_before(found: Blob, begins_ms: Millis) -> str | None:
-    """Say why a task that begins then may not find its payload, if so."""
+    """Return why a task that starts then may not find its payload, if so."""
     if begins_ms + in_ms(PAYLOAD_MARGIN) <= found.kept_until_ms:
         return None
     kept, begins = (
@@ -58,19 +58,19 @@ def gone_before(found: Blob, begins_ms: Millis) -> str | None:
         for at in (found.kept_until_ms, begins_ms)
     )
     return (
-        f"the payload is kept until {kept}, and the task would begin at {begins}, where a day"
-        " must be left: upload it again, or let it begin earlier"
+        f"the payload is kept until {kept}, less than a day after the task would start at {begins}:"
+        " upload it again, or start the task earlier"
     )
 
 
 def payload_at(pointer: Pointer, task_type: str, tenant: str, blobs: Blobs) -> Blob | str:
-    """Return the payload of a task of this type, or say why it cannot have that one."""
+    """Return the payload of a task of this type, or why it cannot have that one."""
     own = blobs.url(payload_key(task_type, tenant, pointer.sha256))
     if pointer.url != own:
-        return f"the payload of such a task with this hash is at {own}, once it was uploaded"
+        return f"a payload of this type with this hash is stored at {own} after its upload"
     found = blobs.look(own)
     if found is None:
-        return f"nothing is at {own}: upload it first, POST /v1/payloads tells how"
+        return f"there is nothing at {own}: upload it first with POST /v1/payloads"
     if found.size != pointer.size:
-        return f"at {own} are {found.size} bytes, not {pointer.size}"
+        return f"the object at {own} has {found.size} bytes, not {pointer.size}"
     return found

@@ -17,7 +17,7 @@ from taskmill.submission.outbox import Lost, OutboxBacklog, ParkedTask, Unsent
 
 
 class Admission(Protocol):
-    """Where a submission becomes a task, once per key."""
+    """Turns submissions into tasks, once per key."""
 
     def admit(self, envelopes: Sequence[Envelope]) -> Sequence[Verdict]: ...
 
@@ -31,7 +31,7 @@ class Records(Protocol):
 
 
 class KnownTasks(Protocol):
-    """What the ledger knows of tasks that were submitted before."""
+    """What the ledger knows of tasks submitted earlier."""
 
     def find(self, task_id: TaskId) -> TaskView | None: ...
 
@@ -39,13 +39,13 @@ class KnownTasks(Protocol):
 
 
 class Waiters(Protocol):
-    """The places for requests that are held until a task ends."""
+    """Slots for requests that wait until a task ends."""
 
     def place(self) -> AbstractContextManager[bool]: ...
 
 
 class Held(Protocol):
-    """Rows of the outbox that nobody else publishes meanwhile; what is marked counts at the end."""
+    """Outbox rows that nobody else publishes meanwhile; marks are committed at the end."""
 
     @property
     def rows(self) -> Sequence[Unsent]: ...
@@ -56,14 +56,14 @@ class Held(Protocol):
 
 
 class Outbox(Protocol):
-    """The tasks that were accepted while the log was away; unsent, they count as ledger."""
+    """Tasks accepted while the log was unavailable; unsent ones count as part of the ledger."""
 
     def has_room(self, count: int) -> bool: ...
 
     def add(self, envelopes: Sequence[Envelope]) -> None: ...
 
     def find(self, task_id: TaskId) -> Envelope | Lost | None:
-        """Return what is unsent of this task, else that it was lost here."""
+        """Return what is unsent of this task, or that it was lost here."""
         ...
 
     def parked(self, *, most: int) -> Sequence[ParkedTask]: ...
@@ -80,13 +80,13 @@ class Outbox(Protocol):
 
 
 class HeldRequests(Protocol):
-    """Rows that nobody else takes meanwhile; what is said of them counts at the end."""
+    """Rows that nobody else takes meanwhile; results are committed at the end."""
 
     @property
     def rows(self) -> Sequence[Enqueued]: ...
 
     def look_back(self, rows: Sequence[Enqueued]) -> LookBack:
-        """Ask the ledger, which stands beside them, whether these were taken long ago."""
+        """Ask the ledger, in the same database, whether these were taken long ago."""
         ...
 
     def mark_done(self, rows: Sequence[Enqueued]) -> None: ...
@@ -97,7 +97,7 @@ class HeldRequests(Protocol):
 
 
 class Requests(Protocol):
-    """What was enqueued: waiting until it is a task or parked for ever, then kept for a time."""
+    """Enqueued requests: waiting until they become tasks or are parked, then kept for a while."""
 
     def add(self, requests: Sequence[Enqueue]) -> None: ...
 
@@ -106,24 +106,24 @@ class Requests(Protocol):
     def held(self, *, most: int) -> AbstractContextManager[HeldRequests]: ...
 
     def take_up(self, types: Collection[str], *, parked_within: timedelta) -> int:
-        """Let those wait again that were parked for want of a type which is now known."""
+        """Requeue requests that were parked because their type was unknown and is now known."""
         ...
 
     def find(self, task_id: TaskId) -> Enqueued | None:
-        """Return a request for this task that waits, else the one that was parked last."""
+        """Return a waiting request for this task, otherwise the latest parked one."""
         ...
 
     def page(
         self, *, is_parked: bool, before: int | None, most: int, is_discarded: bool = False
     ) -> Sequence[Enqueued]:
-        """Return those that were parked, or those that wait, the latest request first.
+        """Return parked or waiting requests, latest first.
 
-        Of parked ones either those that somebody discarded or the others.
+        For parked ones, either the discarded ones or the others.
         """
         ...
 
     def discard(self, task_id: TaskId, discard: Dismissal) -> Enqueued | None:
-        """Mark the parked requests for this task as dealt with; return the one parked last."""
+        """Mark the parked requests for this task as dealt with; return the latest one."""
         ...
 
     def backlog(self, *, most: int) -> Backlog: ...
@@ -140,12 +140,12 @@ class Catalogue(Protocol):
 
 
 class Blobs(Protocol):
-    """What is too large to travel with its task; all of it is known by `s3://bucket/key`."""
+    """Objects too large to travel with their task, addressed by `s3://bucket/key`."""
 
     def url(self, key: str) -> str: ...
 
     def upload_link(self, key: str, *, size: int, digest: str) -> Upload:
-        """Return the one request that a client may write with."""
+        """Return the one request with which a client may upload it."""
         ...
 
     def download_link(self, url: str) -> str: ...
@@ -153,7 +153,7 @@ class Blobs(Protocol):
     def look(self, url: str) -> Blob | None: ...
 
     def read(self, url: str, *, most: int) -> bytes | None:
-        """Return what stands there, cut behind *most* bytes; None when nothing does."""
+        """Return the object, truncated after *most* bytes; None when there is none."""
         ...
 
     def write(self, key: str, content: bytes, *, media_type: str | None = None) -> None: ...

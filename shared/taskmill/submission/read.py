@@ -1,4 +1,4 @@
-"""Turns a request into a submission, or says what is wrong and where: every door reads so."""
+"""Turns a request into a submission, or returns what is wrong and where, for every entry point."""
 
 import math
 import re
@@ -34,7 +34,7 @@ _PRINTABLE = re.compile(r"[\x20-\x7e]+")
 
 
 def has_a_key(submission: Submission) -> bool:
-    """Tell whether another request may have asked for the same task."""
+    """Return whether another request may have asked for the same task."""
     return submission.idempotency_key is not None
 
 
@@ -47,10 +47,10 @@ def read_request(  # noqa: PLR0913 - what is read, and whom it may ask, each nam
     blobs: Callable[[], Blobs],
     is_known: Callable[[Submission], bool] = has_a_key,
 ) -> Submission | Refusal:
-    """Return the submission that *octets* ask for, checked in every way, or the first refusal.
+    """Return the fully checked submission that *octets* ask for, or the first refusal.
 
-    The bucket is only opened for a payload that was uploaded, and *is_known* only asked about a
-    request that comes too late to be the first one.
+    The bucket is only opened for an uploaded payload, and *is_known* is only called for a request
+    that comes too late to be the first one.
     """
     given = read_value(octets)
     if isinstance(given, Refusal):
@@ -68,16 +68,16 @@ def read_request(  # noqa: PLR0913 - what is read, and whom it may ask, each nam
 def untimely(
     submission: Submission, *, now: Millis, is_known: Callable[[Submission], bool]
 ) -> Refusal | None:
-    """Return what is wrong with a request that nobody asked before.
+    """Return what is wrong with a request that was not made before.
 
-    A repeated one comes later than the first, and must get its task all the same.
+    A repeated request comes later than the first and must still get its task.
     """
     refusal = begins_too_late(submission.timing, now=now)
     return None if refusal is None or is_known(submission) else refusal
 
 
 def read_value(octets: bytes) -> Any:
-    """Return the JSON value of *octets*, or the refusal of what is not JSON to everybody."""
+    """Return the JSON value of *octets*, or the refusal of anything that is not strict JSON."""
     try:
         return strict_json.read(octets)
     except strict_json.NotJson as error:
@@ -114,19 +114,17 @@ def read_submission(
 
 def _request(given: Any) -> TaskRequest | Refusal:
     if not isinstance(given, dict):
-        return invalid("invalid_request", "a task is a JSON object", "")
+        return invalid("invalid_request", "a task must be a JSON object", "")
     for name in given:
         if name in NOT_YET:
-            return invalid(
-                "not_supported_yet", f"{name} is not supported yet: leave it out", f"/{name}"
-            )
+            return invalid("not_supported_yet", f"{name} is not supported yet: omit it", f"/{name}")
         if name not in TaskRequest.__struct_fields__:
             detail = f"there is no field {name!r}"
             return invalid(
                 "invalid_request", detail, f"/{name.replace('~', '~0').replace('/', '~1')}"
             )
     if "payload" in given and "payload_ref" in given:
-        detail = "a task has a payload or a payload_ref, and not both"
+        detail = "a task must have either a payload or a payload_ref, not both"
         return invalid("payload_conflict", detail, "/payload_ref")
     if "type" not in given:
         return invalid("invalid_request", "type is missing: name a deployed type", "/type")
@@ -140,7 +138,7 @@ _PATH = re.compile(r" - at `\$(?P<path>[^`]*)`$")
 
 
 def misfit(message: str) -> Refusal:
-    """Name the field of a validation error, as a JSON pointer."""
+    """Return the field of a validation error as a JSON pointer."""
     found = _PATH.search(message)
     steps = re.findall(r"[^.\[\]]+", found["path"]) if found else []
     detail = message[: found.start()] if found else message
@@ -149,14 +147,14 @@ def misfit(message: str) -> Refusal:
 
 def unknown_type(name: str, catalogue: Catalogue) -> Refusal:
     known = ", ".join(entry.name for entry in catalogue.entries())
-    detail = f"no worker takes tasks of type {name!r}; the deployed types are: {known}"
+    detail = f"type {name!r} is not deployed; the deployed types are: {known}"
     return invalid("unknown_type", detail, "/type")
 
 
 def _key(request: TaskRequest, header_key: str | None) -> str | Refusal | None:
     if header_key is not None and "," in header_key:
         detail = (
-            "the header Idempotency-Key was sent twice, or its key has a comma:"
+            "the header Idempotency-Key was sent twice, or its key contains a comma:"
             " send such a key in the field idempotency_key"
         )
         return invalid("invalid_request", detail, "/idempotency_key")
@@ -171,7 +169,7 @@ def _key(request: TaskRequest, header_key: str | None) -> str | Refusal | None:
 def key_refusal(key: str, pointer: str) -> Refusal | None:
     if len(key) <= LONGEST_KEY and _PRINTABLE.fullmatch(key):
         return None
-    detail = f"an idempotency key has 1 to {LONGEST_KEY} characters of printable ASCII"
+    detail = f"an idempotency key must have 1 to {LONGEST_KEY} characters of printable ASCII"
     return invalid("invalid_request", detail, pointer)
 
 
@@ -189,7 +187,7 @@ def metadata_refusal(metadata: Mapping[str, str]) -> Refusal | None:
 
 
 def _size(text: str) -> int:
-    """Return the bytes of *text* as JSON, unquoted: a control character is six of them."""
+    """Return the size of *text* as JSON without quotes: a control character takes six bytes."""
     return len(msgspec.json.encode(text)) - 2
 
 
@@ -197,8 +195,8 @@ def _timeout_refusal(request: TaskRequest, entry: TypeEntry) -> Refusal | None:
     wanted = request.timeout_seconds
     if isinstance(wanted, float) and wanted > entry.function_timeout_seconds:
         detail = (
-            f"the worker of {entry.name!r} itself ends after"
-            f" {entry.function_timeout_seconds:g} s: ask for no more"
+            f"the function of {entry.name!r} is stopped after"
+            f" {entry.function_timeout_seconds:g} s: ask for less"
         )
         return invalid("invalid_request", detail, "/timeout_seconds")
     return None
@@ -211,7 +209,7 @@ def _payload_refusal(request: TaskRequest, payload: Raw, catalogue: Catalogue) -
     if size > PAYLOAD_BYTES:
         detail = (
             f"the payload has {size} bytes; the limit is {PAYLOAD_BYTES}:"
-            " upload it as POST /v1/payloads tells, and send its payload_ref"
+            " upload it with POST /v1/payloads, and send its payload_ref"
         )
         return too_large("payload_too_large", detail, "/payload")
     found = catalogue.misfit(request.type, request.payload)
@@ -223,7 +221,7 @@ def _payload_refusal(request: TaskRequest, payload: Raw, catalogue: Catalogue) -
 def _submission(
     given: Mapping[str, Any], request: TaskRequest, entry: TypeEntry, payload: Raw, key: str | None
 ) -> Submission:
-    """Return the request with what its type says of what it leaves out."""
+    """Return the request, completed with its type's defaults."""
     fields: dict[str, Any] = {
         "max_attempts": entry.defaults.max_attempts,
         "timeout_seconds": entry.defaults.timeout_seconds,
@@ -248,7 +246,7 @@ _TAKEN_AS_GIVEN = {*TaskRequest.__struct_fields__} & {*Submission.__struct_field
     "idempotency_key",
     "retry",
 }
-"""The fields of a request that are the submission's as they are."""
+"""Fields of a request that the submission takes over unchanged."""
 
 
 def _policy(wanted: RetryRequest, usual: RetryPolicy) -> RetryPolicy:
@@ -275,12 +273,12 @@ def read_timing(
     *,
     now: Millis,
 ) -> Timing | Refusal | None:
-    """Return the times that a request asks for; a delay stays one until Redis resolves it.
+    """Return the requested times; a delay stays relative until Redis resolves it.
 
-    Whether a moment is past is not asked: the same request must stay the same when it is repeated.
+    Past times are not refused: a repeated request must stay the same.
     """
     if delay_seconds is UNSET and run_at is UNSET and expires_at is UNSET:
-        return None  # as of most tasks
+        return None  # as for most tasks
     begin = read_begin(delay_seconds, run_at, now=now)
     if isinstance(begin, Refusal):
         return begin
@@ -294,7 +292,7 @@ def read_timing(
 
 
 def begins_too_late(timing: Timing | None, *, now: Millis) -> Refusal | None:
-    """Return what is wrong with a delay beyond `expires_at`, which holds of this moment alone."""
+    """Return what is wrong with a delay beyond `expires_at`, as of now."""
     if timing is None or timing.delay_ms is None or timing.expires_at_ms is None:
         return None
     if now + timing.delay_ms < timing.expires_at_ms:
@@ -327,10 +325,10 @@ def _instant(
     except ValueError:
         at = None
     if at is None:
-        detail = f"{name} is a time with its zone, such as 2026-01-31T12:00:00Z; not {given!r}"
+        detail = f"{name} must be a time with a zone, such as 2026-01-31T12:00:00Z; not {given!r}"
         return invalid("invalid_request", detail, f"/{name}")
     at_ms = -((_EPOCH - at) // _MILLISECOND)
     if at_ms - now > in_ms(within):
-        detail = f"{name} may lie at most {within.days} days ahead"
+        detail = f"{name} may be at most {within.days} days ahead"
         return invalid("invalid_request", detail, f"/{name}")
     return Millis(max(at_ms, 0))

@@ -1,4 +1,4 @@
-"""Publishes what waits in the outbox, once the log takes it again."""
+"""Publishes the outbox once the log is available again."""
 
 import logging
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _log = logging.getLogger("taskmill.relay")
 
 
 class RelayStores(Protocol):
-    """The ports that the relay uses."""
+    """Ports for the relay."""
 
     @property
     def bus(self) -> Bus: ...
@@ -34,10 +34,10 @@ class Relay:
         self._stores = stores
 
     def run(self) -> int:
-        """Publish the rows of the outbox as they are, mark them, and return how many those were.
+        """Publish the rows of the outbox unchanged, mark them, and return their number.
 
-        Nobody else publishes what is held, and what is marked stands in the log: a death on any
-        line only means that rows are published again, which claim or admit finds out.
+        Nobody else publishes held rows, and marked ones are in the log: after a death on any line
+        rows are only published again, which claim or admit detects.
         """
         relayed = 0
         for _ in range(ROUNDS):

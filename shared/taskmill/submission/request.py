@@ -28,30 +28,30 @@ DelaySeconds = Annotated[
     Meta(
         ge=0,
         le=LONGEST_DELAY.total_seconds(),
-        description="How long it waits before it may begin; instead of `run_at`.",
+        description="How long to wait before it may start; alternative to `run_at`.",
     ),
 ]
 RunAt = Annotated[
     str,
     Meta(
-        description="When it may begin, with a zone; what is past is now,"
-        f" and {LONGEST_DELAY.days} days ahead are the limit.",
+        description="When it may start, with a zone; a past time means now,"
+        f" and the limit is {LONGEST_DELAY.days} days ahead.",
         extra_json_schema={"format": "date-time"},
     ),
 ]
 ExpiresAt = Annotated[
     str,
     Meta(
-        description="A task that has not begun by then is dead, `expired`.",
+        description="A task that has not started by then dies as `expired`.",
         extra_json_schema={"format": "date-time"},
     ),
 ]
 
 
-MaxAttempts = Annotated[int, Meta(ge=1, le=100, description="Calls of the worker in all.")]
-TimeoutSeconds = Annotated[
-    float, Meta(ge=0.1, le=800, description="After that an attempt is cut off.")
+MaxAttempts = Annotated[
+    int, Meta(ge=1, le=100, description="Maximum number of calls of the worker.")
 ]
+TimeoutSeconds = Annotated[float, Meta(ge=0.1, le=800, description="Time limit of an attempt.")]
 
 
 class RetryRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -63,7 +63,7 @@ class RetryRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class PayloadRef(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where the payload was uploaded to, as POST /v1/payloads told."""
+    """Where the payload was uploaded, as returned by POST /v1/payloads."""
 
     url: Annotated[str, Meta(pattern=r"^s3://", max_length=1_024)]
     size: Size
@@ -73,7 +73,7 @@ class PayloadRef(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 IdempotencyKey = Annotated[
     str,
     Meta(
-        description="Names the request: repeated under its key, it is the same task.",
+        description="Identifies the request: repeating it with the same key returns the same task.",
         extra_json_schema={"minLength": 1, "maxLength": LONGEST_KEY, "pattern": "^[ -~]+$"},
     ),
 ]
@@ -83,20 +83,20 @@ HeaderKey = Annotated[
     str,
     Meta(extra_json_schema={"minLength": 1, "maxLength": LONGEST_KEY, "pattern": r"^[ -+\--~]+$"}),
 ]
-"""Without a comma: the platform joins headers of one name, and two keys are none."""
+"""Without a comma: the platform joins repeated headers, and two keys are invalid."""
 
 
 Metadata = Annotated[
     dict[str, str],
     Meta(
-        description=f"Stored, searchable, returned; {METADATA_BYTES} bytes in all.",
+        description=f"Stored, searchable and returned; {METADATA_BYTES} bytes in all.",
         extra_json_schema={"maxProperties": METADATA_ENTRIES},
     ),
 ]
 
 
 class TaskRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A task; what is left out is as its type says."""
+    """A task; omitted fields get the defaults of its type."""
 
     type: Annotated[str, Meta(min_length=1, max_length=128, description="A deployed type.")]
     payload: Any = msgspec.field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Reads JSON strictly: what two readers could take differently is refused."""
+"""Parses JSON strictly: anything that two parsers could read differently is refused."""
 
 import json
 import math
@@ -16,7 +16,7 @@ _DUBIOUS_ESCAPE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
 
 
 class NotJson(Exception):
-    """The body is not JSON that everyone reads alike; the message says where it fails."""
+    """The body is not strict JSON; the message says where it fails."""
 
 
 def read(body: bytes) -> Any:
@@ -50,7 +50,7 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
         twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
-        raise NotJson(f"the key {twice!r} stands twice in one object")
+        raise NotJson(f"the key {twice!r} appears twice in one object")
     return members
 
 
@@ -95,15 +95,15 @@ def _check_texts(value: Any) -> None:
 
 def _check_text(text: str) -> None:
     if "\x00" in text:
-        raise NotJson("a string holds a NUL character")
+        raise NotJson("a string contains a NUL character")
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise NotJson("a string holds half a surrogate pair") from error
+        raise NotJson("a string contains half a surrogate pair") from error
 
 
 _LARGEST = 2**53
-"""Beyond that a number with a point does not tell which whole number it means."""
+"""Beyond this a number with a decimal point does not identify one whole number."""
 
 
 class _Reading(Struct):
@@ -118,7 +118,7 @@ class _Reading(Struct):
 
 
 def with_whole_numbers(payload: bytes) -> bytes | None:
-    """Return *payload* with 3 for 3.0 and 100 for 1e2, or None where nothing is written so."""
+    """Return *payload* with 3 for 3.0 and 100 for 1e2, or None if nothing is written so."""
     reading = _Reading()
     value = json.loads(payload, parse_float=reading.number)
     return msgspec.json.encode(value) if reading.was_pointed else None

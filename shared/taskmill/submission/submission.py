@@ -27,7 +27,7 @@ from taskmill.submission.ports import Admission
 
 
 def as_envelope(submission: Submission, *, now: Millis, entropy: bytes) -> Envelope:
-    """Return the task in line; *entropy* names an unkeyed task and tells requests apart.
+    """Return the envelope; *entropy* names an unkeyed task and distinguishes requests.
 
     A request that may be read more than once must bring the same entropy each time.
     """
@@ -35,10 +35,9 @@ def as_envelope(submission: Submission, *, now: Millis, entropy: bytes) -> Envel
 
 
 def named(submission: Submission, unkeyed: TaskId, *, word: str, now: Millis) -> Envelope:
-    """Return the task in line, under the id of its key if it has one, else as it is named.
+    """Return the envelope, under the id of its key if it has one, otherwise the given one.
 
-    The *word* tells requests apart: one that comes again must bring its own, with the same name and
-    moment.
+    The *word* distinguishes requests: a repeated reading must bring the same word, name and time.
     """
     key = submission.idempotency_key
     return Envelope(
@@ -51,7 +50,7 @@ def named(submission: Submission, unkeyed: TaskId, *, word: str, now: Millis) ->
 
 
 def view_of(envelope: Envelope) -> TaskView:
-    """Return what a reader sees of a task that has just been taken."""
+    """Return what readers see of a task that was just accepted."""
     return TaskView(
         id=envelope.id,
         spec=shown(envelope),
@@ -71,36 +70,36 @@ class Accepted(Struct, frozen=True):
     task: TaskView
     is_deferred: bool
     is_spilled: bool = False
-    """True when the log is away and the outbox has it."""
+    """True when the log is unavailable and the outbox has it."""
 
 
 class ReplayOf(Struct, frozen=True):
-    """The same request came before; this is its task as it is now."""
+    """An identical request came before; this is its task's current state."""
 
     task: TaskView
 
     @property
     def is_deferred(self) -> bool:
-        """Whether Redis has not yet said that the key was free: it gives a generation then."""
+        """Whether Redis still has to confirm the key and to assign a generation."""
         return self.task.generation == 0
 
 
 class KeyReused(Struct, frozen=True):
-    """Another request came before under this key."""
+    """A different request came before under this key."""
 
     id: TaskId
 
 
 class NotTaken(Struct, frozen=True):
-    """Neither the log nor the outbox could take it, and nothing was decided: it is nowhere."""
+    """Neither the log nor the outbox accepted it, and nothing was decided: it is nowhere."""
 
 
 class NotConfirmed(Struct, frozen=True):
-    """The log did not confirm it: it may stand there all the same, or be published later."""
+    """The log did not confirm it: it may be there anyway, or be published later."""
 
 
 class Unreadable(Struct, frozen=True):
-    """The same request came before, but nobody can tell its task now."""
+    """An identical request came before, but its task cannot be read now."""
 
 
 Receipt: TypeAlias = Accepted | ReplayOf | KeyReused | NotTaken | NotConfirmed | Unreadable
@@ -111,36 +110,36 @@ class Entry(StrEnum):
 
     CREATED = "created"
     KNOWN = "known"
-    """It was taken before, and came again."""
+    """It was taken before and was redelivered."""
     REPLAYED = "replayed"
 
 
 class InLog(Struct, frozen=True):
-    """The log has it: whoever brought it is done with it."""
+    """The log has it: nothing remains to be done."""
 
     id: TaskId
     entry: Entry
 
 
 class NotNow(Struct, frozen=True):
-    """Nothing was decided that is not owed: the same request is to come again."""
+    """Nothing was decided that is not owed: the same request must be retried."""
 
     why: str
 
 
 Taken: TypeAlias = InLog | KeyReused | NotNow
-"""What becomes of a request that stands in something durable."""
+"""The result for a request that is stored durably."""
 
 
 class Publication(Struct, frozen=True):
-    """What is to stand in `tasks.pending`, and the name under which Redis owes it until then."""
+    """A message for `tasks.pending`, and the name under which Redis owes it until then."""
 
     task: Envelope
     owed: OwedKey
 
 
 def verdicts_of(envelopes: Sequence[Envelope], admission: Admission) -> Sequence[Verdict]:
-    """Return what Redis says; when it cannot be asked, that is as if it had forgotten."""
+    """Return Redis's answers; an unavailable Redis counts as one that lost its data."""
     try:
         return admission.admit(envelopes)
     except StoreUnavailable:
@@ -153,10 +152,10 @@ def own(envelope: Envelope, generation: int) -> Publication:
 
 
 def of_the_first(owed: Owed | None) -> Publication | None:
-    """Return what the first request under a key still owes: its author may be dead.
+    """Return what the first request under a key still owes: its process may be dead.
 
-    A redriven task is owed with the facts that ended the task before: the scheduler publishes
-    both, and the log knew the submission before.
+    A redriven task is owed with the facts that ended the previous one: the scheduler publishes
+    both, and its submission is already in the log.
     """
     if owed is None or owed.task is None or owed.facts:
         return None

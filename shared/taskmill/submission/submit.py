@@ -1,4 +1,4 @@
-"""Takes submissions: admits each once, publishes all or keeps them in the outbox, then answers."""
+"""Submits tasks: admits each once, publishes all or keeps them in the outbox, then answers."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -31,14 +31,14 @@ from taskmill.submission.submission import (
 )
 
 LATEST_TO_SPILL = timedelta(seconds=3)
-"""After admission: with what the outbox itself may take, this is less than a lease, in which a
-shard that is rebuilt waits for everything that was decided."""
+"""Time limit after admission: with the outbox's own limit it is less than a lease, for which the
+rebuild of a shard waits for everything that was decided."""
 
 _log = logging.getLogger("taskmill.submit")
 
 
 class SubmitStores(Protocol):
-    """The ports that taking a task uses."""
+    """Ports for submitting tasks."""
 
     @property
     def admission(self) -> Admission: ...
@@ -64,9 +64,9 @@ class Submitter:
         self._stores = stores
 
     def submit(self, envelopes: Sequence[Envelope]) -> list[Receipt]:
-        """Return a receipt for each envelope; what is accepted stands in the log, or in the outbox.
+        """Return a receipt for each envelope; an accepted one is in the log or in the outbox.
 
-        PostgreSQL is only opened when Redis or the log cannot answer: most requests never need it.
+        PostgreSQL is only opened when Redis or the log is unavailable: most requests never need it.
         """
         intake = _Intake(self._stores)
         if not intake.has_way(len(envelopes)):
@@ -90,10 +90,10 @@ class _Intake(Struct):
     items: list[_Item] = field(default_factory=list)
 
     def has_way(self, count: int) -> bool:
-        """Ask before anything is decided: a 503 after it could only say that nobody knows.
+        """Check before anything is decided: a later 503 could only mean that the result is unknown.
 
-        A log in doubt is asked only where the outbox has no room: then nothing may be decided on
-        the chance that it answers.
+        A doubtful log is tested only if the outbox has no room: then nothing may be decided in the
+        hope that the log responds.
         """
         if not self.stores.bus.is_in_doubt():
             return True
@@ -169,15 +169,15 @@ class _Intake(Struct):
         try:
             self.stores.bus.send_pending(envelopes)
             self.stores.bus.flush()
-        except (StoreUnavailable, Unpublishable) as error:  # the relay finds which one it is
-            _log.warning("publishing failed", extra={"store": error.store, "why": error.why})
+        except (StoreUnavailable, Unpublishable) as error:  # the relay finds the refused one
+            _log.warning("publish failed", extra={"store": error.store, "why": error.why})
             return False
         return True
 
     def _spill(self, envelopes: Sequence[Envelope]) -> None:
-        """Keep in the outbox what the log did not take; the row is then what is owed."""
+        """Keep in the outbox what the log did not accept; the row is then the owed message."""
         if self.stores.clock() - self.decided_ms > in_ms(LATEST_TO_SPILL):
-            raise StoreUnavailable("the outbox", "it is too late: the scheduler publishes it")
+            raise StoreUnavailable("the outbox", "the time is over: the scheduler publishes it")
         if not self.stores.outbox.has_room(len(envelopes)):
             raise StoreUnavailable("the outbox", "it is full")
         self.stores.outbox.add(envelopes)

@@ -1,4 +1,4 @@
-"""Takes tasks whose requests stand in something durable, which brings them again until then."""
+"""Takes tasks from durably stored requests, which are retried until then."""
 
 from collections.abc import Sequence
 from typing import assert_never
@@ -26,13 +26,14 @@ from taskmill.submission.submission import (
 
 
 def take(envelopes: Sequence[Envelope], *, admission: Admission, bus: Bus) -> list[Taken]:
-    """Return what became of each envelope, which must be the same each time its request is read.
+    """Return the result for each envelope, which must be the same whenever its request is read.
 
-    Nobody waits for an answer here, and the request is safe where it stands. So nothing is
-    deferred and nothing goes into the outbox: what cannot be taken comes again later.
+    Nobody waits for an answer here, and the request is stored safely. So nothing is deferred or put
+    into the outbox: what cannot be taken is retried later.
     """
-    if bus.is_shut():  # ask before Redis decides: it would owe what waits for the log anyway
-        return [NotNow("the log is away")] * len(envelopes)
+    # Ask before Redis decides: otherwise it would owe messages that wait for the log.
+    if bus.is_shut():
+        return [NotNow("the log is unavailable")] * len(envelopes)
     verdicts = verdicts_of(envelopes, admission)
     steps = [_step(*pair) for pair in zip(envelopes, verdicts, strict=True)]
     _publish(steps, admission, bus)
@@ -55,13 +56,13 @@ def _step(envelope: Envelope, verdict: Verdict) -> _Step:
         case Conflict():
             return _Step(KeyReused(envelope.id))
         case Cold():
-            return _Step(NotNow("Redis cannot be asked"))
+            return _Step(NotNow("Redis is unavailable"))
         case _:
             assert_never(verdict)
 
 
 def _publish(steps: Sequence[_Step], admission: Admission, bus: Bus) -> None:
-    """Publish what the steps need; what does not reach the log stays owed, and is not taken."""
+    """Publish what the steps need; what does not reach the log stays owed and is not taken."""
     waiting = [step for step in steps if step.publication is not None]
 
     def send(some: Sequence[_Step]) -> None:
@@ -89,4 +90,4 @@ def _clear(steps: Sequence[_Step], admission: Admission) -> None:
     try:
         admission.clear([step.publication.owed for step in steps if step.publication])
     except StoreUnavailable:
-        return  # the scheduler publishes it once more, and claim drops the second copy
+        return  # the scheduler publishes it again, and claim drops the duplicate

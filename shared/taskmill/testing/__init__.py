@@ -1,4 +1,4 @@
-"""The kit for tests of workers: `perform` once, or a task's whole life in a `Mill`; no servers."""
+"""The test kit for workers: `perform` once, or a task's whole life in a `Mill`; no servers."""
 
 from taskmill.testing.alone import perform
 from taskmill.testing.clock import MovableClock

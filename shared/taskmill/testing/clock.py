@@ -1,4 +1,4 @@
-"""A clock that stands still until somebody moves it."""
+"""A clock that stands still until it is moved."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -20,7 +20,7 @@ class MovableClock:
         return datetime.fromtimestamp(self._now_ms / 1000, UTC)
 
     def move(self, span: timedelta) -> None:
-        """Let so much time pass; time never goes back."""
+        """Let that much time pass; time never goes back."""
         self._now_ms += max(in_ms(span), 0)
 
     def move_to(self, at_ms: int) -> None:

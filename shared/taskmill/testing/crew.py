@@ -32,7 +32,7 @@ class PatientCrew(InlineCrew):
         return ticket
 
     def in_time(self, perform: Perform) -> Perform:
-        """Return *perform* with an eye on the clock."""
+        """Return *perform* with a check of the clock."""
 
         def watched(task: Task) -> End:
             end = awaited(perform(task))

@@ -42,13 +42,13 @@ from taskmill.worker import Worker
 
 LONGEST_LIFE = timedelta(days=800)
 NOTHING = object()
-"""Stands for a payload that is not given."""
+"""Stands for a missing payload."""
 
 
 class Mill:
-    """Holds workers by the type that each performs. Time stands still unless it is told to pass.
+    """Maps each type to its worker. Time stands still until it is moved.
 
-    What is left to chance (ids, half of each back-off) follows from *seed*.
+    Everything random (ids, half of each back-off) follows from *seed*.
     """
 
     def __init__(
@@ -77,13 +77,14 @@ class Mill:
         run_at: datetime | None = None,
         expires_at: datetime | None = None,
     ) -> "Life":
-        """Submit a task as a client would; `run` or `pass_time` then let it live.
+        """Submit a task as a client would; `run` or `pass_time` then lets it run.
 
-        The payload is JSON, or a value of the worker's payload type; or it was uploaded, and is
-        pointed at.
+        The payload is JSON, a value of the worker's payload type, or a reference to an upload.
         """
         if task_type not in self._workers:
-            raise Refused(f"no worker here takes {task_type!r}, only: {', '.join(self._workers)}")
+            raise Refused(
+                f"type {task_type!r} has no worker here; there are: {', '.join(self._workers)}"
+            )
         plain = self._checked(task_type, payload, payload_ref)
         defaults = self._workers[task_type].defaults
         timing = _timing(delay, run_at, expires_at)
@@ -107,7 +108,7 @@ class Mill:
         return Life(self.system, _id_of(receipt))
 
     def upload(self, task_type: str, content: bytes) -> Pointer:
-        """Put a payload for tasks of this type where a client would, and point at it."""
+        """Upload a payload for tasks of this type as a client would, and return the reference."""
         pointer = pointer_to("", content)
         key = payload_key(task_type, DEFAULT_TENANT, pointer.sha256)
         self.system.stores.bucket.write(key, content)
@@ -117,7 +118,7 @@ class Mill:
         """Return the payload as plain values, or refuse it as the gateway would."""
         if payload_ref is not None:
             if payload is not NOTHING:
-                raise Refused("a task has a payload or a payload_ref, and not both")
+                raise Refused("a task must have either a payload or a payload_ref, not both")
             bucket = self.system.stores.blobs
             found = payload_at(payload_ref, task_type, DEFAULT_TENANT, bucket)
             if isinstance(found, str):
@@ -134,22 +135,22 @@ class Mill:
         self.system.run()
 
     def pass_time(self, span: timedelta) -> None:
-        """Let time pass, and everything happen in it at its time: retries, snoozes, time-outs."""
+        """Let time pass, with everything in it at its time: retries, snoozes, timeouts."""
         self.system.pass_time(span)
 
     def run_to_end(self) -> None:
-        """Let time pass until every task has come to its end."""
+        """Let time pass until every task has ended."""
         until = self.clock.now + LONGEST_LIFE
         self.run()
         while (due_ms := self.system.next_due_ms()) is not None:
             self.clock.move_to(due_ms)
             if self.clock.now > until:
-                raise RuntimeError("a task has not come to its end within two years")
+                raise RuntimeError("a task has not ended within two years")
             self.run()
 
 
 class Life:
-    """A task as it is now."""
+    """The current state of a task."""
 
     def __init__(self, system: System, task_id: TaskId) -> None:
         self.id = task_id
@@ -172,7 +173,7 @@ class Life:
 
     @property
     def result(self) -> Any:
-        """What the worker returned, as a client reads it; None until it succeeded."""
+        """The worker's result, as a client reads it; None until it succeeded."""
         told: bytes | None = self._view.result
         if (pointer := self.result_ref) is not None:
             told = self._system.stores.blobs.read(pointer.url, most=pointer.size)
@@ -180,13 +181,13 @@ class Life:
 
     @property
     def result_ref(self) -> Pointer | None:
-        """Where the result stands, if it is too large to be told."""
+        """Where the result is stored, if it is too large to be inline."""
         ending = self._view.ending
         return ending.result_ref if ending else None
 
     @property
     def content(self) -> bytes | None:
-        """What stands at `result_ref`, such as an image that the worker stored."""
+        """The object at `result_ref`, such as an image that the worker stored."""
         pointer = self.result_ref
         return (
             None
@@ -202,13 +203,13 @@ class Life:
 
     @property
     def error(self) -> str | None:
-        """What was said of the last failure."""
+        """The message of the latest failure."""
         told = self._view.ending or self._view.waiting
         return told.error_message if told else None
 
     @property
     def run_at(self) -> datetime | None:
-        """When it was to begin, if it was submitted or changed with a time."""
+        """When it should start, if it was submitted or changed with a time."""
         run_at_ms = self._view.run_at_ms
         return None if run_at_ms is None else datetime.fromtimestamp(run_at_ms / 1000, UTC)
 
@@ -219,7 +220,7 @@ class Life:
 
     @property
     def facts(self) -> Sequence[Fact]:
-        """What happened to it so far, in order; each once, though the log may hold it twice."""
+        """The facts about it so far, in order; each once, though the log may have duplicates."""
         told: list[Fact] = []
         for fact in self._system.stores.log.facts():
             if fact.id == self.id and fact not in told:
@@ -227,7 +228,7 @@ class Life:
         return told
 
     def cancel(self) -> None:
-        """Cancel it, as a client would; a running task is told at its next heartbeat."""
+        """Cancel it as a client would; a running task learns of it at its next heartbeat."""
         self._system.cancel(self.id)
 
     def change(
@@ -237,7 +238,7 @@ class Life:
         run_at: datetime | None = None,
         metadata: Mapping[str, str] | None = None,
     ) -> None:
-        """Give it another time or other metadata while it waits, as a client would."""
+        """Change its time or metadata while it waits, as a client would."""
         timing = _timing(delay, run_at, None) or Timing()
         wanted = Wanted(run_at_ms=timing.run_at_ms, delay_ms=timing.delay_ms, metadata=metadata)
         answer = self._system.change(self.id, wanted)
@@ -245,7 +246,7 @@ class Life:
             raise Refused(f"it cannot be changed: {answer}")
 
     def redrive(self) -> None:
-        """Give it another life, as an operator would, when it is dead or cancelled."""
+        """Redrive it as an operator would, when it is dead or cancelled."""
         self._system.redrive(self.id)
 
     @property
@@ -283,8 +284,8 @@ def _id_of(receipt: Receipt) -> TaskId:
         case Accepted(task=task) | ReplayOf(task=task):
             return task.id
         case KeyReused(task_id):
-            raise Refused(f"another request came before under this key: its task is {task_id}")
+            raise Refused(f"this key was already used by a different request, for task {task_id}")
         case NotTaken() | NotConfirmed() | Unreadable():
-            raise Refused("a store is told to be away")
+            raise Refused("a store is set to be unavailable")
         case _:
             assert_never(receipt)

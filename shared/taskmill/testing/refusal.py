@@ -1,4 +1,4 @@
-"""What a request comes to that the gateway would not take."""
+"""Raised for a request that the gateway would refuse."""
 
 
 class Refused(Exception):

@@ -1,7 +1,7 @@
 """The whole queue in memory: every use case over stores of plain values, and no clock but ours.
 
 Nothing happens by itself. Each step is one invocation of one function, so that tests may put
-anything between two of them; a seed decides all that is left to chance.
+anything between two of them; a seed determines everything random.
 """
 
 import random
@@ -45,7 +45,7 @@ from taskmill.worker import Worker
 
 INVOCATION: Final = timedelta(minutes=15)
 MOST_ROUNDS: Final = 10_000
-"""Who needs more of them without any time passing goes round in a circle."""
+"""More rounds without any time passing mean an endless loop."""
 
 
 class System:
@@ -68,11 +68,11 @@ class System:
         )
         self._processes = count(1)
         self._workers = {TaskType(name): worker for name, worker in workers.items()}
-        # Nobody writes into the inbox: a task comes in by `submit`.
+        # Nobody writes to the inbox: tasks come by `submit`.
         self.readers = [one for one in topics.readers(self._workers) if one != topics.INBOX_READER]
 
     def submit(self, envelopes: Sequence[Envelope]) -> list[Receipt]:
-        """Do what the gateway does with requests that it could read."""
+        """Do what the gateway does with well-formed requests."""
         return Submitter(self.stores).submit(envelopes)
 
     def find(self, task_id: TaskId) -> Finding:
@@ -89,7 +89,7 @@ class System:
         return answer
 
     def step(self, reader: Reader, *, most: int | None = None) -> bool:
-        """Give a function what waits for it, and return whether its position moved on."""
+        """Invoke a function with its waiting records, and return whether its position moved."""
         log = self.stores.log
         begin = log.position(reader)
         records = log.records(reader.topic, since=begin)[:most]
@@ -102,14 +102,14 @@ class System:
         return reached > begin
 
     def tick(self) -> int:
-        """Do once what the scheduler does again and again; return how much was published."""
+        """Run the scheduler's jobs once; return how much was published."""
         published = DuePublisher(self.stores).publish() + Relay(self.stores).run()
         published += FarFuture(self.stores).bring_near() + Expiration(self.stores).run()
         ExpiredRecords(self.stores).forget()
         return published
 
     def rebuild(self, *, pause: Pause | None = None) -> int:
-        """Fill a hot state that forgot and vouch for it, as the scheduler does."""
+        """Rebuild and open a hot state that lost its data, as the scheduler does."""
         word, pause = self.new_process(), pause or self.write_meanwhile
         return Rebuild(self.stores, word=word, grace=LEASE, pause=pause).run()
 
@@ -119,7 +119,9 @@ class System:
             moved = [self.step(reader) for reader in self.readers]
             if not (self.tick() or any(moved)):
                 return
-        raise RuntimeError(f"tasks come again for ever: {MOST_ROUNDS} rounds, and no time passes")
+        raise RuntimeError(
+            f"tasks are redelivered for ever: {MOST_ROUNDS} rounds without time passing"
+        )
 
     def pass_time(self, span: timedelta) -> None:
         """Let time pass, and everything happen in it at its time."""
@@ -132,7 +134,7 @@ class System:
         self.run()
 
     def next_due_ms(self) -> int | None:
-        """Return when the next thing is owed."""
+        """Return when the next entry is due."""
         rows = self.stores.rows
         owed = [at for at, _ in self.stores.hot.due.values()]
         far = [rows.rows[one].due_at_ms or 0 for one in rows.far_tasks]
@@ -152,7 +154,7 @@ class System:
         return set()
 
     def write_meanwhile(self, span: timedelta) -> None:
-        """Let time pass in which only the recorders go on."""
+        """Let time pass in which only the recorders run."""
         self.clock.move(span)
         for reader in topics.RECORDERS:
             self.step(reader)

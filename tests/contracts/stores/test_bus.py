@@ -408,7 +408,7 @@ def test_nobody_waits_twice_for_a_broker_that_is_away():
         bus.send_pending([a_fresh_envelope()])
     assert bus.is_shut()
     for ask in (lambda: bus.send_pending([a_fresh_envelope()]), ends.ends):
-        with pytest.raises(StoreUnavailable, match="did not answer a moment ago"):
+        with pytest.raises(StoreUnavailable, match="did not respond a moment ago"):
             ask()
 
 

@@ -234,7 +234,7 @@ def test_a_server_that_hangs_is_cut_off_and_nobody_waits_for_it_twice(opened):
     with pytest.raises(StoreUnavailable):
         database.fetch(b"SELECT pg_sleep(60)", {}, within=timedelta(milliseconds=500))
     assert time.monotonic() - began < 30
-    with pytest.raises(StoreUnavailable, match="did not answer a moment ago"):
+    with pytest.raises(StoreUnavailable, match="did not respond a moment ago"):
         database.fetch(b"SELECT 1", {})
 
 

@@ -97,7 +97,7 @@ def test_a_server_that_hangs_costs_one_request_its_patience_and_no_other():
             admission.admit([a_request()])
         assert time.monotonic() - began < 20
         for _ in range(3):
-            with pytest.raises(StoreUnavailable, match="did not answer a moment ago"):
+            with pytest.raises(StoreUnavailable, match="did not respond a moment ago"):
                 admission.admit([a_request()])
 
 

@@ -69,14 +69,14 @@ def test_only_the_changed_function_starts_anew_and_what_runs_ends_first(tmp_path
             await reload.stop()
 
     asyncio.run(check())
-    assert told == [("echo", "starts anew: its files have changed")]
+    assert told == [("echo", "restarts: its files have changed")]
 
 
 def test_a_change_that_counts_once_it_is_assembled_says_so(tmp_path):
     code, told = tmp_path / "code", []
     write(code / "workers/echo", "old")
     (code / "infra").mkdir()
-    sentence = "template.yaml is not what the folders say: run `make template`"
+    sentence = "template.yaml is out of date: run `make template`"
     (code / "infra/assemble.py").write_text(f"print({sentence!r})\nraise SystemExit(1)\n")
     (plan,) = plans_for(code, "echo")
 

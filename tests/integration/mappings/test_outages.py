@@ -87,7 +87,10 @@ def test_a_mapping_outlives_its_broker(home, capfd):
     asyncio.run(scenario())
     assert function.seen == [(0, offset) for offset in range(20)]
     assert told == [
-        f"Kafka at {brokers} cannot be reached; the mappings go on by themselves when it is back."
+        (
+            f"Kafka at {brokers} cannot be reached; the mappings continue automatically when it is"
+            " back."
+        )
     ]
     assert capfd.readouterr() == ("", "")
 
@@ -177,5 +180,8 @@ def test_a_mapping_waits_for_a_topic_that_does_not_exist_yet(brokers):
 
     asyncio.run(scenario())
     assert told == [
-        f"Topic {missing.name} does not exist; its mapping goes on by itself once it is created."
+        (
+            f"Topic {missing.name} does not exist; its mapping continues automatically once it is"
+            " created."
+        )
     ]

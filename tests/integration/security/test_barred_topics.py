@@ -82,7 +82,7 @@ def test_who_may_not_publish_is_told_so_and_goes_on_once_it_may(access, admin, o
     try:
         with barred(admin, topics.PENDING, operation):
             eventually(
-                lambda: "we may not use the topic" in publish(bus),
+                lambda: "access to the topic" in publish(bus),
                 within=60,
                 reason="the broker knows of it",
             )
@@ -103,7 +103,7 @@ def test_who_may_not_look_at_the_log_does_not_take_it_for_empty(access, admin):
     ends = KafkaLogEnds(access)
     try:
         with barred(admin, topics.EVENTS, AclOperation.DESCRIBE):
-            why = "we may not use the topic tasks.events"
+            why = "access to the topic tasks.events is denied"
             eventually(lambda: why in ask(ends), within=60, reason="it is known, and said")
         eventually(lambda: (topics.EVENTS, 0) in ask(ends), within=60, reason="it may again")
     finally:

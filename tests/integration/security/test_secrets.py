@@ -167,7 +167,9 @@ def test_a_broker_without_our_way_to_log_in_says_so(kafka, authority):
         "TASKMILL_KAFKA_SECURITY": "AWS_MSK_IAM",
         "TASKMILL_KAFKA_CA_FILE": str(authority.file),
     }
-    with pytest.raises(StoreUnavailable, match="does not know AWS_MSK_IAM; it knows SCRAM-SHA-512"):
+    with pytest.raises(
+        StoreUnavailable, match="does not support AWS_MSK_IAM; it supports SCRAM-SHA-512"
+    ):
         _ask_kafka(Settings.from_env(env, needs=("kafka",)).kafka)
 
 

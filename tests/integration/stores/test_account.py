@@ -110,7 +110,7 @@ def test_where_no_copy_can_be_made_it_is_said_what_to_do(closed):
     (closed / "file").touch()
 
     with (
-        pytest.raises(HomeUnusable, match=r"Run as an ordinary user.*takes no copy"),
+        pytest.raises(HomeUnusable, match=r"Run as an ordinary user.*could not be copied"),
         ground_for(closed / "data", programs, copies=closed / "file"),
     ):
         pass

@@ -36,7 +36,7 @@ def test_without_any_the_sentence_says_what_to_do(tmp_path, no_bundled_java):
         find_java({"PATH": str(tmp_path)})
     assert str(missing.value) == (
         "No Java was found for the Kafka broker. Install Java 17 or newer, or set JAVA_HOME, "
-        "or point TASKMILL_KAFKA_BROKERS to a broker of yours."
+        "or point TASKMILL_KAFKA_BROKERS to your own broker."
     )
 
 

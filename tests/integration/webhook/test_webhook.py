@@ -172,7 +172,7 @@ def test_a_url_that_passed_the_door_all_the_same_is_discarded(sender, hook, url)
 def test_no_webhook_calls_the_gateway_that_it_came_from(sender, hook, host):
     sender.desk = replace(sender.desk, api_host=HOST)
     outcome = sender.send(url=f"https://{host}/v1/tasks")
-    assert outcome == Discard(f"{HOST} is taskmill itself: no task makes tasks")
+    assert outcome == Discard(f"{HOST} is taskmill itself: a webhook must not create tasks")
     assert (sender.resolved, sender.dialled) == ([], [])
     assert sender.counted("walled") == 1
 
@@ -211,7 +211,7 @@ def test_no_proxy_of_the_environment_is_asked(sender, hook, monkeypatch):
     [
         ("expired", "its certificate has expired"),
         ("other_name", "its certificate is for another name"),
-        ("unknown", "its certificate comes from no authority that is trusted here"),
+        ("unknown", "its certificate was not issued by a trusted authority"),
     ],
 )
 def test_who_cannot_prove_its_name_is_told_nothing(sender, certificates, show, why):
@@ -309,7 +309,7 @@ def test_a_receiver_that_is_gone_is_not_called_again_until_it_is_enabled(sender,
     hook.answers = [answer(410), OK]
     assert "disabled" in sender.send(url=f"{URL}?first").reason
     assert sender.send(url=f"{URL}?second") == Discard(
-        f"{URL} is disabled, since it answered 410: enable it to call it again"
+        f"{URL} is disabled because it answered 410: enable it to call it again"
     )
     assert len(hook.received) == 1
     assert isinstance(sender.send(url=f"https://{HOST}/other"), Succeeded)

@@ -1,1 +1,1 @@
-"""Admission: a key names the task, and a 202 is a promise."""
+"""Admission: a key identifies the task, and a 202 is a promise."""

@@ -61,7 +61,7 @@ def _admitted(state: State, envelope: Envelope, rules: Rules) -> State:
 
 
 def _dropped(state: State, reply: Reply, rules: Rules) -> State:
-    """Drop a second submission; publish first what the winner still owes."""
+    """Drop a second submission after publishing what the winner still owes."""
     if reply.owed is None or not rules.a_drop_publishes_the_winner:
         return state
     cleared = clear_owed(state.shard, rules, entry=reply.owed).shard
@@ -69,7 +69,7 @@ def _dropped(state: State, reply: Reply, rules: Rules) -> State:
 
 
 def worker_steps(state: State, rules: Rules) -> Iterator[Step[State]]:
-    """Claim, run and settle in one step; `execution` looks into that."""
+    """Claim, run and settle in one step; `execution` models these in detail."""
     record = state.shard.record
     if record is not None and record.lease == "alive":
         lapsed = state.shard._replace(record=record._replace(lease="lapsed"))

@@ -1,4 +1,4 @@
-"""Which faults admission stands, and what its broken twins do."""
+"""The faults that admission tolerates, and the behaviour of its broken twins."""
 
 from tests.models.admission.backstage import OWN_DUPLICATE, TWO_RUNS
 from tests.models.admission.model import NEVER_RAN, OTHER_BODY, Admission
@@ -16,7 +16,7 @@ def _ask(
     deep: bool = False,
     **left: int,
 ) -> Case:
-    """Make a case of two requests, and of faults that may happen to them."""
+    """Return a case of two requests with the faults that may happen to them."""
 
     def make(rules: Rules) -> Admission:
         return Admission(rules, bodies, Budget(**left))
@@ -39,8 +39,8 @@ ADMISSION = [
 ]
 
 RESIDUE = [
-    # Redis emptied twice, each time under a request that is admitted and not yet published, whose
-    # gateway is paused for longer than a lease: both run.
+    # Redis is emptied twice, each time during a request that is admitted but not yet published and
+    # whose gateway is paused for longer than a lease: both run.
     _ask("", TWO_RUNS, flushes=2, pauses=2, deep=True),
 ]
 

@@ -1,4 +1,4 @@
-"""Redis is away or forgets, Kafka is away, and the rebuild reads outbox and ledger."""
+"""Redis is unavailable or loses data, Kafka is unavailable, and a rebuild runs."""
 
 from collections.abc import Iterator
 

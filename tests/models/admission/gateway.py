@@ -65,7 +65,7 @@ def _weighed(reply: Reply, index: int, body: str, rules: Rules) -> Gateway:
 
 
 def _deferring(state: State, index: int, name: str, body: str, rules: Rules) -> Step[State]:
-    """Ask the outbox, then the ledger; else the dispatcher admits."""
+    """Ask the outbox, then the ledger; otherwise the dispatcher admits."""
     unsent = sorted(state.outbox) if rules.the_outbox_counts else []
     known = unsent[0].body if unsent else state.row.body
     if known != "?":

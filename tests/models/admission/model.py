@@ -1,4 +1,4 @@
-"""Puts the parts of admission together, and says what must never be."""
+"""Combines the parts of admission, and states what must never happen."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""One key, two requests at two gateways, and everything that they may meet."""
+"""One key, two requests at two gateways, and everything around them."""
 
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ class Gateway(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A record of `tasks.pending`, with who has read it."""
+    """A record of `tasks.pending`, with its readers so far."""
 
     envelope: Envelope
     is_dispatched: bool = False
@@ -72,7 +72,7 @@ class State(NamedTuple):
         return self._replace(gateways=pair)
 
     def published(self, envelope: Envelope) -> "State":
-        """Append to `tasks.pending`: dispatcher and recorder read it each on their own."""
+        """Append to `tasks.pending`: dispatcher and recorder read it independently."""
         fact = Fact(envelope.generation, 1, "submitted", 0, envelope.submission, envelope.body)
         rest = self.pending - {Line(envelope, is_dispatched=True)}
         return self._replace(pending=rest | {Line(envelope)}, log=self.log | {fact})

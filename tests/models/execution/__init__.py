@@ -1,1 +1,1 @@
-"""Execution: from a task in line to its end in the ledger, whatever dies or forgets."""
+"""Execution: from a queued task to its end in the ledger, whatever dies or loses data."""

@@ -1,4 +1,4 @@
-"""Which faults execution stands, and what its broken twins do."""
+"""The faults that execution tolerates, and the behaviour of its broken twins."""
 
 from tests.models.case import Case, told
 from tests.models.checker import STUCK
@@ -34,7 +34,7 @@ def _run(
     deep: bool = False,
     **left: int,
 ) -> Case:
-    """Make a case of a world, and of faults that may happen in it."""
+    """Return a case of a world, with the faults that may happen in it."""
     around = world or World()
 
     def make(rules: Rules) -> Execution:
@@ -47,7 +47,7 @@ def _run(
 
 
 EXECUTION = [
-    # Redis remembers
+    # Redis keeps its data
     _run(kills=2, duplicates=1),
     _run(kills=1, retries=1, duplicates=1),
     _run(kills=1, pauses=1, rebalances=1),
@@ -61,7 +61,7 @@ EXECUTION = [
     _run(reuses=1, kills=1),
     _run(reuses=1, cancels=1),
     _run(reuses=1, flushes=1),
-    # Redis forgets
+    # Redis loses its data
     _run(flushes=1, kills=1, world=TELLS),
     _run(flushes=1, retries=1, kills=1),
     _run(flushes=1, cancels=1, kills=1),
@@ -86,7 +86,7 @@ EXECUTION = [
 ]
 
 RESIDUE = [
-    # A worker paused beyond a lease while Redis is rebuilt: only the reconciler ends it well,
+    # A worker is paused beyond a lease while Redis is rebuilt: only the reconciler ends it well,
     # and the task may run twice.
     _run("", STUCK, flushes=1, pauses=1),
     _run("", SECOND_RUN, flushes=1, pauses=1, retries=1, world=RECONCILED),

@@ -102,7 +102,7 @@ def _beginnings(state: State, rules: Rules) -> Iterator[Step[State]]:
 
 
 def somebody_publishes(state: State) -> bool:
-    """Within a lease all who live have published what they decided before."""
+    """Within a lease all living processes have published what they decided before."""
     flushing = any(one and one.at == "flush" and not one.is_paused for one in state.workers)
     client = state.client
     return flushing or (client is not None and client.at == "publish" and not client.is_paused)

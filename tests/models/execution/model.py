@@ -1,4 +1,4 @@
-"""Puts the parts of execution together, and says what must never be."""
+"""Combines the parts of execution, and states what must never happen."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -25,7 +25,7 @@ UNHEARD = "a task was retried or died although its cancellation was requested"
 
 
 class Execution(NamedTuple):
-    """One task; the log in front of it holds its submission, dispatched."""
+    """One task; the log initially holds its submission, already dispatched."""
 
     rules: Rules
     world: World = World()
@@ -86,7 +86,7 @@ class Execution(NamedTuple):
 
 
 def _went_back(before: Record | None, after: Record | None) -> str | None:
-    """Within what Redis remembers, a record only goes forward."""
+    """As long as Redis keeps its data, a record only moves forward."""
     if before is None or after is None or before.generation < after.generation:
         return None
     if before.generation > after.generation:

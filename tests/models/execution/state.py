@@ -7,7 +7,7 @@ from tests.models.shard import Entry, Envelope, Fact, Record, Shard
 
 
 class Worker(NamedTuple):
-    """An invocation with one record; `at` names what it does next."""
+    """An invocation with one record; `at` is its next step."""
 
     at: str
     """claim, alone (claim with that word), run, settle, flush or commit."""
@@ -31,7 +31,7 @@ class Worker(NamedTuple):
 
 
 class Client(NamedTuple):
-    """Who changes a task by what it read before: it reads, asks, publishes."""
+    """A client that changes a task by what it read before: it reads, asks, publishes."""
 
     at: str
     """ask or publish."""
@@ -105,7 +105,7 @@ class State(NamedTuple):
 
 
 class World(NamedTuple):
-    """What the surroundings of a case are like, besides its faults."""
+    """The surroundings of a case, apart from its faults."""
 
     ends: tuple[str, ...] = ("succeeded",)
     tells_starts: bool = False

@@ -1,4 +1,4 @@
-"""What goes on around the workers: time, the due set, clients, the recorder, the reconciler."""
+"""Everything around the workers: time, the due set, clients, the recorder, the reconciler."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ RUNS_ON = "a task was cancelled as one that waits while its worker runs it"
 
 
 def time_steps(state: State) -> Iterator[Step[State]]:
-    """Let a lease lapse under nobody, and under who is paused."""
+    """Let a lease expire that nobody holds, or whose holder is paused."""
     record = state.shard.record
     if record is None or record.lease != "alive":
         return
@@ -38,7 +38,7 @@ def holds(worker: Worker, record: Record) -> bool:
 
 
 def due_steps(state: State, rules: Rules) -> Iterator[Step[State]]:
-    """Publish an entry and clear it, in one step; `due_set` looks into that."""
+    """Publish an entry and clear it, in one step; `due_set` models this in detail."""
     if state.shard.is_cold:
         return
     for entry in sorted(state.shard.due):
@@ -52,7 +52,7 @@ def due_steps(state: State, rules: Rules) -> Iterator[Step[State]]:
 
 
 def published(state: State, entry: Entry) -> State:
-    """Send an entry's facts and, routed already, its task."""
+    """Send an entry's facts and its task, already routed."""
     facts = set(entry.facts)
     if entry.kind == "submission":
         facts.add(Fact(entry.generation, 1, "submitted", 0, 0, "X"))
@@ -99,7 +99,7 @@ def repeat_steps(state: State, rules: Rules) -> Iterator[Step[State]]:
 
 
 def reuse_steps(state: State, rules: Rules) -> Iterator[Step[State]]:
-    """Let the key be used again, after its window, and a while after the end of its task."""
+    """Let the key be reused after its window and some time after the end of its task."""
     record = state.shard.record
     if not state.left.reuses or state.shard.is_cold or record is None or not record.is_final:
         return
@@ -139,7 +139,7 @@ def _asking(state: State, client: Client, rules: Rules) -> Iterator[Step[State]]
     else:
         reply = repair_record(state.shard, rules, seen=seen, row=client.row)
     label = f"the {client.name} asks: {reply.answer}"
-    if reply.owed is None:  # it reads again, or gives up: both start afresh
+    if reply.owed is None:  # it reads again, or gives up: both start over
         again = state._replace(client=None, shard=reply.shard)
         yield Step(label, again)
         return
@@ -169,7 +169,7 @@ def recorder_steps(state: State, rules: Rules) -> Iterator[Step[State]]:
 
 
 def reconciler_steps(state: State, rules: Rules, world: World) -> Iterator[Step[State]]:
-    """Compare record and ledger, when the ledger has caught up."""
+    """Compare record and ledger once the ledger has caught up."""
     record, row = state.shard.record, state.row
     if not world.reconciles or state.shard.is_cold or not record or state.client:
         return

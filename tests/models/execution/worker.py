@@ -1,4 +1,4 @@
-"""A worker's invocation, step by step: usecases `claim`, `execute` and `settle`."""
+"""A worker's invocation, step by step: the use cases `claim`, `execute` and `settle`."""
 
 from collections.abc import Iterator
 

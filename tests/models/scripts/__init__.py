@@ -1,1 +1,1 @@
-"""One step function for each Lua script, of the same name: read them side by side."""
+"""One step function for each Lua script, of the same name, for comparison side by side."""

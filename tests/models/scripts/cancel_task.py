@@ -1,4 +1,4 @@
-"""The step of `cancel_task.lua`: it changes only what its caller saw."""
+"""The step of `cancel_task.lua`: it changes only what its caller read."""
 
 from tests.models.rules import Rules
 from tests.models.scripts.answers import answers
@@ -6,7 +6,7 @@ from tests.models.shard import Entry, Fact, Record, Reply, Shard
 
 
 def may_run(record: Record, rules: Rules, *, begins_later: bool = False) -> bool:
-    """Say whether somebody runs it, or may."""
+    """Return whether somebody runs it, or may."""
     is_restored = record.is_restored and not begins_later
     return record.status == "running" or (is_restored and rules.restored_leases_may_run)
 
@@ -21,7 +21,7 @@ def cancel_task(  # noqa: PLR0913 - one step, with all that its caller brings
     is_asked: bool = False,
     begins_later: bool = False,
 ) -> Reply:
-    """End it, or only ask it to end; a turn that *begins later* nobody can run under a lease."""
+    """End it, or only ask it to end; nobody can hold a lease on a turn that *begins later*."""
     if shard.is_cold:
         return Reply("COLD", shard)
     record = shard.record

@@ -1,4 +1,4 @@
-"""The step of `change_task.lua`: it changes only what its caller saw."""
+"""The step of `change_task.lua`: it changes only what its caller read."""
 
 from tests.models.rules import Rules
 from tests.models.scripts.answers import answers

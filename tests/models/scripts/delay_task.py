@@ -15,7 +15,7 @@ def delay_task(  # noqa: PLR0913 - one step, with all that its caller brings
     is_far_now: bool,
     from_ledger: bool,
 ) -> Reply:
-    """*is_far* is what was said, or what is so by now where the ledger says it."""
+    """*is_far* is as set, or as of now when the ledger asks."""
     if shard.is_cold:
         return Reply("COLD", shard)
     record, generation, turn = shard.record, envelope.generation, envelope.turn

@@ -1,4 +1,4 @@
-"""The step of `redrive_task.lua`: it changes only what its caller saw."""
+"""The step of `redrive_task.lua`: it changes only what its caller read."""
 
 from tests.models.rules import Rules
 from tests.models.scripts.answers import answers
@@ -9,7 +9,7 @@ from tests.models.shard import Entry, Envelope, Fact, Record, Reply, Shard
 def redrive_task(
     shard: Shard, rules: Rules, *, seen: Record, status: str, facts: tuple[Fact, ...]
 ) -> Reply:
-    """Take *seen* from the record, or from the ledger with an empty *status*."""
+    """*seen* comes from the record, or from the ledger with an empty *status*."""
     if shard.is_cold:
         return Reply("COLD", shard)
     record = shard.record

@@ -1,4 +1,4 @@
-"""The step of `repair_record.lua`: it raises only what its caller saw."""
+"""The step of `repair_record.lua`: it updates only what its caller read."""
 
 from tests.models.ledger import Row
 from tests.models.rules import Rules
@@ -8,7 +8,7 @@ from tests.models.shard import WAITING, Entry, Envelope, Record, Reply, Shard
 
 @answers("COLD", "MOVED", "DONE")
 def repair_record(shard: Shard, rules: Rules, *, seen: Record | None, row: Row) -> Reply:
-    """Put the task in line, too, where no record was *seen*; the ledger's losses are left out."""
+    """Also queue the task if no record was *seen*; the ledger's losses are left out."""
     if shard.is_cold:
         return Reply("COLD", shard)
     record = shard.record

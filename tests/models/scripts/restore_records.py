@@ -50,7 +50,7 @@ def restore_records(  # noqa: C901 - one step, in the order of the script
 
 
 def _owing(shard: Shard, row: Row) -> Shard:
-    """Owe the turn that the ledger waits for, unless it is owed already."""
+    """Owe the turn that the ledger waits for, unless it is already owed."""
     generation, turn = row.waits_for
     envelope = Envelope(generation, turn, row.submission, row.body)
     return shard.owing(Entry(generation, turn, "turn", "later", (), envelope))

@@ -56,7 +56,7 @@ def test_whole_shards_with_nothing_overdue_are_no_finding():
 @pytest.mark.parametrize(
     ("state", "says"),
     [
-        (ShardState.COLD, "nobody rebuilds them"),
+        (ShardState.COLD, "not being rebuilt"),
         (ShardState.REBUILDING, "are being rebuilt"),
     ],
 )
@@ -71,7 +71,7 @@ def test_what_nobody_takes_is_a_finding():
     late = ShardHealth(state=ShardState.LIVE, overdue_ms=75_500)
     (found,) = of_shards([late, LIVE])
     assert found.kind == "overdue"
-    assert found.about == "what is due has waited for 75 s: a scheduler must run"
+    assert found.about == "due tasks have waited for 75 s: start a scheduler"
 
 
 def test_what_the_due_set_lost_is_a_finding():

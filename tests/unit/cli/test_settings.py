@@ -58,7 +58,9 @@ def test_a_root_without_a_template_is_refused(tmp_path):
 
 
 def test_a_setting_that_nobody_knows_is_refused(project):
-    with pytest.raises(SettingsRefused, match="TASKMILL_PORTS is no setting, but TASKMILL_PORT is"):
+    with pytest.raises(
+        SettingsRefused, match="TASKMILL_PORTS is not a setting, but TASKMILL_PORT is"
+    ):
         Settings.from_environment({"TASKMILL_PORTS": "0"}, folder=project)
 
 

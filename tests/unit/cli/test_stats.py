@@ -31,7 +31,7 @@ def test_the_figures_stand_in_columns():
     assert stats_text(TOLD, width=None).splitlines() == [
         "in the last minute: 40 submitted, 38 succeeded",
         "",
-        "TYPE  QUEUED  RUNNING  RETRYING  SCHEDULED  IN LINE  OLDEST WAIT  ENDED/MIN",
+        "TYPE  QUEUED  RUNNING  RETRYING  SCHEDULED  WAITING  OLDEST WAIT  ENDED/MIN",
         "echo  12      2        3         0          14       1.3 min      39",
         "mail  0       0        1         0          0        -            0",
         "",
@@ -39,11 +39,11 @@ def test_the_figures_stand_in_columns():
         "dispatcher   0",
         "worker-echo  12",
         "",
-        "enqueued and no task: 3 wait, the oldest for 1.3 min; 1 are refused",
+        "enqueued requests: 3 waiting, the oldest for 1.3 min; 1 refused",
         "",
-        "in the outbox: 2 wait for Kafka; 1 it will never take",
+        "outbox: 2 waiting for Kafka; 1 refused by it",
         "",
-        "as the ledger was at 2026-11-18T17:00:00.000Z",
+        "ledger as of 2026-11-18T17:00:00.000Z",
     ]
 
 

@@ -123,7 +123,7 @@ def test_what_the_log_refuses_for_good_stays_owed_and_stops_nobody_else(world, c
     assert [one.id for one in world.log.tasks(topics.PENDING)] == [tasks[0].id, tasks[2].id]
     assert [name.id for name in world.hot.due] == [tasks[1].id]
     assert [(one.message, one.task_id) for one in caplog.records] == [
-        ("the log refuses what is due", tasks[1].id)
+        ("due entry rejected by the log", tasks[1].id)
     ]
 
 

@@ -147,7 +147,10 @@ def test_an_attempt_past_its_deadline_is_cut_off(world):
     began = world.now
     assert world.work(crew=HangingCrew(world)) == set()
     fact = world.log.facts()[-1]
-    assert (fact.reason, fact.error_message) == ("timeout", "the attempt was cut off after 5 s")
+    assert (fact.reason, fact.error_message) == (
+        "timeout",
+        ("the attempt was stopped at its time limit of 5 s"),
+    )
     assert began + 5000 <= fact.at_ms <= began + 5500
     assert world.status(task) is Status.DEAD
 

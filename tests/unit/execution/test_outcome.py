@@ -59,7 +59,7 @@ DEATHS = [
         TimedOut(timedelta(seconds=1.5)),
         "timeout",
         "TimedOut",
-        "the attempt was cut off after 1.5 s",
+        "the attempt was stopped at its time limit of 1.5 s",
     ),
     (Raised("KeyError", "x", is_hopeless=True), "discarded", "KeyError", "x"),
     (Misfit("no"), "invalid_payload", "Misfit", "no"),
@@ -68,11 +68,11 @@ DEATHS = [
         "poison",
         "Poisoned",
         (
-            "its process ended 3 times before it had answered: it exited, was killed, or ran out"
+            "its process ended 3 times during the task: it exited, was killed, or ran out"
             " of memory or time; the function's log says which, with the exit status or signal"
         ),
     ),
-    (UnknownType("x"), "unknown_type", "UnknownType", "no worker takes 'x'"),
+    (UnknownType("x"), "unknown_type", "UnknownType", "no worker is deployed for 'x'"),
 ]
 
 

@@ -130,7 +130,7 @@ def test_a_task_that_may_not_find_its_payload_any_more_is_refused(stage):
     told = submit(stage, payload_ref=REF, delay_seconds=29 * DAY + 1)
     assert told.kind == (422, "payload_missing", "/payload_ref")
     assert "kept until 2026-12-06T21:20:00+00:00" in told.body["detail"]
-    assert "begin at 2026-12-05T21:20:01+00:00" in told.body["detail"]
+    assert "start at 2026-12-05T21:20:01+00:00" in told.body["detail"]
     (result,) = batch(
         stage, {"type": "echo", "payload_ref": REF, "run_at": "2026-12-05T21:20:01Z"}
     ).body["results"]

@@ -451,7 +451,7 @@ def unready(stage):
 
 def test_it_is_not_ready_while_redis_forgot_and_nobody_rebuilds_it(stage):
     stage.hot.forget()
-    assert unready(stage).startswith("1 of 1 shards of Redis are cold and nobody rebuilds them")
+    assert unready(stage).startswith("1 of 1 shards of Redis are cold and not being rebuilt")
 
 
 def test_it_is_ready_while_a_rebuild_goes_on_unless_that_takes_long(stage):
@@ -472,7 +472,7 @@ def test_it_is_not_ready_while_nobody_takes_what_is_due(stage):
     submit(stage, delay_seconds=5)
     stage.run(dispatcher, topics.PENDING)
     stage.pass_time(milliseconds=36_000)
-    assert unready(stage) == "what is due has waited for 31 s: a scheduler must run"
+    assert unready(stage) == "due tasks have waited for 31 s: start a scheduler"
     do_job("publish_due")
     assert get(stage, "/readyz").status == 200
 

@@ -41,12 +41,12 @@ def test_what_a_folder_declares_becomes_the_request_for_it(declare):
     [
         ("nightly: {cron: 0 0 31 2 *}", "echo/schedules.yaml: nightly: '0 0 31 2 *' never fires"),
         ("nightly: {every_seconds: 1, task: {payload: {say: 1}}}", "(at /task/payload/say)"),
-        ("nightly: {every_seconds: 1, task: {type: other}}", "of the type of its folder"),
+        ("nightly: {every_seconds: 1, task: {type: other}}", "must be that of its folder"),
         ("nightly: {every_seconds: 1, colour: red}", "colour"),
         ("a b: {every_seconds: 1}", "(at /name)"),
-        ("nightly: {every_seconds: 1, task: 7}", "has its payload below it"),
-        ("nightly: {cron: * * * * *}", "is no YAML"),
-        ("- nightly", "holds names"),
+        ("nightly: {every_seconds: 1, task: 7}", "must hold the payload"),
+        ("nightly: {cron: * * * * *}", "is not valid YAML"),
+        ("- nightly", "must map names"),
     ],
 )
 def test_what_cannot_be_is_said_with_its_folder(declare, text, words):
@@ -57,5 +57,5 @@ def test_what_cannot_be_is_said_with_its_folder(declare, text, words):
 
 def test_a_name_belongs_to_one_folder(declare):
     declare("nightly: {every_seconds: 1}")
-    with pytest.raises(SystemExit, match="another folder has a schedule nightly"):
+    with pytest.raises(SystemExit, match="another folder already declares a schedule nightly"):
         declare("nightly: {every_seconds: 1}", "email")

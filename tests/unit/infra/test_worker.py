@@ -83,7 +83,7 @@ def test_a_run_counts_as_slow_before_it_is_cut_off(expand, seconds):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("Timout: 5", "Timout is no key of it, but Timeout is"),
+        ("Timout: 5", "unknown key Timout; did you mean Timeout?"),
         ("EchoWorker:\n  Type: x", "goes below Resources"),
         ("Timeout: soon", "Timeout must be a whole number, not 'soon'"),
         ("Timeout: true", "Timeout must be a whole number, not True"),
@@ -91,12 +91,12 @@ def test_a_run_counts_as_slow_before_it_is_cut_off(expand, seconds):
         ("ReachesInternet: 1", "ReachesInternet must be true or false, not 1"),
         ("Settings: TASKMILL_X", "Settings must be a list"),
         ("Settings: [HOME]", "HOME does not begin with TASKMILL_"),
-        ("Environment: {A: b}", "Environment: write each entry on a line of its own"),
+        ("Environment: {A: b}", "Environment: put each entry on its own line"),
         ("Environment: [A]", "Environment must be a mapping"),
         ("Routes:\n  Look: /v1/things", "Look must look like GET /v1/things"),
         ("Timeout: [", "cannot be read as YAML"),
-        ("Timeout: 5\nTimeout: 6", "the key 'Timeout' stands twice"),
-        ("- Timeout", "must hold keys and values"),
+        ("Timeout: 5\nTimeout: 6", "the key 'Timeout' appears twice"),
+        ("- Timeout", "must be a mapping"),
     ],
 )
 def test_what_cannot_be_is_said_with_its_file(expand, text, words):
@@ -107,7 +107,7 @@ def test_what_cannot_be_is_said_with_its_file(expand, text, words):
 
 
 def test_a_folder_without_a_handler_is_refused(expand):
-    with pytest.raises(SystemExit, match=r"resize_image has no handler\.py: write it, or delete"):
+    with pytest.raises(SystemExit, match=r"resize_image has no handler\.py: write it or delete"):
         expand("", files=())
 
 
@@ -122,7 +122,9 @@ def test_a_name_stands_in_one_file_only(tmp_path):
     (folder / "handler.py").touch()
     (folder / "function.yaml").write_text("Resources:\n  Bucket:\n    Type: AWS::SNS::Topic\n")
     twin = Pattern(PATTERN).expand(folder)
-    with pytest.raises(SystemExit, match=r"echo2/function.yaml: Resources: infra/base.yaml has Bu"):
+    with pytest.raises(
+        SystemExit, match=r"echo2/function.yaml: Resources: infra/base.yaml also defines Bu"
+    ):
         template([*workers(), twin])
 
 

@@ -96,7 +96,7 @@ def test_a_task_that_stands_only_in_the_outbox_is_never_denied(world):
     world.submit(request, admission=Away(), records=Away())
     world.log.is_away = False
     world.record()
-    assert world.find(request.id) == Unsure("it is accepted and waits for Kafka")
+    assert world.find(request.id) == Unsure("it was accepted and waits for Kafka")
 
 
 def spilled_anew(world):
@@ -115,7 +115,7 @@ def spilled_anew(world):
 def test_the_end_of_a_generation_is_not_told_while_the_next_waits_for_the_log(world):
     task_id = spilled_anew(world)
     found = world.find(task_id, records=Away())
-    assert found == Unsure("it is accepted and waits for Kafka")
+    assert found == Unsure("it was accepted and waits for Kafka")
 
 
 def test_what_the_ledger_knows_to_have_ended_is_told_though_it_is_still_in_the_outbox(world):

@@ -13,7 +13,7 @@ open("runs", "a").write("x")
 if pathlib.Path("functions/echo.py").read_text() == "broken":
     raise ModuleNotFoundError("No module named 'nobody'")
 if pathlib.Path("functions/echo.py").read_text() != pathlib.Path("template.yaml").read_text():
-    print("template.yaml is not what the folders say: run `make template`")
+    print("template.yaml is out of date: run `make template`")
     sys.exit(1)
 """
 

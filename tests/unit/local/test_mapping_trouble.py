@@ -11,8 +11,8 @@ from taskmill_local.mappings.client import sentence_for
 )
 def test_a_mapping_that_may_not_read_says_so(code):
     assert sentence_for(KafkaError(code), topic="tasks.pending", brokers="b:9092") == (
-        "Kafka does not let the mapping of topic tasks.pending read it; it goes on by itself once"
-        " it may."
+        "Kafka denies the mapping of topic tasks.pending read access; it continues automatically"
+        " once access is granted."
     )
 
 

@@ -197,17 +197,17 @@ Worker:
 @pytest.mark.parametrize(
     ("part", "complaint"),
     [
-        ("Queue: {Type: AWS::SQS::Queue}", "Queue (AWS::SQS::Queue): this type is not known"),
+        ("Queue: {Type: AWS::SQS::Queue}", "Queue (AWS::SQS::Queue): this type is not supported"),
         (
             GATEWAY.replace(
                 "    CodeUri", "    DeadLetterQueue: {Type: SQS, TargetArn: x}\n    CodeUri"
             ),
-            "Gateway (AWS::Lambda::Function): the property DeadLetterConfig is not known here",
+            "Gateway (AWS::Lambda::Function): the property DeadLetterConfig is not supported here",
         ),
         (GATEWAY.replace("    CodeUri", "    Runtime: nodejs24.x\n    CodeUri"), "'nodejs24.x'"),
         (
             GATEWAY.replace("ANY, Path", "ANY, TimeoutInMillis: 100, Path"),
-            "ANY /{proxy+}: timeoutInMillis is not known here",
+            "ANY /{proxy+}: timeoutInMillis is not supported here",
         ),
         (GATEWAY.replace("rate(1 minute)", "rate(1 minutes)"), "'rate(1 minutes)'"),
         (GATEWAY.replace("rate(1 minute),", "rate(1 minute), Enabled: false,"), "DISABLED"),
@@ -215,12 +215,12 @@ Worker:
             GATEWAY.replace(
                 "rate(1 minute),", "rate(1 minute), RetryPolicy: {MaximumRetryAttempts: 1},"
             ),
-            "Targets.RetryPolicy is not known here",
+            "Targets.RetryPolicy is not supported here",
         ),
         (GATEWAY.replace('!Sub "${Stage}', '!Sub "${Gone}'), "Gone has no value here"),
         (
             GATEWAY.replace('!Sub "${Stage}:${AWS::Region}:${!raw}"', "!ImportValue x"),
-            "Environment.Variables.TASKMILL_SELF: the function Fn::ImportValue is not known",
+            "Environment.Variables.TASKMILL_SELF: the function Fn::ImportValue is not supported",
         ),
         (
             GATEWAY.replace(
@@ -248,20 +248,20 @@ def test_what_the_platform_does_not_know_is_refused(tmp_path, part, complaint):
         ("[ReportBatchItemFailures]", "[]", "FunctionResponseTypes is []"),
         ("MaximumRetryAttempts: -1", "MaximumRetryAttempts: 3", "MaximumRetryAttempts is 3"),
         ("RecordAgeInSeconds: -1", "RecordAgeInSeconds: 60", "MaximumRecordAgeInSeconds is 60"),
-        ("{ConsumerGroupId: gateway}", "{}", "one ConsumerGroupId must stand in"),
+        ("{ConsumerGroupId: gateway}", "{}", "exactly one ConsumerGroupId is needed, in"),
         ('[!Sub "tasks.${Stage}"]', "[a, b]", "must be a list of exactly one topic"),
-        ("!Ref Gateway", "Elsewhere", "'Elsewhere', which is no function of this template"),
+        ("!Ref Gateway", "Elsewhere", "'Elsewhere', which is not a function of this template"),
         ("    StartingPosition", "    BatchSize: 0\n    StartingPosition", "BatchSize is 0"),
         ("    StartingPosition", "    Enabled: false\n    StartingPosition", "Enabled is False"),
         (
             "    StartingPosition",
             "    DestinationConfig: {OnFailure: {Destination: kafka://x}}\n    StartingPosition",
-            "the property DestinationConfig is not known here",
+            "the property DestinationConfig is not supported here",
         ),
         (
             "    StartingPosition",
             "    FilterCriteria: {Filters: []}\n    StartingPosition",
-            "the property FilterCriteria is not known here",
+            "the property FilterCriteria is not supported here",
         ),
     ],
 )
@@ -273,9 +273,12 @@ def test_a_mapping_that_would_behave_differently_is_refused(tmp_path, good, bad,
 @pytest.mark.parametrize(
     ("setting", "complaint"),
     [
-        ("Auth: {EnableIamAuthorizer: true, DefaultAuthorizer: AWS_IAM}", "security is not known"),
-        ("CorsConfiguration: {AllowOrigins: ['*']}", "x-amazon-apigateway-cors is not known"),
-        ("StageName: v1", "StageName is 'v1', but only '$default' is known here"),
+        (
+            ("Auth: {EnableIamAuthorizer: true, DefaultAuthorizer: AWS_IAM}"),
+            "security is not supported",
+        ),
+        ("CorsConfiguration: {AllowOrigins: ['*']}", "x-amazon-apigateway-cors is not supported"),
+        ("StageName: v1", "StageName is 'v1', but only '$default' is supported here"),
     ],
 )
 def test_an_api_that_would_answer_differently_is_refused(tmp_path, setting, complaint):
@@ -310,7 +313,7 @@ def test_parameters_must_be_complete_and_known(tmp_path):
     ("text", "complaint"),
     [
         ("Resources: {A: [}", "not valid YAML"),
-        ("Resources: {A: {Type: X}, A: {Type: Y}}", "the key 'A' stands twice"),
+        ("Resources: {A: {Type: X}, A: {Type: Y}}", "the key 'A' appears twice"),
         ("just text", "it has no section Resources"),
         ("Resources: {A: just text}", "A"),
     ],

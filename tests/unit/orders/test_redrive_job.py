@@ -71,7 +71,7 @@ def test_more_than_a_third_of_failures_pauses():
     assert after(a_job(redriven=12, succeeded=8, failed=4), 1) == Go(20)
     step = after(a_job(redriven=12, succeeded=7, failed=5), 1)
     assert isinstance(step, Pause)
-    assert step.why.startswith("5 of the 12 that ended failed again")
+    assert step.why.startswith("5 of the 12 tasks that ended failed again")
 
 
 def test_a_job_that_was_taken_up_again_sends_a_canary_again():

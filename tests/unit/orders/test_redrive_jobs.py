@@ -86,7 +86,7 @@ def test_a_job_whose_tasks_die_again_pauses_and_says_why(shift):
     assert [shift.step() for _ in range(3)] == [0, 0, 0]
     paused = shift.jobs.find(job.id)
     assert paused.state is JobState.PAUSED
-    assert "10 of the 10 that ended failed again" in paused.why
+    assert "10 of the 10 tasks that ended failed again" in paused.why
     assert sorted(len(shift.generations(task)) for task in tasks) == [1] * 15 + [2] * 10
 
 

@@ -74,7 +74,9 @@ def test_what_the_log_still_has_is_told_each_time_and_not_stepped_over(ledger, c
     for _ in range(2):
         assert stepped(ledger, events=Reach(3, 20, 9)) == [(EVENTS, 5, 9)]
     assert ledger.applied() == {(EVENTS, 0): 5}
-    assert {line.message for line in caplog.records} == {"the ledger lacks records of the log"}
+    assert {line.message for line in caplog.records} == {
+        "the ledger has not applied records that the log still has"
+    }
 
 
 def test_a_partition_of_which_nothing_is_left_is_read_to_its_end(ledger):

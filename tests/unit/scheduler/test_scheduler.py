@@ -109,7 +109,9 @@ def test_a_log_that_is_away_ends_no_run_and_what_was_taken_is_published_later(st
     with caplog.at_level(logging.WARNING, logger="taskmill"):
         assert run(stage) == 1
     assert len(stage.log.tasks(topics.PENDING)) == 1
-    assert {(one.message, one.store) for one in caplog.records} == {("chore failed", "Kafka")}
+    assert {(one.message, one.store) for one in caplog.records} == {
+        ("periodic job failed: store unavailable", "Kafka")
+    }
 
 
 def test_a_store_that_is_away_is_asked_once_a_second(stage):

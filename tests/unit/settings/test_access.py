@@ -76,7 +76,7 @@ def test_a_secret_that_cannot_be_read_anew_leaves_the_refusal_as_it_is(access, c
     cupboard.secrets.clear()
     with caplog.at_level(logging.WARNING), pytest.raises(Refused):
         Store("new").open(access)
-    assert "a refused secret cannot be read anew" in caplog.text
+    assert "rejected secret could not be reloaded" in caplog.text
 
 
 def test_an_error_that_is_no_refusal_reads_no_secret(access, cupboard):

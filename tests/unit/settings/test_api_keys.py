@@ -99,24 +99,24 @@ def test_the_switch_counts_more_than_keys_that_a_template_names():
 @pytest.mark.parametrize(
     ("more", "complaint"),
     [
-        ({}, "TASKMILL_API_KEYS_SECRET is missing: without keys the gateway does not start"),
+        ({}, "TASKMILL_API_KEYS_SECRET is missing: the gateway does not start without API keys"),
         (
             {"TASKMILL_OPEN": "yes"},
-            "TASKMILL_API_KEYS_SECRET is missing: without keys the gateway does not start",
+            "TASKMILL_API_KEYS_SECRET is missing: the gateway does not start without API keys",
         ),
         (
             {"TASKMILL_OPEN": "1", "AWS_SESSION_TOKEN": "t"},
-            "TASKMILL_OPEN is for the local runtime only: take it away, and name API keys",
+            "TASKMILL_OPEN is for the local runtime only: remove it and set API keys",
         ),
         (
             {"TASKMILL_OPEN": "1", "LAMBDA_TASK_ROOT": "/var/task"},
-            "TASKMILL_OPEN is for the local runtime only: take it away, and name API keys",
+            "TASKMILL_OPEN is for the local runtime only: remove it and set API keys",
         ),
         (
             {"TASKMILL_OPEN": "1", "TASKMILL_REDIS_URL": "rediss://cache.example:6379/0"},
             (
-                "TASKMILL_OPEN is for stores on this machine only, and TASKMILL_REDIS_URL leads "
-                "elsewhere: take it away, and name API keys"
+                "TASKMILL_OPEN is for stores on this machine only, but TASKMILL_REDIS_URL leads "
+                "elsewhere: remove it and set API keys"
             ),
         ),
     ],

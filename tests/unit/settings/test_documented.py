@@ -194,7 +194,7 @@ def test_no_other_variable_is_taken():
         asked |= {name for name in noting.asked if name.startswith("TASKMILL_")}
     assert asked >= set(documented())
     for name in asked - set(documented()) - _OF_TYPES:
-        assert f"{name} is no setting" in effect(HERE | {name: "x"})
+        assert f"{name} is not a setting" in effect(HERE | {name: "x"})
 
 
 def test_the_table_of_settings_holds_what_is_read_and_nothing_else():

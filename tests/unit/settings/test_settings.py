@@ -45,7 +45,7 @@ def test_everything_that_is_missing_is_named_at_once():
         "TASKMILL_KAFKA_BROKERS is missing",
         "TASKMILL_REDIS_URL is missing",
         "TASKMILL_POSTGRES_DSN is missing",
-        "TASKMILL_API_KEYS_SECRET is missing: without keys the gateway does not start",
+        "TASKMILL_API_KEYS_SECRET is missing: the gateway does not start without API keys",
         "TASKMILL_SHARDS must be a whole number, not 'many'",
     ]
 
@@ -55,10 +55,10 @@ def test_everything_that_is_missing_is_named_at_once():
     [
         (
             "TASKMILL_OUTBOX_CAPP",
-            "TASKMILL_OUTBOX_CAPP is no setting, but TASKMILL_OUTBOX_CAP is",
+            "TASKMILL_OUTBOX_CAPP is not a setting, but TASKMILL_OUTBOX_CAP is",
         ),
-        ("TASKMILL_SHARD", "TASKMILL_SHARD is no setting, but TASKMILL_SHARDS is"),
-        ("TASKMILL_COLOUR", "TASKMILL_COLOUR is no setting"),
+        ("TASKMILL_SHARD", "TASKMILL_SHARD is not a setting, but TASKMILL_SHARDS is"),
+        ("TASKMILL_COLOUR", "TASKMILL_COLOUR is not a setting"),
     ],
 )
 def test_a_setting_that_nobody_knows_is_refused_and_the_nearest_is_named(wrong, complaint):
@@ -74,7 +74,7 @@ def test_variables_of_others_are_theirs():
 
 def test_a_bucket_is_named_and_spoken_to_in_plaintext_on_this_machine_only():
     assert complaints({}, "s3") == [
-        "TASKMILL_BUCKET is missing: it names where large payloads and results are"
+        "TASKMILL_BUCKET is missing: set it to the bucket for large payloads and results"
     ]
     env = {"TASKMILL_BUCKET": "mill"}
     place = "https://mill.s3.eu-west-1.amazonaws.com", "/a/b"
@@ -82,7 +82,7 @@ def test_a_bucket_is_named_and_spoken_to_in_plaintext_on_this_machine_only():
     here = read(env | {"TASKMILL_BUCKET_ENDPOINT": "http://127.0.0.1:9000/"}, "s3").s3
     assert here.place("a/b") == ("http://127.0.0.1:9000", "/mill/a/b")
     for endpoint, why in (
-        ("http://s3.example.com", "is plaintext, which may not leave this machine"),
+        ("http://s3.example.com", "is plaintext, which is not allowed for the remote host"),
         ("s3.example.com", "must look like https://s3.example.com"),
         ("ftp://127.0.0.1", "must look like https://s3.example.com"),
     ):
@@ -103,7 +103,7 @@ def test_a_lease_that_one_late_heartbeat_would_end_is_refused():
     assert complaints(HERE | {"TASKMILL_LEASE_MS": "3999"}) == [
         (
             "TASKMILL_HEARTBEAT_MS must be at most half of TASKMILL_LEASE_MS: "
-            "a lease must outlive a heartbeat that is late"
+            "a lease must outlive a late heartbeat"
         )
     ]
 
@@ -125,7 +125,7 @@ def test_a_store_that_is_not_needed_is_not_asked_for():
             "KAFKA_BROKERS",
             "127.0.0.1:9092,b-2.example:9092",
             (
-                "TASKMILL_KAFKA_SECURITY is PLAINTEXT, which may not leave this machine for "
+                "TASKMILL_KAFKA_SECURITY is PLAINTEXT, which is not allowed for the remote host "
                 "b-2.example: set it to SSL, SCRAM-SHA-512 or AWS_MSK_IAM"
             ),
         ),
@@ -133,7 +133,7 @@ def test_a_store_that_is_not_needed_is_not_asked_for():
             "REDIS_URL",
             "redis://cache.example:6379",
             (
-                "TASKMILL_REDIS_URL is plaintext, which may not leave this machine for "
+                "TASKMILL_REDIS_URL is plaintext, which is not allowed for the remote host "
                 "cache.example: begin it with rediss://"
             ),
         ),
@@ -141,8 +141,8 @@ def test_a_store_that_is_not_needed_is_not_asked_for():
             "POSTGRES_DSN",
             "postgresql://app@db.example/taskmill?sslmode=require",
             (
-                "TASKMILL_POSTGRES_DSN says sslmode=require, which may not leave this machine for "
-                "db.example: use sslmode=verify-full, or leave it out"
+                "TASKMILL_POSTGRES_DSN sets sslmode=require, which is not allowed for the remote "
+                "host db.example: use sslmode=verify-full, or omit it"
             ),
         ),
     ],
@@ -266,7 +266,10 @@ def test_an_address_may_stand_in_a_parameter():
 def test_an_address_is_told_in_one_way_only():
     env = HERE | {"TASKMILL_REDIS_URL_PARAMETER": "/prod/redis"}
     assert complaints(env) == [
-        "TASKMILL_REDIS_URL and TASKMILL_REDIS_URL_PARAMETER tell the same: set one of them"
+        (
+            "TASKMILL_REDIS_URL and TASKMILL_REDIS_URL_PARAMETER set the same value: "
+            "set only one of them"
+        )
     ]
 
 
@@ -281,14 +284,14 @@ def test_a_secret_that_cannot_be_read_is_named_with_its_setting():
 def test_a_broken_secret_is_named_and_not_shown():
     cupboard = Cupboard(secrets={"login": '{"password": "s3cret"'})
     (complaint,) = complaints(HERE | {"TASKMILL_REDIS_SECRET": "login"}, cupboard=cupboard)
-    assert complaint == "the secret of TASKMILL_REDIS_SECRET is no JSON object"
+    assert complaint == "the secret of TASKMILL_REDIS_SECRET is not a JSON object"
 
 
 def test_a_crash_is_for_tests_on_this_machine_only():
     told = HERE | {"TASKMILL_CRASH_AT": "worker after claim:1"}
     assert read(HERE).crash_at is None
     assert read(told).crash_at == crash_at("worker after claim:1")
-    only_here = "TASKMILL_CRASH_AT is for tests of the local runtime only: take it away"
+    only_here = "TASKMILL_CRASH_AT is for tests of the local runtime only: remove it"
     assert only_here in complaints(told | {"LAMBDA_TASK_ROOT": "/var/task"})
     away = told | {"TASKMILL_POSTGRES_DSN": "postgresql://app@db.example:5432/taskmill"}
     assert only_here in complaints(away)
@@ -298,14 +301,16 @@ def test_a_wrong_clock_is_for_tests_on_this_machine_only():
     told = HERE | {"TASKMILL_CLOCK_AHEAD_MS": "-600000"}
     assert read(HERE).clock_ahead == timedelta()
     assert read(told).clock_ahead == -timedelta(minutes=10)
-    only_here = "TASKMILL_CLOCK_AHEAD_MS is for tests of the local runtime only: take it away"
+    only_here = "TASKMILL_CLOCK_AHEAD_MS is for tests of the local runtime only: remove it"
     assert only_here in complaints(told | {"LAMBDA_TASK_ROOT": "/var/task"})
     assert "not '1 h'" in complaints(HERE | {"TASKMILL_CLOCK_AHEAD_MS": "1 h"})[0]
 
 
 def test_a_crash_at_no_known_point_is_refused():
     (said,) = complaints(HERE | {"TASKMILL_CRASH_AT": "nowhere:1"})
-    assert said.startswith("TASKMILL_CRASH_AT knows no point 'nowhere', only: gateway")
+    assert said.startswith(
+        "TASKMILL_CRASH_AT names an unknown point 'nowhere', not one of: gateway"
+    )
 
 
 def test_the_ledger_keeps_what_ended_for_a_month_unless_it_is_told():
@@ -315,4 +320,4 @@ def test_the_ledger_keeps_what_ended_for_a_month_unless_it_is_told():
 
 def test_a_retention_that_a_keys_window_outlives_is_refused():
     told = complaints(HERE | {"TASKMILL_RETENTION_DAYS": "3"})
-    assert "TASKMILL_RETENTION_DAYS must be 4 at least, not 3" in str(told)
+    assert "TASKMILL_RETENTION_DAYS must be at least 4, not 3" in str(told)

@@ -37,7 +37,7 @@ def fail(guard, clock, *, takes_ms):
 
 def test_nobody_waits_twice_for_a_store_that_hangs(guard, clock):
     fail(guard, clock, takes_ms=2000)
-    with pytest.raises(StoreUnavailable, match="did not answer a moment ago"), guard.watch():
+    with pytest.raises(StoreUnavailable, match="did not respond a moment ago"), guard.watch():
         pytest.fail("it was asked again")
 
 

@@ -122,7 +122,7 @@ def test_what_is_refused_is_listed_in_quarantine_and_stops_no_others(stage):
         (topics.INBOX, 0, b"\xff no"),
         (topics.INBOX, 1, b'{"ty'),
     ]
-    assert kept[1].reason.startswith("unknown_type at /type: no worker takes tasks of type 'fax'")
+    assert kept[1].reason.startswith("unknown_type at /type: type 'fax' is not deployed")
     assert stage.counters.total(Count.INBOX, answer="refused") == 2
     assert stage.counters.total(Count.REFUSALS, reason="unknown_type") == 1
     assert stage.counters.total(Count.QUARANTINED, topic=topics.INBOX) == 2

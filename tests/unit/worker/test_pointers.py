@@ -97,9 +97,9 @@ def refused(*_letter):
     ("found", "why"),
     [
         (None, "is no longer at"),
-        (b"hello", "is not what was submitted"),
-        (b'{"to": "yo"}', "is not what was submitted"),
-        (b'{"to": "me"}!', "is not what was submitted"),
+        (b"hello", "is not the submitted payload"),
+        (b'{"to": "yo"}', "is not the submitted payload"),
+        (b'{"to": "me"}!', "is not the submitted payload"),
     ],
 )
 def test_a_payload_that_is_gone_or_another_kills_the_task_unseen(stage, found, why):
@@ -180,14 +180,14 @@ def test_a_result_that_cannot_be_kept_is_tried_again_and_in_doubt(stage):
     fact = end_of(stage, serve(dict[str, str], large))
     assert isinstance(fact, TaskDeferred)
     assert (fact.reason, fact.next_attempt) == ("failed", 2)
-    assert "the result cannot be kept: S3" in fact.error_message
+    assert "the result cannot be stored: S3" in fact.error_message
     assert stage.counters.total(Count.IN_DOUBT, type="echo") == 1
 
 
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        ("x" * POINTED_BYTES, "the limit is 65536 on the way, 20971520 in the bucket"),
+        ("x" * POINTED_BYTES, "the limit is 65536 inline, 20971520 in the bucket"),
         (["x" * RESULT_LIMIT, float("nan")], "NaN"),
         (["x" * RESULT_LIMIT, "\x00"], "NUL"),
         (["x" * RESULT_LIMIT, object()], "not JSON"),

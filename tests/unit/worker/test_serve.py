@@ -171,7 +171,7 @@ class Picky:
     [
         (KeyboardInterrupt("stop"), ("failed", "KeyboardInterrupt", "stop")),
         (CancelledError(), ("failed", "CancelledError", "")),
-        (Mute(), ("failed", "Mute", "its message cannot be told")),
+        (Mute(), ("failed", "Mute", "its message cannot be printed")),
     ],
 )
 def test_no_error_of_the_worker_escapes(stage, error, end):
@@ -192,7 +192,7 @@ def test_a_coroutine_that_nobody_awaits_is_an_error_with_a_remedy(stage):
 
 @pytest.mark.parametrize("perform", [lambda: None, lambda _a, _b, _c: None])
 def test_a_perform_that_takes_neither_one_nor_two_is_refused_when_it_is_made(perform):
-    with pytest.raises(TypeError, match=r"takes \(payload\) or \(payload, task\)"):
+    with pytest.raises(TypeError, match=r"must take \(payload\) or \(payload, task\)"):
         serve(Letter, perform)
 
 

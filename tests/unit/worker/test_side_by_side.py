@@ -156,7 +156,7 @@ def test_a_task_that_takes_too_long_is_cut_off_and_harms_no_other(threaded, hang
         answer = work(threaded, slow, *tasks)
     finally:
         is_over.set()
-    timeout = ("timeout", "TimedOut", f"the attempt was cut off after {SHORT:g} s")
+    timeout = ("timeout", "TimedOut", f"the attempt was stopped at its time limit of {SHORT:g} s")
     assert answer == {"batchItemFailures": []}
     ended = ends(threaded)
     assert [ended[task.id] for task in tasks] == ["done", timeout, "done", timeout]

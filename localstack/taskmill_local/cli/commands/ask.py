@@ -1,4 +1,4 @@
-"""The commands that ask a running system: submit, status, list, types."""
+"""Commands that submit and read tasks: submit, status, list, types."""
 
 import argparse
 import json
@@ -123,7 +123,7 @@ def get(asked: argparse.Namespace) -> Exit:
 
 
 def _submitted(api: Api, asked: argparse.Namespace) -> Answer:
-    """Send the request; a payload that is too large for it goes before it, into the bucket."""
+    """Send the request; a payload too large for it is uploaded first."""
     fields, payload = _fields(asked), payload_of(asked)
     if not is_large(payload):
         return api.submit(with_payload(fields, payload))
@@ -149,7 +149,7 @@ def _fields(asked: argparse.Namespace) -> Json:
 
 
 def _awaited(api: Api, task_id: str, seconds: float) -> Answer:
-    """Wait longer than one request may: ask again until the time is over."""
+    """Wait longer than one request can, by repeating it until the time is over."""
     deadline = time.monotonic() + seconds
     while True:
         left = min(max(deadline - time.monotonic(), _LEAST_WAIT_SECONDS), LONGEST_WAIT_SECONDS)

@@ -1,4 +1,4 @@
-"""`taskmill batch`: submits many tasks from a file, a task in JSON on each line."""
+"""`taskmill batch`: submits many tasks from a file with one JSON task per line."""
 
 import argparse
 import json
@@ -36,7 +36,7 @@ def submit_batch(asked: argparse.Namespace) -> Exit:
 
 
 def _tasks(text: str) -> list[str]:
-    """Return each task's own text: numbers go out as they were typed."""
+    """Return the text of each task unchanged, so that numbers keep their form."""
     tasks = [line for line in text.splitlines() if line.strip()]
     for number, line in enumerate(tasks, start=1):
         try:
@@ -52,7 +52,7 @@ def _tasks(text: str) -> list[str]:
 
 
 def _parts(tasks: list[str]) -> Iterator[list[str]]:
-    """Cut the tasks into requests that the API takes."""
+    """Split the tasks into requests that the API accepts."""
     part: list[str] = []
     size = 0
     for task in tasks:
@@ -73,7 +73,7 @@ def _add(told: Json, answer: Json) -> None:
 
 
 def _confess(told: Json) -> None:
-    """Say what was done before a request failed: a repetition without keys would double it."""
+    """Report what was done before a request failed: repeating it without keys duplicates it."""
     if told["accepted"]:
         note(f"{told['accepted']} tasks of the first {len(told['results'])} lines were accepted.")
 

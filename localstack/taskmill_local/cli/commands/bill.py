@@ -40,7 +40,7 @@ def _lines(told: Bill) -> Iterator[str]:
     yield f"\n{told.tasks:,} tasks\n"
     yield from map(_line, told.running)
     yield _sum(f"{told.usd_per_million:,.2f} per million tasks", told.running_usd)
-    yield f"\n{'together':<16}{told.standing_usd + told.running_usd:>12,.2f} USD a month\n"
+    yield f"\n{'total':<16}{told.standing_usd + told.running_usd:>12,.2f} USD per month\n"
     yield f"\n{_CAVEAT}"
 
 

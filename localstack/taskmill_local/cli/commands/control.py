@@ -1,4 +1,4 @@
-"""The commands that look after a running system: cancel, change, redrive and the like."""
+"""Commands for operators of a running system: cancel, change, redrive and others."""
 
 import argparse
 from typing import Any, Final

@@ -64,7 +64,7 @@ class _Complaint:
 
 
 def examine(environment: Mapping[str, str], url: str, *, as_json: bool) -> Exit:
-    """Look twice, as the reconciler does, and tell what did not pass meanwhile."""
+    """Check twice, as the reconciler does, and return the persistent disagreements."""
     try:
         settings = Settings.from_env(
             addressed(environment, url), needs=("kafka", "redis", "postgres")
@@ -88,9 +88,9 @@ def examine(environment: Mapping[str, str], url: str, *, as_json: bool) -> Exit:
 
 
 def addressed(environment: Mapping[str, str], url: str) -> Mapping[str, str]:
-    """Take the settings of the running local system, unless stores are named.
+    """Return the settings of the running local system, unless stores are configured.
 
-    What this shell says of them may be other than what the system was started with.
+    This shell's settings may differ from those that the system was started with.
     """
     if any(name in environment for name in _STORES):
         return {name: value for name, value in environment.items() if name not in PORT_SETTINGS}
@@ -106,14 +106,14 @@ def addressed(environment: Mapping[str, str], url: str) -> Mapping[str, str]:
 
 
 def _cold(settings: Settings) -> Iterator[_Complaint]:
-    """Tell which shards keep tasks from running."""
+    """Return the shards that keep tasks from running."""
     with closing(Session(settings.redis)) as session:
         shards = RedisShards(session, shards=settings.shards).check()
     yield from of_shards(shards)
 
 
 def of_shards(shards: Sequence[ShardHealth]) -> Iterator[_Complaint]:
-    """Tell what keeps tasks from running, shard by shard."""
+    """Return what keeps tasks from running, shard by shard."""
     told = [{"shard": number, **to_builtins(one)} for number, one in enumerate(shards)]
     cold = [one for one in told if one["state"] != ShardState.LIVE]
     if about := nobody_rebuilds(shards) or rebuild_drags(shards):
@@ -146,11 +146,11 @@ def of_shards(shards: Sequence[ShardHealth]) -> Iterator[_Complaint]:
 
 
 def _never_seen(stores: ReconcilerStores) -> Iterator[_Complaint]:
-    """Tell what of the log the ledger does not have."""
+    """Return the parts of the log that the ledger lacks."""
     if gaps := gaps_of(stores.readers, stores.whole_rows):
         yield _Complaint(
             kind="log_gaps",
-            about=f"{counted(len(gaps), 'partition')}, whose readers passed records that the"
+            about=f"{counted(len(gaps), 'partition')}, whose readers moved past records that the"
             " ledger lacks",
             remedy="the scheduler skips lost records; have the others read again",
             members=[asdict(gap) for gap in gaps],
@@ -163,7 +163,7 @@ def _never_seen(stores: ReconcilerStores) -> Iterator[_Complaint]:
     if lost := unsubmitted(stores.standings):
         yield _Complaint(
             kind="unsubmitted",
-            about=f"{counted(len(lost), 'task')} with facts and, for an hour, without a submission",
+            about=f"{counted(len(lost), 'task')} with facts but, for an hour, without a submission",
             remedy="cannot be repaired; look for their submissions in the quarantine",
             members=[{"id": task_id} for task_id in lost],
             examples=lost,
@@ -171,7 +171,7 @@ def _never_seen(stores: ReconcilerStores) -> Iterator[_Complaint]:
 
 
 def _unfit(settings: Settings) -> Iterator[_Complaint]:
-    """Tell which schedules fire for nothing, since their types or zones were changed."""
+    """Return schedules that cannot fire because their types or zones changed."""
     catalogue = AssembledCatalogue(reaches_loopback=settings.reaches_loopback)
     with closing(Database(settings.postgres)) as database:
         schedules = PostgresSchedules(database)
@@ -191,7 +191,7 @@ def _unfit(settings: Settings) -> Iterator[_Complaint]:
 
 
 def _refused(settings: Settings) -> Iterator[_Complaint]:
-    """Tell which requests were committed and never become tasks."""
+    """Return the committed requests that will never become tasks."""
     with closing(Database(settings.postgres)) as database:
         rows = PostgresRequests(database).page(is_parked=True, before=None, most=_MOST_REFUSED)
     told = [(one.task_id, one.parked) for one in rows if one.parked is not None]
@@ -212,7 +212,7 @@ def _refused(settings: Settings) -> Iterator[_Complaint]:
 
 
 def _lost(settings: Settings) -> Iterator[_Complaint]:
-    """Tell which tasks were accepted while Kafka was away, and are none."""
+    """Return the tasks accepted while Kafka was unavailable that were then refused."""
     with closing(Database(settings.postgres)) as database:
         told = PostgresOutbox(database).parked(most=_MOST_REFUSED)
     if told:

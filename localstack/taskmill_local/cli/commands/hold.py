@@ -14,17 +14,17 @@ Use: TypeAlias = Callable[[str], Awaitable[_Result]]
 
 
 class Interrupted(Exception):
-    """Somebody asked the process to end, by Ctrl-C or a signal."""
+    """The process was asked to end, by Ctrl-C or a signal."""
 
 
 async def hold(platform: Platform, use: Use[_Result]) -> _Result:
-    """Start, use and stop; the use gets the platform's address."""
+    """Start, use and stop the platform; the user gets its address."""
     work = asyncio.ensure_future(_started(platform, use))
     is_interrupted = False
 
     def interrupt() -> None:
         nonlocal is_interrupted
-        if not is_interrupted:  # a second Ctrl-C must not cut the stopping short
+        if not is_interrupted:  # a second Ctrl-C must not interrupt the shutdown
             is_interrupted = True
             work.cancel()
 

@@ -39,9 +39,9 @@ def show_logs(name: str | None, *, lines: int, follows: bool) -> Exit:
 
 
 def _home() -> Path:
-    """Find the home that is meant: the one that is named, of the system that runs, or the usual.
+    """Return the home: the configured one, that of the running system, or the default.
 
-    Another terminal stands in another folder, and knows the settings of `up` as little.
+    Another terminal may be in another folder, without the settings of `up`.
     """
     if os.environ.get("TASKMILL_HOME") and not os.environ.get("TASKMILL_URL"):
         return Settings.from_environment().home
@@ -77,7 +77,7 @@ def _follow(path: Path, file: IO[str]) -> None:
 
 
 def _was_replaced(path: Path, file: IO[str]) -> bool:
-    """Say whether the log was rotated: a new file stands in its place."""
+    """Return whether the log was rotated and a new file replaced it."""
     try:
         return path.stat().st_ino != os.fstat(file.fileno()).st_ino
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Reads payloads as they were typed, and uploads those that are too large for a request."""
+"""Reads payloads as typed, and uploads those that are too large for a request."""
 
 import argparse
 import json
@@ -23,12 +23,12 @@ _PATIENCE_SECONDS: Final = 60.0
 
 
 class UploadFailed(PlatformError):
-    """The bucket did not take the payload."""
+    """The bucket refused the payload or could not be reached."""
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """Where a payload may be put, or why not; a task then has the pointer instead of it."""
+    """Where a payload may be uploaded, or why not; the task then carries the pointer."""
 
     answer: Answer
 
@@ -44,7 +44,7 @@ def payload_of(asked: argparse.Namespace) -> str:
 
 
 def json_text(given: str | None) -> str:
-    """Return the text, which is JSON; it goes out as it was typed."""
+    """Return the text unchanged after checking that it is JSON."""
     text = given or "{}"
     try:
         json.loads(text)
@@ -66,12 +66,12 @@ def with_payload(fields: Json, payload: str) -> str:
 
 
 def is_large(payload: str) -> bool:
-    """Tell whether a request would be refused for its payload."""
+    """Return whether the payload is too large for a request."""
     return len(payload.encode()) > PAYLOAD_BYTES
 
 
 def upload(asked: argparse.Namespace) -> Exit:
-    """Upload a payload and print what a task says instead of it."""
+    """Upload a payload and print the reference that a task carries instead."""
     try:
         payload = json_text(read(asked.file))
     except WrongUsage as wrong:

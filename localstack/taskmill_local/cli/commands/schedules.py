@@ -1,4 +1,4 @@
-"""The commands about schedules: put, list, show, next, pause, trigger, backfill and the like."""
+"""Commands for schedules: put, list, show, next, pause, trigger, backfill and others."""
 
 import argparse
 import json
@@ -100,7 +100,7 @@ def _place(asked: argparse.Namespace) -> str:
 
 
 def _wanted(asked: argparse.Namespace, **own: Any) -> str:
-    """Write the request; the payload's own text goes out as it was typed."""
+    """Build the request; the payload's text is sent as typed."""
     task = _given(
         type=asked.type,
         max_attempts=asked.max_attempts,

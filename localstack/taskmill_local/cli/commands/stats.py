@@ -21,18 +21,18 @@ def stats_text(told: Json, *, width: int | None) -> str:
     if not told["is_complete"]:
         parts.append("The count stopped at its limit; more tasks are waiting.")
     if told["as_of"] is not None:
-        parts.append(f"as the ledger was at {told['as_of']}")
+        parts.append(f"ledger as of {told['as_of']}")
     return "\n\n".join(parts)
 
 
 def _enqueued(told: Json) -> str:
     waited = span(_milliseconds(told["oldest_wait_seconds"]))
     since = f", the oldest for {waited}" if told["waiting"] else ""
-    return f"enqueued and no task: {told['waiting']} wait{since}; {told['parked']} are refused"
+    return f"enqueued requests: {told['waiting']} waiting{since}; {told['parked']} refused"
 
 
 def _outbox(told: Json) -> str:
-    return f"in the outbox: {told['waiting']} wait for Kafka; {told['parked']} it will never take"
+    return f"outbox: {told['waiting']} waiting for Kafka; {told['parked']} refused by it"
 
 
 def _types(told: Json) -> list[tuple[str, ...]]:
@@ -46,7 +46,7 @@ def _types(told: Json) -> list[tuple[str, ...]]:
         )
         for name, one in told["types"].items()
     ]
-    head = ("TYPE", *map(str.upper, _STATUSES), "IN LINE", "OLDEST WAIT", "ENDED/MIN")
+    head = ("TYPE", *map(str.upper, _STATUSES), "WAITING", "OLDEST WAIT", "ENDED/MIN")
     return [head, *(rows or [("no tasks", *[""] * (len(head) - 1))])]
 
 

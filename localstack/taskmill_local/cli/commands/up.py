@@ -35,7 +35,7 @@ def up(*, as_json: bool) -> Exit:
 
 
 class _Voice:
-    """Says how far the start is."""
+    """Prints the progress of the start."""
 
     def __init__(self, console: Console, *, is_silent: bool) -> None:
         self.console = console
@@ -75,7 +75,7 @@ async def _pulse_in_place(platform: Platform, console: Console) -> None:
 
 
 async def _pulse_in_lines(platform: Platform, voice: _Voice) -> None:
-    """Write a line when something has changed, but not one each second into somebody's file."""
+    """Print a line when something has changed, instead of one each second into a file."""
     pulse = Pulse()
     last: Mapping[str, Any] | None = None
     while True:

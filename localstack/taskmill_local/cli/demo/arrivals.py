@@ -11,7 +11,7 @@ from taskmill_local.cli.demo.story import MAIL, REPORT, WEBHOOK, Role, StoryBrok
 
 
 def all_arrived(api: Api, receiver: Receiver, roles: Sequence[Role]) -> Iterator[str]:
-    """Yield a sentence about each effect; a type that is not deployed has none."""
+    """Yield a sentence for each effect; a type that is not deployed has none."""
     for role in roles:
         if role.act is MAIL:
             yield _mail_arrived(api, role)
@@ -22,19 +22,19 @@ def all_arrived(api: Api, receiver: Receiver, roles: Sequence[Role]) -> Iterator
 
 
 def _mail_arrived(api: Api, role: Role) -> str:
-    """Return a sentence about the mail in the platform's postbox, which its task sent."""
+    """Return a sentence about the task's mail in the platform's mail sink."""
     message_id = role.task["result"]["message_id"]
     for mail in api.mail().body["mails"]:
         if mail["message_id"] == message_id:
             return (
-                f"The local postbox received a mail: “{mail['subject']}”, "
+                f"The local mail sink received a mail: “{mail['subject']}”, "
                 f"from {mail['from']} to {', '.join(mail['to'])}"
             )
-    raise StoryBroken(f"The mail {message_id} was sent but did not arrive in the postbox.")
+    raise StoryBroken(f"The mail {message_id} was sent but did not arrive in the mail sink.")
 
 
 def _webhook_arrived(receiver: Receiver, role: Role) -> str:
-    """Return a sentence about the webhook that the demo's own receiver believed."""
+    """Return a sentence about the webhook that the demo's receiver accepted."""
     for message_id in receiver.believed:
         if message_id.startswith(role.id):
             return f"A webhook arrived at {receiver.url}, and its signature is valid"
@@ -42,7 +42,7 @@ def _webhook_arrived(receiver: Receiver, role: Role) -> str:
 
 
 def _report_arrived(role: Role) -> str:
-    """Return a sentence about the report in the bucket, fetched by the link that its task tells."""
+    """Return a sentence about the report in the bucket, downloaded by its task's link."""
     told = role.task["result_ref"]
     lines = _downloaded(told["download_url"]).decode().splitlines()
     if len(lines) != 1 + len(REPORT.payload["rows"]):

@@ -18,7 +18,7 @@ _HOST: Final = "127.0.0.1"
 
 @dataclass(slots=True)
 class Receiver:
-    """Notes the ids of what arrived well signed, each once."""
+    """Records the ids of correctly signed webhooks, each once."""
 
     port: int = 0
     key: bytes = field(default_factory=lambda: os.urandom(32))
@@ -30,12 +30,12 @@ class Receiver:
 
     @property
     def secrets(self) -> str:
-        """What the worker signs with, as it reads it."""
+        """Return the signing secrets, in the form that the worker reads."""
         secret = f"whsec_{b64encode(self.key).decode()}"
         return json.dumps({SECRET_NAME: {"host": _HOST, "secrets": [secret]}})
 
     def believes(self, headers: Any, body: bytes) -> bool:
-        """Check one signature as Standard Webhooks says, and note what is new."""
+        """Verify one signature by Standard Webhooks, and record new ids."""
         message_id = headers.get("webhook-id", "")
         content = f"{message_id}.{headers.get('webhook-timestamp', '')}.".encode() + body
         wanted = f"v1,{b64encode(hmac.digest(self.key, content, 'sha256')).decode()}"
@@ -70,6 +70,6 @@ def _handler_of(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
-            """Say nothing: the demo tells what arrived."""
+            """Suppress request logs: the demo reports arrivals itself."""
 
     return Handler

@@ -17,7 +17,7 @@ _GLANCE_SECONDS: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """The ids that the shop was told, before it committed one and rolled back the other."""
+    """The ids that the shop got before it committed one order and rolled back the other."""
 
     committed: str
     rolled_back: str
@@ -34,7 +34,7 @@ def place_orders(api: Api) -> Orders:
             gone = _place(connection, 18)
         orders = connection.execute("SELECT array_agg(id) FROM orders").fetchone()
     if orders != ([17],):
-        raise StoryBroken(f"The shop's own orders are {orders}, and should be 17 alone.")
+        raise StoryBroken(f"The shop's own orders are {orders}, and should be only 17.")
     return Orders(committed=kept, rolled_back=gone)
 
 
@@ -44,12 +44,12 @@ def _place(connection: psycopg.Connection[tuple[object, ...]], number: int) -> s
 
 
 def orders_arrived(api: Api, orders: Orders, deadline: float) -> str:
-    """Return a sentence about the order that became a task, and the one that did not."""
+    """Return a sentence about the order that became a task and the one that did not."""
     while (answer := api.task(orders.committed)).body.get("status") != "succeeded":
         if time.monotonic() > deadline:
             raise StoryBroken(f"The committed order's task did not end: {answer.body}")
         time.sleep(_GLANCE_SECONDS)
-    # A 503 only says that the ledger has not seen the whole log yet.
+    # A 503 only means that the ledger has not read the whole log yet.
     while (answer := api.task(orders.rolled_back)).status != HTTPStatus.NOT_FOUND:
         if answer.status != HTTPStatus.SERVICE_UNAVAILABLE or time.monotonic() > deadline:
             raise StoryBroken(f"The order that was rolled back has a task: {answer.body}")

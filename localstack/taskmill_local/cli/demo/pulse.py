@@ -22,7 +22,7 @@ def make_pulse(api: Api) -> None:
 
 
 def pulse_arrived(api: Api, deadline: float) -> str:
-    """Return a sentence about the tasks that the schedule fired, and that have ended."""
+    """Return a sentence about the ended tasks that the schedule fired."""
     while len(ended := _ended(api)) < _FIRES:
         if time.monotonic() > deadline:
             raise StoryBroken(f"The schedule {_NAME} fired {len(ended)} tasks that succeeded.")
@@ -37,5 +37,5 @@ def _ended(api: Api) -> list[Json]:
 
 
 def _instant(task: Json) -> str:
-    """Return the nominal instant, which the task's key names."""
+    """Return the nominal instant from the task's key."""
     return str(task["idempotency_key"]).rpartition("T")[2].rstrip("Z")

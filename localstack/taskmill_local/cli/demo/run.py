@@ -50,7 +50,7 @@ def demo(*, as_json: bool) -> Exit:
     console = OurConsole(to_stderr=as_json)
     began = time.monotonic()
     with _home_for_a_while() as home, receiving() as receiver:
-        # Its own port, home and stores, whatever is set: it may run beside an `up`.
+        # Its own port, home and stores, whatever is configured: it may run beside an `up`.
         settings = replace(
             Settings.from_environment(),
             home=home,
@@ -84,7 +84,7 @@ def next_step() -> str:
 
 async def _play(console: Console, url: str, platform: Platform, receiver: Receiver) -> list[Role]:
     platform.settings.webhook_secrets.write_text(receiver.secrets)
-    # One thread, as one person with one connection would: the show must not be the load.
+    # One thread, like one person with one connection: the display must not cause the load.
     return await asyncio.to_thread(_play_through, console, url, receiver)
 
 
@@ -136,7 +136,7 @@ def _check_ends(roles: Sequence[Role]) -> None:
 
 
 def _wait_for_ledger(api: Api, roles: Sequence[Role], deadline: float) -> None:
-    """Wait until the list, which is read from the ledger, tells the same ends."""
+    """Wait until the list, which is read from the ledger, shows the same ends."""
     while missing := _not_listed(api.tasks({"limit": "200"}).body, roles):
         if time.monotonic() > deadline:
             raise StoryBroken(f"The ledger does not list these as ended: {', '.join(missing)}.")
@@ -170,7 +170,7 @@ def _tell_json(roles: Sequence[Role], seconds: float, platform: Platform) -> Non
 def _home_for_a_while() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="taskmill-demo-"))
     if os.geteuid() == 0:
-        folder.chmod(0o755)  # PostgreSQL's own account must pass through
+        folder.chmod(0o755)  # PostgreSQL's own account must be able to enter
     try:
         yield folder / "home"
     finally:

@@ -24,7 +24,7 @@ _COLUMNS: Final = ("id", "what", "status", "waited", "took", "tries", "reason")
 
 
 class Show(Protocol):
-    """Where the tasks are seen moving."""
+    """Displays the progress of tasks."""
 
     def __enter__(self) -> Self: ...
     def __exit__(self, *_: object) -> None: ...
@@ -36,7 +36,7 @@ def show_on(console: Console) -> Show:
 
 
 class LiveShow:
-    """A table that changes in place; the last state of it stays."""
+    """A table that is updated in place and keeps its last state."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -54,7 +54,7 @@ class LiveShow:
 
 
 class PlainShow:
-    """A line for each change; the table comes once, in the end."""
+    """A line for each change, and the table at the end."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -104,5 +104,5 @@ def _row(role: Role, *, shortens: bool) -> tuple[str, ...]:
 
 
 def _short(task_id: str) -> str:
-    """Keep the end: ids that were made together begin alike."""
+    """Keep the end: ids created together have the same beginning."""
     return f"…{task_id[-_SHORT_ID:]}"

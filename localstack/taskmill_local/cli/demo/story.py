@@ -1,4 +1,4 @@
-"""The demo's sample tasks, and how each has to end."""
+"""The demo's sample tasks, and how each must end."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ _KEY: Final = "order-17"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """One task, and the end that it should find."""
+    """One task and its expected end."""
 
     title: str
     payload: Mapping[str, Any]
@@ -81,12 +81,12 @@ REST: Final = (
 
 
 class StoryBroken(Exception):
-    """The system answered other than the demo promises; the message says how."""
+    """The system did not behave as the demo expects; the message says how."""
 
 
 @dataclass(slots=True)
 class Role:
-    """A submitted task, as it was last seen."""
+    """A submitted task in its last known state."""
 
     act: Act
     task: Json = field(default_factory=dict)
@@ -114,7 +114,7 @@ def webhook_to(url: str, secret: str) -> Act:
 
 
 def submit_all(api: Api, webhook: Act) -> Iterator[Role]:
-    """Submit each act whose type is deployed; its role comes as soon as its task was taken."""
+    """Submit each act whose type is deployed; yield its role as soon as its task is accepted."""
     yield _submitted(api, SINGLE)
     yield from _submitted_together(api, BATCH)
     first = _submitted(api, KEYED)
@@ -133,7 +133,9 @@ def _submitted(api: Api, act: Act) -> Role:
 def _submitted_together(api: Api, acts: Sequence[Act]) -> list[Role]:
     told = _accepted(api.submit_batch([act.submission for act in acts]), HTTPStatus.OK)
     if told["accepted"] != len(acts):
-        raise StoryBroken(f"Of a batch of {len(acts)} only {told['accepted']} were taken: {told}")
+        raise StoryBroken(
+            f"Of a batch of {len(acts)} only {told['accepted']} were accepted: {told}"
+        )
     return [Role(act, one["task"]) for act, one in zip(acts, told["results"], strict=True)]
 
 

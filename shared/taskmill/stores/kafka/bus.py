@@ -1,4 +1,4 @@
-"""The log on Kafka: parcels out, acknowledged by all replicas before anything counts."""
+"""The log on Kafka: nothing counts until all replicas have acknowledged it."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -21,11 +21,11 @@ from taskmill.stores.kafka.producer import Producer
 from taskmill.stores.kafka.protocol import Header
 
 TIME_TO_PUBLISH = timedelta(seconds=5)
-"""Below the length of a lease: nothing that was decided may still be published after it."""
+"""Shorter than a lease, after which nothing decided earlier may still be published."""
 
 
 class KafkaBus:
-    """Builds its producer on first use, and a new one after any failure."""
+    """Creates its producer on first use, and a new one after any failure."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class KafkaBus:
         patience: timedelta = TIME_TO_PUBLISH,
         guard: Guard | None = None,
     ) -> None:
-        """Take what opens Kafka, or the addresses of brokers that anybody may speak to."""
+        """Take the credentials for Kafka, or the addresses of brokers without authentication."""
         self._access = Access(KafkaAccess(brokers=access)) if isinstance(access, str) else access
         self._patience = patience.total_seconds()
         self._guard = guard or Guard(STORE)
@@ -73,7 +73,7 @@ class KafkaBus:
         return self._guard.is_in_doubt()
 
     def answers(self) -> bool:
-        """Connect anew, and ask for what a producer needs before it sends."""
+        """Connect again and request what a producer needs before it can send."""
         until = time.monotonic() + self._patience
         try:
             self._entered_ms = self._guard.enter()

@@ -1,4 +1,4 @@
-"""Secure connections of Kafka clients, with the cause of a failure."""
+"""Secure connections of Kafka clients, with the cause of any failure."""
 
 import time
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ _PROTOCOLS: Mapping[str, dict[str, str]] = {
 
 
 def client_settings(access: KafkaAccess) -> dict[str, Any]:
-    """Return what a producer or consumer must be told to come in."""
+    """Return the connection settings of a producer or consumer."""
     settings: dict[str, Any] = {"bootstrap_servers": access.brokers}
     if access.security == "PLAINTEXT":
         return settings
@@ -45,13 +45,13 @@ def why(error: Exception) -> str:
 
 
 def _connected(**settings: Any) -> KafkaNetClient:
-    """Make a client that is connected to one of the brokers.
+    """Return a client that is connected to one of the brokers.
 
-    By itself it would try for ever, and tell of a refusal only that time went by.
+    By itself it would retry for ever, and report a refusal only as a timeout.
     """
     client = KafkaNetClient(**settings)
     manager = client._manager  # noqa: SLF001 - nothing public opens a single connection
-    failure: Exception = KafkaConnectionError("no broker is named")
+    failure: Exception = KafkaConnectionError("no broker is configured")
     deadline = time.monotonic() + _SECONDS_TO_CONNECT
     for broker in manager.cluster.bootstrap_brokers():
         left = min(_SECONDS_FOR_ONE_BROKER, deadline - time.monotonic())
@@ -68,15 +68,15 @@ def _connected(**settings: Any) -> KafkaNetClient:
 
 
 def _unmasked(error: Exception, settings: Mapping[str, Any]) -> Exception:
-    """Tell a refused login from a lost connection.
+    """Distinguish a refused login from a lost connection.
 
-    A broker hangs up behind its refusal, and kafka-python drops what comes with the hanging up.
+    A broker hangs up after a refusal, and kafka-python discards the data that arrives with it.
     """
     if settings["sasl_mechanism"] is None or _HUNG_UP not in str(error):
         return error
     refused: Exception = SaslAuthenticationFailedError(
-        f"the broker hung up when it was asked for {settings['sasl_mechanism']}: "
-        "it does not know the user, the password or the mechanism"
+        f"the broker hung up during login by {settings['sasl_mechanism']}: "
+        "it does not accept the user, the password or the mechanism"
     )
     return refused
 

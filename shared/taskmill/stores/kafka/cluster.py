@@ -1,4 +1,4 @@
-"""The brokers of a cluster: which of them leads what, and a connection to each."""
+"""The brokers of a cluster: partition leaders, and a connection to each broker."""
 
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -12,15 +12,15 @@ from taskmill.stores.kafka.protocol import Api, layout_of, metadata_request
 Address: TypeAlias = tuple[str, int]
 
 _PAUSE_SECONDS = 0.05
-"""Brokers tell nobody that a leader is found: they are asked again."""
+"""Brokers do not announce new leaders, so they are polled."""
 _PORT = 9092
 
 
 class Cluster:
-    """Knows leaders until one of them says that it is none."""
+    """Caches leaders until a broker denies being one."""
 
     def __init__(self, access: KafkaAccess, *, until: float) -> None:
-        """Connect to one of the brokers, or raise what the last of them said."""
+        """Connect to one of the brokers, or raise the last error."""
         self._access = access
         self._brokers: Mapping[int, Address] = {}
         self._leaders: dict[str, Sequence[int]] = {}
@@ -34,7 +34,7 @@ class Cluster:
             with asked_again(said):
                 self._learn(topic, until)
             if not self._knows(topic):
-                said = KafkaFailure(f"the topic {topic} does not exist, or has no leader")
+                said = KafkaFailure(f"the topic {topic} does not exist or has no leader")
                 if time.monotonic() + _PAUSE_SECONDS > until:
                     raise said
                 time.sleep(_PAUSE_SECONDS)
@@ -50,7 +50,7 @@ class Cluster:
 
     def anyone(self, *, until: float) -> Connection:
         """Return a connection to any of the brokers."""
-        failure: Exception = KafkaFailure("no broker is named")
+        failure: Exception = KafkaFailure("no broker is configured")
         named = (_address(place) for place in self._access.brokers.split(","))
         for address in (*self._connections, *named):
             try:
@@ -60,12 +60,12 @@ class Cluster:
         raise failure
 
     def drop(self, address: Address) -> None:
-        """Forget a connection that failed, and with it what was asked on it."""
+        """Drop a failed connection and the requests on it."""
         if connection := self._connections.pop(address, None):
             connection.close()
 
     def forget(self, topics: Collection[str]) -> None:
-        """Ask anew who leads them."""
+        """Request the leaders again."""
         for topic in topics:
             self._leaders.pop(topic, None)
 
@@ -81,12 +81,12 @@ class Cluster:
         wish = metadata_request([topic])
         try:
             answer = self.anyone(until=until).ask(Api.METADATA, wish, until=until)
-        except ConnectionError:  # it was lost while nobody looked: those that live are soon back
+        except ConnectionError:  # it was lost meanwhile: the live ones are soon reconnected
             self.close()
             answer = self.anyone(until=until).ask(Api.METADATA, wish, until=until)
         layout = layout_of(answer)
         if topic in layout.forbidden:
-            raise KafkaFailure(f"we may not use the topic {topic}")
+            raise KafkaFailure(f"access to the topic {topic} is denied")
         self._brokers = layout.brokers
         self._leaders |= layout.leaders
 

@@ -1,4 +1,4 @@
-"""One connection to a broker: over TLS and logged in where that is asked for."""
+"""One connection to a broker, with TLS and login where required."""
 
 import socket
 import ssl
@@ -11,22 +11,22 @@ from taskmill.stores.kafka.protocol import Api, Reader, request
 
 _SECONDS_TO_CONNECT = 2.0
 _SECONDS_IDLE = 60.0
-"""Networks forget connections that are silent for some minutes, and tell nobody."""
+"""Networks silently drop connections that are idle for some minutes."""
 
 _LENGTH_BYTES = 4
 _READ_BYTES = 65_536
 
 
 def seconds_until(until: float) -> float:
-    """Return what is left of the time, by the monotonic clock; raise when nothing is."""
+    """Return the time left, by the monotonic clock; raise when there is none."""
     left = until - time.monotonic()
     if left <= 0:
-        raise TimeoutError("the broker did not answer in time")
+        raise TimeoutError("the broker did not respond in time")
     return left
 
 
 class Connection:
-    """Requests may be sent ahead of the answers to earlier ones."""
+    """Requests may be sent before earlier ones are answered."""
 
     def __init__(self, access: KafkaAccess, host: str, port: int, *, until: float) -> None:
         patience = min(_SECONDS_TO_CONNECT, seconds_until(until))
@@ -50,7 +50,7 @@ class Connection:
         return not self._owed and time.monotonic() - self._used_at > _SECONDS_IDLE
 
     def send(self, api: Api, body: bytes, *, until: float) -> int:
-        """Ask, and return the ticket for the answer."""
+        """Send a request, and return a ticket for its response."""
         ticket = self._tickets = (self._tickets + 1) & 0x7FFF_FFFF
         self._socket.settimeout(seconds_until(until))
         self._socket.sendall(request(api, ticket, body))

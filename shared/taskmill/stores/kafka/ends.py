@@ -23,14 +23,14 @@ class KafkaLogEnds:
         patience: timedelta = TIME_TO_ANSWER,
         guard: Guard | None = None,
     ) -> None:
-        """Take what opens Kafka, or the addresses of brokers that anybody may speak to."""
+        """Take the credentials for Kafka, or the addresses of brokers without authentication."""
         self._patience = patience.total_seconds()
         self._guard = guard or Guard(STORE)
         self._access = Access(KafkaAccess(brokers=access)) if isinstance(access, str) else access
         self._cluster: Cluster | None = None
 
     def ends(self) -> Mapping[tuple[str, int], int]:
-        """Return the end offset of each partition that feeds the ledger's tasks."""
+        """Return the end offset of each partition from which the ledger is built."""
         until = time.monotonic() + self._patience
         with self._guard.watch():
             try:
@@ -48,7 +48,7 @@ class KafkaLogEnds:
         if self._cluster is not None:
             try:
                 return self._ask(self._cluster, until)
-            except (KafkaFailure, ConnectionError):  # lost or led by others while nobody looked
+            except (KafkaFailure, ConnectionError):  # lost, or led by others, meanwhile
                 self.close()
         self._cluster = self._access.open(lambda way: Cluster(way, until=until), is_refusal)
         return self._ask(self._cluster, until)

@@ -1,4 +1,4 @@
-"""Sentences for the errors of brokers."""
+"""Messages for the errors of brokers."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,16 +13,16 @@ _WORDS = {
     18: "the batch is larger than a segment of the log",
     17: "the topic's name is not valid",
     19: "too few replicas are in sync",
-    29: "we may not use the topic",
-    31: "we may not use the cluster",
-    53: "we may not use this producer's id",
+    29: "access to the topic is denied",
+    31: "access to the cluster is denied",
+    53: "access to this producer's id is denied",
 }
 
 _TOO_LARGE = frozenset({10, 18})
 
 
 class KafkaFailure(Exception):
-    """The broker was reached and did not do what was asked."""
+    """The broker was reached but did not do what was requested."""
 
 
 class TooLarge(KafkaFailure):
@@ -30,7 +30,7 @@ class TooLarge(KafkaFailure):
 
 
 class LoginRefused(KafkaFailure):
-    """The broker does not let us in; the secret may have been rotated."""
+    """The broker refuses the login; the secret may have been rotated."""
 
 
 def failure_of(code: int) -> KafkaFailure:
@@ -48,7 +48,7 @@ def is_refusal(error: Exception) -> bool:
 
 @contextmanager
 def asked_again(said: Exception | None) -> Iterator[None]:
-    """Raise what the broker *said* before, when the time is over before it says more."""
+    """Raise the broker's previous error when the time is over before its next response."""
     try:
         yield
     except TimeoutError:

@@ -1,5 +1,5 @@
 """Broker logins: SCRAM, IAM or none."""
-# ruff: noqa: PLC0415 - botocore is slow to import, and a password of one's own does not need it
+# ruff: noqa: PLC0415 - botocore is slow to import, and password logins do not need it
 
 import hashlib
 import hmac
@@ -34,8 +34,8 @@ def log_in(ask: Ask, access: KafkaAccess, host: str) -> None:
             _say(ask, iam_wish(host))
     except ConnectionError as error:
         raise LoginRefused(
-            f"the broker hung up when it was asked for {access.security}: "
-            "it does not know the user, the password or the mechanism"
+            f"the broker hung up during login by {access.security}: "
+            "it does not accept the user, the password or the mechanism"
         ) from error
 
 
@@ -43,7 +43,7 @@ def _shake_hands(ask: Ask, mechanism: str) -> None:
     answer = ask(Api.SASL_HANDSHAKE, text(mechanism))
     if answer.number("h"):
         known = ", ".join(answer.text() for _ in answer.count()) or "none"
-        raise LoginRefused(f"the broker does not know {mechanism}; it knows {known}")
+        raise LoginRefused(f"the broker does not support {mechanism}; it supports {known}")
 
 
 def _say(ask: Ask, words: bytes) -> bytes:
@@ -63,7 +63,7 @@ def _log_in_by_scram(ask: Ask, credentials: Credentials) -> None:
     told = dict(part.split("=", 1) for part in asked.split(","))
     rounds = int(told["i"])
     if not told["r"].startswith(nonce) or not _FEWEST_ROUNDS <= rounds <= _MOST_ROUNDS:
-        raise LoginRefused("the broker's challenge does not follow from our words")
+        raise LoginRefused("the broker's challenge does not match our message")
     salted = hashlib.pbkdf2_hmac(
         "sha512", credentials.password.encode(), b64decode(told["s"]), rounds
     )
@@ -75,7 +75,9 @@ def _log_in_by_scram(ask: Ask, credentials: Credentials) -> None:
     answer = _say(ask, f"{ending},p={b64encode(proof).decode()}".encode())
     expected = b"v=" + b64encode(_hmac(_hmac(salted, b"Server Key"), spoken))
     if not hmac.compare_digest(answer.split(b",")[0], expected):
-        raise LoginRefused("the broker does not know the password itself: it is not ours")
+        raise LoginRefused(
+            "the broker cannot prove that it knows the password: it is not our broker"
+        )
 
 
 def _hmac(key: bytes, words: bytes) -> bytes:
@@ -83,7 +85,7 @@ def _hmac(key: bytes, words: bytes) -> bytes:
 
 
 def iam_wish(host: str) -> bytes:
-    """Sign the wish to connect to the broker *host* by the role of this process."""
+    """Return a signed request to connect to the broker *host* with this process's role."""
     from botocore.model import ServiceId
     from botocore.session import get_session
     from botocore.signers import RequestSigner

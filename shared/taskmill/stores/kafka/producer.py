@@ -1,7 +1,7 @@
 """Sends batches of records, and waits until all replicas have them.
 
-Requests go out as soon as they are made; their answers are read by `flush`. Each batch carries its
-number in its partition: a broker that has it already, because only its answer was lost, says so.
+Requests are sent as soon as they are built; `flush` reads the responses. Each batch has a sequence
+number in its partition: a broker that already has it, because only its response was lost, says so.
 """
 
 import time
@@ -28,28 +28,28 @@ from taskmill.stores.kafka.protocol import (
 
 _BATCH_BYTES = 1_000_000
 _PAUSE_SECONDS = 0.05
-"""Brokers tell nobody that their trouble is over: they are asked again."""
+"""Brokers do not announce their recovery, so requests are retried."""
 
 _SECONDS_TO_READ = 0.1
-_WRITTEN = frozenset({0, 46})  # now, or by an earlier request whose answer was lost
+_WRITTEN = frozenset({0, 46})  # now, or by an earlier request whose response was lost
 _WILL_PASS = frozenset({3, 5, 6, 7, 8, 9, 13, 14, 15, 16, 19, 20, 45, 56})
-"""A leader moves, a replica is late; 45: a batch came before one that was refused."""
+"""A leader moves or a replica lags; 45: a batch overtook one that was refused."""
 
 
 class _Offer(Struct, frozen=True):
-    """Batches on their way; without a connection they did not leave."""
+    """Batches in flight; without a connection they were not sent."""
 
     batches: Sequence[Batch]
     address: Address
     until: float
-    """When it is too late for it."""
+    """Its deadline."""
 
     connection: Connection | None = None
     ticket: int = 0
 
 
 class Producer:
-    """To be thrown away after a failure: its numbers may have a gap then."""
+    """Discard it after a failure: its sequence numbers may then have a gap."""
 
     def __init__(self, cluster: Cluster, *, until: float) -> None:
         self._cluster = cluster
@@ -60,13 +60,13 @@ class Producer:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing waits for its acknowledgement."""
+        """Whether nothing waits for an acknowledgement."""
         return not self._offers
 
     def send(
         self, topic: str, values: Iterable[bytes], headers: Sequence[Header] = (), *, until: float
     ) -> None:
-        """Spread the values over the partitions of *topic*, and let them go."""
+        """Spread the values over the partitions of *topic* and send them."""
         partitions = len(self._cluster.leaders(topic, until=until))
         shares: dict[int, list[list[bytes]]] = {}
         for value in values:
@@ -82,7 +82,7 @@ class Producer:
         self._offers += self._offer(batches, until)
 
     def flush(self) -> None:
-        """Return when everything is acknowledged; raise when something is not in its time."""
+        """Return when everything is acknowledged; raise when something is not, in time."""
         said: Exception | None = None
         while self._offers:
             offers, self._offers = self._offers, []
@@ -108,7 +108,7 @@ class Producer:
         return Batch(topic=topic, partition=partition, octets=written)
 
     def _offer(self, batches: Iterable[Batch], until: float) -> list[_Offer]:
-        """Let batches go to their leaders, with one request for each that a partition has."""
+        """Send batches to their leaders, in as many requests as the fullest partition needs."""
         rounds: dict[tuple[int, Address], list[Batch]] = {}
         seen: dict[tuple[str, int], int] = {}
         for batch in batches:
@@ -129,7 +129,7 @@ class Producer:
             return _Offer(batches, address, until)
 
     def _outcome(self, offers: Sequence[_Offer]) -> tuple[Exception | None, Sequence[_Offer]]:
-        """Return the last failure that may pass, and what has to go again."""
+        """Return the last temporary failure, and the batches to resend."""
         failure: Exception | None = None
         again: list[_Offer] = []
         for offer in offers:
@@ -149,7 +149,7 @@ class Producer:
 def _refused(offer: _Offer) -> dict[Batch, int]:
     if offer.connection is None:
         raise ConnectionResetError("the broker cannot be reached")
-    # What was acknowledged long ago is still to be read.
+    # Acknowledgements that arrived long ago have yet to be read.
     until = max(offer.until, time.monotonic() + _SECONDS_TO_READ)
     errors = errors_of_produce(offer.connection.receive(offer.ticket, until=until))
     codes = {batch: errors[batch.topic, batch.partition] for batch in offer.batches}
@@ -157,7 +157,7 @@ def _refused(offer: _Offer) -> dict[Batch, int]:
 
 
 def _worst(codes: Iterable[int]) -> KafkaFailure:
-    """Return a failure that may pass, or raise one that will not."""
+    """Return a temporary failure, or raise a permanent one."""
     code = min(codes, key=_WILL_PASS.__contains__)
     if code not in _WILL_PASS:
         raise failure_of(code)
@@ -165,7 +165,7 @@ def _worst(codes: Iterable[int]) -> KafkaFailure:
 
 
 def _author(cluster: Cluster, until: float) -> Author:
-    """Ask who we are; a broker that has just started must fetch some names first."""
+    """Request a producer id; a broker that has just started must first load some names."""
     said: KafkaFailure | None = None
     while True:
         with asked_again(said):

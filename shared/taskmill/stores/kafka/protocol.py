@@ -1,6 +1,6 @@
-"""Kafka's protocol as far as it is spoken here: requests, answers, and batches of records.
+"""The parts of Kafka's protocol used here: requests, responses and batches of records.
 
-All versions are ones that brokers from 2.1 to 4.x know. https://kafka.apache.org/protocol
+All versions are supported by brokers from 2.1 to 4.x. https://kafka.apache.org/protocol
 """
 
 import struct
@@ -14,7 +14,7 @@ from msgspec import Struct
 
 
 class Api(IntEnum):
-    """What a broker can be asked, and in which version it is asked here."""
+    """Requests to a broker, each in the version used here."""
 
     version: int
 
@@ -53,7 +53,7 @@ def request(api: Api, correlation: int, body: bytes) -> bytes:
 
 
 class Reader:
-    """Takes an answer apart, from its front."""
+    """Parses a response from the front."""
 
     def __init__(self, octets: bytes) -> None:
         self._octets = octets
@@ -78,7 +78,7 @@ class Reader:
 
     def _bytes(self, length: int) -> bytes:
         begin = self._at
-        self._at += max(length, 0)  # -1 stands for nothing
+        self._at += max(length, 0)  # -1 stands for null
         return self._octets[begin : self._at]
 
 
@@ -96,12 +96,12 @@ def array(members: Sequence[bytes]) -> bytes:
 
 
 class Layout(Struct, frozen=True):
-    """Which brokers there are, and which of them leads each partition of a topic."""
+    """The brokers, and the leader of each partition of a topic."""
 
     brokers: Mapping[int, tuple[str, int]]
     leaders: Mapping[str, Sequence[int]]
     forbidden: Sequence[str] = ()
-    """Topics that we may not even look at."""
+    """Topics that we may not even describe."""
 
 
 def metadata_request(topics: Iterable[str]) -> bytes:
@@ -109,7 +109,7 @@ def metadata_request(topics: Iterable[str]) -> bytes:
 
 
 def layout_of(answer: Reader) -> Layout:
-    """Read brokers and leaders; a topic that does not exist is left out."""
+    """Read brokers and leaders; a missing topic is left out."""
     answer.take("i")
     brokers = {}
     for _ in answer.count():
@@ -139,7 +139,7 @@ def _partition(answer: Reader) -> tuple[int, int]:
 
 
 class Author(Struct, frozen=True):
-    """What a broker knows a producer by, so that a batch that comes twice stands once."""
+    """A producer's identity, by which the broker stores a repeated batch only once."""
 
     id: int
     epoch: int
@@ -154,7 +154,7 @@ class Batch(Struct, frozen=True, kw_only=True):
 def batch_of(
     values: Sequence[bytes], headers: Sequence[Header], *, author: Author, sequence: int
 ) -> bytes:
-    """Write a batch of records; *sequence* is the number of its first one in the partition."""
+    """Encode a batch of records; *sequence* is the number of its first one in the partition."""
     end = _headers(headers)
     now = time.time_ns() // 1_000_000
     last = len(values) - 1
@@ -189,7 +189,7 @@ def _varint(number: int) -> bytes:
 
 
 def produce_request(batches: Iterable[Batch], *, within_ms: int) -> bytes:
-    """Ask for the batches of one broker, at most one for each partition."""
+    """Return the request for the batches of one broker, at most one for each partition."""
     topics = [
         text(batch.topic) + array([struct.pack(">i", batch.partition) + octets(batch.octets)])
         for batch in batches
@@ -198,7 +198,7 @@ def produce_request(batches: Iterable[Batch], *, within_ms: int) -> bytes:
 
 
 def errors_of_produce(answer: Reader) -> dict[tuple[str, int], int]:
-    """Return the error for each topic and partition; 0 is none."""
+    """Return the error for each topic and partition; 0 means none."""
     errors = {}
     for _ in answer.count():
         topic = answer.text()
@@ -213,7 +213,7 @@ def author_request() -> bytes:
 
 
 def author_of(answer: Reader) -> tuple[int, Author]:
-    """Return the error, and who we are."""
+    """Return the error and our producer id."""
     _, error, number, epoch = answer.take("ihqh")
     return error, Author(number, epoch)
 

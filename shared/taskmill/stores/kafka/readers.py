@@ -18,10 +18,10 @@ _MS_TO_ANSWER = 4000
 
 
 class KafkaReaders:
-    """Joins no group: it only asks."""
+    """Reads offsets without joining any group."""
 
     def __init__(self, access: Access[KafkaAccess] | str) -> None:
-        """Take what opens Kafka, or the addresses of brokers that anybody may speak to."""
+        """Take the credentials for Kafka, or the addresses of brokers without authentication."""
         self._access = Access(KafkaAccess(brokers=access)) if isinstance(access, str) else access
         self._admin: Any = None
         self._consumer: Any = None
@@ -29,9 +29,9 @@ class KafkaReaders:
     def reach(self, readers: Sequence[Reader]) -> Mapping[tuple[Reader, int], Reach]:
         try:
             return self._ask(readers)
-        except KeyError as error:  # the client leaves out whose leader it lost with its line
+        except KeyError as error:  # the client omits partitions whose leader's connection it lost
             self.close()
-            raise StoreUnavailable(STORE, f"nothing was said of {error}") from error
+            raise StoreUnavailable(STORE, f"the response lacks {error}") from error
         except (KafkaError, OSError) as error:
             self.close()
             raise StoreUnavailable(STORE, why(error)) from error
@@ -62,8 +62,8 @@ class KafkaReaders:
     def _connect(self) -> None:
         if self._admin is None:
             self._consumer = self._access.open(_make_consumer, is_refusal)
-            # Asking for partitions waits without an end for a broker that is away, and the other
-            # client leaves a thread behind; this does neither.
+            # Listing partitions would wait for ever for an unavailable broker, and the other client
+            # leaks a thread; this does neither.
             self._consumer.end_offsets([TopicPartition(topics.PENDING, 0)])
             self._admin = self._access.open(_make_admin, is_refusal)
 

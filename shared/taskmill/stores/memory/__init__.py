@@ -1,1 +1,1 @@
-"""Every store in plain memory: for tests and for demonstrations without servers."""
+"""Every store in memory, for tests and demonstrations without servers."""

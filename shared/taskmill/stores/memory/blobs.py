@@ -1,4 +1,4 @@
-"""Payloads and results in memory; its links lead nowhere."""
+"""Payloads and results in memory; its links are not usable."""
 
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.pointers import Blob, Upload
@@ -8,7 +8,7 @@ _FOR_EVER = 2**53
 
 
 class MemoryBlobs:
-    """A bucket. While `is_away`, it neither takes nor gives."""
+    """A bucket. While `is_away`, it is unavailable."""
 
     def __init__(self, bucket: str = "memory") -> None:
         self.is_away = False
@@ -48,4 +48,4 @@ class MemoryBlobs:
 
     def _ask(self) -> None:
         if self.is_away:
-            raise StoreUnavailable(STORE, "it is told to be away")
+            raise StoreUnavailable(STORE, "it is set to be unavailable")

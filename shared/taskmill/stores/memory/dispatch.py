@@ -86,7 +86,7 @@ class MemoryDelays:
 
 
 def let_end(hot: MemoryHot, task_id: TaskId, record: Record, *, after: int) -> None:
-    """Let the record of a task end that the ledger alone keeps; what its key needs stays."""
+    """End the record of a task that only the ledger keeps; what its key needs stays."""
     if record.is_keyed:
         hot.lifetimes[task_id] = hot.clock() + after
     else:

@@ -1,4 +1,4 @@
-"""The disabled endpoints in memory."""
+"""Disabled endpoints, in memory."""
 
 from collections.abc import Sequence
 

@@ -43,7 +43,7 @@ class EnqueuedRow:
 
 
 class MemoryRequests:
-    """While `is_away`, it neither keeps nor answers."""
+    """While `is_away`, it is unavailable."""
 
     def __init__(self, clock: Clock, ledger: Callable[[], MemoryLedger] = MemoryLedger) -> None:
         self.is_away = False
@@ -144,11 +144,11 @@ class MemoryRequests:
 
     def _ask(self) -> None:
         if self.is_away:
-            raise StoreUnavailable(STORE, "it is told to be away")
+            raise StoreUnavailable(STORE, "it is set to be unavailable")
 
 
 def _readable(line: Sequence[EnqueuedRow]) -> Sequence[EnqueuedRow]:
-    """Return the head of a line that may be read at once."""
+    """Return the head of a queue that may be read at once."""
     so_far = accumulate(len(_as_read(kept.row).request or b"") for kept in line)
     return [kept for kept, octets in zip(line, so_far, strict=True) if octets <= OCTETS_HELD]
 

@@ -201,7 +201,7 @@ class MemoryLeases:
 
 
 def _takes_over(claim: Claim, holding: Holding | None) -> bool:
-    """Say whether the claim follows on a holder who died; the same process only lost a reply."""
+    """Return whether the claim follows a dead holder; the same process only lost a reply."""
     if holding is None or holding.source is None:
         return False
     return (holding.source, holding.process) != (claim.source, claim.process)

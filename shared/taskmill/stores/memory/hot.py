@@ -21,7 +21,7 @@ from taskmill.submission.admission import AdmittedBefore, Conflict, Created, Rep
 
 @dataclass(slots=True, kw_only=True)
 class Holding:
-    """Who runs the turn, and until when; without a source nobody knows who."""
+    """Who runs the turn, and until when; without a source the holder is unknown."""
 
     until_ms: int
     limit_ms: int | None
@@ -44,30 +44,30 @@ class Record:
     losses: int = 0
     started_at_ms: int | None = None
     first_started_at_ms: Millis | None = None
-    """When it began for the first time, if that was another one."""
+    """The time of the first start, if there was an earlier one."""
     holding: Holding | None = None
     dropped: set[Source] = field(default_factory=set)
     untold: tuple[Loss, ...] = ()
     settled: tuple[int, int] | None = None
-    """Turn and token of the last settlement."""
+    """Turn and fencing token of the last settlement."""
     last: tuple[Fact, ...] = ()
     ending: Ending | None = None
     waiting: Waiting | None = None
     cancel_requested: bool = False
     is_key_alone: bool = False
-    """True when readers find it in the ledger: the record keeps what its key needs."""
+    """True when readers use the ledger: the record keeps only what its key needs."""
     result: bytes | None = None
     ends_at_ms: int | None = None
     parked: int = 0
-    """The slot of the latest entry that lets it wait for a worker."""
+    """The slot of the latest entry that parks it."""
 
 
 UNLISTED = 1 << 62
-"""When an entry is due that is owed and that no due set names: never."""
+"""The due time of owed entries missing from the due set: never."""
 
 
 class MemoryHot:
-    """One shard. It is Cold until `open`, and again after `forget` and `restart`."""
+    """One shard. It is cold until `open`, and again after `forget` and `restart`."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
@@ -76,21 +76,21 @@ class MemoryHot:
         self.due: dict[OwedKey, tuple[int, Owed]] = {}
         self.lifetimes: dict[TaskId, int] = {}
         self.rebuild: tuple[str, int] | None = None
-        """The word of the one who rebuilds it, and until when it stays."""
+        """The nonce of the current rebuild, and its expiry."""
 
     def open(self) -> None:
-        """Say that nothing is missing."""
+        """Declare the data complete."""
         self.is_open = True
 
     def forget(self) -> None:
-        """Lose everything, and the word that nothing is missing."""
+        """Lose everything, including the declaration that the data is complete."""
         self.restart()
         self.records.clear()
         self.due.clear()
         self.lifetimes.clear()
 
     def restart(self) -> None:
-        """Keep everything, but as another server, which nobody has vouched for yet."""
+        """Keep everything, but as another server that nobody has vouched for yet."""
         self.is_open = False
         self.rebuild = None
 
@@ -106,7 +106,7 @@ class MemoryHot:
 
 
 def record_of(envelope: Envelope) -> Record:
-    """Return what is made of an envelope that has no record."""
+    """Return a new record for an envelope that has none."""
     return Record(
         generation=envelope.generation,
         submitted=envelope.submitted or envelope.generation,

@@ -1,4 +1,4 @@
-"""Sums over the ledger in memory."""
+"""Aggregates over the ledger, in memory."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ class MemoryFigures:
         )
 
     def _young(self) -> list[Row]:
-        """Return what the window has not passed yet, the youngest first: what ended is among it."""
+        """Return tasks that the window has not passed yet, youngest first, including ended ones."""
         young = [row for row in self._ledger.rows.values() if not self._is_passed(row)]
         return sorted(young, key=_created_at, reverse=True)
 

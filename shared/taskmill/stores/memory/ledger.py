@@ -1,4 +1,4 @@
-"""The ledger in memory: the fold of all facts, and its readers."""
+"""The ledger in memory: the fold of all facts, with its readers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -31,7 +31,7 @@ STORE = "PostgreSQL"
 
 
 class MemoryLedger:
-    """The ledger and its rows. While `is_away`, it neither writes nor answers."""
+    """The ledger and its rows. While `is_away`, it is unavailable."""
 
     def __init__(self, outbox: MemoryOutbox | None = None) -> None:
         self.is_away = False
@@ -41,14 +41,14 @@ class MemoryLedger:
         self.quarantined: dict[tuple[object, ...], Quarantined] = {}
         self.discarded: dict[Place, Dismissal] = {}
         self.far_tasks: dict[TaskId, tuple[int, int]] = {}
-        """The generation and turn of those that it alone keeps until their time comes near."""
+        """Generation and turn of the tasks kept only here until their time comes near."""
         self.expiries: dict[TaskId, Millis] = {}
-        """Until when those must have begun that still waited when they were told of."""
+        """Latest start times of tasks that were waiting when recorded."""
         self.brought_near: set[TaskId] = set()
         self._applied: dict[tuple[str, int], Applied] = {}
 
     def record(self, batch: LedgerBatch) -> int:
-        """Write *batch* whole, or nothing of it; return how many rows changed nothing."""
+        """Write the whole *batch* or nothing; return how many rows changed nothing."""
         self.ask()
         rows = dict(self.rows)
         for row in batch.rows:
@@ -169,11 +169,11 @@ class MemoryLedger:
         return {place: run.next for place, run in self._applied.items()}
 
     def applied_since(self, moment_ms: int) -> frozenset[tuple[str, int]]:
-        """Name the partitions of which it knows records that are younger."""
+        """Return the partitions of which it knows younger records."""
         return frozenset(place for place, run in self._applied.items() if run.as_of_ms > moment_ms)
 
     def restorable(self, *, finished: bool) -> Iterator[Sequence[Row]]:
-        """Give what the hot state is made of; what would have ended there may be among it."""
+        """Yield the rows from which the hot state is built; some may have ended."""
         self.ask()
         yield [
             row
@@ -182,7 +182,7 @@ class MemoryLedger:
         ]
 
     def far(self) -> Iterator[Sequence[Row]]:
-        """Give what keys name of the tasks that it alone keeps."""
+        """Yield what keys need of the tasks kept only in the ledger."""
         self.ask()
         yield [
             row
@@ -194,7 +194,7 @@ class MemoryLedger:
         return row.status is Status.SCHEDULED and row.id in self.far_tasks
 
     def unlisted(self, ids: Sequence[TaskId]) -> Sequence[Row]:
-        """Return what waits far ahead without a key: all that has ended is restorable."""
+        """Return far tasks without a key: all ended ones are restorable."""
         keyed = {row.id for page in self.far() for row in page}
         return [row for row in self.of(ids) if self._is_far(row) and row.id not in keyed]
 
@@ -203,9 +203,9 @@ class MemoryLedger:
         return [row for row in map(self.rows.get, ids) if row and row.spec]
 
     def ask(self) -> None:
-        """Raise when the store is away."""
+        """Raise when the store is unavailable."""
         if self.is_away:
-            raise StoreUnavailable(STORE, "it is told to be away")
+            raise StoreUnavailable(STORE, "it is set to be unavailable")
 
 
 def waits_to_begin(row: Row) -> bool:
@@ -213,7 +213,7 @@ def waits_to_begin(row: Row) -> bool:
 
 
 def _check(row: Row) -> None:
-    """Refuse a row that the constraints of the table forbid."""
+    """Refuse a row that the table's constraints forbid."""
     is_legal = (
         row.status.is_final == (row.finished_at_ms is not None)
         and (row.status == "succeeded") == (row.result is not None)
@@ -227,7 +227,7 @@ def _check(row: Row) -> None:
         and (row.spec is None or row.attempt <= row.spec.max_attempts)
     )
     if not is_legal:
-        raise LedgerRefused(f"the row of task {row.id} would say what cannot be")
+        raise LedgerRefused(f"the row of task {row.id} would violate a constraint")
 
 
 def _age(view: TaskView) -> tuple[int, str]:

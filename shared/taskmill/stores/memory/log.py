@@ -1,4 +1,4 @@
-"""The log in memory: what was sent, and what of it counts."""
+"""The log in memory: what was sent, and which part of it is flushed."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
@@ -19,13 +19,13 @@ LARGEST_RECORD = 2 * 1024 * 1024
 
 
 class MemoryLog:
-    """A bus and its log, of one partition for each topic. While `is_away`, nothing is taken."""
+    """A bus and its log, with one partition per topic. While `is_away`, it is unavailable."""
 
     def __init__(self, clock: Clock) -> None:
         self.is_away = False
         self.is_known_away = False
         self.is_doubted = False
-        """It failed some time ago: the next request is its trial."""
+        """It failed some time ago: the next request is a trial."""
         self._clock = clock
         self._sent: list[tuple[str, bytes, Mapping[str, bytes]]] = []
         self._log: dict[str, list[LogRecord]] = {}
@@ -73,7 +73,7 @@ class MemoryLog:
     def flush(self) -> None:
         sent, self._sent = self._sent, []
         if self.is_away and sent:
-            raise StoreUnavailable(STORE, "it is told to be away")
+            raise StoreUnavailable(STORE, "it is set to be unavailable")
         for topic, value, headers in sent:
             if len(value) > LARGEST_RECORD:
                 raise Unpublishable(STORE, f"a record has {len(value)} bytes")
@@ -84,14 +84,14 @@ class MemoryLog:
 
     def ends(self) -> Mapping[tuple[str, int], int]:
         if self.is_away:
-            raise StoreUnavailable(STORE, "it is told to be away")
+            raise StoreUnavailable(STORE, "it is set to be unavailable")
         return {
             (topic, 0): len(self._log.get(topic, ())) for topic in (topics.PENDING, topics.EVENTS)
         }
 
     def reach(self, readers: Sequence[Reader]) -> Mapping[tuple[Reader, int], Reach]:
         if self.is_away:
-            raise StoreUnavailable(STORE, "it is told to be away")
+            raise StoreUnavailable(STORE, "it is set to be unavailable")
         return {
             (one, 0): Reach(0, len(self._log[one.topic]), self._committed.get(one))
             for one in readers
@@ -102,11 +102,11 @@ class MemoryLog:
         self._committed[reader] = offset
 
     def position(self, reader: Reader) -> int:
-        """Return which record a reader wants next."""
+        """Return the number of the next record for a reader."""
         return self._committed.get(reader, 0)
 
     def records(self, topic: str, *, since: int = 0) -> list[LogRecord]:
-        """Return what the log holds: only what was flushed."""
+        """Return the contents of the log: only flushed records."""
         return self._log.get(topic, [])[since:]
 
     def tasks(self, topic: str) -> list[Envelope]:

@@ -1,4 +1,4 @@
-"""Cancelling and redriving, in memory."""
+"""Cancelling, changing and redriving, in memory."""
 
 from collections.abc import Sequence
 
@@ -143,7 +143,7 @@ class MemoryControl:
         return OrderAnswer.DONE
 
     def _may_run(self, record: Record, begins_ms: int) -> bool:
-        """Say whether somebody runs it, or may: nobody knows who held a restored lease."""
+        """Return whether somebody runs it, or may: the holder of a restored lease is unknown."""
         return record.status is Status.RUNNING or self._is_restored(record, begins_ms)
 
     def _is_restored(self, record: Record, begins_ms: int) -> bool:

@@ -41,7 +41,7 @@ class UnsentRow:
 
 
 class MemoryOutbox:
-    """While `is_away`, it neither keeps nor answers."""
+    """While `is_away`, it is unavailable."""
 
     def __init__(self, *, cap: int = OUTBOX_CAP, clock: Clock = _now) -> None:
         self.is_away = False
@@ -113,7 +113,7 @@ class MemoryOutbox:
 
     def _ask(self) -> None:
         if self.is_away:
-            raise StoreUnavailable(STORE, "it is told to be away")
+            raise StoreUnavailable(STORE, "it is set to be unavailable")
 
 
 def _place(kept: UnsentRow) -> tuple[bool, bool, int, int]:

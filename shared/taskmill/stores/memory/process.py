@@ -64,10 +64,10 @@ class MemoryCounters:
         self._times[what, tuple(labels.items())] += seconds
 
     def flush(self) -> None:
-        """Keep everything: it is looked at here."""
+        """Keep everything: tests read it here."""
 
     def total(self, what: Count, **labels: str) -> int:
-        """Return the sum over everything that carries these *labels*."""
+        """Return the sum over all series with these *labels*."""
         return sum(self._of(self._sums, what, labels))
 
     def times(self, what: Span, **labels: str) -> list[float]:

@@ -118,7 +118,7 @@ class MemoryColdShards:
 
 
 def written(hot: MemoryHot, view: HotView, *, window: timedelta, grace: timedelta) -> Record:
-    """Make the record that *view* stands for, in place of what was there."""
+    """Create the record for *view*, replacing any earlier one."""
     row, task = view.row, view.envelope
     hot.remove(task.id)
     hot.records[task.id] = record = record_of(task)

@@ -138,7 +138,7 @@ class MemoryRedriveJobs:
         self._write(kept, held)
 
     def _write(self, kept: _Kept, held: "MemoryHeldJob") -> None:
-        """Keep what was done while the job was held; nothing of it when that raised."""
+        """Keep what was done while the job was held, or nothing of it after an error."""
         for done in held.done:
             item = kept.items[done.item.id]
             item.next_generation, item.is_skipped = (

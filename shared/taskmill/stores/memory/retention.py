@@ -1,4 +1,4 @@
-"""What is kept for a time, in memory, where the history has no months."""
+"""Retention, in memory, where the history has no monthly partitions."""
 
 from collections.abc import Callable
 from datetime import timedelta

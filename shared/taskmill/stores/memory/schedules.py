@@ -1,4 +1,4 @@
-"""Schedules in memory, beside the ledger's rows and what is enqueued."""
+"""Schedules in memory, together with the ledger's rows and the enqueued requests."""
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate, count, takewhile
@@ -25,7 +25,7 @@ from taskmill.stores.memory.ledger import MemoryLedger
 
 
 class MemorySchedules:
-    """Both what people do with schedules and how they are fired."""
+    """Both the edits of people and the firing of schedulers."""
 
     def __init__(
         self,

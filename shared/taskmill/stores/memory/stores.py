@@ -50,7 +50,7 @@ from taskmill.stores.memory.timing import MemoryExpiries, MemoryFarTasks
 from taskmill.submission.ports import Admission, Blobs, Catalogue, Outbox, Records, Requests
 
 Dress = Callable[[str, Any], Any]
-"""Takes the name of a port and the port, and returns what stands in its place."""
+"""Takes the name of a port and the port, and returns its replacement."""
 
 
 def as_it_is(_name: str, port: Any) -> Any:

@@ -1,4 +1,4 @@
-"""One connection to PostgreSQL, made on first use and made anew after any loss of it."""
+"""One connection to PostgreSQL, opened on first use and reopened after any loss."""
 
 import random
 import re
@@ -24,9 +24,9 @@ STORE = "PostgreSQL"
 SECONDS_TO_CONNECT = 3
 STATEMENT_TIMEOUT = "10s"
 IDLE_TRANSACTION_TIMEOUT = "30s"
-"""Who vanished without a word keeps its locks no longer; the longest of us waits for Kafka."""
+"""How long a vanished client keeps its locks; our longest transaction waits for Kafka."""
 LONGEST_TRANSACTION = timedelta(seconds=60)
-"""A server that hangs never ends a statement by itself: then its connection is cut here."""
+"""A hanging server never ends a statement by itself: after this its connection is cut."""
 RETRIES_OF_A_LOST_RACE = 3
 _SECONDS_BEFORE_A_RETRY = 0.1
 _CUTTER = Cutter()
@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 class _LostRace(StoreUnavailable):
-    """Another transaction or a migration was in the way; the same work may well get through now."""
+    """Another transaction or a migration interfered; the same work may succeed when repeated."""
 
 
 class Database:
@@ -49,7 +49,7 @@ class Database:
         patience: timedelta = LONGEST_TRANSACTION,
         guard: Guard | None = None,
     ) -> None:
-        """Take what opens PostgreSQL, or its plain DSN."""
+        """Take the credentials for PostgreSQL, or its plain DSN."""
         self._patience = patience
         self._access = Access(PostgresAccess(dsn=access)) if isinstance(access, str) else access
         self._guard = guard or Guard(STORE)
@@ -58,9 +58,9 @@ class Database:
 
     @contextmanager
     def transaction(self, *, within: timedelta | None = None) -> Iterator[Connection]:
-        """Give a connection inside a transaction; what cannot be reached is `StoreUnavailable`.
+        """Yield a connection inside a transaction; connection failures raise `StoreUnavailable`.
 
-        Errors about data pass as they are: they are the caller's.
+        Data errors pass through unchanged: they are the caller's.
         """
         with self._held(within) as connection, connection.transaction():
             yield connection
@@ -77,14 +77,14 @@ class Database:
             except TOO_LARGE:
                 raise
             except psycopg.errors.FeatureNotSupported as error:
-                self._drop()  # with it goes what the server keeps prepared
+                self._drop()  # with it go the statements that the server has prepared
                 raise _LostRace(STORE, _why(error)) from error
             except _AWAY as error:
                 self._drop()
                 raise StoreUnavailable(STORE, _why(error)) from error
 
     def run(self, work: Callable[[Connection], T], *, within: timedelta | None = None) -> T:
-        """Do *work* in a transaction, and again when it only lost against another one."""
+        """Run *work* in a transaction, and repeat it if it only lost against another one."""
 
         def once() -> T:
             with self.transaction(within=within) as connection:
@@ -99,7 +99,7 @@ class Database:
         *,
         within: timedelta | None = None,
     ) -> list[DictRow]:
-        """Run one statement; it is a transaction of its own, and saves the words around it."""
+        """Run one statement as its own transaction, without the surrounding round trips."""
 
         def once() -> list[DictRow]:
             with self._held(within) as connection:
@@ -134,9 +134,9 @@ def _until_won(once: Callable[[], T]) -> T:
 
 
 def _is_hung_up(connection: Connection) -> bool:
-    """Tell whether the server ended an idle connection: it says nothing else unasked.
+    """Return whether the server closed an idle connection: it sends nothing else unasked.
 
-    A server that was restarted meanwhile, or a proxy that closes what is idle, costs nobody a call.
+    So a restarted server, or a proxy that closes idle connections, fails no call.
     """
     if connection.closed:
         return True
@@ -146,16 +146,16 @@ def _is_hung_up(connection: Connection) -> bool:
 
 
 TOO_LARGE = (
-    psycopg.errors.ProgramLimitExceeded,  # a text that no index can hold
+    psycopg.errors.ProgramLimitExceeded,  # a text that is too large for an index
     psycopg.errors.StatementTooComplex,  # JSON that is nested too deep
 )
-"""What psycopg takes for trouble of the server, and is the data's own fault."""
+"""Errors that psycopg blames on the server but that the data causes."""
 
 _AWAY = (
     psycopg.OperationalError,
     psycopg.InterfaceError,
-    psycopg.errors.ReadOnlySqlTransaction,  # a primary no more: connect to the new one
-    psycopg.errors.IdleInTransactionSessionTimeout,  # this process slept: others have its rows
+    psycopg.errors.ReadOnlySqlTransaction,  # no longer the primary: connect to the new one
+    psycopg.errors.IdleInTransactionSessionTimeout,  # this process was frozen: others have its rows
     OSError,
 )
 
@@ -173,31 +173,31 @@ def _connect(access: PostgresAccess) -> psycopg.Connection[DictRow]:
         ),
         **_proofs(access),
     )
-    connection.adapters.register_loader("uuid", TextLoader)  # an id is a text to us
+    connection.adapters.register_loader("uuid", TextLoader)  # ids are plain text to us
     return connection
 
 
 def _proofs(access: PostgresAccess) -> dict[str, Any]:
-    """Return who we are, and how the server must prove who it is."""
+    """Return our credentials, and how to verify the server."""
     proofs: dict[str, Any] = {}
     if access.credentials.password:
         proofs |= {"user": access.credentials.username, "password": access.credentials.password}
     if access.must_verify:
-        # The library of the wheel looks for authorities where its builder's machine had them.
+        # The wheel's library looks for authorities where its builder's machine had them.
         trusted = access.ca_file or ssl.get_default_verify_paths().cafile or "system"
         proofs |= {"sslmode": "verify-full", "sslrootcert": trusted}
     return proofs
 
 
 def _is_refusal(error: Exception) -> bool:
-    """Tell whether the server refuses who we are; libpq gives it no code while connecting."""
+    """Return whether the server rejects our credentials; libpq has no error code for that."""
     return isinstance(error, psycopg.OperationalError) and _REFUSAL.search(str(error)) is not None
 
 
 def _why(error: Exception) -> str:
     if _UNPROVEN not in str(error):
         return str(error)
-    return (  # libpq tells no more
-        "its certificate has expired, or comes from no authority that is trusted here; "
-        f"TASKMILL_POSTGRES_CA_FILE names one ({error})"
+    return (  # libpq gives no further detail
+        "its certificate has expired or was not issued by a trusted authority; "
+        f"set one in TASKMILL_POSTGRES_CA_FILE ({error})"
     )

@@ -1,4 +1,4 @@
-"""Cuts connections to servers that hang: one thread for all, which sleeps while they do not."""
+"""Cuts connections to hanging servers, with one thread for all of them that mostly sleeps."""
 
 import os
 import socket
@@ -14,10 +14,10 @@ import psycopg
 
 
 class Cutter:
-    """A timer for each statement would be a thread for each: they cost more than the statements.
+    """A timer per statement would be a thread per statement, which costs more than the statement.
 
-    Its thread looks at the time that was the next one when it last looked, and finds most often
-    that the work is done.
+    The thread wakes at what was the next deadline when it last looked, and usually finds the work
+    done.
     """
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class Cutter:
 
     @contextmanager
     def cut_after(self, span: timedelta, connection: psycopg.Connection[Any]) -> Iterator[None]:
-        """Hang up on the server if it has not done its work in time."""
+        """Close the connection if the server has not finished in time."""
         mark, due = object(), time.monotonic() + span.total_seconds()
         with self._changed:
             self._due[mark] = due, connection

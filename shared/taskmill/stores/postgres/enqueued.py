@@ -43,7 +43,7 @@ class PostgresRequests:
         self._count = queries.load("submission/count_enqueued")
 
     def add(self, requests: Sequence[Enqueue]) -> None:
-        """Keep all of them or none."""
+        """Store all of them or none."""
         told = {
             "tenants": [one.tenant for one in requests],
             "ids": [one.task_id for one in requests],
@@ -101,7 +101,7 @@ class PostgresRequests:
 
 
 class PostgresHeldRequests:
-    """Rows that nobody else may take while the transaction lives."""
+    """Rows that nobody else may take during the transaction."""
 
     def __init__(self, connection: psycopg.Connection[Any], rows: Sequence[Enqueued]) -> None:
         self.rows = rows

@@ -1,4 +1,4 @@
-"""Sums over the ledger, without walking through it."""
+"""Aggregates over the ledger without scanning it."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ from taskmill.stores.postgres.connection import Database
 from taskmill.stores.postgres.rows import as_of
 
 MOST: Final = 50_000
-"""No more tasks are looked at than so many young ones and as many old ones, however many wait."""
+"""Maximum number of young tasks, and of old ones, that are counted."""
 
 
 class PostgresFigures:

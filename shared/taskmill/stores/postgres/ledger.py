@@ -1,4 +1,4 @@
-"""The ledger, as the recorder writes it: one transaction for a batch, safe to repeat."""
+"""The recorder's side of the ledger: one transaction for a batch, safe to repeat."""
 
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
@@ -42,11 +42,11 @@ class PostgresLedger:
         self._apply = queries.load("ledger/apply_position")
 
     def record(self, batch: LedgerBatch) -> int:
-        """Write *batch* whole, or nothing of it; return how many rows changed nothing."""
+        """Write the whole *batch* or nothing; return how many rows changed nothing."""
         try:
             return self._database.run(lambda connection: self._write_whole(connection, batch))
         except (psycopg.DataError, psycopg.IntegrityError, *TOO_LARGE) as error:
-            # Its details quote the row, and what is refused is shown to many.
+            # The error's details quote the row, and refusals are shown to many people.
             raise LedgerRefused(error.diag.message_primary or str(error)) from None
 
     def _write_whole(self, connection: psycopg.Connection[Any], batch: LedgerBatch) -> int:
@@ -57,10 +57,10 @@ class PostgresLedger:
     def _write(
         self, connection: psycopg.Connection[Any], batch: LedgerBatch
     ) -> psycopg.Cursor[Any] | None:
-        """Send all of it, and return the cursor that will know how many rows it changed."""
+        """Send everything, and return the cursor that will know how many rows changed."""
         upserted = None
         if batch.rows:
-            rows = sorted(batch.rows, key=attrgetter("id"))  # one order for all: no deadlock
+            rows = sorted(batch.rows, key=attrgetter("id"))  # one order prevents deadlocks
             upserted = connection.execute(self._upsert, {"rows": _listed(map(_flat, rows))})
             self._write_times(connection, batch)
             if told := [row for row in rows if row.spec]:
@@ -79,7 +79,7 @@ class PostgresLedger:
         return upserted
 
     def _write_times(self, connection: psycopg.Connection[Any], batch: LedgerBatch) -> None:
-        """Write down what is looked for by a time, in tables of its own."""
+        """Write the times that are searched for to separate tables."""
         if far := going_far(batch):
             connection.execute(self._keep_far, {"ids": far})
         if near := coming_back(batch):
@@ -89,8 +89,8 @@ class PostgresLedger:
 
 
 def _ages(rows: Sequence[Row]) -> dict[str, Any]:
-    """Say since when tasks are there: who is late, only the clock of the window can tell."""
-    # The driver takes longer to write an array of its own than all the rest of a row.
+    """Return the creation times: only the clock of the window can tell which tasks are late."""
+    # The driver would take longer to encode an array itself than for the rest of the row.
     return {
         "ids": f"{{{','.join(row.id for row in rows)}}}",
         "created_ms": f"{{{','.join(str(row.spec.created_at_ms) for row in rows if row.spec)}}}",
@@ -99,10 +99,10 @@ def _ages(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _flat(row: Row) -> bytes:
-    """Return what *row* fills, with its spec; JSON values in a list, so that a null stays a value.
+    """Return the values of *row* and its spec; JSON values in a list, so that null stays a value.
 
-    A column that is left out reads as NULL, and costs PostgreSQL less than one that is named; of
-    one that row and spec both name, PostgreSQL takes either.
+    A missing column reads as NULL and costs PostgreSQL less than a named one; of one that row and
+    spec both name, PostgreSQL takes either.
     """
     told = _encode(replace(row, spec=None, result=_boxed(row.result)))
     if row.spec is None:

@@ -1,4 +1,4 @@
-"""Brings the ledger's schema up to date: numbered files, forward only, each once."""
+"""Brings the ledger's schema up to date: numbered files, forward only, each run once."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ _MONTHS_AHEAD = 13
 
 
 def migrate(owner_dsn: str, migrations: Path) -> list[str]:
-    """Run what has not run yet, in order, and return the names; safe beside another."""
+    """Run the pending migrations in order, and return their names; safe to run concurrently."""
     ran: list[str] = []
     with psycopg.connect(owner_dsn) as connection:
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
@@ -29,7 +29,7 @@ def migrate(owner_dsn: str, migrations: Path) -> list[str]:
 
 
 def _make_months(connection: psycopg.Connection[tuple[str, str, str]]) -> None:
-    """Make the history's partitions for the coming months; what lies outside has its own."""
+    """Create the history's partitions for the coming months; a default one takes the rest."""
     months = connection.execute(
         "SELECT 'facts_' || to_char(month, 'YYYY_MM'), month::text, (month + '1 month')::text"
         " FROM generate_series(date_trunc('month', now() at time zone 'UTC'),"

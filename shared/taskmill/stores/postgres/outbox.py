@@ -18,7 +18,7 @@ from taskmill.submission.outbox import OUTBOX_CAP, Lost, OutboxBacklog, ParkedTa
 
 _SECONDS_THAT_A_COUNT_HOLDS = 1.0
 _AT_THE_DOOR = timedelta(seconds=2)
-"""A request waits no longer for the outbox, and nothing is decided so late."""
+"""A request waits no longer than this for the outbox, and nothing is decided so late."""
 
 
 class PostgresOutbox:
@@ -37,10 +37,10 @@ class PostgresOutbox:
         self._hold = queries.load("submission/hold_unsent")
 
     def has_room(self, count: int) -> bool:
-        """Say whether so many more may be added.
+        """Return whether that many more rows may be added.
 
-        A count holds for a moment while less than half is full; then each process counts anew,
-        since others fill it too.
+        A count is cached for a moment while less than half is full; after that each process counts
+        again, since others fill it too.
         """
         now = time.monotonic()
         is_old = now - self._counted_at > _SECONDS_THAT_A_COUNT_HOLDS
@@ -51,7 +51,7 @@ class PostgresOutbox:
         return self._unsent + count <= self._cap
 
     def add(self, envelopes: Sequence[Envelope]) -> None:
-        """Keep all of them or none; what is added again stands once."""
+        """Store all of them or none; a row added again is stored once."""
         rows = [
             {
                 "task_id": one.id,
@@ -102,7 +102,7 @@ class PostgresOutbox:
 
 
 class PostgresHeld:
-    """Rows that nobody else may publish while the transaction lives."""
+    """Rows that nobody else may publish during the transaction."""
 
     def __init__(self, connection: psycopg.Connection[Any], rows: Sequence[Unsent]) -> None:
         self.rows = rows

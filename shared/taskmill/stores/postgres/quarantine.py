@@ -38,7 +38,7 @@ class PostgresNewerParcels:
 
 
 class PostgresHeldParcels:
-    """Parcels that nobody else puts back while the transaction lives."""
+    """Parcels that nobody else returns during the transaction."""
 
     def __init__(self, connection: psycopg.Connection[Any], parcels: Sequence[KeptParcel]) -> None:
         self.parcels = parcels
@@ -66,7 +66,7 @@ class PostgresQuarantine:
             **(_named(after.place) if after else _NOWHERE),
             "after_ms": after.at_ms if after else None,
             "discarded": is_discarded,
-            "limit": limit + 1,  # one more tells whether there is a next page
+            "limit": limit + 1,  # one extra row shows whether there is a next page
         }
         rows = self._database.fetch(self._list, asked)
         records = [_record(row) for row in rows[:limit]]

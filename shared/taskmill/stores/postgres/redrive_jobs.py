@@ -1,4 +1,4 @@
-"""Redrive jobs, in PostgreSQL: people make them, a scheduler works them off."""
+"""Redrive jobs, in PostgreSQL: created by people, run by a scheduler."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -41,7 +41,7 @@ class PostgresRedriveJobs:
         self._resume = queries.load("orders/resume_redrive_job")
 
     def make(self, job: NewJob) -> RedriveJob:
-        """Return the job: the new one, or that of the same request while it lives."""
+        """Return the new job, or the active one for an identical request."""
         return self._database.run(lambda connection: self._made(connection, job))
 
     def _made(self, connection: psycopg.Connection[Any], job: NewJob) -> RedriveJob:
@@ -79,7 +79,7 @@ class PostgresRedriveJobs:
         self._database.run(lambda connection: connection.execute(self._resume, {"id": job_id}))
 
     def _look_again(self, job_id: str) -> None:
-        """Count what has ended while nobody worked on the job."""
+        """Count the tasks that ended while nobody worked on the job."""
         self._database.run(lambda connection: connection.execute(self._note_ended, {"id": job_id}))
 
     def running(self) -> Sequence[str]:
@@ -97,7 +97,7 @@ class PostgresRedriveJobs:
 
 
 class PostgresHeldJob:
-    """A job that nobody else works on while the transaction lives."""
+    """A job that nobody else works on during the transaction."""
 
     def __init__(
         self, connection: psycopg.Connection[Any], job: RedriveJob, now_ms: Millis

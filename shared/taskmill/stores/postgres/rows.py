@@ -41,7 +41,7 @@ class PostgresRows:
         return rows[0]["payload"].encode() if rows else None
 
     def page(self, wanted: TaskFilter) -> Page:
-        as_of_ms = self._as_of_ms()  # asked first, since the ledger goes on meanwhile
+        as_of_ms = self._as_of_ms()  # read first, since the ledger advances meanwhile
         rows = self._database.fetch(self._list, _asked(wanted))
         views = [_view(row) for row in rows[: wanted.limit]]
         has_more = len(rows) > wanted.limit
@@ -93,7 +93,7 @@ def _asked(wanted: TaskFilter) -> dict[str, Any]:
         "created_before_ms": wanted.created_before_ms,
         "after_ms": wanted.after.at_ms if wanted.after else None,
         "after_id": wanted.after.id if wanted.after else None,
-        "limit": wanted.limit + 1,  # one more tells whether there is a next page
+        "limit": wanted.limit + 1,  # one extra row shows whether there is a next page
     }
 
 
@@ -111,7 +111,7 @@ def _view(columns: DictRow) -> TaskView:
 
 
 def row_in(columns: DictRow) -> Row:
-    """Return where a task is in its life; what JSON values say is left as it is."""
+    """Return a task's state; JSON values stay undecoded."""
     result = columns["result"]
     row = msgspec.convert(columns | {"result": None}, Row)
     return row if result is None else replace(row, result=Raw(result))

@@ -1,4 +1,4 @@
-"""Schedules, in PostgreSQL: what people do with them, and how they are fired."""
+"""Schedules, in PostgreSQL: edits by people and firing by schedulers."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -112,14 +112,14 @@ class PostgresFiring:
         return [step for step in steps if (step.seen.tenant, step.seen.name) in moved]
 
     def _if_it_can_be_read(self, row: Mapping[str, Any]) -> Schedule | None:
-        """Leave a schedule that a newer version wrote to the schedulers of that version.
+        """Leave a schedule written by a newer version to the schedulers of that version.
 
-        It stays due for them, and is passed over here for as long as it has this revision.
+        It stays due for them, and is skipped here as long as it has this revision.
         """
         try:
             return _schedule(row)
         except ScheduleBroken as error:
-            _log.warning("schedule cannot be read", extra={"why": str(error)})
+            _log.warning("schedule cannot be decoded", extra={"why": str(error)})
             self._unreadable.add(row["revision"])
             return None
 
@@ -205,7 +205,10 @@ def _definition(row: Mapping[str, Any]) -> Definition:
     try:
         return msgspec.json.decode(row["definition"], type=Definition)
     except msgspec.ValidationError as error:
-        why = f"the schedule {row['name']} was written by a newer version, which can read it"
+        why = (
+            f"the schedule {row['name']} was written by a newer version and cannot be read by this"
+            " one"
+        )
         raise ScheduleBroken(f"{why}: {error}") from error
 
 

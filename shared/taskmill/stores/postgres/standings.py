@@ -1,4 +1,4 @@
-"""How far tasks are, by the ledger, and which of them are unfinished."""
+"""Task versions from the ledger, and the unfinished tasks."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -35,7 +35,7 @@ class PostgresStandings:
 
     @contextmanager
     def next_step(self) -> Iterator[Step | None]:
-        """Hold the next step until all of it was looked at: a death on the way leaves it there."""
+        """Hold the next step until all of it was checked: after a death it stays pending."""
         with self._database.transaction() as connection:
             bounds = connection.execute(self._hold, self._spans).fetchone()
             if bounds is None:

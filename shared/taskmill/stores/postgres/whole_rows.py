@@ -1,4 +1,4 @@
-"""The ledger's rows as they were told, for those who make the hot state anew."""
+"""Complete ledger rows, for rebuilding the hot state."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
@@ -39,12 +39,12 @@ class PostgresWholeRows:
         self._applied = queries.load("insight/read_applied")
 
     def restorable(self, *, finished: bool) -> Iterator[Sequence[Row]]:
-        """Read what the hot state is made of, some of it twice, a few hundred rows at a time."""
+        """Yield the rows from which the hot state is built, a few hundred at a time, some twice."""
         for statement in (self._old, self._young):
             yield from self._pages(statement, self._spans | {"finished": finished})
 
     def far(self) -> Iterator[Sequence[Row]]:
-        """Read what keys name of the tasks that the ledger alone keeps, without payloads."""
+        """Yield what keys need of the tasks kept only in the ledger, without payloads."""
         yield from self._pages(self._far, {})
 
     def unlisted(self, ids: Sequence[TaskId]) -> Sequence[Row]:
@@ -69,7 +69,7 @@ class PostgresWholeRows:
 
 
 def whole_row(columns: DictRow) -> Row:
-    """Return a row with its spec; a column that is null is as the spec says without it."""
+    """Return a row with its spec; a null column takes its value from the spec."""
     known = {name: value for name, value in columns.items() if value is not None}
     spec = msgspec.convert(known | {"payload": Raw(columns["payload"])}, Spec)
     return replace(row_in(columns), spec=spec)

@@ -1,4 +1,4 @@
-"""The disabled endpoints in Redis, where being forgotten costs each of them one more call."""
+"""Disabled endpoints in Redis; losing an entry costs only one more call."""
 
 from collections.abc import Sequence
 

@@ -63,7 +63,7 @@ class RedisLeases:
         *,
         unreadable: Any,
     ) -> Sequence[Any]:
-        """Call *script*, and once more for those few whose record must be made first."""
+        """Call *script*, and again for the few items whose record must be created first."""
         answers = self._session.call(script, calls, unreadable=unreadable)
         unknown = [at for at, answer in enumerate(answers) if not answer]
         described: list[Call] = []
@@ -146,7 +146,7 @@ def _next_turn(settlement: Settlement) -> tuple[Word, ...]:
 
 
 def _description(envelope: Envelope) -> tuple[Word, ...]:
-    """Return what a record is made of when it is missing."""
+    """Return what a missing record is created from."""
     return (
         envelope.submission,
         envelope.submitted or envelope.generation,

@@ -1,11 +1,11 @@
-"""The password of a user that comes in by IAM: a signed request to connect, good for 15 minutes."""
-# ruff: noqa: PLC0415 - botocore is slow to import, and a password of one's own does not need it
+"""The password of a user that logs in by IAM: a signed request, valid for 15 minutes."""
+# ruff: noqa: PLC0415 - botocore is slow to import, and password logins do not need it
 
 SECONDS_TO_LIVE = 900
 
 
 def iam_token(user: str, cache: str) -> str:
-    """Sign the wish of *user* to connect to the serverless cache of this name."""
+    """Return a signed request of *user* to connect to the serverless cache of this name."""
     from botocore.model import ServiceId
     from botocore.session import get_session
     from botocore.signers import RequestSigner

@@ -8,7 +8,7 @@ from taskmill.core.task import TaskId, shard_of
 WAITING_PLACES = "tm:{gateway}:waiting"
 DISABLED_ENDPOINTS = "tm:{webhooks}:disabled"
 EVERY_RECORD = "tm:*:task:*"
-"""A pattern; it also finds records of another number of shards."""
+"""A pattern that also matches records from another number of shards."""
 
 RECORD = "record"
 _TYPES = {
@@ -24,7 +24,7 @@ _TYPES = {
 
 
 class ShardKeys:
-    """The keys of one shard: one slot, so that a script may touch them together."""
+    """The keys of one shard, all in one slot, so that a script may use them together."""
 
     def __init__(self, shard: int, shards: int) -> None:
         self.tag = f"tm:{{{shards}.{shard}}}"
@@ -44,7 +44,7 @@ def shard_keys(task_id: TaskId, shards: int) -> ShardKeys:
 
 
 _keys = cache(ShardKeys)
-"""A task asks for its keys four times on its way; there are few shards."""
+"""Cached: a task needs its keys four times, and there are few shards."""
 
 
 def tag_of(key: str) -> str:

@@ -1,4 +1,4 @@
-"""Cancelling and redriving, in Redis: a task is looked at, and changed if it is still so."""
+"""Cancelling, changing and redriving, in Redis: read a task, then change it if it is unchanged."""
 
 from collections.abc import Sequence
 from typing import Any

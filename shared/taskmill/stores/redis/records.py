@@ -39,7 +39,7 @@ def _reading(task_id: TaskId, answer: Any) -> Reading:
 
 
 def view_of(task_id: TaskId, answer: Sequence[Any]) -> TaskView:
-    """Return what the eleven fields that readers want say."""
+    """Decode the eleven fields that readers need."""
     spec, status, generation, attempt, losses, started, ending, result, waiting, wish, first = (
         answer
     )

@@ -15,7 +15,7 @@ from taskmill.stores.redis.session import Call, Session, Word
 
 _IDS_AT_A_TIME = 1000
 _TASKS_IN_A_CALL = 50
-"""So few that a call holds up nobody else: a server that is quick does them in a millisecond."""
+"""Few enough that a call delays nobody: a fast server handles them in a millisecond."""
 
 
 class RedisColdShards:
@@ -42,7 +42,7 @@ class RedisColdShards:
         return shard_of(task_id, self._shards)
 
     def are_some(self) -> bool:
-        """Say whether any shard is cold."""
+        """Return whether any shard is cold."""
         every = [ShardKeys(shard, self._shards) for shard in range(self._shards)]
         return b"COLD" in self._session.call(self._ask, [([one.marker], []) for one in every])
 
@@ -66,7 +66,7 @@ class RedisColdShards:
         return _those(asked, answers, b"KEPT")
 
     def held(self, shards: Collection[int]) -> Iterator[Sequence[TaskId]]:
-        """Name what the server still has, with some names twice."""
+        """Yield the ids that the server still has, some of them twice."""
         prefixes = {ShardKeys(shard, self._shards).record(TaskId("")).encode() for shard in shards}
         cursor = b"0"
         while True:
@@ -145,7 +145,7 @@ def _key_fields(view: HotView) -> list[Word]:
 
 
 def fields_of(view: HotView) -> list[Word]:
-    """Return the fields of the record, each followed by its value."""
+    """Return the record's fields, each followed by its value."""
     row, task = view.row, view.envelope
     fields: list[Word] = [
         *("submitted", task.submitted or task.generation),
@@ -215,7 +215,7 @@ class RedisRepairs:
         return sum(self._relisted(keys) for keys in shards)
 
     def _relisted(self, keys: ShardKeys) -> int:
-        """Look at a shard in pages: its server does nothing else meanwhile."""
+        """Scan a shard in pages: its server does nothing else meanwhile."""
         operands, cursor, number = [keys.marker, keys.due, keys.owed], b"0", 0
         while True:
             call: Call = (operands, [cursor, _OWED_AT_A_TIME])

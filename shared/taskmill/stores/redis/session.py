@@ -34,7 +34,7 @@ _log = logging.getLogger("taskmill.redis")
 
 Word: TypeAlias = str | bytes | int
 Call: TypeAlias = tuple[Sequence[str], Sequence[Word]]
-"""The keys of a script call, and its arguments behind the run id."""
+"""The keys of a script call, and its arguments after the run id."""
 
 STORE = "Redis"
 SECONDS_TO_CONNECT = 1.0
@@ -42,14 +42,14 @@ TIME_TO_ANSWER = timedelta(seconds=2)
 _ONLY_POLICY = b"noeviction"
 _NOT_THE_PRIMARY = (ReadOnlyError, MasterDownError)
 _NAMELESS = b"nameless"
-"""For a server that does not tell its run id: a failover that forgets goes unnoticed there."""
+"""For servers that hide their run id: a failover that loses data goes unnoticed there."""
 
 
 class Session:
-    """Calls scripts; the run id in each call is the one of the connection that carries it.
+    """Calls scripts; each call carries the run id of its own connection.
 
-    redis-py reconnects behind its caller's back. Here a connection that is lost in a call is an
-    error of the call, so that a restarted server is never taken for the one that was asked before.
+    redis-py would reconnect silently. Here a connection lost during a call fails the call, so that
+    a restarted server is never mistaken for the earlier one.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Session:
         patience: timedelta = TIME_TO_ANSWER,
         guard: Guard | None = None,
     ) -> None:
-        """Take what opens Redis, or its plain URL."""
+        """Take the credentials for Redis, or its plain URL."""
         self._access = Access(RedisAccess(url=access)) if isinstance(access, str) else access
         self._patience = patience.total_seconds()
         self._guard = guard or Guard(STORE)
@@ -134,7 +134,7 @@ class Session:
         server, memory = self._exchange(connection, [("INFO", "server"), ("INFO", "memory")])
         if isinstance(server, ResponseError):
             raise server
-        if not access.cache:  # a serverless cache has a policy of its own that nobody can change
+        if not access.cache:  # a serverless cache has a fixed policy
             _refuse_eviction(memory)
         self._run_id = _field(server, b"run_id") or _NAMELESS
         return connection
@@ -171,7 +171,7 @@ class Session:
         for answer in answers:
             if isinstance(answer, ResponseError):
                 if isinstance(answer, _NOT_THE_PRIMARY):
-                    self._drop()  # the next call finds who is the primary now
+                    self._drop()  # the next call finds the new primary
                 raise StoreUnavailable(STORE, str(answer)) from answer
 
     def _drop(self) -> None:
@@ -202,9 +202,9 @@ def _pool(access: RedisAccess, patience: float) -> ConnectionPool:
 
 
 def _is_hung_up(connection: ConnectionInterface) -> bool:
-    """Tell whether the server ended an idle connection: it says nothing else unasked.
+    """Return whether the server closed an idle connection: it sends nothing else unasked.
 
-    A server that was restarted meanwhile costs nobody a call; the next connection asks who it is.
+    So a restarted server fails no call; the next connection reads its run id.
     """
     try:
         return connection.can_read(0)
@@ -218,7 +218,7 @@ def _is_refusal(error: Exception) -> bool:
 
 def _answer(connection: ConnectionInterface, deadline: float) -> Any:
     if time.monotonic() > deadline:
-        raise TimeoutError("the answers came too slowly")
+        raise TimeoutError("the responses came too slowly")
     try:
         return connection.read_response()
     except ResponseError as error:
@@ -246,12 +246,12 @@ def _refuse_eviction(memory: Any) -> None:
     policy = b"" if isinstance(memory, ResponseError) else _field(memory, b"maxmemory_policy")
     if policy not in {b"", _ONLY_POLICY}:
         raise ConnectionError(
-            f"its maxmemory-policy is {policy.decode()}, which throws tasks away when memory is"
+            f"its maxmemory-policy is {policy.decode()}, which evicts tasks when memory is"
             f" short: set it to {_ONLY_POLICY.decode()}"
         )
 
 
 def _field(info: bytes, name: bytes) -> bytes:
-    """Return a field of INFO, or nothing where the server does not tell it."""
+    """Return a field of INFO; empty if the server does not report it."""
     found = [line for line in info.splitlines() if line.startswith(name + b":")]
     return found[0].partition(b":")[2].strip() if found else b""

@@ -64,7 +64,7 @@ class RedisAdmission:
 
 
 def _timing(envelope: Envelope) -> tuple[int | str, int | str]:
-    """Say when it is to begin: at a moment, or so long after its birth."""
+    """Return when it should start: at a time, or a delay after its submission."""
     timing = envelope.timing
     if timing is None:
         return "", ""
@@ -122,7 +122,7 @@ def read(member: bytes, value: bytes = b"") -> OwedKey:
 
 
 class RedisDueSet:
-    """The due set, as the scheduler sees it: over all shards."""
+    """The due set as the scheduler sees it: over all shards."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The places for requests that wait, shared by all processes of the gateway."""
+"""Slots for waiting requests, shared by all processes of the gateway."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ class RedisWaiters:
 
     @contextmanager
     def place(self) -> Iterator[bool]:
-        """Hold a place, if one is free; without Redis nobody waits."""
+        """Hold a slot if one is free; without Redis there is none."""
         word = self._new_word()
         try:
             has_place = self._ask(word)
@@ -45,4 +45,4 @@ class RedisWaiters:
         try:
             self._session.command("ZREM", WAITING_PLACES, word)
         except StoreUnavailable:
-            return  # the place is free again when its time is over
+            return  # the slot is released when its time is over

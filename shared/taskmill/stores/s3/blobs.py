@@ -1,4 +1,4 @@
-"""Payloads and results in S3, written and read by the same signed links that clients get."""
+"""Payloads and results in S3, accessed by the same signed links that clients get."""
 
 import logging
 import ssl
@@ -64,7 +64,7 @@ class S3Blobs:
         return f"{self._home}{key}"
 
     def upload_link(self, key: str, *, size: int, digest: str) -> Upload:
-        """Return the request that writes this content: S3 refuses another size or hash."""
+        """Return the request that uploads this content: S3 refuses another size or hash."""
         headers = {
             "Content-Length": str(size),
             CHECKSUM: b64encode(bytes.fromhex(digest)).decode(),
@@ -76,9 +76,9 @@ class S3Blobs:
         return self._link("GET", url.removeprefix(self._home))
 
     def look(self, url: str) -> Blob | None:
-        """Return what is there; None when nothing is, or it is not ours to see.
+        """Return the object's metadata; None when there is none, or it is not visible to us.
 
-        Who may not list a bucket is told 403 of what is not in it.
+        Without permission to list the bucket, a missing object gives a 403.
         """
         if not url.startswith(self._home):
             return None
@@ -91,7 +91,7 @@ class S3Blobs:
         return Blob(size=answer.length, kept_until_ms=int(kept_until.timestamp() * 1000))
 
     def read(self, url: str, *, most: int) -> bytes | None:
-        """Return what stands there, cut behind *most* bytes; None when nothing does."""
+        """Return the object, truncated after *most* bytes; None when there is none."""
         if not url.startswith(self._home):
             return None
         answer = self._ask("GET", self._link("GET", url.removeprefix(self._home)), most=most)
@@ -124,7 +124,7 @@ class S3Blobs:
         headers: Mapping[str, str] | None = None,
         most: int = 0,
     ) -> _Answer:
-        """Ask, and again after a rest while S3 is busy or away and there are tries left."""
+        """Send the request, and retry after a pause while S3 is busy or unavailable."""
         rest = _FIRST_REST
         for _ in range(self._tries - 1):
             with suppress(StoreUnavailable):

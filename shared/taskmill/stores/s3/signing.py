@@ -1,4 +1,4 @@
-"""Signs requests to S3 as AWS's Signature Version 4 says: that needs no client."""
+"""Signs requests to S3 with AWS Signature Version 4, without a client library."""
 
 import hmac
 from collections.abc import Mapping
@@ -17,16 +17,16 @@ STAMP: Final = "%Y%m%dT%H%M%SZ"
 
 
 class Wish(Struct, frozen=True, kw_only=True):
-    """A request as it is signed: its path and the names of its headers as they are sent."""
+    """A request to sign: its path and header names as they are sent."""
 
     method: str
     path: str
     query: Mapping[str, str]
     headers: Mapping[str, str]
-    """Those that are signed, by their names in lower case."""
+    """The signed headers, by lower-case name."""
 
     payload: str = UNSIGNED
-    """The hash of the body, or that it is not signed."""
+    """The hash of the body, or the marker for an unsigned one."""
 
     def signature(self, secret: str, *, stamp: str, scope: str) -> str:
         canonical = "\n".join(
@@ -65,7 +65,7 @@ def link(  # noqa: PLR0913 - what a link allows, each by its name
     lives: timedelta,
     headers: Mapping[str, str] | None = None,
 ) -> str:
-    """Return a URL that lets whoever has it send this request, with these headers, for a while."""
+    """Return a URL that lets its holder send this request, with these headers, for a while."""
     base, path = access.place(quote(key, safe="/-_.~"))
     stamp = now.strftime(STAMP)
     scope = f"{stamp[:8]}/{access.region}/s3/aws4_request"

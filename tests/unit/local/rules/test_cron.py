@@ -79,7 +79,7 @@ def test_a_day_that_no_month_has_never_fires():
     ("expression", "reason"),
     [
         ("every day", "neither a rate nor a cron"),
-        ("rate(0 minutes)", "whole number above zero"),
+        ("rate(0 minutes)", "positive whole number"),
         ("rate(1 minutes)", "one minute"),
         ("rate(5 minute)", "several minutes"),
         ("rate(90 seconds)", "minutes, hours or days"),
@@ -92,7 +92,7 @@ def test_a_day_that_no_month_has_never_fires():
         ("cron(0 0 1 FOO ? *)", "'FOO' is not a number from 1 to 12"),
         ("cron(0 0 ? * 8 *)", "'8' is not a number from 1 to 7"),
         ("cron(0 0 ? * 2#6 *)", "'6' is not a number from 1 to 5"),
-        ("cron(0 0 ? * 2#1,3#1 *)", "stands alone"),
+        ("cron(0 0 ? * 2#1,3#1 *)", "cannot be combined"),
         ("cron(0 0 1 * ? 2200)", "'2200' is not a number from 1970 to 2199"),
         ("cron(5-1 0 1 * ? *)", "runs backwards"),
         ("cron(0/0 0 1 * ? *)", "'0' is not a number from 1 to 60"),

@@ -40,15 +40,15 @@ def test_a_deployment_may_send_no_mail_at_all():
         ({"TASKMILL_MAIL_FROM": ""}, "TASKMILL_MAIL_FROM is missing"),
         ({"TASKMILL_MAIL_FROM": "shop"}, "TASKMILL_MAIL_FROM must look like"),
         ({"TASKMILL_MAIL_FROM": "a@b.de\nBcc: c@d.de"}, "TASKMILL_MAIL_FROM must look like"),
-        ({"TASKMILL_SMTP_SERVER": ""}, "one says how mail is sent"),
+        ({"TASKMILL_SMTP_SERVER": ""}, "are missing: set one of them"),
         ({"TASKMILL_SMTP_SERVER": "mail.example.com"}, "must look like mail.example.com:587"),
         ({"TASKMILL_SMTP_SERVER": "mail.example.com:smtp"}, "must look like"),
         ({"TASKMILL_SMTP_SERVER": "mail.example.com:99999"}, "must look like"),
         ({"TASKMILL_SMTP_SECURITY": "SSL"}, "must be one of STARTTLS, TLS, PLAINTEXT"),
-        ({"TASKMILL_SMTP_SECURITY": "PLAINTEXT"}, "may not leave this machine for mail.exam"),
-        ({"TASKMILL_SMTP_CA_FILE": "/nowhere"}, "where no file is"),
-        ({"TASKMILL_SES_IDENTITY": "example.com"}, "are two ways: set one"),
-        ({"TASKMILL_SES_IDENTITY": "other.example"}, "is not of TASKMILL_SES_IDENTITY"),
+        ({"TASKMILL_SMTP_SECURITY": "PLAINTEXT"}, "not allowed for the remote host mail.exam"),
+        ({"TASKMILL_SMTP_CA_FILE": "/nowhere"}, "but there is no such file"),
+        ({"TASKMILL_SES_IDENTITY": "example.com"}, "exclude each other: set one"),
+        ({"TASKMILL_SES_IDENTITY": "other.example"}, "must belong to TASKMILL_SES_IDENTITY"),
     ],
 )
 def test_what_is_wrong_is_named(changes, words):
@@ -59,7 +59,7 @@ def test_what_is_wrong_is_named(changes, words):
 
 def test_everything_that_is_wrong_is_named_at_once():
     env = {"TASKMILL_SMTP_SERVER": "there:25", "TASKMILL_SMTP_SECURITY": "PLAINTEXT"}
-    with pytest.raises(SettingsInvalid, match=r"TASKMILL_MAIL_FROM is missing.*may not leave"):
+    with pytest.raises(SettingsInvalid, match=r"TASKMILL_MAIL_FROM is missing.*not allowed"):
         read(env)
 
 

@@ -122,7 +122,7 @@ def test_a_row_of_another_length_is_no_row(stage, files):
     fact = end_of(stage, Raw(b'{"columns": ["a"], "rows": [["x"], ["x", "y"]]}'))
     assert isinstance(fact, TaskDied)
     assert fact.reason == "invalid_payload"
-    assert "row 2 has 2 cells, and there are 1 columns" in fact.error_message
+    assert "row 2 has 2 cells but there are 1 columns" in fact.error_message
 
 
 @pytest.mark.parametrize(

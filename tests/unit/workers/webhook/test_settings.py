@@ -50,7 +50,7 @@ def test_the_host_of_the_own_api_is_known_as_names_are_compared():
 
 def test_without_a_secret_the_worker_does_not_start():
     assert complaint(HERE) == (
-        "TASKMILL_WEBHOOK_SECRET is missing: it names what webhooks are signed with"
+        "TASKMILL_WEBHOOK_SECRET is missing: set the secret that webhooks are signed with"
     )
 
 
@@ -58,7 +58,7 @@ def test_without_a_secret_the_worker_does_not_start():
 @pytest.mark.parametrize("setting", ["LOOPBACK", "SECRET_FILE"])
 def test_a_deployed_stage_refuses_what_is_for_a_laptop(env, setting):
     told = complaint(env | NAMED | {f"TASKMILL_WEBHOOK_{setting}": "1"})
-    assert told == (f"TASKMILL_WEBHOOK_{setting} is for the local runtime only: take it away")
+    assert told == (f"TASKMILL_WEBHOOK_{setting} is for the local runtime only: remove it")
 
 
 def test_webhooks_reach_this_machine_only_when_told():
@@ -69,4 +69,4 @@ def test_webhooks_reach_this_machine_only_when_told():
 
 def test_an_authority_must_be_there():
     told = complaint(HERE | NAMED | {"TASKMILL_WEBHOOK_CA_FILE": "/nowhere.pem"})
-    assert told == "TASKMILL_WEBHOOK_CA_FILE is '/nowhere.pem', where no file is"
+    assert told == "TASKMILL_WEBHOOK_CA_FILE is '/nowhere.pem', but there is no such file"

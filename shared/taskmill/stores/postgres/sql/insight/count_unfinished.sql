@@ -1,7 +1,6 @@
--- Count what is unfinished, by type and status, and what of it stands in line, with since when: those
--- that were noted when the window passed over their age, the younger ones, and those that wait far
--- ahead. No more rows of each are looked at than asked for; `noted`, `young` and `far` tell how many
--- that were.
+-- Count unfinished tasks by type and status, and those of them that are queued, with the oldest:
+-- tasks noted when the window passed over their age, younger ones, and far ones. At most the
+-- requested number of rows of each kind is read; `noted`, `young` and `far` return how many were.
 WITH passed AS (
     SELECT windows.until FROM windows
     WHERE windows.name = 'unfinished'

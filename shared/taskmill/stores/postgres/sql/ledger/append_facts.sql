@@ -1,4 +1,4 @@
--- Append facts to the history. A fact told twice is stored once.
+-- Append facts to the history. A duplicate is stored once.
 INSERT INTO facts (task_id, generation, turn, kind, subject, at, body, type)
 SELECT
     told.id,

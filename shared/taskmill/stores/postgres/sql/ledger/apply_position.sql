@@ -1,4 +1,4 @@
--- Say how far a partition is applied: the end of the unbroken prefix, never lowered.
+-- Record how far a partition is applied: the end of the gapless prefix, never lowered.
 INSERT INTO applied AS known (topic, partition, position, as_of)
 VALUES (
     %(topic)s,

@@ -1,4 +1,4 @@
--- Forget tasks as far ones, if they are still as they were seen, and note them as unfinished.
+-- Remove tasks from the far ones, if they are still as they were read, and note them as unfinished.
 WITH gone AS (
     DELETE FROM far_tasks AS far
     USING

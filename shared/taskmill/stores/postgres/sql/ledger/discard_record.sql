@@ -1,4 +1,4 @@
--- Mark a record of the quarantine as discarded; who did so first stays.
+-- Mark a record of the quarantine as discarded; the first author stays.
 UPDATE quarantine AS known
 SET
     discarded_at = COALESCE(known.discarded_at, to_timestamp(%(at_ms)s / 1000.0)),

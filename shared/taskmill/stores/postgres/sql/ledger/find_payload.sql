@@ -1,5 +1,4 @@
--- Read the payload of one task as it was given, of this generation only: a key that was used again
--- names another task.
+-- Read the payload of a task unchanged, for this generation only: a reused key names another task.
 SELECT payload::text AS payload
 FROM tasks
 WHERE id = %(id)s AND generation = %(generation)s AND submission IS NOT NULL;

@@ -1,4 +1,4 @@
--- Read one of the records that were never tasks, with what it holds.
+-- Read one of the records that were never tasks, with its content.
 SELECT
     topic,
     partition,

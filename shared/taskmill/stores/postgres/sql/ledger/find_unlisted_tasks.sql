@@ -1,5 +1,5 @@
--- Read, of some tasks, those that no list of what the hot state holds need name: what has ended and
--- is not kept any more, and what waits far ahead without a key.
+-- Read, of the given tasks, those that no list of the hot state needs to name: expired ended ones,
+-- and far ones without a key.
 SELECT task.*
 FROM whole_tasks AS task
 WHERE

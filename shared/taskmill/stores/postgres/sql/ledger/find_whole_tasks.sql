@@ -1,4 +1,4 @@
--- Read tasks whole.
+-- Read complete tasks.
 SELECT *
 FROM whole_tasks
 WHERE id = ANY(%(ids)s::uuid []);

@@ -1,2 +1,2 @@
--- Remove some of what was kept long enough; the owner's function decides what that is.
+-- Delete some rows after their retention time, which the owner's function decides.
 SELECT forget_tasks(now() - %(seconds)s * '1 second'::interval, %(most)s) AS removed;

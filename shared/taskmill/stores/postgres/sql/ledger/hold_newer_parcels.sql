@@ -1,5 +1,5 @@
--- Hold parcels that a newer version wrote and that can be read by now. What another one holds is
--- passed over.
+-- Hold parcels that a newer version wrote and that can be read by now, skipping those held by
+-- others.
 SELECT
     topic,
     partition,

@@ -1,4 +1,4 @@
--- Write down which of these tasks are dead now. Told again, or as more is known, it is the same letter.
+-- Record which of these tasks are dead now. Repeated, or with more known, it is the same letter.
 INSERT INTO dead_letters AS known (
     task_id, tenant, type, generation, reason, error_class, first_failed_at, died_at
 )

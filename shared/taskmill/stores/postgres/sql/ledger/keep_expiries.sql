@@ -1,4 +1,4 @@
--- Write down until when those of these tasks that still wait must have begun.
+-- Record the latest start times of those of these tasks that still wait.
 INSERT INTO expiries (task_id, expires_at_ms)
 SELECT
     id,

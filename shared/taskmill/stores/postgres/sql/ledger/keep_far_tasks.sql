@@ -1,4 +1,4 @@
--- Write down which of these tasks the ledger alone keeps until their time comes near.
+-- Record which of these tasks only the ledger keeps until their time comes near.
 INSERT INTO far_tasks AS known (task_id, generation, turn, due_at)
 SELECT
     id,

@@ -1,4 +1,4 @@
--- Forget the letters of those of these tasks who are not dead any more.
+-- Delete the dead letters of those of these tasks that are no longer dead.
 DELETE FROM dead_letters AS letter
 USING tasks AS task
 WHERE

@@ -1,4 +1,4 @@
--- Forget expiries that are still as they were seen.
+-- Delete expiries that are still as they were read.
 DELETE FROM expiries AS known
 USING
     json_to_recordset(%(seen)s::json) AS seen (task_id uuid, expires_at_ms bigint)

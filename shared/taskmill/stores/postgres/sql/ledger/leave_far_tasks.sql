@@ -1,4 +1,4 @@
--- Forget those of these tasks that do not wait any more, or for another time.
+-- Remove those of these tasks from the far ones that no longer wait, or wait for another time.
 DELETE FROM far_tasks AS far
 USING tasks AS task
 WHERE

@@ -1,5 +1,5 @@
--- Forget the expiries that were kept, and those of tasks that have ended.
--- Compared with what does not change within a statement, in the type of the index.
+-- Delete the expiries of started tasks, and those of ended ones. The comparison uses values that
+-- are constant within a statement, in the type of the index.
 DELETE FROM expiries AS met
 USING tasks AS task
 WHERE

@@ -1,5 +1,5 @@
--- Read tasks that the ledger alone keeps and whose time comes near, the next ones first, behind a
--- place in their line.
+-- Read tasks that only the ledger keeps and whose time comes near, earliest first, after a
+-- position.
 SELECT task.*
 FROM far_tasks AS far
 INNER JOIN whole_tasks AS task ON far.task_id = task.id

@@ -1,4 +1,4 @@
--- Read a page of the dead, the latest death first, behind the last one of the page before.
+-- Read a page of dead tasks, latest death first, after the last one of the previous page.
 SELECT
     task.*,
     round(extract(EPOCH FROM letter.first_failed_at) * 1000)::bigint AS first_failed_at_ms

@@ -1,4 +1,4 @@
--- Read, of the tasks that the ledger alone keeps, those that a key names; their payloads stay here.
+-- Read, of the tasks that only the ledger keeps, those with a key, without their payloads.
 SELECT
     task.*,
     'null' AS payload

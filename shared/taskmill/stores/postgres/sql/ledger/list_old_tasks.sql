@@ -1,5 +1,5 @@
--- Read, of the tasks that were unfinished when they were not young any more, those that the hot
--- state holds.
+-- Read, of the tasks that were unfinished when the window passed them, those that belong in the hot
+-- state.
 SELECT task.*
 FROM unfinished
 INNER JOIN whole_tasks AS task ON unfinished.task_id = task.id

@@ -1,5 +1,5 @@
--- List tasks that had to begin by now, the longest ones first, behind a place in their line.
--- Compared with what does not change within a statement, in the type of the index.
+-- List tasks that should have started by now, oldest expiry first, after a position. The comparison
+-- uses values that are constant within a statement, in the type of the index.
 SELECT
     task_id::text AS id,
     expires_at_ms

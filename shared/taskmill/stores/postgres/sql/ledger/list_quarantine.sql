@@ -1,4 +1,4 @@
--- Read a page of the records that were never tasks, the latest first, behind the one before.
+-- Read a page of the records that were never tasks, latest first, after the previous page.
 SELECT
     topic,
     partition,

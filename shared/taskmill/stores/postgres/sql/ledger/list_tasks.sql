@@ -1,4 +1,4 @@
--- Read a page of tasks, newest first, behind the last one of the page before.
+-- Read a page of tasks, newest first, after the last one of the previous page.
 SELECT *
 FROM shown_tasks
 WHERE
@@ -7,7 +7,7 @@ WHERE
     AND (%(status)s::text IS NULL OR status = %(status)s)
     AND (
         %(metadata)s::jsonb = '{}'::jsonb
-        -- The index has only those that have any, and must be told that no other is asked for.
+        -- The index covers only rows with metadata, so the query must exclude the others.
         OR (metadata <> '{}'::jsonb AND metadata @> %(metadata)s::jsonb)
     )
     AND (

@@ -1,5 +1,5 @@
--- Read, of the tasks that are younger than the window of keys, those that the hot state holds: what
--- is unfinished and not far, what finished a while ago, and what a key still names.
+-- Read, of the tasks younger than the key window, those that belong in the hot state: unfinished
+-- ones that are not far, recently finished ones, and those that a key still names.
 SELECT task.*
 FROM whole_tasks AS task
 WHERE

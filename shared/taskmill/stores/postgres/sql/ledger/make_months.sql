@@ -1,2 +1,2 @@
--- Make the months of the history that are to come; those that are there stay.
+-- Create the history's partitions for the coming months; existing ones stay.
 SELECT make_months(%(ahead)s) AS made;

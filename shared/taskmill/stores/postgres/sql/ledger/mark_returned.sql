@@ -1,4 +1,4 @@
--- Say that a parcel stands in its topic again. Said twice, the first time stays.
+-- Mark a parcel as returned to its topic. Repeated, the first time stays.
 UPDATE quarantine
 SET
     discarded_at = now(),

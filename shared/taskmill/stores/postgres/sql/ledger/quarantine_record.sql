@@ -1,4 +1,4 @@
--- Keep a record that was never a task. Its place in the log is its name: told twice, kept once.
+-- Store a record that was never a task. Its position is its key: a duplicate is stored once.
 INSERT INTO quarantine (topic, partition, "offset", member, reason, value, headers, at, version)
 VALUES (
     %(topic)s,

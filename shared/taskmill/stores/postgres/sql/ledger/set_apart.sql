@@ -1,5 +1,5 @@
 -- Note those tasks as unfinished whose age the window may have passed already, by the clock that
--- moves it, but for far ones. Who has ended leaves again. Noted twice, they stand once.
+-- moves it, except far ones. Ended ones are removed again, and duplicates are stored once.
 INSERT INTO unfinished (task_id)
 SELECT told.id
 FROM unnest(%(ids)s::uuid [], %(created_ms)s::bigint []) AS told (id, created_ms)

@@ -1,5 +1,5 @@
--- Fold rows into the ledger. Told again, late or in another order, they lead to the same row:
--- what stands further in life decides the state, and a body fills the gap that waits for it.
+-- Fold rows into the ledger. Repeated, late or reordered, they lead to the same row: the version
+-- furthest along decides the state, and a body fills the gap left for it.
 INSERT INTO tasks AS known (
     id, tenant, type, status, generation, turn, rank, token, largest_token, attempt, losses,
     started_at, first_started_at, finished_at, due_at, result, result_ref, reason, error_class, error_message, stack, next_attempt,

@@ -1,4 +1,4 @@
--- Let a redrive job go from one state to another, and say why.
+-- Change the state of a redrive job, with the reason.
 UPDATE redrive_jobs
 SET
     state = %(state)s,

@@ -1,4 +1,4 @@
--- Hold a running redrive job; one that another scheduler holds is passed over.
+-- Hold a running redrive job, unless another scheduler holds it.
 SELECT id::text AS id
 FROM redrive_jobs
 WHERE id = %(id)s AND state = 'running'

@@ -1,4 +1,4 @@
--- Write down a redrive job, unless the same request has one that lives.
+-- Insert a redrive job, unless there is an active one for the same request.
 INSERT INTO redrive_jobs (
     id, tenant, fingerprint, wanted, rate_per_second, state, total, paced_at, created_at,
     changed_at

@@ -1,4 +1,4 @@
--- Write down what became of a job's tasks: each is redriven by it once at most.
+-- Record the results of a job's tasks: the job redrives each at most once.
 UPDATE redrive_items AS item
 SET
     next_generation = told.next_generation,

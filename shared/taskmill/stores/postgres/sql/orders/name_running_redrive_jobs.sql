@@ -1,4 +1,4 @@
--- Name the redrive jobs that run.
+-- List the running redrive jobs.
 SELECT id::text AS id
 FROM redrive_jobs
 WHERE state = 'running'

@@ -1,4 +1,4 @@
--- Read who of a redrive job is next.
+-- Read the next tasks of a redrive job.
 SELECT
     task_id::text AS task_id,
     generation

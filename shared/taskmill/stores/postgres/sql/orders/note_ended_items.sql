@@ -1,4 +1,4 @@
--- Write down which of a job's redriven tasks have ended. One that was redriven again had failed.
+-- Record which of a job's redriven tasks have ended. One that was redriven again had failed.
 UPDATE redrive_items AS item
 SET ended = CASE WHEN task.generation > item.next_generation THEN 'dead' ELSE task.status END
 FROM tasks AS task

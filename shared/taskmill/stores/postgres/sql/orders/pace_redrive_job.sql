@@ -1,4 +1,4 @@
--- Write down from when on a redrive job's pace counts.
+-- Record when a redrive job's pace started to count.
 UPDATE redrive_jobs
 SET paced_at = to_timestamp(%(paced_at_ms)s / 1000.0)
 WHERE id = %(id)s;

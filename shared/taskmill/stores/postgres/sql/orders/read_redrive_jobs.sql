@@ -1,4 +1,4 @@
--- Read redrive jobs with what became of their tasks, the latest first.
+-- Read redrive jobs with the results of their tasks, latest first.
 SELECT
     job.id::text AS id,
     job.wanted::text AS wanted,

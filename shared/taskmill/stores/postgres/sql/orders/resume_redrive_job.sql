@@ -1,4 +1,4 @@
--- Take a redrive job up again: it begins with a canary, counted from what it has done by now.
+-- Resume a redrive job: it starts with a canary, counted from its current progress.
 UPDATE redrive_jobs AS job
 SET
     state = 'running',

@@ -1,4 +1,4 @@
--- Write down who is dead now and wanted by a redrive job, those first that died first.
+-- Record the dead tasks that a redrive job selects, in the order of their deaths.
 WITH taken AS (
     INSERT INTO redrive_items (job_id, task_id, generation)
     SELECT

@@ -1,4 +1,4 @@
--- Read how far these tasks are.
+-- Read the versions of these tasks.
 SELECT
     tasks.id::text AS id,
     tasks.type,

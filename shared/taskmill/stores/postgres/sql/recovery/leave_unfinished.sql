@@ -1,3 +1,3 @@
--- Take tasks out of the unfinished ones.
+-- Remove tasks from the unfinished ones.
 DELETE FROM unfinished
 WHERE task_id = ANY(%(ids)s::uuid []);

@@ -1,4 +1,4 @@
--- Read how far the tasks of an age are.
+-- Read the versions of the tasks of an age.
 SELECT
     tasks.id::text AS id,
     tasks.type,

@@ -1,5 +1,5 @@
--- Read how far the tasks are that were unfinished when they were not young any more, in the order
--- of their ids.
+-- Read the versions of the tasks that were unfinished when the window passed them, in the order of
+-- their ids.
 SELECT
     tasks.id::text AS id,
     tasks.type,

@@ -1,4 +1,4 @@
--- Name the tasks that only facts tell of, though their generation began so long ago.
+-- List tasks with facts but without a submission, although their generation began long ago.
 SELECT tasks.id::text AS id
 FROM tasks
 WHERE

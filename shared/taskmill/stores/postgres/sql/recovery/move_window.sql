@@ -1,4 +1,4 @@
--- Move the window over the age of tasks on by the step that is held, and note what it finds
+-- Move the window over the age of tasks by the held step, and note the tasks in it that are
 -- unfinished and not far.
 WITH moved AS (
     UPDATE windows SET until = %(until)s

@@ -1,4 +1,4 @@
--- Note tasks to be looked at again, by whichever scheduler; noted twice, they stand once.
+-- Note tasks to be checked again by any scheduler; duplicates are stored once.
 INSERT INTO unfinished (task_id)
 SELECT unnest(%(ids)s::uuid [])
 ON CONFLICT DO NOTHING;

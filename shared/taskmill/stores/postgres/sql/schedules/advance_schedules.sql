@@ -1,5 +1,5 @@
--- Fire schedules that are as they were seen: they move on, and what they ask for is enqueued, or
--- nothing of it. What another scheduler is firing is passed over.
+-- Fire schedules that are still as they were read: update them and enqueue their requests, all or
+-- nothing. Schedules that another scheduler is firing are skipped.
 WITH told AS (
     SELECT step.*
     FROM json_to_recordset(%(steps)s::json) AS step (

@@ -1,4 +1,4 @@
--- Enqueue instants of a schedule that lie behind it, and count them.
+-- Enqueue past instants of a schedule, and count them.
 WITH known AS (
     UPDATE schedules
     SET backfilled = backfilled + json_array_length(%(fires)s::json)

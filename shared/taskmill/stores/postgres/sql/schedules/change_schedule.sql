@@ -1,4 +1,4 @@
--- Change a schedule that is as it was seen.
+-- Change a schedule that is still as it was read.
 UPDATE schedules
 SET
     definition = %(definition)s,

@@ -1,4 +1,4 @@
--- Delete a schedule that nobody changed since it was seen. What it enqueued stays.
+-- Delete a schedule that was not changed since it was read. Its enqueued requests stay.
 DELETE FROM schedules
 WHERE tenant = %(tenant)s AND name = %(name)s AND revision = %(revision)s
 RETURNING name;

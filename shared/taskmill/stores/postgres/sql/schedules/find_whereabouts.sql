@@ -1,4 +1,4 @@
--- Tell where tasks of fires are: still enqueued, in the ledger, over, or nowhere that is known.
+-- Find where tasks of fires are: still enqueued, in the ledger, ended, or unknown.
 SELECT
     asked.id::text AS id,
     CASE

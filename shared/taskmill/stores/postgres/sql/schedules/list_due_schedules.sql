@@ -1,7 +1,6 @@
--- List the schedules that are to be looked at, those first that wait longest, as many as there is
--- room for, and one at least. Nothing is held: who comes too late with what it makes of them changes
--- nothing. Compared with what does not change within a statement: only then the index is read no
--- further than to now.
+-- List the due schedules, longest waiting first, up to the size limit but at least one. Nothing is
+-- locked: a scheduler that comes too late changes nothing. The comparison uses values that are
+-- constant within a statement: only then is the index read no further than to now.
 WITH head AS (
     SELECT
         look_at,

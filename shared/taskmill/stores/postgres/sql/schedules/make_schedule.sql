@@ -1,4 +1,4 @@
--- Make a schedule, unless there is one of that name.
+-- Insert a schedule, unless there is one of that name.
 INSERT INTO schedules (
     tenant, name, definition, is_managed, next_at, look_at, decided_at, held_ms, paused_at, paused_by,
     created_at, changed_at

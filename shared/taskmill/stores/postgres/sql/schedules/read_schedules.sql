@@ -1,4 +1,4 @@
--- Read schedules by their names, and why the task of the last fire was refused, if it was.
+-- Read schedules by name, with the reason if the task of the latest fire was refused.
 SELECT
     schedules.tenant,
     schedules.name,

@@ -1,4 +1,4 @@
--- Enqueue what people want of a schedule now, and let that be its last fire.
+-- Enqueue a fire that a person requested, and record it as the latest.
 WITH triggered AS (
     UPDATE schedules
     SET

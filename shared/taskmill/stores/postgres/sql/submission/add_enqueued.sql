@@ -1,4 +1,4 @@
--- Keep requests; each stands as often as it is told.
+-- Insert requests; duplicates are stored, too.
 INSERT INTO enqueued (tenant, task_id, submission, request)
 SELECT
     told.tenant,

@@ -1,4 +1,4 @@
--- Keep tasks that the log could not take. The same submission told twice stands once.
+-- Insert tasks that the log could not accept. A duplicate submission is stored once.
 INSERT INTO outbox (task_id, submission, generation, envelope, fingerprint)
 SELECT
     told.task_id,

@@ -1,4 +1,5 @@
--- Count what waits and what was parked, no further than it matters, and tell the oldest that waits.
+-- Count waiting and parked requests up to the limit that matters, and return the oldest waiting
+-- one.
 SELECT
     (
         SELECT count(*)

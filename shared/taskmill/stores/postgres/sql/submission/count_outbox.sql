@@ -1,4 +1,4 @@
--- Count what waits for the log and what it will never take, no further than it matters.
+-- Count rows that wait for the log and rows it will never accept, up to the limit that matters.
 SELECT
     (
         SELECT count(*)

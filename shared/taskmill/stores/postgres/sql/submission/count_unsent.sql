@@ -1,4 +1,4 @@
--- Count what still has to be published, no further than it matters.
+-- Count unpublished rows, up to the limit that matters.
 SELECT count(*) AS unsent
 FROM (
     SELECT 1

@@ -1,4 +1,4 @@
--- Mark the refused requests for a task as dealt with; who did so first stays.
+-- Mark the refused requests for a task as dealt with; the first author stays.
 UPDATE enqueued
 SET
     discarded_at = coalesce(discarded_at, to_timestamp(%(at_ms)s / 1000.0)),

@@ -1,4 +1,4 @@
--- Read a request for a task that is none yet: who waits comes before who was parked last.
+-- Read a request that has not become a task: a waiting one, otherwise the latest parked one.
 SELECT
     id,
     tenant,

@@ -1,5 +1,5 @@
--- Read the task that is not published: one that waits comes before one that the log will never take,
--- what was admitted before what was deferred.
+-- Read an unpublished task: a waiting one before one that the log will never accept, an admitted
+-- one before a deferred one.
 SELECT
     envelope::text AS envelope,
     parked_reason

@@ -1,5 +1,6 @@
--- Hold the head of the line, no more of it than is read at once. By its flags and not by the last
--- number seen: a smaller number may be committed later. What another relay holds is passed over.
+-- Hold the head of the queue, no more than is read at once. It is found by flags and not by the
+-- last number seen, because a smaller number may be committed later. Rows held by another relay are
+-- skipped.
 WITH head AS (
     SELECT
         id,
@@ -7,7 +8,7 @@ WITH head AS (
         task_id,
         submission,
         request,
-        -- What is huge as it is stored need not be unpacked to see that.
+        -- A row that is huge even as stored need not be unpacked to see that.
         CASE
             WHEN pg_column_size(request) > %(largest)s THEN pg_column_size(request)
             ELSE octet_length(request::text)

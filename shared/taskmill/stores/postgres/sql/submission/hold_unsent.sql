@@ -1,5 +1,5 @@
--- Hold the head of the line. By its flag and not by the last number seen: a smaller number may be
--- committed later. What another relay holds is passed over.
+-- Hold the head of the queue. It is found by a flag and not by the last number seen, because a
+-- smaller number may be committed later. Rows held by another relay are skipped.
 SELECT
     id,
     envelope::text AS envelope

@@ -1,4 +1,4 @@
--- Read the requests that were refused, or of these the ones that were dealt with, the latest first.
+-- Read refused requests, either those dealt with or the others, latest first.
 SELECT
     id,
     tenant,

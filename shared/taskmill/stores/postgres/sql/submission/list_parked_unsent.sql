@@ -1,4 +1,4 @@
--- Read what was accepted and the log will never take, the eldest first.
+-- Read accepted tasks that the log will never accept, oldest first.
 SELECT
     task_id,
     parked_reason

@@ -1,4 +1,4 @@
--- Read the line of what still has to be published, behind a place in it.
+-- Read the queue of unpublished rows, after a position.
 SELECT
     id,
     envelope::text AS envelope

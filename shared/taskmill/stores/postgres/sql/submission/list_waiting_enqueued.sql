@@ -1,4 +1,4 @@
--- Read the requests that are no tasks yet, the latest first, behind a place in the list.
+-- Read waiting requests, latest first, after a position.
 SELECT
     id,
     tenant,

@@ -1,5 +1,6 @@
--- Tell how far the ledger knows the log and, of the same moment, which of these submissions it has.
--- One that applied nothing yet has none. What is recent goes by the clocks of PostgreSQL and the log.
+-- Return how far the ledger knows the log and, as of the same moment, which of these submissions it
+-- has. A partition with nothing applied yet has none. "Recent" is by the clocks of PostgreSQL and
+-- the log.
 SELECT
     topic,
     partition,

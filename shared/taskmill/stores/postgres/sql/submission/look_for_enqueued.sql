@@ -1,5 +1,5 @@
--- Look whether any request waits. By order, so that the line's own index answers at once, whatever
--- the planner believes of the table.
+-- Check whether any request waits, ordered so that the queue's own index answers at once, whatever
+-- the planner estimates.
 SELECT id
 FROM enqueued
 WHERE done_at IS NULL AND parked_at IS NULL AND not_before <= now()

@@ -1,4 +1,4 @@
--- Put a request aside that never becomes a task, and say why.
+-- Park a request that can never become a task, with the reason.
 UPDATE enqueued
 SET
     parked_at = now(),

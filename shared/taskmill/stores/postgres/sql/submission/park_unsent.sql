@@ -1,4 +1,4 @@
--- Put a row of the outbox aside that the log will never take, and say why.
+-- Park an outbox row that the log will never accept, with the reason.
 UPDATE outbox
 SET parked_reason = %(reason)s
 WHERE id = %(id)s AND published_at IS NULL;

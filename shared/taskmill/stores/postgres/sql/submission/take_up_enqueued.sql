@@ -1,4 +1,4 @@
--- Let requests wait again whose type was not deployed when they were parked lately.
+-- Requeue recently parked requests whose type was not deployed then.
 WITH taken_up AS (
     UPDATE enqueued
     SET
@@ -9,7 +9,7 @@ WITH taken_up AS (
     WHERE
         parked_at > now() - %(seconds)s * '1 second'::interval
         AND discarded_at IS NULL
-        -- In this order: of other requests nobody knows whether they can be read.
+        -- In this order: whether other requests can be parsed is unknown.
         AND CASE WHEN parked_reason = 'unknown_type' THEN request ->> 'type' END = ANY(%(types)s)
     RETURNING 1
 )

@@ -1,6 +1,6 @@
 #!lua
 --[[
-  Let a task wait for its time: owe its turn to its worker, or leave it to the ledger alone.
+  Delay a task until its time: owe its turn to its worker, or leave it to the ledger alone.
 
   KEYS[1]   the shard's marker
   KEYS[2]   the task's record
@@ -13,25 +13,25 @@
   ARGV[4]   turn
   ARGV[5]   attempt
   ARGV[6]   when its turn is due (ms)
-  ARGV[7]   when that was said (ms), or "" when the ledger says it now
+  ARGV[7]   when that was set (ms), or "" when the ledger sets it now
   ARGV[8]   how far ahead only the ledger keeps it (ms)
-  ARGV[9]   how long the record of such a one is kept (ms)
+  ARGV[9]   how long the record of such a task is kept (ms)
   ARGV[10]  bytes of the turn's due entry
-  ARGV[11]  age up to which a generation without a record is adopted unless the ledger says it (ms)
-  ARGV[12]  largest token that was ever told
+  ARGV[11]  age up to which a generation without a record is adopted, unless the ledger asks (ms)
+  ARGV[12]  largest known fencing token
   ARGV[13]  losses
   ARGV[14]  submission
   ARGV[15]  generation of the submission
   ARGV[16]  fingerprint of the request
   ARGV[17]  "1" when the id comes from a key, else ""
-  ARGV[18]  what readers want to know (JSON)
+  ARGV[18]  the fields for readers (JSON)
 
   Returns
-    COLD       the shard forgot, or may have; nothing was changed
-    OVER       its life went on elsewhere; nothing was changed
-    FORGOTTEN  no record, and too old to be adopted; nothing was changed
+    COLD       the shard lost data, or may have; nothing was changed
+    OVER       the task has moved on; nothing was changed
+    FORGOTTEN  no record, and too old to adopt; nothing was changed
     NEAR       it is owed at its time
-    FAR        it is owed to nobody: the ledger has it, and its record ends after a while
+    FAR        it is not owed: the ledger has it, and its record expires after a while
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then
   return "COLD"

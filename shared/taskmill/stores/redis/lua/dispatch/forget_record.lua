@@ -1,7 +1,7 @@
 #!lua
 --[[
-  Remove the record of a finished task that has outlived its window; of one that is due far ahead,
-  keep what its key needs.
+  Delete the record of a finished task after its retention time; for a task due far ahead, keep
+  what its key needs.
 
   KEYS[1]  the shard's marker
   KEYS[2]  the task's record
@@ -9,7 +9,7 @@
   ARGV[1]  run id of the server, as the connection knows it
   ARGV[2]  task id
 
-  Returns 1 when it is gone, or what its key needs is left of it; 0 when it lives on
+  Returns 1 when it is gone, or reduced to what its key needs; 0 when it stays
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then
   return 0

@@ -1,13 +1,13 @@
 #!lua flags=no-writes
 --[[
-  Name the tasks that have outlived their window.
+  List the tasks whose records have expired.
 
   KEYS[1]  the shard's marker
   KEYS[2]  the shard's lifetimes
   ARGV[1]  run id of the server, as the connection knows it
-  ARGV[2]  how many at the most
+  ARGV[2]  maximum number
 
-  Returns the ids; none when the shard forgot, or may have
+  Returns the ids; none when the shard lost data, or may have
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then
   return {}

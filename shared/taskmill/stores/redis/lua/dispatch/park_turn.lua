@@ -1,6 +1,6 @@
 #!lua
 --[[
-  Let a task wait for a worker that takes its type: owe it to `tasks.pending` after a while.
+  Park a task until its type has a worker: owe it to `tasks.pending` after a while.
 
   KEYS[1]  the shard's marker
   KEYS[2]  the task's record
@@ -12,13 +12,13 @@
   ARGV[4]  turn
   ARGV[5]  until when it waits (ms), or "" when it waits for the first time
   ARGV[6]  how long it waits in all (ms)
-  ARGV[7]  how often it is put in line again (ms)
-  ARGV[8]  the envelope behind its opening brace, without until when it waits (JSON)
+  ARGV[7]  how often it is published again (ms)
+  ARGV[8]  the envelope after its opening brace, without its waiting time (JSON)
 
   Returns
-    COLD    the shard forgot, or may have; nothing was changed
-    OVER    it waited long enough, or its life went on elsewhere; nothing was changed
-    PARKED  it is owed, its entry says until when it waits, and its record which entry that is
+    COLD    the shard lost data, or may have; nothing was changed
+    OVER    it waited long enough, or has moved on; nothing was changed
+    PARKED  it is owed; its entry has the end of the wait, and its record names the entry
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then
   return "COLD"

@@ -1,15 +1,15 @@
 #!lua
 --[[
-  Take what is due for publication: each entry is held, and due again when its taker dies.
+  Take due entries for publication: each is hidden for a while, and due again if its taker dies.
 
   KEYS[1]  the shard's marker
   KEYS[2]  the shard's due set
   KEYS[3]  the bytes of the due entries
   ARGV[1]  run id of the server, as the connection knows it
-  ARGV[2]  how many at the most
-  ARGV[3]  how long the taker has for publishing (ms)
+  ARGV[2]  maximum number
+  ARGV[3]  how long the caller may take to publish (ms)
 
-  Returns a flat list: entry, bytes, entry, bytes …; {"COLD"} when the shard forgot, or may have
+  Returns a flat list: entry, bytes, entry, bytes …; {"COLD"} when the shard lost data, or may have
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then
   return {"COLD"}

@@ -10,28 +10,28 @@
   ARGV[3]   generation
   ARGV[4]   turn
   ARGV[5]   attempt
-  ARGV[6]   source: topic|partition|offset|index of the envelope in line
-  ARGV[7]   process that asks
+  ARGV[6]   source: topic|partition|offset|index of the envelope
+  ARGV[7]   calling process
   ARGV[8]   length of a lease (ms)
   ARGV[9]   latest end of the lease, counted from its start (ms)
   ARGV[10]  "1" when nothing else runs in the process
   ARGV[11]  age up to which a generation without a record is adopted (ms)
-  What a record is made of, which may be left out at first:
+  What a record is created from, which may be omitted at first:
   ARGV[12]  submission
   ARGV[13]  generation of the submission
   ARGV[14]  fingerprint of the request
   ARGV[15]  "1" when the id comes from a key, else ""
-  ARGV[16]  what readers want to know (JSON)
+  ARGV[16]  the fields for readers (JSON)
 
-  Returns {} when a record must be made and nothing was said of it: nothing was changed; else
+  Returns {} when a record must be created and these were omitted: nothing was changed; else
   {answer, …}
-    COLD                                  the shard forgot, or may have; nothing was changed
-    CLAIMED, token, losses, started, untold losses, "1" when its cancel was requested
+    COLD                                  the shard lost data, or may have; nothing was changed
+    CLAIMED, token, losses, started, unreported losses, "1" when its cancel was requested
                                           the lease; a loss: token|losses|started|at in ms
-    SUSPECT, losses                       losses hang on it: claim it alone; nothing was changed
-    HELD                                  a living lease of the same record, or of nobody known
-    REFUSED, facts                        another record's, or over: publish these facts, drop it
-    FORGOTTEN                             no record, and too old to be adopted
+    SUSPECT, losses                       it has losses: claim it alone; nothing was changed
+    HELD                                  a live lease of the same record, or of an unknown holder
+    REFUSED, facts                        another record holds it, or it is over: publish these facts
+    FORGOTTEN                             no record, and too old to adopt
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then
   return {"COLD"}
@@ -108,7 +108,7 @@ local function note(name, known_value, value)
     fields[#fields + 1], fields[#fields + 2] = name, value
   end
 end
--- Most tasks run as they were admitted: what they say already is not written again.
+-- Most tasks run as they were admitted: unchanged fields are not written again.
 note("turn", record[2], ARGV[4])
 note("attempt", record[14], ARGV[5])
 note("losses", record[8], tostring(losses))

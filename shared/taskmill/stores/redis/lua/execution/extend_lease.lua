@@ -1,20 +1,20 @@
 #!lua
 --[[
-  Keep a lease alive, with its token.
+  Extend a lease, identified by its fencing token.
 
   KEYS[1]  the shard's marker
   KEYS[2]  the task's record
   ARGV[1]  run id of the server, as the connection knows it
   ARGV[2]  generation
   ARGV[3]  turn
-  ARGV[4]  token
+  ARGV[4]  fencing token
   ARGV[5]  length of a lease (ms)
 
   Returns
-    COLD    the shard forgot, or may have; nothing was changed
-    HELD    the lease is the caller's and lives on
-    CANCEL  so it does, and its cancel was requested
-    LOST    the turn is another's or is over
+    COLD    the shard lost data, or may have; nothing was changed
+    HELD    the lease belongs to the caller and was extended
+    CANCEL  the same, and its cancellation was requested
+    LOST    the turn has a new owner or is over
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then
   return "COLD"

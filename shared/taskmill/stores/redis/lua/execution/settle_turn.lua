@@ -11,9 +11,9 @@
   ARGV[2]   task id
   ARGV[3]   generation
   ARGV[4]   turn
-  ARGV[5]   token
+  ARGV[5]   fencing token
   ARGV[6]   status that the turn leads to
-  ARGV[7]   the facts that tell it (JSON)
+  ARGV[7]   the facts that report it (JSON)
   ARGV[8]   how the generation ended (JSON), or ""
   ARGV[9]   result (JSON), or ""
   ARGV[10]  attempt
@@ -24,19 +24,19 @@
   ARGV[15]  how long a key is kept at least after the end of its task (ms)
   ARGV[16]  how long the record of an unkeyed task is kept after its end (ms)
   ARGV[17]  age up to which a generation without a record is adopted (ms)
-  What a record is made of, which may be left out at first:
+  What a record is created from, which may be omitted at first:
   ARGV[18]  submission
   ARGV[19]  generation of the submission
   ARGV[20]  fingerprint of the request
   ARGV[21]  "1" when the id comes from a key, else ""
-  ARGV[22]  what readers want to know (JSON)
+  ARGV[22]  the fields for readers (JSON)
 
-  Returns {} when a record must be made and nothing was said of it: nothing was changed; else
+  Returns {} when a record must be created and these were omitted: nothing was changed; else
   {answer, facts}
-    COLD     the shard forgot, or may have; nothing was changed
-    SETTLED  it stands: publish the facts, or those of a call before, which are told again
-    STALE    the turn is another's or is over; nothing was changed
-    CANCEL   its cancel was requested and this is no success; nothing was changed
+    COLD     the shard lost data, or may have; nothing was changed
+    SETTLED  it is valid: publish the facts, or those of an earlier call, which are returned again
+    STALE    the turn has a new owner or is over; nothing was changed
+    CANCEL   its cancellation was requested and it did not succeed; nothing was changed
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then
   return {"COLD", ""}

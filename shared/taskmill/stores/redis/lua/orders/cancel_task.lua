@@ -1,6 +1,6 @@
 #!lua
 --[[
-  End a task that waits, or tell a running one that it should end; owe the facts that say so.
+  End a waiting task, or ask the worker of a running one to stop; owe the facts about it.
 
   KEYS[1]   the shard's marker
   KEYS[2]   the task's record
@@ -9,23 +9,23 @@
   KEYS[5]   the shard's lifetimes
   ARGV[1]   run id of the server, as the connection knows it
   ARGV[2]   task id
-  ARGV[3]   generation that was seen
-  ARGV[4]   turn that was seen
-  ARGV[5]   status that was seen
-  ARGV[6]   how the generation ends (JSON), or "" for a task that runs or may
-  ARGV[7]   what a late claim is answered: the facts that tell it, but for a body (JSON)
-  ARGV[8]   bytes of the due entry that owes the facts
-  ARGV[9]   how long the author has for publishing (ms)
+  ARGV[3]   generation that was read
+  ARGV[4]   turn that was read
+  ARGV[5]   status that was read
+  ARGV[6]   how the generation ends (JSON), or "" for a task that runs or may run
+  ARGV[7]   the answer to a late claim: the facts that report it, without a body (JSON)
+  ARGV[8]   bytes of the due entry with the facts
+  ARGV[9]   how long the caller may take to publish (ms)
   ARGV[10]  how long a key is kept after submission (ms)
   ARGV[11]  how long a key is kept at least after the end of its task (ms)
   ARGV[12]  how long the record of an unkeyed task is kept after its end (ms)
-  ARGV[13]  status of a task that has ended: cancelled, or dead
-  ARGV[14]  when the turn that was seen may begin (ms), or 0
+  ARGV[13]  new status: cancelled or dead
+  ARGV[14]  when the turn that was read may start (ms), or 0
 
   Returns
-    COLD   the shard forgot, or may have; nothing was changed
-    MOVED  the task went on since it was seen, is gone, or may run by now; nothing was changed
-    DONE   it stands: publish the facts
+    COLD   the shard lost data, or may have; nothing was changed
+    MOVED  the task has moved on, is gone, or may run by now; nothing was changed
+    DONE   it is valid: publish the facts
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then
   return "COLD"
@@ -38,7 +38,7 @@ local record = redis.call(
 if record[1] ~= ARGV[3] or record[2] ~= ARGV[4] or record[3] ~= ARGV[5] or record[4] == "1" then
   return "MOVED"
 end
--- Under a lease that a rebuild restored somebody may run: it is asked to end, like a running task.
+-- A lease restored by a rebuild may have a live holder: ask it to stop, as for a running task.
 local lease_until = (record[8] or "") == "" and tonumber(record[7]) or 0
 local may_run = record[3] == "running"
   or (lease_until > now and tonumber(ARGV[14]) <= lease_until)

@@ -1,7 +1,7 @@
 #!lua
 --[[
-  Give a task that waits its next turn, at another time or with other metadata; owe the facts that
-  say so.
+  Start the next turn of a waiting task, at another time or with other metadata; owe the facts
+  about it.
 
   KEYS[1]   the shard's marker
   KEYS[2]   the task's record
@@ -10,25 +10,25 @@
   KEYS[5]   the shard's lifetimes
   ARGV[1]   run id of the server, as the connection knows it
   ARGV[2]   task id
-  ARGV[3]   generation that was seen
-  ARGV[4]   turn that was seen
-  ARGV[5]   status that was seen
+  ARGV[3]   generation that was read
+  ARGV[4]   turn that was read
+  ARGV[5]   status that was read
   ARGV[6]   attempt of the next turn
   ARGV[7]   when the next turn is due (ms)
-  ARGV[8]   when that was said (ms)
+  ARGV[8]   when that was set (ms)
   ARGV[9]   how far ahead only the ledger keeps it (ms)
-  ARGV[10]  how long the record of such a one is kept (ms)
+  ARGV[10]  how long the record of such a task is kept (ms)
   ARGV[11]  bytes of the next turn's due entry
-  ARGV[12]  the facts that tell it, with those that the turn owed (JSON)
-  ARGV[13]  bytes of the due entry that owes them
-  ARGV[14]  how long the author has for publishing (ms)
-  ARGV[15]  what readers want to know (JSON)
-  ARGV[16]  when the turn that was seen may begin (ms), or 0
+  ARGV[12]  the facts that report it, with those that the turn owed (JSON)
+  ARGV[13]  bytes of the due entry with them
+  ARGV[14]  how long the caller may take to publish (ms)
+  ARGV[15]  the fields for readers (JSON)
+  ARGV[16]  when the turn that was read may start (ms), or 0
 
   Returns
-    COLD   the shard forgot, or may have; nothing was changed
-    MOVED  the task went on since it was seen, is gone, or may run by now; nothing was changed
-    DONE   it stands: publish the facts
+    COLD   the shard lost data, or may have; nothing was changed
+    MOVED  the task has moved on, is gone, or may run by now; nothing was changed
+    DONE   it is valid: publish the facts
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then
   return "COLD"
@@ -42,7 +42,7 @@ if record[1] ~= ARGV[3] or record[2] ~= ARGV[4] or record[3] ~= ARGV[5] or recor
   or not record[6] then
   return "MOVED"
 end
--- Under a lease that a rebuild restored somebody may run.
+-- A lease restored by a rebuild may have a live holder.
 local lease_until = (record[8] or "") == "" and tonumber(record[7]) or 0
 if lease_until > now and tonumber(ARGV[16]) <= lease_until then
   return "MOVED"

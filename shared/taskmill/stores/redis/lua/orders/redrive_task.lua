@@ -1,6 +1,6 @@
 #!lua
 --[[
-  Give an ended task its next generation, and owe its publication.
+  Start an ended task's next generation, and owe its publication.
 
   KEYS[1]   the shard's marker
   KEYS[2]   the task's record
@@ -9,22 +9,22 @@
   KEYS[5]   the shard's lifetimes
   ARGV[1]   run id of the server, as the connection knows it
   ARGV[2]   task id
-  ARGV[3]   generation that was seen
-  ARGV[4]   status that was seen in the record, or "" when there was none
+  ARGV[3]   generation that was read
+  ARGV[4]   status that was read in the record, or "" when there was none
   ARGV[5]   submission
   ARGV[6]   generation of the submission
   ARGV[7]   fingerprint of the request
   ARGV[8]   "1" when the id comes from a key, else ""
-  ARGV[9]   what readers want to know (JSON)
-  ARGV[10]  the largest token that is known
-  ARGV[11]  the due entry up to the generation: the facts that ended the one before, and the head
-  ARGV[12]  the due entry behind the generation
-  ARGV[13]  how long the author has for publishing (ms)
-  ARGV[14]  the facts that ended the one before (JSON): who is refused its turns publishes them
+  ARGV[9]   the fields for readers (JSON)
+  ARGV[10]  the largest known fencing token
+  ARGV[11]  the due entry up to the generation: the facts that ended the previous one, and the head
+  ARGV[12]  the due entry after the generation
+  ARGV[13]  how long the caller may take to publish (ms)
+  ARGV[14]  the facts that ended the previous one (JSON): published by whoever is refused its turns
 
   Returns {answer, generation}
-    COLD      the shard forgot, or may have; nothing was changed
-    MOVED     the task went on since it was seen; nothing was changed
+    COLD      the shard lost data, or may have; nothing was changed
+    MOVED     the task has moved on since it was read; nothing was changed
     REDRIVEN  it waits for its first turn: publish it
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then

@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 --[[
-  Tell all that is known of a task, and what its present turn still owes.
+  Return everything known of a task, and what its present turn still owes.
 
   KEYS[1]  the shard's marker
   KEYS[2]  the task's record
@@ -8,11 +8,11 @@
   ARGV[1]  run id of the server, as the connection knows it
   ARGV[2]  task id
 
-  Returns {"COLD"} when the shard forgot, or may have; {} without a record; else
+  Returns {"COLD"} when the shard lost data, or may have; {} without a record; else
   {about, status, generation, attempt, losses, started, ending, result, waiting,
-  cancel requested, first start if that is another, turn, token, submitted, last facts,
+  cancel requested, first start if different, turn, token, submitted, last facts,
   owed submission, owed turn, owed facts, parked, now in ms,
-  until when nobody knows who runs it in ms}, each or ""
+  end of a lease without a known holder in ms}, each or ""
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then
   return {"COLD"}

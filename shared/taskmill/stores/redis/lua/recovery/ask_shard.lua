@@ -1,11 +1,11 @@
 #!lua flags=no-writes
 --[[
-  Tell whether a shard lacks nothing.
+  Return whether a shard's data is complete.
 
   KEYS[1]  the shard's marker
   ARGV[1]  run id of the server, as the connection knows it
 
-  Returns COLD when it forgot, or may have; else LIVE
+  Returns COLD when it lost data, or may have; else LIVE
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then
   return "COLD"

@@ -1,17 +1,17 @@
 #!lua
 --[[
-  Begin to rebuild a shard that forgot, or may have: put an own word into it.
+  Begin to rebuild a shard that lost data, or may have: set a nonce in it.
 
   KEYS[1]  the shard's marker
-  KEYS[2]  the shard's rebuild: word|run id
+  KEYS[2]  the shard's rebuild: nonce|run id
   ARGV[1]  run id of the server, as the connection knows it
-  ARGV[2]  the rebuilder's own word
-  ARGV[3]  how long the word stays without being renewed (ms)
+  ARGV[2]  the rebuild's nonce
+  ARGV[3]  how long the nonce lives without being renewed (ms)
 
   Returns
-    LIVE   the shard forgot nothing
-    BUSY   another one rebuilds it on this server
-    BEGUN  the word is there, and what the marker of another server said is gone
+    LIVE   the shard lost nothing
+    BUSY   another process rebuilds it on this server
+    BEGUN  the nonce is set, and the marker of another server is deleted
 ]]
 if redis.call("GET", KEYS[1]) == ARGV[1] then
   return "LIVE"

@@ -1,18 +1,18 @@
 #!lua flags=no-writes
 --[[
-  Tell how a shard is: whether it lacks anything, and whether somebody takes what is due.
+  Return a shard's health: whether its data is complete, and whether due entries are taken.
 
   KEYS[1]  the shard's marker
-  KEYS[2]  the shard's rebuild: word|run id
+  KEYS[2]  the shard's rebuild: nonce|run id
   KEYS[3]  the shard's due set
   KEYS[4]  the bytes of the due entries
   ARGV[1]  run id of the server, as the connection knows it
 
-  Returns {answer, for how long the first due entry has waited to be taken in ms, number of owed
-  entries that the due set does not name}
-    LIVE        it lacks nothing
-    REBUILDING  it forgot, or may have, and is being rebuilt
-    COLD        it forgot, or may have, and nobody rebuilds it
+  Returns {answer, how long the first due entry has waited to be taken in ms, number of owed
+  entries missing from the due set}
+    LIVE        its data is complete
+    REBUILDING  it lost data, or may have, and is being rebuilt
+    COLD        it lost data, or may have, and nobody rebuilds it
 ]]
 if redis.call("GET", KEYS[1]) == ARGV[1] then
   local time = redis.call("TIME")

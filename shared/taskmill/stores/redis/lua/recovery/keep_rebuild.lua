@@ -1,14 +1,14 @@
 #!lua
 --[[
-  Renew the word of a rebuild while it is there, or take it back.
+  Renew the nonce of a rebuild while it exists, or delete it.
 
-  KEYS[1]  the shard's rebuild: word|run id
+  KEYS[1]  the shard's rebuild: nonce|run id
   ARGV[1]  run id of the server, as the connection knows it
-  ARGV[2]  the rebuilder's own word
-  ARGV[3]  how long the word stays without being renewed (ms); 0: no longer
+  ARGV[2]  the rebuild's nonce
+  ARGV[3]  how long the nonce lives without being renewed (ms); 0 deletes it
 
   Returns
-    START AGAIN  the word is gone, or of another server: what was restored may be, too
+    START AGAIN  the nonce is gone, or of another server: restored data may be gone, too
     KEPT         it stays
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[2] .. "|" .. ARGV[1] then

@@ -1,15 +1,15 @@
 #!lua
 --[[
-  Say that a shard lacks nothing, now that everything is restored.
+  Declare a shard complete after everything was restored.
 
-  KEYS[1]  the shard's rebuild: word|run id
+  KEYS[1]  the shard's rebuild: nonce|run id
   KEYS[2]  the shard's marker
   ARGV[1]  run id of the server, as the connection knows it
-  ARGV[2]  the rebuilder's own word
+  ARGV[2]  the rebuild's nonce
 
   Returns
-    START AGAIN  the word is gone, or of another server: what was restored may be, too
-    OPEN         the shard answers
+    START AGAIN  the nonce is gone, or of another server: restored data may be gone, too
+    OPEN         the shard is live
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[2] .. "|" .. ARGV[1] then
   return "START AGAIN"

@@ -1,16 +1,16 @@
 #!lua
 --[[
-  Let entries be due now whose bytes are there while the due set does not name them.
+  Make owed entries due now that are missing from the due set.
 
   KEYS[1]  the shard's marker
   KEYS[2]  the shard's due set
   KEYS[3]  the bytes of the due entries
   ARGV[1]  run id of the server, as the connection knows it
-  ARGV[2]  where to go on, "0" at first
-  ARGV[3]  how many entries to look at, about
+  ARGV[2]  cursor, "0" at first
+  ARGV[3]  approximate number of entries to scan
 
-  Returns {where to go on, number of entries that are due now}; "0" when all were looked at, or the
-  shard forgot, or may have
+  Returns {cursor, number of entries that are due now}; "0" when all were scanned, or when the
+  shard lost data, or may have
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then
   return {"0", 0}

@@ -1,6 +1,6 @@
 #!lua
 --[[
-  Raise a record to what the ledger knows, if the record is still as it was seen.
+  Update a record from the ledger, if the record is still as it was read.
 
   KEYS[1]   the shard's marker
   KEYS[2]   the task's record
@@ -9,27 +9,27 @@
   KEYS[5]   the shard's lifetimes
   ARGV[1]   run id of the server, as the connection knows it
   ARGV[2]   task id
-  ARGV[3]   generation that was seen, or "" when there was no record
-  ARGV[4]   turn that was seen, or ""
-  ARGV[5]   status that was seen, or ""
+  ARGV[3]   generation that was read, or "" when there was no record
+  ARGV[4]   turn that was read, or ""
+  ARGV[5]   status that was read, or ""
   ARGV[6]   generation
   ARGV[7]   turn
   ARGV[8]   status
-  ARGV[9]   largest token that was ever told
+  ARGV[9]   largest known fencing token
   ARGV[10]  losses
-  ARGV[11]  "1" when it is to be cancelled, else ""
-  ARGV[12]  when its turn is due (ms), or "" when it stands in line already
+  ARGV[11]  "1" when it must be cancelled, else ""
+  ARGV[12]  when its turn is due (ms), or "" when it is already queued
   ARGV[13]  bytes of the turn's due entry
   ARGV[14]  length of a lease (ms)
   ARGV[15]  how long a key is kept after submission (ms)
   ARGV[16]  how long a key is kept at least after the end of its task (ms)
   ARGV[17]  how long the record of an unkeyed task is kept after its end (ms)
-  Behind them: the fields of the record, each followed by its value
+  After them: the fields of the record, each followed by its value
 
   Returns
-    COLD   the shard forgot, or may have; nothing was changed
-    MOVED  the task went on since it was seen; nothing was changed
-    DONE   the record says what the ledger says; unfinished, nobody may claim it for one lease
+    COLD   the shard lost data, or may have; nothing was changed
+    MOVED  the task has moved on since it was read; nothing was changed
+    DONE   the record matches the ledger; if unfinished, nobody may claim it for one lease
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then
   return "COLD"

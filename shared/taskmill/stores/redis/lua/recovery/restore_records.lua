@@ -1,32 +1,32 @@
 #!lua
 --[[
-  Put into a cold shard what the ledger knows of some of its tasks. What the server still has of one
-  stays where the ledger is neither closed nor further in its life, or says the same.
+  Restore tasks of a cold shard from the ledger. What the server still has of a task stays if the
+  ledger is neither closed nor further along, or has the same.
 
-  KEYS[1]  the shard's rebuild: word|run id
+  KEYS[1]  the shard's rebuild: nonce|run id
   KEYS[2]  the shard's marker
   KEYS[3]  the shard's due set
   KEYS[4]  the bytes of the due entries
   KEYS[5]  the shard's lifetimes
-  Behind them: the record of each task
+  After them: the record of each task
   ARGV[1]  run id of the server, as the connection knows it
-  ARGV[2]  the rebuilder's own word
+  ARGV[2]  the rebuild's nonce
   ARGV[3]  length of a lease (ms)
   ARGV[4]  how long a key is kept after submission (ms)
   ARGV[5]  how long a key is kept at least after the end of its task (ms)
   ARGV[6]  how long the record of an unkeyed task is kept after its end (ms)
-  ARGV[7]  how long the record of one that the ledger alone keeps is kept without a key (ms)
-  Behind them, for each task: task id, generation, turn, status, largest token that was ever told,
-  losses, "1" when it is to be cancelled or "", when its turn is due (ms) or "", bytes of the turn's
-  due entry or "", "1" when the ledger alone keeps it until its time comes near or "", generation of
-  the submission, "1" when the id comes from a key or "", the number of words that follow: fields of
+  ARGV[7]  how long the unkeyed record of a task that only the ledger keeps is kept (ms)
+  After them, for each task: task id, generation, turn, status, largest known fencing token, losses,
+  "1" when it must be cancelled or "", when its turn is due (ms) or "", bytes of the turn's due
+  entry or "", "1" when only the ledger keeps it until its time comes near or "", generation of the
+  submission, "1" when the id comes from a key or "", the number of values that follow: fields of
   the record, each with its value
 
   Returns
-    START AGAIN  the word is gone, the server is another, or the shard is open; nothing was changed
+    START AGAIN  the nonce is gone, the server changed, or the shard is open; nothing was changed
     or for each task
-    RESTORED     the record says what the ledger says
-    KEPT         the record says what it said
+    RESTORED     the record matches the ledger
+    KEPT         the record is unchanged
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[2] .. "|" .. ARGV[1]
   or redis.call("EXISTS", KEYS[2]) == 1 then

@@ -1,6 +1,6 @@
 #!lua
 --[[
-  Make a submission a task, once per key, and owe its publication.
+  Turn a submission into a task, once per key, and owe its publication.
 
   KEYS[1]   the shard's marker
   KEYS[2]   the task's record
@@ -9,22 +9,22 @@
   KEYS[5]   the shard's lifetimes
   ARGV[1]   run id of the server, as the connection knows it
   ARGV[2]   task id
-  ARGV[3]   submission: the request's own word
+  ARGV[3]   submission: the request's nonce
   ARGV[4]   fingerprint of the request
   ARGV[5]   "1" when the id comes from a key, else ""
-  ARGV[6]   what readers want to know (JSON)
-  ARGV[7]   the envelope behind its generation (JSON without its head)
-  ARGV[8]   how long a key is kept after submission (ms), when its lifetime is not noted
-  ARGV[9]   how long the author has for publishing (ms)
-  ARGV[10]  when it is to begin (ms), or ""
-  ARGV[11]  instead of that, how long after its birth (ms), or ""
+  ARGV[6]   the fields for readers (JSON)
+  ARGV[7]   the envelope after its generation (JSON without its head)
+  ARGV[8]   how long a key is kept after submission (ms), if its lifetime is not recorded
+  ARGV[9]   how long the caller may take to publish (ms)
+  ARGV[10]  when it should start (ms), or ""
+  ARGV[11]  instead of that, the delay after its submission (ms), or ""
 
   Returns {verdict, generation, what the winner still owes or ""}
-    COLD      the shard forgot, or may have; nothing was changed
+    COLD      the shard lost data, or may have; nothing was changed
     CREATED   a new task, or a new generation of it after the window
     BEFORE    this submission was admitted before
-    REPLAYED  the same request came before
-    CONFLICT  another request came before under this key
+    REPLAYED  an identical request came before
+    CONFLICT  a different request came before under this key
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then
   return {"COLD", "0", ""}

@@ -1,6 +1,6 @@
 #!lua
 --[[
-  Take a due entry away: it was published and acknowledged.
+  Delete a due entry after it was published and acknowledged.
 
   KEYS[1]  the shard's marker
   KEYS[2]  the task's record
@@ -11,8 +11,8 @@
   ARGV[3]  generation of the due entry
 
   Returns
-    COLD   the shard forgot, or may have; nothing was changed
-    OTHER  cleared; the record is gone or lives another generation
+    COLD   the shard lost data, or may have; nothing was changed
+    OTHER  cleared; the record is gone or has another generation
     DONE   cleared
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then

@@ -1,14 +1,14 @@
 #!lua flags=no-writes
 --[[
-  Tell what a reader may know of a task.
+  Return the fields of a task for readers.
 
   KEYS[1]  the shard's marker
   KEYS[2]  the task's record
   ARGV[1]  run id of the server, as the connection knows it
 
-  Returns {"COLD"} when the shard forgot, or may have; {} without a record; else
+  Returns {"COLD"} when the shard lost data, or may have; {} without a record; else
   {about, status, generation, attempt, losses, started, ending, result, waiting,
-  cancel requested, first start if that is another}, each or ""
+  cancel requested, first start if different}, each or ""
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then
   return {"COLD"}

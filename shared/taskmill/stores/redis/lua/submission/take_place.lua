@@ -1,13 +1,13 @@
 #!lua
 --[[
-  Take one of the places for requests that wait; a place whose holder died is free again.
+  Take one of the slots for waiting requests; a slot whose holder died becomes free again.
 
-  KEYS[1]  the places
-  ARGV[1]  the holder's own word
-  ARGV[2]  how many places there are
-  ARGV[3]  how long a place is held at the most (ms)
+  KEYS[1]  the slots
+  ARGV[1]  the holder's nonce
+  ARGV[2]  number of slots
+  ARGV[3]  how long a slot is held at most (ms)
 
-  Returns 1 with a place, 0 without
+  Returns 1 with a slot, 0 without
 ]]
 local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
