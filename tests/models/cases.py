@@ -49,7 +49,6 @@ DUE_SET = [
     _due("next_turn_carries_facts", STUCK),
     _due("cancel_takes_facts_over", STUCK),
     _due(deep=True),
-    _due(deep=True, slips=1),
 ]
 
 DELAYS = [
