@@ -97,7 +97,7 @@ $(VENV)/.local: $(VENV)/bin/python locks/local.lock pyproject.toml localstack/ta
 	@$(BIN)/python $(INSTALL) -r locks/local.lock $(DOTS)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
 	@$(BIN)/python -m taskmill_local.stores.jars install
-	@$(BIN)/python -m taskmill_local.stores.rehearsal
+	@$(BIN)/python -m taskmill_local.stores.class_data_archive
 	@touch $@
 
 # A worker's own packages; here all types share one environment, deployed each has its own.

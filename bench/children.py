@@ -11,7 +11,7 @@ from typing import IO, Final
 
 import psutil
 
-from taskmill_local.leash import die_with_parent
+from taskmill_local.child_processes import die_with_parent
 
 _STOP_SECONDS: Final = 20
 _ON_LINUX: Final = sys.platform == "linux"

@@ -33,7 +33,7 @@ def profile(root: Path, word: str, *, quick: bool) -> str:
         say(f"draining with {function} under the profiler")
         drain(system, sizes.drain_tasks)
         files = _collect(system, function)
-        return "\n".join(_told(files, order) for order in ("tottime", "cumulative"))
+        return "\n".join(_report(files, order) for order in ("tottime", "cumulative"))
 
 
 def _collect(system: System, function: str) -> list[str]:
@@ -60,7 +60,7 @@ def _is_alive(pid: int) -> bool:
     return True
 
 
-def _told(files: Sequence[str], order: str) -> str:
+def _report(files: Sequence[str], order: str) -> str:
     text = io.StringIO()
     first, *others = files
     stats = pstats.Stats(first, stream=text)

@@ -40,8 +40,8 @@ def main(options: Options) -> None:
         _compare(options, options.against)
     else:
         figures = _measure(options)
-        told = [asdict(figure) | {"holds": figure.holds} for figure in figures]
-        _tell(options, told, table(figures))
+        answer = [asdict(figure) | {"holds": figure.holds} for figure in figures]
+        _report(options, answer, table(figures))
 
 
 def _measure(options: Options) -> list[Figure]:
@@ -68,12 +68,12 @@ def _compare(options: Options, reference: str) -> None:
         comparisons = compare(ROOT, reference, quick=options.quick, only=options.only)
     except UnknownVersion as error:
         raise SystemExit(str(error)) from None
-    told = [asdict(one.here) | {"there": one.there, "ratio": one.ratio} for one in comparisons]
-    _tell(options, told, comparison_table(comparisons, reference))
+    answer = [asdict(one.here) | {"there": one.there, "ratio": one.ratio} for one in comparisons]
+    _report(options, answer, comparison_table(comparisons, reference))
 
 
-def _tell(options: Options, told: list[dict[str, Any]], text: str) -> None:
-    encoded = json.dumps(told, indent=1)
+def _report(options: Options, answer: list[dict[str, Any]], text: str) -> None:
+    encoded = json.dumps(answer, indent=1)
     print(encoded if options.as_json else text)
     if options.save:
         _RESULTS.mkdir(exist_ok=True)

@@ -96,8 +96,8 @@ def routes(types: Sequence[WorkerFolder]) -> set[str]:
     _refuse_unknown_routes(types)
     text = (ROOT / _GATEWAY).read_text().replace(_ROUTES, _events(types))
     events = plain(text)["Gateway"]["Properties"]["Events"].values()
-    told = [one["Properties"] for one in events]
-    return {f"{one['Method']} {one['Path']}" for one in told if "Path" in one}
+    answer = [one["Properties"] for one in events]
+    return {f"{one['Method']} {one['Path']}" for one in answer if "Path" in one}
 
 
 def _refuse_unknown_routes(types: Sequence[WorkerFolder]) -> None:
@@ -154,8 +154,8 @@ def settings(types: Sequence[WorkerFolder]) -> dict[str, list[str]]:
     return {one.type: sorted(set(one.settings)) for one in types if one.settings}
 
 
-def _as_text(told: object) -> str:
-    return msgspec.json.format(msgspec.json.encode(told), indent=2).decode() + "\n"
+def _as_text(answer: object) -> str:
+    return msgspec.json.format(msgspec.json.encode(answer), indent=2).decode() + "\n"
 
 
 def wanted() -> Mapping[Path, str]:

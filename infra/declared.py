@@ -29,12 +29,12 @@ def schedules(workers: Path, types: Sequence[Mapping[str, Any]]) -> list[dict[st
 
 def _requests(path: Path) -> Iterator[dict[str, Any]]:
     try:
-        told = yaml.safe_load(path.read_text())
+        answer = yaml.safe_load(path.read_text())
     except yaml.YAMLError as error:
         raise SystemExit(f"{_short(path)} is not valid YAML: {error}") from error
-    if not isinstance(told, dict) or not all(isinstance(one, dict) for one in told.values()):
+    if not isinstance(answer, dict) or not all(isinstance(one, dict) for one in answer.values()):
         raise SystemExit(f"{_short(path)} must map names to the fields of a schedule")
-    for name, fields in told.items():
+    for name, fields in answer.items():
         task = fields.get("task", {})
         if not isinstance(task, dict):
             raise SystemExit(f"{_short(path)}: {name}: `task` must hold the payload of its task")

@@ -77,7 +77,7 @@ def a_position(offset=0, *, topic="tasks.worker.echo", partition=0):
 
 def a_log_record(value, at=None, **headers):
     """Return a record of the log as a function receives it."""
-    octets = {name: told.encode() for name, told in headers.items()}
+    octets = {name: answer.encode() for name, answer in headers.items()}
     return LogRecord(position=at or a_position(), at_ms=NOW, value=value, headers=octets)
 
 
@@ -130,8 +130,8 @@ def admitted(envelope, **changes):
 
 
 def dropped(envelope, **changes):
-    told = {"submission": envelope.submission, "verdict": "replayed"}
-    return SubmissionDropped(**_told(envelope, **told) | changes)
+    answer = {"submission": envelope.submission, "verdict": "replayed"}
+    return SubmissionDropped(**_told(envelope, **answer) | changes)
 
 
 def started(envelope, **changes):

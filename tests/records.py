@@ -56,9 +56,9 @@ def _parcels(draw):
     """Return a valid parcel with random members."""
     tasks = [a_fresh_envelope(timing=draw(_timings)) for _ in range(draw(st.integers(1, 2)))]
     if draw(st.booleans()):
-        return next(codec.parcels_of_tasks(tasks))
+        return next(codec.batches_of_tasks(tasks))
     fact = draw(st.sampled_from(FACTS))
-    return next(codec.parcels_of_facts([fact(task) for task in tasks]))
+    return next(codec.batches_of_facts([fact(task) for task in tasks]))
 
 
 @st.composite
@@ -92,7 +92,7 @@ def _cut(draw):
 
 
 def _with_payload(payload):
-    (parcel,) = codec.parcels_of_tasks([a_fresh_envelope(payload=Raw(payload))])
+    (parcel,) = codec.batches_of_tasks([a_fresh_envelope(payload=Raw(payload))])
     return parcel
 
 
@@ -116,8 +116,8 @@ SHAPES = (
     _with_payload(b'{"say":"\\u0000\\ud800"}'),
     _with_payload(b'{"say":1,"say":2}'),
     _with_payload(b"NaN"),
-    next(codec.parcels_of_tasks([a_fresh_envelope(tenant=_NOISE)])),
-    next(codec.parcels_of_facts([died(a_fresh_envelope(), error_class=_NOISE)])),
+    next(codec.batches_of_tasks([a_fresh_envelope(tenant=_NOISE)])),
+    next(codec.batches_of_facts([died(a_fresh_envelope(), error_class=_NOISE)])),
 )
 """What people send by mistake."""
 

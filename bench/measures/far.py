@@ -70,10 +70,10 @@ def _let_an_hour_pass(redis: Any) -> int:
         asked = redis.pipeline(transaction=False)
         for name in names:
             asked.pttl(name).hget(name, "status")
-        told = asked.execute()
+        answer = asked.execute()
         ending = [
             name
-            for name, left, status in zip(names, told[::2], told[1::2], strict=True)
+            for name, left, status in zip(names, answer[::2], answer[1::2], strict=True)
             if left > 0 and status == b"scheduled"
         ]
         for name in ending:

@@ -20,9 +20,11 @@ def _stores() -> Stores:
 @process.invocation("dispatcher")
 def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     stores = _stores()
-    shop = run.shop(stores, context, concurrency=AT_A_TIME, longest=LONGEST, crew=run.crew())
-    return respond(event, lambda records: Dispatch(stores).route(records, shop))
+    run_context = run.run_context(
+        stores, context, concurrency=AT_A_TIME, longest=LONGEST, executor=run.executor()
+    )
+    return respond(event, lambda records: Dispatch(stores).route(records, run_context))
 
 
 process.at_init(lambda: _stores().opened("leases", "bus"))
-process.at_init(run.crew)
+process.at_init(run.executor)

@@ -12,7 +12,7 @@ from functions.gateway.http.routes import ApiRequest, Routes, Success
 from functions.gateway.presenter import moment
 from taskmill.egress.endpoints import DisabledEndpoint
 from taskmill.egress.formats import WEBHOOK_URL
-from taskmill.egress.wall import Walled, target_of
+from taskmill.egress.ssrf_guard import Blocked, target_of
 
 routes = Routes("disabled endpoints are in Redis")
 
@@ -39,7 +39,7 @@ def enable_endpoint(request: ApiRequest) -> Success | Problem:
         return asked
     # A target on this machine was only called where that is allowed, so its name is harmless.
     target = target_of(asked.url, reaches_loopback=True)
-    if isinstance(target, Walled):
+    if isinstance(target, Blocked):
         return unprocessable("invalid_request", target.why, "/url")
     if not request.stores.endpoints.enable(target.endpoint):
         return missing(f"{target.endpoint} is not disabled")

@@ -10,16 +10,16 @@ from functions.gateway.http.parameters import read_moment, read_number
 from functions.gateway.http.problem import Problem, unprocessable
 from functions.gateway.http.routes import ApiRequest, Routes, Success
 from functions.gateway.presenter import moment
-from functions.gateway.schedules import KEPT, find, no_schedule, restless
+from functions.gateway.schedules import KEPT, contended, find, no_schedule
 from taskmill.core.task import DEFAULT_TENANT, Millis
 from taskmill.schedules.coming import Coming
 from taskmill.schedules.firing import calendar_of, millis_of, moment_of
 from taskmill.schedules.manage import (
     MOST_BACKFILLED,
+    BackfillTooLarge,
+    Contended,
     Fired,
     NoSchedule,
-    Restless,
-    TooLarge,
     TooMany,
     backfill,
     trigger,
@@ -54,8 +54,8 @@ def trigger_schedule(request: ApiRequest, name: str) -> Success | Problem:
             return Success(HTTPStatus.ACCEPTED, fire, location)
         case NoSchedule():
             return no_schedule(name)
-        case Restless():
-            return restless()
+        case Contended():
+            return contended()
         case _:
             assert_never(answer)
 
@@ -75,7 +75,7 @@ def backfill_schedule(request: ApiRequest, name: str) -> Success | Problem:
                 " split the range"
             )
             return unprocessable("invalid_request", detail, "/until")
-        case TooLarge(count, most):
+        case BackfillTooLarge(count, most):
             detail = (
                 f"{count:,} instants lie in the range, and with a task this large one request fires"
                 f" {most:,} of them: {OCTETS_AT_A_TIME:,} bytes together; split the range"
@@ -84,8 +84,8 @@ def backfill_schedule(request: ApiRequest, name: str) -> Success | Problem:
             return unprocessable("invalid_request", detail, "/until")
         case NoSchedule():
             return no_schedule(name)
-        case Restless():
-            return restless()
+        case Contended():
+            return contended()
         case _:
             assert_never(answer)
 

@@ -14,9 +14,16 @@ from functions.gateway.reading import finder, id_of, unread
 from taskmill.core.refusal import Refusal, invalid
 from taskmill.core.task import Millis
 from taskmill.core.view import Nowhere, Unsure
-from taskmill.orders.cancel import AlreadyFinished, Asked, Cancelled, Canceller
-from taskmill.orders.change import Changed, Changer, NotWaiting, PayloadGone, TooLate, Wanted
-from taskmill.orders.redrive import Again, NotOver, Redrive, Redriver, Wish
+from taskmill.orders.cancel import AlreadyFinished, Asked, CancelAccepted, Canceller
+from taskmill.orders.change import (
+    ChangeAccepted,
+    Changer,
+    NotWaiting,
+    PayloadGone,
+    TooLate,
+    WantedChange,
+)
+from taskmill.orders.redrive import Again, NotOver, Redrive, Redriver, RedriveRequest
 from taskmill.submission.read import metadata_refusal, misfit, read_begin, read_value
 from taskmill.submission.request import DelaySeconds, Metadata, RunAt
 
@@ -30,7 +37,7 @@ def cancel_one(request: ApiRequest, task_id: str) -> Success | Problem:
         return known
     answer = Canceller(request.stores, finder(request.stores)).cancel(known)
     match answer:
-        case Cancelled(task):
+        case CancelAccepted(task):
             return Success(HTTPStatus.OK, task_as_json(task))
         case Asked(task):
             return Success(HTTPStatus.ACCEPTED, task_as_json(task), f"/v1/tasks/{task.id}")
@@ -61,7 +68,7 @@ def change_one(request: ApiRequest, task_id: str) -> Success | Problem:
         return problem_of(wanted)
     answer = Changer(request.stores, finder(request.stores)).change(known, wanted)
     match answer:
-        case Changed(task):
+        case ChangeAccepted(task):
             return Success(HTTPStatus.OK, task_as_json(task))
         case NotWaiting(task):
             detail = f"only a waiting task can be changed; the task is {task.status}"
@@ -77,7 +84,7 @@ def change_one(request: ApiRequest, task_id: str) -> Success | Problem:
             assert_never(answer)
 
 
-def _read(body: bytes, *, now: Millis) -> Wanted | Refusal:
+def _read(body: bytes, *, now: Millis) -> WantedChange | Refusal:
     given = read_value(body)
     if isinstance(given, Refusal):
         return given
@@ -91,7 +98,7 @@ def _read(body: bytes, *, now: Millis) -> Wanted | Refusal:
     refusal = metadata_refusal(metadata or {})
     if refusal is not None:
         return refusal
-    return Wanted(
+    return WantedChange(
         run_at_ms=begin.run_at_ms if begin else None,
         delay_ms=begin.delay_ms if begin else None,
         metadata=metadata,
@@ -119,7 +126,7 @@ def redrive_one(request: ApiRequest, task_id: str) -> Success | Problem:
     redriver = Redriver(request.stores, finder(request.stores))
 
     def ask() -> Redrive:
-        (answer,) = redriver.redrive([Wish(known)])
+        (answer,) = redriver.redrive([RedriveRequest(known)])
         return answer
 
     answer = caught_up(request.stores, ask, lambda one: isinstance(one, Unsure) and one.is_behind)

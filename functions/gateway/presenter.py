@@ -79,14 +79,14 @@ def _ending_as_json(task: TaskView, ending: Ending) -> dict[str, Any]:
     return shown | _why(ending)
 
 
-def _why(told: Ending | Waiting) -> dict[str, Any]:
-    if told.reason is None:
+def _why(answer: Ending | Waiting) -> dict[str, Any]:
+    if answer.reason is None:
         return {}
-    shown: dict[str, Any] = {"reason": told.reason}
-    if told.error_class is not None:
-        shown["error"] = {"class": told.error_class, "message": told.error_message}
-        if told.stack is not None:
-            shown["error"]["stack"] = told.stack
+    shown: dict[str, Any] = {"reason": answer.reason}
+    if answer.error_class is not None:
+        shown["error"] = {"class": answer.error_class, "message": answer.error_message}
+        if answer.stack is not None:
+            shown["error"]["stack"] = answer.stack
     return shown
 
 

@@ -13,7 +13,7 @@ from functions.gateway.http.routes import ApiRequest, Routes, Success
 from functions.gateway.presenter import moment
 from functions.gateway.reading import id_of
 from taskmill.core.task import DEFAULT_TENANT, TaskType, fingerprint, unkeyed_id
-from taskmill.orders.redrive_job import JobState, NewJob, RedriveJob, Wanted
+from taskmill.orders.redrive_job import JobState, NewJob, RedriveJob, RedriveJobRequest
 from taskmill.platform import process
 
 routes = Routes("redrive jobs are in the ledger")
@@ -103,13 +103,13 @@ def _find(request: ApiRequest, name: str) -> RedriveJob | Problem:
     return missing(f"there is no redrive job {name}") if job is None else job
 
 
-def _wanted(request: RedriveRequest) -> Wanted | Problem:
+def _wanted(request: RedriveRequest) -> RedriveJobRequest | Problem:
     after = read_moment("dead_after", request.dead_after)
     before = read_moment("dead_before", request.dead_before)
     for name, at_ms in (("dead_after", after), ("dead_before", before)):
         if isinstance(at_ms, Problem):
             return unprocessable(at_ms.type, at_ms.detail, f"/{name}")
-    return Wanted(
+    return RedriveJobRequest(
         type=None if request.type is None else TaskType(request.type),
         reason=request.reason,
         error_class=request.error_class,

@@ -23,11 +23,11 @@ from taskmill.core.errors import ScheduleBroken
 from taskmill.core.refusal import Refusal
 from taskmill.core.task import DEFAULT_TENANT, Millis
 from taskmill.schedules.manage import (
-    Changed,
-    Kept,
+    Contended,
+    KeptSchedule,
     NoSchedule,
     OfAFolder,
-    Restless,
+    ScheduleChanged,
     Taken,
     delete,
     make,
@@ -123,22 +123,22 @@ def no_schedule(name: str) -> Problem:
     return missing(f"there is no schedule {name}")
 
 
-def restless() -> Problem:
+def contended() -> Problem:
     return unavailable("the schedule kept changing during the request; try again", 1)
 
 
 def _answer(
-    name: str, answer: Kept | Taken | Changed | NoSchedule | OfAFolder | Restless
+    name: str, answer: KeptSchedule | Taken | ScheduleChanged | NoSchedule | OfAFolder | Contended
 ) -> Success | Problem:
     match answer:
-        case Kept(schedule, is_new=True):
+        case KeptSchedule(schedule, is_new=True):
             return Success(HTTPStatus.CREATED, shown(schedule), f"/v1/schedules/{name}")
-        case Kept(schedule):
+        case KeptSchedule(schedule):
             return Success(HTTPStatus.OK, shown(schedule))
         case Taken(schedule):
             detail = f"another schedule {name} exists, with revision {schedule.revision}"
             return conflict("already_exists", detail)
-        case Changed(schedule):
+        case ScheduleChanged(schedule):
             return conflict(
                 "changed_meanwhile", f"the schedule now has revision {schedule.revision}"
             )
@@ -147,8 +147,8 @@ def _answer(
         case OfAFolder():
             detail = f"the schedule {name} is declared in the folder of its type: change it there"
             return conflict("managed_schedule", detail)
-        case Restless():
-            return restless()
+        case Contended():
+            return contended()
         case _:
             assert_never(answer)
 
@@ -161,7 +161,7 @@ def _listed(schedule: Schedule) -> dict[str, Any]:
 
 
 def shown(schedule: Schedule) -> dict[str, Any]:
-    told = {
+    result = {
         "name": schedule.name,
         **_times(schedule.definition),
         "enabled": schedule.paused is None,
@@ -175,21 +175,21 @@ def shown(schedule: Schedule) -> dict[str, Any]:
         "changed_at": moment(schedule.changed_at_ms),
     }
     if schedule.next_at_ms is not None:
-        told["next_at"] = moment(schedule.next_at_ms)
+        result["next_at"] = moment(schedule.next_at_ms)
     if schedule.held:
-        told["waits"] = True
+        result["waits"] = True
     if schedule.paused is not None:
-        told["paused_at"] = moment(schedule.paused.at_ms)
-        told["paused_by"] = schedule.paused.by
+        result["paused_at"] = moment(schedule.paused.at_ms)
+        result["paused_by"] = schedule.paused.by
     if schedule.last is not None:
-        told["last_at"] = moment(schedule.last.nominal_ms)
-        told["last_fired_at"] = moment(schedule.last.at_ms)
-        told["last_task_id"] = schedule.last.task_id
+        result["last_at"] = moment(schedule.last.nominal_ms)
+        result["last_fired_at"] = moment(schedule.last.at_ms)
+        result["last_task_id"] = schedule.last.task_id
     if schedule.refused is not None:
-        told["last_refusal"] = {"type": schedule.refused.code, "detail": schedule.refused.detail}
-    return told
+        result["last_refusal"] = {"type": schedule.refused.code, "detail": schedule.refused.detail}
+    return result
 
 
 def _times(definition: Definition) -> dict[str, Any]:
-    told = msgspec.structs.asdict(definition)
-    return {name: value for name, value in told.items() if value is not None}
+    result = msgspec.structs.asdict(definition)
+    return {name: value for name, value in result.items() if value is not None}

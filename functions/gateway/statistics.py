@@ -49,31 +49,31 @@ _KINDS: Final = {
 }
 
 
-def statistics_as_json(told: Statistics) -> dict[str, Any]:
-    figures = told.figures
+def statistics_as_json(answer: Statistics) -> dict[str, Any]:
+    figures = answer.figures
     running = [one.tasks for one in figures.depths if one.status is Status.RUNNING]
     return {
         "as_of": moment(figures.as_of_ms) if figures.as_of_ms is not None else None,
-        "types": _types(told),
+        "types": _types(answer),
         "in_flight": sum(running),
         "is_complete": figures.is_complete,
-        "enqueued": _enqueued(told),
-        "outbox": {"waiting": told.outbox.waiting, "parked": told.outbox.parked},
+        "enqueued": _enqueued(answer),
+        "outbox": {"waiting": answer.outbox.waiting, "parked": answer.outbox.parked},
         "last_minute": _happened(figures.facts_of_last_minute),
-        "lag": {reader.name: lag for reader, lag in told.lags.items()},
+        "lag": {reader.name: lag for reader, lag in answer.lags.items()},
     }
 
 
-def _types(told: Statistics) -> dict[str, Any]:
+def _types(answer: Statistics) -> dict[str, Any]:
     facts: defaultdict[str, Counter[_Fact]] = defaultdict(Counter)
     depths: defaultdict[str, list[Depth]] = defaultdict(list)
-    for (name, kind), number in told.figures.facts_of_last_minute.items():
+    for (name, kind), number in answer.figures.facts_of_last_minute.items():
         if kind in _KINDS.values() and name is not None:
-            facts[name if name in told.types else OTHER][name, kind] += number
-    for depth in told.figures.depths:
+            facts[name if name in answer.types else OTHER][name, kind] += number
+    for depth in answer.figures.depths:
         depths[depth.type].append(depth)
     return {
-        name: _one_type(depths[name], told.taken_at_ms) | {"last_minute": _happened(facts[name])}
+        name: _one_type(depths[name], answer.taken_at_ms) | {"last_minute": _happened(facts[name])}
         for name in sorted({*depths, *facts})
     }
 
@@ -87,11 +87,11 @@ def _one_type(depths: Sequence[Depth], now: Millis) -> dict[str, Any]:
     }
 
 
-def _enqueued(told: Statistics) -> dict[str, Any]:
-    backlog = told.backlog
+def _enqueued(answer: Statistics) -> dict[str, Any]:
+    backlog = answer.backlog
     return {
         "waiting": backlog.waiting,
-        "oldest_wait_seconds": _waited(backlog.oldest_at_ms, told.taken_at_ms),
+        "oldest_wait_seconds": _waited(backlog.oldest_at_ms, answer.taken_at_ms),
         "parked": backlog.parked,
     }
 

@@ -20,7 +20,7 @@ def lambda_handler(_event: dict[str, Any], context: Any) -> dict[str, int]:
 
     loop = JobLoop(
         JOBS,
-        errands=run.errands(),
+        background_jobs=run.background_jobs(),
         counters=process.counters(),
         log=process.log("scheduler"),
         tick=TICKING.stores().pace.tick,

@@ -19,7 +19,7 @@ from taskmill.orders.cancel import Canceller
 from taskmill.orders.expire import Expiration
 from taskmill.orders.redrive_jobs import RedriveJobRunner
 from taskmill.platform import process
-from taskmill.recovery.newer_versions import ParcelReturn
+from taskmill.recovery.newer_versions import BatchReturn
 from taskmill.recovery.rebuild import Rebuild
 from taskmill.recovery.reconcile import Reconciler
 from taskmill.recovery.unreadable import UnreadableRecords
@@ -88,9 +88,9 @@ def _rebuild(stores: Stores) -> int:
 
     The grace is the time in which every living process has published what Redis decided before.
     """
-    word = process.entropy().hex()
+    nonce = process.entropy().hex()
     grace = stores.pace.lease
-    restored = Rebuild(stores, word=word, grace=grace, pause=process.pause).run()
+    restored = Rebuild(stores, nonce=nonce, grace=grace, pause=process.pause).run()
     return restored + UnreadableRecords(stores, grace=grace, pause=process.pause).mend()
 
 
@@ -112,8 +112,8 @@ def _forget_old(stores: Stores) -> int:
     return Retention(stores, keeps=stores.keeps).forget_old()
 
 
-def _put_back_parcels(stores: Stores) -> int:
-    return ParcelReturn(stores).put_back()
+def _put_back_batches(stores: Stores) -> int:
+    return BatchReturn(stores).put_back()
 
 
 def _redrive_many(stores: Stores) -> int:
@@ -174,7 +174,7 @@ JOBS: Final = (
     _slow("relay_outbox", _relay_outbox, _of("relaying", "kafka", "postgres"), seconds=1),
     _slow("forget_old", _forget_old, _of("retaining", "postgres"), minutes=1),
     _slow(
-        "put_back_parcels", _put_back_parcels, _of("putting_back", "kafka", "postgres"), seconds=10
+        "put_back_parcels", _put_back_batches, _of("putting_back", "kafka", "postgres"), seconds=10
     ),
     _slow(
         "redrive_many",

@@ -9,7 +9,7 @@ from functions.scheduler.jobs import Job
 from taskmill.core.counting import Count
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.ports import Counters
-from taskmill.execution.ports import Errands
+from taskmill.execution.ports import BackgroundJobs
 
 AT_LEAST_AFTER_A_FAILURE = timedelta(seconds=1)
 LONGEST_REST = timedelta(milliseconds=100)
@@ -30,7 +30,7 @@ class JobLoop:
         self,
         jobs: Sequence[Job],
         *,
-        errands: Errands,
+        background_jobs: BackgroundJobs,
         counters: Counters,
         log: logging.Logger,
         now: Callable[[], timedelta],
@@ -38,7 +38,7 @@ class JobLoop:
     ) -> None:
         self.bug: Exception | None = None
         self._turns = [_Turn(job, due_at=now()) for job in jobs]
-        self._errands = errands
+        self._background_jobs = background_jobs
         self._counters = counters
         self._log = log
         self._now = now
@@ -75,7 +75,7 @@ class JobLoop:
                 turn.ended_at = self._now()
 
         if turn.job.is_slow:
-            return self._errands.start(turn.job.name, do)
+            return self._background_jobs.start(turn.job.name, do)
         ended: Future[int] = Future()
         try:
             ended.set_result(do())

@@ -19,16 +19,16 @@ def plain(schema: Mapping[str, Any]) -> dict[str, Any]:
     Defaults become prose: a generated client would send them with each request, and when a later
     deployment changes a default, a repeated request would differ from the first.
     """
-    told = {word: _within(word, value) for word, value in schema.items()}
-    if (kind := _type_of(told)) is not None:
-        told["type"] = kind
-    if told.get("enum") in ([True], [False]):  # few generators support lists of booleans
-        told["const"] = told.pop("enum")[0]
-    if isinstance(told.get("type"), str) and told["type"] in _FORMATS:
-        told.setdefault("format", _FORMATS[told["type"]])
-    if "default" in told:
-        told |= _in_words(told, told.pop("default"))
-    return told
+    answer = {word: _within(word, value) for word, value in schema.items()}
+    if (kind := _type_of(answer)) is not None:
+        answer["type"] = kind
+    if answer.get("enum") in ([True], [False]):  # few generators support lists of booleans
+        answer["const"] = answer.pop("enum")[0]
+    if isinstance(answer.get("type"), str) and answer["type"] in _FORMATS:
+        answer.setdefault("format", _FORMATS[answer["type"]])
+    if "default" in answer:
+        answer |= _in_words(answer, answer.pop("default"))
+    return answer
 
 
 def titled(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from functions.gateway.submitting import BATCH_BYTES, BATCH_TASKS
 from infra.reference.text import page, table
 from infra.reference.types import references
 from taskmill.core.backoff import DEFAULT_RETRY, LONGEST_WAIT
-from taskmill.core.codec import PARCEL_BYTES, PARCEL_MEMBERS
+from taskmill.core.codec import ENVELOPE_BATCH_BYTES, ENVELOPE_BATCH_MEMBERS
 from taskmill.core.lifetimes import (
     AT_LEAST_KEPT,
     KEY_GRACE,
@@ -26,7 +26,7 @@ from taskmill.core.log import LARGEST_KEPT
 from taskmill.core.pointers import LINK_LIVES, PAYLOAD_MARGIN, POINTED_BYTES
 from taskmill.core.text import ERROR_TEXT_LIMIT
 from taskmill.core.time import FAR, LONGEST_DELAY
-from taskmill.dispatch.waiting import PATIENCE_WITH_A_TYPE, PUT_IN_LINE_AGAIN_AFTER
+from taskmill.dispatch.waiting import PATIENCE_WITH_A_TYPE, REQUEUE_AFTER
 from taskmill.execution.lease import LOSSES_BEFORE_POISON
 from taskmill.execution.outcome import RESULT_LEVELS, RESULT_LIMIT
 from taskmill.insight.gather import MOST_COUNTED
@@ -169,7 +169,7 @@ _GROUPS: Final[dict[str, Sequence[Row]]] = {
             _span(PATIENCE_WITH_A_TYPE),
             "dead, `unknown_type`",
         ),
-        ("and is retried every", _span(PUT_IN_LINE_AGAIN_AFTER), ""),
+        ("and is retried every", _span(REQUEUE_AFTER), ""),
         ("the ledger keeps ended tasks for", f"{LEDGER_DAYS} days (a setting)", "404"),
         ("but for at least", _span(AT_LEAST_KEPT), "the setting is refused"),
         (
@@ -209,7 +209,7 @@ _GROUPS: Final[dict[str, Sequence[Row]]] = {
     "The log": (
         (
             "envelopes in a Kafka record",
-            f"{PARCEL_MEMBERS}, {_bytes(PARCEL_BYTES)}",
+            f"{ENVELOPE_BATCH_MEMBERS}, {_bytes(ENVELOPE_BATCH_BYTES)}",
             "split into several records",
         ),
         (

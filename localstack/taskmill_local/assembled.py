@@ -67,7 +67,7 @@ def folder_of(plan: FunctionPlan) -> Path:
 def _compared(root: Path) -> str | None:
     """Run the assembler; an invalid folder only affects its own type."""
     try:
-        told = subprocess.run(
+        answer = subprocess.run(
             [sys.executable, str(_PROGRAM), "--check"],
             cwd=root,
             capture_output=True,
@@ -77,11 +77,13 @@ def _compared(root: Path) -> str | None:
         )
     except (OSError, subprocess.SubprocessError) as error:
         return f"the template was not compared with the folders: {error}"
-    stale = [line for line in told.stdout.splitlines() if line.endswith(_REMEDY)]
+    stale = [line for line in answer.stdout.splitlines() if line.endswith(_REMEDY)]
     if stale:
         raise Stale(f"{'; '.join(stale)} and start again.")
-    if told.returncode != 0:
-        words = (told.stderr.strip() or told.stdout.strip() or "no reason was given").splitlines()
+    if answer.returncode != 0:
+        words = (
+            answer.stderr.strip() or answer.stdout.strip() or "no reason was given"
+        ).splitlines()
         return f"the template was not compared with the folders: {words[-1]}"
     return None
 

@@ -19,7 +19,7 @@ from typing import IO, Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from taskmill.core.lifetimes import LEDGER_DAYS
-from taskmill.stores.s3.signing import ALGORITHM, STAMP, UNSIGNED, Wish
+from taskmill.stores.s3.signing import ALGORITHM, STAMP, UNSIGNED, SignedRequest
 
 KEY_ID: Final = "taskmill"
 SECRET: Final = "local"  # noqa: S105 - it opens nothing but a folder of one's own
@@ -102,7 +102,7 @@ class _Conversation(BaseHTTPRequestHandler):
             act(self._file())
         except _Refused as refused:
             words = f"<Error><Code>{refused.code}</Code><Message>{refused}</Message></Error>"
-            self._tell(refused.status, words.encode(), "application/xml")
+            self._respond(refused.status, words.encode(), "application/xml")
 
     def _file(self) -> Path:
         _, bucket, *segments = unquote(urlsplit(self.path).path).split("/")
@@ -117,7 +117,7 @@ class _Conversation(BaseHTTPRequestHandler):
         except OSError:
             raise _Refused(HTTPStatus.NOT_FOUND, "NoSuchKey", "there is no such object") from None
         kind, _ = mimetypes.guess_type(file.name)
-        self._tell(HTTPStatus.OK, content, kind or "application/octet-stream", written)
+        self._respond(HTTPStatus.OK, content, kind or "application/octet-stream", written)
 
     def _put(self, file: Path) -> None:
         length = self.headers.get("Content-Length", "")
@@ -133,7 +133,7 @@ class _Conversation(BaseHTTPRequestHandler):
                 os.unlink(written.name)  # noqa: PTH108 - it is a name that tempfile gave
                 raise
         os.replace(written.name, file)  # noqa: PTH105 - as above
-        self._tell(HTTPStatus.OK, b"", "application/xml")
+        self._respond(HTTPStatus.OK, b"", "application/xml")
 
     def _take(self, length: int, written: IO[bytes]) -> bytes:
         """Write the body to the file as it arrives, and return its hash."""
@@ -158,7 +158,7 @@ class _Conversation(BaseHTTPRequestHandler):
                 HTTPStatus.BAD_REQUEST, "BadDigest", "the content does not match the signed hash"
             )
 
-    def _tell(self, status: HTTPStatus, body: bytes, kind: str, written: str = "") -> None:
+    def _respond(self, status: HTTPStatus, body: bytes, kind: str, written: str = "") -> None:
         self.send_response(status)
         if written:
             self.send_header("Last-Modified", written)
@@ -173,9 +173,9 @@ class _Conversation(BaseHTTPRequestHandler):
 def _check_signature(request: BaseHTTPRequestHandler) -> None:
     parts = urlsplit(request.path)
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
-    told = _AUTHORIZATION.fullmatch(request.headers.get("Authorization", ""))
-    if told:
-        credential, names, signature = told.groups()
+    answer = _AUTHORIZATION.fullmatch(request.headers.get("Authorization", ""))
+    if answer:
+        credential, names, signature = answer.groups()
         stamp = request.headers.get("x-amz-date", "")
         lives = _SKEW
     else:
@@ -185,14 +185,14 @@ def _check_signature(request: BaseHTTPRequestHandler) -> None:
         expires = query.get("X-Amz-Expires", "")
         lives = timedelta(seconds=int(expires) if expires.isdecimal() else 0)
     key_id, _, scope = credential.partition("/")
-    wish = Wish(
+    signed = SignedRequest(
         method=request.command,
         path=parts.path,
         query=query,
         headers={name: request.headers.get(name, "") for name in names.split(";")},
-        payload=request.headers.get("x-amz-content-sha256", UNSIGNED) if told else UNSIGNED,
+        payload=request.headers.get("x-amz-content-sha256", UNSIGNED) if answer else UNSIGNED,
     )
-    wanted = wish.signature(SECRET, stamp=stamp, scope=scope)
+    wanted = signed.signature(SECRET, stamp=stamp, scope=scope)
     if key_id != KEY_ID or not hmac.compare_digest(wanted, signature):
         raise _Refused(
             HTTPStatus.FORBIDDEN,

@@ -12,7 +12,7 @@ from taskmill.core.errors import ScheduleBroken, StoreUnavailable
 from taskmill.core.refusal import Refusal
 from taskmill.core.task import DEFAULT_TENANT, Millis
 from taskmill.schedules.declare import Declared, declare
-from taskmill.schedules.read import Wanted, read_new
+from taskmill.schedules.read import WantedSchedule, read_new
 from taskmill.stores.catalogue import AssembledCatalogue
 from taskmill.stores.postgres.connection import Database
 from taskmill.stores.postgres.schedules import PostgresSchedules
@@ -32,7 +32,7 @@ def declare_all(dsn: str, root: Path) -> Declared:
             ) from error
 
 
-def _read(assembled: Path) -> Sequence[Wanted]:
+def _read(assembled: Path) -> Sequence[WantedSchedule]:
     given = msgspec.json.decode((assembled / "schedules.json").read_bytes(), type=list[Any])
     if not given:
         return []
@@ -40,7 +40,7 @@ def _read(assembled: Path) -> Sequence[Wanted]:
     return [_wanted(one, catalogue) for one in given]
 
 
-def _wanted(given: Any, catalogue: AssembledCatalogue) -> Wanted:
+def _wanted(given: Any, catalogue: AssembledCatalogue) -> WantedSchedule:
     wanted = read_new(given, catalogue, now=Millis(int(time() * 1000)))
     if isinstance(wanted, Refusal):
         raise PlatformError(

@@ -12,24 +12,24 @@ from logging.handlers import RotatingFileHandler
 from typing import Any, Final
 
 from taskmill.core import topics
-from taskmill_local.aside import aside
 from taskmill_local.assembled import check_assembled
+from taskmill_local.background_thread import in_background_thread
 from taskmill_local.bucket import Bucket
-from taskmill_local.census import Census
 from taskmill_local.front.guard import local_only
 from taskmill_local.front.server import Front
 from taskmill_local.lambdas.answer import Answer, stopping
 from taskmill_local.lambdas.functions import Functions
+from taskmill_local.mail_sink import MailSink
 from taskmill_local.mappings.mappings import Mappings
 from taskmill_local.metrics.exposition import CONTENT_TYPE
 from taskmill_local.metrics.meter import Meter
 from taskmill_local.metrics.page import metrics_page
 from taskmill_local.plan import Plan, fitted
-from taskmill_local.postbox import Postbox
 from taskmill_local.preparation import prepare, raise_file_limit
 from taskmill_local.reload import Reload
 from taskmill_local.rules import Rules
 from taskmill_local.settings import GATEWAY, SCHEDULER, SHARDS, TEMPLATE, Settings
+from taskmill_local.status_count import StatusCount
 from taskmill_local.stores.ports import free_ports, kept_ports, the_fixed_port
 from taskmill_local.stores.start import Addresses, Report, Stores
 from taskmill_local.template.read import read_plan
@@ -72,7 +72,7 @@ class Platform:
         self._reload: Reload | None = None
         self._view: View | None = None
         self._meter = Meter()
-        self._postbox = Postbox()
+        self._mail_sink = MailSink()
         self._mail_server = ""
         self._bucket = Bucket(settings.home / "bucket")
 
@@ -80,7 +80,7 @@ class Platform:
         """Start everything and return the address of the API."""
         raise_file_limit()
         self._log_to_file()
-        self._mail_server = await self._postbox.start()
+        self._mail_server = await self._mail_sink.start()
         try:
             view = self._view = await self._start()
         except BaseExceptionGroup as failures:
@@ -99,10 +99,10 @@ class Platform:
             await self._mappings.stop(_BATCH_GRACE)
         if self._functions is not None:
             await self._functions.stop(_FUNCTION_GRACE)
-        await self._postbox.stop()
-        await aside(self._bucket.stop)
+        await self._mail_sink.stop()
+        await in_background_thread(self._bucket.stop)
         if self._view is not None:
-            await aside(self._view.close)
+            await in_background_thread(self._view.close)
         await self._stores.stop(_STORE_GRACE)
         if self._log is not None:
             logging.getLogger().removeHandler(self._log)
@@ -135,7 +135,7 @@ class Platform:
             stores=store_views(addresses, self.settings),
             told=settings_view(plan.functions[SCHEDULER], self.settings),
             caps=caps,
-            census=Census(addresses.postgres_app_dsn),
+            status_count=StatusCount(addresses.postgres_app_dsn),
             functions=functions,
             mappings=traffic.result(),
             start_split=self.start_split,
@@ -162,7 +162,7 @@ class Platform:
         return stores.result(), self.settings.caps(draft.result().functions)
 
     async def _check_assembled(self) -> None:
-        if words := await aside(check_assembled, self.settings.root):
+        if words := await in_background_thread(check_assembled, self.settings.root):
             self._report("Template", words)
 
     async def _read(self, addresses: Addresses, *, places: int) -> Plan:
@@ -180,7 +180,7 @@ class Platform:
             "SmtpSecurity": "PLAINTEXT",
         }
         read = partial(read_plan, root / TEMPLATE, root=root)
-        return await aside(partial(read, parameters=parameters, where_declared=mail))
+        return await in_background_thread(partial(read, parameters=parameters, where_declared=mail))
 
     def _make_functions(self, plan: Plan, caps: dict[str, int]) -> Functions:
         root = self.settings.root
@@ -235,7 +235,7 @@ class Platform:
         self._front = Front(
             plan.routes,
             functions.invoke,
-            extra={PAGE: self._page, METRICS: self._metrics, MAIL: self._postbox.page},
+            extra={PAGE: self._page, METRICS: self._metrics, MAIL: self._mail_sink.page},
             guard=local_only,
         )
         return f"http://127.0.0.1:{await self._front.start(self.settings.port)}"

@@ -17,7 +17,7 @@ from taskmill.core.topics import worker
 from taskmill.stores.postgres.migrate import migrate
 from taskmill.stores.redis.session import Session
 from taskmill.stores.redis.shards import open_shards
-from taskmill_local.aside import aside
+from taskmill_local.background_thread import in_background_thread
 from taskmill_local.declared import declare_all
 from taskmill_local.errors import StoreFailed
 from taskmill_local.settings import SHARDS, Settings
@@ -30,10 +30,14 @@ _MOST_FILES: Final = 65_536
 async def prepare(settings: Settings, addresses: Addresses) -> None:
     async with asyncio.TaskGroup() as steps:
         topics = topic_plans(settings.root)
-        steps.create_task(aside(make_topics, addresses.kafka_brokers, topics))
-        steps.create_task(aside(prepare_ledger, addresses.postgres_owner_dsn, settings.root))
-        sealed_by = addresses.redis_sealed_by
-        steps.create_task(aside(open_or_leave, addresses.redis_url, sealed_by=sealed_by))
+        steps.create_task(in_background_thread(make_topics, addresses.kafka_brokers, topics))
+        steps.create_task(
+            in_background_thread(prepare_ledger, addresses.postgres_owner_dsn, settings.root)
+        )
+        checksum = addresses.redis_checksum
+        steps.create_task(
+            in_background_thread(open_or_leave, addresses.redis_url, checksum=checksum)
+        )
 
 
 def make_topics(brokers: str, topics: Mapping[str, TopicPlan]) -> None:
@@ -90,7 +94,7 @@ def bring_up_to_date(owner_dsn: str, migrations: Path) -> list[str]:
         ) from error
 
 
-def open_or_leave(url: str, *, sealed_by: str | None) -> None:
+def open_or_leave(url: str, *, checksum: str | None) -> None:
     """Reopen the shards that were open when the server was stopped, if its data is intact.
 
     The scheduler rebuilds the shards of a foreign server, or of one that crashed or lost the end of
@@ -99,8 +103,8 @@ def open_or_leave(url: str, *, sealed_by: str | None) -> None:
     session = Session(url)
     try:
         session.run_id()
-        if sealed_by is not None:
-            open_shards(session, SHARDS, since=sealed_by)
+        if checksum is not None:
+            open_shards(session, SHARDS, since=checksum)
     except StoreUnavailable as error:
         raise StoreFailed(
             f"Redis does not answer: {_clause(error.why)}. Is TASKMILL_REDIS_URL right?"

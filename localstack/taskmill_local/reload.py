@@ -7,8 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from taskmill_local.aside import aside
 from taskmill_local.assembled import Files, Stale, check_assembled, files_of, folder_of
+from taskmill_local.background_thread import in_background_thread
 from taskmill_local.lambdas.functions import Functions
 from taskmill_local.plan import FunctionPlan
 from taskmill_local.stores.start import Report
@@ -38,7 +38,7 @@ class Reload:
         self._watch: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        self._seen = await aside(self._look)
+        self._seen = await in_background_thread(self._look)
         self._watch = asyncio.create_task(self._keep_looking())
 
     async def stop(self) -> None:
@@ -59,7 +59,7 @@ class Reload:
                 _log.warning("the functions' folders cannot be read: %s", error)
 
     async def _reload_what_changed(self) -> None:
-        seen = await aside(self._look)
+        seen = await in_background_thread(self._look)
         changed = [name for name, files in seen.items() if files != self._seen[name]]
         self._seen = seen
         for name in changed:
@@ -71,7 +71,7 @@ class Reload:
     async def _compare(self) -> None:
         """Report a change that affects more than code: it takes effect once assembled."""
         try:
-            words = await aside(check_assembled, self._root)
+            words = await in_background_thread(check_assembled, self._root)
         except Stale as stale:
             words = str(stale)
         if words:

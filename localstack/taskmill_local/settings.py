@@ -110,9 +110,9 @@ class Settings:
         """Variables of every function in addition to those of the template."""
         loopback = {"TASKMILL_WEBHOOK_LOOPBACK": "1"} if self.reaches_loopback else {}
         file = {"TASKMILL_WEBHOOK_SECRET_FILE": str(self.webhook_secrets.absolute())}
-        told = {**EVERYWHERE, **self.pace, **file, **loopback}
+        answer = {**EVERYWHERE, **self.pace, **file, **loopback}
         # A setting of a deleted type's folder would be refused as misspelled.
-        return {name: value for name, value in told.items() if name in known()}
+        return {name: value for name, value in answer.items() if name in known()}
 
     def caps(self, functions: Mapping[str, FunctionPlan]) -> dict[str, int]:
         """Return the maximum number of environments for each function."""

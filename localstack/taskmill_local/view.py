@@ -11,14 +11,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from taskmill.settings.known import PREFIX, STORES
-from taskmill_local.aside import aside
-from taskmill_local.census import Census
+from taskmill_local.background_thread import in_background_thread
 from taskmill_local.lambdas.functions import Functions
 from taskmill_local.lambdas.pool import PoolSnapshot
 from taskmill_local.mappings.mappings import Mappings
 from taskmill_local.mappings.snapshot import MappingSnapshot
 from taskmill_local.plan import FunctionPlan
 from taskmill_local.settings import GATEWAY, Settings
+from taskmill_local.status_count import StatusCount
 from taskmill_local.stores.start import Addresses
 
 Json = dict[str, Any]
@@ -30,7 +30,7 @@ class View:
     settings: Settings
     stores: Mapping[str, Json]
     caps: Mapping[str, int]
-    census: Census
+    status_count: StatusCount
     told: Mapping[str, str]
     """The scheduler's settings, without secrets."""
 
@@ -42,7 +42,7 @@ class View:
 
     async def snapshot(self) -> Json:
         async with self._turn:
-            tasks = dict(await aside(self.census.counts))
+            tasks = dict(await in_background_thread(self.status_count.counts))
         pools = self.functions.snapshot()
         mappings = self.mappings.snapshot()
         return {
@@ -62,7 +62,7 @@ class View:
         }
 
     def close(self) -> None:
-        self.census.close()
+        self.status_count.close()
 
     def _stores(self) -> list[tuple[str, Json]]:
         return list(self.stores.items())

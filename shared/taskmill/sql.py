@@ -59,19 +59,19 @@ def enqueue(  # noqa: PLR0913 - the fields of a request, each named
         "metadata": None if metadata is None else _json(dict(metadata)),
         "payload_ref": None if payload_ref is None else _json(dict(payload_ref)),
     }
-    told = {name: value for name, value in asked.items() if value is not None}
-    given = ", ".join(f"{name} => %({name})s::{_TYPES[name]}" for name in told)
-    return _answer(connection, f"SELECT taskmill.enqueue({given})::text AS task_id", told)
+    result = {name: value for name, value in asked.items() if value is not None}
+    given = ", ".join(f"{name} => %({name})s::{_TYPES[name]}" for name in result)
+    return _answer(connection, f"SELECT taskmill.enqueue({given})::text AS task_id", result)
 
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def _moment(name: str, told: datetime | None) -> str | None:
-    if told is not None and told.utcoffset() is None:
-        raise ValueError(f"{name} needs a time zone: {told} is ambiguous")
-    return None if told is None else told.isoformat()
+def _moment(name: str, result: datetime | None) -> str | None:
+    if result is not None and result.utcoffset() is None:
+        raise ValueError(f"{name} needs a time zone: {result} is ambiguous")
+    return None if result is None else result.isoformat()
 
 
 def _answer(connection: Any, statement: str, values: Mapping[str, Any]) -> str:
@@ -80,8 +80,8 @@ def _answer(connection: Any, statement: str, values: Mapping[str, Any]) -> str:
     if hasattr(connection, "exec_driver_sql"):  # a SQLAlchemy connection
         return _only(connection.exec_driver_sql(statement, values).fetchone())
     if hasattr(connection, "execute"):  # a psycopg connection, or any cursor
-        told = connection.execute(statement, values)
-        return _only((connection if told is None else told).fetchone())
+        result = connection.execute(statement, values)
+        return _only((connection if result is None else result).fetchone())
     with connection.cursor() as cursor:  # a Django or psycopg2 connection
         cursor.execute(statement, values)
         return _only(cursor.fetchone())

@@ -12,7 +12,15 @@ from taskmill.core.backoff import DEFAULT_RETRY, RetryPolicy
 from taskmill.core.counting import Count
 from taskmill.core.pointers import Pointer
 from taskmill.dispatch.work import Execution
-from taskmill.execution.context import Interrupted, Perform, Shop, Task, fetch, keep, too_large
+from taskmill.execution.context import (
+    Interrupted,
+    Perform,
+    RunContext,
+    Task,
+    fetch,
+    keep,
+    too_large,
+)
 from taskmill.execution.outcome import (
     Discard,
     End,
@@ -24,7 +32,7 @@ from taskmill.execution.outcome import (
     Stored,
     Succeeded,
 )
-from taskmill.execution.ports import Crew
+from taskmill.execution.ports import Executor
 from taskmill.platform import process, run
 from taskmill.platform.kafka_event import respond
 from taskmill.platform.stack import stack_of
@@ -69,34 +77,36 @@ class Worker(Generic[P]):
     end_process_on_cancel: bool = False
 
     def __call__(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
-        stores, departure = _stores(), run.departure()
-        with departure.at_work():
-            shop = run.shop(
+        stores, shutdown = _stores(), run.shutdown()
+        with shutdown.at_work():
+            run_context = run.run_context(
                 stores,
                 context,
                 concurrency=self.concurrency,
                 longest=LONGEST_TIMEOUT,
-                crew=run.loop_crew() if self.is_async else run.crew(),
+                executor=run.loop_executor() if self.is_async else run.executor(),
                 cuts_off_cancelled=self.end_process_on_cancel,
             )
             with process.invocation("worker"):
-                answer = self._work(event, stores, shop)
-            if departure.is_wanted or self._leaves_a_stray(shop.crew):
-                departure.leave(context.aws_request_id, answer)
+                answer = self._work(event, stores, run_context)
+            if shutdown.is_wanted or self._leaves_a_stray(run_context.executor):
+                shutdown.leave(context.aws_request_id, answer)
         return answer
 
-    def _work(self, event: dict[str, Any], stores: Stores, shop: Shop) -> dict[str, Any]:
+    def _work(
+        self, event: dict[str, Any], stores: Stores, run_context: RunContext
+    ) -> dict[str, Any]:
         perform = self.performing(lambda: stores.blobs)
         execution = Execution(stores)
-        return respond(event, lambda records: execution.run(records, perform, shop))
+        return respond(event, lambda records: execution.run(records, perform, run_context))
 
     @property
     def is_async(self) -> bool:
         return inspect.iscoroutinefunction(self.perform)
 
-    def _leaves_a_stray(self, crew: Crew) -> bool:
+    def _leaves_a_stray(self, executor: Executor) -> bool:
         """Return whether an abandoned call still runs: frozen, it would wake in a later batch."""
-        strays = crew.strays(within=TIME_TO_LET_GO)
+        strays = executor.strays(within=TIME_TO_LET_GO)
         if strays:
             log = process.log("worker")
             log.warning(
@@ -280,8 +290,8 @@ def serve(  # noqa: PLR0913 - what an author may say of a type, each by its name
         end_process_on_cancel=end_process_on_cancel,
     )
     process.at_init(lambda: _stores().opened("leases", "bus"))
-    process.at_init(run.loop_crew if handler.is_async else run.crew)
-    process.at_init(run.departure().listen)
+    process.at_init(run.loop_executor if handler.is_async else run.executor)
+    process.at_init(run.shutdown().listen)
     return handler
 
 

@@ -82,14 +82,14 @@ def _names_a_type(body):
 
 def _question(query):
     """Remove cursors, which cannot be made up, and complete filters for dead tasks."""
-    told = {name: value for name, value in query.items() if name != "cursor"}
-    if _is_key(told.get("idempotency_key")) and told.keys() != {"type", "idempotency_key"}:
-        del told["idempotency_key"]  # it goes with its type alone
-    if OF_THE_DEAD & told.keys() and told.get("status") in [*Status, None]:
-        told["status"] = "dead"
-    if isinstance(told.get("wait"), float | int) and 0 <= told["wait"] <= 25:
-        told["wait"] = round(min(told["wait"], LONGEST_WAIT), 3)
-    return told
+    answer = {name: value for name, value in query.items() if name != "cursor"}
+    if _is_key(answer.get("idempotency_key")) and answer.keys() != {"type", "idempotency_key"}:
+        del answer["idempotency_key"]  # it goes with its type alone
+    if OF_THE_DEAD & answer.keys() and answer.get("status") in [*Status, None]:
+        answer["status"] = "dead"
+    if isinstance(answer.get("wait"), float | int) and 0 <= answer["wait"] <= 25:
+        answer["wait"] = round(min(answer["wait"], LONGEST_WAIT), 3)
+    return answer
 
 
 def _write_whole_numbers_without_a_point(fields):

@@ -34,8 +34,8 @@ class Client:
         connection = HTTPConnection(self.parts.hostname, self.parts.port, timeout=PATIENCE_SECONDS)
         try:
             named = {name.replace("_", "-"): value for name, value in headers.items()}
-            told = {"Content-Type": "application/json"} | named
-            connection.request(method, target, body, told)
+            result = {"Content-Type": "application/json"} | named
+            connection.request(method, target, body, result)
             response = connection.getresponse()
             names = {name.lower(): value for name, value in response.getheaders()}
             return Answer(response.status, names, response.read().decode())

@@ -33,9 +33,9 @@ def folder():
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item):
     report = yield
-    told = getattr(item, "funcargs", {})
-    folders = [told["stack"].folder] if "stack" in told else []
-    folders += [told["folder"]] if "folder" in told else []
+    answer = getattr(item, "funcargs", {})
+    folders = [answer["stack"].folder] if "stack" in answer else []
+    folders += [answer["folder"]] if "folder" in answer else []
     if report.failed:
         report.sections += [(f"logs in {folder}", log_tails(folder)) for folder in folders]
     return report

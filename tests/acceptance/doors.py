@@ -111,7 +111,7 @@ class Inbox:
 
     def _refused(self, begin):
         """Return code and pointer of recent refusals, by their offset in the inbox."""
-        told = {}
+        result = {}
         with closing(self._consumer()) as consumer:
             end = consumer.get_watermark_offsets(TopicPartition(topics.DLQ, 0))[1]
             consumer.assign([TopicPartition(topics.DLQ, 0, begin)])
@@ -120,8 +120,8 @@ class Inbox:
                     begin = message.offset() + 1
                     headers = {name: value.decode() for name, value in message.headers() or ()}
                     if (headers.get("topic"), headers.get("partition")) == (topics.INBOX, "0"):
-                        told[headers["offset"]] = headers["reason"], headers.get("field")
-        return told
+                        result[headers["offset"]] = headers["reason"], headers.get("field")
+        return result
 
     def _consumer(self, group="a test"):
         return Consumer(
@@ -140,7 +140,7 @@ class Sql:
         self._address = stack.client.platform()["stores"]["PostgreSQL"]["address"]
 
     def bring(self, cases):
-        told, rows = {}, {}
+        result, rows = {}, {}
         with (
             psycopg.connect(self._address, user="taskmill_enqueue", autocommit=True) as caller,
             psycopg.connect(self._address, autocommit=True) as ledger,
@@ -149,11 +149,11 @@ class Sql:
                 try:
                     (task_id,) = caller.execute(_ENQUEUE, arguments(case)).fetchone()
                 except psycopg.errors.InvalidParameterValue as error:
-                    told[name] = error.diag.constraint_name, f"/{error.diag.column_name}"
+                    result[name] = error.diag.constraint_name, f"/{error.diag.column_name}"
                 else:
                     (rows[name],) = ledger.execute(_LATEST_ROW, (task_id,)).fetchone()
             ends = self._await_ends(ledger, list(rows.values()))
-        return {name: told.get(name) or ends[rows[name]] for name in cases}
+        return {name: result.get(name) or ends[rows[name]] for name in cases}
 
     def _await_ends(self, ledger, rows):
         """Return for each row that it was taken, or why it was parked."""

@@ -90,12 +90,12 @@ class Play:
         body = operation.get("requestBody", {"content": {}})["content"]
         given = [one["examples"][name]["value"] for one in body.values()]
         text = self._real(json.dumps(given[0])).encode() if given else None
-        told = self._client.ask(method, path + query, text, **headers)
-        self._follow(route, told)
-        return told
+        answer = self._client.ask(method, path + query, text, **headers)
+        self._follow(route, answer)
+        return answer
 
-    def answer_as_in_the_document(self, told):
-        text = told.text
+    def answer_as_in_the_document(self, answer):
+        text = answer.text
         for name, real in self._cast.items():
             text = text.replace(real, name)
         return json.loads(text)
@@ -126,14 +126,14 @@ class Play:
             text = text.replace(name, real)
         return text
 
-    def _follow(self, route, told):
+    def _follow(self, route, answer):
         """Wait until the effect is visible to the next example."""
-        if route == "POST /v1/tasks" and told.status == 202:
-            self._await_status(told.body["id"], "succeeded")
+        if route == "POST /v1/tasks" and answer.status == 202:
+            self._await_status(answer.body["id"], "succeeded")
         if route.endswith("/redrive"):
-            self._await_death_again(told.body["id"])
+            self._await_death_again(answer.body["id"])
         if route == "POST /v1/redrives":
-            self._cast[JOB_ID] = told.body["id"]
+            self._cast[JOB_ID] = answer.body["id"]
 
     def _await_status(self, task_id, status):
         eventually(
@@ -188,26 +188,26 @@ class Play:
         return b64decode(self._client.get(f"/v1/quarantine/{record['id']}").body["value_base64"])
 
 
-def alike(shown, told):
+def alike(shown, answer):
     """Return whether *told* matches the example, except for ids, times, numbers and nulls."""
-    if shown is None or told is None:
+    if shown is None or answer is None:
         return True
-    if isinstance(shown, dict) and isinstance(told, dict):
-        return set(shown) == set(told) and all(_alike_at(one, shown, told) for one in shown)
-    if isinstance(shown, list) and isinstance(told, list):
-        return all(any(alike(one, other) for other in told) for one in shown)
-    if isinstance(shown, str) and isinstance(told, str):
-        return _plain(shown) == _plain(told)
-    if isinstance(shown, bool) or isinstance(told, bool):
-        return shown is told
-    return isinstance(shown, int | float) and isinstance(told, int | float)
+    if isinstance(shown, dict) and isinstance(answer, dict):
+        return set(shown) == set(answer) and all(_alike_at(one, shown, answer) for one in shown)
+    if isinstance(shown, list) and isinstance(answer, list):
+        return all(any(alike(one, other) for other in answer) for one in shown)
+    if isinstance(shown, str) and isinstance(answer, str):
+        return _plain(shown) == _plain(answer)
+    if isinstance(shown, bool) or isinstance(answer, bool):
+        return shown is answer
+    return isinstance(shown, int | float) and isinstance(answer, int | float)
 
 
-def _alike_at(name, shown, told):
+def _alike_at(name, shown, answer):
     if name in _MAPS:
         one_of = shown[name].values()
-        return all(any(alike(one, other) for one in one_of) for other in told[name].values())
-    return name == "next_cursor" or alike(shown[name], told[name])
+        return all(any(alike(one, other) for one in one_of) for other in answer[name].values())
+    return name == "next_cursor" or alike(shown[name], answer[name])
 
 
 def _plain(text):

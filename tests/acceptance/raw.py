@@ -116,5 +116,5 @@ def _trickles(line):
 def timed(act):
     """Return the result of *act*, and its duration in seconds."""
     begun = time.monotonic()
-    told = act()
-    return told, time.monotonic() - begun
+    answer = act()
+    return answer, time.monotonic() - begun

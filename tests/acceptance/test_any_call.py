@@ -29,7 +29,7 @@ def quiet_client(client):
 
 def test_a_stranger_who_read_the_description_finds_it_true(quiet_client, tmp_path):
     paths = [str(ROOT), *map(str, filter(None, sys.path))]
-    told = subprocess.run(
+    answer = subprocess.run(
         [*SCHEMATHESIS, "--config-file", CONFIG, "run", DOCUMENT, "--url", quiet_client.url],
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(paths), "SCHEMATHESIS_HOOKS": HOOKS},
@@ -38,4 +38,4 @@ def test_a_stranger_who_read_the_description_finds_it_true(quiet_client, tmp_pat
         timeout=PATIENCE,
         check=False,
     )
-    assert told.returncode == 0, told.stdout + told.stderr
+    assert answer.returncode == 0, answer.stdout + answer.stderr

@@ -36,11 +36,11 @@ SOME = settings(
 lines = st.tuples(st.sampled_from(TOPICS), st.none() | st.binary(max_size=9), values, headers)
 
 
-def write(client, told):
+def write(client, answer):
     brokers = client.platform()["stores"]["Kafka"]["address"]
     largest = {"message.max.bytes": 2_000_000}
     producer = Producer({"bootstrap.servers": brokers, "acks": "all"} | largest)
-    for topic, key, value, named in told:
+    for topic, key, value, named in answer:
         producer.produce(topic, value, key, headers=list(named.items()))
     assert producer.flush(PATIENCE) == 0
 
@@ -72,18 +72,18 @@ def test_a_header_whose_name_is_no_text_stops_nobody(client):
 
 @SOME
 @given(st.lists(lines, min_size=5, max_size=20))
-def test_any_records_on_any_topics_stop_nobody(client, told):
-    write(client, told)
+def test_any_records_on_any_topics_stop_nobody(client, answer):
+    write(client, answer)
     assert status_behind_it(client) == "succeeded"
 
 
 def test_a_bad_trace_on_a_record_does_no_harm(client):
     traces = {uuid4().hex: octets for octets in (b"00-zz-zz-01", b"", b"\xff\x00", b"0" * 5_000)}
-    told = [
+    answer = [
         {"idempotency-key": key.encode(), "traceparent": octets, "X-Amzn-Trace-Id": octets}
         for key, octets in traces.items()
     ]
-    write(client, [(topics.INBOX, None, b'{"type": "echo"}', named) for named in told])
+    write(client, [(topics.INBOX, None, b'{"type": "echo"}', named) for named in answer])
     tasks = [keyed_id(DEFAULT_TENANT, TaskType("echo"), key) for key in traces]
     eventually(
         lambda: all('"succeeded"' in client.get(f"/v1/tasks/{one}").text for one in tasks),

@@ -31,7 +31,7 @@ tasks = st.fixed_dictionaries(
             st.sampled_from([{}, AGAIN]),
         ),
         "metadata": st.dictionaries(texts, texts, max_size=2).filter(
-            lambda told: len(json.dumps(told)) < 1_000
+            lambda answer: len(json.dumps(answer)) < 1_000
         ),
         "retry": st.just({"first_seconds": 0}),
     }
@@ -41,9 +41,9 @@ tasks = st.fixed_dictionaries(
 def submitted(client, batch, *, is_ascii):
     """Submit *batch*, of which everything has to be taken; return the tasks as they were told."""
     body = json.dumps({"tasks": batch}, ensure_ascii=is_ascii).encode()
-    told = ask(client, a_request("POST", "/v1/tasks/batch", body, JSON))
-    assert told.status == 200, told
-    results = told.body["results"]
+    answer = ask(client, a_request("POST", "/v1/tasks/batch", body, JSON))
+    assert answer.status == 200, answer
+    results = answer.body["results"]
     assert [one for one in results if one["status"] not in {200, 202}] == []
     return [one["task"] for one in results]
 
@@ -53,28 +53,28 @@ def submitted(client, batch, *, is_ascii):
 def test_any_value_comes_back_as_it_was_given(stack, client, batch):
     keyed = [one | {"idempotency_key": uuid4().hex} for one in batch[::3]]
     batch = keyed + [one for number, one in enumerate(batch) if number % 3]
-    told = submitted(client, batch, is_ascii=False)
-    for given_task, task in zip(batch, told, strict=True):
+    answer = submitted(client, batch, is_ascii=False)
+    for given_task, task in zip(batch, answer, strict=True):
         assert task["metadata"] == given_task["metadata"]
         ended = client.task(task["id"], wait=PATIENCE)
         assert ended["status"] == "succeeded", ended
         assert meaning(ended["result"]) == meaning(given_task["payload"])
         assert ended["metadata"] == given_task["metadata"]
-    in_the_ledger(stack, batch, told)
+    in_the_ledger(stack, batch, answer)
     again = submitted(client, keyed, is_ascii=True)
     assert all(one["replayed"] for one in again), "the same requests in other letters"
 
 
-def in_the_ledger(stack, batch, told):
+def in_the_ledger(stack, batch, answer):
     """Wait until the ledger has all of it, and compare what it keeps."""
-    ids = [task["id"] for task in told]
+    ids = [task["id"] for task in answer]
     eventually(
         lambda: [all(row) for row in kept(stack, ids).values()] == [True] * len(ids),
         within=LONG,
         reason="payload and result of all of them in the ledger",
     )
     rows = kept(stack, ids)
-    for given_task, task in zip(batch, told, strict=True):
+    for given_task, task in zip(batch, answer, strict=True):
         _, payload, result = rows[task["id"]]
         assert meaning(json.loads(payload)) == meaning(given_task["payload"])
         assert meaning(json.loads(result)) == meaning(given_task["payload"])
@@ -86,8 +86,8 @@ def test_what_is_nested_as_deep_as_it_may_be_comes_back(client, shape, levels, s
     opens, closes = shape
     value = opens * levels + ("0" if ":" in opens else "") + closes * levels
     body = f'{{"type": "echo", "payload": {{"say": {value}}}}}'.encode()
-    told = ask(client, a_request("POST", "/v1/tasks", body))
-    assert told.status == status
+    answer = ask(client, a_request("POST", "/v1/tasks", body))
+    assert answer.status == status
     if status == 202:
-        result = client.task(told.body["id"], wait=PATIENCE)["result"]
+        result = client.task(answer.body["id"], wait=PATIENCE)["result"]
         assert meaning(result["say"]) == meaning(json.loads(value))

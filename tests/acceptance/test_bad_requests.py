@@ -293,8 +293,8 @@ LINES = (
         for why, body in BATCHES.items()
     }
     | {
-        f"of type {why}": (a_request("POST", "/v1/tasks", a_task(), told), 415, None)
-        for why, told in TYPES.items()
+        f"of type {why}": (a_request("POST", "/v1/tasks", a_task(), reply), 415, None)
+        for why, reply in TYPES.items()
     }
     | {target[:40]: (read(target), *answer) for target, answer in QUESTIONS.items()}
 )
@@ -312,13 +312,13 @@ def at_once(client, octets):
 @pytest.mark.parametrize("line", LINES)
 def test_a_bad_request_is_refused_in_words_within_a_second(hounded, line):
     octets, status, field = LINES[line]
-    told = at_once(hounded, octets)
-    assert (told.status, told.body.get("field")) == (status, field), told
-    assert told.headers["content-type"] == "application/problem+json"
-    assert {"type", "title", "status", "detail"} <= set(told.body)
-    assert told.body["status"] == status
-    assert len(told.text) < 5_000
-    assert "Traceback" not in told.text
+    reply = at_once(hounded, octets)
+    assert (reply.status, reply.body.get("field")) == (status, field), reply
+    assert reply.headers["content-type"] == "application/problem+json"
+    assert {"type", "title", "status", "detail"} <= set(reply.body)
+    assert reply.body["status"] == status
+    assert len(reply.text) < 5_000
+    assert "Traceback" not in reply.text
 
 
 @pytest.mark.parametrize("method", ELSEWHERE)
@@ -348,8 +348,8 @@ def test_a_good_request_is_taken_within_a_second(hounded):
     times = [a_task(run_at="2020-01-01T00:00:00Z"), a_task(delay_seconds=0)]
     values = [saying(nested(30)), saying(b"9" * 4_300), saying(b'"\\u00e9\\n"')]
     for body in (a_task(), *times, *values):
-        told = at_once(hounded, posted(body))
-        assert told.status == 202, told
+        reply = at_once(hounded, posted(body))
+        assert reply.status == 202, reply
 
 
 def test_first_answers_are_quick_too_and_how_quick_is_told(capsys):
@@ -366,9 +366,9 @@ def test_first_answers_are_quick_too_and_how_quick_is_told(capsys):
 def test_letters_that_mean_something_elsewhere_come_back_as_they_are(client, words):
     key, text = f"{words} {uuid4().hex}", f"{words}\n\u202e\u200be\u0301"
     fields = {"idempotency_key": key, "metadata": {"words": text}, "payload": {"say": {text: text}}}
-    told = ask(client, posted(a_task(**fields)))
-    assert told.status == 202, told
-    task = client.task(told.body["id"], wait=PATIENCE)
+    reply = ask(client, posted(a_task(**fields)))
+    assert reply.status == 202, reply
+    task = client.task(reply.body["id"], wait=PATIENCE)
     assert (task["idempotency_key"], task["metadata"]) == (key, {"words": text})
     assert task["result"] == {"say": {text: text}}
     assert ask(client, posted(a_task(**fields))).body["id"] == task["id"]
@@ -380,15 +380,15 @@ def test_letters_that_mean_something_elsewhere_come_back_as_they_are(client, wor
 @pytest.mark.parametrize("beyond", [-1, 0])
 def test_a_payload_as_long_as_it_may_be_goes_all_the_way(client, letter, beyond):
     """Its result is too long to be told, and is pointed at."""
-    told = ask(client, posted(filled(letter, PAYLOAD_BYTES + beyond)))
-    assert (told.status, told.body["payload_size"]) == (202, PAYLOAD_BYTES + beyond)
-    task = client.task(told.body["id"], wait=PATIENCE)
+    reply = ask(client, posted(filled(letter, PAYLOAD_BYTES + beyond)))
+    assert (reply.status, reply.body["payload_size"]) == (202, PAYLOAD_BYTES + beyond)
+    task = client.task(reply.body["id"], wait=PATIENCE)
     assert (task["status"], task["result_ref"]["size"]) == ("succeeded", task["payload_size"])
 
 
 def test_a_page_has_an_end_whatever_is_asked(client):
-    told = ask(client, read("/v1/tasks?limit=1000000000"))
-    assert (told.status, told.body["field"]) == (422, "limit")
+    reply = ask(client, read("/v1/tasks?limit=1000000000"))
+    assert (reply.status, reply.body["field"]) == (422, "limit")
 
 
 @pytest.mark.parametrize(
@@ -411,12 +411,12 @@ def test_who_leaves_before_the_answer_and_comes_again_gets_the_same_task(stack, 
     body = a_task(idempotency_key=key)
     for _ in range(5):
         leave_behind(client, posted(body))
-    told = [ask(client, posted(body)).body["id"] for _ in range(2)]
-    assert told[0] == told[1]
-    client.task(told[0], wait=PATIENCE)
+    reply = [ask(client, posted(body)).body["id"] for _ in range(2)]
+    assert reply[0] == reply[1]
+    client.task(reply[0], wait=PATIENCE)
     expected = [("TaskSubmitted", 1), ("TaskSucceeded", 1)]
     eventually(
-        lambda: history(stack, told[0]) == expected, within=LONG, reason="one task, and one run"
+        lambda: history(stack, reply[0]) == expected, within=LONG, reason="one task, and one run"
     )
 
 
@@ -430,8 +430,8 @@ def test_ten_thousand_words_make_no_metric_of_their_own(client):
         client.get(f"/v1/tasks?{word}=1")
     known = {entry["name"] for entry in client.get("/v1/types").body["types"]} | {"other"}
     _, samples = parse(client.get("/metrics").text)
-    told = {value for _, labels in samples for name, value in labels if name == "type"}
-    assert told <= known
+    reply = {value for _, labels in samples for name, value in labels if name == "type"}
+    assert reply <= known
     assert not {value for _, labels in samples for _, value in labels} & set(words)
 
 

@@ -10,7 +10,8 @@ def test_bench_tells_every_figure_with_what_was_asked_of_it(folder):
 
     assert ran.returncode == 0, ran.stderr
     figures = {
-        (told["section"].split(":")[0], told["name"]): told for told in json.loads(ran.stdout)
+        (answer["section"].split(":")[0], answer["name"]): answer
+        for answer in json.loads(ran.stdout)
     }
     assert {name for section, name in figures if section == "cold start"} == {
         "Bare",
@@ -26,7 +27,7 @@ def test_bench_tells_every_figure_with_what_was_asked_of_it(folder):
     gateway = figures["cold start", "Gateway"]
     assert (gateway["limit"], gateway["unit"]) == (250, "ms")
     assert gateway["holds"] is (gateway["value"] <= 250)
-    assert all(told["value"] > 0 for told in figures.values())
+    assert all(answer["value"] > 0 for answer in figures.values())
     assert processes_of(folder) == []
 
 

@@ -33,10 +33,10 @@ UNKNOWN = "01a1ef2c-e0f2-73ed-aa8e-b76fd0178442"
 
 
 def test_the_demo_ends_well_and_leaves_nothing(folder):
-    told = run_command(folder, "demo", "--json")
+    result = run_command(folder, "demo", "--json")
 
-    assert told.returncode == 0, told.stderr
-    ends = [(task["status"], task.get("reason")) for task in json.loads(told.stdout)["tasks"]]
+    assert result.returncode == 0, result.stderr
+    ends = [(task["status"], task.get("reason")) for task in json.loads(result.stdout)["tasks"]]
     assert ends == [("succeeded", None)] * 11 + [
         ("dead", "discarded"),
         ("dead", "failed"),
@@ -46,18 +46,19 @@ def test_the_demo_ends_well_and_leaves_nothing(folder):
 
 
 def test_a_demo_without_a_terminal_tells_each_change_on_a_line(folder):
-    told = run_command(folder, "demo")
+    result = run_command(folder, "demo")
 
-    assert told.returncode == 0, told.stderr
-    assert "sleeps one second: queued\n" in told.stdout
-    assert "sleeps one second: succeeded\n" in told.stdout
+    assert result.returncode == 0, result.stderr
+    assert "sleeps one second: queued\n" in result.stdout
+    assert "sleeps one second: succeeded\n" in result.stdout
     assert (
-        "“Your order is on its way”, from taskmill@local.example to ada@example.com" in told.stdout
+        "“Your order is on its way”, from taskmill@local.example to ada@example.com"
+        in result.stdout
     )
-    assert re.search(r"A report of 3 rows is at s3://\S+: “17,1999”", told.stdout)
-    assert re.search(r"A webhook arrived at http://\S+, and its signature is valid", told.stdout)
-    assert re.search(r"A schedule fires every 2 s, each time once: at \S+, ", told.stdout)
-    assert "\x1b" not in told.stdout
+    assert re.search(r"A report of 3 rows is at s3://\S+: “17,1999”", result.stdout)
+    assert re.search(r"A webhook arrived at http://\S+, and its signature is valid", result.stdout)
+    assert re.search(r"A schedule fires every 2 s, each time once: at \S+, ", result.stdout)
+    assert "\x1b" not in result.stdout
 
 
 def test_ctrl_c_stops_everything_and_says_so(folder):
@@ -106,21 +107,21 @@ def test_a_taken_port_is_named_before_anything_else_starts(folder):
         holder.bind(("127.0.0.1", 0))
         holder.listen()
         port = holder.getsockname()[1]
-        told = run_command(folder, "up", TASKMILL_PORT=str(port))
+        result = run_command(folder, "up", TASKMILL_PORT=str(port))
 
-    assert told.returncode == 3
-    assert f"port {port} is already taken" in told.stderr
-    assert len(told.stderr.splitlines()) == 1
+    assert result.returncode == 3
+    assert f"port {port} is already taken" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
     assert processes_of(folder) == []
 
 
 def test_a_second_start_on_a_home_names_who_holds_it(folder):
     system = System(folder).start()
-    told = run_command(folder, "up")
+    result = run_command(folder, "up")
 
-    assert told.returncode == 3
-    assert f"(process {system.pid}) is running on {folder}" in told.stderr
-    assert len(told.stderr.splitlines()) == 1
+    assert result.returncode == 3
+    assert f"(process {system.pid}) is running on {folder}" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
     assert system.client.get("/healthz").status == 200
     system.stop()
 
@@ -143,10 +144,10 @@ def test_of_many_starts_at_once_on_a_fresh_home_one_runs_and_the_others_say_why(
     )
     losers = [start for start in starts if start.poll() is not None]
     (winner,) = [start for start in starts if start not in losers]
-    told = [start.communicate()[1] for start in losers]
+    result = [start.communicate()[1] for start in losers]
     assert [start.returncode for start in losers] == [3] * 4
-    assert [one for one in told if f"is running on {folder}" not in one] == []
-    assert {len(one.splitlines()) for one in told} == {1}
+    assert [one for one in result if f"is running on {folder}" not in one] == []
+    assert {len(one.splitlines()) for one in result} == {1}
     assert json.loads(winner.stdout.readline())["pid"] == winner.pid
     winner.send_signal(signal.SIGINT)
     winner.communicate(timeout=DEADLINE)
@@ -163,8 +164,8 @@ def test_a_home_that_is_closed_to_others_holds_a_system(folder):
 def test_a_system_comes_back_where_it_was_and_its_logs_are_found_from_elsewhere(folder):
     system = System(folder).start()
     first = system.snapshot
-    told = run_command(folder, "logs", "-n", "1", "valkey", TASKMILL_URL=first["url"])
-    assert told.returncode == 0, told.stderr
+    result = run_command(folder, "logs", "-n", "1", "valkey", TASKMILL_URL=first["url"])
+    assert result.returncode == 0, result.stderr
     examined = run_command(
         folder, "doctor", "--json", TASKMILL_URL=first["url"], TASKMILL_SHARDS="9"
     )
@@ -185,9 +186,9 @@ def test_a_large_payload_goes_from_a_file_to_a_worker(folder):
     file.write_text(json.dumps({"say": "x" * 300_000}))
     url = system.snapshot["url"]
     words = ("submit", "echo", "--file", str(file), "--wait", "25", "--json")
-    told = run_command(folder, *words, TASKMILL_URL=url)
-    assert told.returncode == 0, told.stderr
-    assert json.loads(told.stdout)["payload_ref"]["size"] == file.stat().st_size
+    result = run_command(folder, *words, TASKMILL_URL=url)
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)["payload_ref"]["size"] == file.stat().st_size
     system.stop()
 
 
@@ -209,8 +210,8 @@ def test_tasks_outlive_the_system(folder, number):
     system.start()
 
     def have_ended():
-        told = [system.client.get(f"/v1/tasks/{task['id']}") for task in (done, *begun)]
-        return all(one.status == 200 and one.body["status"] == "succeeded" for one in told)
+        result = [system.client.get(f"/v1/tasks/{task['id']}") for task in (done, *begun)]
+        return all(one.status == 200 and one.body["status"] == "succeeded" for one in result)
 
     eventually(have_ended, within=DEADLINE, reason="no task is lost")
     eventually(
@@ -245,8 +246,8 @@ def test_three_orderly_stops_of_a_long_task_are_no_losses(folder):
 
 def test_a_redis_that_lost_the_end_of_its_file_is_rebuilt(folder):
     system = System(folder, **QUICK).start()
-    told = [system.client.submit({"say": n}, idempotency_key=f"k{n}") for n in range(5)]
-    for one in told:
+    result = [system.client.submit({"say": n}, idempotency_key=f"k{n}") for n in range(5)]
+    for one in result:
         assert system.client.task(one["id"], wait=25)["status"] == "succeeded"
     eventually(
         lambda: len(system.client.get("/v1/tasks?status=succeeded").body["tasks"]) == 5,
@@ -258,7 +259,7 @@ def test_a_redis_that_lost_the_end_of_its_file_is_rebuilt(folder):
     os.truncate(file, file.stat().st_size - 1_024)
     system.start()
     again = [system.client.submit({"say": n}, idempotency_key=f"k{n}") for n in range(5)]
-    assert [(one["id"], one["replayed"]) for one in again] == [(one["id"], True) for one in told]
+    assert [(one["id"], one["replayed"]) for one in again] == [(one["id"], True) for one in result]
     new = system.client.submit({"say": "new"})
 
     def has_ended():
@@ -266,7 +267,7 @@ def test_a_redis_that_lost_the_end_of_its_file_is_rebuilt(folder):
         return answer.status == 200 and answer.body["status"] == "succeeded"
 
     eventually(has_ended, within=DEADLINE, reason="Redis is rebuilt")
-    assert ends(system, [one["id"] for one in told]) == [("succeeded", 5, 5)]
+    assert ends(system, [one["id"] for one in result]) == [("succeeded", 5, 5)]
     system.stop()
 
 
@@ -301,8 +302,8 @@ def test_stores_of_ones_own_are_used_instead_of_ours(folder):
         ).start()
         task = system.client.submit({"say": "hello"})
         assert system.client.task(task["id"], wait=25)["status"] == "succeeded"
-        told = system.client.platform()["stores"]
-        assert {name: one["is_external"] for name, one in told.items()} == {
+        result = system.client.platform()["stores"]
+        assert {name: one["is_external"] for name, one in result.items()} == {
             "Kafka": True,
             "Valkey": True,
             "PostgreSQL": True,
@@ -322,12 +323,12 @@ def test_stores_of_ones_own_are_used_instead_of_ours(folder):
     ],
 )
 def test_a_store_of_ones_own_that_is_away_is_said_in_one_line(folder, variable, value, words):
-    told = run_command(folder, "up", **{variable: value})
+    result = run_command(folder, "up", **{variable: value})
 
-    assert told.returncode == 3
-    assert words in told.stderr
-    assert len(told.stderr.splitlines()) == 1
-    assert "secret" not in told.stdout + told.stderr
+    assert result.returncode == 3
+    assert words in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert "secret" not in result.stdout + result.stderr
     assert processes_of(folder) == []
 
 
@@ -373,20 +374,20 @@ def test_an_interrupted_demo_leaves_nothing(folder):
 
 
 def test_a_setting_without_sense_is_wrong_usage(folder):
-    told = run_command(folder, "up", TASKMILL_PORT="http", TASKMILL_CONCURRENCY="0")
+    result = run_command(folder, "up", TASKMILL_PORT="http", TASKMILL_CONCURRENCY="0")
 
-    assert told.returncode == 2
-    assert "TASKMILL_PORT must be a whole number from 0 to 65535, not 'http'" in told.stderr
-    assert "TASKMILL_CONCURRENCY must be a whole number" in told.stderr
+    assert result.returncode == 2
+    assert "TASKMILL_PORT must be a whole number from 0 to 65535, not 'http'" in result.stderr
+    assert "TASKMILL_CONCURRENCY must be a whole number" in result.stderr
 
 
 def test_a_submitted_task_is_awaited_and_listed(stack):
     url = stack.client.url
     key = f"key-{os.getpid()}"
     submit = ("submit", "echo", '{"say": "hello"}', "--key", key, "--wait", "60", "--json")
-    told = run_command(stack.folder, *submit, "--meta", "from=test", TASKMILL_URL=url)
-    assert told.returncode == 0, told.stderr
-    task = json.loads(told.stdout)
+    result = run_command(stack.folder, *submit, "--meta", "from=test", TASKMILL_URL=url)
+    assert result.returncode == 0, result.stderr
+    task = json.loads(result.stdout)
     assert (task["status"], task["result"], task["metadata"]) == (
         "succeeded",
         {"say": "hello"},
@@ -404,8 +405,8 @@ def test_a_submitted_task_is_awaited_and_listed(stack):
     card = run_command(stack.folder, "status", task["id"], "--payload", TASKMILL_URL=url)
     assert '  payload   {"say": "hello"}\n' in card.stdout
     by_key = ("status", "--type", "echo", "--key", key, "--json")
-    told = run_command(stack.folder, *by_key, TASKMILL_URL=url)
-    assert json.loads(told.stdout)["id"] == task["id"]
+    result = run_command(stack.folder, *by_key, TASKMILL_URL=url)
+    assert json.loads(result.stdout)["id"] == task["id"]
 
 
 @pytest.mark.parametrize(
@@ -426,29 +427,29 @@ def test_a_submitted_task_is_awaited_and_listed(stack):
     ],
 )
 def test_a_command_says_what_happened_and_exits_so(stack, arguments, code, words):
-    told = run_command(stack.folder, *arguments, TASKMILL_URL=stack.client.url)
+    result = run_command(stack.folder, *arguments, TASKMILL_URL=stack.client.url)
 
-    assert (told.returncode, words in told.stdout + told.stderr) == (code, True), told
+    assert (result.returncode, words in result.stdout + result.stderr) == (code, True), result
 
 
 def test_a_payload_comes_from_stdin_as_it_is(stack):
     number = 2**53 + 1
-    told = run_command(
+    result = run_command(
         stack.folder,
         *("submit", "echo", "--file", "-", "--wait", "60", "--json"),
         stdin=f'{{"say": {number}}}',
         TASKMILL_URL=stack.client.url,
     )
 
-    assert json.loads(told.stdout)["result"] == {"say": number}, told.stderr
+    assert json.loads(result.stdout)["result"] == {"say": number}, result.stderr
 
 
 def test_a_system_that_is_not_there_is_said_in_one_line(folder):
-    told = run_command(folder, "list", TASKMILL_URL="http://127.0.0.1:9")
+    result = run_command(folder, "list", TASKMILL_URL="http://127.0.0.1:9")
 
-    assert told.returncode == 3
-    assert told.stderr.startswith("taskmill: Nothing answers at http://127.0.0.1:9.")
-    assert len(told.stderr.splitlines()) == 1
+    assert result.returncode == 3
+    assert result.stderr.startswith("taskmill: Nothing answers at http://127.0.0.1:9.")
+    assert len(result.stderr.splitlines()) == 1
 
 
 def test_the_platform_page_shows_functions_mappings_and_stores(client):

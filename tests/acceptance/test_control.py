@@ -51,24 +51,24 @@ def test_a_task_that_waits_for_its_next_attempt_is_cancelled(client):
         within=PATIENCE,
         reason="a task that waits",
     )
-    told = client.post(f"/v1/tasks/{task['id']}/cancel", None)
-    assert (told.status, told.body["status"]) == (200, "cancelled")
+    result = client.post(f"/v1/tasks/{task['id']}/cancel", None)
+    assert (result.status, result.body["status"]) == (200, "cancelled")
     assert client.task(task["id"])["status"] == "cancelled"
     again = client.post(f"/v1/tasks/{task['id']}/cancel", None)
-    assert (again.status, again.body) == (200, told.body)
+    assert (again.status, again.body) == (200, result.body)
     tell(client, task["id"], "submitted", "deferred", "cancelled")
 
 
 def test_a_running_task_is_asked_to_end_and_what_has_ended_is_not(client):
     task = client.submit({"sleep_seconds": 4, "retry": "not yet"}, retry=LATER)["id"]
     eventually(lambda: client.task(task)["status"] == "running", within=PATIENCE, reason="it runs")
-    told = [client.post(f"/v1/tasks/{task}/cancel", None) for _ in range(2)]
-    assert [(one.status, one.body["cancel_requested"]) for one in told] == [(202, True)] * 2
+    result = [client.post(f"/v1/tasks/{task}/cancel", None) for _ in range(2)]
+    assert [(one.status, one.body["cancel_requested"]) for one in result] == [(202, True)] * 2
     assert client.task(task, wait=PATIENCE)["status"] == "cancelled"
     ended = client.submit({"say": "done"})["id"]
     assert client.task(ended, wait=PATIENCE)["status"] == "succeeded"
-    told = [client.post(f"/v1/tasks/{ended}/cancel", None) for _ in range(2)]
-    assert [(one.status, one.body["type"]) for one in told] == [(409, "already_finished")] * 2
+    result = [client.post(f"/v1/tasks/{ended}/cancel", None) for _ in range(2)]
+    assert [(one.status, one.body["type"]) for one in result] == [(409, "already_finished")] * 2
 
 
 def test_a_dead_task_is_listed_redriven_and_dies_in_its_next_life(client):
@@ -76,13 +76,13 @@ def test_a_dead_task_is_listed_redriven_and_dies_in_its_next_life(client):
     letter = listed(client, task["id"])
     assert letter["error"] == {"class": "Discard", "message": "never"}
     assert letter["first_failed_at"] == letter["last_failed_at"] == letter["finished_at"]
-    told = client.post(f"/v1/tasks/{task['id']}/redrive", None)
-    assert told.status == 202
-    assert told.body["generation"] > task["generation"]
+    result = client.post(f"/v1/tasks/{task['id']}/redrive", None)
+    assert result.status == 202
+    assert result.body["generation"] > task["generation"]
 
     def has_died_again():
         now = client.task(task["id"], wait=1)
-        return (now["status"], now["generation"]) == ("dead", told.body["generation"])
+        return (now["status"], now["generation"]) == ("dead", result.body["generation"])
 
     eventually(has_died_again, within=PATIENCE, reason="the end of the next life")
     tell(client, task["id"], *TWO_LIVES)
@@ -116,9 +116,9 @@ def test_the_command_shows_the_dead_and_what_happened_to_them(client, monkeypatc
     assert "Discard" not in run("dead", "--reason", "poison", "--json")
     assert "queued" in run("redrive", task["id"])
     tell(client, task["id"], *TWO_LIVES)
-    told = run("history", task["id"])
-    assert "submitted" in told
-    assert "discarded: never" in told
+    result = run("history", task["id"])
+    assert "submitted" in result
+    assert "discarded: never" in result
     assert '"redrives"' in run("redrives", "--json")
     assert main(["cancel", task["id"]]) == 2
     assert "already_finished" in capsys.readouterr().err
@@ -155,5 +155,5 @@ def test_a_record_that_was_never_a_task_is_shown_and_discarded(client, monkeypat
 
 @pytest.mark.parametrize("verb", ["cancel", "redrive"])
 def test_nobody_is_neither_cancelled_nor_redriven(client, verb):
-    told = client.post(f"/v1/tasks/019f0000-0000-7000-8000-000000000001/{verb}", None)
-    assert told.status in {404, 503}
+    result = client.post(f"/v1/tasks/019f0000-0000-7000-8000-000000000001/{verb}", None)
+    assert result.status in {404, 503}

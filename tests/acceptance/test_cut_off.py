@@ -10,9 +10,9 @@ def worker(client):
     return client.platform()["functions"]["EchoWorker"]
 
 
-def gone(told):
+def gone(answer):
     """Return how many of the processes that were started are there no more."""
-    return told["cold_starts"] - told["environments"]
+    return answer["cold_starts"] - answer["environments"]
 
 
 def test_a_process_in_which_a_call_goes_on_ends_and_its_batch_is_unharmed(client):
@@ -29,8 +29,8 @@ def test_a_process_in_which_a_call_goes_on_ends_and_its_batch_is_unharmed(client
         {"tasks": [late, *({"type": "echo", "payload": {"say": n}} for n in range(20))]},
     )
     cut, *others = (result["task"]["id"] for result in batch.body["results"])
-    told = client.task(cut, wait=PATIENCE)
-    assert (told["status"], told["reason"], told["losses"]) == ("dead", "timeout", 0)
+    answer = client.task(cut, wait=PATIENCE)
+    assert (answer["status"], answer["reason"], answer["losses"]) == ("dead", "timeout", 0)
     ends = [client.task(task, wait=PATIENCE) for task in others]
     assert {(end["status"], end["losses"]) for end in ends} == {("succeeded", 0)}
     eventually(

@@ -39,14 +39,14 @@ def test_a_task_is_put_off_called_back_and_cancelled(client):
         eventually(is_answered, within=PATIENCE, reason=f"{wanted} is answered")
         return answers[-1]
 
-    told = changed(delay_seconds=2 * HOUR, metadata={"order": "17"})
-    assert (told.status, told.body["status"], told.body["metadata"]) == (
+    answer = changed(delay_seconds=2 * HOUR, metadata={"order": "17"})
+    assert (answer.status, answer.body["status"], answer.body["metadata"]) == (
         200,
         "scheduled",
         {"order": "17"},
     )
     near = changed(delay_seconds=60)
-    assert (near.status, near.body["run_at"] < told.body["run_at"]) == (200, True)
+    assert (near.status, near.body["run_at"] < answer.body["run_at"]) == (200, True)
     assert client.task(task["id"])["metadata"] == {"order": "17"}
     assert client.post(f"{path}/cancel", None).body["status"] == "cancelled"
     assert changed(delay_seconds=1).status == 409

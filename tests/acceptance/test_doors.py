@@ -141,9 +141,9 @@ def shown(client, name, word):
     )
     moment = OF_THE_MOMENT | ({"run_at"} if "delay_seconds" in GOOD[name] else set())
     seen = client.get(target).body
-    told = {field: value for field, value in seen.items() if field not in moment}
-    told.get("result", {}).pop("message_id", None)
-    return told
+    result = {field: value for field, value in seen.items() if field not in moment}
+    result.get("result", {}).pop("message_id", None)
+    return result
 
 
 def is_settled(answer):
@@ -158,14 +158,14 @@ def test_every_door_refuses_the_same_with_the_same_words(stack, door):
 
 
 def test_the_same_request_is_the_same_task_at_every_door(stack):
-    told, words = {}, {name: f"{name} {uuid4()}" for name in DOORS}
+    result, words = {}, {name: f"{name} {uuid4()}" for name in DOORS}
     for door, word in words.items():
         came_to = DOORS[door](stack).bring(keyed(GOOD, word))
         assert came_to == dict.fromkeys(GOOD, TAKEN), door
     for door, word in words.items():
-        told[door] = {name: shown(stack.client, name, word) for name in GOOD}
+        result[door] = {name: shown(stack.client, name, word) for name in GOOD}
     for door in DOORS:
-        assert told[door] == told["http"], door
+        assert result[door] == result["http"], door
 
 
 def test_a_key_that_was_used_at_one_door_is_used_at_all(stack):

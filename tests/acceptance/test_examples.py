@@ -35,20 +35,20 @@ def test_the_running_system_serves_the_description(client):
 
 @pytest.mark.parametrize(("route", "name", "status"), EXAMPLES)
 def test_an_example_is_answered_as_the_description_says(play, answers, route, name, status):
-    told = answers[route, name]
-    assert told.status == status, told.text
-    headers = {part.title(): value for part, value in told.headers.items()}
+    answer = answers[route, name]
+    assert answer.status == status, answer.text
+    headers = {part.title(): value for part, value in answer.headers.items()}
     method, path = route.split(" ")
-    described.check(method, path, status, headers, told.text)
-    media = told.headers["content-type"]
+    described.check(method, path, status, headers, answer.text)
+    media = answer.headers["content-type"]
     response = described.response(route, status)
     shown = response["content"][media]["examples"][name]["value"]
-    found = play.answer_as_in_the_document(told)
+    found = play.answer_as_in_the_document(answer)
     assert alike(shown, found), f"{json.dumps(shown)}\n{json.dumps(found)}"
 
 
 @pytest.mark.parametrize(
-    ("shown", "told"),
+    ("shown", "answer"),
     [
         ({"a": 1}, {"a": 1, "b": 2}),
         ({"a": 1}, {}),
@@ -58,5 +58,5 @@ def test_an_example_is_answered_as_the_description_says(play, answers, route, na
         ("019f4a6b-1c2d-7e3f-8a4b-5c6d7e8f9a0b", "17"),
     ],
 )
-def test_what_differs_is_not_alike(shown, told):
-    assert not alike(shown, told)
+def test_what_differs_is_not_alike(shown, answer):
+    assert not alike(shown, answer)

@@ -34,10 +34,10 @@ WRONG_ON_PURPOSE = {"a-payload-that-does-not-fit", "one-good-and-one-bad"}
 
 
 def run(*command, cwd, **others):
-    told = subprocess.run(
+    answer = subprocess.run(
         command, cwd=cwd, capture_output=True, text=True, timeout=240, check=False, **others
     )
-    assert told.returncode == 0, told.stdout + told.stderr
+    assert answer.returncode == 0, answer.stdout + answer.stderr
 
 
 def has(*command):
@@ -87,12 +87,12 @@ def test_spectral_finds_no_error_but_in_examples_that_are_wrong_on_purpose(tmp_p
     if not has(*SPECTRAL, "--version"):
         pytest.skip("npx cannot fetch @stoplight/spectral-cli from its registry")
     (tmp_path / "rules.yaml").write_text('extends: ["spectral:oas"]\n')
-    told = tmp_path / "told.json"
+    answer = tmp_path / "told.json"
     lint = (*SPECTRAL, "lint", str(DOCUMENT), "--ruleset", "rules.yaml", "--format", "json")
-    command = (*lint, "--output", str(told))
+    command = (*lint, "--output", str(answer))
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=240, check=False)
-    assert told.exists(), ran.stdout + ran.stderr
-    errors = [one for one in msgspec.json.decode(told.read_bytes()) if one["severity"] == 0]
+    assert answer.exists(), ran.stdout + ran.stderr
+    errors = [one for one in msgspec.json.decode(answer.read_bytes()) if one["severity"] == 0]
     strays = [one for one in errors if WRONG_ON_PURPOSE.isdisjoint(map(str, one["path"]))]
     assert errors
     assert strays == []

@@ -52,9 +52,9 @@ def apply(system, project):
     """Return what it says that makes the ledger's schedules those of the folders."""
     dsn = system.client.platform()["stores"]["PostgreSQL"]["address"]
     words = ("schedule", "apply", "--dsn", dsn)
-    told = run_command(system.folder, *words, TASKMILL_ROOT=str(project))
-    assert told.returncode == 0, told
-    return told.stdout
+    result = run_command(system.folder, *words, TASKMILL_ROOT=str(project))
+    assert result.returncode == 0, result
+    return result.stdout
 
 
 def test_a_copied_folder_is_a_new_type(folder, project):
@@ -68,8 +68,8 @@ def test_a_copied_folder_is_a_new_type(folder, project):
         described = system.client.get("/openapi.json").body["components"]["schemas"]
         said = described[f"TaskRequest.{NEW}"]["properties"]["type"]
         assert said == {"type": "string", "const": NEW}
-        told = system.client.task(answer.body["id"], wait=20)
-        assert (told["type"], told["status"], told["result"]) == (
+        result = system.client.task(answer.body["id"], wait=20)
+        assert (result["type"], result["status"], result["result"]) == (
             NEW,
             "succeeded",
             {"say": "hello"},

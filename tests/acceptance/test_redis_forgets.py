@@ -69,21 +69,21 @@ def test_an_emptied_redis_is_rebuilt_from_the_ledger(system):
     outdate_a_schedule(system, "nightly", {"type": "echo", "payload": {"sleep_seconds": "x"}})
     refused = enqueue_in_vain(system)
     lost = accept_in_vain(system)
-    code, told = doctor(system)
-    assert (code, [one["id"] for one in told["record_behind"]]) == (1, [ids[0]])
-    assert told["unsubmitted"] == [{"id": orphan}]
-    (unfit,) = told["unfit_schedules"]
+    code, answer = doctor(system)
+    assert (code, [one["id"] for one in answer["record_behind"]]) == (1, [ids[0]])
+    assert answer["unsubmitted"] == [{"id": orphan}]
+    (unfit,) = answer["unfit_schedules"]
     assert (unfit["name"], unfit["field"]) == ("nightly", "/task/payload/sleep_seconds")
-    (in_vain,) = told["refused_requests"]
+    (in_vain,) = answer["refused_requests"]
     assert (in_vain["id"], in_vain["field"]) == (refused, "/max_attempts")
-    (of_the_outbox,) = told["lost_in_the_outbox"]
+    (of_the_outbox,) = answer["lost_in_the_outbox"]
     assert of_the_outbox["id"] == lost
     assert client.get("/v1/stats").body["outbox"] == {"waiting": 0, "parked": 1}
     assert client.get(f"/v1/tasks/{lost}").status == HTTPStatus.GONE
     assert client.post(f"/v1/enqueued/{refused}/discard", None).status == HTTPStatus.OK
     assert "refused_requests" not in doctor(system)[1]
-    code, told = doctor(system, **other_shards(system))
-    assert (code, len(told["cold_shards"])) == (1, 3)
+    code, answer = doctor(system, **other_shards(system))
+    assert (code, len(answer["cold_shards"])) == (1, 3)
     redis.close()
 
 
@@ -131,7 +131,7 @@ def other_shards(system):
 
 def doctor(system, **settings):
     """Return the exit code of the doctor, and what it found."""
-    told = run_command(
+    answer = run_command(
         system.folder, "doctor", "--json", TASKMILL_URL=system.client.url, **settings
     )
-    return told.returncode, json.loads(told.stdout)
+    return answer.returncode, json.loads(answer.stdout)

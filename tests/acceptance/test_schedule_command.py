@@ -11,9 +11,9 @@ NAME = f"pulse-{os.getpid()}"
 
 def test_a_schedule_is_put_watched_paused_and_deleted(stack):
     def run(*words):
-        told = run_command(stack.folder, "schedule", *words, TASKMILL_URL=stack.client.url)
-        assert told.returncode == 0, told
-        return told.stdout
+        result = run_command(stack.folder, "schedule", *words, TASKMILL_URL=stack.client.url)
+        assert result.returncode == 0, result
+        return result.stdout
 
     def read():
         answer = stack.client.get(f"/v1/schedules/{NAME}")

@@ -39,13 +39,13 @@ def until(client, path, is_so, reason):
 def test_a_schedule_fires_each_second_until_it_is_paused(client, schedule):
     path = schedule("each-second", {"say": "again"})
     until(client, path, lambda one: one["fired"] >= 2, "it fires")
-    told = client.post(f"{path}/pause", None).body
-    task = client.task(told["last_task_id"], wait=20)
+    result = client.post(f"{path}/pause", None).body
+    task = client.task(result["last_task_id"], wait=20)
     assert task["status"] == "succeeded"
-    assert task["idempotency_key"] == f"schedule:each-second:{told['last_at'][:19]}Z"
-    nominal, began = (datetime.fromisoformat(at) for at in (told["last_at"], task["started_at"]))
+    assert task["idempotency_key"] == f"schedule:each-second:{result['last_at'][:19]}Z"
+    nominal, began = (datetime.fromisoformat(at) for at in (result["last_at"], task["started_at"]))
     assert 0 <= (began - nominal).total_seconds() <= LATE_AT_MOST
-    assert client.get(path).body == told
+    assert client.get(path).body == result
 
 
 def test_a_task_is_fired_now_and_can_be_read_at_once(client, schedule):
@@ -61,10 +61,10 @@ def test_the_task_before_is_asked_to_end_when_the_next_one_begins(client, schedu
     path = schedule("restless", {"sleep_seconds": 15}, overlap="cancel_running")
     first = until(client, path, lambda one: one["fired"] >= 1, "it fires")["last_task_id"]
     until(client, path, lambda one: one["fired"] >= 2, "it fires again")
-    told = client.post(f"{path}/pause", None).body
+    result = client.post(f"{path}/pause", None).body
     asked = client.task(first)
     assert asked["status"] == "cancelled" or asked["cancel_requested"], asked
-    client.post(f"/v1/tasks/{told['last_task_id']}/cancel", None)
+    client.post(f"/v1/tasks/{result['last_task_id']}/cancel", None)
 
 
 def test_a_task_that_fits_its_type_no_more_is_refused_and_shown_so(client, schedule):
@@ -72,5 +72,5 @@ def test_a_task_that_fits_its_type_no_more_is_refused_and_shown_so(client, sched
     with psycopg.connect(client.platform()["stores"]["PostgreSQL"]["address"]) as ledger:
         ledger.execute(f"{_SPOIL} WHERE name = 'misfit'")
     client.post(f"{path}/trigger", None)
-    told = until(client, path, lambda one: "last_refusal" in one, "the refusal is shown")
-    assert told["last_refusal"]["type"] == "invalid_payload"
+    result = until(client, path, lambda one: "last_refusal" in one, "the refusal is shown")
+    assert result["last_refusal"]["type"] == "invalid_payload"

@@ -110,8 +110,8 @@ def live_through(client, plants):
         ("Idempotency-Key", f"token={new('a key that looks like a secret')}"),
     )
     payload = {"say": {"card": new("the payload of a success"), new("the payload's names"): 1}}
-    told = ended(client, submitted(client, payload, *headers))
-    assert (told["status"], told["result"]) == ("succeeded", payload), "its own task tells it"
+    result = ended(client, submitted(client, payload, *headers))
+    assert (result["status"], result["result"]) == ("succeeded", payload), "its own task tells it"
 
     tried = {"say": new("the payload of a retry"), "retry": said(plants, "a retry")}
     again = submitted(client, tried | {"for_attempts": 1}, retry={"first_seconds": 0})
@@ -260,7 +260,7 @@ def be_odd(stack, client, plants):
         b"\xff" + new("a record of bytes").encode(),
         b'{"v":2,"tasks":["%b"]}' % new("a record of tomorrow").encode(),
         b'{"v":1,"facts":[{"kind":"TaskDied","reason":"%b"}]}' % new("half a fact").encode(),
-        *(next(codec.parcels_of_tasks([one])) for one in unheld),
+        *(next(codec.batches_of_tasks([one])) for one in unheld),
     ]
     words = list(plants.where)[before:]
     producer = Producer({"bootstrap.servers": client.platform()["stores"]["Kafka"]["address"]})

@@ -31,9 +31,9 @@ def in_the_ledger(client, marked):
 
 def test_a_task_is_accepted_performed_and_told(client):
     accepted = client.post("/v1/tasks", {"type": "echo", "payload": {"say": "hello"}})
-    told = client.task(accepted.body["id"], wait=PATIENCE)
-    assert (accepted.status, accepted.headers["location"]) == (202, f"/v1/tasks/{told['id']}")
-    assert (told["status"], told["result"], told["attempt"]) == (
+    reply = client.task(accepted.body["id"], wait=PATIENCE)
+    assert (accepted.status, accepted.headers["location"]) == (202, f"/v1/tasks/{reply['id']}")
+    assert (reply["status"], reply["result"], reply["attempt"]) == (
         "succeeded",
         {"say": "hello"},
         1,
@@ -55,8 +55,12 @@ def test_a_202_can_be_read_at_once(client):
     ],
 )
 def test_a_task_that_does_not_succeed_dies_with_its_reason(client, payload, reason, error_class):
-    told = client.task(client.submit(payload, max_attempts=1)["id"], wait=PATIENCE)
-    assert (told["status"], told["reason"], told["error"]["class"]) == ("dead", reason, error_class)
+    reply = client.task(client.submit(payload, max_attempts=1)["id"], wait=PATIENCE)
+    assert (reply["status"], reply["reason"], reply["error"]["class"]) == (
+        "dead",
+        reason,
+        error_class,
+    )
 
 
 def test_an_attempt_past_its_deadline_is_cut_off_and_harms_no_batch_mate(client):
@@ -82,8 +86,8 @@ def test_an_attempt_past_its_deadline_is_cut_off_and_harms_no_batch_mate(client)
 def test_a_task_that_fails_is_tried_again_after_a_while(stack, client):
     payload = {"retry": "not yet", "for_attempts": 2}
     task = client.submit(payload, retry={"first_seconds": 0.4})["id"]
-    told = client.task(task, wait=PATIENCE)
-    assert (told["status"], told["attempt"], told["losses"]) == ("succeeded", 3, 0)
+    reply = client.task(task, wait=PATIENCE)
+    assert (reply["status"], reply["attempt"], reply["losses"]) == ("succeeded", 3, 0)
     expected = [
         ("TaskSubmitted", 1),
         ("TaskDeferred", 1),
@@ -97,8 +101,8 @@ def test_a_task_that_fails_is_tried_again_after_a_while(stack, client):
 
 def test_a_task_longer_than_a_lease_runs_once_and_tells_that_it_started(stack, client):
     task = client.submit({"sleep_seconds": 8})["id"]
-    told = client.task(task, wait=25)
-    assert (told["status"], told["losses"]) == ("succeeded", 0)
+    reply = client.task(task, wait=25)
+    assert (reply["status"], reply["losses"]) == ("succeeded", 0)
     expected = [("TaskSubmitted", 1), ("TaskStarted", 1), ("TaskSucceeded", 1)]
     eventually(
         lambda: history(stack, task) == expected, within=LONG, reason="the history of a long task"
@@ -223,25 +227,25 @@ def test_statistics_tell_what_waits_and_what_was_done(client):
     """What is told is up to three seconds old: it has to wait or run for longer than that."""
     client.submit({"sleep_seconds": 10})
 
-    def is_told():
-        told = client.get("/v1/stats").body
-        running = told["types"].get("echo", {}).get("depth", {})
+    def is_start_reported():
+        reply = client.get("/v1/stats").body
+        running = reply["types"].get("echo", {}).get("depth", {})
         return running.get("running") or running.get("queued")
 
-    eventually(is_told, within=PATIENCE, reason="the task is seen to wait or to run")
-    told = client.get("/v1/stats").body
-    assert told["last_minute"]["submitted"] >= 1
-    assert set(told["lag"]) >= {"dispatcher", "recorder-events", "worker-echo"}
+    eventually(is_start_reported, within=PATIENCE, reason="the task is seen to wait or to run")
+    reply = client.get("/v1/stats").body
+    assert reply["last_minute"]["submitted"] >= 1
+    assert set(reply["lag"]) >= {"dispatcher", "recorder-events", "worker-echo"}
 
 
 def test_a_mail_is_sent_once_and_says_what_it_was_told(client):
     text = "Grüße\n.\nund mehr"
     payload = {"to": ["Ada <ada@example.com>"], "bcc": ["bob@example.com"], "subject": "Für Ada"}
     task = client.submit(payload | {"text": text}, type="email")
-    told = client.task(task["id"], wait=20)
-    assert (told["status"], told["attempt"]) == ("succeeded", 1), told
+    reply = client.task(task["id"], wait=20)
+    assert (reply["status"], reply["attempt"]) == ("succeeded", 1), reply
     mails = client.get("/mail").body["mails"]
-    (mail,) = [one for one in mails if one["message_id"] == told["result"]["message_id"]]
+    (mail,) = [one for one in mails if one["message_id"] == reply["result"]["message_id"]]
     assert (mail["to"], mail["subject"]) == (["ada@example.com", "bob@example.com"], "Für Ada")
     assert mail["message_id"].startswith(f"<{task['id']}-")
     assert "bob" not in mail["content"]

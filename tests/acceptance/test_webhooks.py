@@ -26,8 +26,8 @@ def system(folder):
 
 @pytest.fixture
 def hook():
-    with receiver(None) as told:
-        yield told
+    with receiver(None) as result:
+        yield result
 
 
 def sent(client, url, **fields):
@@ -38,11 +38,11 @@ def sent(client, url, **fields):
 
 
 def is_signed(received):
-    told = received.headers
-    content = f"{told['webhook-id']}.{told['webhook-timestamp']}.".encode() + received.body
+    result = received.headers
+    content = f"{result['webhook-id']}.{result['webhook-timestamp']}.".encode() + received.body
     key = b64decode(SECRET.removeprefix("whsec_"))
     wanted = b64encode(hmac.digest(key, content, "sha256")).decode()
-    return told["webhook-signature"] == f"v1,{wanted}"
+    return result["webhook-signature"] == f"v1,{wanted}"
 
 
 def test_a_webhook_arrives_signed_again_and_again_under_one_id(system, hook):

@@ -45,7 +45,7 @@ def test_everything_in_the_table_is_counted_somewhere():
 
 
 @pytest.mark.parametrize(
-    ("told", "answers"),
+    ("answer", "answers"),
     [
         (VERDICTS, Verdict),
         (CLAIMS, ClaimAnswer),
@@ -53,8 +53,8 @@ def test_everything_in_the_table_is_counted_somewhere():
         (ANSWERS, Receipt),
     ],
 )
-def test_every_answer_has_its_word(told, answers):
-    assert set(told) == set(get_args(answers))
+def test_every_answer_has_its_word(answer, answers):
+    assert set(answer) == set(get_args(answers))
 
 
 def test_every_word_of_an_answer_is_in_the_table():

@@ -41,8 +41,8 @@ def test_the_docs_say_how_many_executions_an_account_must_have_free():
         function["ReservedConcurrentExecutions"]
         for _, function in expanded().of("AWS::Lambda::Function")
     )
-    (told,) = re.findall(r"(\d+) free concurrent executions", DEPLOY.read_text())
-    assert int(told) == reserved + LEFT_TO_OTHERS
+    (answer,) = re.findall(r"(\d+) free concurrent executions", DEPLOY.read_text())
+    assert int(answer) == reserved + LEFT_TO_OTHERS
 
 
 def test_nothing_is_deployed_unasked_or_without_a_stage():
@@ -81,7 +81,7 @@ def test_the_file_for_containers_says_nothing_that_compose_refuses():
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "told"),
+    ("path", "value", "answer"),
     [
         ("comand", "x", "comand"),
         ("environment.KAFKA_NODE_ID", True, "kafka: KAFKA_NODE_ID"),
@@ -91,14 +91,14 @@ def test_the_file_for_containers_says_nothing_that_compose_refuses():
         ("ports", ["127.0.0.1:29092"], "127.0.0.1:29092"),
     ],
 )
-def test_what_compose_would_refuse_is_found(path, value, told):
+def test_what_compose_would_refuse_is_found(path, value, answer):
     bad = deepcopy(COMPOSE)
     place = bad["services"]["kafka"]
     *way, last = path.split(".")
     for step in way:
         place = place[step]
     place[last] = value
-    assert list(misuses(bad)) == [told]
+    assert list(misuses(bad)) == [answer]
 
 
 def test_localstack_is_one_that_starts_without_an_account():

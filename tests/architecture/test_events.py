@@ -98,10 +98,10 @@ def http_submit_base64_is_decoded(stage: Stage, event: dict[str, Any]) -> None:
 
 @recorded("http_batch")
 def http_batch_is_answered_item_by_item(stage: Stage, event: dict[str, Any]) -> None:
-    status, told = ask(stage, event)
-    assert (status, told["accepted"], told["refused"]) == (200, 1, 2)
-    assert [one["status"] for one in told["results"]] == [202, 422, 422]
-    assert [one["error"]["field"] for one in told["results"][1:]] == [
+    status, reply = ask(stage, event)
+    assert (status, reply["accepted"], reply["refused"]) == (200, 1, 2)
+    assert [one["status"] for one in reply["results"]] == [202, 422, 422]
+    assert [one["error"]["field"] for one in reply["results"][1:]] == [
         "/type",
         "/payload/sleep_seconds",
     ]
@@ -111,8 +111,8 @@ def http_batch_is_answered_item_by_item(stage: Stage, event: dict[str, Any]) -> 
 def http_read_waits_and_shows_the_payload(stage: Stage, event: dict[str, Any]) -> None:
     task = submit(stage)
     stage.record()
-    status, told = ask(stage, event)
-    assert (status, told) == (200, task | {"payload": {"say": "grüß dich"}})
+    status, reply = ask(stage, event)
+    assert (status, reply) == (200, task | {"payload": {"say": "grüß dich"}})
     assert stage.clock() - NOW >= 2_500
 
 
@@ -134,9 +134,9 @@ def http_list_shows_what_fits_its_filter(stage: Stage, event: dict[str, Any]) ->
 
 @recorded("http_types")
 def http_types_names_what_is_deployed(stage: Stage, event: dict[str, Any]) -> None:
-    status, told = ask(stage, event)
+    status, reply = ask(stage, event)
     assert status == 200
-    assert "echo" in [one["name"] for one in told["types"]]
+    assert "echo" in [one["name"] for one in reply["types"]]
 
 
 @recorded("http_stats")
@@ -144,10 +144,10 @@ def http_stats_tells_what_waits_and_where(stage: Stage, event: dict[str, Any]) -
     submit(stage)
     stage.record()
     stage.pass_time(milliseconds=1500)
-    status, told = ask(stage, event)
-    assert (status, told["is_complete"], told["in_flight"]) == (200, True, 0)
+    status, reply = ask(stage, event)
+    assert (status, reply["is_complete"], reply["in_flight"]) == (200, True, 0)
     none = dict.fromkeys(("submitted", "succeeded", "retried", "died", "cancelled", "lost"), 0)
-    assert told["types"] == {
+    assert reply["types"] == {
         "echo": {
             "depth": {"queued": 1},
             "in_line": 1,
@@ -155,12 +155,12 @@ def http_stats_tells_what_waits_and_where(stage: Stage, event: dict[str, Any]) -
             "last_minute": none | {"submitted": 1},
         }
     }
-    assert (told["last_minute"]["submitted"], told["last_minute"]["succeeded"]) == (1, 0)
-    assert told["lag"]["dispatcher"] == 1
+    assert (reply["last_minute"]["submitted"], reply["last_minute"]["succeeded"]) == (1, 0)
+    assert reply["lag"]["dispatcher"] == 1
     stage.ledger.is_away = True
     stage.pass_time(milliseconds=5000)
-    status, told = ask(stage, event)
-    assert (status, told["detail"][:11], "PostgreSQL" in told["detail"]) == (
+    status, reply = ask(stage, event)
+    assert (status, reply["detail"][:11], "PostgreSQL" in reply["detail"]) == (
         503,
         "statistics ",
         True,
@@ -294,7 +294,7 @@ def kafka_inbox_is_taken_or_told_why_not(stage: Stage, event: dict[str, Any]) ->
     assert len(tasks) == 2
     assert ORDER_17 in {task.id for task in tasks}
     reasons = {_source(one.headers).offset: one.headers for one in stage.log.records(topics.DLQ)}
-    assert {offset: told["reason"] for offset, told in reasons.items()} == {
+    assert {offset: reply["reason"] for offset, reply in reasons.items()} == {
         9: b"idempotency_key_reused",
         10: b"invalid_payload",
     }
@@ -316,8 +316,8 @@ def kafka_pending_is_put_in_line(stage: Stage, event: dict[str, Any]) -> None:
 def kafka_pending_deferred_is_admitted_once(stage: Stage, event: dict[str, Any]) -> None:
     assert dispatcher(event, stage.context()) == ALL_WELL
     assert {task.id for task in stage.log.tasks(topics.worker(ECHO))} == {ORDER_17, TASK[5]}
-    told = [type(fact).__name__ for fact in stage.log.facts()]
-    assert sorted(told) == [
+    reply = [type(fact).__name__ for fact in stage.log.facts()]
+    assert sorted(reply) == [
         "SubmissionDropped",
         "SubmissionDropped",
         "TaskAdmitted",

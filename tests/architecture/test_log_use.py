@@ -28,7 +28,7 @@ SENT_BY = {
     "send_facts": {topics.EVENTS, topics.DLQ},
     "send_undecodable": {topics.DLQ},
     "send_refused": {topics.DLQ},
-    "send_parcel": {topics.PENDING, topics.worker(EVERY), topics.EVENTS, topics.DLQ},
+    "send_batch": {topics.PENDING, topics.worker(EVERY), topics.EVENTS, topics.DLQ},
 }
 """Where the methods of a bus write; the last puts back what stood in any topic of ours."""
 

@@ -517,7 +517,7 @@ CONTROLS = [
 def test_a_rule_catches_what_breaks_it(template, rule, plant, complaint):
     bad = Template(body=deepcopy(template.body))
     plant(bad)
-    assert any(complaint in told for told in rule(bad)), list(rule(bad))
+    assert any(complaint in answer for answer in rule(bad)), list(rule(bad))
 
 
 def test_what_is_denied_may_be_wide(template):
@@ -574,8 +574,8 @@ def settings(configs: dict[str, str]) -> dict[str, str]:
 
 
 def outputs(name: str) -> dict[str, Any]:
-    told = load_template(ROOT / f"infra/{name}.yaml")["Outputs"]
-    return {key: one["Value"] for key, one in told.items()}
+    answer = load_template(ROOT / f"infra/{name}.yaml")["Outputs"]
+    return {key: one["Value"] for key, one in answer.items()}
 
 
 @pytest.mark.parametrize(("stack", "name"), [("Data", "data"), ("Network", "network")])

@@ -72,9 +72,9 @@ def test_a_template_that_is_not_what_the_folders_say_does_not_pass(project):
     command = [sys.executable, "infra/assemble.py", "--check"]
     assert subprocess.run(command, cwd=project, check=False).returncode == 0
     replace(project / "infra/base.yaml", "Default: 64", "Default: 65")
-    told = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
-    assert told.returncode == 1
-    assert "run `make template`" in told.stdout
+    answer = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+    assert answer.returncode == 1
+    assert "run `make template`" in answer.stdout
 
 
 @pytest.mark.parametrize(
@@ -106,9 +106,9 @@ def test_a_folder_that_cannot_be_assembled_is_named_with_the_next_step(
 ):
     replace(project / "functions/workers/echo" / file, old, new)
     command = [sys.executable, "infra/assemble.py"]
-    told = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
-    assert told.returncode == 1
-    assert told.stderr.startswith(f"functions/workers/echo/{words}")
+    answer = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+    assert answer.returncode == 1
+    assert answer.stderr.startswith(f"functions/workers/echo/{words}")
 
 
 @pytest.fixture
@@ -132,8 +132,8 @@ def test_what_a_function_requires_is_none(bundle):
     (bundle / "boto3").mkdir()
     for name in ("boto3/__init__.py", "boto3/other.py"):
         (bundle / name).touch()
-    told = "boto3/__init__.py,sha256=x,0\nboto3-1.dist-info/RECORD,,\n"
-    (bundle / "boto3-1.dist-info/RECORD").write_text(told)
+    answer = "boto3/__init__.py,sha256=x,0\nboto3-1.dist-info/RECORD,,\n"
+    (bundle / "boto3-1.dist-info/RECORD").write_text(answer)
     assert strays(bundle, ROOT) == ["boto3/other.py"]
 
 

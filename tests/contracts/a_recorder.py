@@ -6,7 +6,7 @@ import sys
 
 import psycopg
 
-from taskmill.ledger.projection import Applied, LedgerBatch, Quarantined, Story
+from taskmill.ledger.projection import Applied, LedgerBatch, LedgerFold, Quarantined
 from taskmill.stores.postgres.connection import Database
 from taskmill.stores.postgres.ledger import PostgresLedger
 from tests.builders import an_envelope, deferred, died, started, succeeded
@@ -19,9 +19,9 @@ def the_batch():
     """Return what needs every statement of a recording: an old task, ends, a death, a redrive."""
     queued, running, done, dead = (an_envelope(id=one, generation=9) for one in TASKS)
     again = an_envelope(id=TASKS[3], generation=10, submitted=9)
-    told = [queued, running, started(running), done, deferred(done), succeeded(done), dead, again]
-    story = Story()
-    story.tell([*told, died(dead), died(again)])
+    answer = [queued, running, started(running), done, deferred(done), succeeded(done), dead, again]
+    story = LedgerFold()
+    story.add([*answer, died(dead), died(again)])
     return LedgerBatch(
         rows=list(story.rows.values()),
         history=list(story.history.values()),

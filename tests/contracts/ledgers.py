@@ -6,11 +6,11 @@ import msgspec
 import psycopg
 
 from taskmill.core.task import Spec
-from taskmill.ledger.projection import LedgerBatch, Story
+from taskmill.ledger.projection import LedgerBatch, LedgerFold
 from taskmill.stores.memory.insight import MemoryFigures
 from taskmill.stores.memory.ledger import MemoryLedger
 from taskmill.stores.memory.quarantine import MemoryQuarantine
-from taskmill.stores.memory.recovery import MemoryStandings
+from taskmill.stores.memory.recovery import MemoryTaskVersions
 from taskmill.stores.memory.redrive_jobs import MemoryRedriveJobs
 from taskmill.stores.memory.timing import MemoryExpiries, MemoryFarTasks
 from taskmill.stores.postgres.connection import Database
@@ -20,7 +20,7 @@ from taskmill.stores.postgres.outbox import PostgresOutbox
 from taskmill.stores.postgres.quarantine import PostgresQuarantine
 from taskmill.stores.postgres.redrive_jobs import PostgresRedriveJobs
 from taskmill.stores.postgres.rows import PostgresRows
-from taskmill.stores.postgres.standings import PostgresStandings
+from taskmill.stores.postgres.task_versions import PostgresTaskVersions
 from taskmill.stores.postgres.timing import PostgresExpiries, PostgresFarTasks
 from taskmill.stores.postgres.whole_rows import PostgresWholeRows
 from tests.builders import now_ms
@@ -51,10 +51,10 @@ FROM facts
 _QUARANTINE = b'SELECT topic, partition, "offset", member, reason, value FROM quarantine'
 
 
-def batch_of(*told):
+def batch_of(*answer):
     """Return what the recorder would write of these tellings."""
-    story = Story()
-    story.tell(told)
+    story = LedgerFold()
+    story.add(answer)
     return LedgerBatch(rows=list(story.rows.values()), history=list(story.history.values()))
 
 
@@ -98,8 +98,8 @@ class MemoryTables:
     def whole(self):
         return self.ledger
 
-    def standings(self, **spans):
-        return MemoryStandings(lambda: self.ledger, now_ms, **spans)
+    def task_versions(self, **spans):
+        return MemoryTaskVersions(lambda: self.ledger, now_ms, **spans)
 
     @property
     def kept(self):
@@ -164,8 +164,8 @@ class PostgresTables:
     def expiries(self, **how):
         return PostgresExpiries(self._database, **how)
 
-    def standings(self, **spans):
-        return PostgresStandings(self._database, **spans)
+    def task_versions(self, **spans):
+        return PostgresTaskVersions(self._database, **spans)
 
     def table(self):
         return self._database.fetch(_ROWS, {})

@@ -128,5 +128,5 @@ def test_the_type_checker_likes_the_examples(monkeypatch, tmp_path):
     monkeypatch.chdir(ROOT)
     for number, source in enumerate(SOURCES):
         (tmp_path / f"example_{number}.py").write_text(source)
-    told, errors, code = api.run([str(path) for path in tmp_path.iterdir()])
-    assert (errors, code) == ("", 0), told
+    answer, errors, code = api.run([str(path) for path in tmp_path.iterdir()])
+    assert (errors, code) == ("", 0), answer

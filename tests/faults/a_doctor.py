@@ -17,7 +17,7 @@ ids = sys.stdin.read().split()
 reconciler = Reconciler(process.stores("doctor", needs=("kafka", "redis", "postgres")))
 while True:
     pages = (
-        reconciler.stores.standings.of(ids[at : at + AT_A_TIME])
+        reconciler.stores.task_versions.of(ids[at : at + AT_A_TIME])
         for at in range(0, len(ids), AT_A_TIME)
     )
     found = [one for one in reconciler.look(pages) if one.standing.id in ids]

@@ -38,7 +38,7 @@ class PatientStores(Stores):
     def _kept(self):
         stays = timedelta(seconds=float(os.environ["WORD_SECONDS"]))
         kept = super()._kept
-        return kept | {"lifetimes": replace(kept["lifetimes"], word_stays=stays)}
+        return kept | {"lifetimes": replace(kept["lifetimes"], nonce_stays=stays)}
 
 
 opened = {}

@@ -23,7 +23,7 @@ def admitted(run, number, **how):
 
 def publish(stack, tasks):
     """Publish them for the system's own functions after all, and owe them no longer."""
-    for value in codec.parcels_of_tasks(tasks):
+    for value in codec.batches_of_tasks(tasks):
         append(stack, topics.PENDING, value)
     session = Session(stack.ground.own_redis_url)
     RedisAdmission(session, shards=SHARDS).clear([owed_submission(task) for task in tasks])
@@ -39,7 +39,7 @@ def event_of(tasks):
             "offset": _FIRST + at,
             "timestamp": 0,
             "timestampType": "CREATE_TIME",
-            "value": b64encode(next(codec.parcels_of_tasks([task]))).decode(),
+            "value": b64encode(next(codec.batches_of_tasks([task]))).decode(),
             "headers": [],
         }
         for at, task in enumerate(tasks)
@@ -53,5 +53,5 @@ def work(stack, tasks, seconds, **variables):
     said, _ = process.communicate(json.dumps(event_of(tasks)), timeout=LONG_ENOUGH)
     assert process.returncode == 0
     (answer,) = (line for line in said.splitlines() if line.startswith("answer "))
-    told = json.loads(answer.removeprefix("answer "))["batchItemFailures"]
-    return {one["itemIdentifier"]["offset"] - _FIRST for one in told}
+    result = json.loads(answer.removeprefix("answer "))["batchItemFailures"]
+    return {one["itemIdentifier"]["offset"] - _FIRST for one in result}

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from functions.dispatcher.handler import lambda_handler as dispatcher
 from taskmill.core.owed import OwedKind
-from taskmill.execution.lease import Held, Refused, Settled, Stale
+from taskmill.execution.lease import HeldLease, LeaseRefused, Settled, Stale
 from taskmill.orders.control import OrderAnswer
 from taskmill.stores.memory.dispatch import MemoryDelays
 from taskmill.stores.memory.execution import MemoryLeases
@@ -75,7 +75,7 @@ class RepeatsNoFacts(MemoryLeases):
 
     def claim(self, claims):
         answers = super().claim(claims)
-        return [Refused(()) if isinstance(one, Refused) else one for one in answers]
+        return [LeaseRefused(()) if isinstance(one, LeaseRefused) else one for one in answers]
 
 
 class DropsItsOwn(MemoryLeases):
@@ -83,7 +83,7 @@ class DropsItsOwn(MemoryLeases):
 
     def claim(self, claims):
         answers = super().claim(claims)
-        return [Refused(()) if isinstance(one, Held) else one for one in answers]
+        return [LeaseRefused(()) if isinstance(one, HeldLease) else one for one in answers]
 
 
 class ClaimsSuspectsTogether(MemoryLeases):
@@ -147,8 +147,8 @@ class TakesTheLastFact(MemoryLedger):
                 }
                 self.rows[row.id] = _with(self.rows[row.id], state)
             else:
-                told = row if known is None else _with(row, {"spec": row.spec or known.spec})
-                super().record(type(batch)(rows=[told]))
+                result = row if known is None else _with(row, {"spec": row.spec or known.spec})
+                super().record(type(batch)(rows=[result]))
         super().record(type(batch)(history=batch.history, applied=batch.applied))
 
 

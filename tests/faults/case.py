@@ -17,7 +17,7 @@ from taskmill.core.facts import (
     TaskSucceeded,
 )
 from taskmill.core.lifecycle import RANKS
-from tests.faults.history import History, Outcome, Standing, Submit, Told
+from tests.faults.history import History, Outcome, Submit, TaskVersion, Told
 
 KINDS: Mapping[str, type[Fact]] = {
     kind.__name__: kind
@@ -39,7 +39,7 @@ class Case:
     history: History
 
     @cached_property
-    def rows(self) -> dict[str, Standing]:
+    def rows(self) -> dict[str, TaskVersion]:
         return {row.id: row for row in self.history.rows}
 
     @cached_property

@@ -8,8 +8,8 @@ from functions.recorder.handler import lambda_handler as recorder
 from taskmill.core import topics
 from taskmill.core.log import Position
 from taskmill.platform import process
-from taskmill.stores.memory.process import InlineErrands
-from taskmill.testing.crew import PatientCrew
+from taskmill.stores.memory.process import InlineBackgroundJobs
+from taskmill.testing.executor import PatientExecutor
 from taskmill.testing.system import INVOCATION, System
 from tests.unit.stage import Context, a_kafka_event, do_job
 
@@ -27,13 +27,13 @@ class Deployed(System):
         self.functions[topics.DISPATCHER] = dispatcher
         self._provided = {
             "stores": lambda _name, **_how: self.stores,
-            "crew": lambda: PatientCrew(self.clock),
-            "loop_crew": lambda: PatientCrew(self.clock),
-            "errands": InlineErrands,
+            "executor": lambda: PatientExecutor(self.clock),
+            "loop_executor": lambda: PatientExecutor(self.clock),
+            "background_jobs": InlineBackgroundJobs,
             "clock": self.clock,
             "chance": self.chance.random,
             "entropy": lambda: self.chance.randbytes(16),
-            "word": self.new_process,
+            "nonce": self.new_process,
             "pause": self.clock.move,
             "log": lambda _service: logging.getLogger("taskmill"),
             "counters": lambda: self.stores.counters,

@@ -4,7 +4,7 @@ import json
 
 from msgspec.structs import replace
 
-from taskmill.execution.lease import Refused, Suspect
+from taskmill.execution.lease import LeaseRefused, Suspect
 from taskmill.stores.memory.execution import MemoryLeases
 from taskmill.stores.memory.hot import MemoryAdmission, MemoryDueSet
 from taskmill.stores.memory.log import MemoryLog
@@ -35,8 +35,8 @@ class CountsTokensFromOne(MemoryLeases):
 
 
 class RestoresNoTokens(MemoryColdShards):
-    def restore(self, word, tasks):
-        return super().restore(word, [_without_tokens(view) for view in tasks])
+    def restore(self, nonce, tasks):
+        return super().restore(nonce, [_without_tokens(view) for view in tasks])
 
 
 def _without_tokens(view):
@@ -48,15 +48,15 @@ class OrdersByAttempt(MemoryLeases):
 
     def _claim_known(self, claim, record):
         if record.status.is_final or claim.envelope.attempt < record.attempt:
-            return Refused(record.last)
+            return LeaseRefused(record.last)
         return self._begin(claim, record)
 
 
 class RestoresAsDue(MemoryColdShards):
     """Queues everything unfinished at once, without waiting for workers that still run it."""
 
-    def _wait_in_line(self, view, record):
-        super()._wait_in_line(view, record)
+    def _wait_for_worker(self, view, record):
+        super()._wait_for_worker(view, record)
         record.holding = None
         self._hot.due[view.name] = (self._hot.clock(), view.owed)
 

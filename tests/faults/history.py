@@ -78,7 +78,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class TaskVersion:
     """A task in the ledger at the end."""
 
     id: str
@@ -138,7 +138,7 @@ class History:
     redrives: Sequence[Redrive] = ()
     effects: Sequence[Effect] = ()
     facts: Sequence[Told] = ()
-    rows: Sequence[Standing] = ()
+    rows: Sequence[TaskVersion] = ()
     records: Mapping[str, tuple[int, str]] = field(default_factory=dict)
     """Generation and status of each task that Redis still has."""
 

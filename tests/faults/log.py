@@ -74,11 +74,11 @@ def values_since(stack, topic, begins):
     return values
 
 
-def append_all(stack, told):
+def append_all(stack, answer):
     """Write many records, as (topic, value), each to any partition."""
     brokers = stack.ground.settings["TASKMILL_KAFKA_BROKERS"]
     producer = Producer({"bootstrap.servers": brokers, "acks": "all"})
-    for topic, value in told:
+    for topic, value in answer:
         producer.produce(topic, value=value)
     assert producer.flush(30) == 0
 

@@ -17,7 +17,7 @@ from taskmill.submission.submission import Accepted, KeyReused, ReplayOf
 from taskmill.worker import serve
 from tests.builders import a_request
 from tests.faults.deployed import Deployed
-from tests.faults.history import Effect, History, Outcome, Redrive, Standing, Submit, Told
+from tests.faults.history import Effect, History, Outcome, Redrive, Submit, TaskVersion, Told
 
 TYPE = TaskType("probe")
 WORK = topics.worker_of(TYPE)
@@ -228,8 +228,8 @@ class Mortals:
 
 def deaths(function):
     """Return the crash points of this function, wherever its ports are bound."""
-    told = [edge for name, edge in POINTS.items() if name.startswith(function)]
-    return [CrashAt(replace(edge, where=""), 1) for edge in told]
+    result = [edge for name, edge in POINTS.items() if name.startswith(function)]
+    return [CrashAt(replace(edge, where=""), 1) for edge in result]
 
 
 def _producer(log):
@@ -262,7 +262,7 @@ def _run_at_ms(answer):
 
 
 def _standing(row):
-    return Standing(
+    return TaskVersion(
         id=row.id,
         label=row.spec.metadata["label"] if row.spec else row.id,
         status=str(row.status),

@@ -39,9 +39,9 @@ class Nemesis:
             for blow in self._in_rounds():
                 if self._is_over.wait(self._random.uniform(*self._between)):
                     return
-                told = blow(self._random)
-                if told:
-                    self.strikes.append(told)
+                answer = blow(self._random)
+                if answer:
+                    self.strikes.append(answer)
                     self.last_ms = now_ms()
         except Exception as failure:  # noqa: BLE001 - told where the test waits
             self._failure = failure

@@ -8,7 +8,7 @@ import time
 from redis import Redis
 from redis.exceptions import RedisError
 
-from taskmill_local.leash import die_with_parent
+from taskmill_local.child_processes import die_with_parent
 from taskmill_local.stores.ports import free_ports
 from taskmill_local.stores.valkey import program
 from tests.waiting import eventually
@@ -70,8 +70,8 @@ class Replica:
         eventually(self._takes_writes, within=20, reason="the replica takes writes")
 
     def _follow(self):
-        told = self._primary.execute_command("CLUSTER MYID")
-        primary = told if isinstance(told, str) else told.decode()
+        answer = self._primary.execute_command("CLUSTER MYID")
+        primary = answer if isinstance(answer, str) else answer.decode()
         port = self._primary.connection_pool.connection_kwargs["port"]
         bus_port = self._primary.config_get("cluster-port")["cluster-port"]
         self._own.execute_command("CLUSTER MEET", "127.0.0.1", port, bus_port)
@@ -90,8 +90,8 @@ class Replica:
             return False
 
     def _is_following(self):
-        told = self._own.info("replication")
-        return told["role"] == "slave" and told["master_link_status"] == "up"
+        answer = self._own.info("replication")
+        return answer["role"] == "slave" and answer["master_link_status"] == "up"
 
     def _takes_writes(self):
         is_ok = self._own.execute_command("CLUSTER INFO")["cluster_state"] == "ok"

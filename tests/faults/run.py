@@ -28,7 +28,7 @@ from taskmill.submission.admission import Created
 from taskmill_local.settings import SHARDS
 from tests.builders import a_request
 from tests.faults.checker import check
-from tests.faults.history import Effect, History, Outcome, Redrive, Standing, Submit, Told
+from tests.faults.history import Effect, History, Outcome, Redrive, Submit, TaskVersion, Told
 from tests.waiting import eventually
 
 TYPE = "probe"
@@ -108,15 +108,15 @@ class Run:
             results = None
         span = {"invoked_ms": invoked, "returned_ms": now_ms()}
         if results is None:
-            told = [self._submit(one, Outcome.UNKNOWN, None, span) for one in requests]
+            reply = [self._submit(one, Outcome.UNKNOWN, None, span) for one in requests]
         else:
-            told = [
+            reply = [
                 self._submit(requests[result["index"]], _outcome(result), result, span)
                 for result in results
             ]
         with self._lock:
-            self.submits += told
-            taken = [one for one in told if one.outcome is Outcome.OK]
+            self.submits += reply
+            taken = [one for one in reply if one.outcome is Outcome.OK]
             self.ids.update({one.label: one.id for one in taken})
         if len(taken) < len(requests):
             time.sleep(0.05)  # a careful caller does not hammer at a door that is closed
@@ -132,7 +132,7 @@ class Run:
         span = {"invoked_ms": invoked, "returned_ms": now_ms()}
         status = answer.status if answer else 503
         result = {"status": status, "task": answer.body if answer else None}
-        told = self._submit(
+        reply = self._submit(
             request,
             _outcome(result),
             result if answer else None,
@@ -140,9 +140,9 @@ class Run:
             has_retry_after=bool(answer and "retry-after" in answer.headers),
         )
         with self._lock:
-            self.submits.append(told)
-            if told.outcome is Outcome.OK:
-                self.ids[told.label] = told.id
+            self.submits.append(reply)
+            if reply.outcome is Outcome.OK:
+                self.ids[reply.label] = reply.id
         return answer
 
     def insist(self, request):
@@ -199,7 +199,7 @@ class Run:
     def entrust(self, requests):
         """Write requests with keys to the inbox: Kafka has them, so there will be tasks."""
         self.leave_in_inbox(requests)
-        told = [
+        reply = [
             Submit(
                 label=one["idempotency_key"],
                 body=str(one["payload"]),
@@ -209,8 +209,8 @@ class Run:
             for one in requests
         ]
         with self._lock:
-            self.submits += told
-            self.ids.update({one.label: one.id for one in told})
+            self.submits += reply
+            self.ids.update({one.label: one.id for one in reply})
 
     def await_rows(self, count, within=120):
         """Wait until the ledger has that many tasks, and count them as submitted."""
@@ -304,7 +304,7 @@ class Run:
     def _whereabouts(self):
         """Describe the state of the tasks, and all about a few that have not ended."""
         rows = {row.label: row for row in self.rows()}
-        told = [f"{Counter(row.status for row in rows.values())}, lag {self.stack.lag()}"]
+        reply = [f"{Counter(row.status for row in rows.values())}, lag {self.stack.lag()}"]
         still_open = [
             label
             for label in self.ids
@@ -313,8 +313,8 @@ class Run:
         for label in still_open[:5]:
             (record,) = self.stack.records([self.ids[label]])
             facts = [row for row in self.facts() if row[0] == self.ids[label]]
-            told += [f"{label}: {rows.get(label)}", f"  Redis: {record}", f"  {facts}"]
-        return "\n".join(told)
+            reply += [f"{label}: {rows.get(label)}", f"  Redis: {record}", f"  {facts}"]
+        return "\n".join(reply)
 
     def _has_ended(self):
         ((known, still_open),) = self.stack.ask(_STANDINGS, self.name)
@@ -322,7 +322,7 @@ class Run:
 
     def rows(self):
         return [
-            Standing(
+            TaskVersion(
                 **dict(
                     zip(
                         (

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from taskmill.core import topics
 from taskmill.core.task import TaskType, Timing
 from taskmill.execution.outcome import Retry, Succeeded
-from taskmill.orders.change import Wanted
+from taskmill.orders.change import WantedChange
 from tests.faults.mortals import TYPE, WORK, Mortals, deaths
 
 NOBODYS = TaskType("nobodys")
@@ -115,7 +115,7 @@ class Simulation:
         if known:
             delay_ms = self.random.choice((0, 1_000, 20_000, FAR_MS))
             death = self.death("gateway after the script of change")
-            wanted = Wanted(delay_ms=delay_ms)
+            wanted = WantedChange(delay_ms=delay_ms)
             self.mortals.change(self.random.choice(known), wanted, death=death)
 
     def repeat(self):

@@ -152,8 +152,10 @@ def a_round(stack, chance, number):
     history = run.verify(faults_end_ms=quiet_ms, bound_ms=BOUND_MS)
     after = max(0, last_end_ms(history) - quiet_ms) / 1000
     losses = sum(row.losses for row in history.rows)
-    told = ", ".join([done, *(["a poison"] if is_poisoned else []), *nemesis.strikes])
-    return f"round {number}: {losses} losses, the last end {after:.1f} s after the last of: {told}"
+    answer = ", ".join([done, *(["a poison"] if is_poisoned else []), *nemesis.strikes])
+    return (
+        f"round {number}: {losses} losses, the last end {after:.1f} s after the last of: {answer}"
+    )
 
 
 def main():

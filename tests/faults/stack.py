@@ -74,8 +74,8 @@ class Running:
         return self.client.platform()["functions"]
 
     def pids(self, *names):
-        told = self.functions()
-        return [pid for name in names or told for pid in told[name]["pids"]]
+        answer = self.functions()
+        return [pid for name in names or answer for pid in answer[name]["pids"]]
 
     def signal(self, number, *names):
         """Signal every process of these functions; return how many there were."""
@@ -103,10 +103,10 @@ class Version(Running):
 def _let_know(folder, **variables):
     """Give a function of a copied project data that the others lack."""
     place, mark = folder / "function.yaml", "      Variables:\n"
-    told = place.read_text()
-    assert told.count(mark) == 1
+    answer = place.read_text()
+    assert answer.count(mark) == 1
     lines = "".join(f"        {name}: '{value}'\n" for name, value in variables.items())
-    place.write_text(told.replace(mark, mark + lines))
+    place.write_text(answer.replace(mark, mark + lines))
 
 
 def _let_worker_know(folder, **variables):
@@ -259,7 +259,7 @@ class Stack(Running):
 
     def examine(self, ids):
         """Compare ledger, log and Redis as `taskmill doctor` does; return what persists."""
-        told = subprocess.run(
+        answer = subprocess.run(
             [sys.executable, "-P", str(DOCTOR)],
             env=self._own_environment(),
             input="\n".join(ids),
@@ -268,7 +268,7 @@ class Stack(Running):
             check=True,
             timeout=120,
         )
-        return told.stdout.splitlines()
+        return answer.stdout.splitlines()
 
     def spawn_worker(self, seconds, kind="probe", log=subprocess.PIPE, **variables):
         """Start a separate worker, which reads one event and writes its response."""
@@ -284,7 +284,7 @@ class Stack(Running):
     def reconcile(self, count, within=120):
         """Let another process repair that many disagreements; return how many of each kind."""
         with self._own_log("reconciler") as log:
-            told = subprocess.run(
+            answer = subprocess.run(
                 [sys.executable, "-P", str(A_RECONCILER), str(count)],
                 env=self._own_environment(),
                 stdout=subprocess.PIPE,
@@ -292,20 +292,20 @@ class Stack(Running):
                 timeout=within,
                 check=True,
             )
-        return json.loads(told.stdout)
+        return json.loads(answer.stdout)
 
     def _own_log(self, name):
         return (self.folder / "home" / "logs" / f"own-{name}.log").open("ab")
 
     def _own_environment(self, **more):
         path = (self.project, self.project / "shared")
-        told = {
+        answer = {
             "PATH": os.environ["PATH"],
             "PYTHONPATH": os.pathsep.join(map(str, path)),
             "TASKMILL_SHARDS": str(SHARDS),
         }
         more = {name: str(value) for name, value in more.items()}
-        return told | PACE | self.ground.settings | more
+        return answer | PACE | self.ground.settings | more
 
     def log(self, function):
         """Return a function's recent log, including the rotated one."""
@@ -331,8 +331,8 @@ class Stack(Running):
 
         Mappings are checked in the order in which their functions write for each other.
         """
-        told = (one["topic"] for one in self.client.platform()["mappings"].values())
-        types = {kind for topic in told if (kind := topics.type_of(topic))}
+        answer = (one["topic"] for one in self.client.platform()["mappings"].values())
+        types = {kind for topic in answer if (kind := topics.type_of(topic))}
         workers = map(topics.worker_of, sorted(types))
         readers = Readers(self)
         for reader in (topics.INBOX_READER, topics.DISPATCHER, *workers, *topics.RECORDERS):

@@ -95,8 +95,8 @@ def test_all_stores_restarted_in_any_order_come_up_without_help(stack, run, figu
             load.result()
     run.await_ends()
     assert run.complaints() == []
-    told = "; ".join(f"{order}: {seconds:.1f} s" for order, seconds in came_up)
-    figures.tell("stores away", f"all restarted, up in the order {told} (seed {seed})")
+    reply = "; ".join(f"{order}: {seconds:.1f} s" for order, seconds in came_up)
+    figures.tell("stores away", f"all restarted, up in the order {reply} (seed {seed})")
 
 
 def restart_all(stack, chance):
@@ -143,8 +143,8 @@ def told_of(stack, task_id):
 def holds_at_the_door(answers, cell):
     if cell.takes:
         assert {answer.status for answer in answers} == {202}
-        told = {answer.body.get("dedupe") for answer in answers}
-        assert told == {"deferred" if cell.is_deferred else None}
+        reply = {answer.body.get("dedupe") for answer in answers}
+        assert reply == {"deferred" if cell.is_deferred else None}
     else:
         assert {answer.status for answer in answers} == {503}
         assert min(int(answer.headers["retry-after"]) for answer in answers) >= 1

@@ -37,10 +37,10 @@ def off_by(stack, scheduler):
     orders = []
 
     def be_off(off):
-        told = {"TASKMILL_CLOCK_AHEAD_MS": off // timedelta(milliseconds=1)}
-        orders.extend(stack.order(name, **told) for name in FUNCTIONS)
+        answer = {"TASKMILL_CLOCK_AHEAD_MS": off // timedelta(milliseconds=1)}
+        orders.extend(stack.order(name, **answer) for name in FUNCTIONS)
         stack.signal(signal.SIGSTOP, "Scheduler")
-        scheduler(**told)
+        scheduler(**answer)
 
     yield be_off
     stack.signal(signal.SIGCONT, "Scheduler")

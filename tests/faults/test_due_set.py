@@ -79,15 +79,15 @@ def test_a_due_task_is_handed_over_and_seldom_twice(stack, run, nursery, figures
             eventually(lambda: shift.deaths >= DEATHS, within=60, reason="enough have died")
         run.await_ends()
     assert run.complaints() == []
-    told = published(stack, before, run.name)
-    twice = len(told) - len(set(told))
+    answer = published(stack, before, run.name)
+    twice = len(answer) - len(set(answer))
     most = shift.deaths * MOST_PER_SHARD * SHARDS
     figures.tell(
         "P6",
         f"{TASKS:,} due at once, {shift.deaths} schedulers died, one each {SECONDS_BETWEEN} s: "
         f"0 lost, {twice:,} published twice ({most:,} allowed)",
     )
-    assert set(told) == set(run.ids)
+    assert set(answer) == set(run.ids)
     assert most < TASKS, "or nothing would be shown"
     assert twice <= most
 

@@ -62,8 +62,10 @@ def errors_of(stack):
     log tells at once.
     """
     names = ("Gateway", "Dispatcher", WORKER, "Recorder")
-    told = {name: stack.counted("taskmill_function_errors_total", function=name) for name in names}
-    return told | {"Scheduler": stack.log("Scheduler").count('"periodic job raised an error"')}
+    answer = {
+        name: stack.counted("taskmill_function_errors_total", function=name) for name in names
+    }
+    return answer | {"Scheduler": stack.log("Scheduler").count('"periodic job raised an error"')}
 
 
 def test_partitions_are_added_under_load(stack, run, figures):

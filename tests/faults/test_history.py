@@ -44,10 +44,10 @@ def told_by(entry):
 
 
 def rows_in_history(stack, ids):
-    told = {}
+    answer = {}
     for entry in stack.ask(_HISTORY, ids):
-        told.setdefault(entry[0], []).append(told_by(entry))
-    return {task_id: reduce(merged, rows) for task_id, rows in told.items()}
+        answer.setdefault(entry[0], []).append(told_by(entry))
+    return {task_id: reduce(merged, rows) for task_id, rows in answer.items()}
 
 
 def rows_in_ledger(stack, ids):

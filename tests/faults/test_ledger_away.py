@@ -39,8 +39,8 @@ def three_restarts(stack, figures):
     back_ms = now_ms()
     run.await_ends()
     run.verify(faults_end_ms=back_ms, bound_ms=BOUND_SECONDS * 1000)
-    told = f"1,200 tasks, restarts of {', '.join(downtimes.values())}"
-    figures.tell("P17", f"{told}: {run.refused()} submits refused")
+    answer = f"1,200 tasks, restarts of {', '.join(downtimes.values())}"
+    figures.tell("P17", f"{answer}: {run.refused()} submits refused")
     return run.refused(), 0
 
 

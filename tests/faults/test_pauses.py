@@ -107,7 +107,7 @@ def held(stack, run, name):
     try:
         ids = list(run.ids.values())
         keys = [shard_keys(task_id, SHARDS).record(task_id) for task_id in ids]
-        told = [session.command("HGET", key, name) for key in keys]
+        answer = [session.command("HGET", key, name) for key in keys]
     finally:
         session.close()
-    return {task_id: one and int(one) for task_id, one in zip(ids, told, strict=True)}
+    return {task_id: one and int(one) for task_id, one in zip(ids, answer, strict=True)}

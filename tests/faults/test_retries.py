@@ -36,7 +36,7 @@ def a_herd(stack, figures):
         if fact.kind == "TaskDeferred":
             waits[fact.attempt].append(fact.due_at_ms - fact.at_ms)
     share = peak(times[1] for times in begun.values())
-    spread = {attempt: peak(told) for attempt, told in waits.items()}
+    spread = {attempt: peak(answer) for attempt, answer in waits.items()}
     figures.tell(
         "P11",
         f"{HERD:,} fail together: at most {share:.0%} of them start again within {STEP_MS} ms; "

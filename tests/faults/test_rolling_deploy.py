@@ -25,9 +25,9 @@ def newer(stack):
     stack.copy_project(version.project, ("probe", NEW))
     for name in ("probe", NEW):
         handler = version.project / "functions/workers" / name / "handler.py"
-        told = handler.read_text()
-        assert told.count(SAYS) == 1
-        handler.write_text(told.replace(SAYS, f'{SAYS} "version": "newer",'))
+        answer = handler.read_text()
+        assert answer.count(SAYS) == 1
+        handler.write_text(answer.replace(SAYS, f'{SAYS} "version": "newer",'))
     catalogue = stack.project / CATALOGUE
     before = catalogue.read_text()
     try:
@@ -79,9 +79,11 @@ def finish_rollout(stack, newer):
 
 def parked(stack, begins, run):
     """Return how many of the run's tasks waited for a version that takes them."""
-    told = (task for value in values_since(stack, topics.PENDING, begins) for task in opened(value))
+    answer = (
+        task for value in values_since(stack, topics.PENDING, begins) for task in opened(value)
+    )
     mine = set(run.ids.values())
-    return len({task.id for task in told if task.parked_until_ms and task.id in mine})
+    return len({task.id for task in answer if task.parked_until_ms and task.id in mine})
 
 
 def opened(value):

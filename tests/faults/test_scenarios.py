@@ -224,8 +224,8 @@ class Sampler:
             task = self._ids[at % len(self._ids)]
             answer = self._stack.client.get(f"/v1/tasks/{task}")
             if answer.status == 200:
-                told = {key: answer.body[key] for key in ("status", "generation", "attempt")}
-                reads.append(Read(reader=f"client {number}", id=task, **told))
+                reply = {key: answer.body[key] for key in ("status", "generation", "attempt")}
+                reads.append(Read(reader=f"client {number}", id=task, **reply))
             at += 1
         return reads
 

@@ -78,8 +78,8 @@ class Clockwork:
         return {"type": "probe", "payload": {"name": label, **payload}, **about}
 
     def put(self, number, *, name="", **fields):
-        told = {"task": self.task(number)} | (fields or EACH_SECOND[0])
-        body = json.dumps({"catch_up": "all", **told}).encode()
+        result = {"task": self.task(number)} | (fields or EACH_SECOND[0])
+        body = json.dumps({"catch_up": "all", **result}).encode()
         answer = self.client.ask("PUT", f"/v1/schedules/{name or self.name(number)}", body)
         assert answer.status in {200, 201}, answer
         return answer.body
@@ -89,18 +89,18 @@ class Clockwork:
 
     def fired(self):
         """Return by schedule which instants were asked for, each as often as it was, and when."""
-        told = defaultdict(list)
+        result = defaultdict(list)
         for name, instant, at, _ in self._asked_for():
-            told[name].append((datetime.fromisoformat(instant).timestamp(), at))
-        return told
+            result[name].append((datetime.fromisoformat(instant).timestamp(), at))
+        return result
 
     def _asked_for(self):
         return self.stack.ask(_FIRED, f"schedule:{self.run.name}-%")
 
     def lateness(self, until=float("inf")):
         """Return by how much the instants before some moment were fired late."""
-        told = [one for told in self.fired().values() for one in told]
-        return sorted(at - instant for instant, at in told if instant < until)
+        result = [one for result in self.fired().values() for one in result]
+        return sorted(at - instant for instant, at in result if instant < until)
 
     def await_ends(self):
         """Wait until every fire is a task that has succeeded; return when each began."""
@@ -139,11 +139,11 @@ class Clockwork:
         assert [str(one) for one in check(History(plans=plans, fires=fires))] == []
         asked = Counter(fire.schedule for fire in fires)
         for plan in plans:
-            told, instants = last[plan.schedule], len(plan.fires_ms)
+            result, instants = last[plan.schedule], len(plan.fires_ms)
             assert asked[plan.schedule] == instants, "an instant was asked for again"
-            paused = int(datetime.fromisoformat(told["paused_at"]).timestamp())
-            missed = paused - seconds(told["last_at"])
-            assert (told["fired"], told["skipped"], told["missed"]) == (instants, 0, missed)
+            paused = int(datetime.fromisoformat(result["paused_at"]).timestamp())
+            missed = paused - seconds(result["last_at"])
+            assert (result["fired"], result["skipped"], result["missed"]) == (instants, 0, missed)
 
     def _pause(self, name):
         return self.client.post(f"/v1/schedules/{name}/pause", None).body
@@ -208,7 +208,7 @@ def test_each_instant_fires_once_whoever_dies_stands_still_or_edits(
     names = {one["name"] for one in made}
     effects = {(line["label"], line["token"]) for line in stack.left(names)}
     ran = Counter(label for label, _ in effects)  # each with a token of its own
-    assert ran == {name: len(told) for name, told in fired.items()}
+    assert ran == {name: len(result) for name, result in fired.items()}
     late, well = clockwork.lateness(), clockwork.lateness(until=struck - 1)
     figures.tell(
         "P20",
@@ -226,8 +226,8 @@ def in_most_seconds(fired, until):
     A busy machine may spoil some of them.
     """
     each = defaultdict(list)
-    for told in fired.values():
-        for instant, at in told:
+    for result in fired.values():
+        for instant, at in result:
             if instant < until:
                 each[instant].append(at - instant)
     return p(sorted(p(sorted(late), 99) for late in each.values()), 50)
@@ -335,7 +335,7 @@ def test_a_herd_of_the_same_second_is_fired_and_nothing_else_starves(
     run.await_ends()
     fired = clockwork.fired()
     witness = sorted(late - instant for instant, late in fired.pop(clockwork.name("witness")))
-    herd = sorted(late - instant for told in fired.values() for instant, late in told)
+    herd = sorted(late - instant for result in fired.values() for instant, late in result)
     starts = sorted(
         moment - at.timestamp() for key, moment in began.items() if "-h-" in (key or "")
     )

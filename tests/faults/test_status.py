@@ -95,10 +95,10 @@ def test_a_status_never_goes_back(stack, run, figures):
 
 def tell_again(stack, logs, chance):
     """Append everything since then, often enough, in another order; return how many facts."""
-    told = [(name, value) for name, at in logs.items() for value in values_since(stack, name, at)]
-    facts = sum(len(_OPEN[name](value)) for name, value in told)
+    answer = [(name, value) for name, at in logs.items() for value in values_since(stack, name, at)]
+    facts = sum(len(_OPEN[name](value)) for name, value in answer)
     times = math.ceil(LEAST_TOLD_AGAIN / facts)
-    told *= times
-    chance.shuffle(told)
-    append_all(stack, told)
+    answer *= times
+    chance.shuffle(answer)
+    append_all(stack, answer)
     return facts * times

@@ -25,21 +25,21 @@ _catalogue = AssembledCatalogue()
 
 def opens_or_refuses(octets):
     """Check that all ways to open a record agree, and that opened envelopes keep their bytes."""
-    told = opened(codec.open_tasks, octets)
-    sealed = opened(codec.open_sealed, octets)
-    assert (told is None) == (sealed is None)
-    for envelope, one in zip(told or (), sealed or (), strict=True):
+    answer = opened(codec.open_tasks, octets)
+    raw_envelope = opened(codec.open_raw, octets)
+    assert (answer is None) == (raw_envelope is None)
+    for envelope, one in zip(answer or (), raw_envelope or (), strict=True):
         assert envelope == one.envelope
-        assert codec.seal(one.raw).envelope == envelope
+        assert codec.as_raw(one.raw).envelope == envelope
         changed = codec.amended(one, generation=7)
         assert codec.open_envelope(changed.raw) == changed.envelope
-    if told:
-        again = [codec.open_sealed(parcel) for parcel in codec.parcels_of_tasks(sealed)]
-        assert [one.raw for parcel in again for one in parcel] == [one.raw for one in sealed]
+    if answer:
+        again = [codec.open_raw(parcel) for parcel in codec.batches_of_tasks(raw_envelope)]
+        assert [one.raw for parcel in again for one in parcel] == [one.raw for one in raw_envelope]
     facts = opened(codec.open_facts, octets)
     if facts:
-        assert told is None
-        parcels = codec.parcels_of_facts(facts)
+        assert answer is None
+        parcels = codec.batches_of_facts(facts)
         assert [fact for parcel in parcels for fact in codec.open_facts(parcel)] == [*facts]
     with suppress(Undecodable):
         codec.open_envelope(octets or b"")
@@ -96,7 +96,7 @@ def is_taken_or_refused(octets):
         assert len(msgspec.json.encode(found)) < 10_000
         return
     envelope = as_envelope(found, now=NOW, entropy=bytes(16))
-    (parcel,) = codec.parcels_of_tasks([envelope])
+    (parcel,) = codec.batches_of_tasks([envelope])
     assert codec.open_tasks(parcel) == (envelope,)
     if found.payload_ref is None:
         assert meaning(json.loads(bytes(found.payload))) == meaning(value.get("payload", {}))

@@ -68,30 +68,32 @@ def a_front():
 
 def said_to(port, octets):
     """Send *octets* and nothing more; return the whole response, and whether it broke off."""
-    told = bytearray()
+    result = bytearray()
     with socket.create_connection(("127.0.0.1", port), PATIENCE_SECONDS) as line:
         try:
             line.sendall(octets)
             line.shutdown(socket.SHUT_WR)
             while part := line.recv(65_536):
-                told += part
+                result += part
         except ConnectionError:
-            return bytes(told), True
-    return bytes(told), False
+            return bytes(result), True
+    return bytes(result), False
 
 
-def answers_in(told, *, is_cut):
+def answers_in(result, *, is_cut):
     """Return the responses in *told*, which must contain nothing else."""
     answers = []
-    while told:
-        head = _HEAD.match(told)
+    while result:
+        head = _HEAD.match(result)
         if head is None:
-            assert is_cut, told[:500]
+            assert is_cut, result[:500]
             break
-        told = told[head.end() :]
+        result = result[head.end() :]
         length = _LENGTH.search(head[2])
-        has_body = length is not None and told and not told.startswith(b"HTTP/1.1 ")
-        body, told = (told[: int(length[1])], told[int(length[1]) :]) if has_body else (b"", told)
+        has_body = length is not None and result and not result.startswith(b"HTTP/1.1 ")
+        body, result = (
+            (result[: int(length[1])], result[int(length[1]) :]) if has_body else (b"", result)
+        )
         assert is_cut or not has_body or len(body) == int(length[1])
         answers.append((int(head[1]), body))
     return answers
@@ -99,8 +101,8 @@ def answers_in(told, *, is_cut):
 
 def goes_on_behind(port):
     def holds(octets):
-        told, is_cut = said_to(port, octets)
-        for status, body in answers_in(told, is_cut=is_cut):
+        result, is_cut = said_to(port, octets)
+        for status, body in answers_in(result, is_cut=is_cut):
             assert status in STATUSES, (status, body)
             assert b"Traceback" not in body
             assert status != 503 or json.loads(body)["type"] == "unavailable"
@@ -166,7 +168,7 @@ _orders = st.dictionaries(
     moments | json_values,
     max_size=4,
 ).map(lambda order: json.dumps(order).encode())
-_batches = st.lists(spellings, max_size=3).map(lambda told: b'{"tasks":[%b]}' % b",".join(told))
+_batches = st.lists(spellings, max_size=3).map(lambda result: b'{"tasks":[%b]}' % b",".join(result))
 
 
 def _in_chunks(body, size):

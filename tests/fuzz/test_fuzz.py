@@ -33,6 +33,6 @@ def test_what_breaks_is_found(port):
     with pytest.raises(AssertionError) as found:
         explore(bad, seconds=60, seed=SEED)
     (note,) = [note for note in found.value.__notes__ if note.startswith("bad broke")]
-    told = int(note.rpartition("=")[2])
+    answer = int(note.rpartition("=")[2])
     with pytest.raises(AssertionError):
-        explore(bad, seconds=60, seed=told)
+        explore(bad, seconds=60, seed=answer)

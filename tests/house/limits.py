@@ -23,5 +23,5 @@ class Limit:
 FILES: Final = Limit("files that one task passes", target=45, today=44)
 JUMPS: Final = Limit("calls from file to file on its way", target=200, today=194)
 FILES_IN_A_FOLDER: Final = Limit("source files in the largest folder", target=20, today=20)
-DEFINED_TWICE: Final = Limit("public class names defined twice", target=0, today=14)
+DEFINED_TWICE: Final = Limit("public class names defined twice", target=0, today=0)
 WITHOUT_A_ROW: Final = Limit("classes of core/ that the glossary lacks", target=0, today=0)

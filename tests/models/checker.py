@@ -45,8 +45,8 @@ class Verdict:
     trace: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        told = f"{self.complaint or 'clean'} ({self.states:,} states, {self.steps:,} steps)"
-        return "\n".join([told, *(f"  {line}" for line in self.trace)])
+        answer = f"{self.complaint or 'clean'} ({self.states:,} states, {self.steps:,} steps)"
+        return "\n".join([answer, *(f"  {line}" for line in self.trace)])
 
 
 def explore(model: Model[S], *, most: int) -> Verdict:

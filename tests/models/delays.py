@@ -95,8 +95,8 @@ class Delays(NamedTuple):
 
     def _may_end(self, state: State) -> bool:
         orders = {fact for fact in state.decided if fact.kind in ("changed", "cancelled")}
-        is_told = orders <= state.told or not self.rules.orders_outlast_the_lag
-        return is_told and state.nearing is None
+        is_start_reported = orders <= state.told or not self.rules.orders_outlast_the_lag
+        return is_start_reported and state.nearing is None
 
     def _dispatcher(self, state: State) -> Iterator[Step[State]]:
         for task in sorted(state.pending):

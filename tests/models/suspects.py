@@ -75,7 +75,7 @@ class Suspects(NamedTuple):
         return come
 
     def _claim(self, state: State, tasks: tuple[int, ...], *, alone: bool) -> Step[State]:
-        told = []
+        result = []
         for task in tasks:
             reply = claim_turn(
                 state.shards[task],
@@ -85,9 +85,9 @@ class Suspects(NamedTuple):
                 process=0,
                 alone=alone,
             )
-            told.append(f"{_named(task)} {reply.answer}, {reply.losses} losses")
+            result.append(f"{_named(task)} {reply.answer}, {reply.losses} losses")
             state = self._begun(state.with_shard(task, reply.shard), task, reply)
-        return Step(f"claim{' alone' if alone else ''}: " + "; ".join(told), state)
+        return Step(f"claim{' alone' if alone else ''}: " + "; ".join(result), state)
 
     def _begun(self, state: State, task: int, reply: Reply) -> State:
         if reply.answer == "SUSPECT":

@@ -15,11 +15,11 @@ import pytest
 from functions.scheduler.jobs import JOBS
 from taskmill.core.log import LogRecord
 from taskmill.core.task import Millis
-from taskmill.execution.ports import Crew
+from taskmill.execution.ports import Executor
 from taskmill.platform import process
 from taskmill.stores.api_keys import ApiKeys
 from taskmill.stores.catalogue import AssembledCatalogue
-from taskmill.stores.memory.process import InlineCrew, InlineErrands, MemoryCounters
+from taskmill.stores.memory.process import InlineBackgroundJobs, InlineExecutor, MemoryCounters
 from taskmill.stores.watch import Watch
 from taskmill.submission.ports import Catalogue
 from taskmill.testing.clock import MovableClock
@@ -70,7 +70,7 @@ class Stage(World):
     clock: MovableClock = field(default_factory=lambda: a_clock(NOW))
     catalogue: Catalogue = field(default_factory=AssembledCatalogue)
     counters: MemoryCounters = field(default_factory=lambda: MemoryCounters({"echo"}))
-    crew: Crew = field(default_factory=InlineCrew)
+    executor: Executor = field(default_factory=InlineExecutor)
     api_keys: ApiKeys | None = None
 
     def __post_init__(self) -> None:
@@ -98,9 +98,9 @@ class Stage(World):
     def _provided(self) -> dict[str, Any]:
         return {
             "stores": lambda _name, **_how: self.ports,
-            "crew": lambda: self.crew,
-            "loop_crew": lambda: self.crew,
-            "errands": InlineErrands,
+            "executor": lambda: self.executor,
+            "loop_executor": lambda: self.executor,
+            "background_jobs": InlineBackgroundJobs,
             "clock": self.clock,
             "entropy": lambda: self.entropy.randbytes(16),
             "pause": self.wait,

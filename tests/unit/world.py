@@ -10,10 +10,10 @@ from taskmill.core.lifetimes import HOLD, LEASE
 from taskmill.dispatch.due import DuePublisher
 from taskmill.dispatch.route import Dispatch
 from taskmill.execution.claim import open_arrivals
-from taskmill.execution.context import Shop
+from taskmill.execution.context import RunContext
 from taskmill.execution.execute import execute
 from taskmill.execution.outcome import Succeeded
-from taskmill.execution.ports import Crew
+from taskmill.execution.ports import Executor
 from taskmill.ledger.find import TaskFinder
 from taskmill.ledger.record import Recorder
 from taskmill.stores.memory.process import MemoryCounters
@@ -22,7 +22,7 @@ from taskmill.submission.ports import Catalogue
 from taskmill.submission.relay import Relay
 from taskmill.submission.submit import Submitter
 from taskmill.testing.clock import MovableClock
-from taskmill.testing.crew import PatientCrew
+from taskmill.testing.executor import PatientExecutor
 from tests.builders import a_claim, a_clock, a_new_id, a_request, a_source
 
 
@@ -54,7 +54,7 @@ class KnowsAll:
         return name
 
 
-class WorldCrew(PatientCrew):
+class WorldCrew(PatientExecutor):
     """Performs inline; where threads would wait, the world's time passes."""
 
     def __init__(self, world):
@@ -62,7 +62,7 @@ class WorldCrew(PatientCrew):
         self._world = world
 
 
-class HangingCrew(WorldCrew):
+class HangingExecutor(WorldCrew):
     """Never comes to an end with anything."""
 
     def start(self, call):
@@ -80,7 +80,7 @@ class World:
     on_wait: list = field(default_factory=list)
     catalogue: Catalogue = field(default_factory=KnowsAll)
     counters: MemoryCounters = field(default_factory=MemoryCounters)
-    crew: Crew | None = None
+    executor: Executor | None = None
 
     def __post_init__(self):
         self.ports = MemoryStores(
@@ -96,7 +96,7 @@ class World:
         self.admission, self.due = self.ports.admission, self.ports.due
         self.leases, self.records = self.ports.leases, self.ports.records
         self.schedules = self.ports.schedules
-        self.crew = self.crew or WorldCrew(self)
+        self.executor = self.executor or WorldCrew(self)
 
     def dress(self, name, port):
         return as_it_is(name, port)
@@ -134,7 +134,7 @@ class World:
 
     def dispatch(self, **others):
         routing = Dispatch(self.stores(**others))
-        return routing.route(self.log.records(topics.PENDING), self.shop())
+        return routing.route(self.log.records(topics.PENDING), self.run_context())
 
     def admitted(self, *keys, **changes):
         """Return tasks that wait in line for their worker."""
@@ -144,12 +144,12 @@ class World:
         by_id = {task.id: task for task in self.log.tasks("tasks.worker.echo")}
         return [by_id[receipt.task.id] for receipt in receipts]
 
-    def shop(self, **changes):
+    def run_context(self, **changes):
         end = self.clock() + 60_000
         values = {
             "leases": self.leases,
             "bus": self.log,
-            "crew": self.crew,
+            "executor": self.executor,
             "clock": self.clock,
             "chance": lambda: 1.0,
             "process": "p1",
@@ -157,7 +157,7 @@ class World:
             "longest": timedelta(seconds=800),
             "remaining": lambda: timedelta(milliseconds=end - self.clock()),
         }
-        return Shop(**values | changes)
+        return RunContext(**values | changes)
 
     def perform(self, envelope):
         self.performed.append(envelope.id)
@@ -166,7 +166,7 @@ class World:
     def work(self, perform=None, arrivals=None, **changes):
         if arrivals is None:
             arrivals = self.arrivals("tasks.worker.echo")
-        return execute(arrivals, perform or self.perform, self.shop(**changes))
+        return execute(arrivals, perform or self.perform, self.run_context(**changes))
 
     def publish_due(self):
         return DuePublisher(self.stores()).publish()
@@ -202,7 +202,7 @@ def die_with(world, task, *, times=1):
         world.wait(LEASE + timedelta(seconds=1))
 
 
-class DeafCrew(HangingCrew):
+class DeafExecutor(HangingExecutor):
     """Begins each call, and never tells of its end."""
 
     def start(self, call):

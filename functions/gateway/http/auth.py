@@ -7,7 +7,7 @@ from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 
 from functions.gateway.http.problem import Problem
 from functions.gateway.http.routes import ApiRequest
-from taskmill.egress.wall import DEPTH_HEADER
+from taskmill.egress.ssrf_guard import DEPTH_HEADER
 from taskmill.stores.api_keys import ApiKeys
 
 _OPEN_TO_ALL = "/healthz"

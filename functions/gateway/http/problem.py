@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from taskmill.core.refusal import LONGEST_TEXT, Refusal, RefusalKind
 from taskmill.core.text import clip
-from taskmill.core.view import Refused
+from taskmill.core.view import ReadRefused
 
 PROBLEM_JSON: Final = "application/problem+json"
 
@@ -120,7 +120,7 @@ def not_found(task_id: str) -> Problem:
     return missing(f"there is no task {task_id}")
 
 
-def refused(given: Refused) -> Problem:
+def refused(given: ReadRefused) -> Problem:
     """Refuse the id of a request that was refused after its commit."""
     detail = f"the enqueued request was refused as {given.code}: {given.detail}"
     return Problem(HTTPStatus.GONE, "enqueue_refused", detail, given.pointer)

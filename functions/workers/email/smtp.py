@@ -142,8 +142,8 @@ def _converse(connection: smtplib.SMTP, mail: Mail, patience: Patience) -> Outco
         return not_now[0]  # deliver to nobody, so that nobody gets it twice
     if len(refused) == len(mail.recipients):
         return Discard(_reasons(list(refused.values())))
-    told = {one: answer.reason for one, answer in refused.items()}
-    return _hand_over(connection, mail, told, patience)
+    result = {one: answer.reason for one, answer in refused.items()}
+    return _hand_over(connection, mail, result, patience)
 
 
 def _offer(connection: smtplib.SMTP, recipient: str) -> Retry | Discard | None:

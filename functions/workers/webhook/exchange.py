@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from functions.workers.webhook.answer import HEAD_LIMIT, Body, Head, read_body, read_head
 from functions.workers.webhook.resolver import Resolver
-from taskmill.egress.wall import Target, Walled, vetted
+from taskmill.egress.ssrf_guard import Blocked, Target, vetted
 
 SECONDS_TO_CONNECT: Final = 5.0
 """For name lookup, connection and TLS handshake together."""
@@ -48,11 +48,11 @@ class Unreached(Exception):
 
 async def exchange(
     target: Target, request: bytes, ways: Ways, *, seconds: float
-) -> tuple[Head, Body] | Walled:
+) -> tuple[Head, Body] | Blocked:
     """Send *request* and return the response; a body that is late or breaks off is cut."""
     until = asyncio.get_running_loop().time() + seconds
     connection = await _connect(target, ways, seconds=min(seconds, ways.seconds_to_connect))
-    if isinstance(connection, Walled):
+    if isinstance(connection, Blocked):
         return connection
     reader, writer = connection
     body = Body()
@@ -77,11 +77,11 @@ async def _ask(request: bytes, reader: StreamReader, writer: StreamWriter) -> He
 
 async def _connect(
     target: Target, ways: Ways, *, seconds: float
-) -> tuple[StreamReader, StreamWriter] | Walled:
+) -> tuple[StreamReader, StreamWriter] | Blocked:
     try:
         async with asyncio.timeout(seconds):
             addresses = vetted(target, await _addresses(target, ways))
-            if isinstance(addresses, Walled):
+            if isinstance(addresses, Blocked):
                 return addresses
             return await _reach(target, addresses, ways)
     except TimeoutError as error:

@@ -23,7 +23,7 @@ from taskmill.core.errors import StoreUnavailable
 from taskmill.core.ports import Counters
 from taskmill.core.task import Millis
 from taskmill.egress.ports import Endpoints
-from taskmill.egress.wall import Target, Walled, target_of
+from taskmill.egress.ssrf_guard import Blocked, Target, target_of
 from taskmill.platform import process
 from taskmill.stores import tls
 from taskmill.stores.patience import OF_ENDPOINTS
@@ -35,7 +35,7 @@ _SHARE_OF_TIME = 0.9
 _log = logging.getLogger("taskmill.webhook")
 
 
-class Desk(Struct, frozen=True, kw_only=True):
+class Surroundings(Struct, frozen=True, kw_only=True):
     """Everything that sending webhooks needs from outside."""
 
     keyring: Keyring
@@ -48,27 +48,27 @@ class Desk(Struct, frozen=True, kw_only=True):
 
 
 async def perform(webhook: Webhook, task: Task) -> Outcome:
-    return await send(webhook, task, desk())
+    return await send(webhook, task, surroundings())
 
 
-async def send(webhook: Webhook, task: Task, desk: Desk) -> Outcome:
-    told = await _judged(webhook, task, desk)
-    desk.counters.count(Count.WEBHOOKS, answer=told.word)
-    return told.outcome
+async def send(webhook: Webhook, task: Task, surroundings: Surroundings) -> Outcome:
+    result = await _judged(webhook, task, surroundings)
+    surroundings.counters.count(Count.WEBHOOKS, answer=result.word)
+    return result.outcome
 
 
-async def _judged(webhook: Webhook, task: Task, desk: Desk) -> Judged:
-    target = target_of(webhook.url, reaches_loopback=desk.reaches_loopback)
-    if isinstance(target, Walled):
+async def _judged(webhook: Webhook, task: Task, surroundings: Surroundings) -> Judged:
+    target = target_of(webhook.url, reaches_loopback=surroundings.reaches_loopback)
+    if isinstance(target, Blocked):
         return Judged(Discard(target.why), "walled")
-    if target.host == desk.api_host:
+    if target.host == surroundings.api_host:
         return Judged(
             Discard(f"{target.host} is taskmill itself: a webhook must not create tasks"), "walled"
         )
-    secrets = await asyncio.to_thread(desk.keyring.secrets_for, webhook.secret, target.host)
+    secrets = await asyncio.to_thread(surroundings.keyring.secrets_for, webhook.secret, target.host)
     if isinstance(secrets, Unsigned):
         return Judged(Discard(secrets.why), "unsigned")
-    if await asyncio.to_thread(_is_disabled, desk.endpoints, target):
+    if await asyncio.to_thread(_is_disabled, surroundings.endpoints, target):
         why = f"{target.endpoint} is disabled because it answered 410: enable it to call it again"
         return Judged(Discard(why), "disabled")
     body = body_of(webhook)
@@ -79,13 +79,15 @@ async def _judged(webhook: Webhook, task: Task, desk: Desk) -> Judged:
         body=body.octets,
     )
     request = request_to(target, webhook, body, signature)
-    return await _answered(target, request, task, desk)
+    return await _answered(target, request, task, surroundings)
 
 
-async def _answered(target: Target, request: bytes, task: Task, desk: Desk) -> Judged:
-    seconds = (task.deadline - desk.now()).total_seconds() * _SHARE_OF_TIME
+async def _answered(
+    target: Target, request: bytes, task: Task, surroundings: Surroundings
+) -> Judged:
+    seconds = (task.deadline - surroundings.now()).total_seconds() * _SHARE_OF_TIME
     try:
-        answer = await exchange(target, request, desk.ways, seconds=seconds)
+        answer = await exchange(target, request, surroundings.ways, seconds=seconds)
     except Unreached as error:
         return Judged(Retry(str(error)), "unreachable")
     except NotHttp as error:
@@ -95,13 +97,13 @@ async def _answered(target: Target, request: bytes, task: Task, desk: Desk) -> J
     except OSError as error:
         why = tls.why(error, setting="TASKMILL_WEBHOOK_CA_FILE")
         return Judged(Retry(f"{target.host} cannot be called: {why}"), "unreachable")
-    if isinstance(answer, Walled):
+    if isinstance(answer, Blocked):
         return Judged(Discard(answer.why), "walled")
-    told = judged(target, *answer, now=desk.now())
-    if told.word == "gone":
+    result = judged(target, *answer, now=surroundings.now())
+    if result.word == "gone":
         at_ms = Millis(int(task.started_at.timestamp() * 1000))
-        await asyncio.to_thread(_disable, desk.endpoints, target, at_ms)
-    return told
+        await asyncio.to_thread(_disable, surroundings.endpoints, target, at_ms)
+    return result
 
 
 def _is_disabled(endpoints: Endpoints, target: Target) -> bool:
@@ -130,10 +132,10 @@ def context_with(ca_file: str) -> ssl.SSLContext:
 
 @process.replaceable
 @cache
-def desk() -> Desk:
+def surroundings() -> Surroundings:
     settings = WebhookSettings.from_env(os.environ)
     stores = process.stores("endpoints", needs=("redis",), patience=OF_ENDPOINTS)
-    return Desk(
+    return Surroundings(
         keyring=Keyring(settings.read_secrets),
         endpoints=stores.endpoints,
         counters=process.counters(),
@@ -151,4 +153,4 @@ lambda_handler = serve(
     retry=RetryPolicy(first_seconds=5, factor=3, cap_seconds=3_600),
     concurrency=100,
 )
-process.at_init(desk)
+process.at_init(surroundings)

@@ -8,7 +8,7 @@ from functions.workers.webhook.exchange import SECONDS_TO_CONNECT
 from functions.workers.webhook.payload import HEADERS_LIMIT
 from functions.workers.webhook.verdict import LATEST, SOONEST
 from taskmill.egress.endpoints import MOST_DISABLED
-from taskmill.egress.wall import LONGEST_URL
+from taskmill.egress.ssrf_guard import LONGEST_URL
 
 TITLE: Final = "Webhooks"
 SETTINGS: Final[Mapping[str, tuple[str, str]]] = {

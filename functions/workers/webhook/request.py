@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct, UnsetType
 
 from functions.workers.webhook.payload import Webhook
-from taskmill.egress.wall import DEPTH_HEADER, Target
+from taskmill.egress.ssrf_guard import DEPTH_HEADER, Target
 
 _ALWAYS_WITH_BODY = {"POST", "PUT", "PATCH"}
 
@@ -28,14 +28,14 @@ def body_of(webhook: Webhook) -> Body:
 
 
 def request_to(target: Target, webhook: Webhook, body: Body, signature: Mapping[str, str]) -> bytes:
-    told = {"accept": "*/*", "user-agent": "taskmill"}
+    answer = {"accept": "*/*", "user-agent": "taskmill"}
     if body.media is not None:
-        told["content-type"] = body.media
-    told |= {name.lower(): value for name, value in webhook.headers.items()}
-    told |= {"host": target.place, "connection": "close", "accept-encoding": "identity"}
-    told |= {DEPTH_HEADER: "1", **signature}
+        answer["content-type"] = body.media
+    answer |= {name.lower(): value for name, value in webhook.headers.items()}
+    answer |= {"host": target.place, "connection": "close", "accept-encoding": "identity"}
+    answer |= {DEPTH_HEADER: "1", **signature}
     if body.octets or webhook.method in _ALWAYS_WITH_BODY:
-        told["content-length"] = str(len(body.octets))
+        answer["content-length"] = str(len(body.octets))
     lines = [f"{webhook.method} {target.path} HTTP/1.1"]
-    lines += [f"{name}: {value}" for name, value in told.items()]
+    lines += [f"{name}: {value}" for name, value in answer.items()]
     return "\r\n".join([*lines, "", ""]).encode("ascii") + body.octets

@@ -9,7 +9,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from functions.workers.webhook.answer import Body, Head
-from taskmill.egress.wall import Target
+from taskmill.egress.ssrf_guard import Target
 from taskmill.worker import Discard, Outcome, Retry, Succeeded
 
 SOONEST: Final = timedelta(seconds=1)

@@ -97,10 +97,15 @@ class Api:
 
 def problem_sentence(answer: Answer) -> str:
     """Return a problem as one sentence that names the field."""
-    told = answer.body
-    words = told.get("detail") or told.get("title") or told.get("message") or "no reason was given"
-    place = f" (at {told['field']})" if told.get("field") else ""
-    kind = told.get("type") or f"HTTP {answer.status}"
+    result = answer.body
+    words = (
+        result.get("detail")
+        or result.get("title")
+        or result.get("message")
+        or "no reason was given"
+    )
+    place = f" (at {result['field']})" if result.get("field") else ""
+    kind = result.get("type") or f"HTTP {answer.status}"
     return as_line(f"{kind}: {words}{place}")
 
 

@@ -26,10 +26,10 @@ def _dead_row(task: Json) -> tuple[str, ...]:
     )
 
 
-def history_text(told: Json, *, width: int | None) -> str:
+def history_text(answer: Json, *, width: int | None) -> str:
     head = ("AT", "LIFE", "TURN", "WHAT", "DETAILS")
-    lives = {generation: n for n, generation in enumerate(_lives(told["facts"]), start=1)}
-    rows = [_fact_row(fact, lives[fact["generation"]]) for fact in told["facts"]]
+    lives = {generation: n for n, generation in enumerate(_lives(answer["facts"]), start=1)}
+    rows = [_fact_row(fact, lives[fact["generation"]]) for fact in answer["facts"]]
     return aligned([head, *rows], width=width)
 
 
@@ -43,13 +43,13 @@ def _fact_row(fact: Json, life: int) -> tuple[str, ...]:
 
 
 def _details(fact: Json) -> str:
-    told = [
+    answer = [
         f"attempt {fact['attempt']}" if "attempt" in fact else "",
         why(fact),
         f"next at {fact['next_attempt_at']}" if fact.get("next_attempt_at") else "",
         f"losses {fact['losses']}" if fact.get("losses") else "",
     ]
-    return ", ".join(one for one in told if one)
+    return ", ".join(one for one in answer if one)
 
 
 def quarantine_rows(records: Iterable[Json]) -> Rows:
@@ -75,8 +75,8 @@ def record_card(record: Json) -> str:
             f"{record['id']}  {_second(record['at'])}  {record['size']} bytes",
             record["reason"],
             *(
-                f"  {_escaped(name.encode())}: {_escaped(b64decode(told))}"
-                for name, told in headers
+                f"  {_escaped(name.encode())}: {_escaped(b64decode(answer))}"
+                for name, answer in headers
             ),
             _escaped(b64decode(record["value_base64"])),
             "",

@@ -28,9 +28,9 @@ def screen(snapshot: Snapshot) -> Text:
     text.append(f"  {_prefix(url)}{command()} submit echo '{_PAYLOAD}' --wait 5\n")
     text.append(f"  curl -H 'content-type: application/json' {url}/v1/tasks \\\n")
     text.append(f"    -d '{_TASK}'\n\n")
-    for name, told in _places(snapshot):
+    for name, answer in _places(snapshot):
         text.append(f"{name:<{_INDENT}}", style="bold")
-        text.append(f"{told}\n")
+        text.append(f"{answer}\n")
     return text
 
 
@@ -51,10 +51,12 @@ def _prefix(url: str) -> str:
 
 def _places(snapshot: Snapshot) -> list[tuple[str, str]]:
     stores = [
-        (name, told["address"] + (" (yours)" if told["is_external"] else ""))
-        for name, told in snapshot["stores"].items()
+        (name, answer["address"] + (" (yours)" if answer["is_external"] else ""))
+        for name, answer in snapshot["stores"].items()
     ]
-    functions = [f"{told['concurrency']} {name}" for name, told in snapshot["functions"].items()]
+    functions = [
+        f"{answer['concurrency']} {name}" for name, answer in snapshot["functions"].items()
+    ]
     return [
         *stores,
         ("SQL", _how_to_enqueue(snapshot["stores"]["PostgreSQL"].get("application"))),

@@ -38,7 +38,7 @@ def ask_for_page(target: str, **wanted: object) -> Answer:
     return ask("GET", f"{target}?{urlencode(given)}" if given else target)
 
 
-def tell(answer: Answer, asked: argparse.Namespace, show: Callable[[Json], str]) -> Exit:
+def report(answer: Answer, asked: argparse.Namespace, show: Callable[[Json], str]) -> Exit:
     """Print the response; *show* gets texts that are one harmless line each."""
     if answer.is_refusal:
         return refused(answer)

@@ -123,8 +123,8 @@ def type_card(entry: Json) -> str:
     defined = schema.get("$defs", {}).get(schema.get("$ref", "").rpartition("/")[2], schema)
     required = set(defined.get("required", ()))
     rows = [
-        (f"  {name}", _kind(told), "required" if name in required else _default(told))
-        for name, told in defined.get("properties", {}).items()
+        (f"  {name}", _kind(answer), "required" if name in required else _default(answer))
+        for name, answer in defined.get("properties", {}).items()
     ]
     defaults = entry["defaults"]
     limits = f"{defaults['max_attempts']} attempts, {defaults['timeout_seconds']:g} s each"
@@ -152,12 +152,12 @@ def _cut(line: str, width: int | None) -> str:
     return line if width is None or len(line) <= width else f"{line[: width - 1]}…"
 
 
-def _kind(told: Json) -> str:
-    if "anyOf" in told:
-        return " or ".join(_kind(one) for one in told["anyOf"])
-    kind = told.get("type") or ("object" if "$ref" in told else "any JSON")
+def _kind(answer: Json) -> str:
+    if "anyOf" in answer:
+        return " or ".join(_kind(one) for one in answer["anyOf"])
+    kind = answer.get("type") or ("object" if "$ref" in answer else "any JSON")
     return str(kind)
 
 
-def _default(told: Json) -> str:
-    return f"default {json.dumps(told['default'])}" if "default" in told else ""
+def _default(answer: Json) -> str:
+    return f"default {json.dumps(answer['default'])}" if "default" in answer else ""

@@ -13,9 +13,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, Self
 
+from taskmill_local.child_processes import send, spawn
 from taskmill_local.lambdas import client as own_client
 from taskmill_local.lambdas.logs import Output
-from taskmill_local.leash import send, spawn
 from taskmill_local.plan import FunctionPlan
 
 _ACCOUNT: Final = "000000000000"
@@ -110,8 +110,8 @@ class Launch:
             order.unlink()
         except FileNotFoundError:
             return {}
-        told = (line.partition("=") for line in lines)
-        return {name: value for name, _, value in told}
+        answer = (line.partition("=") for line in lines)
+        return {name: value for name, _, value in answer}
 
     def variables(self, *, api: str, number: int) -> dict[str, str]:
         today = datetime.now(UTC).strftime("%Y/%m/%d")

@@ -15,9 +15,9 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from taskmill_local.mappings.bounds import Bounds
 from taskmill_local.mappings.client import ConsumerSettings, sentence_for, silent_logger
-from taskmill_local.mappings.doubt import Doubt
 from taskmill_local.mappings.event import Fetched, Record, encode
 from taskmill_local.mappings.inbox import Inbox
+from taskmill_local.mappings.liveness_probe import LivenessProbe
 from taskmill_local.plan import MappingPlan
 
 _AT_ONCE = 500
@@ -53,10 +53,10 @@ class Feed:
         self._farewell: Mapping[int, int] = {}
         self._is_farewell_answered = False
         self._taken_away: set[int] = set()
-        self._wishes: deque[Callable[[], object]] = deque()
+        self._requests: deque[Callable[[], object]] = deque()
         self._look_at = 0.0
         self._bounds = Bounds(self._loop.time)
-        self._doubt = Doubt(plan.topic, self._loop.time)
+        self._doubt = LivenessProbe(plan.topic, self._loop.time)
         self._plan = plan
         self._settings = settings
         self._consumer = self._new_consumer()
@@ -76,13 +76,13 @@ class Feed:
 
     def commit(self, offsets: Mapping[int, int]) -> None:
         """Request a commit; its result goes to the inbox."""
-        self._wishes.append(partial(self._commit, offsets))
+        self._requests.append(partial(self._commit, offsets))
 
     def pause(self, partition: int) -> None:
-        self._wishes.append(lambda: self._consumer.pause(self._places({partition: 0})))
+        self._requests.append(lambda: self._consumer.pause(self._places({partition: 0})))
 
     def resume(self, partition: int) -> None:
-        self._wishes.append(lambda: self._consumer.resume(self._places({partition: 0})))
+        self._requests.append(lambda: self._consumer.resume(self._places({partition: 0})))
 
     def bounds(self, partition: int) -> tuple[int, int] | None:
         """Return the first and next offset of a partition from a recent fetch."""
@@ -100,7 +100,7 @@ class Feed:
                     self._closing.wait(_GLANCE_SECONDS)
             self._leave()
         finally:
-            self._tell(self._ended.set)
+            self._notify(self._ended.set)
 
     def _new_consumer(self) -> Consumer:
         return Consumer(
@@ -132,12 +132,12 @@ class Feed:
                 record = encode(cast(Fetched, message))
                 records[record.partition].append(record)
         if records:
-            self._tell(self._inbox.arrived, records)
+            self._notify(self._inbox.arrived, records)
 
     def _fulfil(self) -> None:
-        while self._wishes:
+        while self._requests:
             with suppress(KafkaException):  # the partition may just have been revoked
-                self._wishes.popleft()()
+                self._requests.popleft()()
         if self._loop.time() >= self._look_at:
             self._look_at = self._loop.time() + _LOOK_SECONDS
             self._look()
@@ -163,7 +163,7 @@ class Feed:
         try:
             self._consumer.commit(offsets=self._places(offsets), asynchronous=True)
         except KafkaException:
-            self._tell(self._inbox.committed, dict.fromkeys(offsets))
+            self._notify(self._inbox.committed, dict.fromkeys(offsets))
 
     def _leave(self) -> None:
         if self._farewell:
@@ -188,7 +188,7 @@ class Feed:
         committed = {
             place.partition: place.offset if place.offset >= 0 else None for place in found
         }
-        self._tell(self._inbox.assigned, committed)
+        self._notify(self._inbox.assigned, committed)
         self._bounds.forget(places)
 
     def _on_revoke(self, consumer: Consumer, places: list[TopicPartition]) -> None:
@@ -213,7 +213,7 @@ class Feed:
             return
         partitions = [place.partition for place in places]
         self._taken_away.update(partitions)
-        self._tell(self._inbox.lost, partitions)
+        self._notify(self._inbox.lost, partitions)
 
     def _on_commit(self, error: KafkaError | None, places: list[TopicPartition]) -> None:
         if self._closing.is_set():
@@ -221,18 +221,18 @@ class Feed:
         outcome = {
             place.partition: None if error or place.error else place.offset for place in places
         }
-        self._tell(self._inbox.committed, outcome)
+        self._notify(self._inbox.committed, outcome)
 
     def _on_error(self, error: KafkaError) -> None:
         sentence = sentence_for(error, topic=self._topic, brokers=self._brokers)
         if sentence and not self._closing.is_set():
-            self._tell(self._inbox.troubled, sentence)
+            self._notify(self._inbox.troubled, sentence)
 
     def _places(self, offsets: Mapping[int, int]) -> list[TopicPartition]:
         return [
             TopicPartition(self._topic, partition, offset) for partition, offset in offsets.items()
         ]
 
-    def _tell(self, act: Callable[..., object], *arguments: Any) -> None:
+    def _notify(self, act: Callable[..., object], *arguments: Any) -> None:
         with suppress(RuntimeError):  # the loop may be gone when a broker responds late
             self._loop.call_soon_threadsafe(act, *arguments)

@@ -11,15 +11,15 @@ from taskmill_local.mappings.batching import Batching
 from taskmill_local.mappings.client import FETCH_WAIT, ConsumerSettings, consumer_settings
 from taskmill_local.mappings.event import Origin, Record, assemble
 from taskmill_local.mappings.feed import Feed
-from taskmill_local.mappings.lane import Lane
 from taskmill_local.mappings.limits import Limits
+from taskmill_local.mappings.partition_queue import PartitionQueue
 from taskmill_local.mappings.snapshot import MappingSnapshot
 from taskmill_local.mappings.verdict import Verdict, verdict_on
 from taskmill_local.plan import MappingPlan
 
 Invoke: TypeAlias = Callable[[str, bytes], Awaitable[Answer]]
 Report: TypeAlias = Callable[[str], None]
-Batch: TypeAlias = Mapping[Lane, Sequence[Record]]
+Batch: TypeAlias = Mapping[PartitionQueue, Sequence[Record]]
 
 
 class RunningMapping:
@@ -46,7 +46,7 @@ class RunningMapping:
             window=max(plan.window - FETCH_WAIT, timedelta()),
             origin=self._origin,
         )
-        self._lanes: dict[int, Lane] = {}
+        self._partition_queues: dict[int, PartitionQueue] = {}
         self._running: dict[asyncio.Task[None], Batch] = {}
         self._loop = asyncio.get_running_loop()
         self._feed = Feed(
@@ -79,7 +79,7 @@ class RunningMapping:
         for timer in (self._alarm, self._next_commit):
             if timer:
                 timer.cancel()
-        await self._feed.close(_uncommitted(self._lanes.values()))
+        await self._feed.close(_uncommitted(self._partition_queues.values()))
 
     def snapshot(self) -> MappingSnapshot:
         now = self._loop.time()
@@ -87,58 +87,66 @@ class RunningMapping:
             function=self._plan.function,
             topic=self._plan.topic,
             lag=dict(self._lags()),
-            waiting=sum(len(lane.waiting) for lane in self._lanes.values()),
+            waiting=sum(
+                len(partition_queue.waiting) for partition_queue in self._partition_queues.values()
+            ),
             in_flight=len(self._running),
             batches=self._batches,
             records=self._records,
             failures=self._failures,
             last_error=self._last_error,
             backing_off={
-                partition: timedelta(seconds=max(0.0, lane.again_at - now))
-                for partition, lane in self._lanes.items()
-                if lane.failures
+                partition: timedelta(seconds=max(0.0, partition_queue.again_at - now))
+                for partition, partition_queue in self._partition_queues.items()
+                if partition_queue.failures
             },
         )
 
     def arrived(self, records: Mapping[int, list[Record]]) -> None:
         now = self._loop.time()
         for partition, news in records.items():
-            lane = self._lanes.get(partition)
-            if lane is None or lane.is_leaving:
+            partition_queue = self._partition_queues.get(partition)
+            if partition_queue is None or partition_queue.is_leaving:
                 continue  # the partition went to another consumer meanwhile, and these with it
-            lane.append(news, now=now)
-            if not lane.is_paused and lane.is_full(self._limits):
-                lane.is_paused = True
+            partition_queue.append(news, now=now)
+            if not partition_queue.is_paused and partition_queue.is_full(self._limits):
+                partition_queue.is_paused = True
                 self._feed.pause(partition)
         self._pump()
 
     def assigned(self, committed: Mapping[int, int | None]) -> None:
         for partition, offset in committed.items():
             name = f"{self._plan.topic}-{partition}"
-            self._lanes[partition] = Lane(partition, name=name, committed=offset)
+            self._partition_queues[partition] = PartitionQueue(
+                partition, name=name, committed=offset
+            )
 
     async def released(self, partitions: Iterable[int]) -> Mapping[int, int]:
-        leaving = [self._lanes[partition] for partition in partitions if partition in self._lanes]
-        for lane in leaving:
-            lane.is_leaving = True
+        leaving = [
+            self._partition_queues[partition]
+            for partition in partitions
+            if partition in self._partition_queues
+        ]
+        for partition_queue in leaving:
+            partition_queue.is_leaving = True
         if touched := [task for task, batch in self._running.items() if batch.keys() & {*leaving}]:
             await asyncio.wait(touched, timeout=self._limits.revoke_patience.total_seconds())
         offsets = _uncommitted(leaving)
-        self.lost(lane.partition for lane in leaving)
+        self.lost(partition_queue.partition for partition_queue in leaving)
         return offsets
 
     def lost(self, partitions: Iterable[int]) -> None:
         for partition in partitions:
-            self._lanes.pop(partition, None)
+            self._partition_queues.pop(partition, None)
 
     def committed(self, offsets: Mapping[int, int | None]) -> None:
         for partition, offset in offsets.items():
-            if lane := self._lanes.get(partition):
+            if partition_queue := self._partition_queues.get(partition):
                 if offset is None:
-                    lane.requested = None
+                    partition_queue.requested = None
                     self._commit_later()
                 else:
-                    lane.committed = offset
+                    partition_queue.committed = offset
 
     def troubled(self, sentence: str) -> None:
         self._last_error = sentence
@@ -148,30 +156,30 @@ class RunningMapping:
         """Start as many batches as allowed, and set a timer for the next one."""
         now = self._loop.time()
         while not self._is_stopping and len(self._running) < self._plan.pollers:
-            lanes = self._batching.choose(
-                self._lanes.values(), now=now, gather_until=self._gather_until()
+            partition_queues = self._batching.choose(
+                self._partition_queues.values(), now=now, gather_until=self._gather_until()
             )
-            if not lanes:
+            if not partition_queues:
                 self._set_alarm()
                 return
-            self._launch(self._batching.collect(lanes, now=now))
+            self._launch(self._batching.collect(partition_queues, now=now))
 
     def _launch(self, batch: Batch) -> None:
         self._turns += 1
         self._launched_at = self._loop.time()
-        for lane in batch:
-            lane.is_in_flight = True
-            lane.turn = self._turns
+        for partition_queue in batch:
+            partition_queue.is_in_flight = True
+            partition_queue.turn = self._turns
         task = self._loop.create_task(self._deliver(batch))
         self._running[task] = batch
         task.add_done_callback(self._landed)
 
     def _landed(self, task: asyncio.Task[None]) -> None:
-        for lane in self._running.pop(task):
-            lane.is_in_flight = False
-            if lane.is_paused and lane.is_half_empty(self._limits):
-                lane.is_paused = False
-                self._feed.resume(lane.partition)
+        for partition_queue in self._running.pop(task):
+            partition_queue.is_in_flight = False
+            if partition_queue.is_paused and partition_queue.is_half_empty(self._limits):
+                partition_queue.is_paused = False
+                self._feed.resume(partition_queue.partition)
         self._pump()
 
     def _gather_until(self) -> float:
@@ -185,11 +193,15 @@ class RunningMapping:
     def _set_alarm(self) -> None:
         if self._alarm:
             self._alarm.cancel()
-        due = self._batching.look_again_at(self._lanes.values(), gather_until=self._gather_until())
+        due = self._batching.look_again_at(
+            self._partition_queues.values(), gather_until=self._gather_until()
+        )
         self._alarm = None if due is None else self._loop.call_at(due, self._pump)
 
     async def _deliver(self, batch: Batch) -> None:
-        event = assemble(self._origin, {lane.name: taken for lane, taken in batch.items()})
+        event = assemble(
+            self._origin, {partition_queue.name: taken for partition_queue, taken in batch.items()}
+        )
         try:
             answer = await self._invoke(self._plan.function, event)
         except Exception as error:  # noqa: BLE001 - a batch that cannot be given away has failed
@@ -201,20 +213,22 @@ class RunningMapping:
             self._settle(batch, answer)
 
     def _settle(self, batch: Batch, answer: Answer) -> None:
-        verdict = verdict_on({lane.name: taken for lane, taken in batch.items()}, answer)
+        verdict = verdict_on(
+            {partition_queue.name: taken for partition_queue, taken in batch.items()}, answer
+        )
         self._batches += 1
-        for lane, taken in batch.items():
-            if self._lanes.get(lane.partition) is not lane:
+        for partition_queue, taken in batch.items():
+            if self._partition_queues.get(partition_queue.partition) is not partition_queue:
                 continue  # the partition went to another consumer, which has these records now
             self._records += len(taken)
-            if lane.name in verdict.again_from:
-                again_from = verdict.again_from[lane.name]
+            if partition_queue.name in verdict.again_from:
+                again_from = verdict.again_from[partition_queue.name]
                 now = self._loop.time()
-                self._records -= lane.fail(
+                self._records -= partition_queue.fail(
                     taken, again_from=again_from, now=now, limits=self._limits
                 )
             else:
-                lane.succeed(taken)
+                partition_queue.succeed(taken)
         if verdict.reason:
             self._failures += 1
             self._last_error = (
@@ -230,24 +244,41 @@ class RunningMapping:
     def _commit(self) -> None:
         self._next_commit = None
         offsets: dict[int, int] = {}
-        for lane in self._lanes.values():
-            if lane.done is not None and lane.done != lane.requested and not lane.is_leaving:
-                lane.requested = offsets[lane.partition] = lane.done
+        for partition_queue in self._partition_queues.values():
+            if (
+                partition_queue.done is not None
+                and partition_queue.done != partition_queue.requested
+                and not partition_queue.is_leaving
+            ):
+                partition_queue.requested = offsets[partition_queue.partition] = (
+                    partition_queue.done
+                )
         if offsets:
             self._feed.commit(offsets)
 
     def _lags(self) -> Iterator[tuple[int, int]]:
-        for partition, lane in sorted(self._lanes.items()):
+        for partition, partition_queue in sorted(self._partition_queues.items()):
             if bounds := self._feed.bounds(partition):
                 first, end = bounds
-                yield partition, max(0, end - (first if lane.committed is None else lane.committed))
+                yield (
+                    partition,
+                    max(
+                        0,
+                        end
+                        - (
+                            first
+                            if partition_queue.committed is None
+                            else partition_queue.committed
+                        ),
+                    ),
+                )
 
 
-def _uncommitted(lanes: Iterable[Lane]) -> dict[int, int]:
+def _uncommitted(partition_queues: Iterable[PartitionQueue]) -> dict[int, int]:
     return {
-        lane.partition: lane.done
-        for lane in lanes
-        if lane.done is not None and lane.done != lane.committed
+        partition_queue.partition: partition_queue.done
+        for partition_queue in partition_queues
+        if partition_queue.done is not None and partition_queue.done != partition_queue.committed
     }
 
 

@@ -28,7 +28,7 @@ class _Malformed(Exception):
 def verdict_on(batch: Mapping[str, Sequence[Record]], answer: Answer) -> Verdict:
     match answer:
         case Failed(failure, body):
-            return _nothing_done(batch, f"{failure.value}: {_told(body)}")
+            return _nothing_done(batch, f"{failure.value}: {_decoded(body)}")
         case Responded(body):
             try:
                 return _partial(batch, body)
@@ -89,7 +89,7 @@ def _parsed(body: bytes) -> Mapping[str, Any]:
     return response
 
 
-def _told(body: bytes) -> str:
+def _decoded(body: bytes) -> str:
     """Return the error in one line, as far as the body contains it."""
     try:
         error = json.loads(body)

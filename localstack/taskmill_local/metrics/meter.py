@@ -38,7 +38,7 @@ class Histogram:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Reported:
     what: Counted
     labels: Labels
     value: Any
@@ -57,28 +57,30 @@ class Meter:
         if not line.startswith(_MARK):
             return False
         try:
-            told = list(self._read(msgspec.json.decode(line)))
+            answer = list(self._read(msgspec.json.decode(line)))
         except _NOT_OURS:
             return False
-        for one in told:
+        for one in answer:
             self._add(one)
         return True
 
-    def _read(self, document: Mapping[str, Any]) -> Iterator[_Told]:
+    def _read(self, document: Mapping[str, Any]) -> Iterator[_Reported]:
         for directive in document["_aws"]["CloudWatchMetrics"]:
             for metric in directive["Metrics"]:
                 what = _BY_NAME[metric["Name"]]
                 labels = {name: str(document[name]) for name in TABLE[what].labels}
                 value = _checked(what, document[what])
-                yield _Told(what, bounded(what, labels, self._types), value)
+                yield _Reported(what, bounded(what, labels, self._types), value)
 
-    def _add(self, told: _Told) -> None:
-        if isinstance(told.what, Count):
-            sums = self.sums.setdefault(told.what, {})
-            sums[told.labels] = sums.get(told.labels, 0) + told.value
+    def _add(self, answer: _Reported) -> None:
+        if isinstance(answer.what, Count):
+            sums = self.sums.setdefault(answer.what, {})
+            sums[answer.labels] = sums.get(answer.labels, 0) + answer.value
             return
-        histogram = self.histograms.setdefault(told.what, {}).setdefault(told.labels, Histogram())
-        histogram.add(told.value)
+        histogram = self.histograms.setdefault(answer.what, {}).setdefault(
+            answer.labels, Histogram()
+        )
+        histogram.add(answer.value)
 
 
 def _checked(what: Counted, value: Any) -> int | Sequence[float]:

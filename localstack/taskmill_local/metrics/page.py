@@ -76,7 +76,7 @@ _MAPPINGS: Final = (
         "taskmill_mapping_lag",
         "gauge",
         "Records between the last commit and the end of the topic",
-        lambda told: sum(told.lag.values()),
+        lambda answer: sum(answer.lag.values()),
     ),
     _OfMappings(
         "taskmill_mapping_in_flight",
@@ -131,7 +131,7 @@ def _of_platform(
             about=one.about,
             kind=one.kind,
             samples=[
-                ("", (("function", told.function), ("topic", told.topic)), one.value(told))
-                for told in mappings.values()
+                ("", (("function", answer.function), ("topic", answer.topic)), one.value(answer))
+                for answer in mappings.values()
             ],
         )

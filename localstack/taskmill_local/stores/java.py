@@ -90,10 +90,10 @@ def _installed(environment: Mapping[str, str]) -> Java:
 
 def _version_of(program: str) -> str | None:
     try:
-        told = subprocess.run(
+        answer = subprocess.run(
             [program, "-version"], capture_output=True, text=True, timeout=20, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    version = re.search(r'version "([\d.]+)', told.stderr)
+    version = re.search(r'version "([\d.]+)', answer.stderr)
     return version[1] if version else None

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from taskmill_local import leash
+from taskmill_local import child_processes
 from taskmill_local.errors import StoreFailed
 from taskmill_local.stores.account import OURSELVES, Account
 from taskmill_local.stores.ports import Draw, free_ports, kept_ports, the_fixed_port
@@ -77,7 +77,7 @@ class Server:
         try:
             await tool.wait()
         except asyncio.CancelledError:
-            leash.send(tool, signal.SIGKILL)
+            child_processes.send(tool, signal.SIGKILL)
             await tool.wait()
             raise
         if tool.returncode != 0:
@@ -107,11 +107,11 @@ class Server:
         self._is_stopping = True
         if self._process is None:
             return
-        leash.send(self._process, self._stop_signal)
+        child_processes.send(self._process, self._stop_signal)
         try:
             await asyncio.wait_for(self._process.wait(), grace.total_seconds())
         except TimeoutError:
-            leash.send(self._process, signal.SIGKILL)
+            child_processes.send(self._process, signal.SIGKILL)
             await self._process.wait()
         self._pid_file.unlink(missing_ok=True)
 
@@ -146,7 +146,7 @@ class Server:
         if self.log.exists() and self.log.stat().st_size > _LARGEST_LOG_BYTES:
             self.log.replace(self.log.with_suffix(".log.1"))
         with self.log.open("ab") as log:
-            return await leash.spawn(
+            return await child_processes.spawn(
                 *argv,
                 env={**environment, **self._environment},
                 cwd=self.folder,

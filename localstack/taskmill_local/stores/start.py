@@ -12,12 +12,12 @@ from typing import TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from taskmill_local.errors import StoreFailed
+from taskmill_local.stores.checksum import Checksum
 from taskmill_local.stores.home import HomeLock, prepare_home
 from taskmill_local.stores.java import find_java
 from taskmill_local.stores.kafka import start_kafka
 from taskmill_local.stores.ports import Draw, free_ports
 from taskmill_local.stores.postgres import Dsns, start_postgres
-from taskmill_local.stores.seal import Seal
 from taskmill_local.stores.server import Server
 from taskmill_local.stores.valkey import run_id_of, start_valkey
 
@@ -32,7 +32,7 @@ _TRIES_FOR_PORTS = 3
 class Addresses:
     kafka_brokers: str
     redis_url: str
-    redis_sealed_by: str | None = None
+    redis_checksum: str | None = None
     """The run that stopped Redis, if its data is intact since then; "" when it is new."""
 
     postgres_owner_dsn: str
@@ -87,7 +87,7 @@ class Stores:
         self._external = external or External()
         self._durable = durable
         self._lock: HomeLock | None = None
-        self._sealed_by: str | None = None
+        self._checksum_found: str | None = None
         self._run_id = ""
         self._kafka = Server(
             "Kafka", self._home, port_setting=("TASKMILL_KAFKA_PORT", ports.kafka), draw=draw
@@ -95,7 +95,7 @@ class Stores:
         self._valkey = Server(
             "Valkey", self._home, port_setting=("TASKMILL_REDIS_PORT", ports.redis), draw=draw
         )
-        self._seal = Seal(self._valkey.folder)
+        self._checksum = Checksum(self._valkey.folder)
         self._postgres = Server(
             "PostgreSQL",
             self._home,
@@ -108,7 +108,7 @@ class Stores:
         prepare_home(self._home)
         self._lock = HomeLock(self._home)
         is_ours = not (self._external.redis_url or self._external.postgres_dsn)
-        self._sealed_by = "" if is_ours and not self._postgres.folder.exists() else None
+        self._checksum_found = "" if is_ours and not self._postgres.folder.exists() else None
         try:
             async with asyncio.TaskGroup() as starts:
                 kafka = starts.create_task(self._start_kafka(report))
@@ -123,7 +123,7 @@ class Stores:
         return Addresses(
             kafka_brokers=kafka.result(),
             redis_url=valkey.result(),
-            redis_sealed_by=self._sealed_by,
+            redis_checksum=self._checksum_found,
             postgres_owner_dsn=postgres.result().owner,
             postgres_app_dsn=postgres.result().app,
             postgres_application_dsn=postgres.result().application,
@@ -133,15 +133,15 @@ class Stores:
         servers = (self._kafka, self._valkey, self._postgres)
         await asyncio.gather(*(server.stop(grace) for server in servers))
         if self._valkey.ended_well:
-            self._seal.put(self._run_id)
+            self._checksum.put(self._run_id)
         if self._lock is not None:
             self._lock.release()
             self._lock = None
 
     def exited(self) -> str | None:
         """Report a store that ended although nobody stopped it, with its last output."""
-        told = (server.exited() for server in (self._kafka, self._valkey, self._postgres))
-        return next((sentence for sentence in told if sentence), None)
+        answer = (server.exited() for server in (self._kafka, self._valkey, self._postgres))
+        return next((sentence for sentence in answer if sentence), None)
 
     async def _start_kafka(self, report: Report) -> str:
         if (brokers := self._external.kafka_brokers) is not None:
@@ -155,8 +155,8 @@ class Stores:
         if (url := self._external.redis_url) is not None:
             report("Valkey", f"external at {_place_of(url)}")
             return url
-        sealed_by = self._seal.take()
-        self._sealed_by = self._sealed_by if sealed_by is None else sealed_by
+        checksum = self._checksum.take()
+        self._checksum_found = self._checksum_found if checksum is None else checksum
         starting = _on_free_ports(self._valkey, lambda: start_valkey(self._valkey))
         place = await _timed("Valkey", report, starting, _place_of)
         self._run_id = await run_id_of(place)

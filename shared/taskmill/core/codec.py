@@ -14,14 +14,14 @@ from taskmill.core.owed import Owed
 from taskmill.core.task import Envelope, ShownSpec, TaskType
 
 VERSION = 1
-PARCEL_MEMBERS = 100
-PARCEL_BYTES = 900_000
+ENVELOPE_BATCH_MEMBERS = 100
+ENVELOPE_BATCH_BYTES = 900_000
 """A record may have 2 MiB; an envelope larger than this travels in a record of its own."""
 
 _NO_TASKS = "the record holds facts, not tasks"
 
 
-class Sealed(Struct, frozen=True):
+class RawEnvelope(Struct, frozen=True):
     """An envelope with the bytes that carry it, which are passed on unchanged.
 
     A newer version may have added fields that this code does not know.
@@ -35,23 +35,23 @@ class Sealed(Struct, frozen=True):
         return self.envelope.type
 
 
-class _Parcel(Struct, frozen=True, kw_only=True):
+class _Batch(Struct, frozen=True, kw_only=True):
     v: int
     tasks: tuple[Envelope, ...] = ()
     facts: tuple[Fact, ...] = ()
 
 
-class _SealedParcel(Struct, frozen=True, kw_only=True):
+class _RawBatch(Struct, frozen=True, kw_only=True):
     v: int
     tasks: tuple[Raw, ...] = ()
     facts: tuple[Raw, ...] = ()
 
 
-P = TypeVar("P", _Parcel, _SealedParcel)
+P = TypeVar("P", _Batch, _RawBatch)
 M = TypeVar("M")
 
 
-class _SealedOwed(Struct, frozen=True):
+class _RawOwed(Struct, frozen=True):
     task: Raw = Raw()
 
 
@@ -60,41 +60,43 @@ class _Versioned(Struct, frozen=True):
 
 
 encode = msgspec.json.Encoder().encode
-_decode_any = msgspec.json.Decoder(_Parcel).decode
-_decode_sealed = msgspec.json.Decoder(_SealedParcel).decode
+_decode_any = msgspec.json.Decoder(_Batch).decode
+_decode_raw = msgspec.json.Decoder(_RawBatch).decode
 _decode_version = msgspec.json.Decoder(_Versioned).decode
 _decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_envelope = msgspec.json.Decoder(Envelope).decode
-_decode_sealed_owed = msgspec.json.Decoder(_SealedOwed).decode
+_decode_raw_owed = msgspec.json.Decoder(_RawOwed).decode
 _decode_owed = msgspec.json.Decoder(Owed).decode
 _decode_facts = msgspec.json.Decoder(tuple[Fact, ...]).decode
 _decode_shown = msgspec.json.Decoder(ShownSpec).decode
 
 
-def parcels_of_tasks(envelopes: Sequence[Envelope | Sealed]) -> Iterator[bytes]:
+def batches_of_tasks(envelopes: Sequence[Envelope | RawEnvelope]) -> Iterator[bytes]:
     """Pack envelopes into as few Kafka values as their sizes allow."""
-    encoded = [one.raw if isinstance(one, Sealed) else encode(one) for one in envelopes]
+    encoded = [one.raw if isinstance(one, RawEnvelope) else encode(one) for one in envelopes]
     for members in _packed(encoded):
         yield b'{"v":%d,"tasks":[%b]}' % (VERSION, members)
 
 
-def parcels_of_facts(facts: Sequence[Fact]) -> Iterator[bytes]:
+def batches_of_facts(facts: Sequence[Fact]) -> Iterator[bytes]:
     """Pack facts into as few Kafka values as their sizes allow."""
     for members in _packed([encode(fact) for fact in facts]):
         yield b'{"v":%d,"facts":[%b]}' % (VERSION, members)
 
 
 def _packed(members: Sequence[bytes]) -> Iterator[bytes]:
-    parcel: list[bytes] = []
+    batch: list[bytes] = []
     size = 0
     for member in members:
-        if parcel and (len(parcel) == PARCEL_MEMBERS or size + len(member) > PARCEL_BYTES):
-            yield b",".join(parcel)
-            parcel, size = [], 0
-        parcel.append(member)
+        if batch and (
+            len(batch) == ENVELOPE_BATCH_MEMBERS or size + len(member) > ENVELOPE_BATCH_BYTES
+        ):
+            yield b",".join(batch)
+            batch, size = [], 0
+        batch.append(member)
         size += len(member)
-    if parcel:
-        yield b",".join(parcel)
+    if batch:
+        yield b",".join(batch)
 
 
 def open_tasks(value: bytes | None) -> tuple[Envelope, ...]:
@@ -102,9 +104,9 @@ def open_tasks(value: bytes | None) -> tuple[Envelope, ...]:
     return _open(value, _decode_any, _envelopes)
 
 
-def open_sealed(value: bytes | None) -> tuple[Sealed, ...]:
+def open_raw(value: bytes | None) -> tuple[RawEnvelope, ...]:
     """Return the envelopes of a Kafka value with their bytes, or raise `Undecodable`."""
-    return _open(value, _decode_sealed, _sealed)
+    return _open(value, _decode_raw, _raw_envelopes)
 
 
 def open_facts(value: bytes | None) -> tuple[Fact, ...]:
@@ -112,22 +114,22 @@ def open_facts(value: bytes | None) -> tuple[Fact, ...]:
     return _open(value, _decode_any, _facts)
 
 
-def _envelopes(parcel: _Parcel) -> tuple[Envelope, ...]:
-    if parcel.facts:
+def _envelopes(batch: _Batch) -> tuple[Envelope, ...]:
+    if batch.facts:
         raise Undecodable(_NO_TASKS)
-    return parcel.tasks
+    return batch.tasks
 
 
-def _sealed(parcel: _SealedParcel) -> tuple[Sealed, ...]:
-    if parcel.facts:
+def _raw_envelopes(batch: _RawBatch) -> tuple[RawEnvelope, ...]:
+    if batch.facts:
         raise Undecodable(_NO_TASKS)
-    return tuple(Sealed(_decode_envelope(raw), bytes(raw)) for raw in parcel.tasks)
+    return tuple(RawEnvelope(_decode_envelope(raw), bytes(raw)) for raw in batch.tasks)
 
 
-def _facts(parcel: _Parcel) -> tuple[Fact, ...]:
-    if parcel.tasks:
+def _facts(batch: _Batch) -> tuple[Fact, ...]:
+    if batch.tasks:
         raise Undecodable("the record holds tasks, not facts")
-    return parcel.facts
+    return batch.facts
 
 
 def _open(
@@ -139,9 +141,9 @@ def _open(
         raise Undecodable(f"the record has {len(value)} bytes, more than any parcel")
     try:
         value.decode()  # the raw payloads are not checked again before the ledger has to store them
-        parcel = decode(value)
-        if parcel.v == VERSION:
-            return members(parcel)
+        batch = decode(value)
+        if batch.v == VERSION:
+            return members(batch)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         if newer_version(value) is None:
             raise Undecodable(f"the record is not a parcel: {error}") from error
@@ -167,21 +169,21 @@ def open_envelope(value: bytes) -> Envelope:
         raise Undecodable(f"it is not an envelope: {error}") from error
 
 
-def seal(raw: bytes) -> Sealed:
+def as_raw(raw: bytes) -> RawEnvelope:
     """Decode *raw* and return it with its bytes, or raise `Undecodable`."""
-    return Sealed(open_envelope(raw), raw)
+    return RawEnvelope(open_envelope(raw), raw)
 
 
-def amended(sealed: Sealed, **changes: object) -> Sealed:
+def amended(raw_envelope: RawEnvelope, **changes: object) -> RawEnvelope:
     """Change some fields of an envelope and preserve the bytes of all others."""
     fields = {name: Raw(encode(value)) for name, value in changes.items()}
-    raw = encode(_decode_fields(sealed.raw) | fields)
-    return Sealed(replace(sealed.envelope, **changes), raw)
+    raw = encode(_decode_fields(raw_envelope.raw) | fields)
+    return RawEnvelope(replace(raw_envelope.envelope, **changes), raw)
 
 
-def tail_without(sealed: Sealed, name: str) -> bytes:
+def tail_without(raw_envelope: RawEnvelope, name: str) -> bytes:
     """Return an envelope's bytes after the opening brace, without a field: a script inserts it."""
-    fields = _decode_fields(sealed.raw)
+    fields = _decode_fields(raw_envelope.raw)
     fields.pop(name, None)
     return encode(fields)[1:]
 
@@ -192,7 +194,7 @@ def open_owed(value: bytes) -> Owed:
 
 def owed_task(value: bytes) -> bytes:
     """Return the envelope in a due entry, byte for byte."""
-    return bytes(_decode_sealed_owed(value).task)
+    return bytes(_decode_raw_owed(value).task)
 
 
 def open_fact_list(value: bytes) -> tuple[Fact, ...]:

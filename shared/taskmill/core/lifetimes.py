@@ -33,7 +33,7 @@ HOLD = timedelta(seconds=5)
 ADOPTION_AGE = timedelta(hours=1)
 """A missing record is recreated for generations younger than this."""
 
-REBUILD_WORD = timedelta(seconds=20)
+REBUILD_NONCE = timedelta(seconds=20)
 """A rebuild that shows no progress for this long is taken over; a statement may take half of it."""
 
 LATE = timedelta(minutes=1)
@@ -88,7 +88,7 @@ class Lifetimes(Struct, frozen=True, kw_only=True):
     record_stays: timedelta = FAR_RECORD
     """How long the record of a far task is kept."""
 
-    word_stays: timedelta = REBUILD_WORD
+    nonce_stays: timedelta = REBUILD_NONCE
     """How long a rebuild counts as running after its last sign of life."""
 
 

@@ -57,8 +57,10 @@ def exiled(record: LogRecord, reason: str) -> tuple[bytes, Mapping[str, bytes]]:
 
 def refused(record: LogRecord, refusal: Refusal) -> tuple[bytes, Mapping[str, bytes]]:
     """Return value and headers of the `tasks.dlq` copy of a refused request."""
-    told = {"reason": refusal.code, "detail": f"{refusal.detail}{_cut(record)}"}
-    return _exiled(record, told if refusal.pointer is None else told | {"field": refusal.pointer})
+    result = {"reason": refusal.code, "detail": f"{refusal.detail}{_cut(record)}"}
+    return _exiled(
+        record, result if refusal.pointer is None else result | {"field": refusal.pointer}
+    )
 
 
 def _cut(record: LogRecord) -> str:
@@ -66,8 +68,8 @@ def _cut(record: LogRecord) -> str:
     return f"; the first {LARGEST_KEPT} of its {size} bytes are kept" if size > LARGEST_KEPT else ""
 
 
-def _exiled(record: LogRecord, told: Mapping[str, str]) -> tuple[bytes, Mapping[str, bytes]]:
-    headers = {name: text.encode() for name, text in told.items()} | {
+def _exiled(record: LogRecord, result: Mapping[str, str]) -> tuple[bytes, Mapping[str, bytes]]:
+    headers = {name: text.encode() for name, text in result.items()} | {
         "topic": record.position.topic.encode(),
         "partition": str(record.position.partition).encode(),
         "offset": str(record.position.offset).encode(),
@@ -79,13 +81,15 @@ def _exiled(record: LogRecord, told: Mapping[str, str]) -> tuple[bytes, Mapping[
 
 def reason_of(headers: Mapping[str, bytes]) -> str:
     """Return, in one sentence, why a record is on `tasks.dlq`."""
-    told = {
+    result = {
         name: headers[name].decode("utf-8", "replace")
         for name in ("reason", "field", "detail")
         if name in headers
     }
-    where = f" at {told['field']}" if told.get("field") else ""
-    return f"{told['reason']}{where}: {told['detail']}" if "detail" in told else told["reason"]
+    where = f" at {result['field']}" if result.get("field") else ""
+    return (
+        f"{result['reason']}{where}: {result['detail']}" if "detail" in result else result["reason"]
+    )
 
 
 def kept_headers(headers: Mapping[str, bytes]) -> dict[str, bytes]:

@@ -68,7 +68,7 @@ class Absent(Struct, frozen=True):
 Reading: TypeAlias = TaskView | Absent | Cold
 
 
-class Refused(Struct, frozen=True):
+class ReadRefused(Struct, frozen=True):
     """The accepted request will not become a task; carries the refusal."""
 
     code: str
@@ -79,7 +79,7 @@ class Refused(Struct, frozen=True):
 class Nowhere(Struct, frozen=True):
     """No such task: neither store has it, and the ledger has read the whole log."""
 
-    refused: Refused | None = None
+    refused: ReadRefused | None = None
     """Why there will be none, although a client asked for it and may have its id."""
 
 

@@ -11,8 +11,8 @@ from taskmill.core.log import Position
 from taskmill.core.task import Envelope
 from taskmill.core.time import due_of, is_delayed
 from taskmill.dispatch.ports import Delays, Parking
-from taskmill.dispatch.waiting import Delayed, DelayOrder, Parked
-from taskmill.execution.claim import SealedArrival
+from taskmill.dispatch.waiting import Delayed, DelayOrder, ParkAnswer
+from taskmill.execution.claim import RawArrival
 from taskmill.execution.context import named
 
 _log = logging.getLogger("taskmill.delay")
@@ -24,7 +24,7 @@ def waits(envelope: Envelope) -> bool:
     return is_admitted and is_delayed(envelope)
 
 
-def delay(arrivals: Sequence[SealedArrival], delays: Delays) -> set[Position]:
+def delay(arrivals: Sequence[RawArrival], delays: Delays) -> set[Position]:
     """Delay each arrival; return the positions to retry.
 
     The others may be committed: a near task is owed by Redis, and scheduled in the ledger from
@@ -42,9 +42,9 @@ def delay(arrivals: Sequence[SealedArrival], delays: Delays) -> set[Position]:
     return failed
 
 
-def _answers(arrivals: Sequence[SealedArrival], delays: Delays) -> Sequence[Delayed]:
+def _answers(arrivals: Sequence[RawArrival], delays: Delays) -> Sequence[Delayed]:
     orders = [
-        DelayOrder(envelope=one.envelope, due_at_ms=due, raw=one.sealed.raw)
+        DelayOrder(envelope=one.envelope, due_at_ms=due, raw=one.raw.raw)
         for one in arrivals
         if (due := due_of(one.envelope)) is not None
     ]
@@ -57,36 +57,36 @@ def _answers(arrivals: Sequence[SealedArrival], delays: Delays) -> Sequence[Dela
 
 
 class Parkings(Struct):
-    over: list[SealedArrival] = field(default_factory=list)
+    over: list[RawArrival] = field(default_factory=list)
     """Tasks that no worker will take: they end here unless they have moved on."""
 
     failed: set[Position] = field(default_factory=set)
 
 
-def park(arrivals: Sequence[SealedArrival], parking: Parking) -> Parkings:
+def park(arrivals: Sequence[RawArrival], parking: Parking) -> Parkings:
     """Owe each arrival to `tasks.pending` after a while; retry those that cannot be owed.
 
     The positions of parked tasks may be committed: they are then owed by Redis, and queued in the
     ledger from which Redis would be rebuilt.
     """
-    told = Parkings()
+    result = Parkings()
     for arrival, answer in zip(arrivals, _parkings(arrivals, parking), strict=True):
         match answer:
-            case Parked.PARKED:
+            case ParkAnswer.PARKED:
                 pass
-            case Parked.OVER:
-                told.over.append(arrival)
-            case Parked.COLD:
-                told.failed.add(arrival.source.position)
+            case ParkAnswer.OVER:
+                result.over.append(arrival)
+            case ParkAnswer.COLD:
+                result.failed.add(arrival.source.position)
             case _:
                 assert_never(answer)
-    return told
+    return result
 
 
-def _parkings(arrivals: Sequence[SealedArrival], parking: Parking) -> Sequence[Parked]:
+def _parkings(arrivals: Sequence[RawArrival], parking: Parking) -> Sequence[ParkAnswer]:
     if not arrivals:
         return []
     try:
-        return parking.park([one.sealed for one in arrivals])
+        return parking.park([one.raw for one in arrivals])
     except StoreUnavailable:
-        return [Parked.COLD] * len(arrivals)
+        return [ParkAnswer.COLD] * len(arrivals)

@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias
 from msgspec.structs import replace
 
 from taskmill.core import codec
-from taskmill.core.codec import Sealed
+from taskmill.core.codec import RawEnvelope
 from taskmill.core.owed import Owed, OwedKey, OwedKind
 from taskmill.core.ports import Bus, Clock
 from taskmill.core.task import Envelope, Millis, TaskType
@@ -20,7 +20,7 @@ from taskmill.submission.ports import Catalogue
 
 MOST_PER_SHARD = 500
 _Entry: TypeAlias = tuple[OwedKey, Owed]
-_Line: TypeAlias = list[Envelope | Sealed]
+_Line: TypeAlias = list[Envelope | RawEnvelope]
 
 _log = logging.getLogger("taskmill.due")
 
@@ -88,8 +88,8 @@ class DuePublisher:
         return [_parked(one, until) for one in turns]
 
 
-def _parked(task: Envelope | Sealed, until_ms: Millis) -> Envelope | Sealed:
-    if isinstance(task, Sealed):
+def _parked(task: Envelope | RawEnvelope, until_ms: Millis) -> Envelope | RawEnvelope:
+    if isinstance(task, RawEnvelope):
         return codec.amended(task, parked_until_ms=until_ms)
     return replace(task, parked_until_ms=until_ms)
 
@@ -103,7 +103,7 @@ def _publish_facts_first(entries: Sequence[_Entry], bus: Bus) -> None:
 
 def _tasks(entries: Sequence[_Entry], kinds: AbstractSet[OwedKind]) -> _Line:
     return [
-        Sealed(owed.task, name.task) if name.task else owed.task
+        RawEnvelope(owed.task, name.task) if name.task else owed.task
         for name, owed in entries
         if name.kind in kinds and owed.task is not None
     ]

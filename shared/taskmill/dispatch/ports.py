@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from taskmill.core.codec import Sealed
+from taskmill.core.codec import RawEnvelope
 from taskmill.core.owed import Cleared, Owed, OwedKey
-from taskmill.dispatch.waiting import Delayed, DelayOrder, Parked
+from taskmill.dispatch.waiting import Delayed, DelayOrder, ParkAnswer
 
 
 class Parking(Protocol):
     """Parks tasks until a worker for their type is deployed."""
 
-    def park(self, waiting: Sequence[Sealed]) -> Sequence[Parked]: ...
+    def park(self, waiting: Sequence[RawEnvelope]) -> Sequence[ParkAnswer]: ...
 
 
 class Delays(Protocol):

@@ -37,10 +37,10 @@ class DelayOrder(Struct, frozen=True, kw_only=True):
 PATIENCE_WITH_A_TYPE = timedelta(minutes=10)
 """Parks a task: a rolling deployment may bring its worker soon, or never."""
 
-PUT_IN_LINE_AGAIN_AFTER = timedelta(seconds=10)
+REQUEUE_AFTER = timedelta(seconds=10)
 
 
-class Parked(StrEnum):
+class ParkAnswer(StrEnum):
     PARKED = "parked"
     """The task is owed to `tasks.pending` after a while."""
     OVER = "over"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final, TypeAlias
 
-from taskmill.egress.wall import Walled, target_of
+from taskmill.egress.ssrf_guard import Blocked, target_of
 
 WEBHOOK_URL: Final = "webhook-url"
 WEBHOOK_HEADER: Final = "webhook-header"
@@ -57,4 +57,4 @@ def wrong_header_value(value: str) -> str | None:
 
 def _wrong_target(url: str, *, reaches_loopback: bool) -> str | None:
     target = target_of(url, reaches_loopback=reaches_loopback)
-    return target.why if isinstance(target, Walled) else None
+    return target.why if isinstance(target, Blocked) else None

@@ -10,15 +10,23 @@ from typing import TypeVar, assert_never
 from msgspec import Struct, field
 
 from taskmill.core import codec, topics
-from taskmill.core.codec import Sealed
+from taskmill.core.codec import RawEnvelope
 from taskmill.core.errors import StoreUnavailable, Undecodable
 from taskmill.core.log import LogRecord, Position, Source
 from taskmill.core.owed import Cold
 from taskmill.core.ports import Bus
 from taskmill.core.task import Envelope, Millis
 from taskmill.core.time import in_ms
-from taskmill.execution.context import Running, Shop, named
-from taskmill.execution.lease import Claim, ClaimAnswer, Claimed, Forgotten, Held, Refused, Suspect
+from taskmill.execution.context import RunContext, Running, named
+from taskmill.execution.lease import (
+    Claim,
+    ClaimAnswer,
+    Claimed,
+    Forgotten,
+    HeldLease,
+    LeaseRefused,
+    Suspect,
+)
 from taskmill.execution.outcome import Attempt
 
 M = TypeVar("M")
@@ -31,10 +39,10 @@ class Arrival(Struct, frozen=True):
     source: Source
 
 
-class SealedArrival(Arrival, frozen=True):
+class RawArrival(Arrival, frozen=True):
     """An envelope to pass on, which must keep fields that only a newer version knows."""
 
-    sealed: Sealed
+    raw: RawEnvelope
 
 
 def open_arrivals(records: Iterable[LogRecord], bus: Bus) -> list[Arrival]:
@@ -46,7 +54,7 @@ def open_arrivals(records: Iterable[LogRecord], bus: Bus) -> list[Arrival]:
 
 def open_own_arrivals(
     records: Sequence[LogRecord], bus: Bus
-) -> tuple[list[Arrival], list[SealedArrival]]:
+) -> tuple[list[Arrival], list[RawArrival]]:
     """Return the envelopes in a worker's records, and separately those of other types.
 
     The latter go to the dispatcher, which knows where their type belongs.
@@ -59,7 +67,7 @@ def open_own_arrivals(
         "envelopes of another type in this type's topic",
         extra={"records": sorted(map(str, places))},
     )
-    opened = open_sealed_arrivals([one for one in records if one.position in places], bus)
+    opened = open_raw_arrivals([one for one in records if one.position in places], bus)
     own = [one for one in arrivals if not _is_astray(one)]
     return own, [one for one in opened if _is_astray(one)]
 
@@ -68,11 +76,11 @@ def _is_astray(arrival: Arrival) -> bool:
     return arrival.envelope.type != topics.type_of(arrival.source.position.topic)
 
 
-def open_sealed_arrivals(records: Iterable[LogRecord], bus: Bus) -> list[SealedArrival]:
+def open_raw_arrivals(records: Iterable[LogRecord], bus: Bus) -> list[RawArrival]:
     """Return the envelopes of *records* with their bytes, like `open_arrivals`."""
     return [
-        SealedArrival(sealed.envelope, source, sealed)
-        for sealed, source in _members(records, codec.open_sealed, bus)
+        RawArrival(raw.envelope, source, raw)
+        for raw, source in _members(records, codec.open_raw, bus)
     ]
 
 
@@ -92,14 +100,14 @@ def _members(
 _log = logging.getLogger("taskmill.claim")
 
 
-class Entrance(Struct):
+class Claimer(Struct):
     """The queue of arrivals waiting to run, and the suspects waiting to run alone.
 
     Arrivals with the fewest losses go first: a task that kills its process then delays those that
     ran beside it once, not at each of its deaths.
     """
 
-    shop: Shop
+    run_context: RunContext
     waiting: deque[Arrival]
     suspects: list[tuple[Suspect, Arrival]] = field(default_factory=list)
     failed: set[Position] = field(default_factory=set)
@@ -128,14 +136,14 @@ class Entrance(Struct):
 
         The first of an invocation always starts, with whatever time is left.
         """
-        left = self.shop.remaining() - self.shop.pace.margin
+        left = self.run_context.remaining() - self.run_context.pace.margin
         startable: list[tuple[Arrival, timedelta]] = []
         for _ in range(most):
             arrival = line.popleft()
-            longest = self.shop.longest.total_seconds()
+            longest = self.run_context.longest.total_seconds()
             timeout = timedelta(seconds=min(arrival.envelope.timeout_seconds, longest))
             fits = timeout <= left or (not self.has_begun and left > timedelta())
-            if fits and not (self.is_closed or self.shop.is_leaving()):
+            if fits and not (self.is_closed or self.run_context.is_leaving()):
                 startable.append((arrival, min(timeout, left)))
             else:
                 self.failed.add(arrival.source.position)
@@ -146,15 +154,15 @@ class Entrance(Struct):
             Claim(
                 envelope=arrival.envelope,
                 source=arrival.source,
-                process=self.shop.process,
+                process=self.run_context.process,
                 timeout=timeout,
                 alone=alone,
             )
             for arrival, timeout in startable
         ]
-        asked_at_ms = self.shop.clock()
+        asked_at_ms = self.run_context.clock()
         try:
-            answers = self.shop.leases.claim(claims)
+            answers = self.run_context.leases.claim(claims)
         except StoreUnavailable as error:
             _log.warning("claim failed", extra={"store": error.store, "why": error.why})
             self.failed.update(arrival.source.position for arrival, _ in startable)
@@ -173,11 +181,11 @@ class Entrance(Struct):
                 return self._running(arrival, timeout, answer, asked_at_ms)
             case Suspect():
                 insort(self.suspects, (answer, arrival), key=_losses)
-            case Held() | Cold():
+            case HeldLease() | Cold():
                 self.failed.add(arrival.source.position)
-            case Refused(facts):
+            case LeaseRefused(facts):
                 # If the holder dies, the log redelivers its own record: ours may be dropped.
-                self.shop.bus.send_facts(facts)
+                self.run_context.bus.send_facts(facts)
             case Forgotten():
                 _log.warning(
                     "envelope without a record is too old to adopt", extra=named(arrival.envelope)
@@ -198,9 +206,9 @@ class Entrance(Struct):
             ),
             position=arrival.source.position,
             timeout=timeout,
-            deadline_ms=self.shop.clock() + in_ms(timeout),
+            deadline_ms=self.run_context.clock() + in_ms(timeout),
             ahead_ms=claimed.started_at_ms - asked_at_ms,
-            untold=claimed.untold,
+            unreported=claimed.unreported,
             cancel_requested=claimed.cancel_requested,
         )
 

@@ -75,7 +75,7 @@ class _Failure(Struct, frozen=True):
     message: str
     stack: str | None = None
 
-    def told(self) -> dict[str, Any]:
+    def as_fields(self) -> dict[str, Any]:
         message = redacted(self.message[:_SEARCHED_FOR_SECRETS])
         return {
             "reason": self.reason,
@@ -149,14 +149,14 @@ def _deferred(
     wait = min(max(wait, timedelta()), LONGEST_WAIT)
     return TaskDeferred(
         **_common(attempt, now),
-        **failure.told(),
+        **failure.as_fields(),
         due_at_ms=Millis(now + in_ms(wait)),
         next_attempt=next_attempt,
     )
 
 
 def _died(attempt: Attempt, now: Millis, failure: _Failure) -> TaskDied:
-    return TaskDied(**_common(attempt, now), **failure.told())
+    return TaskDied(**_common(attempt, now), **failure.as_fields())
 
 
 def _succeeded(attempt: Attempt, result: Any, now: Millis) -> TaskSucceeded | TaskDied:

@@ -29,7 +29,7 @@ from taskmill.execution.outcome import (
     encode_result,
 )
 from taskmill.execution.pace import USUAL, Pace
-from taskmill.execution.ports import Crew, Leases, Performed
+from taskmill.execution.ports import Executor, Leases, Performed
 from taskmill.submission.payloads import REST
 from taskmill.submission.ports import Blobs
 
@@ -39,10 +39,10 @@ _log = logging.getLogger("taskmill.task")
 _MEDIA_TYPE = re.compile(r"[\w.+\-]{1,100}/[\w.+\-]{1,100}(?:; ?[\w.+\-]{1,40}=[\w.+\-]{1,70})?")
 
 
-class Shop(Struct, frozen=True, kw_only=True):
+class RunContext(Struct, frozen=True, kw_only=True):
     leases: Leases
     bus: Bus
-    crew: Crew
+    executor: Executor
     clock: Clock
     chance: Chance
     process: str
@@ -66,10 +66,10 @@ class Running(Struct, kw_only=True):
     ahead_ms: int
     """How far the clock of Redis, which every process can see, is ahead of ours."""
 
-    untold: tuple[Loss, ...]
+    unreported: tuple[Loss, ...]
     cancel_requested: bool = False
     is_lost: bool = False
-    is_told: bool = False
+    is_start_reported: bool = False
 
     @property
     def expired_ms(self) -> Millis | None:

@@ -11,38 +11,40 @@ from msgspec import Struct, field
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.log import Position
 from taskmill.core.time import in_ms
-from taskmill.execution.claim import Arrival, Entrance
-from taskmill.execution.context import Perform, Running, Shop, Task, named
+from taskmill.execution.claim import Arrival, Claimer
+from taskmill.execution.context import Perform, RunContext, Running, Task, named
 from taskmill.execution.lease import LOSSES_BEFORE_POISON, Beat
 from taskmill.execution.outcome import Cancelled, End, Expired, GivenBack, Poisoned, TimedOut
-from taskmill.execution.settle import Exit, started
+from taskmill.execution.settle import Settler, started
 
 _log = logging.getLogger("taskmill.execute")
 
 
-def execute(arrivals: Sequence[Arrival], perform: Perform, shop: Shop) -> set[Position]:
+def execute(
+    arrivals: Sequence[Arrival], perform: Perform, run_context: RunContext
+) -> set[Position]:
     """Run each arrival to its end; return the positions to retry.
 
     Whatever dies on the way, the records are redelivered: claim then refuses finished turns and
     takes over lost ones.
     """
-    run = _Run(perform, shop, Entrance(shop, deque(arrivals)), Exit(shop))
+    run = _Run(perform, run_context, Claimer(run_context, deque(arrivals)), Settler(run_context))
     while run.goes_on:
         run.begin()
         run.collect()
         run.give_back()
         run.keep_leases()
-        run.exit.settle(is_idle=not run.running)
-        run.exit.tell(is_over=not run.goes_on)
-    shop.bus.flush()
-    return run.entrance.failed | run.exit.failed
+        run.settler.settle(is_idle=not run.running)
+        run.settler.publish(is_over=not run.goes_on)
+    run_context.bus.flush()
+    return run.claimer.failed | run.settler.failed
 
 
 class _Run(Struct):
     perform: Perform
-    shop: Shop
-    entrance: Entrance
-    exit: Exit
+    run_context: RunContext
+    claimer: Claimer
+    settler: Settler
     running: dict[int, Running] = field(default_factory=dict)
     beat_at_ms: int = 0
     leaves_at_ms: int = 0
@@ -50,34 +52,34 @@ class _Run(Struct):
 
     @property
     def goes_on(self) -> bool:
-        return bool(self.running or self.exit.ended) or not self.entrance.is_empty
+        return bool(self.running or self.settler.ended) or not self.claimer.is_empty
 
     def begin(self) -> None:
-        free = self.shop.concurrency - len(self.running)
-        is_idle = not self.running and not self.exit.ended
-        for running in self.entrance.claim(free=free, is_idle=is_idle):
+        free = self.run_context.concurrency - len(self.running)
+        is_idle = not self.running and not self.settler.ended
+        for running in self.claimer.claim(free=free, is_idle=is_idle):
             if running.cancel_requested:
-                self.exit.end(running, Cancelled())
+                self.settler.end(running, Cancelled())
             elif running.attempt.losses >= LOSSES_BEFORE_POISON:
-                self.exit.end(running, Poisoned(running.attempt.losses))
+                self.settler.end(running, Poisoned(running.attempt.losses))
             elif (expired_ms := running.expired_ms) is not None:
-                self.exit.end(running, Expired(expired_ms))
+                self.settler.end(running, Expired(expired_ms))
             else:
                 self._start(running)
 
     def _start(self, running: Running) -> None:
         task = Task(running)
-        self.running[self.shop.crew.start(lambda: self.perform(task))] = running
+        self.running[self.run_context.executor.start(lambda: self.perform(task))] = running
 
     def collect(self) -> None:
         """Collect finished attempts; stop those past their deadline."""
-        if not self.running and not self.exit.is_refused:
+        if not self.running and not self.settler.is_refused:
             return
-        for one in self.shop.crew.ended(within=self._patience()):
+        for one in self.run_context.executor.ended(within=self._patience()):
             running = self.running.pop(one.ticket, None)
             if running is not None:  # otherwise it was stopped, and its late result is void
-                self.exit.end(running, one.end)
-        now = self.shop.clock()
+                self.settler.end(running, one.end)
+        now = self.run_context.clock()
         late = [ticket for ticket, running in self.running.items() if running.deadline_ms <= now]
         for ticket in late:
             self._cut_off(ticket, TimedOut(self.running[ticket].timeout))
@@ -85,46 +87,46 @@ class _Run(Struct):
 
     def _cut_off_cancelled(self) -> None:
         """Stop waiting for cancelled attempts whose author wants the process to end."""
-        if not self.shop.cuts_off_cancelled:
+        if not self.run_context.cuts_off_cancelled:
             return
         for ticket in [one for one, running in self.running.items() if running.cancel_requested]:
             self._cut_off(ticket, Cancelled())
-            self.entrance.is_closed = True  # the process ends with its stray call
+            self.claimer.is_closed = True  # the process ends with its stray call
 
     def give_back(self) -> None:
         """Give back the turns of running attempts when this process must end."""
-        if not self.shop.is_leaving():
+        if not self.run_context.is_leaving():
             return
-        now = self.shop.clock()
+        now = self.run_context.clock()
         if not self.leaves_at_ms:
-            self.leaves_at_ms = now + in_ms(self.shop.pace.leave)
-            self.exit.gives_up_at_ms = self.leaves_at_ms + in_ms(self.shop.pace.margin)
+            self.leaves_at_ms = now + in_ms(self.run_context.pace.leave)
+            self.settler.gives_up_at_ms = self.leaves_at_ms + in_ms(self.run_context.pace.margin)
         if now >= self.leaves_at_ms:
             for ticket in list(self.running):
                 self.running[ticket].is_lost = True
                 self._cut_off(ticket, GivenBack())
 
     def _cut_off(self, ticket: int, end: End) -> None:
-        self.shop.crew.abandon(ticket)
-        self.exit.end(self.running.pop(ticket), end)
+        self.run_context.executor.abandon(ticket)
+        self.settler.end(self.running.pop(ticket), end)
 
     def _patience(self) -> timedelta:
         deadlines = [running.deadline_ms for running in self.running.values()]
         if not deadlines:
-            return self.shop.pace.settle
-        until_deadline = timedelta(milliseconds=min(deadlines) - self.shop.clock())
-        return max(min(until_deadline, self.shop.pace.settle), timedelta())
+            return self.run_context.pace.settle
+        until_deadline = timedelta(milliseconds=min(deadlines) - self.run_context.clock())
+        return max(min(until_deadline, self.run_context.pace.settle), timedelta())
 
     def keep_leases(self) -> None:
-        now = self.shop.clock()
+        now = self.run_context.clock()
         if self.beat_at_ms == 0:
-            self.beat_at_ms = now + in_ms(self.shop.pace.heartbeat)
+            self.beat_at_ms = now + in_ms(self.run_context.pace.heartbeat)
         if now < self.beat_at_ms:
             return
-        self.beat_at_ms = now + in_ms(self.shop.pace.heartbeat)
-        held = [*self.running.values(), *(running for running, _ in self.exit.ended)]
+        self.beat_at_ms = now + in_ms(self.run_context.pace.heartbeat)
+        held = [*self.running.values(), *(running for running, _ in self.settler.ended)]
         try:
-            beats = self.shop.leases.extend([running.lease for running in held])
+            beats = self.run_context.leases.extend([running.lease for running in held])
         except StoreUnavailable:
             return  # the next heartbeat or settle finds out
         for running, beat in zip(held, beats, strict=True):
@@ -138,15 +140,15 @@ class _Run(Struct):
                 _log.warning("lease lost", extra=named(running.attempt.envelope))
             case Beat.CANCEL:
                 running.cancel_requested = True
-                self._tell(running)
+                self._report_start(running)
             case Beat.HELD:
-                self._tell(running)
+                self._report_start(running)
             case Beat.COLD:
                 pass  # nobody else can take it until the shard is open
             case _:
                 assert_never(beat)
 
-    def _tell(self, running: Running) -> None:
-        if not running.is_told:
-            running.is_told = True
-            self.shop.bus.send_facts([started(running.attempt)])
+    def _report_start(self, running: Running) -> None:
+        if not running.is_start_reported:
+            running.is_start_reported = True
+            self.run_context.bus.send_facts([started(running.attempt)])

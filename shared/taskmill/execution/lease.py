@@ -38,7 +38,7 @@ class Claimed(Struct, frozen=True, kw_only=True):
     token: int
     losses: int
     started_at_ms: Millis
-    untold: tuple[Loss, ...] = ()
+    unreported: tuple[Loss, ...] = ()
     """The losses of this turn: an earlier successor may have died before reporting them."""
 
     cancel_requested: bool = False
@@ -51,11 +51,11 @@ class Suspect(Struct, frozen=True):
     losses: int
 
 
-class Held(Struct, frozen=True):
+class HeldLease(Struct, frozen=True):
     """A live lease of the same record, or of an unknown holder: the item is retried."""
 
 
-class Refused(Struct, frozen=True):
+class LeaseRefused(Struct, frozen=True):
     """Another record holds the turn, or it is over: publish what it still owes, then drop it."""
 
     facts: tuple[Fact, ...]
@@ -65,7 +65,7 @@ class Forgotten(Struct, frozen=True):
     """No record, and too old to adopt: the ledger decides."""
 
 
-ClaimAnswer: TypeAlias = Claimed | Suspect | Held | Refused | Forgotten | Cold
+ClaimAnswer: TypeAlias = Claimed | Suspect | HeldLease | LeaseRefused | Forgotten | Cold
 
 
 class Lease(Struct, frozen=True, kw_only=True):

@@ -30,7 +30,7 @@ Performed: TypeAlias = End | Coroutine[Any, Any, End]
 """The outcome of a call, or an awaitable for it."""
 
 
-class Crew(Protocol):
+class Executor(Protocol):
     """Runs calls concurrently; a ticket is never used twice.
 
     The end of an abandoned call need not be reported.
@@ -47,7 +47,7 @@ class Crew(Protocol):
         ...
 
 
-class Errands(Protocol):
+class BackgroundJobs(Protocol):
     """Background jobs beside the caller; a running job is not started twice."""
 
-    def start(self, name: str, errand: Callable[[], int]) -> Future[int]: ...
+    def start(self, name: str, background_job: Callable[[], int]) -> Future[int]: ...

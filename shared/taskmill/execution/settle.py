@@ -26,17 +26,17 @@ from taskmill.core.task import Millis
 from taskmill.core.time import in_ms
 from taskmill.core.view import Ending, Waiting
 from taskmill.execution.conclude import conclude
-from taskmill.execution.context import Running, Shop, named
+from taskmill.execution.context import RunContext, Running, named
 from taskmill.execution.lease import CancelFirst, NextTurn, SettleAnswer, Settled, Settlement, Stale
 from taskmill.execution.outcome import Attempt, Cancelled, End, Stored, Succeeded
 
 _log = logging.getLogger("taskmill.settle")
 
 
-class Exit(Struct):
+class Settler(Struct):
     """Ended attempts that wait to be settled."""
 
-    shop: Shop
+    run_context: RunContext
     ended: list[tuple[Running, Settlement]] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
     """Valid facts that are not sent yet."""
@@ -54,16 +54,16 @@ class Exit(Struct):
         """Conclude an attempt; one known to be cancelled that did not succeed ends as cancelled."""
         if running.cancel_requested and not isinstance(end, Succeeded | Stored):
             end = Cancelled()
-        now = Millis(self.shop.clock() + running.ahead_ms)
-        fact = conclude(running.attempt, end, now=now, chance=self.shop.chance())
+        now = Millis(self.run_context.clock() + running.ahead_ms)
+        fact = conclude(running.attempt, end, now=now, chance=self.run_context.chance())
         self.ended.append((running, _settlement(running, fact)))
         if isinstance(fact, TaskDied | TaskDeferred):
             _log_failure(fact, running)
 
     def settle(self, *, is_idle: bool) -> None:
         """Settle when nothing runs, or when the last time was a while ago."""
-        now = self.shop.clock()
-        is_due = now - self.settled_at_ms >= in_ms(self.shop.pace.settle)
+        now = self.run_context.clock()
+        is_due = now - self.settled_at_ms >= in_ms(self.run_context.pace.settle)
         if not self.ended or not (is_due or (is_idle and not self.is_refused)):
             return
         self.settled_at_ms = now
@@ -73,17 +73,17 @@ class Exit(Struct):
             self.facts_since_ms = now
         self.facts += self._settled_together(ended)
 
-    def tell(self, *, is_over: bool) -> None:
+    def publish(self, *, is_over: bool) -> None:
         """Send facts in full parcels, when the first has waited a while, or at the end.
 
         A process that dies before loses nothing: the records keep what was settled, and the batch
         is redelivered.
         """
-        waited = self.shop.clock() - self.facts_since_ms
-        is_due = is_over or waited >= in_ms(self.shop.pace.settle)
-        if self.facts and (is_due or len(self.facts) >= codec.PARCEL_MEMBERS):
+        waited = self.run_context.clock() - self.facts_since_ms
+        is_due = is_over or waited >= in_ms(self.run_context.pace.settle)
+        if self.facts and (is_due or len(self.facts) >= codec.ENVELOPE_BATCH_MEMBERS):
             facts, self.facts = self.facts, []
-            self.shop.bus.send_facts(facts)
+            self.run_context.bus.send_facts(facts)
 
     def _settled_together(self, ended: Sequence[tuple[Running, Settlement]]) -> list[Fact]:
         """Return the valid facts; tasks cancelled meanwhile are settled again at once."""
@@ -106,20 +106,20 @@ class Exit(Struct):
         return facts + (self._settled_together(cancelled) if cancelled else [])
 
     def _cancelled(self, running: Running) -> Settlement:
-        now = Millis(self.shop.clock() + running.ahead_ms)
+        now = Millis(self.run_context.clock() + running.ahead_ms)
         fact = conclude(running.attempt, Cancelled(), now=now, chance=0)
         return _settlement(running, fact)
 
     def _answers(self, ended: Sequence[tuple[Running, Settlement]]) -> Sequence[SettleAnswer]:
         try:
-            return self.shop.leases.settle([settlement for _, settlement in ended])
+            return self.run_context.leases.settle([settlement for _, settlement in ended])
         except StoreUnavailable as error:
             _log.warning("settle failed", extra={"store": error.store, "why": error.why})
             return [Cold()] * len(ended)
 
     def _keep(self, running: Running, settlement: Settlement) -> None:
-        must_end = 0 < self.gives_up_at_ms <= self.shop.clock()
-        if self.shop.remaining() > self.shop.pace.margin and not must_end:
+        must_end = 0 < self.gives_up_at_ms <= self.run_context.clock()
+        if self.run_context.remaining() > self.run_context.pace.margin and not must_end:
             self.is_refused = True
             self.ended.append((running, settlement))
         else:
@@ -201,7 +201,7 @@ def _losses(running: Running) -> Sequence[Fact]:
             losses=loss.losses,
             started_at_ms=loss.started_at_ms,
         )
-        for loss in running.untold
+        for loss in running.unreported
     ]
 
 

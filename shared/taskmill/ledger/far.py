@@ -15,8 +15,8 @@ from taskmill.ledger.projection import Row, envelope_of
 def load(rows: Sequence[Row], delays: Delays) -> Sequence[Delayed]:
     """Create the records of rows that wait for their time, if they are missing or older."""
     orders = {row.id: order for row in rows if (order := _order(row)) is not None}
-    told = delays.delay(list(orders.values()))
-    answers = dict(zip(orders, told, strict=True))
+    result = delays.delay(list(orders.values()))
+    answers = dict(zip(orders, result, strict=True))
     return [answers.get(row.id, Delayed.OVER) for row in rows]
 
 

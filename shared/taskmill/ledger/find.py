@@ -8,7 +8,7 @@ from taskmill.core.errors import StoreUnavailable
 from taskmill.core.owed import Cold
 from taskmill.core.ports import LogEnds, Pause
 from taskmill.core.task import Envelope, Status, TaskId, is_keyed
-from taskmill.core.view import Absent, Finding, Nowhere, Reading, Refused, TaskView, Unsure
+from taskmill.core.view import Absent, Finding, Nowhere, Reading, ReadRefused, TaskView, Unsure
 from taskmill.ledger.await_ledger import await_ledger, has_reached
 from taskmill.ledger.ports import LedgerRows
 from taskmill.submission.outbox import Lost
@@ -72,13 +72,13 @@ class TaskFinder:
         if row is not None and not _is_before(row, unsent):
             if row.status.is_final and isinstance(reading, Cold):
                 return _unless_redriven(row, ledger, log_ends, pause)
-            return row if _is_told(row, reading) else Unsure("its record cannot be read now")
+            return row if _is_reported(row, reading) else Unsure("its record cannot be read now")
         if not is_keyed(task_id):
             unsent = outbox.find(task_id)
         if isinstance(unsent, Envelope):
             return Unsure("it was accepted and waits for Kafka")
         if unsent is not None:
-            return Nowhere(Refused("unpublishable", unsent.why, None))
+            return Nowhere(ReadRefused("unpublishable", unsent.why, None))
         if isinstance(reading, Cold):
             return Unsure("its record cannot be read now, and it is not in the ledger yet")
         coming = self._asked(task_id)
@@ -111,7 +111,7 @@ def _is_before(row: TaskView, unsent: Envelope | Lost | None) -> bool:
     return unsent.deferred or unsent.generation > row.generation
 
 
-def _is_told(row: TaskView, reading: Reading) -> bool:
+def _is_reported(row: TaskView, reading: Reading) -> bool:
     """Return whether the ledger alone can answer: for ended tasks and for far ones."""
     is_waiting = row.status is Status.SCHEDULED and isinstance(reading, Absent)
     return row.status.is_final or is_waiting
@@ -142,4 +142,4 @@ def _silence(
     row = ledger.find(task_id)
     if row is None:
         return Nowhere()
-    return row if _is_told(row, Absent()) else Unsure("it has only just been submitted")
+    return row if _is_reported(row, Absent()) else Unsure("it has only just been submitted")

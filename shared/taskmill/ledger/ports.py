@@ -14,7 +14,7 @@ from taskmill.ledger.listing import DeadPage, History, Page, TaskFilter
 from taskmill.ledger.projection import LedgerBatch, Row
 from taskmill.ledger.quarantine import (
     AfterRecord,
-    KeptParcel,
+    KeptBatch,
     OpenedRecord,
     Place,
     QuarantinedRecord,
@@ -61,19 +61,19 @@ class Quarantine(Protocol):
     def discard(self, place: Place, discard: Dismissal) -> QuarantinedRecord | None: ...
 
 
-class HeldParcels(Protocol):
+class HeldBatches(Protocol):
     """Parcels that nobody else returns meanwhile."""
 
     @property
-    def parcels(self) -> Sequence[KeptParcel]: ...
+    def parcels(self) -> Sequence[KeptBatch]: ...
 
     def mark_returned(self) -> None: ...
 
 
-class NewerParcels(Protocol):
+class NewerBatches(Protocol):
     """Parcels in quarantine that a newer version wrote."""
 
-    def held(self, *, readable: int, most: int) -> AbstractContextManager[HeldParcels]: ...
+    def held(self, *, readable: int, most: int) -> AbstractContextManager[HeldBatches]: ...
 
 
 class Archive(Protocol):

@@ -133,17 +133,17 @@ class LedgerBatch(Struct, frozen=True, kw_only=True):
         ]
 
 
-Told: TypeAlias = Envelope | Fact
+Event: TypeAlias = Envelope | Fact
 
 
-class Story(Struct):
+class LedgerFold(Struct):
     """Folds one record of the log into rows and history."""
 
     rows: dict[TaskId, Row] = field(default_factory=dict)
     history: dict[tuple[object, ...], HistoryEntry] = field(default_factory=dict)
 
-    def tell(self, told: Iterable[Told]) -> None:
-        for event in told:
+    def add(self, events: Iterable[Event]) -> None:
+        for event in events:
             entry = history_of(event)
             name = (entry.id, entry.generation, entry.turn, entry.kind, entry.subject, entry.at_ms)
             self.history[name] = entry
@@ -179,65 +179,65 @@ def _first_start(row: Row) -> Millis | None:
     return row.started_at_ms if row.first_started_at_ms is None else row.first_started_at_ms
 
 
-def _spec_of(known: Spec | None, told: Spec | None) -> Spec | None:
+def _spec_of(known: Spec | None, event: Spec | None) -> Spec | None:
     """Return *known* with the later turn's values from *told*."""
-    if known is None or told is None or told.changed <= known.changed:
+    if known is None or event is None or event.changed <= known.changed:
         return known
-    return msgspec.structs.replace(known, metadata=told.metadata, timing=told.timing)
+    return msgspec.structs.replace(known, metadata=event.metadata, timing=event.timing)
 
 
-def row_of(told: Told) -> Row | None:
+def row_of(event: Event) -> Row | None:
     """Return what *told* contributes to the task's row, if anything."""
-    match told:
+    match event:
         case Envelope():
-            return _queued(told)
+            return _queued(event)
         case TaskAdmitted() | TaskChanged():
-            return _queued(told.envelope, is_change=isinstance(told, TaskChanged))
+            return _queued(event.envelope, is_change=isinstance(event, TaskChanged))
         case SubmissionDropped():
             return None
         case CancelRequested():
-            return _wished(told)
+            return _cancel_requested(event)
         case TaskStarted() | AttemptLost():
-            return _row(told)
+            return _row(event)
         case TaskDeferred():
             return _row(
-                told,
-                due_at_ms=told.due_at_ms,
-                next_attempt=told.next_attempt,
-                reason=told.reason,
-                error_class=told.error_class,
-                error_message=told.error_message,
-                stack=told.stack,
+                event,
+                due_at_ms=event.due_at_ms,
+                next_attempt=event.next_attempt,
+                reason=event.reason,
+                error_class=event.error_class,
+                error_message=event.error_message,
+                stack=event.stack,
             )
         case TaskSucceeded():
             return _row(
-                told,
-                finished_at_ms=told.at_ms,
-                result=told.result,
-                result_ref=told.result_ref,
+                event,
+                finished_at_ms=event.at_ms,
+                result=event.result,
+                result_ref=event.result_ref,
             )
         case TaskDied():
             return _row(
-                told,
-                finished_at_ms=told.at_ms,
-                reason=told.reason,
-                error_class=told.error_class,
-                error_message=told.error_message,
-                stack=told.stack,
+                event,
+                finished_at_ms=event.at_ms,
+                reason=event.reason,
+                error_class=event.error_class,
+                error_message=event.error_message,
+                stack=event.stack,
             )
         case TaskCancelled():
-            return _row(told, finished_at_ms=told.at_ms)
+            return _row(event, finished_at_ms=event.at_ms)
         case _:
-            assert_never(told)
+            assert_never(event)
 
 
-_AttemptTold: TypeAlias = (
+_AttemptFact: TypeAlias = (
     TaskStarted | AttemptLost | TaskDeferred | TaskSucceeded | TaskDied | TaskCancelled
 )
 
 
 def _row(  # noqa: PLR0913 - the columns that only some facts carry, each named
-    fact: _AttemptTold,
+    fact: _AttemptFact,
     *,
     finished_at_ms: Millis | None = None,
     due_at_ms: Millis | None = None,
@@ -274,7 +274,7 @@ def _row(  # noqa: PLR0913 - the columns that only some facts carry, each named
     )
 
 
-def _wished(fact: CancelRequested) -> Row:
+def _cancel_requested(fact: CancelRequested) -> Row:
     """Return the lowest version of the generation, so that the status stays unchanged."""
     return Row(
         id=fact.id,
@@ -308,31 +308,36 @@ def _queued(envelope: Envelope, *, is_change: bool = False) -> Row:
 _NOTHING = Raw(b"{}")
 
 
-def history_of(told: Told) -> HistoryEntry:
+def history_of(event: Event) -> HistoryEntry:
     """Return *told* as a history entry; repeated, it is the same entry."""
-    match told:
+    match event:
         case Envelope():
-            kind, subject, body = "TaskSubmitted", told.submission, _NOTHING
-            at_ms = _born_at_ms(told)
+            kind, subject, body = "TaskSubmitted", event.submission, _NOTHING
+            at_ms = _born_at_ms(event)
         case TaskAdmitted():
-            kind, subject, at_ms, body = _kind(told), told.envelope.submission, told.at_ms, _NOTHING
+            kind, subject, at_ms, body = (
+                _kind(event),
+                event.envelope.submission,
+                event.at_ms,
+                _NOTHING,
+            )
         case SubmissionDropped():
-            kind, subject, at_ms, body = _kind(told), told.submission, told.at_ms, _body(told)
+            kind, subject, at_ms, body = _kind(event), event.submission, event.at_ms, _body(event)
         case CancelRequested():
-            kind, subject, at_ms, body = _kind(told), "", told.at_ms, _body(told)
+            kind, subject, at_ms, body = _kind(event), "", event.at_ms, _body(event)
         case TaskChanged():
-            kind, subject, at_ms, body = _kind(told), "", told.at_ms, _change(told)
+            kind, subject, at_ms, body = _kind(event), "", event.at_ms, _change(event)
         case _:
-            kind, subject, at_ms, body = _kind(told), str(told.token), told.at_ms, _body(told)
+            kind, subject, at_ms, body = _kind(event), str(event.token), event.at_ms, _body(event)
     return HistoryEntry(
-        id=told.id,
-        generation=told.generation,
-        turn=told.turn,
+        id=event.id,
+        generation=event.generation,
+        turn=event.turn,
         kind=kind,
         subject=subject,
         at_ms=at_ms,
         body=body,
-        type=told.type,
+        type=event.type,
     )
 
 
@@ -350,8 +355,8 @@ def in_order(entries: Iterable[HistoryEntry]) -> list[HistoryEntry]:
 def is_failure(entry: HistoryEntry) -> bool:
     """Return whether an attempt failed; an intended deferral is no failure."""
     if entry.kind == TaskDeferred.__name__:
-        told = msgspec.json.decode(entry.body, type=TaskDeferred)
-        return told.reason not in {"snoozed", "stopped"}
+        event = msgspec.json.decode(entry.body, type=TaskDeferred)
+        return event.reason not in {"snoozed", "stopped"}
     return entry.kind in {AttemptLost.__name__, TaskDied.__name__}
 
 

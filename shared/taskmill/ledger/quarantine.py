@@ -40,7 +40,7 @@ PUT_BACK = "taskmill: put back into its topic"
 """Recorded as having dealt with a newer version's parcel once it could be read."""
 
 
-class KeptParcel(Struct, frozen=True, kw_only=True):
+class KeptBatch(Struct, frozen=True, kw_only=True):
     """A parcel as written by a newer version."""
 
     place: Place

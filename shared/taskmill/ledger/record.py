@@ -15,7 +15,7 @@ from taskmill.core.task import Millis
 from taskmill.core.text import ERROR_TEXT_LIMIT, clip
 from taskmill.core.topics import DLQ, EVENTS, INBOX
 from taskmill.ledger.ports import Ledger
-from taskmill.ledger.projection import Applied, LedgerBatch, Quarantined, Story, Told, runs_of
+from taskmill.ledger.projection import Applied, Event, LedgerBatch, LedgerFold, Quarantined, runs_of
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 _PARTITIONS = range(2**31)
@@ -28,7 +28,7 @@ class _Line(Struct, frozen=True):
     position: Position
     member: int
     at_ms: Millis
-    told: Told
+    event: Event
 
 
 class _Reading(Struct):
@@ -42,12 +42,12 @@ class _Reading(Struct):
             self.quarantined.append(_from_dlq(record))
             return
         try:
-            told = _told(record)
+            event = _events(record)
         except Undecodable as error:
             self.quarantined.append(_quarantined(record, str(error)))
             return
         self.lines.extend(
-            _Line(record.position, member, record.at_ms, one) for member, one in enumerate(told)
+            _Line(record.position, member, record.at_ms, one) for member, one in enumerate(event)
         )
 
 
@@ -98,17 +98,17 @@ def _record_in_halves(lines: Sequence[_Line], ledger: Ledger) -> None:
 def _batch(
     lines: Sequence[_Line], quarantined: Sequence[Quarantined], applied: Sequence[Applied]
 ) -> LedgerBatch:
-    story = Story()
-    story.tell([line.told for line in lines])
+    fold = LedgerFold()
+    fold.add([line.event for line in lines])
     return LedgerBatch(
-        rows=list(story.rows.values()),
-        history=list(story.history.values()),
+        rows=list(fold.rows.values()),
+        history=list(fold.history.values()),
         quarantined=quarantined,
         applied=applied,
     )
 
 
-def _told(record: LogRecord) -> Sequence[Told]:
+def _events(record: LogRecord) -> Sequence[Event]:
     if record.position.topic == EVENTS:
         return codec.open_facts(record.value)
     return codec.open_tasks(record.value)
@@ -169,6 +169,6 @@ def _refused(line: _Line, refusal: LedgerRefused) -> Quarantined:
         offset=line.position.offset,
         member=line.member,
         reason=clip(f"the ledger cannot store it: {refusal}", ERROR_TEXT_LIMIT),
-        value=msgspec.json.encode(line.told),
+        value=msgspec.json.encode(line.event),
         at_ms=line.at_ms,
     )

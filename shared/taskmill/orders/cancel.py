@@ -16,12 +16,12 @@ from taskmill.core.view import Absent, Ending, Finding, Nowhere, TaskView, Unsur
 from taskmill.dispatch.ports import Delays
 from taskmill.ledger.far import load
 from taskmill.ledger.ports import WholeRows
-from taskmill.orders.control import CancelOrder, OrderAnswer, Sighting, before_the_end
+from taskmill.orders.control import CancelOrder, OrderAnswer, TaskSnapshot, before_the_end
 from taskmill.orders.ports import Control
 from taskmill.submission.ports import Admission
 
 
-class Cancelled(Struct, frozen=True):
+class CancelAccepted(Struct, frozen=True):
     """It has ended: now, or by an earlier cancellation."""
 
     task: TaskView
@@ -37,7 +37,7 @@ class AlreadyFinished(Struct, frozen=True):
     task: TaskView
 
 
-Cancellation: TypeAlias = Cancelled | Asked | AlreadyFinished | Nowhere | Unsure
+Cancellation: TypeAlias = CancelAccepted | Asked | AlreadyFinished | Nowhere | Unsure
 
 _LOOKS = 5
 _COLD = Unsure("Redis is being rebuilt; tasks cannot be cancelled meanwhile")
@@ -87,21 +87,21 @@ class Canceller:
 
     def _try_to_cancel(self, task_id: TaskId) -> Cancellation | None:
         """Return None when the task moved on meanwhile: look again."""
-        (sight,) = self._stores.control.see([task_id])
-        match sight:
+        (snapshot,) = self._stores.control.see([task_id])
+        match snapshot:
             case Cold():
                 return _COLD
             case Absent():
                 return self._from_ledger(task_id)
-            case Sighting(task=TaskView(status=status)) if status.is_final:
-                return self._ended(sight)
-            case Sighting(task=TaskView(cancel_requested=True)):
-                self._publish(sight, sight.owed_facts(OwedKind.FACTS))
-                return Asked(sight.task)
-            case Sighting():
-                return self._order(sight)
+            case TaskSnapshot(task=TaskView(status=status)) if status.is_final:
+                return self._ended(snapshot)
+            case TaskSnapshot(task=TaskView(cancel_requested=True)):
+                self._publish(snapshot, snapshot.owed_facts(OwedKind.FACTS))
+                return Asked(snapshot.task)
+            case TaskSnapshot():
+                return self._order(snapshot)
             case _:
-                assert_never(sight)
+                assert_never(snapshot)
 
     def _from_ledger(self, task_id: TaskId) -> Cancellation | None:
         """Without a record only the ledger can know: the task ended, or only the ledger keeps it.
@@ -113,76 +113,82 @@ class Canceller:
             return found
         if found.status is Status.SCHEDULED:
             load(self._stores.whole_rows.of([task_id]), self._stores.delays)
-        return _told_again(found) if found.status.is_final else None
+        return _reported_again(found) if found.status.is_final else None
 
-    def _ended(self, sight: Sighting) -> Cancellation:
+    def _ended(self, snapshot: TaskSnapshot) -> Cancellation:
         """Repeat the answer: the process that gave it first may have died before the log had it."""
-        self._publish(sight, sight.owed_facts(OwedKind.FACTS))
-        return _told_again(sight.task)
+        self._publish(snapshot, snapshot.owed_facts(OwedKind.FACTS))
+        return _reported_again(snapshot.task)
 
-    def _order(self, sight: Sighting) -> Cancellation | None:
+    def _order(self, snapshot: TaskSnapshot) -> Cancellation | None:
         facts = (
-            _wish(sight, self._stores.clock) if sight.may_run else _end(sight, self._stores.clock)
+            _request_fact(snapshot, self._stores.clock)
+            if snapshot.may_run
+            else _end(snapshot, self._stores.clock)
         )
-        ending = None if sight.may_run else Ending(finished_at_ms=facts[-1].at_ms)
+        ending = None if snapshot.may_run else Ending(finished_at_ms=facts[-1].at_ms)
         order = CancelOrder(
-            id=sight.task.id,
-            seen=sight.moment,
+            id=snapshot.task.id,
+            seen=snapshot.moment,
             facts=facts,
             ending=ending,
-            begins_ms=sight.begins_ms,
+            begins_ms=snapshot.begins_ms,
         )
         (answer,) = self._stores.control.cancel([order])
         match answer:
             case OrderAnswer.DONE:
-                self._publish(sight, facts)
+                self._publish(snapshot, facts)
             case OrderAnswer.MOVED:
                 return None
             case OrderAnswer.COLD:
                 return _COLD
             case _:
                 assert_never(answer)
-        return Asked(_asked(sight.task)) if ending is None else Cancelled(_over(sight.task, ending))
+        return (
+            Asked(_asked(snapshot.task))
+            if ending is None
+            else CancelAccepted(_over(snapshot.task, ending))
+        )
 
-    def _publish(self, sight: Sighting, facts: tuple[Fact, ...]) -> None:
+    def _publish(self, snapshot: TaskSnapshot, facts: tuple[Fact, ...]) -> None:
         if facts:
             self._stores.bus.send_facts(facts)
             self._stores.bus.flush()
             with suppress(StoreUnavailable):  # then the scheduler publishes them again
-                self._stores.admission.clear([sight.owed_key(OwedKind.FACTS)])
+                self._stores.admission.clear([snapshot.owed_key(OwedKind.FACTS)])
 
 
-def _told_again(task: TaskView) -> Cancellation:
-    return Cancelled(task) if task.status is Status.CANCELLED else AlreadyFinished(task)
+def _reported_again(task: TaskView) -> Cancellation:
+    return CancelAccepted(task) if task.status is Status.CANCELLED else AlreadyFinished(task)
 
 
-def _wish(sight: Sighting, clock: Clock) -> tuple[Fact, ...]:
-    task = sight.task
-    wish = CancelRequested(
+def _request_fact(snapshot: TaskSnapshot, clock: Clock) -> tuple[Fact, ...]:
+    task = snapshot.task
+    request = CancelRequested(
         id=task.id,
         generation=task.generation,
-        turn=sight.turn,
+        turn=snapshot.turn,
         at_ms=clock(),
         type=task.spec.type,
         tenant=task.spec.tenant,
     )
-    return (*sight.owed_facts(OwedKind.FACTS), wish)
+    return (*snapshot.owed_facts(OwedKind.FACTS), request)
 
 
-def _end(sight: Sighting, clock: Clock) -> tuple[Fact, ...]:
-    task = sight.task
+def _end(snapshot: TaskSnapshot, clock: Clock) -> tuple[Fact, ...]:
+    task = snapshot.task
     end = TaskCancelled(
         id=task.id,
         generation=task.generation,
-        turn=sight.turn,
+        turn=snapshot.turn,
         at_ms=clock(),
         type=task.spec.type,
         tenant=task.spec.tenant,
         attempt=task.attempt,
-        token=sight.token,
+        token=snapshot.token,
         losses=task.losses,
     )
-    return (*before_the_end(sight), end)
+    return (*before_the_end(snapshot), end)
 
 
 def _asked(task: TaskView) -> TaskView:

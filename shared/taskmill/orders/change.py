@@ -19,14 +19,14 @@ from taskmill.ledger.await_ledger import await_ledger
 from taskmill.ledger.far import load
 from taskmill.ledger.ports import WholeRows
 from taskmill.ledger.projection import envelope_of
-from taskmill.orders.control import ChangeOrder, OrderAnswer, Sighting
+from taskmill.orders.control import ChangeOrder, OrderAnswer, TaskSnapshot
 from taskmill.orders.ports import Control
 from taskmill.submission.payloads import gone_before
 from taskmill.submission.ports import Admission, Blobs
 from taskmill.submission.submission import view_of
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
+class WantedChange(Struct, frozen=True, kw_only=True):
     """The requested changes; None leaves a field unchanged."""
 
     run_at_ms: Millis | None = None
@@ -34,7 +34,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     metadata: Mapping[str, str] | None = None
 
 
-class Changed(Struct, frozen=True):
+class ChangeAccepted(Struct, frozen=True):
     task: TaskView
 
 
@@ -56,7 +56,7 @@ class PayloadGone(Struct, frozen=True):
     why: str
 
 
-Change: TypeAlias = Changed | NotWaiting | TooLate | PayloadGone | Nowhere | Unsure
+Change: TypeAlias = ChangeAccepted | NotWaiting | TooLate | PayloadGone | Nowhere | Unsure
 
 _LOOKS = 15
 _WAITS = frozenset({Status.SCHEDULED, Status.QUEUED, Status.RETRYING})
@@ -97,16 +97,16 @@ class Changer:
         self._stores = stores
         self._find = find
 
-    def change(self, task_id: TaskId, wanted: Wanted) -> Change:
+    def change(self, task_id: TaskId, wanted: WantedChange) -> Change:
         """Change the task and return the result, which is in the log by then.
 
         A task submitted a moment ago is complete nowhere until the dispatcher or the recorder has
         read it, so a short wait is worthwhile.
         """
-        desk = _Desk(wanted, self._stores, self._find)
+        orders_under_way = _OrdersUnderWay(wanted, self._stores, self._find)
         try:
             return await_ledger(
-                lambda: desk.change(task_id),
+                lambda: orders_under_way.change(task_id),
                 is_behind=lambda answer: answer is _BEHIND,
                 pause=self._stores.pause,
             )
@@ -116,8 +116,8 @@ class Changer:
             )
 
 
-class _Desk(Struct, frozen=True):
-    wanted: Wanted
+class _OrdersUnderWay(Struct, frozen=True):
+    wanted: WantedChange
     stores: ChangeStores
     find: Callable[[TaskId], Finding]
 
@@ -130,20 +130,20 @@ class _Desk(Struct, frozen=True):
 
     def try_to_change(self, task_id: TaskId) -> Change | None:
         """Return None when the task moved on meanwhile: look again."""
-        (sight,) = self.stores.control.see([task_id])
-        match sight:
+        (snapshot,) = self.stores.control.see([task_id])
+        match snapshot:
             case Cold():
                 return _COLD
             case Absent():
                 return self._from_ledger(task_id)
-            case Sighting(task=task) if task.status not in _WAITS or task.cancel_requested:
+            case TaskSnapshot(task=task) if task.status not in _WAITS or task.cancel_requested:
                 return NotWaiting(task)
-            case Sighting(may_run=True):
+            case TaskSnapshot(may_run=True):
                 return _MAY_RUN
-            case Sighting():
-                return self._order(sight)
+            case TaskSnapshot():
+                return self._order(snapshot)
             case _:
-                assert_never(sight)
+                assert_never(snapshot)
 
     def _from_ledger(self, task_id: TaskId) -> Change | None:
         found = self.find(task_id)
@@ -153,25 +153,25 @@ class _Desk(Struct, frozen=True):
             load(self.stores.whole_rows.of([task_id]), self.stores.delays)
         return NotWaiting(found) if found.status.is_final else None
 
-    def _order(self, sight: Sighting) -> Change | None:
-        envelope = self._in_line(sight)
+    def _order(self, snapshot: TaskSnapshot) -> Change | None:
+        envelope = self._queued(snapshot)
         if envelope is None:
             return _BEHIND
-        due = self._due(sight)
-        latest = None if _has_begun(sight) else expires_ms(envelope)
+        due = self._due(snapshot)
+        latest = None if _has_begun(snapshot) else expires_ms(envelope)
         if latest is not None and due >= latest:
             return TooLate(latest)
         gone = self._gone(envelope, due)
         if gone is not None:
             return PayloadGone(gone)
-        following = self._following(envelope, sight, due, latest)
-        facts = (*sight.owed_facts(OwedKind.TURN), _told(following, sight))
+        following = self._following(envelope, snapshot, due, latest)
+        facts = (*snapshot.owed_facts(OwedKind.TURN), _changed_fact(following, snapshot))
         order = ChangeOrder(
-            seen=sight.moment,
+            seen=snapshot.moment,
             envelope=following,
             due_at_ms=due,
             facts=facts,
-            begins_ms=sight.begins_ms,
+            begins_ms=snapshot.begins_ms,
         )
         (answer,) = self.stores.control.change([order])
         match answer:
@@ -183,26 +183,26 @@ class _Desk(Struct, frozen=True):
                 return _COLD
             case _:
                 assert_never(answer)
-        return Changed(_seen(following, sight))
+        return ChangeAccepted(_seen(following, snapshot))
 
-    def _in_line(self, sight: Sighting) -> Envelope | None:
+    def _queued(self, snapshot: TaskSnapshot) -> Envelope | None:
         """Return the task's envelope: the owed one, or that of the ledger."""
         for kind in (OwedKind.TURN, OwedKind.PARKED, OwedKind.SUBMISSION):
-            owed = sight.owed.get(kind)
+            owed = snapshot.owed.get(kind)
             if owed is not None and owed.task is not None:
                 return owed.task
-        for row in self.stores.whole_rows.of([sight.task.id]):
-            if row.spec is not None and row.generation == sight.task.generation:
+        for row in self.stores.whole_rows.of([snapshot.task.id]):
+            if row.spec is not None and row.generation == snapshot.task.generation:
                 envelope = envelope_of(row, row.spec)
-                return envelope if envelope.turn == sight.turn else None
+                return envelope if envelope.turn == snapshot.turn else None
         return None
 
-    def _due(self, sight: Sighting) -> Millis:
+    def _due(self, snapshot: TaskSnapshot) -> Millis:
         """Return the next turn's time by the clock of Redis; a past time means now."""
-        now, wanted = sight.now_ms, self.wanted
+        now, wanted = snapshot.now_ms, self.wanted
         if wanted.delay_ms is not None:
             return Millis(now + wanted.delay_ms)
-        due = wanted.run_at_ms if wanted.run_at_ms is not None else sight.task.due_at_ms
+        due = wanted.run_at_ms if wanted.run_at_ms is not None else snapshot.task.due_at_ms
         return Millis(max(now, due or now))
 
     def _gone(self, envelope: Envelope, due: Millis) -> str | None:
@@ -214,16 +214,16 @@ class _Desk(Struct, frozen=True):
         return None if found is None else gone_before(found, due)
 
     def _following(
-        self, envelope: Envelope, sight: Sighting, due: Millis, latest: Millis | None
+        self, envelope: Envelope, snapshot: TaskSnapshot, due: Millis, latest: Millis | None
     ) -> Envelope:
-        turn, metadata = sight.turn + 1, self.wanted.metadata
+        turn, metadata = snapshot.turn + 1, self.wanted.metadata
         return replace(
             envelope,
             turn=turn,
             metadata=envelope.metadata if metadata is None else metadata,
             deferred=False,
             parked_until_ms=None,
-            timing=Timing(run_at_ms=due, said_ms=sight.now_ms, turn=turn, expires_at_ms=latest),
+            timing=Timing(run_at_ms=due, said_ms=snapshot.now_ms, turn=turn, expires_at_ms=latest),
         )
 
     def _publish(self, envelope: Envelope, facts: tuple[Fact, ...]) -> None:
@@ -239,24 +239,24 @@ class _Desk(Struct, frozen=True):
             self.stores.admission.clear([owed])
 
 
-def _has_begun(sight: Sighting) -> bool:
-    return sight.task.started_at_ms is not None
+def _has_begun(snapshot: TaskSnapshot) -> bool:
+    return snapshot.task.started_at_ms is not None
 
 
-def _told(envelope: Envelope, sight: Sighting) -> TaskChanged:
+def _changed_fact(envelope: Envelope, snapshot: TaskSnapshot) -> TaskChanged:
     return TaskChanged(
         id=envelope.id,
         generation=envelope.generation,
         turn=envelope.turn,
-        at_ms=sight.now_ms,
+        at_ms=snapshot.now_ms,
         type=envelope.type,
         tenant=envelope.tenant,
         envelope=envelope,
     )
 
 
-def _seen(envelope: Envelope, sight: Sighting) -> TaskView:
-    task = sight.task
+def _seen(envelope: Envelope, snapshot: TaskSnapshot) -> TaskView:
+    task = snapshot.task
     return replace(
         view_of(envelope),
         status=Status.SCHEDULED,

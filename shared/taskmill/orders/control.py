@@ -15,7 +15,7 @@ from taskmill.submission.submission import admission_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sighting:  # not a Struct: one field is excluded from comparison
+class TaskSnapshot:  # not a Struct: one field is excluded from comparison
     """A record as it was read, with everything that its present turn still owes."""
 
     task: TaskView
@@ -54,7 +54,7 @@ class Sighting:  # not a Struct: one field is excluded from comparison
         return owed.facts if owed else ()
 
 
-Sight: TypeAlias = Sighting | Absent | Cold
+SnapshotAnswer: TypeAlias = TaskSnapshot | Absent | Cold
 
 
 class Moment(Struct, frozen=True):
@@ -123,12 +123,12 @@ class OrderAnswer(StrEnum):
     COLD = "cold"
 
 
-def before_the_end(sight: Sighting) -> tuple[Fact, ...]:
+def before_the_end(snapshot: TaskSnapshot) -> tuple[Fact, ...]:
     """Return what must be published before the end of a waiting task: everything its turn owes.
 
     An owed submission may not be in the log yet. Without it the ledger could not store the end
     completely, and any other submission in the log under its key would start a new life.
     """
-    owed = sight.owed.get(OwedKind.SUBMISSION)
+    owed = snapshot.owed.get(OwedKind.SUBMISSION)
     admitted = (admission_of(owed.task),) if owed is not None and owed.task is not None else ()
-    return (*(fact for kind in OwedKind for fact in sight.owed_facts(kind)), *admitted)
+    return (*(fact for kind in OwedKind for fact in snapshot.owed_facts(kind)), *admitted)

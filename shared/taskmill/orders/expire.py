@@ -16,7 +16,13 @@ from taskmill.core.view import Absent, Ending
 from taskmill.dispatch.ports import Delays
 from taskmill.ledger.far import load
 from taskmill.ledger.ports import Expiries, WholeRows
-from taskmill.orders.control import CancelOrder, OrderAnswer, Sight, Sighting, before_the_end
+from taskmill.orders.control import (
+    CancelOrder,
+    OrderAnswer,
+    SnapshotAnswer,
+    TaskSnapshot,
+    before_the_end,
+)
 from taskmill.orders.ports import Control
 from taskmill.submission.ports import Admission
 
@@ -61,8 +67,10 @@ class Expiration:
     def _end(self, some: Sequence[Expiry]) -> int:
         stores = self._stores
         look = _Look()
-        for expiry, sight in zip(some, stores.control.see([one.id for one in some]), strict=True):
-            look.weigh(expiry, sight)
+        for expiry, snapshot in zip(
+            some, stores.control.see([one.id for one in some]), strict=True
+        ):
+            look.weigh(expiry, snapshot)
         if look.absent:  # only the ledger keeps them: on the next look they have records
             load(stores.whole_rows.of(look.absent), stores.delays)
         answers = stores.control.cancel([one.order for one in look.late])
@@ -80,7 +88,7 @@ class Expiration:
 
 class _Late(Struct, frozen=True, kw_only=True):
     expiry: Expiry
-    sight: Sighting
+    snapshot: TaskSnapshot
     order: CancelOrder
 
 
@@ -91,37 +99,37 @@ class _Look(Struct):
     over: list[Expiry] = field(default_factory=list)
     absent: list[TaskId] = field(default_factory=list)
 
-    def weigh(self, expiry: Expiry, sight: Sight) -> None:
-        match sight:
+    def weigh(self, expiry: Expiry, snapshot: SnapshotAnswer) -> None:
+        match snapshot:
             case Cold():
                 pass  # it is checked again when Redis has been rebuilt
             case Absent():
                 self.absent.append(expiry.id)
-            case Sighting():
-                latest = _latest(sight)
+            case TaskSnapshot():
+                latest = _latest(snapshot)
                 if latest is None:
                     self.over.append(expiry)
-                elif latest < sight.now_ms:
-                    order = _order(sight, latest)
-                    self.late.append(_Late(expiry=expiry, sight=sight, order=order))
+                elif latest < snapshot.now_ms:
+                    order = _order(snapshot, latest)
+                    self.late.append(_Late(expiry=expiry, snapshot=snapshot, order=order))
             case _:
-                assert_never(sight)
+                assert_never(snapshot)
 
 
-def _latest(sight: Sighting) -> Millis | None:
+def _latest(snapshot: TaskSnapshot) -> Millis | None:
     """Return its latest start time; None when it has started or ended, or has no expiry now."""
-    task = sight.task
+    task = snapshot.task
     if task.status not in _WAITS or task.started_at_ms is not None:
         return None
-    return latest_start(task.spec.timing, turn=sight.turn)
+    return latest_start(task.spec.timing, turn=snapshot.turn)
 
 
-def _order(sight: Sighting, latest: Millis) -> CancelOrder:
-    end = _death(sight, latest)
+def _order(snapshot: TaskSnapshot, latest: Millis) -> CancelOrder:
+    end = _death(snapshot, latest)
     return CancelOrder(
-        id=sight.task.id,
-        seen=sight.moment,
-        facts=(*before_the_end(sight), end),
+        id=snapshot.task.id,
+        seen=snapshot.moment,
+        facts=(*before_the_end(snapshot), end),
         ending=Ending(
             finished_at_ms=end.at_ms,
             reason=end.reason,
@@ -129,21 +137,21 @@ def _order(sight: Sighting, latest: Millis) -> CancelOrder:
             error_message=end.error_message,
         ),
         status=Status.DEAD,
-        begins_ms=sight.begins_ms,
+        begins_ms=snapshot.begins_ms,
     )
 
 
-def _death(sight: Sighting, latest: Millis) -> TaskDied:
-    task = sight.task
+def _death(snapshot: TaskSnapshot, latest: Millis) -> TaskDied:
+    task = snapshot.task
     return TaskDied(
         id=task.id,
         generation=task.generation,
-        turn=sight.turn,
-        at_ms=sight.now_ms,
+        turn=snapshot.turn,
+        at_ms=snapshot.now_ms,
         type=task.spec.type,
         tenant=task.spec.tenant,
         attempt=task.attempt,
-        token=sight.token,
+        token=snapshot.token,
         losses=task.losses,
         reason=EXPIRED,
         error_class=EXPIRED_CLASS,
@@ -156,4 +164,4 @@ def _publish(ended: Sequence[_Late], admission: Admission, bus: Bus) -> None:
         bus.send_facts([fact for one in ended for fact in one.order.facts])
         bus.flush()
         with suppress(StoreUnavailable):  # then the scheduler publishes them again
-            admission.clear([one.sight.owed_key(OwedKind.FACTS) for one in ended])
+            admission.clear([one.snapshot.owed_key(OwedKind.FACTS) for one in ended])

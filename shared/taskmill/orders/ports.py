@@ -11,7 +11,7 @@ from taskmill.orders.control import (
     OrderAnswer,
     RedriveAnswer,
     RedriveOrder,
-    Sight,
+    SnapshotAnswer,
 )
 from taskmill.orders.redrive_job import Done, Item, JobState, NewJob, RedriveJob
 
@@ -19,7 +19,7 @@ from taskmill.orders.redrive_job import Done, Item, JobState, NewJob, RedriveJob
 class Control(Protocol):
     """Orders from outside; each is valid only if its task is still as it was read."""
 
-    def see(self, ids: Sequence[TaskId]) -> Sequence[Sight]: ...
+    def see(self, ids: Sequence[TaskId]) -> Sequence[SnapshotAnswer]: ...
 
     def cancel(self, orders: Sequence[CancelOrder]) -> Sequence[OrderAnswer]: ...
 

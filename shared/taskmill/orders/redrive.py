@@ -15,13 +15,13 @@ from taskmill.core.task import Envelope, Spec, Status, TaskId
 from taskmill.core.view import Absent, Finding, Nowhere, TaskView, Unsure
 from taskmill.ledger.ports import WholeRows
 from taskmill.ledger.projection import Row, envelope_of
-from taskmill.orders.control import Moved, Redriven, RedriveOrder, Sight, Sighting
+from taskmill.orders.control import Moved, Redriven, RedriveOrder, SnapshotAnswer, TaskSnapshot
 from taskmill.orders.ports import Control
 from taskmill.submission.ports import Admission
 from taskmill.submission.submission import view_of
 
 
-class Wish(Struct, frozen=True):
+class RedriveRequest(Struct, frozen=True):
     """A task to redrive; with a generation, only if that is the one that ended."""
 
     id: TaskId
@@ -71,96 +71,108 @@ class Redriver:
         self._stores = stores
         self._find = find
 
-    def redrive(self, wishes: Sequence[Wish]) -> list[Redrive]:
+    def redrive(self, requests: Sequence[RedriveRequest]) -> list[Redrive]:
         """Redrive the tasks and return each result, which is in the log by then."""
-        desk = _Desk(self._stores, self._find)
+        orders_under_way = _OrdersUnderWay(self._stores, self._find)
         try:
             for _ in range(_LOOKS):
-                open_wishes = [wish for wish in wishes if wish.id not in desk.answers]
-                if open_wishes:
-                    desk.try_to_redrive(open_wishes)
-            desk.publish()
+                open_requests = [
+                    request for request in requests if request.id not in orders_under_way.answers
+                ]
+                if open_requests:
+                    orders_under_way.try_to_redrive(open_requests)
+            orders_under_way.publish()
         except StoreUnavailable as error:
-            return desk.doubtful(wishes, error.store)
-        restless = Unsure("the task kept changing state while it was being redriven; try again")
-        return [desk.answers.get(wish.id, restless) for wish in wishes]
+            return orders_under_way.doubtful(requests, error.store)
+        contended = Unsure("the task kept changing state while it was being redriven; try again")
+        return [orders_under_way.answers.get(request.id, contended) for request in requests]
 
 
-class _Desk(Struct):
+class _OrdersUnderWay(Struct):
     stores: RedriveStores
     find: Callable[[TaskId], Finding]
     answers: dict[TaskId, Redrive] = field(default_factory=dict)
     owed: dict[OwedKey, Owed] = field(default_factory=dict)
 
-    def try_to_redrive(self, wishes: Sequence[Wish]) -> None:
+    def try_to_redrive(self, requests: Sequence[RedriveRequest]) -> None:
         """Answer what can be answered; tasks that moved on are read again."""
-        sights = self.stores.control.see([wish.id for wish in wishes])
+        snapshots = self.stores.control.see([request.id for request in requests])
         ended = [
-            (wish, sight)
-            for wish, sight in zip(wishes, sights, strict=True)
-            if self._is_over(wish, sight)
+            (request, snapshot)
+            for request, snapshot in zip(requests, snapshots, strict=True)
+            if self._is_over(request, snapshot)
         ]
         if not ended:
             return
-        known = {row.id: row for row in self.stores.whole_rows.of([wish.id for wish, _ in ended])}
-        orders = [self._order(wish, sight, known.get(wish.id)) for wish, sight in ended]
+        known = {
+            row.id: row for row in self.stores.whole_rows.of([request.id for request, _ in ended])
+        }
+        orders = [
+            self._order(request, snapshot, known.get(request.id)) for request, snapshot in ended
+        ]
         self._give([order for order in orders if order is not None])
 
-    def _is_over(self, wish: Wish, sight: Sight) -> bool:
+    def _is_over(self, request: RedriveRequest, snapshot: SnapshotAnswer) -> bool:
         """Return whether the ledger's row is needed next; answer tasks that need no row."""
-        match sight:
+        match snapshot:
             case Cold():
-                self.answers[wish.id] = _COLD
+                self.answers[request.id] = _COLD
             case Absent():
                 return True
-            case Sighting():
-                return self._is_seen_over(wish, sight)
+            case TaskSnapshot():
+                return self._is_seen_over(request, snapshot)
             case _:
-                assert_never(sight)
+                assert_never(snapshot)
         return False
 
-    def _is_seen_over(self, wish: Wish, sight: Sighting) -> bool:
-        generation = sight.task.generation
-        wanted = wish.generation or generation
-        if generation == wanted and sight.task.status in _REDRIVABLE:
+    def _is_seen_over(self, request: RedriveRequest, snapshot: TaskSnapshot) -> bool:
+        generation = snapshot.task.generation
+        wanted = request.generation or generation
+        if generation == wanted and snapshot.task.status in _REDRIVABLE:
             return True
         if generation < wanted:
-            self.answers[wish.id] = _BEHIND
+            self.answers[request.id] = _BEHIND
         elif generation > wanted:
-            self.answers[wish.id] = self._again(sight)
+            self.answers[request.id] = self._again(snapshot)
         else:
-            is_redriven = generation != sight.submitted and not sight.task.status.is_final
-            self.answers[wish.id] = self._again(sight) if is_redriven else NotOver(sight.task)
+            is_redriven = generation != snapshot.submitted and not snapshot.task.status.is_final
+            self.answers[request.id] = (
+                self._again(snapshot) if is_redriven else NotOver(snapshot.task)
+            )
         return False
 
-    def _again(self, sight: Sighting) -> Redrive:
+    def _again(self, snapshot: TaskSnapshot) -> Redrive:
         """Repeat the first answer: the process that gave it may have died before the log had it."""
-        owed = sight.owed.get(OwedKind.SUBMISSION)
+        owed = snapshot.owed.get(OwedKind.SUBMISSION)
         if owed is not None:
-            self.owed[sight.owed_key(OwedKind.SUBMISSION)] = owed
-        return Again(sight.task)
+            self.owed[snapshot.owed_key(OwedKind.SUBMISSION)] = owed
+        return Again(snapshot.task)
 
-    def _order(self, wish: Wish, sight: Sight, row: Row | None) -> RedriveOrder | None:
+    def _order(
+        self, request: RedriveRequest, snapshot: SnapshotAnswer, row: Row | None
+    ) -> RedriveOrder | None:
         """Return the order; the body comes from the ledger, of this very generation."""
-        if isinstance(sight, Sighting):
-            if row is None or row.spec is None or row.generation != sight.task.generation:
-                self.answers[wish.id] = _BEHIND
+        if isinstance(snapshot, TaskSnapshot):
+            if row is None or row.spec is None or row.generation != snapshot.task.generation:
+                self.answers[request.id] = _BEHIND
                 return None
-            return _order(row, row.spec, seen=sight)
-        wanted = wish.generation or (row.generation if row else 0)
+            return _order(row, row.spec, seen=snapshot)
+        wanted = request.generation or (row.generation if row else 0)
         is_over = row is not None and row.status in _REDRIVABLE and row.generation == wanted
         if row is None or row.spec is None or not is_over:
-            self.answers[wish.id] = self._from_ledger(wish)
+            self.answers[request.id] = self._from_ledger(request)
             return None
         return _order(row, row.spec, seen=None)
 
-    def _from_ledger(self, wish: Wish) -> Redrive:
-        found = self.find(wish.id)
+    def _from_ledger(self, request: RedriveRequest) -> Redrive:
+        found = self.find(request.id)
         if not isinstance(found, TaskView):
             return found
         if found.status in {Status.SUCCEEDED, Status.SCHEDULED}:
             return NotOver(found)
-        return Again(found) if found.generation > (wish.generation or found.generation) else _BEHIND
+        return (
+            Again(found) if found.generation > (request.generation or found.generation) else _BEHIND
+        )
 
     def _give(self, orders: Sequence[RedriveOrder]) -> None:
         for order, answer in zip(orders, self.stores.control.redrive(orders), strict=True):
@@ -188,16 +200,17 @@ class _Desk(Struct):
         with suppress(StoreUnavailable):  # then the scheduler publishes them again
             self.stores.admission.clear(list(self.owed))
 
-    def doubtful(self, wishes: Sequence[Wish], store: str) -> list[Redrive]:
+    def doubtful(self, requests: Sequence[RedriveRequest], store: str) -> list[Redrive]:
         """Answer what is certain despite the failure: nothing unread or perhaps unpublished."""
         why = Unsure(f"{store} cannot be reached; the task may have been redriven: try again")
         unpublished = {key.id for key in self.owed}
         return [
-            why if wish.id in unpublished else self.answers.get(wish.id, why) for wish in wishes
+            why if request.id in unpublished else self.answers.get(request.id, why)
+            for request in requests
         ]
 
 
-def _order(row: Row, spec: Spec, *, seen: Sighting | None) -> RedriveOrder:
+def _order(row: Row, spec: Spec, *, seen: TaskSnapshot | None) -> RedriveOrder:
     return RedriveOrder(
         seen=seen.moment if seen else None,
         envelope=replace(envelope_of(row, spec), turn=1, attempt=1, timing=None),

@@ -28,7 +28,7 @@ class JobState(StrEnum):
 LIVING = frozenset({JobState.RUNNING, JobState.PAUSED})
 
 
-class Wanted(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RedriveJobRequest(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Which dead tasks, and how many at most: those that died first."""
 
     type: TaskType | None = None
@@ -71,14 +71,14 @@ class NewJob(Struct, frozen=True, kw_only=True):
     tenant: str
     fingerprint: str
     """An identical request while its job is active returns that job."""
-    wanted: Wanted
+    wanted: RedriveJobRequest
     rate_per_second: float
     at_ms: Millis
 
 
 class RedriveJob(Struct, frozen=True, kw_only=True):
     id: str
-    wanted: Wanted
+    wanted: RedriveJobRequest
     rate_per_second: float
     state: JobState
     why: str | None

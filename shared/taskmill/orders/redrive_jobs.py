@@ -7,7 +7,7 @@ from typing import Protocol, assert_never
 from taskmill.core.task import TaskId
 from taskmill.core.view import Finding, Nowhere, Unsure
 from taskmill.orders.ports import HeldJob, RedriveJobs
-from taskmill.orders.redrive import Again, NotOver, Redrive, Redriver, RedriveStores, Wish
+from taskmill.orders.redrive import Again, NotOver, Redrive, Redriver, RedriveRequest, RedriveStores
 from taskmill.orders.redrive_job import Done, Finish, Go, Item, JobState, Pause, Wait, next_step
 
 _log = logging.getLogger("taskmill.redrive")
@@ -55,7 +55,9 @@ class RedriveJobRunner:
 
     def _go(self, held: HeldJob, count: int) -> int:
         items = held.next(count)
-        answers = self._redriver.redrive([Wish(item.id, item.generation) for item in items])
+        answers = self._redriver.redrive(
+            [RedriveRequest(item.id, item.generation) for item in items]
+        )
         done = [_done(item, answer) for item, answer in zip(items, answers, strict=True)]
         noted = [one for one in done if one is not None]
         held.note(noted, paced_for=len(items))

@@ -9,7 +9,7 @@ from typing import TypeAlias
 _Asked: TypeAlias = tuple[Callable[[], int], Future[int]]
 
 
-class ThreadErrands:
+class ThreadBackgroundJobs:
     """Runs the jobs of one name in one thread; a job that still runs is not started twice.
 
     The threads never delay the exit of the process: the standard pool would join them.
@@ -19,7 +19,7 @@ class ThreadErrands:
         self._under_way: dict[str, Future[int]] = {}
         self._asked: dict[str, SimpleQueue[_Asked]] = {}
 
-    def start(self, name: str, errand: Callable[[], int]) -> Future[int]:
+    def start(self, name: str, background_job: Callable[[], int]) -> Future[int]:
         known = self._under_way.get(name)
         if known is not None and not known.done():
             return known
@@ -28,14 +28,14 @@ class ThreadErrands:
         if name not in self._asked:
             self._asked[name] = SimpleQueue()
             Thread(target=_work, args=(self._asked[name],), name=name, daemon=True).start()
-        self._asked[name].put((errand, outcome))
+        self._asked[name].put((background_job, outcome))
         return outcome
 
 
 def _work(asked: SimpleQueue[_Asked]) -> None:
     while True:
-        errand, outcome = asked.get()
+        background_job, outcome = asked.get()
         try:
-            outcome.set_result(errand())
+            outcome.set_result(background_job())
         except BaseException as error:  # noqa: BLE001 - it is raised where the outcome is asked for
             outcome.set_exception(error)

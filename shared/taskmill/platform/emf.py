@@ -65,10 +65,10 @@ class EmfCounters:
         for line in _lines([*added.items(), *_in_parts(timed)]):
             self._write(msgspec.json.encode({"_aws": self._about(line), **line.values}))
 
-    def _bounded(self, told: Mapping[_Series, V]) -> dict[_Series, V]:
+    def _bounded(self, result: Mapping[_Series, V]) -> dict[_Series, V]:
         """Merge the series that differ only in unknown label values."""
         known: dict[_Series, V] = {}
-        for (what, labels), value in told.items():
+        for (what, labels), value in result.items():
             series = (what, bounded(what, dict(labels), self._types))
             known[series] = known[series] + value if series in known else value
         return known
@@ -91,7 +91,7 @@ class _Line(Struct):
 
     def takes(self, what: Counted, labels: _Labels) -> bool:
         said = self.values
-        return what not in said and all(said.get(name, word) == word for name, word in labels)
+        return what not in said and all(said.get(name, nonce) == nonce for name, nonce in labels)
 
     def add(self, what: Counted, labels: _Labels, value: _Value) -> None:
         self.values |= {**dict(labels), what: value}
@@ -102,10 +102,10 @@ class _Line(Struct):
         self.metrics.append((dimensions, {"Name": what, "Unit": unit}))
 
 
-def _lines(told: Iterable[tuple[_Series, _Value]]) -> list[_Line]:
+def _lines(result: Iterable[tuple[_Series, _Value]]) -> list[_Line]:
     """Put the counts into as few lines as possible, usually one."""
     lines: list[_Line] = []
-    for (what, labels), value in told:
+    for (what, labels), value in result:
         line = next((one for one in lines if one.takes(what, labels)), None)
         if line is None:
             line = _Line()

@@ -14,7 +14,7 @@ from taskmill.execution.ports import Ended, Performed
 _Call: TypeAlias = tuple[int, Callable[[], Performed]]
 
 
-class ThreadCrew:
+class ThreadExecutor:
     """Starts a thread whenever none is idle; an abandoned one ends with its call.
 
     The standard pool joins its threads at exit and cannot drop one: a call past its deadline would

@@ -12,7 +12,7 @@ from taskmill.execution.ports import Ended, Performed
 from taskmill.platform.executor import gathered
 
 
-class LoopCrew:
+class LoopExecutor:
     """Abandoned calls are cancelled; one that blocks the loop or does not end is a stray."""
 
     def __init__(self) -> None:

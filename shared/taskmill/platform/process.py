@@ -89,7 +89,7 @@ def pause(span: timedelta) -> None:
 
 @replaceable
 @cache
-def word() -> str:
+def nonce() -> str:
     """Return a nonce that identifies this process among all that ever claim a turn."""
     return os.urandom(8).hex()
 

@@ -14,13 +14,13 @@ from functools import cache
 from threading import Thread
 from typing import Any
 
-from taskmill.execution.context import Shop
-from taskmill.execution.ports import Crew, Errands
+from taskmill.execution.context import RunContext
+from taskmill.execution.ports import BackgroundJobs, Executor
 from taskmill.platform import process
 from taskmill.stores.stores import Stores
 
 
-class Departure:
+class Shutdown:
     """Knows when this process is to end, and ends it when no invocation is under way."""
 
     def __init__(self, runtime_api: str | None) -> None:
@@ -83,32 +83,32 @@ def _be_deaf() -> None:
 
 @process.replaceable
 @cache
-def crew() -> Crew:
-    from taskmill.platform.executor import ThreadCrew
+def executor() -> Executor:
+    from taskmill.platform.executor import ThreadExecutor
 
-    return ThreadCrew()
-
-
-@process.replaceable
-@cache
-def loop_crew() -> Crew:
-    from taskmill.platform.loop_executor import LoopCrew
-
-    return LoopCrew()
+    return ThreadExecutor()
 
 
 @process.replaceable
 @cache
-def errands() -> Errands:
-    from taskmill.platform.background import ThreadErrands
+def loop_executor() -> Executor:
+    from taskmill.platform.loop_executor import LoopExecutor
 
-    return ThreadErrands()
+    return LoopExecutor()
 
 
 @process.replaceable
 @cache
-def departure() -> Departure:
-    return Departure(os.environ.get("AWS_LAMBDA_RUNTIME_API"))
+def background_jobs() -> BackgroundJobs:
+    from taskmill.platform.background import ThreadBackgroundJobs
+
+    return ThreadBackgroundJobs()
+
+
+@process.replaceable
+@cache
+def shutdown() -> Shutdown:
+    return Shutdown(os.environ.get("AWS_LAMBDA_RUNTIME_API"))
 
 
 @process.replaceable
@@ -116,24 +116,24 @@ def chance() -> float:
     return random.random()  # noqa: S311 - it spreads repetitions, and keeps no secret
 
 
-def shop(  # noqa: PLR0913 - how an invocation runs its tasks, each by its name
+def run_context(  # noqa: PLR0913 - how an invocation runs its tasks, each by its name
     stores: Stores,
     context: Any,
     *,
     concurrency: int,
     longest: timedelta,
-    crew: Crew,
+    executor: Executor,
     cuts_off_cancelled: bool = False,
-) -> Shop:
+) -> RunContext:
     """Return what an invocation runs tasks with, for as long as its *context* gives it."""
-    leaving = departure()
-    return Shop(
+    leaving = shutdown()
+    return RunContext(
         leases=stores.leases,
         bus=stores.bus,
-        crew=crew,
+        executor=executor,
         clock=stores.clock,
         chance=chance,
-        process=process.word(),
+        process=process.nonce(),
         concurrency=concurrency,
         longest=longest,
         remaining=lambda: timedelta(milliseconds=context.get_remaining_time_in_millis()),

@@ -19,8 +19,8 @@ def stack_of(error: BaseException, *, below: str) -> str | None:
         frames = frames.tb_next
     try:
         # A negative limit keeps the frames closest to the error.
-        told = TracebackException(type(error), error, frames, limit=-_MOST_FRAMES, compact=True)
-        parts = [_clipped(part) for part in told.format()]
+        result = TracebackException(type(error), error, frames, limit=-_MOST_FRAMES, compact=True)
+        parts = [_clipped(part) for part in result.format()]
     except Exception:  # noqa: BLE001 - the error is the worker's own, and may be broken too
         return None
     return _last_of(parts).rstrip()

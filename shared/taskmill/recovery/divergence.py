@@ -12,7 +12,7 @@ from taskmill.core.owed import Cold, OwedKind
 from taskmill.core.task import Millis, Status, TaskId, TaskType
 from taskmill.core.time import FAR, in_ms
 from taskmill.core.view import Absent
-from taskmill.orders.control import Moment, Sight, Sighting
+from taskmill.orders.control import Moment, SnapshotAnswer, TaskSnapshot
 from taskmill.recovery.restoration import HotView
 
 BROUGHT_NEAR_WITHIN = timedelta(minutes=2)
@@ -23,7 +23,7 @@ class Divergence(StrEnum):
     LEDGER_BEHIND = "ledger_behind"
     RECORD_BEHIND = "record_behind"
     RECORD_MISSING = "record_missing"
-    NOWHERE_IN_LINE = "nowhere_in_line"
+    NOT_QUEUED = "nowhere_in_line"
     UNLISTED = "unlisted"
     """Due entries, not tasks, that the due set does not name."""
 
@@ -41,7 +41,7 @@ ABOUT: Mapping[Divergence, tuple[str, str]] = {
         "unfinished in the ledger for more than an hour, but without a record",
         "create the record from the ledger and queue the task",
     ),
-    Divergence.NOWHERE_IN_LINE: (
+    Divergence.NOT_QUEUED: (
         "unfinished in both, but neither owed nor in the log",
         "queue the task again",
     ),
@@ -53,7 +53,7 @@ ABOUT: Mapping[Divergence, tuple[str, str]] = {
 """The meaning of each kind and its repair."""
 
 
-class Standing(Struct, frozen=True, kw_only=True):
+class TaskVersion(Struct, frozen=True, kw_only=True):
     """A task's version in the ledger: how far along it is."""
 
     id: TaskId
@@ -75,67 +75,69 @@ Position: TypeAlias = tuple[int, bool, int]
 """Generation, whether it is closed, turn."""
 
 
-def position_of(sighting: Sighting) -> Position:
+def position_of(sighting: TaskSnapshot) -> Position:
     task = sighting.task
     return task.generation, task.status.is_final, sighting.turn
 
 
-def divergence(standing: Standing, sight: Sight, *, now: Millis) -> Divergence | None:
+def divergence(
+    task_version: TaskVersion, snapshot: SnapshotAnswer, *, now: Millis
+) -> Divergence | None:
     """Return how the two disagree, if they do; it may pass a moment later."""
-    match sight:
+    match snapshot:
         case Cold():
             return None
         case Absent():
-            is_old = standing.generation + in_ms(ADOPTION_AGE) < now
-            is_lost = is_old and standing.generation and not standing.status.is_final
-            return Divergence.RECORD_MISSING if is_lost and not _is_far(standing, now) else None
-        case Sighting():
-            return _between(standing, sight, now)
+            is_old = task_version.generation + in_ms(ADOPTION_AGE) < now
+            is_lost = is_old and task_version.generation and not task_version.status.is_final
+            return Divergence.RECORD_MISSING if is_lost and not _is_far(task_version, now) else None
+        case TaskSnapshot():
+            return _between(task_version, snapshot, now)
         case _:
-            assert_never(sight)
+            assert_never(snapshot)
 
 
-def _is_far(standing: Standing, now: Millis) -> bool:
+def _is_far(task_version: TaskVersion, now: Millis) -> bool:
     """Return whether it has no record because it is due far in the future."""
-    if standing.status is not Status.SCHEDULED or standing.due_at_ms is None:
+    if task_version.status is not Status.SCHEDULED or task_version.due_at_ms is None:
         return False
-    return standing.due_at_ms - now > in_ms(FAR - BROUGHT_NEAR_WITHIN)
+    return task_version.due_at_ms - now > in_ms(FAR - BROUGHT_NEAR_WITHIN)
 
 
-def _between(standing: Standing, sight: Sighting, now: Millis) -> Divergence | None:
-    known, told = position_of(sight), standing.position
-    if known[0] == told[0] and known[1] and told[1]:
-        is_same = sight.task.status is standing.status
+def _between(task_version: TaskVersion, snapshot: TaskSnapshot, now: Millis) -> Divergence | None:
+    known, result = position_of(snapshot), task_version.position
+    if known[0] == result[0] and known[1] and result[1]:
+        is_same = snapshot.task.status is task_version.status
         # Of two different ends the ledger's is authoritative.
         return None if is_same else Divergence.RECORD_BEHIND
-    if told > known:
+    if result > known:
         return Divergence.RECORD_BEHIND
-    if told < known:
-        return None if OwedKind.SUBMISSION in sight.owed else Divergence.LEDGER_BEHIND
-    due = sight.task.due_at_ms
+    if result < known:
+        return None if OwedKind.SUBMISSION in snapshot.owed else Divergence.LEDGER_BEHIND
+    due = snapshot.task.due_at_ms
     is_early = due is not None and due > now
-    return None if sight.owed or is_early else Divergence.NOWHERE_IN_LINE
+    return None if snapshot.owed or is_early else Divergence.NOT_QUEUED
 
 
 class Diverged(Struct, frozen=True, kw_only=True):
     """A persistent disagreement."""
 
     kind: Divergence
-    standing: Standing
-    sight: Sighting | Absent
+    task_version: TaskVersion
+    snapshot: TaskSnapshot | Absent
 
     @property
     def sign(self) -> "Sign":
         """What must be the same at the next look."""
-        token = self.sight.token if isinstance(self.sight, Sighting) else 0
-        return self.kind, self.standing, self.seen, token
+        token = self.snapshot.token if isinstance(self.snapshot, TaskSnapshot) else 0
+        return self.kind, self.task_version, self.seen, token
 
     @property
     def seen(self) -> Moment | None:
-        return self.sight.moment if isinstance(self.sight, Sighting) else None
+        return self.snapshot.moment if isinstance(self.snapshot, TaskSnapshot) else None
 
 
-Sign: TypeAlias = tuple[Divergence, Standing, Moment | None, int]
+Sign: TypeAlias = tuple[Divergence, TaskVersion, Moment | None, int]
 
 
 class RepairOrder(Struct, frozen=True, kw_only=True):

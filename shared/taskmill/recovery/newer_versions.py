@@ -4,7 +4,7 @@ from typing import Protocol
 
 from taskmill.core import codec
 from taskmill.core.ports import Bus
-from taskmill.ledger.ports import NewerParcels
+from taskmill.ledger.ports import NewerBatches
 
 AT_A_TIME = 50
 
@@ -16,10 +16,10 @@ class ReturnStores(Protocol):
     def bus(self) -> Bus: ...
 
     @property
-    def newer_parcels(self) -> NewerParcels: ...
+    def newer_batches(self) -> NewerBatches: ...
 
 
-class ParcelReturn:
+class BatchReturn:
     def __init__(self, stores: ReturnStores) -> None:
         self._stores = stores
 
@@ -29,9 +29,9 @@ class ParcelReturn:
         After a death on any line parcels are only published again, and every reader tolerates that.
         """
         bus = self._stores.bus
-        with self._stores.newer_parcels.held(readable=readable, most=AT_A_TIME) as held:
+        with self._stores.newer_batches.held(readable=readable, most=AT_A_TIME) as held:
             for parcel in held.parcels:
-                bus.send_parcel(parcel.place.topic, parcel.value)
+                bus.send_batch(parcel.place.topic, parcel.value)
             if held.parcels:
                 bus.flush()
                 held.mark_returned()

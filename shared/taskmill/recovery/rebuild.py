@@ -56,9 +56,11 @@ class Rebuild:
     disappears from a shard, the shard was emptied again, and another rebuild starts with it.
     """
 
-    def __init__(self, stores: RebuildStores, *, word: str, grace: timedelta, pause: Pause) -> None:
+    def __init__(
+        self, stores: RebuildStores, *, nonce: str, grace: timedelta, pause: Pause
+    ) -> None:
         self._stores = stores
-        self._word = word
+        self._nonce = nonce
         self._grace = grace
         self._pause = pause
 
@@ -69,8 +71,8 @@ class Rebuild:
             return 0
         stores.log_ends.ends()  # if a store is unavailable, no nonce is left behind
         stores.whole_rows.applied()
-        under = stores.shards.begin(self._word)
-        return self._rebuild(_Rebuild(stores, self._word, self._pause, under)) if under else 0
+        under = stores.shards.begin(self._nonce)
+        return self._rebuild(_Rebuild(stores, self._nonce, self._pause, under)) if under else 0
 
     def _rebuild(self, work: "_Rebuild") -> int:
         began = self._stores.clock()
@@ -80,7 +82,7 @@ class Rebuild:
         except StoreUnavailable:
             with suppress(StoreUnavailable):
                 # It would delay the next rebuild for a while.
-                self._stores.shards.leave(self._word, work.under)
+                self._stores.shards.leave(self._nonce, work.under)
             raise
         counted = {str(kind): number for kind, number in work.counted.items()}
         fields = {"shards": len(opened), "milliseconds": self._stores.clock() - began} | counted
@@ -126,7 +128,7 @@ def _opened(row: Unsent) -> Envelope | None:
 
 class _Rebuild(Struct):
     stores: RebuildStores
-    word: str
+    nonce: str
     pause: Pause
     under: frozenset[int]
     """The shards that still have the nonce."""
@@ -155,14 +157,14 @@ class _Rebuild(Struct):
             for row in rows
             if row.spec and row.generation and self.stores.shards.shard_of(row.id) in self.under
         ]  # without a generation it was never admitted: the dispatcher does that
-        self.counted.update(self.stores.shards.restore(self.word, views))
+        self.counted.update(self.stores.shards.restore(self.nonce, views))
         self._keep()
 
     def _keep(self) -> None:
-        self.under = self.stores.shards.keep(self.word, self.under)
+        self.under = self.stores.shards.keep(self.nonce, self.under)
 
     def held(self) -> Iterable[Sequence[TaskId]]:
         return self.stores.shards.held(self.under)
 
     def open(self) -> frozenset[int]:
-        return self.stores.shards.open(self.word, self.under)
+        return self.stores.shards.open(self.nonce, self.under)

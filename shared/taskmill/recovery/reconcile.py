@@ -19,7 +19,7 @@ from taskmill.core.time import in_ms
 from taskmill.core.topics import Reader
 from taskmill.core.view import Absent
 from taskmill.ledger.ports import Ledger, WholeRows
-from taskmill.orders.control import Sighting
+from taskmill.orders.control import TaskSnapshot
 from taskmill.orders.ports import Control
 from taskmill.recovery.divergence import (
     Diverged,
@@ -27,12 +27,12 @@ from taskmill.recovery.divergence import (
     RepairAnswer,
     RepairOrder,
     Sign,
-    Standing,
+    TaskVersion,
     divergence,
     position_of,
 )
 from taskmill.recovery.log_gaps import step_over
-from taskmill.recovery.ports import Repairs, Standings
+from taskmill.recovery.ports import Repairs, TaskVersions
 from taskmill.recovery.restoration import HotView, hot_view
 
 _log = logging.getLogger("taskmill.reconcile")
@@ -75,7 +75,7 @@ class ReconcilerStores(Protocol):
     def repairs(self) -> Repairs: ...
 
     @property
-    def standings(self) -> Standings: ...
+    def task_versions(self) -> TaskVersions: ...
 
     @property
     def whole_rows(self) -> WholeRows: ...
@@ -105,7 +105,7 @@ class Reconciler:
 
         self._after: TaskId | None = None
 
-    def look(self, young: Iterable[Sequence[Standing]]) -> Sequence[Diverged]:
+    def look(self, young: Iterable[Sequence[TaskVersion]]) -> Sequence[Diverged]:
         """Compare the suspected tasks, the *young* ones and a part of the unfinished ones.
 
         Return the persistent disagreements.
@@ -117,8 +117,8 @@ class Reconciler:
         looked_at: set[TaskId] = set()
         with closing(self._pages(list(seen), young)) as pages:  # whatever fails, nothing stays held
             for page in pages:
-                fresh = [standing for standing in page if standing.id not in looked_at]
-                looked_at.update(standing.id for standing in fresh)
+                fresh = [task_version for task_version in page if task_version.id not in looked_at]
+                looked_at.update(task_version.id for task_version in fresh)
                 confirmed += self._compare(fresh, seen, reach)
         return confirmed
 
@@ -133,20 +133,20 @@ class Reconciler:
             group = list(members)
             mended[kind] += _MENDS[kind](self.stores, group)
             for one in group:
-                self.suspected.pop(one.standing.id, None)
+                self.suspected.pop(one.task_version.id, None)
         return mended
 
     def reconcile(self) -> Counter[Divergence]:
         """Look once more, and repair persistent disagreements."""
         confirmed = self.look(self._passed())
         settled = [one for one in self.ended if one not in self.suspected]
-        self.stores.standings.leave(settled)
+        self.stores.task_versions.leave(settled)
         mended = self.mend(confirmed)
         for one in confirmed[:MOST_MENDED]:
             fields = {
-                "task_id": one.standing.id,
+                "task_id": one.task_version.id,
                 "kind": one.kind,
-                "generation": one.standing.generation,
+                "generation": one.task_version.generation,
             }
             _log.warning("disagreement between ledger and record repaired", extra=fields)
         relisted = self.stores.repairs.relist()
@@ -163,20 +163,20 @@ class Reconciler:
         stores, counters = self.stores, self.stores.counters
         for gap in step_over(stores.readers, stores.whole_rows, stores.ledger, self._stepped):
             counters.count(Count.GAPS, topic=topic_label(gap.topic))
-        counters.count(Count.UNSUBMITTED, len(unsubmitted(stores.standings)))
+        counters.count(Count.UNSUBMITTED, len(unsubmitted(stores.task_versions)))
         mended = self.reconcile()
         for kind, number in mended.items():
             counters.count(Count.RECONCILED, number, kind=kind)
         return mended.total()
 
-    def _passed(self) -> Iterator[Sequence[Standing]]:
+    def _passed(self) -> Iterator[Sequence[TaskVersion]]:
         """Yield the tasks that the window passes.
 
         The window moves once a whole step was checked and its suspicions were noted, so that
         another process finds them if this one dies.
         """
         for _ in range(_MOST_STEPS):
-            with self.stores.standings.next_step() as step:
+            with self.stores.task_versions.next_step() as step:
                 if step is None:
                     return
                 for page in step.pages():
@@ -184,44 +184,44 @@ class Reconciler:
                     step.note([one.id for one in page if one.id in self.suspected])
 
     def _pages(
-        self, suspects: Sequence[TaskId], young: Iterable[Sequence[Standing]]
-    ) -> Generator[Sequence[Standing], None, None]:
+        self, suspects: Sequence[TaskId], young: Iterable[Sequence[TaskVersion]]
+    ) -> Generator[Sequence[TaskVersion], None, None]:
         for start in range(0, len(suspects), ROWS_AT_A_TIME):
-            yield self.stores.standings.of(suspects[start : start + ROWS_AT_A_TIME])
+            yield self.stores.task_versions.of(suspects[start : start + ROWS_AT_A_TIME])
         yield from young
         for _ in range(MOST_LOOKED_AT // ROWS_AT_A_TIME):
-            page = self.stores.standings.unfinished(after=self._after, most=ROWS_AT_A_TIME)
+            page = self.stores.task_versions.unfinished(after=self._after, most=ROWS_AT_A_TIME)
             self._after = page[-1].id if len(page) == ROWS_AT_A_TIME else None
             self.ended += self._ended(page)
             yield page
             if self._after is None:
                 return
 
-    def _ended(self, page: Sequence[Standing]) -> list[TaskId]:
+    def _ended(self, page: Sequence[TaskVersion]) -> list[TaskId]:
         latest = self.stores.clock() - in_ms(_STAYS_UNFINISHED)
         return [one.id for one in page if (one.finished_at_ms or latest) < latest]
 
     def _compare(
-        self, page: Sequence[Standing], before: Mapping[TaskId, _Suspicion], reach: "_Reach"
+        self, page: Sequence[TaskVersion], before: Mapping[TaskId, _Suspicion], reach: "_Reach"
     ) -> list[Diverged]:
-        sights = self.stores.control.see([standing.id for standing in page])
+        snapshots = self.stores.control.see([task_version.id for task_version in page])
         confirmed: list[Diverged] = []
-        for standing, sight in zip(page, sights, strict=True):
-            kind = divergence(standing, sight, now=self.stores.clock())
-            if kind is None or not isinstance(sight, Sighting | Absent):
+        for task_version, snapshot in zip(page, snapshots, strict=True):
+            kind = divergence(task_version, snapshot, now=self.stores.clock())
+            if kind is None or not isinstance(snapshot, TaskSnapshot | Absent):
                 continue
-            diverged = Diverged(kind=kind, standing=standing, sight=sight)
-            suspicion = self._suspicion(diverged, before.get(standing.id))
+            diverged = Diverged(kind=kind, task_version=task_version, snapshot=snapshot)
+            suspicion = self._suspicion(diverged, before.get(task_version.id))
             if suspicion is not None and self._stands(suspicion, reach):
                 confirmed.append(diverged)
         return confirmed
 
     def _suspicion(self, diverged: Diverged, known: _Suspicion | None) -> _Suspicion | None:
         """Return the suspicion and its start; None when the task is checked later."""
-        task_id, is_full = diverged.standing.id, len(self.suspected) >= MOST_SUSPECTED
+        task_id, is_full = diverged.task_version.id, len(self.suspected) >= MOST_SUSPECTED
         if known is not None and known.sign == diverged.sign:
             self.suspected[task_id] = known
-        elif is_full and diverged.kind is Divergence.NOWHERE_IN_LINE:
+        elif is_full and diverged.kind is Divergence.NOT_QUEUED:
             return None  # a backlog looks like this and would be remembered as a whole
         elif task_id not in self.suspected:
             suspicion = _Suspicion(diverged.sign, self.stores.clock(), _gates(diverged))
@@ -247,8 +247,8 @@ def _gates(diverged: Diverged) -> list[Sequence[Reader]]:
     match diverged.kind:
         case Divergence.LEDGER_BEHIND:
             return [[topics.RECORDER_PENDING, topics.RECORDER_EVENTS]]
-        case Divergence.NOWHERE_IN_LINE:
-            return [[topics.DISPATCHER], [topics.worker_of(diverged.standing.type)]]
+        case Divergence.NOT_QUEUED:
+            return [[topics.DISPATCHER], [topics.worker_of(diverged.task_version.type)]]
         case Divergence.RECORD_BEHIND | Divergence.RECORD_MISSING | Divergence.UNLISTED:
             return []
 
@@ -275,15 +275,20 @@ class _Reach:
 
     def _of(self, reader: Reader) -> Mapping[int, tuple[int, int]]:
         if reader not in self._known:
-            told = self._readers.reach([reader])
+            result = self._readers.reach([reader])
             self._known[reader] = {
-                partition: (one.end, one.place) for (_, partition), one in told.items()
+                partition: (one.end, one.place) for (_, partition), one in result.items()
             }
         return self._known[reader]
 
 
 def _publish_facts(stores: ReconcilerStores, diverged: Sequence[Diverged]) -> int:
-    facts = [fact for one in diverged if isinstance(one.sight, Sighting) for fact in one.sight.last]
+    facts = [
+        fact
+        for one in diverged
+        if isinstance(one.snapshot, TaskSnapshot)
+        for fact in one.snapshot.last
+    ]
     stores.bus.send_facts(facts)
     stores.bus.flush()
     return len(diverged)
@@ -292,9 +297,9 @@ def _publish_facts(stores: ReconcilerStores, diverged: Sequence[Diverged]) -> in
 def _raise_records(stores: ReconcilerStores, diverged: Sequence[Diverged]) -> int:
     views = _views(stores, diverged)
     orders = [
-        RepairOrder(seen=one.seen, view=views[one.standing.id])
+        RepairOrder(seen=one.seen, view=views[one.task_version.id])
         for one in diverged
-        if one.standing.id in views and _is_raised(one, views[one.standing.id])
+        if one.task_version.id in views and _is_raised(one, views[one.task_version.id])
     ]
     answers = stores.repairs.repair(orders)
     return sum(answer is RepairAnswer.DONE for answer in answers)
@@ -302,13 +307,13 @@ def _raise_records(stores: ReconcilerStores, diverged: Sequence[Diverged]) -> in
 
 def _is_raised(diverged: Diverged, view: HotView) -> bool:
     """Return whether the ledger is now at least as far as the version seen in Redis."""
-    if isinstance(diverged.sight, Absent):
+    if isinstance(diverged.snapshot, Absent):
         return True
     row, task = view.row, view.envelope
-    return (task.generation, row.status.is_final, task.turn) >= position_of(diverged.sight)
+    return (task.generation, row.status.is_final, task.turn) >= position_of(diverged.snapshot)
 
 
-def _put_in_line(stores: ReconcilerStores, diverged: Sequence[Diverged]) -> int:
+def _requeue(stores: ReconcilerStores, diverged: Sequence[Diverged]) -> int:
     views = _views(stores, diverged)
     stores.bus.send_work([view.envelope for view in views.values()])
     stores.bus.flush()
@@ -316,7 +321,7 @@ def _put_in_line(stores: ReconcilerStores, diverged: Sequence[Diverged]) -> int:
 
 
 def _views(stores: ReconcilerStores, diverged: Sequence[Diverged]) -> Mapping[TaskId, HotView]:
-    rows = stores.whole_rows.of([one.standing.id for one in diverged])
+    rows = stores.whole_rows.of([one.task_version.id for one in diverged])
     return {row.id: hot_view(row, row.spec) for row in rows if row.spec}
 
 
@@ -324,13 +329,13 @@ _MENDS: Mapping[Divergence, Callable[[ReconcilerStores, Sequence[Diverged]], int
     Divergence.LEDGER_BEHIND: _publish_facts,
     Divergence.RECORD_BEHIND: _raise_records,
     Divergence.RECORD_MISSING: _raise_records,
-    Divergence.NOWHERE_IN_LINE: _put_in_line,
+    Divergence.NOT_QUEUED: _requeue,
 }
 
 
-def unsubmitted(standings: Standings) -> Sequence[TaskId]:
+def unsubmitted(task_versions: TaskVersions) -> Sequence[TaskId]:
     """Return tasks with facts but, an hour later, no submission; a hundred at most."""
-    found = standings.unsubmitted(age=SUBMISSION_IS_LOST, most=MOST_UNSUBMITTED)
+    found = task_versions.unsubmitted(age=SUBMISSION_IS_LOST, most=MOST_UNSUBMITTED)
     if found:
         _log.error(
             "facts without a submission", extra={"tasks": len(found), "task_ids": found[:10]}

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Protocol
 
-from taskmill.core.codec import Sealed
+from taskmill.core.codec import RawEnvelope
 from taskmill.core.counting import Count
 from taskmill.core.owed import OwedKind
 from taskmill.core.ports import Bus, Counters, LogEnds, Pause
@@ -93,7 +93,7 @@ class UnreadableRecords:
         bus.flush()
         bus.send_pending(
             [
-                Sealed(one.task, name.task) if name.task else one.task
+                RawEnvelope(one.task, name.task) if name.task else one.task
                 for name, one in owed
                 if name.kind is OwedKind.SUBMISSION and one.task is not None
             ]

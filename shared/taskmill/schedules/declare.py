@@ -8,9 +8,9 @@ from msgspec import Struct
 from taskmill.core.errors import ScheduleBroken
 from taskmill.core.refusal import Refusal
 from taskmill.core.task import Millis
-from taskmill.schedules.manage import Restless, delete, put
+from taskmill.schedules.manage import Contended, delete, put
 from taskmill.schedules.ports import Schedules
-from taskmill.schedules.read import Wanted, read_new
+from taskmill.schedules.read import WantedSchedule, read_new
 from taskmill.schedules.schedule import Schedule
 from taskmill.submission.ports import Catalogue
 
@@ -27,7 +27,7 @@ class Declared(Struct, frozen=True, kw_only=True):
     deleted: Sequence[str]
 
 
-def declare(declared: Sequence[Wanted], schedules: Schedules, *, tenant: str) -> Declared:
+def declare(declared: Sequence[WantedSchedule], schedules: Schedules, *, tenant: str) -> Declared:
     """Create, change and delete; an existing schedule of that name becomes managed."""
     known = {one.name: one for one in all_schedules(schedules, tenant)}
     names = {one.name for one in declared}
@@ -56,18 +56,18 @@ def misfits(
 ) -> Iterator[tuple[Schedule, Refusal]]:
     """Yield the schedules that would be refused today, with the reason, such as a changed type."""
     for one in all_schedules(schedules, tenant):
-        told = msgspec.json.decode(msgspec.json.encode(one.definition))
-        given = {name: value for name, value in told.items() if value is not None}
+        result = msgspec.json.decode(msgspec.json.encode(one.definition))
+        given = {name: value for name, value in result.items() if value is not None}
         read = read_new({"name": one.name, **given}, catalogue, now=now)
         if isinstance(read, Refusal):
             yield one, read
 
 
-def _differs(wanted: Wanted, known: Schedule) -> bool:
+def _differs(wanted: WantedSchedule, known: Schedule) -> bool:
     is_wanted = wanted.enabled in {None, known.paused is None}
     return not (known.is_managed and is_wanted and known.definition == wanted.definition)
 
 
 def _insist(answer: object, name: str) -> None:
-    if isinstance(answer, Restless):
+    if isinstance(answer, Contended):
         raise ScheduleBroken(f"the schedule {name} kept changing while it was being declared")

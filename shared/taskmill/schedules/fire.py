@@ -17,7 +17,7 @@ from taskmill.schedules.schedule import (
     DueSchedules,
     Overlap,
     Schedule,
-    Step,
+    ScheduleStep,
     Whereabouts,
 )
 
@@ -62,7 +62,7 @@ class ScheduleFirer:
         """
         schedules = self._stores.firing
         fired = 0
-        to_cancel: Sequence[Step] = ()
+        to_cancel: Sequence[ScheduleStep] = ()
         for _ in range(MOST_BATCHES):
             due, is_more_due = schedules.due(most=BATCH), False
             for part in _parts(due, schedules):
@@ -75,11 +75,11 @@ class ScheduleFirer:
         return fired + _make_room(to_cancel, schedules, self._cancel, self._now)
 
 
-def _parts(due: DueSchedules, schedules: Firing) -> Iterator[Sequence[Step]]:
+def _parts(due: DueSchedules, schedules: Firing) -> Iterator[Sequence[ScheduleStep]]:
     """Yield the steps in groups that fit in one statement."""
     looking_back = [one for one in due.schedules if _looks_back(one)]
     found = schedules.whereabouts([task for one in looking_back for task in one.open_tasks])
-    part, left = list[Step](), OCTETS_AT_A_TIME
+    part, left = list[ScheduleStep](), OCTETS_AT_A_TIME
     for one in due.schedules:
         octets = octets_of_a_fire(one)
         if part and octets > left:
@@ -92,7 +92,7 @@ def _parts(due: DueSchedules, schedules: Firing) -> Iterator[Sequence[Step]]:
         yield part
 
 
-def _as_many_as_fit(steps: Sequence[Step]) -> Sequence[Step]:
+def _as_many_as_fit(steps: Sequence[ScheduleStep]) -> Sequence[ScheduleStep]:
     """Return the first schedules, each at its latest, whose fires fit in one statement."""
     latest = list({(step.seen.tenant, step.seen.name): step for step in steps}.values())
     so_far = accumulate(octets_of_a_fire(step.seen) for step in latest)
@@ -106,7 +106,7 @@ def _looks_back(seen: Schedule) -> bool:
 
 def _step(
     seen: Schedule, now_ms: Millis, found: Mapping[TaskId, Whereabouts], *, most: int
-) -> Step:
+) -> ScheduleStep:
     try:
         come = arrived(seen, now_ms)
     except ScheduleBroken as error:
@@ -141,14 +141,14 @@ def _is_to_cancel(
 
 
 def _make_room(
-    held: Sequence[Step], schedules: Firing, cancel: Cancel, now: Callable[[], timedelta]
+    held: Sequence[ScheduleStep], schedules: Firing, cancel: Cancel, now: Callable[[], timedelta]
 ) -> int:
     """Cancel the tasks that block held fires, and fire those.
 
     For a limited time only: all other schedules wait meanwhile, and a store may hang. Fires not
     reached stay held and are tried again.
     """
-    free, until = list[Step](), now() + LONGEST_CANCELLING
+    free, until = list[ScheduleStep](), now() + LONGEST_CANCELLING
     for step in held:
         if now() > until:
             break
@@ -158,8 +158,8 @@ def _make_room(
     return sum(len(step.fires) for step in schedules.advance(free)) if free else 0
 
 
-def _rest(seen: Schedule, now_ms: Millis) -> Step:
-    return Step(
+def _rest(seen: Schedule, now_ms: Millis) -> ScheduleStep:
+    return ScheduleStep(
         seen=seen,
         now_ms=now_ms,
         next_at_ms=seen.next_at_ms,

@@ -15,7 +15,14 @@ from taskmill.core.task import Millis, TaskId, TaskType, keyed_id
 from taskmill.schedules.calendar import Calendar, Unusable, jitter, read_calendar
 from taskmill.schedules.catch_up import MOST, Lateness, due
 from taskmill.schedules.coming import Dst
-from taskmill.schedules.schedule import OPEN_TASKS, Definition, Fire, Overlap, Schedule, Step
+from taskmill.schedules.schedule import (
+    OPEN_TASKS,
+    Definition,
+    Fire,
+    Overlap,
+    Schedule,
+    ScheduleStep,
+)
 from taskmill.submission.enqueued import Enqueue
 
 LOOK_AGAIN_MS = 500
@@ -38,8 +45,8 @@ def millis_of(moment: datetime) -> Millis:
 
 def calendar_of(definition: Definition) -> Calendar:
     """Return the calendar of a definition; ScheduleBroken if its zone no longer exists."""
-    told = definition
-    return _calendar(told.cron, told.every_seconds, told.timezone, told.dst)
+    result = definition
+    return _calendar(result.cron, result.every_seconds, result.timezone, result.dst)
 
 
 @lru_cache(maxsize=1_024)
@@ -63,11 +70,11 @@ def fire_at(seen: Schedule, nominal_ms: Millis, occasion: str = "") -> Fire:
     definition = seen.definition
     fields = msgspec.json.decode(definition.task, type=dict[str, Raw])
     moment = moment_of(nominal_ms)
-    key = f"schedule:{seen.name}:{occasion}{_told(moment)}"
+    key = f"schedule:{seen.name}:{occasion}{_text_of(moment)}"
     named: dict[str, object] = {**fields, "idempotency_key": key}
     if definition.jitter_seconds and not occasion:
         within = timedelta(seconds=definition.jitter_seconds)
-        named["run_at"] = _told(moment + jitter(seen.name, moment, within))
+        named["run_at"] = _text_of(moment + jitter(seen.name, moment, within))
     request = msgspec.json.encode(named)
     task_type = TaskType(msgspec.json.decode(fields["type"], type=str))
     enqueue = Enqueue(
@@ -79,7 +86,7 @@ def fire_at(seen: Schedule, nominal_ms: Millis, occasion: str = "") -> Fire:
     return Fire(nominal_ms, enqueue)
 
 
-def _told(moment: datetime) -> str:
+def _text_of(moment: datetime) -> str:
     precision = "milliseconds" if moment.microsecond else "seconds"
     return moment.isoformat(timespec=precision).replace("+00:00", "Z")
 
@@ -103,13 +110,13 @@ def arrived(seen: Schedule, now_ms: Millis) -> Arrived:
     lateness = Lateness(
         catch_up=definition.catch_up, window=timedelta(seconds=definition.catch_up_window_seconds)
     )
-    told = due(calendar, lateness, behind=behind, now=now)
+    result = due(calendar, lateness, behind=behind, now=now)
     come = Arrived(
         seen=seen,
         now_ms=millis_of(now),
-        instants=[millis_of(one) for one in told.to_fire],
-        next_at_ms=None if told.next_at is None else millis_of(told.next_at),
-        missed=told.skipped,
+        instants=[millis_of(one) for one in result.to_fire],
+        next_at_ms=None if result.next_at is None else millis_of(result.next_at),
+        missed=result.skipped,
     )
     if not seen.held:
         return come
@@ -135,7 +142,7 @@ def octets_of_a_fire(seen: Schedule) -> int:
 
 def step_of(
     arrived: Arrived, *, still_open: Sequence[TaskId], is_free: bool, most: int = MOST
-) -> Step:
+) -> ScheduleStep:
     """Return the next step of a schedule; without room, its fire waits or is skipped.
 
     *still_open* are tasks of earlier fires that have not ended. If there are more than *most*
@@ -166,7 +173,7 @@ def step_of(
             assert_never(overlap)
 
 
-def held_by(step: Step) -> Schedule:
+def held_by(step: ScheduleStep) -> Schedule:
     """Return the schedule after a step that fired nothing."""
     return replace(
         step.seen,
@@ -183,12 +190,12 @@ class _Ways(Struct, frozen=True):
 
     def fire(
         self, instants: Sequence[Millis], *, skipped: int = 0, held: Sequence[Millis] = ()
-    ) -> Step:
+    ) -> ScheduleStep:
         arrived = self.arrived
         fires = [fire_at(arrived.seen, one) for one in instants]
         tasks = [*self.still_open, *(fire.request.task_id for fire in fires)]
         comes = held[0] if held else arrived.next_at_ms
-        return Step(
+        return ScheduleStep(
             seen=arrived.seen,
             now_ms=arrived.now_ms,
             fires=fires,
@@ -201,10 +208,10 @@ class _Ways(Struct, frozen=True):
             open_tasks=tasks[-OPEN_TASKS:],
         )
 
-    def hold(self, held: Sequence[Millis], *, skipped: int) -> Step:
+    def hold(self, held: Sequence[Millis], *, skipped: int) -> ScheduleStep:
         arrived, nominal_ms = self.arrived, held[0]
         rest_ms = min(max((arrived.now_ms - nominal_ms) // 8, LOOK_AGAIN_MS), MOST_SELDOM_MS)
-        return Step(
+        return ScheduleStep(
             seen=arrived.seen,
             now_ms=arrived.now_ms,
             next_at_ms=nominal_ms,

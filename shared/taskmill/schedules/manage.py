@@ -20,14 +20,14 @@ from taskmill.schedules.firing import (
     octets_of_a_fire,
 )
 from taskmill.schedules.ports import Schedules
-from taskmill.schedules.read import Wanted
+from taskmill.schedules.read import WantedSchedule
 from taskmill.schedules.schedule import OCTETS_AT_A_TIME, Definition, Draft, Fire, Pausing, Schedule
 
 MOST_BACKFILLED = 1_000
 _LOOKS = 10
 
 
-class Kept(Struct, frozen=True):
+class KeptSchedule(Struct, frozen=True):
     """The current schedule."""
 
     schedule: Schedule
@@ -48,13 +48,13 @@ class Taken(Struct, frozen=True):
     schedule: Schedule
 
 
-class Changed(Struct, frozen=True):
+class ScheduleChanged(Struct, frozen=True):
     """It was changed since the revision that should be replaced."""
 
     schedule: Schedule
 
 
-class Restless(Struct, frozen=True):
+class Contended(Struct, frozen=True):
     """It changes faster than it could be edited."""
 
 
@@ -70,7 +70,7 @@ class TooMany(Struct, frozen=True):
     count: int
 
 
-class TooLarge(Struct, frozen=True):
+class BackfillTooLarge(Struct, frozen=True):
     """The range has so many instants that their requests together are too large."""
 
     count: int
@@ -78,27 +78,27 @@ class TooLarge(Struct, frozen=True):
 
 
 def make(
-    wanted: Wanted, schedules: Schedules, *, tenant: str, by: str, is_managed: bool = False
-) -> Kept | Taken | Restless:
+    wanted: WantedSchedule, schedules: Schedules, *, tenant: str, by: str, is_managed: bool = False
+) -> KeptSchedule | Taken | Contended:
     """Create a schedule; repeating the request returns the same one."""
     for _ in range(_LOOKS):
         draft = _draft(wanted, None, schedules.now(), tenant, by, is_managed=is_managed)
         is_new = schedules.make(draft)
         kept = schedules.find(tenant, wanted.name)
         if kept is not None and is_new:
-            return Kept(kept, is_new=True)
+            return KeptSchedule(kept, is_new=True)
         if kept is not None:
             is_same = kept.definition == wanted.definition and wanted.enabled in {
                 None,
                 kept.paused is None,
             }
-            return Kept(kept) if is_same else Taken(kept)
-    return Restless()
+            return KeptSchedule(kept) if is_same else Taken(kept)
+    return Contended()
 
 
 def put(
-    wanted: Wanted, schedules: Schedules, *, tenant: str, by: str, is_managed: bool = False
-) -> Kept | Changed | NoSchedule | OfAFolder | Restless:
+    wanted: WantedSchedule, schedules: Schedules, *, tenant: str, by: str, is_managed: bool = False
+) -> KeptSchedule | ScheduleChanged | NoSchedule | OfAFolder | Contended:
     """Replace a schedule from now on; without a revision, unconditionally."""
     for _ in range(_LOOKS):
         seen = schedules.find(tenant, wanted.name)
@@ -107,16 +107,16 @@ def put(
         if seen is not None and seen.is_managed and not is_managed:
             return OfAFolder()
         if seen is not None and wanted.revision not in {None, seen.revision}:
-            return Changed(seen)
+            return ScheduleChanged(seen)
         draft = _draft(wanted, seen, schedules.now(), tenant, by, is_managed=is_managed)
         is_done = schedules.make(draft) if seen is None else schedules.change(seen, draft)
         kept = schedules.find(tenant, wanted.name) if is_done else None
         if kept is not None:
-            return Kept(kept, is_new=seen is None)
-    return Restless()
+            return KeptSchedule(kept, is_new=seen is None)
+    return Contended()
 
 
-Change: TypeAlias = Kept | NoSchedule | Restless
+Change: TypeAlias = KeptSchedule | NoSchedule | Contended
 
 
 def pause(name: str, schedules: Schedules, *, tenant: str, by: str) -> Change:
@@ -144,7 +144,7 @@ def resume(name: str, schedules: Schedules, *, tenant: str) -> Change:
 
 def delete(
     name: str, schedules: Schedules, *, tenant: str, is_managed: bool = False
-) -> Kept | NoSchedule | OfAFolder | Restless:
+) -> KeptSchedule | NoSchedule | OfAFolder | Contended:
     """Delete a schedule and return it; tasks that it fired stay."""
     for _ in range(_LOOKS):
         seen = schedules.find(tenant, name)
@@ -153,11 +153,11 @@ def delete(
         if seen.is_managed and not is_managed:
             return OfAFolder()
         if schedules.delete(seen):
-            return Kept(seen)
-    return Restless()
+            return KeptSchedule(seen)
+    return Contended()
 
 
-def trigger(name: str, schedules: Schedules, *, tenant: str) -> Fired | NoSchedule | Restless:
+def trigger(name: str, schedules: Schedules, *, tenant: str) -> Fired | NoSchedule | Contended:
     """Fire now, in addition to the rule, whatever overlaps and even if paused."""
     for _ in range(_LOOKS):
         seen = schedules.find(tenant, name)
@@ -166,12 +166,12 @@ def trigger(name: str, schedules: Schedules, *, tenant: str) -> Fired | NoSchedu
         fire = fire_at(seen, schedules.now(), occasion="trigger:")
         if schedules.trigger(seen, fire):
             return Fired([fire])
-    return Restless()
+    return Contended()
 
 
 def backfill(
     name: str, since: Millis, until: Millis, schedules: Schedules, *, tenant: str
-) -> Fired | TooMany | TooLarge | NoSchedule | Restless:
+) -> Fired | TooMany | BackfillTooLarge | NoSchedule | Contended:
     """Fire every instant from *since* to *until*: those already fired are replays."""
     for _ in range(_LOOKS):
         seen = schedules.find(tenant, name)
@@ -184,12 +184,12 @@ def backfill(
             return TooMany(count)
         most = OCTETS_AT_A_TIME // octets_of_a_fire(seen)
         if count > most:
-            return TooLarge(count, most)
+            return BackfillTooLarge(count, most)
         instants = calendar.between(begin, end, MOST_BACKFILLED)
         fires = [fire_at(seen, millis_of(one)) for one in instants]
         if not fires or schedules.backfill(seen, fires):
             return Fired(fires)
-    return Restless()
+    return Contended()
 
 
 def _change(
@@ -204,11 +204,11 @@ def _change(
             return NoSchedule()
         draft = changed(seen, schedules.now())
         if draft is None:
-            return Kept(seen)
+            return KeptSchedule(seen)
         kept = schedules.find(tenant, name) if schedules.change(seen, draft) else None
         if kept is not None:
-            return Kept(kept)
-    return Restless()
+            return KeptSchedule(kept)
+    return Contended()
 
 
 def _as_it_is(seen: Schedule) -> Draft:
@@ -225,7 +225,7 @@ def _as_it_is(seen: Schedule) -> Draft:
 
 
 def _draft(  # noqa: PLR0913 - what is wanted, what is there, and by whom
-    wanted: Wanted,
+    wanted: WantedSchedule,
     seen: Schedule | None,
     now: Millis,
     tenant: str,

@@ -4,7 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from taskmill.core.task import Millis, TaskId
-from taskmill.schedules.schedule import Draft, DueSchedules, Fire, Schedule, Step, Whereabouts
+from taskmill.schedules.schedule import (
+    Draft,
+    DueSchedules,
+    Fire,
+    Schedule,
+    ScheduleStep,
+    Whereabouts,
+)
 
 
 class Schedules(Protocol):
@@ -38,6 +45,6 @@ class Firing(Protocol):
 
     def whereabouts(self, tasks: Sequence[TaskId]) -> Mapping[TaskId, Whereabouts]: ...
 
-    def advance(self, steps: Sequence[Step]) -> Sequence[Step]:
+    def advance(self, steps: Sequence[ScheduleStep]) -> Sequence[ScheduleStep]:
         """Apply each step whose schedule is as it was read, all together; return those."""
         ...

@@ -26,7 +26,7 @@ OF_A_FIRE = ("idempotency_key", "run_at", "delay_seconds", "expires_at")
 """Fields that each fire sets itself."""
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
+class WantedSchedule(Struct, frozen=True, kw_only=True):
     """A valid schedule: every field was checked."""
 
     name: str
@@ -35,7 +35,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     revision: int | None = None
 
 
-def read_new(given: Any, catalogue: Catalogue, *, now: Millis) -> Wanted | Refusal:
+def read_new(given: Any, catalogue: Catalogue, *, now: Millis) -> WantedSchedule | Refusal:
     """Return the schedule that *given* (a JSON value) asks to create, or the first refusal."""
     request = _request(given, NamedScheduleRequest)
     if isinstance(request, Refusal):
@@ -48,7 +48,7 @@ def read_new(given: Any, catalogue: Catalogue, *, now: Millis) -> Wanted | Refus
 
 def read_replacement(
     name: str, given: Any, catalogue: Catalogue, *, now: Millis
-) -> Wanted | Refusal:
+) -> WantedSchedule | Refusal:
     """Return the new definition of the schedule of this name, or the first refusal."""
     request = _request(given, RevisedScheduleRequest)
     if isinstance(request, Refusal):
@@ -77,7 +77,7 @@ def _wanted(
     given: Mapping[str, Any],
     catalogue: Catalogue,
     now: Millis,
-) -> Wanted | Refusal:
+) -> WantedSchedule | Refusal:
     refusal = _wrong_time(request, now) or _wrong_task(given["task"], catalogue, now)
     if refusal is not None:
         return refusal
@@ -93,7 +93,7 @@ def _wanted(
         jitter_seconds=request.jitter_seconds,
     )
     enabled = None if request.enabled is UNSET else request.enabled
-    return Wanted(name=name, definition=definition, enabled=enabled)
+    return WantedSchedule(name=name, definition=definition, enabled=enabled)
 
 
 def _wrong_time(request: ScheduleRequest, now: Millis) -> Refusal | None:
@@ -114,12 +114,12 @@ def _dst(request: ScheduleRequest) -> Dst:
 
 
 def _wrong_task(given: Any, catalogue: Catalogue, now: Millis) -> Refusal | None:
-    told = given if isinstance(given, dict) else {}
+    result = given if isinstance(given, dict) else {}
     for name in OF_A_FIRE:
-        if name in told:
+        if name in result:
             detail = f"each fire sets its own {name}: omit it"
             return invalid("invalid_request", detail, f"/task/{name}")
-    if "payload_ref" in told:
+    if "payload_ref" in result:
         detail = "uploads are not kept as long as schedules: send the payload itself"
         return invalid("invalid_request", detail, "/task/payload_ref")
     submission = read_submission(given, None, catalogue, now=now)

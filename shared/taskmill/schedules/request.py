@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from taskmill.schedules.calendar import LONGEST_EVERY
 from taskmill.schedules.catch_up import MOST, ON_TIME, WINDOW, CatchUp
-from taskmill.schedules.coming import Fold, Gap
+from taskmill.schedules.coming import Fold, ScheduleGap
 from taskmill.schedules.schedule import Overlap
 
 _SECOND = timedelta(seconds=1)
@@ -29,9 +29,9 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 class DstRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What to do with readings that clocks skip or show twice."""
 
-    gap: Annotated[Gap, Meta(description="Skip them, or fire them later by the clock change.")] = (
-        Gap.SKIP
-    )
+    gap: Annotated[
+        ScheduleGap, Meta(description="Skip them, or fire them later by the clock change.")
+    ] = ScheduleGap.SKIP
     fold: Annotated[Fold, Meta(description="Fire once, or both times.")] = Fold.FIRST
 
 

@@ -56,7 +56,7 @@ class LastFire(Struct, frozen=True):
     task_id: TaskId
 
 
-class Refused(Struct, frozen=True):
+class FireRefused(Struct, frozen=True):
     """Why the task of the latest fire was refused."""
 
     code: str
@@ -89,7 +89,7 @@ class Schedule(Struct, frozen=True, kw_only=True):
     """Instants that have come and must still be fired, earliest first."""
     paused: Pausing | None = None
     last: LastFire | None = None
-    refused: Refused | None = None
+    refused: FireRefused | None = None
     open_tasks: Sequence[TaskId] = ()
     tally: FireTally = FireTally()
     created_at_ms: Millis
@@ -118,7 +118,7 @@ class Fire(Struct, frozen=True):
     request: Enqueue
 
 
-class Step(Struct, frozen=True, kw_only=True):
+class ScheduleStep(Struct, frozen=True, kw_only=True):
     """The next state of a schedule; applied only if it is still as it was read."""
 
     seen: Schedule

@@ -7,7 +7,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 
-class Moment(StrEnum):
+class CrashMoment(StrEnum):
     BEFORE = "before"
     AFTER = "after"
 
@@ -17,44 +17,46 @@ class Edge(Struct, frozen=True):
 
     port: str
     method: str
-    moment: Moment
+    moment: CrashMoment
     where: str = ""
     """Whose port is meant, when several stores of a process have it."""
 
 
 POINTS: Mapping[str, Edge] = {
-    "gateway after admit": Edge("admission", "admit", Moment.AFTER),
-    "gateway after publish before clear": Edge("admission", "clear", Moment.BEFORE),
-    "gateway after clear before answer": Edge("admission", "clear", Moment.AFTER),
-    "inbox after admit": Edge("admission", "admit", Moment.AFTER, "inbox"),
-    "inbox after publish before clear": Edge("admission", "clear", Moment.BEFORE, "inbox"),
-    "inbox after clear before the batch ends": Edge("admission", "clear", Moment.AFTER, "inbox"),
-    "dispatcher after read": Edge("bus", "send_work", Moment.BEFORE),
-    "dispatcher after publish before the batch ends": Edge("bus", "flush", Moment.AFTER),
-    "dispatcher after the due set write": Edge("delays", "delay", Moment.AFTER),
-    "worker after claim": Edge("leases", "claim", Moment.AFTER),
-    "worker after the effect before settle": Edge("leases", "settle", Moment.BEFORE),
-    "worker after settle before the facts are flushed": Edge("leases", "settle", Moment.AFTER),
-    "worker after the facts before the batch ends": Edge("bus", "flush", Moment.AFTER),
-    "recorder before commit": Edge("ledger", "record", Moment.BEFORE),
-    "recorder after commit": Edge("ledger", "record", Moment.AFTER),
-    "scheduler after take": Edge("due", "take", Moment.AFTER),
-    "scheduler after publish before clear": Edge("due", "clear", Moment.BEFORE),
-    "scheduler after clear": Edge("due", "clear", Moment.AFTER),
-    "relay after publish before mark": Edge("bus", "flush", Moment.AFTER, "relaying"),
-    "enqueued after admit": Edge("admission", "admit", Moment.AFTER, "taking"),
-    "enqueued after take before mark": Edge("admission", "clear", Moment.AFTER, "taking"),
-    "rebuild before the marker": Edge("shards", "open", Moment.BEFORE, "rebuilding"),
-    "gateway after the script of redrive": Edge("control", "redrive", Moment.AFTER, "gateway"),
-    "gateway after the script of cancel": Edge("control", "cancel", Moment.AFTER, "gateway"),
-    "gateway after the script of change": Edge("control", "change", Moment.AFTER, "gateway"),
-    "nearing before the due set write": Edge("delays", "delay", Moment.BEFORE, "nearing"),
-    "nearing after the due set write": Edge("far", "leave", Moment.BEFORE, "nearing"),
-    "expiring after the script": Edge("control", "cancel", Moment.AFTER, "expiring"),
-    "firing before the statement": Edge("firing", "advance", Moment.BEFORE, "firing"),
-    "firing behind the statement": Edge("firing", "advance", Moment.AFTER, "firing"),
-    "redrive job after the script": Edge("control", "redrive", Moment.AFTER, "redriving"),
-    "reconciler after select": Edge("control", "see", Moment.BEFORE, "reconciling"),
+    "gateway after admit": Edge("admission", "admit", CrashMoment.AFTER),
+    "gateway after publish before clear": Edge("admission", "clear", CrashMoment.BEFORE),
+    "gateway after clear before answer": Edge("admission", "clear", CrashMoment.AFTER),
+    "inbox after admit": Edge("admission", "admit", CrashMoment.AFTER, "inbox"),
+    "inbox after publish before clear": Edge("admission", "clear", CrashMoment.BEFORE, "inbox"),
+    "inbox after clear before the batch ends": Edge(
+        "admission", "clear", CrashMoment.AFTER, "inbox"
+    ),
+    "dispatcher after read": Edge("bus", "send_work", CrashMoment.BEFORE),
+    "dispatcher after publish before the batch ends": Edge("bus", "flush", CrashMoment.AFTER),
+    "dispatcher after the due set write": Edge("delays", "delay", CrashMoment.AFTER),
+    "worker after claim": Edge("leases", "claim", CrashMoment.AFTER),
+    "worker after the effect before settle": Edge("leases", "settle", CrashMoment.BEFORE),
+    "worker after settle before the facts are flushed": Edge("leases", "settle", CrashMoment.AFTER),
+    "worker after the facts before the batch ends": Edge("bus", "flush", CrashMoment.AFTER),
+    "recorder before commit": Edge("ledger", "record", CrashMoment.BEFORE),
+    "recorder after commit": Edge("ledger", "record", CrashMoment.AFTER),
+    "scheduler after take": Edge("due", "take", CrashMoment.AFTER),
+    "scheduler after publish before clear": Edge("due", "clear", CrashMoment.BEFORE),
+    "scheduler after clear": Edge("due", "clear", CrashMoment.AFTER),
+    "relay after publish before mark": Edge("bus", "flush", CrashMoment.AFTER, "relaying"),
+    "enqueued after admit": Edge("admission", "admit", CrashMoment.AFTER, "taking"),
+    "enqueued after take before mark": Edge("admission", "clear", CrashMoment.AFTER, "taking"),
+    "rebuild before the marker": Edge("shards", "open", CrashMoment.BEFORE, "rebuilding"),
+    "gateway after the script of redrive": Edge("control", "redrive", CrashMoment.AFTER, "gateway"),
+    "gateway after the script of cancel": Edge("control", "cancel", CrashMoment.AFTER, "gateway"),
+    "gateway after the script of change": Edge("control", "change", CrashMoment.AFTER, "gateway"),
+    "nearing before the due set write": Edge("delays", "delay", CrashMoment.BEFORE, "nearing"),
+    "nearing after the due set write": Edge("far", "leave", CrashMoment.BEFORE, "nearing"),
+    "expiring after the script": Edge("control", "cancel", CrashMoment.AFTER, "expiring"),
+    "firing before the statement": Edge("firing", "advance", CrashMoment.BEFORE, "firing"),
+    "firing behind the statement": Edge("firing", "advance", CrashMoment.AFTER, "firing"),
+    "redrive job after the script": Edge("control", "redrive", CrashMoment.AFTER, "redriving"),
+    "reconciler after select": Edge("control", "see", CrashMoment.BEFORE, "reconciling"),
 }
 """Every crash point, by the function it belongs to."""
 
@@ -68,11 +70,11 @@ class CrashAt(Struct, frozen=True):
 
 def crash_at(text: str) -> CrashAt:
     """Parse `<point>:<nth>`, or raise ValueError with what is wrong."""
-    told = _FORM.fullmatch(text)
-    if told is None:
+    result = _FORM.fullmatch(text)
+    if result is None:
         raise ValueError(f"must be <point>:<nth>, as in 'worker after claim:1', not {text!r}")
-    if told["point"] not in POINTS:
+    if result["point"] not in POINTS:
         raise ValueError(
-            f"names an unknown point {told['point']!r}, not one of: {', '.join(POINTS)}"
+            f"names an unknown point {result['point']!r}, not one of: {', '.join(POINTS)}"
         )
-    return CrashAt(POINTS[told["point"]], int(told["nth"]))
+    return CrashAt(POINTS[result["point"]], int(result["nth"]))

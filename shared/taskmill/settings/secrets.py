@@ -14,7 +14,7 @@ SECONDS_TO_ANSWER = 2
 SECONDS_OF_CACHE = 300
 
 
-class Unreadable(SettingsInvalid):
+class SecretUnreadable(SettingsInvalid):
     """A secret or parameter could not be read."""
 
 
@@ -33,7 +33,7 @@ def _read(provider: Any, kind: str, name: str, *, fresh: bool, **options: bool) 
     try:
         value = provider.get(name, max_age=SECONDS_OF_CACHE, force_fetch=fresh, **options)
     except GetParameterError as error:
-        raise Unreadable(f"the {kind} {name!r} cannot be read: {error}") from error
+        raise SecretUnreadable(f"the {kind} {name!r} cannot be read: {error}") from error
     return value.decode() if isinstance(value, bytes) else str(value)
 
 

@@ -39,7 +39,7 @@ class Vault:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Told:
+class _StoreSettings:
     """The configuration of one store from the environment and its secrets."""
 
     address: str = ""
@@ -49,26 +49,26 @@ class _Told:
     ca_file: str = ""
 
 
-def _kafka(told: _Told) -> KafkaAccess:
+def _kafka(given: _StoreSettings) -> KafkaAccess:
     return KafkaAccess(
-        brokers=told.address,
-        security=told.security or "PLAINTEXT",
-        credentials=told.credentials,
-        ca_file=told.ca_file,
+        brokers=given.address,
+        security=given.security or "PLAINTEXT",
+        credentials=given.credentials,
+        ca_file=given.ca_file,
     )
 
 
-def _redis(told: _Told) -> RedisAccess:
+def _redis(given: _StoreSettings) -> RedisAccess:
     return RedisAccess(
-        url=told.address,
-        cache=told.cache,
-        credentials=told.credentials,
-        ca_file=told.ca_file,
+        url=given.address,
+        cache=given.cache,
+        credentials=given.credentials,
+        ca_file=given.ca_file,
     )
 
 
-def _postgres(told: _Told) -> PostgresAccess:
-    return PostgresAccess(dsn=told.address, credentials=told.credentials, ca_file=told.ca_file)
+def _postgres(given: _StoreSettings) -> PostgresAccess:
+    return PostgresAccess(dsn=given.address, credentials=given.credentials, ca_file=given.ca_file)
 
 
 class StoreSettings:
@@ -109,22 +109,22 @@ class StoreSettings:
         """Read the secret that *setting* names; an unset setting gives nothing."""
         return self._named(setting, self._vault.secret, fresh=fresh)
 
-    def _access(self, store: str, make: Callable[[_Told], W]) -> Access[W]:
+    def _access(self, store: str, make: Callable[[_StoreSettings], W]) -> Access[W]:
         if store.lower() not in self._needs:
-            return Access(make(_Told()))
+            return Access(make(_StoreSettings()))
         read = partial(self._read, store, make)
         try:
             way = read()
         except SettingsInvalid as error:
             self._environment.complaints.append(str(error))
-            return Access(make(_Told()))
+            return Access(make(_StoreSettings()))
         if not way.is_local:
             self._environment.away.append(PREFIX + _ADDRESSES[store])
         return Access(way, partial(read, fresh=True))
 
-    def _read(self, store: str, make: Callable[[_Told], W], *, fresh: bool = False) -> W:
+    def _read(self, store: str, make: Callable[[_StoreSettings], W], *, fresh: bool = False) -> W:
         try:
-            way = make(self._tell(store, fresh=fresh))
+            way = make(self._settings_of(store, fresh=fresh))
             complaints = list(way.complaints())
         except ValueError:  # an unbalanced bracket
             complaints = [f"{PREFIX}{_ADDRESSES[store]} cannot be parsed"]
@@ -132,14 +132,14 @@ class StoreSettings:
             raise SettingsInvalid("; ".join(complaints))
         return way
 
-    def _tell(self, store: str, *, fresh: bool) -> _Told:
+    def _settings_of(self, store: str, *, fresh: bool) -> _StoreSettings:
         secret = _fields(self.secret_of(f"{store}_SECRET", fresh=fresh), store)
         address = self._address(_ADDRESSES[store], fresh=fresh)
         address = address or secret.get("address") or _composed(store, secret)
         if not address:
             raise SettingsInvalid(f"{PREFIX}{_ADDRESSES[store]} is missing")
         given = self._environment.given
-        return _Told(
+        return _StoreSettings(
             address=address,
             credentials=Credentials(
                 username=secret.get("username", ""), password=secret.get("password", "")

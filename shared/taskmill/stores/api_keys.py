@@ -31,9 +31,9 @@ class ApiKeys:
 
     def name_of(self, key: str) -> str | None:
         """Compare with every key, so that the duration reveals nothing."""
-        told = sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+        result = sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
         known = self._current().items()
-        found = [name for name, one in known if hmac.compare_digest(told, one)]
+        found = [name for name, one in known if hmac.compare_digest(result, one)]
         return found[0] if found else None
 
     def _current(self) -> Mapping[str, str]:

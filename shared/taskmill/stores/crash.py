@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from taskmill.settings.crash_points import CrashAt, Moment
+from taskmill.settings.crash_points import CrashAt, CrashMoment
 
 P = TypeVar("P")
 
@@ -47,10 +47,10 @@ class _WithCrashPoint:
         self, verb: str, method: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]
     ) -> Any:
         is_edge = verb == self._edge.method
-        if is_edge and self._edge.moment is Moment.BEFORE and any(given):
+        if is_edge and self._edge.moment is CrashMoment.BEFORE and any(given):
             self._pass()
         answer = method(*given, **named)
-        if is_edge and self._edge.moment is Moment.AFTER:
+        if is_edge and self._edge.moment is CrashMoment.AFTER:
             if any(given) or answer or self._has_sent:
                 self._pass()
             self._has_sent = False

@@ -32,12 +32,12 @@ if TYPE_CHECKING:  # the ports of every subject would make each cold start longe
         FarTasks,
         Ledger,
         LedgerRows,
-        NewerParcels,
+        NewerBatches,
         Quarantine,
         WholeRows,
     )
     from taskmill.orders.ports import Control, RedriveJobs
-    from taskmill.recovery.ports import ColdShards, Repairs, Shards, Standings, UnreadableKeys
+    from taskmill.recovery.ports import ColdShards, Repairs, Shards, TaskVersions, UnreadableKeys
     from taskmill.schedules.ports import Firing, Schedules
     from taskmill.stores.api_keys import ApiKeys
     from taskmill.stores.postgres.connection import Database
@@ -154,7 +154,7 @@ class Stores:
         return RedisWaiters(
             self._redis,
             places=self.settings.waiting_places,
-            new_word=lambda: self._around.entropy().hex(),
+            new_nonce=lambda: self._around.entropy().hex(),
         )
 
     @port
@@ -250,10 +250,10 @@ class Stores:
         return PostgresQuarantine(self._postgres)
 
     @port
-    def newer_parcels(self) -> "NewerParcels":
-        from taskmill.stores.postgres.quarantine import PostgresNewerParcels
+    def newer_batches(self) -> "NewerBatches":
+        from taskmill.stores.postgres.quarantine import PostgresNewerBatches
 
-        return PostgresNewerParcels(self._postgres)
+        return PostgresNewerBatches(self._postgres)
 
     @port
     def archive(self) -> "Archive":
@@ -280,10 +280,10 @@ class Stores:
         return PostgresRedriveJobs(self._of_held_rows)
 
     @port
-    def standings(self) -> "Standings":
-        from taskmill.stores.postgres.standings import PostgresStandings
+    def task_versions(self) -> "TaskVersions":
+        from taskmill.stores.postgres.task_versions import PostgresTaskVersions
 
-        return PostgresStandings(self._postgres)
+        return PostgresTaskVersions(self._postgres)
 
     @port
     def schedules(self) -> "Schedules":

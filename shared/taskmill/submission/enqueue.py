@@ -12,7 +12,7 @@ from taskmill.core.errors import StoreUnavailable
 from taskmill.core.ports import Bus, LogEnds
 from taskmill.core.refusal import Refusal, RefusalKind, invalid, key_reused
 from taskmill.core.task import Envelope, Submission, TaskId
-from taskmill.core.view import Nowhere, Refused, TaskView
+from taskmill.core.view import Nowhere, ReadRefused, TaskView
 from taskmill.submission.enqueued import LARGEST_REQUEST, TYPE_MAY_COME, Enqueued
 from taskmill.submission.known_keys import has_a_task
 from taskmill.submission.ports import Admission, Blobs, Catalogue, HeldRequests, Records, Requests
@@ -111,13 +111,13 @@ def look_at_request(
         return None
     if row.parked is not None:
         parked = row.parked
-        return Nowhere(Refused(parked.reason, parked.detail, parked.pointer))
+        return Nowhere(ReadRefused(parked.reason, parked.detail, parked.pointer))
     given = read_value(row.request) if row.request is not None else _too_large(row)
     if isinstance(given, Refusal):
-        return Nowhere(Refused(given.code, given.detail, given.pointer))
+        return Nowhere(ReadRefused(given.code, given.detail, given.pointer))
     read = read_submission(given, None, catalogue, now=row.created_at_ms)
     if isinstance(read, Refusal):
-        return Nowhere(Refused(read.code, read.detail, read.pointer))
+        return Nowhere(ReadRefused(read.code, read.detail, read.pointer))
     return view_of(_envelope(row, read))
 
 
@@ -169,10 +169,10 @@ class _Round(Struct):
         if not old:
             return [], self.held.rows
         ends = self.stores.log_ends.ends()  # before the ledger, which may advance meanwhile
-        told = self.held.look_back(old)
-        known = [row for row in old if row.submission in told.found]
+        result = self.held.look_back(old)
+        known = [row for row in old if row.submission in result.found]
         unknown = [row for row in self.held.rows if row not in known]
-        if told.is_complete({at: end for at, end in ends.items() if at[0] == topics.PENDING}):
+        if result.is_complete({at: end for at, end in ends.items() if at[0] == topics.PENDING}):
             return known, unknown
         self.held.put_off([row for row in unknown if row in old], REST_WITHOUT_THE_LEDGER)
         return known, [row for row in unknown if row not in old]
@@ -232,4 +232,4 @@ def _too_large(row: Enqueued) -> Refusal:
 
 def _envelope(row: Enqueued, submission: Submission) -> Envelope:
     """Return the same envelope whenever the row is read."""
-    return named(submission, row.task_id, word=row.submission, now=row.created_at_ms)
+    return named(submission, row.task_id, nonce=row.submission, now=row.created_at_ms)

@@ -39,7 +39,7 @@ class Enqueue(Struct, frozen=True, kw_only=True):
     tenant: str = DEFAULT_TENANT
 
 
-class Parked(Struct, frozen=True, kw_only=True):
+class ParkedRequest(Struct, frozen=True, kw_only=True):
     """Why a request never becomes a task: its refusal."""
 
     reason: str
@@ -61,7 +61,7 @@ class Enqueued(Struct, frozen=True, kw_only=True):
 
     octets: int
     created_at_ms: Millis
-    parked: Parked | None = None
+    parked: ParkedRequest | None = None
     discarded: Dismissal | None = None
     """Who dealt with a refused request, and when."""
     may_be_forgotten: bool = False

@@ -78,7 +78,7 @@ class Intake:
         answers: list[Answer] = [
             _answer(next(taken)) if isinstance(one, Envelope) else one for one in opened
         ]
-        return _tell(records, answers, bus)
+        return _report(records, answers, bus)
 
     def _opened(self, record: LogRecord) -> Envelope | Refusal | NotNow:
         """Read and check a request as of the time when it was sent."""
@@ -129,7 +129,7 @@ def _answer(taken: InLog | KeyReused | NotNow) -> Answer:
     return key_reused(taken.id) if isinstance(taken, KeyReused) else taken
 
 
-def _tell(records: Sequence[LogRecord], answers: list[Answer], bus: Bus) -> list[Answer]:
+def _report(records: Sequence[LogRecord], answers: list[Answer], bus: Bus) -> list[Answer]:
     """Publish a refused request; if that fails, it is redelivered and refused then."""
     try:
         for record, answer in zip(records, answers, strict=True):

@@ -44,7 +44,7 @@ class Waiters(Protocol):
     def place(self) -> AbstractContextManager[bool]: ...
 
 
-class Held(Protocol):
+class HeldRows(Protocol):
     """Outbox rows that nobody else publishes meanwhile; marks are committed at the end."""
 
     @property
@@ -76,7 +76,7 @@ class Outbox(Protocol):
         """Return since when the oldest of what is unsent stands here."""
         ...
 
-    def held(self, *, most: int) -> AbstractContextManager[Held]: ...
+    def held(self, *, most: int) -> AbstractContextManager[HeldRows]: ...
 
 
 class HeldRequests(Protocol):

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from taskmill.core import codec
-from taskmill.core.codec import Sealed
+from taskmill.core.codec import RawEnvelope
 from taskmill.core.errors import Undecodable
 from taskmill.core.ports import Bus
 from taskmill.core.text import ERROR_TEXT_LIMIT, clip
 from taskmill.submission.halving import publish_in_halves
 from taskmill.submission.outbox import Unsent
-from taskmill.submission.ports import Held, Outbox
+from taskmill.submission.ports import HeldRows, Outbox
 
 ROWS_AT_A_TIME = 500
 ROUNDS = 20
@@ -50,20 +50,20 @@ class Relay:
         return relayed
 
 
-def _readable(held: Held) -> list[tuple[Unsent, Sealed]]:
-    sealed: list[tuple[Unsent, Sealed]] = []
+def _readable(held: HeldRows) -> list[tuple[Unsent, RawEnvelope]]:
+    raw: list[tuple[Unsent, RawEnvelope]] = []
     for row in held.rows:
         try:
-            sealed.append((row, codec.seal(row.envelope)))
+            raw.append((row, codec.as_raw(row.envelope)))
         except Undecodable as error:
             _park(row, error, held)
-    return sealed
+    return raw
 
 
-def _publish(rows: Sequence[tuple[Unsent, Sealed]], held: Held, bus: Bus) -> None:
+def _publish(rows: Sequence[tuple[Unsent, RawEnvelope]], held: HeldRows, bus: Bus) -> None:
 
-    def send(some: Sequence[tuple[Unsent, Sealed]]) -> None:
-        bus.send_pending([sealed for _, sealed in some])
+    def send(some: Sequence[tuple[Unsent, RawEnvelope]]) -> None:
+        bus.send_pending([raw for _, raw in some])
         bus.flush()
 
     for some, refusal in publish_in_halves(rows, send):
@@ -73,6 +73,6 @@ def _publish(rows: Sequence[tuple[Unsent, Sealed]], held: Held, bus: Bus) -> Non
             _park(some[0][0], refusal, held)
 
 
-def _park(row: Unsent, error: Exception, held: Held) -> None:
+def _park(row: Unsent, error: Exception, held: HeldRows) -> None:
     held.park(row, clip(str(error), ERROR_TEXT_LIMIT))
     _log.error("outbox row parked", extra={"row": row.number, "why": str(error)})

@@ -31,10 +31,10 @@ def as_envelope(submission: Submission, *, now: Millis, entropy: bytes) -> Envel
 
     A request that may be read more than once must bring the same entropy each time.
     """
-    return named(submission, unkeyed_id(now, entropy), word=entropy.hex(), now=now)
+    return named(submission, unkeyed_id(now, entropy), nonce=entropy.hex(), now=now)
 
 
-def named(submission: Submission, unkeyed: TaskId, *, word: str, now: Millis) -> Envelope:
+def named(submission: Submission, unkeyed: TaskId, *, nonce: str, now: Millis) -> Envelope:
     """Return the envelope, under the id of its key if it has one, otherwise the given one.
 
     The *word* distinguishes requests: a repeated reading must bring the same word, name and time.
@@ -43,7 +43,7 @@ def named(submission: Submission, unkeyed: TaskId, *, word: str, now: Millis) ->
     return Envelope(
         generation=0,
         id=keyed_id(submission.tenant, submission.type, key) if key else unkeyed,
-        submission=word,
+        submission=nonce,
         created_at_ms=now,
         **asdict(submission),
     )

@@ -100,7 +100,7 @@ def _task(envelope: Envelope, *, is_cancelled: bool) -> Task:
             timeout=timeout,
             deadline_ms=now + in_ms(timeout),
             ahead_ms=0,
-            untold=(),
+            unreported=(),
             cancel_requested=is_cancelled,
         )
     )

@@ -23,7 +23,7 @@ from taskmill.core.task import (
 )
 from taskmill.core.time import in_ms
 from taskmill.core.view import TaskView
-from taskmill.orders.change import Changed, Wanted
+from taskmill.orders.change import ChangeAccepted, WantedChange
 from taskmill.submission.payloads import payload_at
 from taskmill.submission.submission import (
     Accepted,
@@ -240,9 +240,11 @@ class Life:
     ) -> None:
         """Change its time or metadata while it waits, as a client would."""
         timing = _timing(delay, run_at, None) or Timing()
-        wanted = Wanted(run_at_ms=timing.run_at_ms, delay_ms=timing.delay_ms, metadata=metadata)
+        wanted = WantedChange(
+            run_at_ms=timing.run_at_ms, delay_ms=timing.delay_ms, metadata=metadata
+        )
         answer = self._system.change(self.id, wanted)
-        if not isinstance(answer, Changed):
+        if not isinstance(answer, ChangeAccepted):
             raise Refused(f"it cannot be changed: {answer}")
 
     def redrive(self) -> None:

@@ -24,14 +24,14 @@ from taskmill.dispatch.due import DuePublisher
 from taskmill.dispatch.forget_expired import ExpiredRecords
 from taskmill.dispatch.route import Dispatch
 from taskmill.dispatch.work import Execution
-from taskmill.execution.context import Shop
+from taskmill.execution.context import RunContext
 from taskmill.ledger.far import FarFuture
 from taskmill.ledger.find import TaskFinder
 from taskmill.ledger.record import Recorder
 from taskmill.orders.cancel import Cancellation, Canceller
-from taskmill.orders.change import Change, Changer, Wanted
+from taskmill.orders.change import Change, Changer, WantedChange
 from taskmill.orders.expire import Expiration
-from taskmill.orders.redrive import Redrive, Redriver, Wish
+from taskmill.orders.redrive import Redrive, Redriver, RedriveRequest
 from taskmill.recovery.rebuild import Rebuild
 from taskmill.stores.catalogue import AssembledCatalogue
 from taskmill.stores.memory.process import MemoryCounters
@@ -40,7 +40,7 @@ from taskmill.submission.relay import Relay
 from taskmill.submission.submission import Receipt
 from taskmill.submission.submit import Submitter
 from taskmill.testing.clock import MovableClock
-from taskmill.testing.crew import PatientCrew
+from taskmill.testing.executor import PatientExecutor
 from taskmill.worker import Worker
 
 INVOCATION: Final = timedelta(minutes=15)
@@ -81,11 +81,11 @@ class System:
     def cancel(self, task_id: TaskId) -> Cancellation:
         return Canceller(self.stores, self.find).cancel(task_id)
 
-    def change(self, task_id: TaskId, wanted: Wanted) -> Change:
+    def change(self, task_id: TaskId, wanted: WantedChange) -> Change:
         return Changer(self.stores, self.find).change(task_id, wanted)
 
     def redrive(self, task_id: TaskId) -> Redrive:
-        (answer,) = Redriver(self.stores, self.find).redrive([Wish(task_id)])
+        (answer,) = Redriver(self.stores, self.find).redrive([RedriveRequest(task_id)])
         return answer
 
     def step(self, reader: Reader, *, most: int | None = None) -> bool:
@@ -110,8 +110,8 @@ class System:
 
     def rebuild(self, *, pause: Pause | None = None) -> int:
         """Rebuild and open a hot state that lost its data, as the scheduler does."""
-        word, pause = self.new_process(), pause or self.write_meanwhile
-        return Rebuild(self.stores, word=word, grace=LEASE, pause=pause).run()
+        nonce, pause = self.new_process(), pause or self.write_meanwhile
+        return Rebuild(self.stores, nonce=nonce, grace=LEASE, pause=pause).run()
 
     def run(self) -> None:
         """Let everything happen that can happen without time passing."""
@@ -148,8 +148,8 @@ class System:
         if task_type is not None:
             return self._work(self._workers[task_type], records)
         if reader == topics.DISPATCHER:
-            shop = self._shop(100, PatientCrew(self.clock))
-            return Dispatch(self.stores).route(records, shop)
+            run_context = self._run_context(100, PatientExecutor(self.clock))
+            return Dispatch(self.stores).route(records, run_context)
         Recorder(self.stores).record(records)
         return set()
 
@@ -164,16 +164,18 @@ class System:
         return f"process {next(self._processes)}"
 
     def _work(self, worker: Worker[Any], records: Sequence[LogRecord]) -> set[Position]:
-        crew = PatientCrew(self.clock)
-        perform = crew.in_time(worker.performing(lambda: self.stores.blobs))
-        return Execution(self.stores).run(records, perform, self._shop(worker.concurrency, crew))
+        executor = PatientExecutor(self.clock)
+        perform = executor.in_time(worker.performing(lambda: self.stores.blobs))
+        return Execution(self.stores).run(
+            records, perform, self._run_context(worker.concurrency, executor)
+        )
 
-    def _shop(self, concurrency: int, crew: PatientCrew) -> Shop:
+    def _run_context(self, concurrency: int, executor: PatientExecutor) -> RunContext:
         end = self.clock.now + INVOCATION
-        return Shop(
+        return RunContext(
             leases=self.stores.leases,
             bus=self.stores.bus,
-            crew=crew,
+            executor=executor,
             clock=self.clock,
             chance=self.chance.random,
             process=self.new_process(),

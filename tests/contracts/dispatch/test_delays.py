@@ -12,7 +12,7 @@ from taskmill.core.task import Status, Timing
 from taskmill.core.time import due_of
 from taskmill.core.view import Absent, Ending, TaskView
 from taskmill.dispatch.waiting import Delayed, DelayOrder
-from taskmill.execution.lease import Refused
+from taskmill.execution.lease import LeaseRefused
 from taskmill.ledger.projection import row_of
 from taskmill.orders.control import CancelOrder, ChangeOrder, OrderAnswer
 from taskmill.recovery.restoration import hot_view
@@ -55,7 +55,7 @@ def taken(hot):
     return found
 
 
-def sight(hot, task):
+def snapshot(hot, task):
     (seen,) = hot.control().see([task.id])
     return seen
 
@@ -98,7 +98,7 @@ def test_what_is_far_is_owed_to_nobody_and_its_record_ends(hot, key):
     other = waiting(hot, "another key", delay_ms=HOUR)
     assert delayed(hot, other) is Delayed.FAR
     assert view(hot, other).status is Status.SCHEDULED
-    assert sight(hot, other).owed == {}
+    assert snapshot(hot, other).owed == {}
     task = waiting(hot, key, delay_ms=HOUR)
     assert delayed(hot, task, record_stays=timedelta(milliseconds=SOON)) is Delayed.FAR
 
@@ -107,7 +107,7 @@ def test_what_is_far_is_owed_to_nobody_and_its_record_ends(hot, key):
         return view(hot, task) == Absent()
 
     eventually(has_ended, within=10, reason="the end of the record")
-    assert sight(hot, task) == Absent()
+    assert snapshot(hot, task) == Absent()
 
 
 def test_a_key_still_names_what_is_far(hot):
@@ -130,7 +130,7 @@ def test_what_comes_near_is_whole_again_and_owed(hot, key):
     near = {"how": {"from_ledger": True, "token": 70, "losses": 2}, "far": timedelta(days=1)}
     assert delayed(hot, task, **near) is Delayed.NEAR
     assert delayed(hot, task, **near) is Delayed.NEAR
-    seen = sight(hot, task)
+    seen = snapshot(hot, task)
     assert (seen.token, seen.task.losses, seen.task.spec.type) == (70, 2, task.type)
     assert seen.owed[OwedKind.TURN].task == task
     hot.due().forget_expired(most=10)
@@ -140,7 +140,7 @@ def test_what_comes_near_is_whole_again_and_owed(hot, key):
 def test_what_the_ledger_brings_too_early_stays_far(hot):
     task = waiting(hot, delay_ms=HOUR)
     assert delayed(hot, task, how={"from_ledger": True}) is Delayed.FAR
-    assert sight(hot, task).owed == {}
+    assert snapshot(hot, task).owed == {}
 
 
 def test_who_says_far_says_so_whenever_he_comes(hot):
@@ -180,7 +180,7 @@ def test_a_cold_shard_lets_nobody_wait(hot):
     hot.become_another_server()
     assert delayed(hot, task) is Delayed.COLD
     hot.open()
-    assert sight(hot, task).owed == {}
+    assert snapshot(hot, task).owed == {}
 
 
 @pytest.mark.parametrize("hot", ["valkey"], indirect=True)
@@ -193,7 +193,7 @@ def test_an_entry_keeps_what_only_a_newer_version_knows(hot):
 
 def change(hot, task, *, delay_ms, seen=None, **changes):
     """Order that *task* waits for another time; return the answer and the next turn."""
-    seen = seen or sight(hot, task)
+    seen = seen or snapshot(hot, task)
     timing = Timing(run_at_ms=seen.now_ms + delay_ms, said_ms=seen.now_ms, turn=seen.turn + 1)
     following = replace(task, turn=seen.turn + 1, timing=timing, **changes)
     fact = TaskChanged(
@@ -205,10 +205,10 @@ def change(hot, task, *, delay_ms, seen=None, **changes):
         tenant=task.tenant,
         envelope=following,
     )
-    told = ChangeOrder(
+    result = ChangeOrder(
         seen=seen.moment, envelope=following, due_at_ms=timing.run_at_ms, facts=(fact,)
     )
-    (answer,) = hot.control(hold=AT_ONCE).change([told])
+    (answer,) = hot.control(hold=AT_ONCE).change([result])
     return answer, following, fact
 
 
@@ -217,21 +217,21 @@ def test_a_change_is_a_new_turn_that_owes_its_facts(hot):
     delayed(hot, task)
     answer, following, fact = change(hot, task, delay_ms=SOON, metadata={"a": "b"})
     assert answer is OrderAnswer.DONE
-    seen = sight(hot, task)
+    seen = snapshot(hot, task)
     assert (seen.turn, seen.task.status, seen.last) == (2, Status.SCHEDULED, (fact,))
     assert (seen.task.spec.metadata, seen.task.run_at_ms) == ({"a": "b"}, due_of(following))
-    told = {}
-    while set(told) != {OwedKind.FACTS, OwedKind.TURN}:
-        told |= {name.kind: owed for name, owed in taken(hot)}
-    assert told[OwedKind.FACTS].facts == (fact,)
-    assert told[OwedKind.TURN].task == following
+    result = {}
+    while set(result) != {OwedKind.FACTS, OwedKind.TURN}:
+        result |= {name.kind: owed for name, owed in taken(hot)}
+    assert result[OwedKind.FACTS].facts == (fact,)
+    assert result[OwedKind.TURN].task == following
     assert now_ms() >= due_of(following)
 
 
 def test_who_stands_in_line_for_the_turn_before_is_refused(hot):
     task = waiting(hot)
     _, following, fact = change(hot, task, delay_ms=60_000)
-    assert hot.leases().claim([a_claim(task)]) == [Refused((fact,))]
+    assert hot.leases().claim([a_claim(task)]) == [LeaseRefused((fact,))]
     assert claimed(hot.leases(), following).losses == 0
 
 
@@ -241,9 +241,9 @@ def test_what_is_put_off_far_is_owed_to_nobody(hot, key):
     delayed(hot, task)
     answer, _, _ = change(hot, task, delay_ms=HOUR)
     assert answer is OrderAnswer.DONE
-    assert set(sight(hot, task).owed) == {OwedKind.FACTS}
+    assert set(snapshot(hot, task).owed) == {OwedKind.FACTS}
     assert delayed(hot, task) is Delayed.OVER
-    assert sight(hot, task).turn == 2
+    assert snapshot(hot, task).turn == 2
 
 
 @pytest.mark.parametrize("key", [None, "k"])
@@ -253,13 +253,13 @@ def test_what_was_ordered_of_a_far_task_stays_for_a_day(hot, key, wish):
     task = waiting(hot, key, delay_ms=HOUR)
     delayed(hot, task)
     if wish == "cancel":
-        told = CancelOrder(
+        result = CancelOrder(
             id=task.id,
-            seen=sight(hot, task).moment,
+            seen=snapshot(hot, task).moment,
             facts=(cancelled(task, token=0, started_at_ms=None),),
             ending=Ending(finished_at_ms=now_ms()),
         )
-        assert hot.control(window=AT_ONCE).cancel([told]) == [OrderAnswer.DONE]
+        assert hot.control(window=AT_ONCE).cancel([result]) == [OrderAnswer.DONE]
     else:
         change(hot, task, delay_ms=2 * HOUR)
     assert 23 * HOUR < hot.life_left_ms(task) <= 24 * HOUR
@@ -279,7 +279,7 @@ def test_what_was_far_is_kept_when_it_is_put_near(hot):
 @pytest.mark.parametrize("what", ["running", "cancel requested", "another turn", "nothing"])
 def test_a_change_of_what_went_on_changes_nothing(hot, what):
     task = waiting(hot)
-    seen = sight(hot, task)
+    seen = snapshot(hot, task)
     if what == "another turn":
         change(hot, task, delay_ms=HOUR)
     elif what == "nothing":
@@ -289,18 +289,18 @@ def test_a_change_of_what_went_on_changes_nothing(hot, what):
         claimed(hot.leases(), task)
     if what == "cancel requested":
         hot.request_cancel(task)
-        seen = sight(hot, task)
+        seen = snapshot(hot, task)
     answer, _, _ = change(hot, task, delay_ms=SOON, seen=seen)
     assert answer is OrderAnswer.MOVED
 
 
 def test_a_cold_shard_changes_nothing(hot):
     task = waiting(hot)
-    seen = sight(hot, task)
+    seen = snapshot(hot, task)
     hot.become_another_server()
     assert change(hot, task, delay_ms=SOON, seen=seen)[0] is OrderAnswer.COLD
     hot.open()
-    assert sight(hot, task) == seen
+    assert snapshot(hot, task) == seen
 
 
 @pytest.mark.parametrize("key", [None, "a key"])
@@ -314,11 +314,11 @@ def test_a_rebuild_restores_what_waits(hot, due, key):
     shards.restore("word", [hot_view(row, row.spec, is_far=due == "far")])
     shards.open("word", under)
     if due == "far":
-        assert sight(hot, task) == Absent()
+        assert snapshot(hot, task) == Absent()
         (verdict,) = hot.admission().admit([replace(task, submission="again")])
         assert isinstance(verdict, Replayed)
     else:
-        seen = sight(hot, task)
+        seen = snapshot(hot, task)
         assert (seen.task.status, seen.task.run_at_ms) == (Status.SCHEDULED, due_of(task))
         assert seen.owed[OwedKind.TURN].task == replace(task, submitted=task.generation)
         ((name, _),) = taken(hot)
@@ -329,11 +329,11 @@ def test_a_rebuild_restores_what_waits(hot, due, key):
 def test_a_rebuild_leaves_what_is_far_as_the_server_has_it(hot):
     task = waiting(hot, delay_ms=HOUR)
     delayed(hot, task)
-    seen = sight(hot, task)
+    seen = snapshot(hot, task)
     hot.become_another_server()
     shards = hot.cold_shards()
     under = shards.begin("word")
     row = row_of(task)
     shards.restore("word", [hot_view(row, row.spec, is_far=True)])
     shards.open("word", under)
-    assert sight(hot, task) == seen
+    assert snapshot(hot, task) == seen

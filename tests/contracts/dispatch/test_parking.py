@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from taskmill.core import codec
 from taskmill.core.owed import OwedKind
-from taskmill.dispatch.waiting import Parked
+from taskmill.dispatch.waiting import ParkAnswer
 from tests.builders import a_fresh_envelope, a_request, now_ms
 from tests.contracts.hot import admitted, claimed, finished, next_turn
 from tests.waiting import eventually
@@ -17,8 +17,8 @@ LONG = timedelta(minutes=1)
 NEWER = b',"only_newer":{"x": 1.10}}'
 
 
-def sealed(task):
-    return codec.seal(codec.encode(task)[:-1] + NEWER)
+def raw_envelope(task):
+    return codec.as_raw(codec.encode(task)[:-1] + NEWER)
 
 
 def in_line(hot):
@@ -30,13 +30,13 @@ def in_line(hot):
 
 
 def parked(hot, task, **spans):
-    (answer,) = hot.parking(**spans).park([sealed(task)])
+    (answer,) = hot.parking(**spans).park([raw_envelope(task)])
     return answer
 
 
 def what_is_owed(hot, task):
-    (sight,) = hot.control().see([task.id])
-    return sight.owed
+    (snapshot,) = hot.control().see([task.id])
+    return snapshot.owed
 
 
 def taken(hot):
@@ -48,7 +48,7 @@ def taken(hot):
 def test_what_is_parked_is_due_after_a_while_and_says_until_when_it_waits(hot):
     task = in_line(hot)
     before = now_ms()
-    assert parked(hot, task, patience=LONG, again_after=SOON) is Parked.PARKED
+    assert parked(hot, task, patience=LONG, again_after=SOON) is ParkAnswer.PARKED
     ((name, owed),) = taken(hot)
     assert (name.id, name.generation, name.turn, name.kind) == (
         task.id,
@@ -63,21 +63,21 @@ def test_what_is_parked_is_due_after_a_while_and_says_until_when_it_waits(hot):
 
 def test_what_waits_again_keeps_its_end(hot):
     task = replace(in_line(hot), parked_until_ms=now_ms() + 30_000)
-    assert parked(hot, task, patience=LONG, again_after=SOON) is Parked.PARKED
+    assert parked(hot, task, patience=LONG, again_after=SOON) is ParkAnswer.PARKED
     ((_, owed),) = taken(hot)
     assert owed.task == task
 
 
 def test_what_has_waited_long_enough_is_over(hot):
     task = replace(in_line(hot), parked_until_ms=now_ms() - 1)
-    assert parked(hot, task) is Parked.OVER
+    assert parked(hot, task) is ParkAnswer.OVER
     assert hot.due().take(most=10) == []
 
 
 def test_copies_that_wait_at_the_same_time_are_one(hot):
     task = in_line(hot)
     for _ in range(5):
-        assert parked(hot, task, again_after=timedelta(seconds=2)) is Parked.PARKED
+        assert parked(hot, task, again_after=timedelta(seconds=2)) is ParkAnswer.PARKED
     first = {name for name, _ in taken(hot)}
     assert len(first) == 1, "two fall due at two times"
 
@@ -116,18 +116,18 @@ def test_what_goes_on_elsewhere_is_over(hot, what):
         hot.leases().settle([next_turn(task, lease.token, due_at_ms=now_ms() + 60_000)])
     else:
         claimed(hot.leases(), replace(task, generation=task.generation + 1))
-    assert parked(hot, task) is Parked.OVER
+    assert parked(hot, task) is ParkAnswer.OVER
 
 
 def test_a_task_that_redis_does_not_know_waits_too(hot):
-    assert parked(hot, a_fresh_envelope(), again_after=SOON) is Parked.PARKED
+    assert parked(hot, a_fresh_envelope(), again_after=SOON) is ParkAnswer.PARKED
     assert len(taken(hot)) == 1
 
 
 def test_nothing_is_parked_in_a_cold_shard(hot):
     task = in_line(hot)
     hot.become_another_server()
-    assert parked(hot, task) is Parked.COLD
+    assert parked(hot, task) is ParkAnswer.COLD
     hot.open()
     assert hot.due().take(most=10) == []
 

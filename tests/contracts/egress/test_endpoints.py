@@ -41,9 +41,9 @@ def test_the_latest_are_told_first_each_once_with_its_last_date(endpoints):
     endpoints.disable(SHOP, at_ms=1_794_000_000_001)
     endpoints.disable(BANK, at_ms=1_794_000_000_002)
     endpoints.disable(SHOP, at_ms=1_794_000_000_003)
-    told = [DisabledEndpoint(SHOP, 1_794_000_000_003), DisabledEndpoint(BANK, 1_794_000_000_002)]
-    assert endpoints.disabled(most=10) == told
-    assert endpoints.disabled(most=1) == told[:1]
+    answer = [DisabledEndpoint(SHOP, 1_794_000_000_003), DisabledEndpoint(BANK, 1_794_000_000_002)]
+    assert endpoints.disabled(most=10) == answer
+    assert endpoints.disabled(most=1) == answer[:1]
 
 
 def test_of_too_many_the_oldest_is_forgotten(endpoints):

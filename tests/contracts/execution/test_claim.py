@@ -5,7 +5,15 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from taskmill.execution.lease import Beat, Claimed, Forgotten, Held, Refused, Settled, Suspect
+from taskmill.execution.lease import (
+    Beat,
+    Claimed,
+    Forgotten,
+    HeldLease,
+    LeaseRefused,
+    Settled,
+    Suspect,
+)
 from tests.builders import (
     a_claim,
     a_fresh_envelope,
@@ -30,7 +38,7 @@ def lapsed(leases, claim):
 
     def is_free():
         answers.extend(leases.claim([claim]))
-        return answers[-1] != Held()
+        return answers[-1] != HeldLease()
 
     eventually(is_free, within=10, reason="the lease lapses")
     return answers[-1]
@@ -42,7 +50,7 @@ def let_lapse(hot, task, token):
 
 
 def _lost(answer):
-    return [loss.token for loss in answer.untold]
+    return [loss.token for loss in answer.unreported]
 
 
 def test_an_admitted_task_is_claimed(hot):
@@ -50,7 +58,7 @@ def test_an_admitted_task_is_claimed(hot):
     before = now_ms()
     answer = claimed(hot.leases(), task)
     assert answer == Claimed(
-        token=answer.token, losses=0, started_at_ms=answer.started_at_ms, untold=()
+        token=answer.token, losses=0, started_at_ms=answer.started_at_ms, unreported=()
     )
     assert before <= answer.started_at_ms <= now_ms() + 1
     assert answer.token >= answer.started_at_ms * 1000
@@ -88,19 +96,19 @@ def test_an_old_task_without_a_record_is_left_to_the_ledger(hot):
 def test_a_living_lease_is_refused_to_another_record(hot):
     leases, task = hot.leases(lease=LONG), a_fresh_envelope()
     claimed(leases, task, source=OURS)
-    assert leases.claim([a_claim(task, source=OTHERS, process="p2")]) == [Refused(())]
+    assert leases.claim([a_claim(task, source=OTHERS, process="p2")]) == [LeaseRefused(())]
 
 
 def test_a_second_copy_in_one_parcel_is_another_record(hot):
     leases, task = hot.leases(lease=LONG), a_fresh_envelope()
     claimed(leases, task, source=a_source(1, index=0))
-    assert leases.claim([a_claim(task, source=a_source(1, index=1))]) == [Refused(())]
+    assert leases.claim([a_claim(task, source=a_source(1, index=1))]) == [LeaseRefused(())]
 
 
 def test_a_living_lease_is_held_against_its_own_record_in_another_process(hot):
     leases, task = hot.leases(lease=LONG), a_fresh_envelope()
     claimed(leases, task)
-    assert leases.claim([a_claim(task, process="p2")]) == [Held()]
+    assert leases.claim([a_claim(task, process="p2")]) == [HeldLease()]
 
 
 def test_the_same_process_gets_its_lease_again_without_a_loss(hot):
@@ -132,14 +140,16 @@ def test_a_loss_that_was_not_told_is_handed_on(hot):
     second = claimed(leases, task, process="p2", alone=True)
     third = claimed(leases, task, process="p3", alone=True)
     again = claimed(leases, task, process="p3", alone=True)
-    losses = [(loss.token, loss.losses, loss.started_at_ms) for loss in third.untold]
+    losses = [(loss.token, loss.losses, loss.started_at_ms) for loss in third.unreported]
     assert losses == [
         (first.token, 1, first.started_at_ms),
         (second.token, 2, second.started_at_ms),
     ]
-    assert second.untold == third.untold[:1]
-    assert again.untold == third.untold
-    assert all(first.started_at_ms <= loss.at_ms <= third.started_at_ms for loss in third.untold)
+    assert second.unreported == third.unreported[:1]
+    assert again.unreported == third.unreported
+    assert all(
+        first.started_at_ms <= loss.at_ms <= third.started_at_ms for loss in third.unreported
+    )
 
 
 def test_losses_that_were_told_with_the_end_of_a_turn_are_not_handed_on(hot):
@@ -149,7 +159,7 @@ def test_losses_that_were_told_with_the_end_of_a_turn_are_not_handed_on(hot):
     settlement = next_turn(task, second.token, due_at_ms=now_ms())
     leases.settle([settlement])
     answer = claimed(leases, settlement.next.owed.task, alone=True)
-    assert (answer.losses, answer.untold) == (1, ())
+    assert (answer.losses, answer.unreported) == (1, ())
 
 
 def test_who_takes_over_a_cancelled_task_is_told(hot):
@@ -197,11 +207,11 @@ def test_a_turn_behind_a_loss_is_suspect_too(hot):
 def test_a_dropped_record_is_remembered_after_the_lease_has_lapsed(hot):
     leases, task = hot.leases(lease=LONG), a_fresh_envelope()
     first = claimed(leases, task, source=OURS)
-    assert leases.claim([a_claim(task, source=OTHERS, process="p2")]) == [Refused(())]
+    assert leases.claim([a_claim(task, source=OTHERS, process="p2")]) == [LeaseRefused(())]
     let_lapse(hot, task, first.token)
     assert leases.claim([a_claim(task, source=OURS, process="p3")]) == [Suspect(1)]
     again = a_claim(task, source=OTHERS, process="p2", alone=True)
-    assert leases.claim([again]) == [Refused(())]
+    assert leases.claim([again]) == [LeaseRefused(())]
     assert _lost(claimed(leases, task, source=OURS, process="p3", alone=True)) == [first.token]
 
 
@@ -210,7 +220,7 @@ def test_a_record_is_not_taken_for_one_with_a_longer_name(hot, other):
     leases, task = hot.leases(lease=LONG), a_fresh_envelope()
     first = claimed(leases, task, source=OURS)
     dropped = a_claim(task, source=a_source(22, 11), process="p2")
-    assert leases.claim([dropped]) == [Refused(())]
+    assert leases.claim([dropped]) == [LeaseRefused(())]
     let_lapse(hot, task, first.token)
     assert claimed(leases, task, source=other, process="p3", alone=True).losses == 1
 
@@ -258,21 +268,21 @@ def test_an_older_generation_is_refused(hot):
     leases, task = hot.leases(), a_fresh_envelope()
     claimed(leases, task)
     older = replace(task, generation=task.generation - 1)
-    assert leases.claim([a_claim(older)]) == [Refused(())]
+    assert leases.claim([a_claim(older)]) == [LeaseRefused(())]
 
 
 def test_an_older_turn_is_refused_with_the_facts_that_ended_it(hot):
     leases, task = hot.leases(), a_fresh_envelope()
     settlement = next_turn(task, claimed(leases, task).token, due_at_ms=now_ms())
     leases.settle([settlement])
-    assert leases.claim([a_claim(task)]) == [Refused(settlement.facts)]
+    assert leases.claim([a_claim(task)]) == [LeaseRefused(settlement.facts)]
 
 
 def test_a_finished_task_is_refused_with_its_last_facts(hot):
     leases, task = hot.leases(), a_fresh_envelope()
     settlement = a_success(task, claimed(leases, task).token)
     leases.settle([settlement])
-    assert leases.claim([a_claim(task)]) == [Refused(settlement.facts)]
+    assert leases.claim([a_claim(task)]) == [LeaseRefused(settlement.facts)]
 
 
 def test_a_later_turn_than_the_record_knows_is_claimed(hot):
@@ -310,8 +320,8 @@ def test_a_living_lease_of_nobody_known_holds_every_claim(hot):
     task = admitted(hot.admission(), a_request())
     leases.extend([a_lease(task, now_ms() * 1000)])
     assert leases.claim([a_claim(task), a_claim(task, source=OTHERS, process="p2")]) == [
-        Held(),
-        Held(),
+        HeldLease(),
+        HeldLease(),
     ]
 
 
@@ -319,7 +329,7 @@ def test_each_claim_of_a_call_gets_its_own_answer(hot):
     leases = hot.leases(adoption_age=timedelta(minutes=1))
     young, old = a_fresh_envelope(), a_fresh_envelope(generation=now_ms() - 120_000)
     answers = leases.claim([a_claim(young), a_claim(old), a_claim(young, source=OTHERS)])
-    assert [type(answer) for answer in answers] == [Claimed, Forgotten, Refused]
+    assert [type(answer) for answer in answers] == [Claimed, Forgotten, LeaseRefused]
 
 
 def test_a_refusal_within_a_turn_tells_the_facts_of_the_turn_before(hot):
@@ -329,5 +339,5 @@ def test_a_refusal_within_a_turn_tells_the_facts_of_the_turn_before(hot):
     following = settlement.next.owed.task
     claimed(leases, following, source=OURS)
     assert leases.claim([a_claim(following, source=OTHERS)]) == [
-        Refused((deferred(task, token=settlement.token),))
+        LeaseRefused((deferred(task, token=settlement.token),))
     ]

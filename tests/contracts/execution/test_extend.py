@@ -5,7 +5,7 @@ from datetime import timedelta
 from msgspec.structs import replace
 
 from taskmill.core.task import Status
-from taskmill.execution.lease import Beat, Held
+from taskmill.execution.lease import Beat, HeldLease
 from tests.builders import a_claim, a_fresh_envelope, a_lease, a_request, a_success, now_ms
 from tests.contracts.hot import admitted, claimed, next_turn
 from tests.waiting import eventually
@@ -24,7 +24,7 @@ def test_a_beat_makes_a_lapsing_lease_live_on(hot):
     token = claimed(hot.leases(lease=timedelta()), task).token
     leases = hot.leases(lease=LONG)
     leases.extend([a_lease(task, token)])
-    assert leases.claim([a_claim(task, process="p2")]) == [Held()]
+    assert leases.claim([a_claim(task, process="p2")]) == [HeldLease()]
 
 
 def test_who_was_taken_over_has_lost(hot):
@@ -81,7 +81,7 @@ def test_the_holder_of_a_cancelled_task_keeps_its_lease_and_is_told(hot):
     hot.request_cancel(task)
     leases = hot.leases(lease=LONG)
     assert leases.extend([a_lease(task, token)]) == [Beat.CANCEL]
-    assert leases.claim([a_claim(task, process="p2")]) == [Held()]
+    assert leases.claim([a_claim(task, process="p2")]) == [HeldLease()]
 
 
 def test_who_lost_a_cancelled_task_has_lost(hot):
@@ -95,5 +95,5 @@ def test_a_lease_lapses_when_no_beat_comes(hot):
     leases, task = hot.leases(lease=timedelta(milliseconds=50)), a_fresh_envelope()
     token = claimed(leases, task).token
     other = a_claim(task, process="p2", alone=True)
-    eventually(lambda: leases.claim([other]) != [Held()], within=10, reason="it lapses")
+    eventually(lambda: leases.claim([other]) != [HeldLease()], within=10, reason="it lapses")
     assert leases.extend([a_lease(task, token)]) == [Beat.LOST]

@@ -10,7 +10,7 @@ from taskmill.core.owed import Cleared, OwedKey, OwedKind
 from taskmill.core.pointers import Pointer
 from taskmill.core.task import Status
 from taskmill.core.view import Ending
-from taskmill.execution.lease import Beat, CancelFirst, Refused, Settled, Stale
+from taskmill.execution.lease import Beat, CancelFirst, LeaseRefused, Settled, Stale
 from tests.builders import (
     a_claim,
     a_fresh_envelope,
@@ -108,10 +108,10 @@ def test_every_other_end_of_a_cancelled_task_is_to_be_its_cancellation(hot, end)
     assert leases.extend([a_lease(task, token)]) == [Beat.CANCEL]
     fact = cancelled(task, token=token)
     ending = Ending(finished_at_ms=fact.at_ms)
-    told = a_success(
+    answer = a_success(
         task, token, facts=(fact,), status=Status.CANCELLED, ending=ending, result=None
     )
-    assert leases.settle([told]) == [Settled((fact,))]
+    assert leases.settle([answer]) == [Settled((fact,))]
     (view,) = hot.records().read([task.id])
     assert (view.status, view.ending) == (Status.CANCELLED, ending)
 
@@ -137,7 +137,7 @@ def test_a_finished_task_is_not_settled_anew(hot):
     first = a_success(task, token)
     leases.settle([first])
     assert leases.settle([a_success(task, token + 1)]) == [Stale()]
-    assert leases.claim([a_claim(task)]) == [Refused(first.facts)]
+    assert leases.claim([a_claim(task)]) == [LeaseRefused(first.facts)]
 
 
 def test_a_stale_settlement_changes_nothing(hot):
@@ -165,7 +165,7 @@ def test_a_young_task_without_a_record_is_adopted(hot):
     leases, task = hot.leases(), a_fresh_envelope()
     settlement = a_success(task, 7)
     assert leases.settle([settlement]) == [Settled(settlement.facts)]
-    assert leases.claim([a_claim(task)]) == [Refused(settlement.facts)]
+    assert leases.claim([a_claim(task)]) == [LeaseRefused(settlement.facts)]
 
 
 def test_tasks_with_and_without_a_record_are_settled_in_one_call(hot):

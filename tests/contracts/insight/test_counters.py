@@ -33,7 +33,7 @@ class InLines:
         return sum(self._told(what, labels))
 
     def times(self, what, **labels):
-        return [second for told in self._told(what, labels) for second in told]
+        return [second for result in self._told(what, labels) for second in result]
 
     def _told(self, what, labels):
         self.counters.flush()
@@ -41,8 +41,8 @@ class InLines:
             line = json.loads(text)
             for directive in line["_aws"]["CloudWatchMetrics"]:
                 names = {metric["Name"] for metric in directive["Metrics"]}
-                told = {name: line[name] for name in directive["Dimensions"][0]}
-                if what in names and labels.items() <= told.items():
+                result = {name: line[name] for name in directive["Dimensions"][0]}
+                if what in names and labels.items() <= result.items():
                     yield line[what]
 
 
@@ -95,5 +95,5 @@ def test_every_measure_of_the_table_can_be_counted(kept):
                 if isinstance(what, Count):
                     kept.counters.count(what, **labels)
                     expected[what, name, value] += 1
-    for (what, name, value), told in expected.items():
-        assert kept.total(what, **{name: value}) == told
+    for (what, name, value), result in expected.items():
+        assert kept.total(what, **{name: value}) == result

@@ -30,10 +30,10 @@ def test_an_empty_ledger_has_nothing_waiting(ledger):
 def test_what_is_unfinished_is_counted_by_type_and_status(ledger):
     queued = [a_task() for _ in range(3)]
     running, waiting, mail, done, dead = a_task(), a_task(), a_task(type=MAIL), a_task(), a_task()
-    told = [*queued, running, waiting, mail, done, dead]
+    answer = [*queued, running, waiting, mail, done, dead]
     later = now_ms() + 60_000
     facts = [started(running), deferred(waiting, due_at_ms=later), succeeded(done), died(dead)]
-    ledger.ledger.record(batch_of(*told, *facts))
+    ledger.ledger.record(batch_of(*answer, *facts))
     assert depths(ledger) == {
         ("echo", "queued"): (3, 3, min(one.generation for one in queued)),
         ("echo", "running"): (1, 0, None),
@@ -106,6 +106,6 @@ def test_what_ended_is_looked_at_only_while_it_is_young(ledger, age_ms, is_compl
     created = now_ms() - age_ms
     tasks = [a_task(created_at_ms=created, generation=created) for _ in range(5)]
     ledger.ledger.record(batch_of(*tasks, *map(succeeded, tasks)))
-    ledger.standings().leave([task.id for task in tasks])
+    ledger.task_versions().leave([task.id for task in tasks])
     assert depths(ledger) == {}
     assert ledger.figures(most=5).figures().is_complete is is_complete

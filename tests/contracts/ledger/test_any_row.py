@@ -30,7 +30,7 @@ from tests.contracts.ledgers import PostgresTables
 from tests.records import values
 
 SOME = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-told = st.lists(st.tuples(st.sampled_from([topics.PENDING, topics.EVENTS]), values), min_size=5)
+answer = st.lists(st.tuples(st.sampled_from([topics.PENDING, topics.EVENTS]), values), min_size=5)
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def valkeys(valkey):
     session.close()
 
 
-def write(tables, told):
+def write(tables, answer):
     partition = uuid4().int % 2**31
     records = [
         LogRecord(
@@ -57,16 +57,16 @@ def write(tables, told):
             value=value,
             headers={},
         )
-        for offset, (topic, value) in enumerate(told)
+        for offset, (topic, value) in enumerate(answer)
     ]
     Recorder(SimpleNamespace(ledger=tables.ledger)).record(records)
 
 
 @SOME
-@given(told)
-def test_who_reads_the_ledger_gets_past_any_row(tables, told):
-    write(tables, told)
-    rows, standings = tables.rows, tables.standings()
+@given(answer)
+def test_who_reads_the_ledger_gets_past_any_row(tables, answer):
+    write(tables, answer)
+    rows, task_versions = tables.rows, tables.task_versions()
     page = rows.page(read_filter({"limit": "200"}))
     shown = [page_as_json(page, {})]
     shown.append(dead_as_json(rows.dead(read_filter({"status": "dead", "limit": "200"})), {}))
@@ -75,16 +75,16 @@ def test_who_reads_the_ledger_gets_past_any_row(tables, told):
         shown.append(history_as_json(rows.history_of(task.id, most=500)))
     assert msgspec.json.encode(shown)
     ids = [task.id for task in page.tasks]
-    assert len(standings.of(ids)) == len(ids)
+    assert len(task_versions.of(ids)) == len(ids)
     assert len(tables.whole().of(ids)) == len(ids)
-    assert standings.unfinished(after=None, most=100) is not None
+    assert task_versions.unfinished(after=None, most=100) is not None
     assert tables.figures().figures()
 
 
 @SOME
-@given(told)
-def test_a_redis_is_rebuilt_from_any_rows(tables, valkeys, told):
-    write(tables, told)
+@given(answer)
+def test_a_redis_is_rebuilt_from_any_rows(tables, valkeys, answer):
+    write(tables, answer)
     valkeys.forget()
     log = MemoryLog(now_ms)
     stores = SimpleNamespace(
@@ -95,7 +95,7 @@ def test_a_redis_is_rebuilt_from_any_rows(tables, valkeys, told):
         shards=valkeys.cold_shards(),
         whole_rows=tables.whole(),
     )
-    Rebuild(stores, word=uuid4().hex, grace=timedelta(0), pause=lambda _span: None).run()
+    Rebuild(stores, nonce=uuid4().hex, grace=timedelta(0), pause=lambda _span: None).run()
     assert not valkeys.cold_shards().are_some()
     whole = chain.from_iterable(
         chain.from_iterable(tables.whole().restorable(finished=done) for done in (True, False))

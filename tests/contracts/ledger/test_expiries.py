@@ -16,8 +16,8 @@ def limited(*, expires_ms=-1_000, **changes):
     return a_fresh_envelope(id=a_new_id(), timing=timing, **changes)
 
 
-def record(ledger, *told):
-    ledger.ledger.record(batch_of(*told))
+def record(ledger, *answer):
+    ledger.ledger.record(batch_of(*answer))
 
 
 def past(ledger, **how):
@@ -37,8 +37,8 @@ def test_who_had_to_begin_by_now_is_told_the_longest_one_first(ledger):
 def test_many_are_told_page_by_page(ledger):
     tasks = [limited(expires_ms=-1_000 - number // 2) for number in range(8)]
     record(ledger, *tasks)
-    told = past(ledger, at_a_time=3)
-    assert sorted(one.id for one in told) == sorted(task.id for task in tasks)
+    answer = past(ledger, at_a_time=3)
+    assert sorted(one.id for one in answer) == sorted(task.id for task in tasks)
 
 
 def test_who_began_or_ended_is_not_told(ledger):

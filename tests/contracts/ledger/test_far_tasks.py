@@ -21,8 +21,8 @@ def far(due_ms=HOUR, key=None, **changes):
     )
 
 
-def record(ledger, *told):
-    ledger.ledger.record(batch_of(*told))
+def record(ledger, *answer):
+    ledger.ledger.record(batch_of(*answer))
 
 
 def coming(ledger, within=WITHIN, **how):
@@ -82,20 +82,20 @@ def test_many_come_page_by_page(ledger):
 def test_what_was_brought_near_does_not_come_again_and_is_unfinished(ledger):
     task = far()
     record(ledger, task)
-    standings = ledger.standings(behind=timedelta(0))
-    assert standings.unfinished(after=None, most=10) == []
+    task_versions = ledger.task_versions(behind=timedelta(0))
+    assert task_versions.unfinished(after=None, most=10) == []
     ledger.far().leave(coming(ledger, timedelta(days=1)))
     assert coming(ledger, timedelta(days=1)) == []
-    assert ids(standings.unfinished(after=None, most=10)) == [task.id]
+    assert ids(task_versions.unfinished(after=None, most=10)) == [task.id]
 
 
 def test_the_window_over_ages_does_not_note_what_is_far(ledger):
-    standings = ledger.standings(behind=timedelta(0))
+    task_versions = ledger.task_versions(behind=timedelta(0))
     task, near = far(), a_fresh_envelope(id=a_new_id())
     record(ledger, task, near)
-    with standings.next_step():
+    with task_versions.next_step():
         pass
-    assert ids(standings.unfinished(after=None, most=10)) == [near.id]
+    assert ids(task_versions.unfinished(after=None, most=10)) == [near.id]
 
 
 def test_a_cancelled_one_comes_no_more(ledger):

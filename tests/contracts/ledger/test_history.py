@@ -32,7 +32,7 @@ def test_a_history_is_in_order_whatever_came_first(ledger):
     second = replace(task, turn=2, attempt=2)
     again = replace(task, generation=task.generation + 5_000, submitted=task.generation)
     late = {"at_ms": Millis(NOW + 900)}
-    told = [
+    answer = [
         succeeded(again, at_ms=Millis(NOW + 6_000)),
         died(second, **late),
         started(second, at_ms=Millis(NOW + 800)),
@@ -41,7 +41,7 @@ def test_a_history_is_in_order_whatever_came_first(ledger):
         again,
         task,
     ]
-    for one in told:
+    for one in answer:
         ledger.ledger.record(batch_of(one))
     ledger.ledger.record(batch_of(died(an_envelope(id=a_new_id()))))
     assert kinds(ledger, task) == [
@@ -115,14 +115,14 @@ def test_a_discarded_record_is_kept_with_who_and_when_first(ledger):
     ledger.ledger.record(LedgerBatch(quarantined=[a_record(1), a_record(2)]))
     first = Dismissal(at_ms=Millis(NOW + 10), by="ann")
     place = Place("tasks.pending", 0, 1, 0)
-    told = ledger.kept.discard(place, first)
+    answer = ledger.kept.discard(place, first)
     again = ledger.kept.discard(place, Dismissal(at_ms=Millis(NOW + 20), by="bob"))
-    assert told == again
-    assert told.discarded == first
+    assert answer == again
+    assert answer.discarded == first
     waiting = ledger.kept.page(is_discarded=False, after=None, limit=9)
     discarded = ledger.kept.page(is_discarded=True, after=None, limit=9)
     assert [place.offset for place in places(waiting)] == [2]
-    assert discarded.records == [told]
+    assert discarded.records == [answer]
 
 
 def test_nobody_discards_what_is_not_there(ledger):

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from taskmill.core.pointers import Pointer
 from taskmill.core.task import Millis, Status
 from taskmill.core.view import Waiting
-from taskmill.ledger.projection import LedgerBatch, Story
+from taskmill.ledger.projection import LedgerBatch, LedgerFold
 from tests.builders import (
     NOW,
     a_new_id,
@@ -46,43 +46,43 @@ def generations(draw, task_id, number):
         payload=Raw(b"[%d]" % number),
         payload_ref=draw(st.sampled_from([None, POINTER])),
     )
-    told = [draw(st.sampled_from([task, admitted(task)])), dropped(replace(task, submission="x"))]
+    answer = [draw(st.sampled_from([task, admitted(task)])), dropped(replace(task, submission="x"))]
     losses, token = 0, base * 1000
     for turn in range(1, draw(st.integers(1, 3)) + 1):
         this = replace(task, turn=turn, attempt=turn)
         for _ in range(draw(st.integers(0, 2))):
             token, losses = token + 1, losses + 1
-            told.append(lost(this, token=token, losses=losses, at_ms=Millis(base + token % 997)))
+            answer.append(lost(this, token=token, losses=losses, at_ms=Millis(base + token % 997)))
         token += 1
         spent = {"token": token, "losses": losses, "started_at_ms": Millis(base + turn)}
-        told.append(started(this, **spent))
+        answer.append(started(this, **spent))
         if draw(st.booleans()):
-            told.append(cancel_requested(this))
-        told.append(deferred(this, **spent, due_at_ms=Millis(base + turn * 100)))
+            answer.append(cancel_requested(this))
+        answer.append(deferred(this, **spent, due_at_ms=Millis(base + turn * 100)))
     end = draw(st.sampled_from([None, *ENDS]))
-    return [*told[:-1], end(this, **spent)] if end else told
+    return [*answer[:-1], end(this, **spent)] if end else answer
 
 
 @st.composite
 def logs(draw):
     """Return what a log tells of some tasks: shuffled, repeated, cut into batches."""
-    told = []
+    answer = []
     for _ in range(draw(st.integers(1, 2))):
         task_id = a_new_id()
         for number in range(draw(st.integers(1, 2))):
             whole = draw(generations(task_id, number))
-            told += (
+            answer += (
                 draw(st.lists(st.sampled_from(whole), min_size=1)) if draw(st.booleans()) else whole
             )
-    repeated = told + draw(st.lists(st.sampled_from(told), max_size=10))
+    repeated = answer + draw(st.lists(st.sampled_from(answer), max_size=10))
     shuffled = draw(st.permutations(repeated))
     cuts = sorted(draw(st.lists(st.integers(0, len(shuffled)), max_size=4)))
-    return told, [shuffled[a:b] for a, b in pairwise([0, *cuts, len(shuffled)])]
+    return answer, [shuffled[a:b] for a, b in pairwise([0, *cuts, len(shuffled)])]
 
 
-def folded_at_once(told):
-    story = Story()
-    story.tell(told)
+def folded_at_once(answer):
+    story = LedgerFold()
+    story.add(answer)
     rows = [flat_row(row) for _, row in sorted(story.rows.items())]
     return rows, in_order(flat_entry(entry) for entry in story.history.values())
 
@@ -94,23 +94,23 @@ def folded_at_once(told):
 )
 @given(logs())
 def test_order_repetition_and_batches_change_nothing(ledger, log):
-    told, batches = log
+    answer, batches = log
     ledger.empty()
     for batch in batches:
         ledger.ledger.record(batch_of(*batch))
-    assert (ledger.table(), ledger.history()) == folded_at_once(told)
+    assert (ledger.table(), ledger.history()) == folded_at_once(answer)
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 def test_of_two_ends_of_one_turn_the_later_lease_decides_in_any_order(ledger, order):
     task = an_envelope()
-    told = [
+    answer = [
         started(task, token=9),
         succeeded(task, token=5, result=Raw(b"1")),
         succeeded(task, token=9, result=Raw(b"2")),
     ]
     for index in order:
-        ledger.ledger.record(batch_of(told[index]))
+        ledger.ledger.record(batch_of(answer[index]))
     (row,) = ledger.table()
     assert (row["result"], row["token"], row["largest_token"]) == ("2", 9, 9)
 
@@ -194,17 +194,17 @@ def test_a_retrying_task_shows_why_and_until_when_it_waits(ledger):
 def test_a_row_keeps_its_first_start_beside_the_latest(ledger, order):
     task = an_envelope()
     second = replace(task, turn=2, attempt=2)
-    told = [
+    answer = [
         task,
         started(task, started_at_ms=Millis(NOW + 500)),
         deferred(task, started_at_ms=Millis(NOW + 500)),
         succeeded(second, started_at_ms=Millis(NOW + 9_000), token=9),
     ]
     for at in order:
-        ledger.ledger.record(batch_of(told[at]))
+        ledger.ledger.record(batch_of(answer[at]))
     view = ledger.rows.find(task.id)
     assert (view.started_at_ms, view.first_started_at_ms) == (NOW + 9_000, NOW + 500)
-    assert batch_of(*(told[at] for at in order)).rows[0].first_started_at_ms == NOW + 500
+    assert batch_of(*(answer[at] for at in order)).rows[0].first_started_at_ms == NOW + 500
 
 
 def test_a_new_life_has_a_first_start_of_its_own(ledger):
@@ -219,9 +219,9 @@ def test_a_new_life_has_a_first_start_of_its_own(ledger):
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 def test_a_wish_to_cancel_changes_no_status(ledger, order):
     task = an_envelope()
-    told = [task, started(task), cancel_requested(task)]
+    answer = [task, started(task), cancel_requested(task)]
     for index in order:
-        ledger.ledger.record(batch_of(told[index]))
+        ledger.ledger.record(batch_of(answer[index]))
     view = ledger.rows.find(task.id)
     assert (view.status, view.cancel_requested) == (Status.RUNNING, True)
 

@@ -277,8 +277,8 @@ def test_the_history_keeps_facts_to_the_byte(ledger):
     task = an_envelope()
     fact = succeeded(task, result=Raw(b'{"x": 1.10}'))
     ledger.ledger.record(batch_of(task, fact))
-    told = {entry["kind"]: (entry["at_ms"], entry["body"]) for entry in ledger.history()}
-    assert told == {
+    answer = {entry["kind"]: (entry["at_ms"], entry["body"]) for entry in ledger.history()}
+    assert answer == {
         "TaskSubmitted": (NOW, "{}"),
         "TaskSucceeded": (fact.at_ms, msgspec.json.encode(fact).decode()),
     }

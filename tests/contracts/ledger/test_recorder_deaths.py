@@ -28,7 +28,7 @@ def record(tables, *lines):
     """Let a recorder after the other die at these lines; return their exit codes."""
     command = [sys.executable, "-m", "tests.contracts.a_recorder"]
     path = ":".join(str(ROOT / part) for part in ("", "shared", "localstack"))
-    told = subprocess.run(
+    answer = subprocess.run(
         [*command, *map(json.dumps, (tables.dsn, *lines))],
         cwd=ROOT,
         env={"PYTHONPATH": path},
@@ -36,7 +36,7 @@ def record(tables, *lines):
         timeout=60,
         check=True,
     )
-    return json.loads(told.stdout)
+    return json.loads(answer.stdout)
 
 
 def contents(tables):

@@ -33,7 +33,7 @@ def test_a_row_is_read_as_it_was_told(ledger):
         idempotency_key="k1",
     )
     pointing = replace(task, payload=Raw(b"null"), payload_ref=POINTER)
-    told = [
+    answer = [
         [task],
         [task, started(task, losses=1), cancel_requested(task)],
         [task, started(task, token=5), deferred(task, token=5)],
@@ -42,7 +42,7 @@ def test_a_row_is_read_as_it_was_told(ledger):
         [pointing],
         [pointing, succeeded(pointing, result=Raw(b"null"), result_ref=POINTER)],
     ]
-    for events in told:
+    for events in answer:
         ledger.empty()
         ledger.ledger.record(batch_of(*events))
         expected = row_of(events[0])
@@ -93,19 +93,19 @@ def days_ago(days, key=None):
 def test_what_redis_no_longer_holds_is_not_restored(tables):
     ledger, _ = tables
     young, old, keyed, old_key = days_ago(0), days_ago(1), days_ago(1, "a"), days_ago(4, "b")
-    told = [fact for task in (young, old, keyed, old_key) for fact in (task, succeeded(task))]
-    ledger.ledger.record(batch_of(*told))
+    answer = [fact for task in (young, old, keyed, old_key) for fact in (task, succeeded(task))]
+    ledger.ledger.record(batch_of(*answer))
     assert found(ledger.whole()) == {young.id, keyed.id}
 
 
 def test_what_has_ended_and_is_not_restored_has_unlisted_its_record(tables):
     ledger, _ = tables
     young, old, keyed, old_key = days_ago(0), days_ago(1), days_ago(1, "a"), days_ago(4, "b")
-    told = [fact for task in (young, old, keyed, old_key) for fact in (task, ended(task))]
-    waiting, untold = days_ago(5), days_ago(1)
-    ledger.ledger.record(batch_of(*told, waiting, ended(untold)))
+    answer = [fact for task in (young, old, keyed, old_key) for fact in (task, ended(task))]
+    waiting, unreported = days_ago(5), days_ago(1)
+    ledger.ledger.record(batch_of(*answer, waiting, ended(unreported)))
     rows = ledger.whole()
-    tasks = (young, old, keyed, old_key, waiting, untold)
+    tasks = (young, old, keyed, old_key, waiting, unreported)
     unlisted = {row.id for row in rows.unlisted([task.id for task in tasks])}
     assert unlisted == {old.id, old_key.id}
     assert not unlisted & found(rows)

@@ -9,7 +9,7 @@ from taskmill.core.lifetimes import LEASE
 from taskmill.core.owed import Cleared, Cold, Owed, OwedKey, OwedKind
 from taskmill.core.task import Status, Timing
 from taskmill.core.view import Absent, Ending
-from taskmill.execution.lease import Beat, Refused, Stale
+from taskmill.execution.lease import Beat, LeaseRefused, Stale
 from taskmill.ledger.projection import row_of
 from taskmill.orders.control import (
     CancelOrder,
@@ -18,7 +18,7 @@ from taskmill.orders.control import (
     OrderAnswer,
     Redriven,
     RedriveOrder,
-    Sighting,
+    TaskSnapshot,
 )
 from taskmill.recovery.restoration import Restoration, hot_view
 from taskmill.submission.admission import AdmittedBefore, Created, Replayed
@@ -43,25 +43,25 @@ HOUR_MS = 3_600_000
 
 
 def seen(hot, task):
-    (sight,) = hot.control().see([task.id])
-    assert isinstance(sight, Sighting), sight
-    return sight
+    (snapshot,) = hot.control().see([task.id])
+    assert isinstance(snapshot, TaskSnapshot), snapshot
+    return snapshot
 
 
-def a_cancellation(sight, task, *, facts=None, is_running=False):
-    told = (cancel_requested(task),) if is_running else (cancelled(task, started_at_ms=None),)
+def a_cancellation(snapshot, task, *, facts=None, is_running=False):
+    result = (cancel_requested(task),) if is_running else (cancelled(task, started_at_ms=None),)
     return CancelOrder(
         id=task.id,
-        seen=sight.moment,
-        facts=facts or told,
+        seen=snapshot.moment,
+        facts=facts or result,
         ending=None if is_running else Ending(finished_at_ms=now_ms()),
     )
 
 
-def a_redrive(sight, task, *, facts=(), token=0):
-    envelope = replace(task, submitted=sight.submitted if sight else task.generation)
+def a_redrive(snapshot, task, *, facts=(), token=0):
+    envelope = replace(task, submitted=snapshot.submitted if snapshot else task.generation)
     return RedriveOrder(
-        seen=sight.moment if sight else None, envelope=envelope, facts=facts, token=token
+        seen=snapshot.moment if snapshot else None, envelope=envelope, facts=facts, token=token
     )
 
 
@@ -75,14 +75,14 @@ def redrive(hot, task, **how):
     return answer
 
 
-def a_change(sight, task):
-    following = replace(task, turn=sight.turn + 1, timing=Timing(run_at_ms=now_ms()))
+def a_change(snapshot, task):
+    following = replace(task, turn=snapshot.turn + 1, timing=Timing(run_at_ms=now_ms()))
     return ChangeOrder(
-        seen=sight.moment,
+        seen=snapshot.moment,
         envelope=following,
         due_at_ms=now_ms(),
         facts=(cancel_requested(task),),
-        begins_ms=sight.begins_ms,
+        begins_ms=snapshot.begins_ms,
     )
 
 
@@ -127,17 +127,21 @@ def what_is_owed(hot):
 
 def test_a_task_is_seen_with_the_submission_that_it_owes(hot):
     task = admitted(hot.admission(), a_request())
-    sight = seen(hot, task)
-    assert (sight.task.status, sight.turn, sight.submitted) == (Status.QUEUED, 1, task.generation)
-    assert sight.owed == {OwedKind.SUBMISSION: Owed(task=task)}
+    snapshot = seen(hot, task)
+    assert (snapshot.task.status, snapshot.turn, snapshot.submitted) == (
+        Status.QUEUED,
+        1,
+        task.generation,
+    )
+    assert snapshot.owed == {OwedKind.SUBMISSION: Owed(task=task)}
 
 
 def test_a_task_is_seen_with_the_turn_that_it_owes(hot):
     task = retrying(hot, admitted(hot.admission(), a_request()))
-    sight = seen(hot, task)
-    assert (sight.task.status, sight.turn) == (Status.RETRYING, 2)
-    assert sight.owed == {OwedKind.TURN: Owed(facts=sight.last, task=task)}
-    assert sight.token > 0
+    snapshot = seen(hot, task)
+    assert (snapshot.task.status, snapshot.turn) == (Status.RETRYING, 2)
+    assert snapshot.owed == {OwedKind.TURN: Owed(facts=snapshot.last, task=task)}
+    assert snapshot.token > 0
 
 
 def test_nobody_sees_a_task_that_is_not_there(hot):
@@ -147,22 +151,22 @@ def test_nobody_sees_a_task_that_is_not_there(hot):
 
 def test_a_cold_shard_is_not_asked_and_takes_no_order(hot):
     task = admitted(hot.admission(), a_request())
-    sight = seen(hot, task)
+    snapshot = seen(hot, task)
     hot.become_another_server()
     assert hot.control().see([task.id]) == [Cold()]
-    assert hot.control().cancel([a_cancellation(sight, task)]) == [OrderAnswer.COLD]
-    assert hot.control().redrive([a_redrive(sight, task)]) == [Cold()]
+    assert hot.control().cancel([a_cancellation(snapshot, task)]) == [OrderAnswer.COLD]
+    assert hot.control().redrive([a_redrive(snapshot, task)]) == [Cold()]
     hot.open()
-    assert seen(hot, task) == sight
+    assert seen(hot, task) == snapshot
 
 
 def test_a_waiting_task_is_cancelled_at_once(hot):
     task = admitted(hot.admission(), a_request())
     order = a_cancellation(seen(hot, task), task)
     assert hot.control().cancel([order]) == [OrderAnswer.DONE]
-    sight = seen(hot, task)
-    assert (sight.task.status, sight.task.ending) == (Status.CANCELLED, order.ending)
-    assert sight.last == order.facts
+    snapshot = seen(hot, task)
+    assert (snapshot.task.status, snapshot.task.ending) == (Status.CANCELLED, order.ending)
+    assert snapshot.last == order.facts
 
 
 def test_what_waits_can_also_end_as_dead(hot):
@@ -176,16 +180,16 @@ def test_what_waits_can_also_end_as_dead(hot):
         status=Status.DEAD,
     )
     assert hot.control().cancel([order]) == [OrderAnswer.DONE]
-    sight = seen(hot, task)
-    assert (sight.task.status, sight.task.ending) == (Status.DEAD, ending)
-    assert hot.leases().claim([a_claim(task)]) == [Refused(order.facts)]
+    snapshot = seen(hot, task)
+    assert (snapshot.task.status, snapshot.task.ending) == (Status.DEAD, ending)
+    assert hot.leases().claim([a_claim(task)]) == [LeaseRefused(order.facts)]
 
 
 def test_a_cancelled_task_is_refused_to_workers_with_the_facts_that_say_so(hot):
     task = admitted(hot.admission(), a_request())
     order = a_cancellation(seen(hot, task), task)
     hot.control().cancel([order])
-    assert hot.leases().claim([a_claim(task)]) == [Refused(order.facts)]
+    assert hot.leases().claim([a_claim(task)]) == [LeaseRefused(order.facts)]
 
 
 def test_a_cancellation_is_owed_beside_the_submission_that_must_still_reach_the_log(hot):
@@ -206,15 +210,15 @@ def test_a_cancellation_owes_the_body_that_it_tells_and_keeps_it_from_late_claim
     hot.control(hold=timedelta()).cancel([order])
     assert what_is_owed(hot) == {of_turn(task, OwedKind.FACTS): Owed(facts=facts)}
     assert seen(hot, task).last == (end,)
-    assert hot.leases().claim([a_claim(task)]) == [Refused((end,))]
+    assert hot.leases().claim([a_claim(task)]) == [LeaseRefused((end,))]
 
 
 def test_a_cancellation_takes_over_the_facts_of_the_turn_that_it_removes(hot):
     task = retrying(hot, admitted(hot.admission(), a_request()), due_at_ms=now_ms() + 60_000)
-    sight = seen(hot, task)
-    facts = (*sight.owed_facts(OwedKind.TURN), cancelled(task, started_at_ms=None))
+    snapshot = seen(hot, task)
+    facts = (*snapshot.owed_facts(OwedKind.TURN), cancelled(task, started_at_ms=None))
     assert isinstance(facts[0], type(deferred(task)))
-    hot.control(hold=timedelta()).cancel([a_cancellation(sight, task, facts=facts)])
+    hot.control(hold=timedelta()).cancel([a_cancellation(snapshot, task, facts=facts)])
     owed = what_is_owed(hot)
     assert owed == {of_turn(task, OwedKind.FACTS): Owed(facts=facts)}
     assert seen(hot, task).owed == {OwedKind.FACTS: Owed(facts=facts)}
@@ -226,9 +230,9 @@ def test_a_running_task_is_told_and_runs_on(hot):
     task = admitted(hot.admission(), a_request())
     lease = claimed(hot.leases(), task)
     assert cancel(hot, task, is_running=True) is OrderAnswer.DONE
-    sight = seen(hot, task)
-    assert (sight.task.status, sight.task.cancel_requested) == (Status.RUNNING, True)
-    assert sight.owed_facts(OwedKind.FACTS) == (cancel_requested(task),)
+    snapshot = seen(hot, task)
+    assert (snapshot.task.status, snapshot.task.cancel_requested) == (Status.RUNNING, True)
+    assert snapshot.owed_facts(OwedKind.FACTS) == (cancel_requested(task),)
     (settled,) = hot.leases().settle([a_success(task, lease.token)])
     assert not isinstance(settled, Stale)
     assert seen(hot, task).task.status is Status.SUCCEEDED
@@ -236,10 +240,10 @@ def test_a_running_task_is_told_and_runs_on(hot):
 
 def test_under_a_restored_lease_nothing_ends_and_its_holder_is_asked(hot):
     task, _ = rebuilt(hot)
-    sight = seen(hot, task)
-    assert sight.may_run
-    assert hot.control().cancel([a_cancellation(sight, task)]) == [OrderAnswer.MOVED]
-    asked = a_cancellation(sight, task, is_running=True)
+    snapshot = seen(hot, task)
+    assert snapshot.may_run
+    assert hot.control().cancel([a_cancellation(snapshot, task)]) == [OrderAnswer.MOVED]
+    asked = a_cancellation(snapshot, task, is_running=True)
     assert hot.control().cancel([asked]) == [OrderAnswer.DONE]
     assert (seen(hot, task).task.status, seen(hot, task).task.cancel_requested) == ("queued", True)
 
@@ -252,11 +256,11 @@ def test_the_holder_of_a_restored_lease_hears_that_it_should_end(hot):
 
 def test_a_restored_lease_that_lapsed_is_nobodys(hot):
     task, _ = rebuilt(hot, lease=timedelta())
-    sight = seen(hot, task)
-    assert not sight.may_run
-    asked = a_cancellation(sight, task, is_running=True)
+    snapshot = seen(hot, task)
+    assert not snapshot.may_run
+    asked = a_cancellation(snapshot, task, is_running=True)
     assert hot.control().cancel([asked]) == [OrderAnswer.MOVED]
-    assert hot.control().cancel([a_cancellation(sight, task)]) == [OrderAnswer.DONE]
+    assert hot.control().cancel([a_cancellation(snapshot, task)]) == [OrderAnswer.DONE]
 
 
 def test_under_a_restored_lease_nothing_is_changed(hot):
@@ -268,9 +272,9 @@ def test_what_begins_after_its_restored_lease_waits(hot):
     due = now_ms() + HOUR_MS
     task = a_request(timing=Timing(run_at_ms=due, said_ms=due), generation=now_ms())
     restore(hot, task, status=Status.SCHEDULED, due_at_ms=due)
-    sight = seen(hot, task)
-    assert (sight.may_run, sight.begins_ms) == (False, due)
-    assert hot.control().change([a_change(sight, task)]) == [OrderAnswer.DONE]
+    snapshot = seen(hot, task)
+    assert (snapshot.may_run, snapshot.begins_ms) == (False, due)
+    assert hot.control().change([a_change(snapshot, task)]) == [OrderAnswer.DONE]
 
 
 def test_a_second_wish_to_cancel_finds_the_first(hot):
@@ -295,9 +299,9 @@ def test_an_order_about_what_is_no_longer_so_changes_nothing(hot, has_begun):
 
 def test_an_order_about_a_task_that_is_gone_changes_nothing(hot):
     task = admitted(hot.admission(), a_request())
-    sight = seen(hot, task)
+    snapshot = seen(hot, task)
     other = a_fresh_envelope()
-    order = CancelOrder(id=other.id, seen=sight.moment, facts=(), ending=None)
+    order = CancelOrder(id=other.id, seen=snapshot.moment, facts=(), ending=None)
     assert hot.control().cancel([order]) == [OrderAnswer.MOVED]
     assert hot.control().see([other.id]) == [Absent()]
 
@@ -342,10 +346,10 @@ def test_a_dead_task_gets_its_next_generation(hot):
     answer = redrive(hot, task)
     assert isinstance(answer, Redriven)
     assert answer.generation > task.generation
-    sight = seen(hot, task)
-    assert (sight.task.status, sight.turn, sight.task.attempt) == (Status.QUEUED, 1, 1)
-    assert (sight.task.losses, sight.task.ending, sight.last) == (0, None, ())
-    assert (sight.task.generation, sight.submitted) == (answer.generation, task.generation)
+    snapshot = seen(hot, task)
+    assert (snapshot.task.status, snapshot.turn, snapshot.task.attempt) == (Status.QUEUED, 1, 1)
+    assert (snapshot.task.losses, snapshot.task.ending, snapshot.last) == (0, None, ())
+    assert (snapshot.task.generation, snapshot.submitted) == (answer.generation, task.generation)
 
 
 def test_a_redrive_owes_the_task_and_the_facts_that_ended_it(hot):
@@ -364,7 +368,7 @@ def test_a_redriven_task_gets_a_larger_token_and_its_old_turn_the_facts_that_end
     ended = dead(hot, task)
     answer = redrive(hot, task, facts=ended.facts)
     again = replace(task, generation=answer.generation, submitted=task.generation)
-    assert hot.leases().claim([a_claim(task, source=a_source(7))]) == [Refused(ended.facts)]
+    assert hot.leases().claim([a_claim(task, source=a_source(7))]) == [LeaseRefused(ended.facts)]
     assert claimed(hot.leases(), again).token > ended.token
 
 
@@ -382,8 +386,8 @@ def test_a_redrive_without_a_record_makes_it_from_the_ledger(hot):
     (answer,) = hot.control().redrive([a_redrive(None, task, token=token)])
     assert isinstance(answer, Redriven)
     again = replace(task, generation=answer.generation, submitted=task.generation)
-    sight = seen(hot, again)
-    assert (sight.task.spec.type, sight.token) == (task.type, token)
+    snapshot = seen(hot, again)
+    assert (snapshot.task.spec.type, snapshot.token) == (task.type, token)
     assert claimed(hot.leases(), again).token == token + 1
     (verdict,) = hot.admission().admit([again])
     assert isinstance(verdict, AdmittedBefore)

@@ -4,7 +4,15 @@ import pytest
 from msgspec.structs import replace
 
 from taskmill.core.task import Millis
-from taskmill.orders.redrive_job import Done, Item, JobState, NewJob, Stage, Tally, Wanted
+from taskmill.orders.redrive_job import (
+    Done,
+    Item,
+    JobState,
+    NewJob,
+    RedriveJobRequest,
+    Stage,
+    Tally,
+)
 from tests.builders import NOW, a_new_id, an_envelope, cancelled, died, now_ms, started, succeeded
 from tests.contracts.ledgers import batch_of
 
@@ -14,7 +22,7 @@ def a_job(fingerprint="f1", *, rate=10.0, tenant="default", **wanted):
         id=a_new_id(),
         tenant=tenant,
         fingerprint=fingerprint,
-        wanted=Wanted(**{"limit": 100} | wanted),
+        wanted=RedriveJobRequest(**{"limit": 100} | wanted),
         rate_per_second=rate,
         at_ms=now_ms(),
     )

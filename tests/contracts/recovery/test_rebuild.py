@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from taskmill.core.task import Status
 from taskmill.core.view import Absent
-from taskmill.execution.lease import Beat, Claimed, Held, Refused, Settled, Suspect
+from taskmill.execution.lease import Beat, Claimed, HeldLease, LeaseRefused, Settled, Suspect
 from taskmill.ledger.projection import merged, row_of
 from taskmill.recovery.restoration import Restoration, hot_view
 from taskmill.submission.admission import Conflict, Created, Replayed
@@ -81,7 +81,7 @@ def test_a_shard_of_another_server_is_rebuilt(hot):
 
 
 def test_a_rebuilder_that_says_nothing_any_more_is_followed_by_another(emptied):
-    shards = emptied.cold_shards(word_stays=timedelta(milliseconds=30))
+    shards = emptied.cold_shards(nonce_stays=timedelta(milliseconds=30))
     under = shards.begin("first")
     eventually(lambda: shards.begin("second") == under, within=30, reason="the word ends")
     assert shards.keep("first", under) == frozenset()
@@ -143,7 +143,7 @@ def test_a_waiting_task_is_claimed_when_its_lease_without_a_source_has_lapsed(em
     assert rebuilt(emptied, told(task)) == [Restoration.RESTORED]
     assert view_of(emptied, task).status is Status.QUEUED
     leases = emptied.leases()
-    assert leases.claim([a_claim(task)]) == [Held()]
+    assert leases.claim([a_claim(task)]) == [HeldLease()]
 
 
 def test_a_lapsed_lease_without_a_source_is_no_loss(emptied):
@@ -151,7 +151,7 @@ def test_a_lapsed_lease_without_a_source_is_no_loss(emptied):
     rebuilt(emptied, told(task, started(task, token=9)), lease=AT_ONCE)
     (claim,) = emptied.leases().claim([a_claim(task)])
     assert isinstance(claim, Claimed)
-    assert (claim.losses, claim.untold) == (0, ())
+    assert (claim.losses, claim.unreported) == (0, ())
 
 
 def test_the_living_holder_takes_the_lease_by_its_heartbeat(emptied):
@@ -210,7 +210,7 @@ def test_a_finished_task_does_not_run_again(emptied, end, key):
     view = view_of(emptied, task)
     assert view.status.is_final
     assert view.ending.finished_at_ms == fact.at_ms
-    assert emptied.leases().claim([a_claim(task)]) == [Refused(())]
+    assert emptied.leases().claim([a_claim(task)]) == [LeaseRefused(())]
 
 
 def test_a_key_still_names_its_task(emptied):
@@ -285,7 +285,7 @@ def test_an_end_that_only_the_server_knows_is_kept_with_its_facts(hot):
     (settled,) = hot.leases().settle([a_success(task, token)])
     hot.become_another_server()
     assert rebuilt(hot, told(task)) == [Restoration.KEPT]
-    assert hot.leases().claim([a_claim(task)]) == [Refused(settled.facts)]
+    assert hot.leases().claim([a_claim(task)]) == [LeaseRefused(settled.facts)]
 
 
 def test_an_end_that_both_tell_is_kept_with_its_facts(hot):
@@ -294,7 +294,7 @@ def test_an_end_that_both_tell_is_kept_with_its_facts(hot):
     (settled,) = hot.leases().settle([a_success(task, token)])
     hot.become_another_server()
     assert rebuilt(hot, told(task, *settled.facts)) == [Restoration.KEPT]
-    assert hot.leases().claim([a_claim(task)]) == [Refused(settled.facts)]
+    assert hot.leases().claim([a_claim(task)]) == [LeaseRefused(settled.facts)]
 
 
 def test_an_end_that_both_tell_differently_is_the_ledgers(hot):
@@ -337,7 +337,7 @@ def test_a_lease_that_the_server_remembers_is_nobodys(hot):
     hot.become_another_server()
     rebuilt(hot, told(task))
     leases = hot.leases()
-    assert leases.claim([a_claim(task, source=a_source(2))]) == [Held()]
+    assert leases.claim([a_claim(task, source=a_source(2))]) == [HeldLease()]
 
 
 def test_tokens_and_losses_are_the_larger_of_both(hot):

@@ -63,8 +63,8 @@ class Stand:
             whole_rows=PostgresWholeRows(self._database),
         )
 
-    def rebuild(self, word="word"):
-        return Rebuild(self._stores, word=word, grace=AT_ONCE, pause=lambda _: None).run()
+    def rebuild(self, nonce="word"):
+        return Rebuild(self._stores, nonce=nonce, grace=AT_ONCE, pause=lambda _: None).run()
 
     def close(self):
         self.session.close()

@@ -6,7 +6,7 @@ import pytest
 
 from taskmill.core.task import Status
 from taskmill.core.view import Absent
-from taskmill.execution.lease import Claimed, Held, Refused, Stale
+from taskmill.execution.lease import Claimed, HeldLease, LeaseRefused, Stale
 from taskmill.ledger.projection import merged, row_of
 from taskmill.orders.control import Moment
 from taskmill.recovery.divergence import RepairAnswer, RepairOrder
@@ -36,8 +36,8 @@ def an_order(seen, task, *facts):
 
 
 def moment(hot, task):
-    (sight,) = hot.control().see([task.id])
-    return sight.moment
+    (snapshot,) = hot.control().see([task.id])
+    return snapshot.moment
 
 
 def repaired(hot, order, **spans):
@@ -55,7 +55,7 @@ def test_a_record_behind_a_closed_ledger_is_closed(hot):
     order = an_order(moment(hot, task), task, succeeded(task, token=token))
     assert repaired(hot, order) is RepairAnswer.DONE
     assert view_of(hot, task).status is Status.SUCCEEDED
-    assert hot.leases().claim([a_claim(task)]) == [Refused(())]
+    assert hot.leases().claim([a_claim(task)]) == [LeaseRefused(())]
     assert hot.leases().settle([a_success(task, token)]) == [Stale()]
     assert hot.repairs().repair([order]) == [RepairAnswer.MOVED]
 
@@ -128,7 +128,7 @@ def test_a_raised_record_that_is_not_closed_waits_for_one_lease(hot):
     order = an_order(moment(hot, task), task, deferred(task, due_at_ms=now_ms() - 1))
     assert repaired(hot, order) is RepairAnswer.DONE
     turns = {name.turn: owed.task for name, owed in hot.due().take(most=10)}
-    assert hot.leases().claim([a_claim(turns[2])]) == [Held()]
+    assert hot.leases().claim([a_claim(turns[2])]) == [HeldLease()]
 
 
 def test_a_repair_lowers_no_token(hot):

@@ -42,7 +42,7 @@ def test_a_shard_is_live_cold_or_rebuilt(hot):
 
 def test_a_rebuild_that_died_leaves_a_cold_shard(hot):
     hot.forget()
-    hot.cold_shards(word_stays=timedelta(milliseconds=1)).begin("word")
+    hot.cold_shards(nonce_stays=timedelta(milliseconds=1)).begin("word")
     eventually(lambda: states(hot) == {ShardState.COLD}, within=5, reason="the word runs out")
 
 

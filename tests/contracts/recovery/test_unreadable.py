@@ -6,12 +6,12 @@ from types import SimpleNamespace
 import pytest
 
 from taskmill.core import codec
-from taskmill.core.codec import Sealed
+from taskmill.core.codec import RawEnvelope
 from taskmill.core.counting import Count
 from taskmill.core.owed import Cleared, Cold, OwedKey, OwedKind
 from taskmill.core.task import Millis, Status, shard_of
 from taskmill.core.view import Absent, Ending
-from taskmill.dispatch.waiting import Delayed, DelayOrder, Parked
+from taskmill.dispatch.waiting import Delayed, DelayOrder, ParkAnswer
 from taskmill.execution.lease import Beat, Forgotten
 from taskmill.ledger.projection import row_of
 from taskmill.orders.control import (
@@ -146,15 +146,15 @@ def test_what_is_no_record_is_one_tasks_trouble(redis, overwritten, call):
     task, beside = overwritten
     ask, answer = CALLS[call]
     asked = [task, beside] if call != "admit" else [a_request("k"), a_neighbour(task)]
-    told, other = ask(redis, asked)
-    assert told == answer
+    result, other = ask(redis, asked)
+    assert result == answer
     assert other != answer
     assert redis.admission().admit([a_neighbour(task)]) != [Cold()], "its shard goes on"
 
 
 def test_a_task_is_parked_though_its_record_is_none(redis, overwritten):
-    lines = [Sealed(one, codec.encode(one)) for one in overwritten]
-    assert redis.parking().park(lines) == [Parked.PARKED] * 2
+    lines = [RawEnvelope(one, codec.encode(one)) for one in overwritten]
+    assert redis.parking().park(lines) == [ParkAnswer.PARKED] * 2
 
 
 def test_a_record_that_is_none_does_not_end_the_forgetting_of_others(redis):
@@ -216,7 +216,7 @@ def test_a_rebuild_replaces_what_is_no_record(redis, overwritten):
 @pytest.mark.parametrize("key", [WAITING_PLACES, DISABLED_ENDPOINTS])
 def test_what_the_gateway_and_webhooks_keep_is_begun_anew(redis, key):
     overwrite(redis, key)
-    with RedisWaiters(redis.session, places=1, new_word=lambda: "me").place() as has_place:
+    with RedisWaiters(redis.session, places=1, new_nonce=lambda: "me").place() as has_place:
         assert has_place
     endpoints = RedisEndpoints(redis.session)
     endpoints.disable("https://example.com", at_ms=Millis(1))
@@ -237,7 +237,7 @@ class RecordedBus:
         self._ledger.record(batch_of(*facts))
 
     def send_pending(self, tasks):
-        envelopes = (one.envelope if isinstance(one, Sealed) else one for one in tasks)
+        envelopes = (one.envelope if isinstance(one, RawEnvelope) else one for one in tasks)
         self._ledger.record(batch_of(*envelopes))
 
     def flush(self):
@@ -265,8 +265,8 @@ class Mending:
             ),
         )
 
-    def record(self, *told):
-        self.ledger.record(batch_of(*told))
+    def record(self, *result):
+        self.ledger.record(batch_of(*result))
 
     def mend(self, grace=AT_ONCE):
         return UnreadableRecords(self._stores, grace=grace, pause=self._pause).mend()

@@ -14,8 +14,8 @@ from msgspec import Raw
 from taskmill.schedules.catch_up import CatchUp
 from taskmill.schedules.fire import ScheduleFirer
 from taskmill.schedules.firing import moment_of
-from taskmill.schedules.manage import Kept, put
-from taskmill.schedules.read import Wanted
+from taskmill.schedules.manage import KeptSchedule, put
+from taskmill.schedules.read import WantedSchedule
 from taskmill.schedules.schedule import Definition
 from taskmill.stores.postgres.connection import Database
 from taskmill.stores.postgres.enqueued import PostgresRequests
@@ -71,24 +71,24 @@ def clock_and_dsn(runner):
 def test_a_clock_that_jumps_fires_what_the_policy_says_and_nothing_twice(clock_and_dsn):
     clock, dsn = clock_and_dsn
     with closing(Database(dsn)) as database:
-        desk = _Desk(database)
+        scheduling = _Scheduling(database)
         for catch_up in CatchUp:
-            desk.put(catch_up)
-        assert desk.fired() == {"none": 0, "one": 0, "all": 0}
+            scheduling.put(catch_up)
+        assert scheduling.fired() == {"none": 0, "one": 0, "all": 0}
         clock.jump(HOUR)
-        assert desk.fired() == {"none": 0, "one": 1, "all": 6}
-        assert desk.missed() == {"none": 6, "one": 5, "all": 0}
+        assert scheduling.fired() == {"none": 0, "one": 1, "all": 6}
+        assert scheduling.missed() == {"none": 6, "one": 5, "all": 0}
         clock.jump(-2 * HOUR)
-        assert desk.fired() == {"none": 0, "one": 0, "all": 0}
+        assert scheduling.fired() == {"none": 0, "one": 0, "all": 0}
         clock.jump(2 * HOUR)
-        assert desk.fired() == {"none": 0, "one": 0, "all": 0}
+        assert scheduling.fired() == {"none": 0, "one": 0, "all": 0}
         clock.jump(PERIOD / 2 + 1)
-        assert desk.fired() == {"none": 1, "one": 1, "all": 1}
-        assert desk.missed() == {"none": 6, "one": 5, "all": 0}
-        desk.each_came_once_and_not_early()
+        assert scheduling.fired() == {"none": 1, "one": 1, "all": 1}
+        assert scheduling.missed() == {"none": 6, "one": 5, "all": 0}
+        scheduling.each_came_once_and_not_early()
 
 
-class _Desk:
+class _Scheduling:
     def __init__(self, database):
         self._people = PostgresSchedules(database)
         self._firing = PostgresFiring(database)
@@ -101,8 +101,8 @@ class _Desk:
             catch_up=catch_up,
             catch_up_window_seconds=24 * HOUR,
         )
-        wanted = Wanted(name=str(catch_up), definition=definition, enabled=None)
-        assert isinstance(put(wanted, self._people, tenant=T, by="ada"), Kept)
+        wanted = WantedSchedule(name=str(catch_up), definition=definition, enabled=None)
+        assert isinstance(put(wanted, self._people, tenant=T, by="ada"), KeptSchedule)
 
     def fired(self):
         """Let a scheduler look; return how many instants of each it fired."""

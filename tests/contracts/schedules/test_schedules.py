@@ -14,17 +14,17 @@ from taskmill.core.errors import ScheduleBroken, StoreUnavailable
 from taskmill.core.refusal import invalid
 from taskmill.core.task import DEFAULT_TENANT, Millis
 from taskmill.schedules.catch_up import CatchUp
-from taskmill.schedules.coming import Dst, Fold, Gap
+from taskmill.schedules.coming import Dst, Fold, ScheduleGap
 from taskmill.schedules.firing import fire_at
 from taskmill.schedules.schedule import (
     OPEN_TASKS,
     Definition,
     Draft,
+    FireRefused,
     FireTally,
     Overlap,
     Pausing,
-    Refused,
-    Step,
+    ScheduleStep,
     Whereabouts,
 )
 from taskmill.stores.memory.enqueued import MemoryRequests
@@ -45,7 +45,7 @@ HELD = [Millis(1_794_009_600_001), Millis(1_794_009_660_999)]
 
 
 @dataclass
-class Desk:
+class Scheduling:
     people: object
     firing: object
     requests: object
@@ -63,15 +63,15 @@ class Desk:
 
 
 @pytest.fixture(params=["memory", "postgres"])
-def desk(request):
+def scheduling(request):
     if request.param == "memory":
         ledger, requests = MemoryLedger(), MemoryRequests(now_ms)
         schedules = MemorySchedules(lambda: ledger, requests, now_ms, octets_at_a_time=ROOM)
-        yield Desk(schedules, schedules, requests, ledger)
+        yield Scheduling(schedules, schedules, requests, ledger)
         return
     _, dsn = request.getfixturevalue("database")
     with closing(Database(dsn)) as database:
-        yield Desk(
+        yield Scheduling(
             PostgresSchedules(database),
             PostgresFiring(database, octets_at_a_time=ROOM),
             PostgresRequests(database),
@@ -96,9 +96,9 @@ def a_draft(name="n", **changes):
     return Draft(**values | changes)
 
 
-def make(desk, name="n", **changes):
-    assert desk.people.make(a_draft(name, **changes))
-    return desk.named(name)
+def make(scheduling, name="n", **changes):
+    assert scheduling.people.make(a_draft(name, **changes))
+    return scheduling.named(name)
 
 
 def a_step(seen, *fires, **changes):
@@ -111,220 +111,222 @@ def a_step(seen, *fires, **changes):
         "look_at_ms": later,
         "decided_at_ms": now_ms(),
     }
-    return Step(**values | changes)
+    return ScheduleStep(**values | changes)
 
 
-def test_it_tells_the_time(desk):
-    assert abs(desk.people.now() - now_ms()) < MINUTE
+def test_it_tells_the_time(scheduling):
+    assert abs(scheduling.people.now() - now_ms()) < MINUTE
 
 
-def test_what_is_made_is_found_as_it_was_made(desk):
+def test_what_is_made_is_found_as_it_was_made(scheduling):
     definition = a_definition(
         cron=None,
         every_seconds=7,
         timezone="Europe/Berlin",
-        dst=Dst(gap=Gap.SHIFT, fold=Fold.BOTH),
+        dst=Dst(gap=ScheduleGap.SHIFT, fold=Fold.BOTH),
         overlap=Overlap.QUEUE_ONE,
         catch_up=CatchUp.ALL,
         catch_up_window_seconds=77,
         jitter_seconds=0.5,
     )
     draft = a_draft(definition=definition, is_managed=True, held=HELD, next_at_ms=HELD[0])
-    assert desk.people.make(draft)
-    found = desk.named()
+    assert scheduling.people.make(draft)
+    found = scheduling.named()
     assert found.definition == definition
     assert (found.tenant, found.name, found.is_managed, found.held) == (T, "n", True, HELD)
     assert (found.next_at_ms, found.decided_at_ms) == (draft.next_at_ms, draft.decided_at_ms)
     assert (found.paused, found.last, found.refused, found.tally) == (None, None, None, FireTally())
     assert abs(found.created_at_ms - now_ms()) < MINUTE
     assert found.created_at_ms == found.changed_at_ms
-    assert desk.named("other") is None
-    assert desk.people.find("foreign", "n") is None
+    assert scheduling.named("other") is None
+    assert scheduling.people.find("foreign", "n") is None
 
 
-def test_a_name_is_given_once_for_each_tenant(desk):
-    make(desk)
-    assert not desk.people.make(a_draft())
-    assert desk.people.make(a_draft(tenant="foreign"))
-    assert len(desk.people.page(T, after="", limit=9)) == 1
+def test_a_name_is_given_once_for_each_tenant(scheduling):
+    make(scheduling)
+    assert not scheduling.people.make(a_draft())
+    assert scheduling.people.make(a_draft(tenant="foreign"))
+    assert len(scheduling.people.page(T, after="", limit=9)) == 1
 
 
-def test_pages_come_in_the_order_of_names(desk):
+def test_pages_come_in_the_order_of_names(scheduling):
     for name in ("b", "a-1", "a", "a_1", "B"):
-        make(desk, name)
-    names = [one.name for one in desk.people.page(T, after="", limit=9)]
+        make(scheduling, name)
+    names = [one.name for one in scheduling.people.page(T, after="", limit=9)]
     assert names == sorted(names)
-    assert [one.name for one in desk.people.page(T, after=names[1], limit=2)] == names[2:4]
+    assert [one.name for one in scheduling.people.page(T, after=names[1], limit=2)] == names[2:4]
 
 
-def test_a_change_gives_another_revision_and_needs_the_one_that_was_seen(desk):
-    seen = make(desk)
+def test_a_change_gives_another_revision_and_needs_the_one_that_was_seen(scheduling):
+    seen = make(scheduling)
     draft = a_draft(definition=a_definition(cron="0 * * * *"), next_at_ms=Millis(HOUR))
-    assert desk.people.change(seen, draft)
-    changed = desk.named()
+    assert scheduling.people.change(seen, draft)
+    changed = scheduling.named()
     assert (changed.definition.cron, changed.next_at_ms) == ("0 * * * *", HOUR)
     assert changed.revision != seen.revision
-    assert not desk.people.change(seen, draft)
-    assert not desk.people.delete(seen)
-    assert desk.people.delete(changed)
-    assert desk.named() is None
-    assert not desk.people.change(changed, draft)
+    assert not scheduling.people.change(seen, draft)
+    assert not scheduling.people.delete(seen)
+    assert scheduling.people.delete(changed)
+    assert scheduling.named() is None
+    assert not scheduling.people.change(changed, draft)
 
 
-def test_a_change_counts_what_it_skips_and_misses(desk):
-    seen = make(desk)
-    desk.people.change(seen, a_draft(next_at_ms=HELD[0], held=HELD, skipped=2, missed=3))
-    changed = desk.named()
+def test_a_change_counts_what_it_skips_and_misses(scheduling):
+    seen = make(scheduling)
+    scheduling.people.change(seen, a_draft(next_at_ms=HELD[0], held=HELD, skipped=2, missed=3))
+    changed = scheduling.named()
     assert (changed.held, changed.tally) == (HELD, FireTally(skipped=2, missed=3))
 
 
-def test_a_change_needs_the_instant_that_was_seen(desk):
-    seen = make(desk)
-    desk.firing.advance([a_step(seen)])
-    assert not desk.people.change(seen, a_draft())
+def test_a_change_needs_the_instant_that_was_seen(scheduling):
+    seen = make(scheduling)
+    scheduling.firing.advance([a_step(seen)])
+    assert not scheduling.people.change(seen, a_draft())
 
 
-def test_one_that_is_made_again_has_no_revision_of_before(desk):
-    first = make(desk, next_at_ms=Millis(MINUTE))
-    desk.people.delete(first)
-    second = make(desk, next_at_ms=Millis(MINUTE))
+def test_one_that_is_made_again_has_no_revision_of_before(scheduling):
+    first = make(scheduling, next_at_ms=Millis(MINUTE))
+    scheduling.people.delete(first)
+    second = make(scheduling, next_at_ms=Millis(MINUTE))
     assert first.revision != second.revision
-    assert desk.firing.advance([a_step(first)]) == []
-    assert not desk.people.trigger(first, fire_at(first, Millis(0)))
-    assert desk.enqueued() == []
+    assert scheduling.firing.advance([a_step(first)]) == []
+    assert not scheduling.people.trigger(first, fire_at(first, Millis(0)))
+    assert scheduling.enqueued() == []
 
 
-def test_a_paused_one_tells_by_whom_and_is_not_due(desk):
-    seen = make(desk)
+def test_a_paused_one_tells_by_whom_and_is_not_due(scheduling):
+    seen = make(scheduling)
     pausing = Pausing(Millis(MINUTE), "ada")
-    assert desk.people.change(seen, a_draft(next_at_ms=None, paused=pausing))
-    assert desk.named().paused == pausing
-    assert desk.due() == []
+    assert scheduling.people.change(seen, a_draft(next_at_ms=None, paused=pausing))
+    assert scheduling.named().paused == pausing
+    assert scheduling.due() == []
 
 
-def test_those_are_due_whose_time_has_come_the_longest_first(desk):
+def test_those_are_due_whose_time_has_come_the_longest_first(scheduling):
     now = now_ms()
     for name, at in (("late", now - HOUR), ("later", now - MINUTE), ("to come", now + HOUR)):
-        make(desk, name, next_at_ms=Millis(at))
-    make(desk, "over", next_at_ms=None)
-    assert [one.name for one in desk.due()] == ["late", "later"]
-    assert [one.name for one in desk.due(most=1)] == ["late"]
-    assert [desk.firing.due(most=most).has_more for most in (1, 2, 3)] == [True, True, False]
-    assert abs(desk.firing.due(most=1).now_ms - now) < MINUTE
+        make(scheduling, name, next_at_ms=Millis(at))
+    make(scheduling, "over", next_at_ms=None)
+    assert [one.name for one in scheduling.due()] == ["late", "later"]
+    assert [one.name for one in scheduling.due(most=1)] == ["late"]
+    assert [scheduling.firing.due(most=most).has_more for most in (1, 2, 3)] == [True, True, False]
+    assert abs(scheduling.firing.due(most=1).now_ms - now) < MINUTE
 
 
-def test_so_many_are_told_at_a_time_as_there_is_room_for_and_one_at_least(desk):
+def test_so_many_are_told_at_a_time_as_there_is_room_for_and_one_at_least(scheduling):
     for name, octets in (("a", ROOM // 2), ("b", ROOM), ("c", 2 * ROOM), ("d", 1)):
         task = Raw(b'{"type":"echo","payload":{"say":"' + b"x" * octets + b'"}}')
-        make(desk, name, definition=a_definition(task=task))
-    told = []
-    while (due := desk.firing.due(most=9)).schedules:
-        told.append(([one.name for one in due.schedules], due.has_more))
-        desk.firing.advance([a_step(one) for one in due.schedules])
-    assert told == [(["a", "b"], True), (["c"], True), (["d"], False)]
+        make(scheduling, name, definition=a_definition(task=task))
+    answer = []
+    while (due := scheduling.firing.due(most=9)).schedules:
+        answer.append(([one.name for one in due.schedules], due.has_more))
+        scheduling.firing.advance([a_step(one) for one in due.schedules])
+    assert answer == [(["a", "b"], True), (["c"], True), (["d"], False)]
 
 
-def test_a_step_moves_on_counts_and_enqueues(desk):
-    seen = make(desk)
+def test_a_step_moves_on_counts_and_enqueues(scheduling):
+    seen = make(scheduling)
     fires = [fire_at(seen, Millis(at)) for at in (MINUTE, 2 * MINUTE)]
     step = a_step(seen, *fires, skipped=3, missed=4, open_tasks=[fires[1].request.task_id])
-    assert desk.firing.advance([step]) == [step]
-    moved = desk.named()
+    assert scheduling.firing.advance([step]) == [step]
+    moved = scheduling.named()
     assert (moved.next_at_ms, moved.decided_at_ms) == (step.next_at_ms, step.decided_at_ms)
     assert moved.tally == FireTally(fired=2, skipped=3, missed=4)
     assert (moved.last.nominal_ms, moved.last.task_id) == (2 * MINUTE, fires[1].request.task_id)
     assert abs(moved.last.at_ms - now_ms()) < MINUTE
     assert moved.open_tasks == [fires[1].request.task_id]
     assert moved.revision == seen.revision
-    assert desk.enqueued() == [fire.request.task_id for fire in fires]
-    with desk.requests.held(most=1) as held:
+    assert scheduling.enqueued() == [fire.request.task_id for fire in fires]
+    with scheduling.requests.held(most=1) as held:
         (row,) = held.rows
         key = "schedule:n:1970-01-01T00:01:00Z"
         wanted = {"type": "echo", "payload": {"say": "hi"}, "idempotency_key": key}
         assert json.loads(row.request) == wanted
         assert row.submission == fires[0].request.submission
-    assert desk.due() == []
+    assert scheduling.due() == []
 
 
-def test_a_step_without_a_fire_keeps_the_last_one(desk):
-    seen = make(desk)
-    desk.firing.advance([a_step(seen, fire_at(seen, Millis(MINUTE)))])
-    fired = desk.named()
-    desk.firing.advance([a_step(fired, skipped=1)])
-    skipped = desk.named()
+def test_a_step_without_a_fire_keeps_the_last_one(scheduling):
+    seen = make(scheduling)
+    scheduling.firing.advance([a_step(seen, fire_at(seen, Millis(MINUTE)))])
+    fired = scheduling.named()
+    scheduling.firing.advance([a_step(fired, skipped=1)])
+    skipped = scheduling.named()
     assert skipped.last == fired.last
     assert skipped.tally == FireTally(fired=1, skipped=1)
-    assert len(desk.enqueued()) == 1
+    assert len(scheduling.enqueued()) == 1
 
 
-def test_what_is_held_is_looked_at_later(desk):
-    seen = make(desk)
+def test_what_is_held_is_looked_at_later(scheduling):
+    seen = make(scheduling)
     look_at = Millis(now_ms() + HOUR)
     held = [seen.next_at_ms, seen.next_at_ms + 1]
     step = a_step(seen, next_at_ms=seen.next_at_ms, look_at_ms=look_at, held=held)
-    desk.firing.advance([step])
-    assert (desk.named().held, desk.due()) == (held, [])
-    desk.firing.advance([replace(step, look_at_ms=Millis(now_ms() - 1))])
-    assert [one.held for one in desk.due()] == [held]
+    scheduling.firing.advance([step])
+    assert (scheduling.named().held, scheduling.due()) == (held, [])
+    scheduling.firing.advance([replace(step, look_at_ms=Millis(now_ms() - 1))])
+    assert [one.held for one in scheduling.due()] == [held]
 
 
-def test_each_step_is_done_once_whoever_comes_again(desk):
-    one, other = make(desk, "one"), make(desk, "other")
+def test_each_step_is_done_once_whoever_comes_again(scheduling):
+    one, other = make(scheduling, "one"), make(scheduling, "other")
     steps = [a_step(seen, fire_at(seen, Millis(MINUTE))) for seen in (one, other)]
-    assert desk.firing.advance(steps[:1]) == steps[:1]
-    assert desk.firing.advance(steps) == steps[1:]
-    assert desk.firing.advance(steps) == []
-    assert len(desk.enqueued()) == 2
+    assert scheduling.firing.advance(steps[:1]) == steps[:1]
+    assert scheduling.firing.advance(steps) == steps[1:]
+    assert scheduling.firing.advance(steps) == []
+    assert len(scheduling.enqueued()) == 2
 
 
 @pytest.mark.parametrize("other", ["edited", "paused", "deleted", "triggered"])
-def test_a_step_comes_too_late_for_what_people_changed(desk, other):
-    seen = make(desk)
+def test_a_step_comes_too_late_for_what_people_changed(scheduling, other):
+    seen = make(scheduling)
     match other:
         case "edited":
-            desk.people.change(seen, a_draft(next_at_ms=seen.next_at_ms))
+            scheduling.people.change(seen, a_draft(next_at_ms=seen.next_at_ms))
         case "paused":
-            desk.people.change(seen, a_draft(next_at_ms=None, paused=Pausing(Millis(0), "ada")))
+            scheduling.people.change(
+                seen, a_draft(next_at_ms=None, paused=Pausing(Millis(0), "ada"))
+            )
         case "deleted":
-            desk.people.delete(seen)
+            scheduling.people.delete(seen)
         case "triggered":
-            desk.people.trigger(seen, fire_at(seen, Millis(0), "trigger:"))
-    before = desk.enqueued()
-    assert desk.firing.advance([a_step(seen, fire_at(seen, Millis(MINUTE)))]) == []
-    assert desk.enqueued() == before
+            scheduling.people.trigger(seen, fire_at(seen, Millis(0), "trigger:"))
+    before = scheduling.enqueued()
+    assert scheduling.firing.advance([a_step(seen, fire_at(seen, Millis(MINUTE)))]) == []
+    assert scheduling.enqueued() == before
 
 
-def test_a_trigger_is_the_last_fire_and_among_the_open_tasks(desk):
-    seen = make(desk)
+def test_a_trigger_is_the_last_fire_and_among_the_open_tasks(scheduling):
+    seen = make(scheduling)
     fires = [fire_at(seen, Millis(at), "trigger:") for at in range(OPEN_TASKS + 2)]
     for fire in fires:
-        assert desk.people.trigger(seen, fire)
-    told = desk.named()
-    assert told.tally.fired == OPEN_TASKS + 2
-    assert (told.last.nominal_ms, told.next_at_ms) == (OPEN_TASKS + 1, seen.next_at_ms)
-    assert told.open_tasks == [fire.request.task_id for fire in fires[2:]]
-    assert len(desk.enqueued()) == OPEN_TASKS + 2
+        assert scheduling.people.trigger(seen, fire)
+    answer = scheduling.named()
+    assert answer.tally.fired == OPEN_TASKS + 2
+    assert (answer.last.nominal_ms, answer.next_at_ms) == (OPEN_TASKS + 1, seen.next_at_ms)
+    assert answer.open_tasks == [fire.request.task_id for fire in fires[2:]]
+    assert len(scheduling.enqueued()) == OPEN_TASKS + 2
 
 
-def test_a_backfill_enqueues_is_counted_and_changes_nothing_else(desk):
-    seen = make(desk)
+def test_a_backfill_enqueues_is_counted_and_changes_nothing_else(scheduling):
+    seen = make(scheduling)
     fires = [fire_at(seen, Millis(at * MINUTE)) for at in range(3)]
-    assert desk.people.backfill(seen, fires)
-    assert desk.named() == replace(seen, tally=FireTally(backfilled=3))
-    assert desk.enqueued() == [fire.request.task_id for fire in fires]
+    assert scheduling.people.backfill(seen, fires)
+    assert scheduling.named() == replace(seen, tally=FireTally(backfilled=3))
+    assert scheduling.enqueued() == [fire.request.task_id for fire in fires]
 
 
-def test_the_whereabouts_of_tasks_are_told(desk):
-    seen = make(desk)
+def test_the_whereabouts_of_tasks_are_told(scheduling):
+    seen = make(scheduling)
     enqueued, parked = (fire_at(seen, Millis(at)).request for at in (0, MINUTE))
     living, over, again = (a_fresh_envelope() for _ in range(3))
-    desk.ledger.record(batch_of(living, over, again, started(living), succeeded(over)))
-    desk.requests.add([enqueued, parked, replace(parked, task_id=again.id)])
-    with desk.requests.held(most=9) as held:
+    scheduling.ledger.record(batch_of(living, over, again, started(living), succeeded(over)))
+    scheduling.requests.add([enqueued, parked, replace(parked, task_id=again.id)])
+    with scheduling.requests.held(most=9) as held:
         (row,) = [row for row in held.rows if row.task_id == parked.task_id]
         held.park(row, invalid("invalid_payload", "it does not fit", "/payload"))
     nobody = a_new_id()
-    told = {
+    answer = {
         enqueued.task_id: Whereabouts.ENQUEUED,
         parked.task_id: Whereabouts.OVER,
         living.id: Whereabouts.LIVING,
@@ -332,30 +334,30 @@ def test_the_whereabouts_of_tasks_are_told(desk):
         again.id: Whereabouts.ENQUEUED,
         nobody: Whereabouts.UNKNOWN,
     }
-    assert desk.firing.whereabouts(list(told)) == told
-    assert desk.firing.whereabouts([]) == {}
+    assert scheduling.firing.whereabouts(list(answer)) == answer
+    assert scheduling.firing.whereabouts([]) == {}
 
 
-def test_a_refusal_of_the_last_fire_is_told(desk):
-    seen = make(desk)
+def test_a_refusal_of_the_last_fire_is_told(scheduling):
+    seen = make(scheduling)
     first, second = (fire_at(seen, Millis(at), "trigger:") for at in (0, MINUTE))
-    desk.people.trigger(seen, first)
-    with desk.requests.held(most=9) as held:
+    scheduling.people.trigger(seen, first)
+    with scheduling.requests.held(most=9) as held:
         held.park(held.rows[0], invalid("invalid_payload", "it does not fit", "/payload"))
-    assert desk.named().refused == Refused("invalid_payload", "it does not fit")
-    assert desk.people.page(T, after="", limit=1)[0].refused is not None
-    desk.people.trigger(seen, second)
-    assert desk.named().refused is None
+    assert scheduling.named().refused == FireRefused("invalid_payload", "it does not fit")
+    assert scheduling.people.page(T, after="", limit=1)[0].refused is not None
+    scheduling.people.trigger(seen, second)
+    assert scheduling.named().refused is None
 
 
-def test_many_steps_are_done_in_one(desk):
+def test_many_steps_are_done_in_one(scheduling):
     names = [f"n{number:03}" for number in range(300)]
     for name in names:
-        make(desk, name)
-    due = desk.due(most=1_000)
+        make(scheduling, name)
+    due = scheduling.due(most=1_000)
     steps = [a_step(seen, fire_at(seen, Millis(MINUTE))) for seen in due]
-    assert len(desk.firing.advance(steps)) == len(names)
-    assert len(desk.enqueued()) == len(names)
+    assert len(scheduling.firing.advance(steps)) == len(names)
+    assert len(scheduling.enqueued()) == len(names)
 
 
 def test_schedulers_at_a_time_ask_for_each_instant_once(database):
@@ -445,9 +447,9 @@ def test_what_a_newer_version_wrote_fills_no_batch_twice(database):
         written_by_a_newer_version(owner, "newer%")
         for name in ("a", "b", "c"):
             people.make(a_draft(name))
-        told = [firing.due(most=3) for _ in range(4)]
-        assert [len(one.schedules) for one in told] == [0, 1, 3, 3]
-        assert [one.has_more for one in told] == [True, True, True, True]
+        answer = [firing.due(most=3) for _ in range(4)]
+        assert [len(one.schedules) for one in answer] == [0, 1, 3, 3]
+        assert [one.has_more for one in answer] == [True, True, True, True]
         assert not firing.due(most=4).has_more
         written_by_a_newer_version(owner, "a")
         people.change(people.find(DEFAULT_TENANT, "b"), a_draft("b", next_at_ms=Millis(now_ms())))

@@ -13,11 +13,11 @@ from taskmill.core.log import LogRecord
 from taskmill.dispatch.due import DuePublisher
 from taskmill.dispatch.route import Dispatch
 from taskmill.dispatch.work import Execution
-from taskmill.execution.context import Shop
+from taskmill.execution.context import RunContext
 from taskmill.execution.outcome import Succeeded
 from taskmill.ledger.record import Recorder
 from taskmill.stores.memory.log import MemoryLog
-from taskmill.stores.memory.process import InlineCrew
+from taskmill.stores.memory.process import InlineExecutor
 from tests.builders import ECHO, a_position, now_ms
 from tests.records import TOPICS, headers, values
 
@@ -31,26 +31,26 @@ ANYTHING = settings(
 _partitions = itertools.count()
 
 
-def a_record(at, value, told):
-    return LogRecord(position=at, at_ms=now_ms(), value=value, headers=told)
+def a_record(at, value, answer):
+    return LogRecord(position=at, at_ms=now_ms(), value=value, headers=answer)
 
 
 def lines_of(topic):
     """Return what may stand in a topic, each with its place."""
-    told = st.lists(st.tuples(values, headers), min_size=1, max_size=3)
-    return told.map(lambda told: standing_in(topic, next(_partitions), told))
+    answer = st.lists(st.tuples(values, headers), min_size=1, max_size=3)
+    return answer.map(lambda answer: standing_in(topic, next(_partitions), answer))
 
 
-def standing_in(topic, partition, told):
-    places = (a_position(n, topic=topic, partition=partition) for n in range(len(told)))
-    return [a_record(at, *one) for at, one in zip(places, told, strict=True)]
+def standing_in(topic, partition, answer):
+    places = (a_position(n, topic=topic, partition=partition) for n in range(len(answer)))
+    return [a_record(at, *one) for at, one in zip(places, answer, strict=True)]
 
 
-def a_shop(hot, log):
-    return Shop(
+def a_run_context(hot, log):
+    return RunContext(
         leases=hot.leases(),
         bus=log,
-        crew=InlineCrew(),
+        executor=InlineExecutor(),
         clock=now_ms,
         chance=random.Random(1).random,
         process="p1",
@@ -78,7 +78,7 @@ def test_an_origin_that_cannot_be_is_no_reason_to_stop(ledger):
         for octets in (b"", b"\0", b"9" * 30, b"-1", b"\xff")
         if name != "reason"
     ]
-    lines = standing_in(topics.DLQ, 0, [(b"never a task", told) for told in origins])
+    lines = standing_in(topics.DLQ, 0, [(b"never a task", answer) for answer in origins])
     for line in lines:
         Recorder(SimpleNamespace(ledger=ledger.ledger)).record([line])
     assert len(ledger.quarantine()) == len(lines)
@@ -108,7 +108,7 @@ def test_the_dispatcher_gets_past_any_record(hot, records):
         delays=hot.delays(),
         parking=hot.parking(),
     )
-    assert Dispatch(stores).route(records, a_shop(hot, log)) == set()
+    assert Dispatch(stores).route(records, a_run_context(hot, log)) == set()
     publish_due(hot, log)
 
 
@@ -117,5 +117,5 @@ def test_the_dispatcher_gets_past_any_record(hot, records):
 def test_a_worker_gets_past_any_record(hot, records):
     log = MemoryLog(now_ms)
     execution = Execution(SimpleNamespace(bus=log, parking=hot.parking()))
-    assert execution.run(records, lambda _: Succeeded("done"), a_shop(hot, log)) == set()
+    assert execution.run(records, lambda _: Succeeded("done"), a_run_context(hot, log)) == set()
     publish_due(hot, log)

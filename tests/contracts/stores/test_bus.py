@@ -245,8 +245,8 @@ def test_a_record_that_is_too_large_is_refused_as_such_and_stops_nobody_else(log
 
 def test_a_sealed_envelope_is_sent_as_it_is(log):
     raw = codec.encode(a_fresh_envelope())[:-1] + b',"only_newer": 1.10}'
-    log.bus.send_pending([codec.seal(raw)])
-    log.bus.send_work([codec.seal(raw)])
+    log.bus.send_pending([codec.as_raw(raw)])
+    log.bus.send_work([codec.as_raw(raw)])
     log.bus.flush()
     for topic in (topics.PENDING, "tasks.worker.echo"):
         (record,) = log.records(topic)
@@ -351,15 +351,15 @@ def soon_silent(brokers):
 
 def test_a_broker_that_fell_silent_behind_its_answer_has_answered(soon_silent):
     with pytest.raises(StoreUnavailable, match="the topic nowhere does not exist"):
-        soon_silent.send_parcel("nowhere", b"x")
+        soon_silent.send_batch("nowhere", b"x")
 
 
 def test_a_broker_that_fell_silent_behind_its_refusal_has_refused(soon_silent):
-    soon_silent.send_parcel(topics.DLQ, b"x")
+    soon_silent.send_batch(topics.DLQ, b"x")
     soon_silent.flush()
     sequences = soon_silent._producer._sequences  # noqa: SLF001 - what lies beyond a gap may pass
     sequences.update(dict.fromkeys(((topics.DLQ, number) for number in range(100)), 7))
-    soon_silent.send_parcel(topics.DLQ, b"x")
+    soon_silent.send_batch(topics.DLQ, b"x")
     with pytest.raises(StoreUnavailable, match="error 45"):
         soon_silent.flush()
 

@@ -52,7 +52,7 @@ def test_a_task_goes_all_its_way(url):
     assert due.forget_expired(most=10) == 0
     (record,) = RedisRecords(session, shards=SHARDS).read([task.id])
     assert record.status is Status.SUCCEEDED
-    with RedisWaiters(session, places=1, new_word=lambda: "me").place() as has_place:
+    with RedisWaiters(session, places=1, new_nonce=lambda: "me").place() as has_place:
         assert has_place
     session.close()
 

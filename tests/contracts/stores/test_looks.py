@@ -69,8 +69,8 @@ def full(make_database):
 
 @pytest.mark.parametrize("name", _LOOKS)
 def test_a_look_reads_nothing_that_is_not_due(full, name):
-    told = explained(full, name, _LOOKS[name])
-    assert not any(map(_looked_at, nodes(told["Plan"]))), told
+    answer = explained(full, name, _LOOKS[name])
+    assert not any(map(_looked_at, nodes(answer["Plan"]))), answer
 
 
 def test_of_many_that_are_due_a_look_reads_no_more_than_it_tells(database):
@@ -78,11 +78,11 @@ def test_of_many_that_are_due_a_look_reads_no_more_than_it_tells(database):
     with psycopg.connect(owner, autocommit=True) as connection:
         connection.execute(_FILL["schedules"].replace("+ '1 day'", "- '1 day'"), [MANY])
         connection.execute("ANALYZE schedules")
-    told = explained(
+    answer = explained(
         app, "schedules/list_due_schedules", {"most": 10, "octets": 9_999, "unreadable": []}
     )
-    assert told["Plan"]["Actual Rows"] == 10
-    assert max(map(_looked_at, nodes(told["Plan"]))) == 10, told
+    assert answer["Plan"]["Actual Rows"] == 10
+    assert max(map(_looked_at, nodes(answer["Plan"]))) == 10, answer
 
 
 def test_a_list_by_metadata_reads_those_that_have_it_and_no_others(database):
@@ -96,9 +96,9 @@ def test_a_list_by_metadata_reads_those_that_have_it_and_no_others(database):
         ["type", "status", "created_after_ms", "created_before_ms", "after_ms", "after_id"]
     )
     asked = anything | {"tenant": "default", "metadata": '{"run":"7"}', "limit": 50}
-    told = explained(app, "ledger/list_tasks", asked)
-    assert told["Plan"]["Actual Rows"] == 10
-    assert max(map(_looked_at, nodes(told["Plan"]))) == 10, told
+    answer = explained(app, "ledger/list_tasks", asked)
+    assert answer["Plan"]["Actual Rows"] == 10
+    assert max(map(_looked_at, nodes(answer["Plan"]))) == 10, answer
 
 
 _ANY_TASK = {
@@ -122,17 +122,17 @@ _ANY_TASK = {
 def test_what_is_asked_of_few_tasks_reads_no_others(full, statement, asked, most):
     with psycopg.connect(full, autocommit=True) as connection:
         (task_id,) = connection.execute("SELECT id FROM tasks LIMIT 1").fetchone()
-    told = explained(full, statement, asked or {"id": task_id, "ids": [task_id]})
-    assert told["Plan"]["Actual Rows"] == most
-    assert max(map(_looked_at, nodes(told["Plan"]))) == most, told
+    answer = explained(full, statement, asked or {"id": task_id, "ids": [task_id]})
+    assert answer["Plan"]["Actual Rows"] == most
+    assert max(map(_looked_at, nodes(answer["Plan"]))) == most, answer
 
 
 def explained(dsn, name, values):
     with psycopg.connect(dsn, row_factory=dict_row) as connection:
         statement = b"EXPLAIN (ANALYZE, FORMAT JSON) " + queries.load(name)
         (row,) = connection.execute(statement, values).fetchall()
-    (told,) = row["QUERY PLAN"]
-    return told
+    (answer,) = row["QUERY PLAN"]
+    return answer
 
 
 def nodes(node):
@@ -144,4 +144,4 @@ def nodes(node):
 def _looked_at(node):
     if "Relation Name" not in node:
         return 0
-    return node["Actual Rows"] + sum(told for name, told in node.items() if "Removed" in name)
+    return node["Actual Rows"] + sum(answer for name, answer in node.items() if "Removed" in name)

@@ -14,7 +14,7 @@ from inspect import unwrap
 import pytest
 
 from taskmill.core import codec
-from taskmill.core.codec import Sealed
+from taskmill.core.codec import RawEnvelope
 from taskmill.core.owed import Owed
 from taskmill.core.task import Status, Timing
 from taskmill.core.time import in_ms
@@ -325,7 +325,7 @@ class Walk:
         reply = step(park_turn, self.shard, envelope=task, slot=slot, is_over=is_over)
         parking = self.hot.parking(patience=OVER if is_over else HOUR, again_after=AGES)
         envelope = self.words.envelope(task)
-        (parked,) = parking.park([Sealed(envelope, codec.encode(envelope))])
+        (parked,) = parking.park([RawEnvelope(envelope, codec.encode(envelope))])
         return reply, self.words.answer_of(parked)
 
     def repair_record(self):
@@ -496,7 +496,7 @@ class Walk:
         return self.shard.word if is_own else self.rebuilds + 1
 
     def _cold_shards(self):
-        return self.hot.cold_shards(lease=HOUR, word_stays=HOUR)
+        return self.hot.cold_shards(lease=HOUR, nonce_stays=HOUR)
 
     def _shard(self):
         return self._cold_shards().shard_of(self.words.id)

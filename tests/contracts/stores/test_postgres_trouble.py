@@ -241,9 +241,9 @@ def test_a_server_that_hangs_is_cut_off_and_nobody_waits_for_it_twice(opened):
 def test_who_has_little_time_is_cut_off_before_who_came_first_and_has_more(opened):
     patient, hasty = opened(), opened()
     patient.fetch(b"SELECT 1", {})
-    with pytest.raises(StoreUnavailable) as told:
+    with pytest.raises(StoreUnavailable) as answer:
         hasty.fetch(b"SELECT pg_sleep(60)", {}, within=timedelta(milliseconds=300))
-    assert "statement timeout" not in str(told.value)  # the server would have ended it later
+    assert "statement timeout" not in str(answer.value)  # the server would have ended it later
     assert patient.fetch(b"SELECT 1 AS one", {}) == [{"one": 1}]
 
 

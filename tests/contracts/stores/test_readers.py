@@ -172,12 +172,12 @@ def test_a_line_that_is_cut_in_a_question_is_an_unavailable_store(cut_lines, cap
     """The client itself then knows of some partitions, and not of others."""
     caplog.set_level(logging.CRITICAL)
     readers = KafkaReaders(cut_lines)
-    told = Counter(is_told(readers) for _ in range(60))
+    answer = Counter(is_start_reported(readers) for _ in range(60))
     readers.close()
-    assert told.keys() == {True, False}
+    assert answer.keys() == {True, False}
 
 
-def is_told(readers):
+def is_start_reported(readers):
     try:
         return len(readers.reach(topics.RECORDERS)) > 0
     except StoreUnavailable:

@@ -14,14 +14,14 @@ from taskmill.core.facts import TaskChanged
 from taskmill.core.owed import Cleared, OwedKey, OwedKind
 from taskmill.core.view import Ending
 from taskmill.dispatch.waiting import Delayed, DelayOrder
-from taskmill.execution.lease import Beat, Claimed, Refused, Settled, Suspect
+from taskmill.execution.lease import Beat, Claimed, LeaseRefused, Settled, Suspect
 from taskmill.orders.control import (
     CancelOrder,
     ChangeOrder,
     OrderAnswer,
     Redriven,
     RedriveOrder,
-    Sighting,
+    TaskSnapshot,
 )
 from taskmill.stores.memory.hot import MemoryHot
 from taskmill.stores.redis.session import Session
@@ -84,9 +84,11 @@ class Side:
         match answer:
             case Claimed():
                 self.tokens[label].append(answer.token)
-                untold = [(self._place(label, one.token), one.losses) for one in answer.untold]
-                return word(answer), answer.losses, untold, answer.cancel_requested
-            case Refused(facts):
+                unreported = [
+                    (self._place(label, one.token), one.losses) for one in answer.unreported
+                ]
+                return word(answer), answer.losses, unreported, answer.cancel_requested
+            case LeaseRefused(facts):
                 return word(answer), kinds(facts)
             case Suspect(losses):
                 return word(answer), losses
@@ -102,11 +104,11 @@ class Side:
 
     def lapse(self, label):
         """Let the present lease end by now, as time would."""
-        (sight,) = self.hot.control().see([self._request(label).id])
-        if not isinstance(sight, Sighting):
+        (snapshot,) = self.hot.control().see([self._request(label).id])
+        if not isinstance(snapshot, TaskSnapshot):
             return "NOTHING", None
-        envelope = self._request(label, generation=sight.task.generation, turn=sight.turn)
-        lease = a_lease(envelope, sight.token)
+        envelope = self._request(label, generation=snapshot.task.generation, turn=snapshot.turn)
+        lease = a_lease(envelope, snapshot.token)
         return self.hot.leases(lease=NO_TIME).extend([lease])[0], None
 
     def settle(self, label, *, life, turn, token, how, age):  # noqa: PLR0913 - as many as a claim
@@ -118,37 +120,39 @@ class Side:
 
     def look(self, label):
         """Remember how a task stands: orders are made of what was seen, which may be long ago."""
-        (sight,) = self.hot.control().see([self._request(label).id])
-        if isinstance(sight, Sighting):
-            self.seen[label] = sight
-        return word(sight), None
+        (snapshot,) = self.hot.control().see([self._request(label).id])
+        if isinstance(snapshot, TaskSnapshot):
+            self.seen[label] = snapshot
+        return word(snapshot), None
 
     def cancel(self, label, *, is_running, is_fresh):
-        sight = self._sight(label, is_fresh=is_fresh)
-        if sight is None:
+        snapshot = self._snapshot(label, is_fresh=is_fresh)
+        if snapshot is None:
             return "NOTHING", None
-        task = self._request(label, generation=sight.task.generation)
+        task = self._request(label, generation=snapshot.task.generation)
         facts = (cancel_requested(task),) if is_running else (cancelled(task, started_at_ms=None),)
         ending = None if is_running else Ending(finished_at_ms=now_ms())
-        order = CancelOrder(id=task.id, seen=sight.moment, facts=facts, ending=ending)
+        order = CancelOrder(id=task.id, seen=snapshot.moment, facts=facts, ending=ending)
         return self.hot.control().cancel([order])[0], None
 
     def redrive(self, label, *, is_fresh):
-        sight = self._sight(label, is_fresh=is_fresh)
-        if sight is None or not sight.task.status.is_final:  # nobody orders that of who lives
+        snapshot = self._snapshot(label, is_fresh=is_fresh)
+        if snapshot is None or not snapshot.task.status.is_final:  # nobody orders that of who lives
             return "NOTHING", None
-        task = self._request(label, generation=sight.task.generation, submitted=sight.submitted)
-        order = RedriveOrder(seen=sight.moment, envelope=task, facts=(died(task),), token=0)
+        task = self._request(
+            label, generation=snapshot.task.generation, submitted=snapshot.submitted
+        )
+        order = RedriveOrder(seen=snapshot.moment, envelope=task, facts=(died(task),), token=0)
         (answer,) = self.hot.control(hold=NO_TIME).redrive([order])
         if isinstance(answer, Redriven):
             self.lives[label].append(answer.generation)
         return word(answer), None
 
     def change(self, label, *, ahead_ms, is_fresh):
-        sight = self._sight(label, is_fresh=is_fresh)
-        if sight is None:
+        snapshot = self._snapshot(label, is_fresh=is_fresh)
+        if snapshot is None:
             return "NOTHING", None
-        task = self._envelope(label, self._life(label, sight.task.generation), sight.turn + 1)
+        task = self._envelope(label, self._life(label, snapshot.task.generation), snapshot.turn + 1)
         due_ms = now_ms() + ahead_ms
         fact = TaskChanged(
             id=task.id,
@@ -159,7 +163,7 @@ class Side:
             tenant=task.tenant,
             envelope=task,
         )
-        order = ChangeOrder(seen=sight.moment, envelope=task, due_at_ms=due_ms, facts=(fact,))
+        order = ChangeOrder(seen=snapshot.moment, envelope=task, due_at_ms=due_ms, facts=(fact,))
         return self.hot.control(hold=NO_TIME).change([order])[0], None
 
     def delay(self, label, *, life, turn, ahead_ms, age):
@@ -171,7 +175,7 @@ class Side:
     def take(self):
         taken = self.hot.due(hold=NO_TIME).take(most=100)
         labels = {self._request(label).id: label for label in LABELS}
-        told = (
+        reply = (
             (
                 labels[name.id],
                 self._life(labels[name.id], name.generation),
@@ -182,7 +186,7 @@ class Side:
             )
             for name, owed in taken
         )
-        return "TAKEN", sorted(told)
+        return "TAKEN", sorted(reply)
 
     def forget(self):
         return "DONE", self.hot.forget()
@@ -198,19 +202,19 @@ class Side:
     def standing(self):
         """Return how each task stands, without its moments."""
         tasks = [self._request(label) for label in LABELS]
-        sights = self.hot.control().see([task.id for task in tasks])
-        return {label: self._told(label, one) for label, one in zip(LABELS, sights, strict=True)}
+        snapshots = self.hot.control().see([task.id for task in tasks])
+        return {label: self._told(label, one) for label, one in zip(LABELS, snapshots, strict=True)}
 
-    def _told(self, label, sight):
-        if not isinstance(sight, Sighting):
-            return word(sight)
-        view, self.turns[label] = sight.task, sight.turn
+    def _told(self, label, snapshot):
+        if not isinstance(snapshot, TaskSnapshot):
+            return word(snapshot)
+        view, self.turns[label] = snapshot.task, snapshot.turn
         return {
             "status": view.status,
             "life": self._life(label, view.generation),
-            "submitted in": self._life(label, sight.submitted),
-            "turn": sight.turn,
-            "token": self._place(label, sight.token),
+            "submitted in": self._life(label, snapshot.submitted),
+            "turn": snapshot.turn,
+            "token": self._place(label, snapshot.token),
             "attempt": view.attempt,
             "losses": view.losses,
             "has begun": view.started_at_ms is not None,
@@ -218,13 +222,13 @@ class Side:
             "result": view.result and bytes(view.result),
             "waiting": view.waiting and view.waiting.reason,
             "is asked to end": view.cancel_requested,
-            "last": kinds(sight.last),
-            "owed": {kind: kinds(owed.facts) for kind, owed in sight.owed.items()},
+            "last": kinds(snapshot.last),
+            "owed": {kind: kinds(owed.facts) for kind, owed in snapshot.owed.items()},
         }
 
     # How
 
-    def _sight(self, label, *, is_fresh):
+    def _snapshot(self, label, *, is_fresh):
         if is_fresh:
             self.look(label)
         return self.seen.get(label)

@@ -92,7 +92,7 @@ def test_only_the_record_of_a_finished_task_without_a_key_ends_by_itself(real):
 def test_a_place_is_held_and_free_again(session):
     session.command("FLUSHALL")
     words = iter("abc")
-    waiters = RedisWaiters(session, places=1, new_word=lambda: next(words))
+    waiters = RedisWaiters(session, places=1, new_nonce=lambda: next(words))
     with waiters.place() as first, waiters.place() as second:
         assert (first, second) == (True, False)
     with waiters.place() as again:

@@ -28,9 +28,9 @@ def by_moto():
     place = "{}:{}".format(*server.get_host_and_port())
     answer = asked("PUT", f"http://{place}/mill")
     assert answer.status == 200
-    told = {"TASKMILL_BUCKET_ENDPOINT": f"http://{place}"}
-    told |= {"AWS_ACCESS_KEY_ID": "nobody", "AWS_SECRET_ACCESS_KEY": "nothing"}
-    return access_of(told), server.stop
+    result = {"TASKMILL_BUCKET_ENDPOINT": f"http://{place}"}
+    result |= {"AWS_ACCESS_KEY_ID": "nobody", "AWS_SECRET_ACCESS_KEY": "nothing"}
+    return access_of(result), server.stop
 
 
 def by_the_laptop(folder):
@@ -38,12 +38,12 @@ def by_the_laptop(folder):
     return access_of(bucket.start()), bucket.stop
 
 
-def access_of(told):
+def access_of(result):
     return S3Access(
         bucket="mill",
-        endpoint=told["TASKMILL_BUCKET_ENDPOINT"],
+        endpoint=result["TASKMILL_BUCKET_ENDPOINT"],
         credentials=Credentials(
-            username=told["AWS_ACCESS_KEY_ID"], password=told["AWS_SECRET_ACCESS_KEY"]
+            username=result["AWS_ACCESS_KEY_ID"], password=result["AWS_SECRET_ACCESS_KEY"]
         ),
     )
 
@@ -143,16 +143,18 @@ def test_a_link_lets_nobody_write_anything_else(laptop):
     content, digest = b"hello", hashlib.sha256(b"hello").hexdigest()
     upload = S3Blobs(laptop).upload_link(KEY, size=5, digest=digest)
     other = b64encode(hashlib.sha256(b"HELLO").digest()).decode()
-    told = upload.headers
-    assert asked("PUT", upload.url, b"HELLO", told).status == 400
-    assert asked("PUT", upload.url, b"HELLO", told | {"x-amz-checksum-sha256": other}).status == 403
-    assert asked("PUT", upload.url, b"hello!", told | {"Content-Length": "6"}).status == 403
+    result = upload.headers
+    assert asked("PUT", upload.url, b"HELLO", result).status == 400
+    assert (
+        asked("PUT", upload.url, b"HELLO", result | {"x-amz-checksum-sha256": other}).status == 403
+    )
+    assert asked("PUT", upload.url, b"hello!", result | {"Content-Length": "6"}).status == 403
     assert asked("PUT", upload.url, content, {"Content-Length": "5"}).status == 403
-    assert asked("PUT", upload.url.replace("abc", "abd"), content, told).status == 403
-    assert asked("GET", upload.url, None, told).status == 403
+    assert asked("PUT", upload.url.replace("abc", "abd"), content, result).status == 403
+    assert asked("GET", upload.url, None, result).status == 403
     assert asked("GET", f"{laptop.endpoint}/mill/{KEY}").status == 403
     assert S3Blobs(laptop).look(f"s3://mill/{KEY}") is None
-    assert asked("PUT", upload.url, content, told).status == 200
+    assert asked("PUT", upload.url, content, result).status == 200
 
 
 def test_a_link_is_good_for_a_quarter_of_an_hour(laptop):

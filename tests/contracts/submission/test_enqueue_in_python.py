@@ -26,7 +26,7 @@ def dsns(make_database):
 
 
 @pytest.fixture(scope="module")
-def shop(dsns):
+def run_context(dsns):
     return dsns[0].replace("taskmill_owner@", "taskmill_enqueue@")
 
 
@@ -92,13 +92,13 @@ def of_django(dsn, *, is_kept):
 
 
 def _for_django(dsn):
-    told = conninfo_to_dict(dsn)
+    answer = conninfo_to_dict(dsn)
     return {
         "ENGINE": "django.db.backends.postgresql",
-        "NAME": told["dbname"],
-        "USER": told["user"],
-        "HOST": told["host"],
-        "PORT": told["port"],
+        "NAME": answer["dbname"],
+        "USER": answer["user"],
+        "HOST": answer["host"],
+        "PORT": answer["port"],
     }
 
 
@@ -126,26 +126,26 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_the_request_is_kept_with_the_transaction_and_goes_with_it(way, shop, requests):
-    with WAYS[way](shop, is_kept=True) as connection:
+def test_the_request_is_kept_with_the_transaction_and_goes_with_it(way, run_context, requests):
+    with WAYS[way](run_context, is_kept=True) as connection:
         kept = enqueue(connection, "echo", {"say": "it's ☃, 100 %"}, delay_seconds=5)
-    with WAYS[way](shop, is_kept=False) as connection:
+    with WAYS[way](run_context, is_kept=False) as connection:
         gone = enqueue(connection, "echo")
-    told = b'{"type":"echo","payload":{"say":"it\'s \xe2\x98\x83, 100 %"},"delay_seconds":5}'
-    assert requests.find(kept).request == told
+    answer = b'{"type":"echo","payload":{"say":"it\'s \xe2\x98\x83, 100 %"},"delay_seconds":5}'
+    assert requests.find(kept).request == answer
     assert requests.find(gone) is None
 
 
-def asked(requests, shop, *given, **fields):
-    with of_psycopg(shop, is_kept=True) as connection:
+def asked(requests, run_context, *given, **fields):
+    with of_psycopg(run_context, is_kept=True) as connection:
         task_id = enqueue(connection, *given, **fields)
     return json.loads(requests.find(task_id).request)
 
 
-def test_every_field_of_a_request_can_be_given(requests, shop):
-    told = asked(
+def test_every_field_of_a_request_can_be_given(requests, run_context):
+    answer = asked(
         requests,
-        shop,
+        run_context,
         "echo",
         None,
         idempotency_key="k, 1",
@@ -156,7 +156,7 @@ def test_every_field_of_a_request_can_be_given(requests, shop):
         retry={"first_seconds": 3},
         metadata={"a": "b"},
     )
-    assert told == {
+    assert answer == {
         "type": "echo",
         "payload": None,
         "idempotency_key": "k, 1",
@@ -169,18 +169,24 @@ def test_every_field_of_a_request_can_be_given(requests, shop):
     }
 
 
-def test_what_is_not_given_is_not_asked_for(requests, shop):
+def test_what_is_not_given_is_not_asked_for(requests, run_context):
     ref = {"url": "s3://b/k", "size": 1, "sha256": "0" * 64}
-    assert asked(requests, shop, "echo") == {"type": "echo"}
-    assert asked(requests, shop, "echo", payload_ref=ref) == {"type": "echo", "payload_ref": ref}
+    assert asked(requests, run_context, "echo") == {"type": "echo"}
+    assert asked(requests, run_context, "echo", payload_ref=ref) == {
+        "type": "echo",
+        "payload_ref": ref,
+    }
 
 
 @pytest.mark.parametrize(
     "fields",
     [{"payload": math.nan}, {"run_at": datetime(2031, 1, 1)}],  # noqa: DTZ001 - what is refused
 )
-def test_what_no_statement_can_say_is_refused_before(shop, fields):
-    with of_psycopg(shop, is_kept=False) as connection, pytest.raises(ValueError, match=r"."):
+def test_what_no_statement_can_say_is_refused_before(run_context, fields):
+    with (
+        of_psycopg(run_context, is_kept=False) as connection,
+        pytest.raises(ValueError, match=r"."),
+    ):
         enqueue(connection, "echo", **fields)
 
 
@@ -192,9 +198,9 @@ def test_what_no_statement_can_say_is_refused_before(shop, fields):
         ("Django", django.db.DataError),
     ],
 )
-def test_what_is_no_request_raises_what_the_connection_raises(shop, way, error):
+def test_what_is_no_request_raises_what_the_connection_raises(run_context, way, error):
     def ask():
-        with WAYS[way](shop, is_kept=False) as connection:
+        with WAYS[way](run_context, is_kept=False) as connection:
             enqueue(connection, "echo", idempotency_key="ä")
 
     with pytest.raises(error, match="printable ASCII"):

@@ -72,7 +72,7 @@ def ledger(request, make_requests, memory_ledger):
         yield PostgresLedger(database)
 
 
-def a_wish(body=b'{"type":"echo"}', *, task_id=None, submission="s1"):
+def a_request_row(body=b'{"type":"echo"}', *, task_id=None, submission="s1"):
     return Enqueue(task_id=task_id or a_new_id(), submission=submission, request=body)
 
 
@@ -93,7 +93,7 @@ def mark_done(requests, *ids):
 
 
 def test_what_is_added_is_kept_as_it_is(requests):
-    wish = a_wish(b'{"type": "echo",  "payload": {"n": 1.10, "s": "\xe2\x98\x83 \\u0041"}}')
+    wish = a_request_row(b'{"type": "echo",  "payload": {"n": 1.10, "s": "\xe2\x98\x83 \\u0041"}}')
     before_ms = now_ms()
     requests.add([wish])
     with requests.held(most=10) as held:
@@ -105,13 +105,15 @@ def test_what_is_added_is_kept_as_it_is(requests):
     assert requests.find(wish.task_id) == row
 
 
-def a_large_wish(octets):
+def a_large_request_row(octets):
     body = b'{"type":"echo","payload":"%s"}' % (b"x" * octets)
-    return a_wish(body[: octets - 2] + b'"}')
+    return a_request_row(body[: octets - 2] + b'"}')
 
 
 def test_no_more_is_held_than_may_be_read_at_once(requests):
-    wishes = [a_large_wish(LARGEST_REQUEST) for _ in range(OCTETS_HELD // LARGEST_REQUEST + 2)]
+    wishes = [
+        a_large_request_row(LARGEST_REQUEST) for _ in range(OCTETS_HELD // LARGEST_REQUEST + 2)
+    ]
     requests.add(wishes)
     with requests.held(most=100) as held:
         assert sum(row.octets for row in held.rows) == OCTETS_HELD
@@ -121,7 +123,7 @@ def test_no_more_is_held_than_may_be_read_at_once(requests):
 
 
 def test_what_is_too_large_to_be_a_request_is_not_read(requests):
-    huge, good = a_large_wish(LARGEST_REQUEST + 1), a_wish()
+    huge, good = a_large_request_row(LARGEST_REQUEST + 1), a_request_row()
     requests.add([huge, good])
     with requests.held(most=100) as held:
         assert [(row.task_id, row.request, row.octets) for row in held.rows] == [
@@ -133,7 +135,7 @@ def test_what_is_too_large_to_be_a_request_is_not_read(requests):
 
 def test_two_requests_under_one_key_stand_side_by_side(requests):
     task_id = a_new_id()
-    requests.add([a_wish(task_id=task_id, submission=word) for word in ("first", "second")])
+    requests.add([a_request_row(task_id=task_id, submission=word) for word in ("first", "second")])
     assert line(requests) == [task_id, task_id]
     assert requests.find(task_id).submission == "first"
 
@@ -145,7 +147,7 @@ def test_nothing_waits_where_nobody_asked(requests):
 
 
 def test_what_is_done_leaves_the_line_and_is_not_found_any_more(requests):
-    done, waiting = a_wish(), a_wish()
+    done, waiting = a_request_row(), a_request_row()
     requests.add([done, waiting])
     mark_done(requests, done.task_id)
     assert line(requests) == [waiting.task_id]
@@ -155,7 +157,7 @@ def test_what_is_done_leaves_the_line_and_is_not_found_any_more(requests):
 
 
 def test_what_is_parked_leaves_the_line_and_tells_why(requests):
-    stuck, good = a_wish(), a_wish()
+    stuck, good = a_request_row(), a_request_row()
     requests.add([stuck, good])
     park(requests, stuck.task_id)
     assert line(requests) == [good.task_id]
@@ -168,7 +170,7 @@ def test_what_is_parked_leaves_the_line_and_tells_why(requests):
 
 
 def test_the_parked_are_listed_from_the_latest_on(requests):
-    wishes = [a_wish() for _ in range(3)]
+    wishes = [a_request_row() for _ in range(3)]
     for wish in wishes:
         requests.add([wish])
         park(requests, wish.task_id)
@@ -178,7 +180,7 @@ def test_the_parked_are_listed_from_the_latest_on(requests):
 
 
 def test_those_that_wait_are_listed_apart(requests):
-    wishes = [a_wish() for _ in range(4)]
+    wishes = [a_request_row() for _ in range(4)]
     requests.add(wishes)
     mark_done(requests, wishes[0].task_id)
     park(requests, wishes[1].task_id)
@@ -189,7 +191,7 @@ def test_those_that_wait_are_listed_apart(requests):
 
 
 def test_what_was_parked_can_be_discarded_and_the_first_who_did_stays(requests):
-    wishes = [a_wish(task_id=a_new_id()), a_wish()]
+    wishes = [a_request_row(task_id=a_new_id()), a_request_row()]
     requests.add([wishes[0], wishes[0], wishes[1]])
     for _ in range(2):
         with requests.held(most=1) as held:
@@ -209,7 +211,7 @@ def test_what_was_parked_can_be_discarded_and_the_first_who_did_stays(requests):
 
 
 def test_what_was_discarded_is_not_taken_up_when_its_type_comes(requests):
-    wish = a_wish()
+    wish = a_request_row()
     requests.add([wish])
     park(requests, wish.task_id, "unknown_type")
     requests.discard(wish.task_id, Dismissal(at_ms=now_ms(), by="ann"))
@@ -219,14 +221,14 @@ def test_what_was_discarded_is_not_taken_up_when_its_type_comes(requests):
 
 def test_who_waits_is_found_before_who_is_parked(requests):
     task_id = a_new_id()
-    requests.add([a_wish(task_id=task_id, submission="first")])
+    requests.add([a_request_row(task_id=task_id, submission="first")])
     park(requests, task_id)
-    requests.add([a_wish(task_id=task_id, submission="second")])
+    requests.add([a_request_row(task_id=task_id, submission="second")])
     assert requests.find(task_id).submission == "second"
 
 
 def test_who_is_put_off_is_passed_over_for_a_while(requests):
-    slow, good = a_wish(), a_wish()
+    slow, good = a_request_row(), a_request_row()
     requests.add([slow, good])
     with requests.held(most=1) as held:
         held.put_off(held.rows, SOON)
@@ -238,7 +240,7 @@ def test_who_is_put_off_is_passed_over_for_a_while(requests):
 
 
 def test_nothing_waits_that_was_put_off(requests):
-    requests.add([a_wish()])
+    requests.add([a_request_row()])
     with requests.held(most=1) as held:
         held.put_off(held.rows, LONG)
     assert not requests.is_any_waiting()
@@ -248,9 +250,9 @@ def test_nothing_waits_that_was_put_off(requests):
 
 def test_a_parked_request_waits_again_once_its_type_is_known(requests):
     late, unknown, misfit = (
-        a_wish(b'{"type":"late"}'),
-        a_wish(b'{"type":"unknown"}'),
-        a_wish(b'{"type":"late","payload":"\\u0000"}'),
+        a_request_row(b'{"type":"late"}'),
+        a_request_row(b'{"type":"unknown"}'),
+        a_request_row(b'{"type":"late","payload":"\\u0000"}'),
     )
     requests.add([late, unknown, misfit])
     park(requests, late.task_id, "unknown_type")
@@ -262,7 +264,7 @@ def test_a_parked_request_waits_again_once_its_type_is_known(requests):
 
 
 def test_who_was_parked_long_ago_stays_so(requests):
-    wish = a_wish(b'{"type":"late"}')
+    wish = a_request_row(b'{"type":"late"}')
     requests.add([wish])
     park(requests, wish.task_id, "unknown_type")
     assert requests.take_up(["late"], parked_within=-LONG) == 0
@@ -270,13 +272,13 @@ def test_who_was_parked_long_ago_stays_so(requests):
 
 def test_the_backlog_tells_how_many_wait_and_since_when(requests):
     assert requests.backlog(most=10).oldest_at_ms is None
-    wishes = [a_wish() for _ in range(4)]
+    wishes = [a_request_row() for _ in range(4)]
     requests.add(wishes)
     mark_done(requests, wishes[0].task_id)
     park(requests, wishes[1].task_id)
-    told = requests.backlog(most=10)
-    assert (told.waiting, told.parked) == (2, 1)
-    assert abs(told.oldest_at_ms - now_ms()) < 60_000
+    answer = requests.backlog(most=10)
+    assert (answer.waiting, answer.parked) == (2, 1)
+    assert abs(answer.oldest_at_ms - now_ms()) < 60_000
     assert requests.backlog(most=1).waiting == 1
 
 
@@ -290,8 +292,8 @@ def test_the_ledger_tells_which_requests_are_tasks_already(requests, ledger):
     ledger.record(batch_of(taken, other))
     ledger.record(applied_to(7, as_of_ms=now_ms()))
     for one in (taken, unknown):
-        requests.add([a_wish(task_id=one.id, submission=one.submission)])
-    requests.add([a_wish(task_id=other.id, submission="another one under its key")])
+        requests.add([a_request_row(task_id=one.id, submission=one.submission)])
+    requests.add([a_request_row(task_id=other.id, submission="another one under its key")])
     assert look_back(requests).found == {"s1"}
 
 
@@ -312,15 +314,15 @@ def test_the_ledgers_silence_counts_when_it_lacks_nothing_or_the_last_minutes_al
     requests, ledger, end, age, is_complete
 ):
     ledger.record(applied_to(7, as_of_ms=now_ms() - in_ms(age)))
-    requests.add([a_wish()])
-    told = look_back(requests)
-    assert told.is_complete({(topics.PENDING, 1): end}) is is_complete
-    assert not told.is_complete({(topics.PENDING, 2): 1})
-    assert told.is_complete({(topics.PENDING, 2): 0})
+    requests.add([a_request_row()])
+    answer = look_back(requests)
+    assert answer.is_complete({(topics.PENDING, 1): end}) is is_complete
+    assert not answer.is_complete({(topics.PENDING, 2): 1})
+    assert answer.is_complete({(topics.PENDING, 2): 0})
 
 
 def test_a_request_of_half_an_hour_may_be_forgotten(request, requests, memory_ledger):
-    requests.add([a_wish()])
+    requests.add([a_request_row()])
     with requests.held(most=1) as held:
         assert not held.rows[0].may_be_forgotten
     if isinstance(requests, MemoryRequests):
@@ -336,7 +338,7 @@ def test_a_request_of_half_an_hour_may_be_forgotten(request, requests, memory_le
 
 def test_what_one_holds_another_passes_over(make_requests):
     one, other = make_requests(), make_requests()
-    wishes = [a_wish() for _ in range(3)]
+    wishes = [a_request_row() for _ in range(3)]
     for wish in wishes:
         one.add([wish])
     with one.held(most=2) as first, other.held(most=2) as second:
@@ -345,7 +347,7 @@ def test_what_one_holds_another_passes_over(make_requests):
 
 
 def test_who_fails_has_marked_nothing(requests):
-    requests.add([a_wish(), a_wish()])
+    requests.add([a_request_row(), a_request_row()])
 
     def fail():
         with requests.held(most=10) as held:
@@ -363,7 +365,7 @@ def test_who_holds_rows_and_says_nothing_loses_them(database):
     _, dsn = database
     with closing(Database(dsn)) as paused, closing(Database(dsn)) as other:
         one = PostgresRequests(paused, held_at_most=SOON)
-        wish = a_wish()
+        wish = a_request_row()
         one.add([wish])
 
         def hold_and_sleep():

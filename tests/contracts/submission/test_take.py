@@ -62,14 +62,14 @@ def test_a_request_that_comes_again_is_the_same_task_and_is_not_published_again(
 
 def test_the_same_request_under_a_key_is_a_replay_and_another_one_reuses_it(hot, log):
     first = a_request("k", submission="first")
-    told = taken(
+    answer = taken(
         hot,
         log,
         first,
         a_request("k", submission="second"),
         a_request("k", submission="third", fingerprint="f2"),
     )
-    assert told == [
+    assert answer == [
         InLog(first.id, Entry.CREATED),
         InLog(first.id, Entry.REPLAYED),
         KeyReused(first.id),
@@ -84,8 +84,8 @@ def test_a_key_that_another_door_took_is_a_replay_here(hot, log):
         admission=hot.admission(), bus=log, records=hot.records(), clock=now_ms
     )
     (receipt,) = Submitter(stores).submit([first])
-    (told,) = taken(hot, log, a_request("k", submission="second"))
-    assert told == InLog(receipt.task.id, Entry.REPLAYED)
+    (answer,) = taken(hot, log, a_request("k", submission="second"))
+    assert answer == InLog(receipt.task.id, Entry.REPLAYED)
     assert published(log) == [first.id]
 
 
@@ -95,20 +95,20 @@ def test_what_did_not_reach_the_log_stays_owed_and_is_published_by_whoever_comes
 ):
     log.is_away = True
     first = a_request("k", submission="first")
-    (told,) = taken(hot, log, first)
-    assert isinstance(told, NotNow)
+    (answer,) = taken(hot, log, first)
+    assert isinstance(answer, NotNow)
     assert owed(hot) == [first.id]
     log.is_away = False
-    (told,) = taken(hot, log, a_request("k", submission=submission))
-    assert isinstance(told, InLog)
+    (answer,) = taken(hot, log, a_request("k", submission=submission))
+    assert isinstance(answer, InLog)
     assert [task.submission for task in log.tasks(topics.PENDING)] == ["first"]
     assert owed(hot) == []
 
 
 def test_while_the_log_is_known_to_be_away_nothing_is_decided(hot, log):
     log.is_known_away = True
-    told = taken(hot, log, a_request("k"), a_request())
-    assert [type(one) for one in told] == [NotNow, NotNow]
+    answer = taken(hot, log, a_request("k"), a_request())
+    assert [type(one) for one in answer] == [NotNow, NotNow]
     assert owed(hot) == []
 
 
@@ -119,8 +119,8 @@ def test_a_shard_that_forgot_decides_nothing(hot, log):
 
 
 def test_without_redis_nothing_is_decided(hot, log):
-    told = taken(hot, log, a_request("k"), a_request(), admission=Away())
-    assert [type(one) for one in told] == [NotNow, NotNow]
+    answer = taken(hot, log, a_request("k"), a_request(), admission=Away())
+    assert [type(one) for one in answer] == [NotNow, NotNow]
     assert published(log) == []
 
 
@@ -140,7 +140,7 @@ def test_what_could_not_be_cleared_is_taken_and_published_once_more_at_worst(hot
 def test_what_the_log_refuses_does_not_hold_up_the_others(hot, log):
     huge = a_request(payload=Raw(b'"' + b"x" * LARGEST_RECORD + b'"'))
     requests = [a_request(), huge, a_request(), a_request()]
-    told = taken(hot, log, *requests)
-    assert [type(one) for one in told] == [InLog, NotNow, InLog, InLog]
+    answer = taken(hot, log, *requests)
+    assert [type(one) for one in answer] == [InLog, NotNow, InLog, InLog]
     assert set(published(log)) == {one.id for one in requests if one is not huge}
     assert owed(hot) == [huge.id]

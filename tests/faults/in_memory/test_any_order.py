@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_s
 from taskmill.core import topics
 from taskmill.core.task import Status
 from taskmill.execution.outcome import Discard, Retry, Succeeded
-from taskmill.settings.crash_points import Moment
+from taskmill.settings.crash_points import CrashMoment
 from tests.faults.broken import VARIANTS
 from tests.faults.checker import check
 from tests.faults.mortals import WORK, Mortals, deaths
@@ -42,7 +42,7 @@ AT_THE_GATEWAY, AT_THE_SCHEDULER = may_die("gateway"), may_die("scheduler")
 (BEHIND_ADMISSION,) = (
     one
     for one in deaths("gateway")
-    if (one.edge.method, one.edge.moment) == ("admit", Moment.AFTER)
+    if (one.edge.method, one.edge.moment) == ("admit", CrashMoment.AFTER)
 )
 OF_A_READER = {
     "dispatcher": may_die("dispatcher"),

@@ -16,8 +16,8 @@ from tests.faults.history import (
     Read,
     Redrive,
     Sample,
-    Standing,
     Submit,
+    TaskVersion,
     Told,
 )
 
@@ -64,7 +64,7 @@ def a_history(tasks=3):
             ),
         ]
         rows.append(
-            Standing(
+            TaskVersion(
                 id=name,
                 label=name,
                 status="succeeded",
@@ -93,8 +93,8 @@ def a_history(tasks=3):
 
 
 def _fired(nominal_ms, **changes):
-    told = {"schedule": "s", "task_id": f"s{nominal_ms}", "at_ms": nominal_ms + 5}
-    return Fired(nominal_ms=nominal_ms, **told | changes)
+    answer = {"schedule": "s", "task_id": f"s{nominal_ms}", "at_ms": nominal_ms + 5}
+    return Fired(nominal_ms=nominal_ms, **answer | changes)
 
 
 def test_a_sound_history_has_no_complaints():
@@ -147,7 +147,7 @@ BROKEN = {
     "a task ends long after the faults": ("I1 no loss", lambda h: row(h, finished_at_ms=99_000)),
     "nobody asked for a task": (
         "I2 no phantom",
-        lambda h: more(h, "rows", Standing(id="x", label="x", status="dead")),
+        lambda h: more(h, "rows", TaskVersion(id="x", label="x", status="dead")),
     ),
     "a refused request ran": (
         "I2 no phantom",

@@ -13,7 +13,7 @@ from taskmill.execution.outcome import Retry, Snooze, Succeeded
 from taskmill.schedules.fire import ScheduleFirer
 from taskmill.schedules.firing import arrived, millis_of, step_of
 from taskmill.schedules.manage import make
-from taskmill.schedules.read import Wanted
+from taskmill.schedules.read import WantedSchedule
 from taskmill.schedules.schedule import Definition
 from tests.faults import forgetful
 from tests.faults.checker import check
@@ -81,8 +81,8 @@ def two_schedulers_at_once(parts):
     story.mortals.clock.move(10 * SECOND)
     first = story.system.stores.due.take(most=10)
     second = story.system.stores.due.take(most=10)
-    told = [Sample(name="takers of an entry", value=len([*first, *second]), cap=1)]
-    return replace(story.mortals.history(), samples=told)
+    answer = [Sample(name="takers of an entry", value=len([*first, *second]), cap=1)]
+    return replace(story.mortals.history(), samples=answer)
 
 
 def a_retry_behind_a_flush(parts):
@@ -171,7 +171,7 @@ def an_instant_that_two_schedulers_saw(parts):
     story = Story(parts)
     clock, stores = story.mortals.clock, story.system.stores
     schedules = stores.schedules
-    wanted = Wanted(name="s", definition=MINUTELY, enabled=None)
+    wanted = WantedSchedule(name="s", definition=MINUTELY, enabled=None)
     first = make(wanted, schedules, tenant="default", by="ada").schedule.next_at_ms
     clock.move(MINUTE)
     steps = [
@@ -248,7 +248,7 @@ def _quiet(caplog):
     caplog.set_level("CRITICAL", logger="taskmill")
 
 
-@pytest.mark.parametrize("story", sorted({told for told, _, _ in STORIES.values()}, key=str))
+@pytest.mark.parametrize("story", sorted({answer for answer, _, _ in STORIES.values()}, key=str))
 def test_the_system_as_it_is_comes_well_through_this_story(story):
     assert [str(one) for one in check(story(None))] == []
 

@@ -84,7 +84,7 @@ def test_without_a_descriptor_the_front_waits_and_does_not_spin(few_files):
     async def check() -> None:
         failures: list[object] = []
         loop = asyncio.get_running_loop()
-        loop.set_exception_handler(lambda _, told: failures.append(told))
+        loop.set_exception_handler(lambda _, answer: failures.append(answer))
         async with a_front() as port:
             reader, writer = await _line_that_finds_no_descriptor(port, few_files)
             await eventually_async(

@@ -31,7 +31,7 @@ def plans_for(code, *names):
 
 
 def test_only_the_changed_function_starts_anew_and_what_runs_ends_first(tmp_path):
-    code, told = tmp_path / "code", []
+    code, answer = tmp_path / "code", []
     for name in ("echo", "other"):
         write(code / "workers" / name, "old")
     plans = plans_for(code, "echo", "other")
@@ -41,7 +41,7 @@ def test_only_the_changed_function_starts_anew_and_what_runs_ends_first(tmp_path
             reload = Reload(
                 {plan.name: plan for plan in plans},
                 stage.functions,
-                lambda *words: told.append(words),
+                lambda *words: answer.append(words),
                 root=code,
                 glance_seconds=GLANCE,
             )
@@ -57,7 +57,7 @@ def test_only_the_changed_function_starts_anew_and_what_runs_ends_first(tmp_path
 
             write(code / "workers" / "echo", "new, and longer")
 
-            await eventually_async(lambda: bool(told), within=WITHIN, reason="the change is seen")
+            await eventually_async(lambda: bool(answer), within=WITHIN, reason="the change is seen")
             assert await stage.result("echo") == "new, and longer"
             (tmp_path / "go").touch()
             assert await running == "old"
@@ -69,11 +69,11 @@ def test_only_the_changed_function_starts_anew_and_what_runs_ends_first(tmp_path
             await reload.stop()
 
     asyncio.run(check())
-    assert told == [("echo", "restarts: its files have changed")]
+    assert answer == [("echo", "restarts: its files have changed")]
 
 
 def test_a_change_that_counts_once_it_is_assembled_says_so(tmp_path):
-    code, told = tmp_path / "code", []
+    code, answer = tmp_path / "code", []
     write(code / "workers/echo", "old")
     (code / "infra").mkdir()
     sentence = "template.yaml is out of date: run `make template`"
@@ -85,14 +85,14 @@ def test_a_change_that_counts_once_it_is_assembled_says_so(tmp_path):
             reload = Reload(
                 {"echo": plan},
                 stage.functions,
-                lambda *words: told.append(words),
+                lambda *words: answer.append(words),
                 root=code,
                 glance_seconds=GLANCE,
             )
             await reload.start()
             write(code / "workers/echo", "new, and longer")
-            await eventually_async(lambda: len(told) == 2, within=WITHIN, reason="it is said")
+            await eventually_async(lambda: len(answer) == 2, within=WITHIN, reason="it is said")
             await reload.stop()
 
     asyncio.run(check())
-    assert told[1] == ("Template", f"{sentence} and start again.")
+    assert answer[1] == ("Template", f"{sentence} and start again.")

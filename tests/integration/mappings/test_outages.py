@@ -55,7 +55,7 @@ async def freeze(server: Server) -> None:
 def test_a_mapping_outlives_its_broker(home, capfd):
     ports = free_ports(2)
     brokers = f"127.0.0.1:{ports[0]}"
-    function, told = Function(), []
+    function, answer = Function(), []
 
     async def start():
         server = Server("Kafka", home, draw=lambda _count: ports)  # it comes back where it was
@@ -66,8 +66,8 @@ def test_a_mapping_outlives_its_broker(home, capfd):
         server = await start()
         topic = await asyncio.to_thread(Topic.create, brokers)
         await server.stop(GRACE)
-        async with mapped(topic.plan(), function, brokers=brokers, report=told.append):
-            await eventually_async(lambda: told, within=SOON, reason="the absence is told")
+        async with mapped(topic.plan(), function, brokers=brokers, report=answer.append):
+            await eventually_async(lambda: answer, within=SOON, reason="the absence is told")
             for count in (1, 2):
                 server = await start()
                 await asyncio.to_thread(topic.fill, [b"x"] * 10)
@@ -86,7 +86,7 @@ def test_a_mapping_outlives_its_broker(home, capfd):
 
     asyncio.run(scenario())
     assert function.seen == [(0, offset) for offset in range(20)]
-    assert told == [
+    assert answer == [
         (
             f"Kafka at {brokers} cannot be reached; the mappings continue automatically when it is"
             " back."
@@ -169,17 +169,17 @@ def test_a_stop_does_not_wait_for_a_broker_that_is_gone(home):
 def test_a_mapping_waits_for_a_topic_that_does_not_exist_yet(brokers):
     topic = Topic.create(brokers)
     missing = Topic(name=f"{topic.name}-later", brokers=brokers)
-    function, told = Function(), []
+    function, answer = Function(), []
 
     async def scenario():
-        async with mapped(missing.plan(), function, brokers=brokers, report=told.append):
-            await eventually_async(lambda: told, within=SOON, reason="the absence is told")
+        async with mapped(missing.plan(), function, brokers=brokers, report=answer.append):
+            await eventually_async(lambda: answer, within=SOON, reason="the absence is told")
             await asyncio.to_thread(missing.make)
             await asyncio.to_thread(missing.fill, [b"x"])
             await eventually_async(lambda: function.done, within=SOON, reason="it goes on")
 
     asyncio.run(scenario())
-    assert told == [
+    assert answer == [
         (
             f"Topic {missing.name} does not exist; its mapping continues automatically once it is"
             " created."

@@ -34,10 +34,10 @@ async def a_valkey():
         shutil.rmtree(home)
 
 
-def markers_after(url, *, sealed_by):
+def markers_after(url, *, checksum):
     session = Session(url)
     session.command("SET", MARKERS[0], "the last run")
-    preparation.open_or_leave(url, sealed_by=sealed_by)
+    preparation.open_or_leave(url, checksum=checksum)
     found = [session.command("GET", key) for key in MARKERS]
     run_id = session.run_id().encode()
     session.close()
@@ -48,21 +48,21 @@ FIRST_ONLY = [True] + [False] * (SHARDS - 1)
 
 
 @pytest.mark.parametrize(
-    ("sealed_by", "are_open"),
+    ("checksum", "are_open"),
     [("", [True] * SHARDS), ("the last run", FIRST_ONLY), (None, [False] * SHARDS)],
     ids=["new", "stopped", "not known"],
 )
-def test_only_what_was_open_and_lost_nothing_is_open_without_a_rebuild(sealed_by, are_open):
+def test_only_what_was_open_and_lost_nothing_is_open_without_a_rebuild(checksum, are_open):
     async def scenario():
         async with a_valkey() as url:
-            return await asyncio.to_thread(markers_after, url, sealed_by=sealed_by)
+            return await asyncio.to_thread(markers_after, url, checksum=checksum)
 
     assert asyncio.run(scenario()) == are_open
 
 
 def test_a_redis_that_does_not_answer_is_a_sentence():
     with pytest.raises(StoreFailed, match=r"Redis does not answer.*TASKMILL_REDIS_URL"):
-        preparation.open_or_leave("redis://127.0.0.1:1/0", sealed_by=None)
+        preparation.open_or_leave("redis://127.0.0.1:1/0", checksum=None)
 
 
 def test_a_database_that_is_not_there_is_a_sentence():

@@ -44,8 +44,8 @@ def ask_postgres(env, port):
 
 
 def kafka_access(env, place, security="SSL"):
-    told = {"TASKMILL_KAFKA_BROKERS": place, "TASKMILL_KAFKA_SECURITY": security}
-    return Settings.from_env(env | told, needs=("kafka",)).kafka
+    answer = {"TASKMILL_KAFKA_BROKERS": place, "TASKMILL_KAFKA_SECURITY": security}
+    return Settings.from_env(env | answer, needs=("kafka",)).kafka
 
 
 def ask_kafka(env, port):

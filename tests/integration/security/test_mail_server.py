@@ -18,7 +18,7 @@ from taskmill.core.counting import Count
 from taskmill.core.facts import TaskDeferred
 from taskmill.core.task import TaskType
 from taskmill.platform import process
-from taskmill.platform.executor import ThreadCrew
+from taskmill.platform.executor import ThreadExecutor
 from taskmill.settings.access import Access
 from taskmill.worker import Discard, Retry, Succeeded
 from tests.builders import an_envelope
@@ -131,7 +131,7 @@ def test_a_mail_of_which_nothing_was_said_in_the_time_of_its_task_is_counted(
     security, authority, monkeypatch
 ):
     """The task's own time is shorter than what a server may take for a mail."""
-    stage = Stage(clock=RealClock(), crew=ThreadCrew())
+    stage = Stage(clock=RealClock(), executor=ThreadExecutor())
     stage.bind(monkeypatch)
     ways = {} if security == "PLAINTEXT" else {"context": authority.context("good")}
     trust = {"security": security, "ca_file": str(authority.file)}
@@ -225,9 +225,9 @@ def test_the_mail_and_the_login_go_over_tls_only(security, authority):
     }
     with mail_server(passwords=frozenset({"shop:right"}), **ways) as server:
         env = settings | {"TASKMILL_SMTP_SERVER": f"localhost:{server.port}"}
-        told = MailSettings.from_env(env, read_secret=secret_with("right"))
+        reply = MailSettings.from_env(env, read_secret=secret_with("right"))
         assert isinstance(
-            Smtp(told.smtp, hello="example.com").send(a_mail(), seconds=PLENTY), Succeeded
+            Smtp(reply.smtp, hello="example.com").send(a_mail(), seconds=PLENTY), Succeeded
         )
     open_lines = [line for line in server.lines if line not in server.secured]
     assert {line.partition(" ")[0].upper() for line in open_lines} <= {"EHLO", "STARTTLS"}
@@ -241,7 +241,7 @@ def secret_with(*passwords):
 
     def read(name, *, fresh=False):
         password = left.pop(0) if len(left) > 1 else left[0]
-        return msgspec.json.encode({"username": "shop", "password": password}).decode()
+        return msgspec.json.encode({"username": "run_context", "password": password}).decode()
 
     return read
 
@@ -257,8 +257,8 @@ def test_a_rotated_login_is_read_anew_without_a_restart(passwords, kind):
             "TASKMILL_SMTP_SECURITY": "PLAINTEXT",
             "TASKMILL_SMTP_SECRET": "login",
         }
-        told = MailSettings.from_env(env, read_secret=secret_with(*passwords))
-        answer = Smtp(told.smtp, hello="example.com").send(a_mail(), seconds=PLENTY)
+        reply = MailSettings.from_env(env, read_secret=secret_with(*passwords))
+        answer = Smtp(reply.smtp, hello="example.com").send(a_mail(), seconds=PLENTY)
     assert isinstance(answer, kind)
     assert "old" not in str(answer)
 

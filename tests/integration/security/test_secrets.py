@@ -19,7 +19,7 @@ from confluent_kafka.admin import (
 
 from taskmill.core.errors import SettingsInvalid, StoreUnavailable
 from taskmill.settings import Settings
-from taskmill.settings.secrets import Unreadable, read_parameter, read_secret
+from taskmill.settings.secrets import SecretUnreadable, read_parameter, read_secret
 from taskmill.stores.api_keys import ApiKeys
 from taskmill.stores.kafka.ends import KafkaLogEnds
 from taskmill.stores.postgres.connection import Database
@@ -60,9 +60,11 @@ def test_a_parameter_is_read_even_when_it_is_encrypted(account, name):
 
 
 def test_what_is_missing_is_told_by_its_name(account, name):
-    with pytest.raises(Unreadable, match=f"the secret '{name}' cannot be read: .*NotFound"):
+    with pytest.raises(SecretUnreadable, match=f"the secret '{name}' cannot be read: .*NotFound"):
         read_secret(name)
-    with pytest.raises(Unreadable, match=f"the parameter '/{name}' cannot be read: .*NotFound"):
+    with pytest.raises(
+        SecretUnreadable, match=f"the parameter '/{name}' cannot be read: .*NotFound"
+    ):
         read_parameter(f"/{name}")
     env = HERE | {"TASKMILL_POSTGRES_SECRET": name}
     with pytest.raises(SettingsInvalid, match=f"TASKMILL_POSTGRES_SECRET: the secret '{name}'"):

@@ -57,7 +57,7 @@ def test_a_port_that_is_set_is_the_one_or_the_start_is_refused(note):
 
 def test_a_store_starts_where_it_was_and_where_it_is_told(home):
     prepare_home(home)
-    (told,) = free_ports(1)
+    (answer,) = free_ports(1)
     elsewhere = External(kafka_brokers="127.0.0.1:1", postgres_dsn="postgresql://me@127.0.0.1/x")
 
     async def address(**settings):
@@ -68,7 +68,7 @@ def test_a_store_starts_where_it_was_and_where_it_is_told(home):
             await stores.stop(timedelta(seconds=5))
 
     first, again, moved = (
-        asyncio.run(address(**settings)) for settings in ({}, {}, {"ports": Ports(redis=told)})
+        asyncio.run(address(**settings)) for settings in ({}, {}, {"ports": Ports(redis=answer)})
     )
     assert again == first
-    assert moved == f"redis://127.0.0.1:{told}/0"
+    assert moved == f"redis://127.0.0.1:{answer}/0"

@@ -154,7 +154,7 @@ def test_a_store_that_cannot_start_is_told_with_its_log_and_lets_go_of_the_home(
 
 
 def test_stores_of_ones_own_are_used_and_their_passwords_are_not_shown(home):
-    told = []
+    result = []
     external = External.from_environment(
         {
             "TASKMILL_KAFKA_BROKERS": "broker:9092",
@@ -165,13 +165,13 @@ def test_stores_of_ones_own_are_used_and_their_passwords_are_not_shown(home):
 
     async def scenario():
         stores = Stores(home, external=external)
-        addresses = await stores.start(lambda name, words: told.append((name, words)))
+        addresses = await stores.start(lambda name, words: result.append((name, words)))
         await stores.stop()
         return addresses
 
     addresses = asyncio.run(scenario())
     assert addresses.postgres_owner_dsn == "postgresql://app:secret@ledger:5432/taskmill"
-    assert sorted(told) == [
+    assert sorted(result) == [
         ("Kafka", "external at broker:9092"),
         ("PostgreSQL", "external at ledger:5432"),
         ("Valkey", "external at cache:6379"),

@@ -80,13 +80,13 @@ def listening_addresses(servers):
 
 
 def test_all_start_side_by_side_on_the_loopback_and_leave_nothing_running(home):
-    told = []
+    answer = []
     before = {child.pid for child in descendants(psutil.Process().pid)}
 
     async def scenario():
         stores = Stores(home, durable=False)
         try:
-            at = await stores.start(lambda name, words: told.append((name, words)))
+            at = await stores.start(lambda name, words: answer.append((name, words)))
             write_everywhere(at, "word")
             read = read_everywhere(at, records=1)
             servers = [one for one in descendants(psutil.Process().pid) if one.pid not in before]
@@ -99,12 +99,12 @@ def test_all_start_side_by_side_on_the_loopback_and_leave_nothing_running(home):
     assert read == (["word"],) * 3
     assert listening
     assert listening <= {"127.0.0.1", "::ffff:127.0.0.1"}
-    assert {name for name, words in told[:3] if words == "starting"} == {
+    assert {name for name, words in answer[:3] if words == "starting"} == {
         "Kafka",
         "Valkey",
         "PostgreSQL",
     }
-    assert all(words.startswith("ready in ") for _, words in told[3:])
+    assert all(words.startswith("ready in ") for _, words in answer[3:])
     assert not any(is_alive(pid) for pid in servers)
 
 
@@ -171,14 +171,14 @@ def test_a_redis_is_trusted_when_it_was_stopped_and_is_as_it_was(home, harm, is_
             at = await stores.start(nothing_told)
             with Redis.from_url(at.redis_url) as redis:
                 redis.set("much", b"x" * 2_048)
-                return at.redis_sealed_by, redis.info("server")["run_id"]
+                return at.redis_checksum, redis.info("server")["run_id"]
         finally:
             await stores.stop()
 
     of_a_new_one, first = asyncio.run(run())
     harm(home)
-    sealed_by, _ = asyncio.run(run())
-    assert (of_a_new_one, sealed_by) == ("", first if is_sealed else None)
+    checksum, _ = asyncio.run(run())
+    assert (of_a_new_one, checksum) == ("", first if is_sealed else None)
 
 
 def test_the_servers_die_with_a_killed_platform_and_the_next_one_finds_the_data(home):

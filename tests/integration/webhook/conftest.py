@@ -11,7 +11,7 @@ import trustme
 
 from functions.workers.webhook import exchange, handler
 from functions.workers.webhook.exchange import Ways
-from functions.workers.webhook.handler import Desk
+from functions.workers.webhook.handler import Surroundings
 from functions.workers.webhook.keyring import Keyring
 from taskmill.core.counting import Count
 from taskmill.platform import process
@@ -64,7 +64,7 @@ def certificates():
 class Sender:
     """Sends webhooks; whatever host is asked for leads where `addresses` says."""
 
-    desk: Desk
+    surroundings: Surroundings
     clock: MovableClock
     port: int
     addresses: list
@@ -74,11 +74,11 @@ class Sender:
     late: timedelta = timedelta()
 
     def send(self, *, attempt=1, **fields):
-        payload = {"url": URL, "secret": "shop", "body": {"order": 17}} | fields
+        payload = {"url": URL, "secret": "run_context", "body": {"order": 17}} | fields
         return perform(handler.lambda_handler, payload, clock=self.clock, attempt=attempt)
 
     def counted(self, word):
-        return self.desk.counters.total(Count.WEBHOOKS, answer=word)
+        return self.surroundings.counters.total(Count.WEBHOOKS, answer=word)
 
     async def resolve(self, host):
         self.resolved.append(host)
@@ -101,8 +101,10 @@ def sender(certificates, monkeypatch, tmp_path):
     ca_file = tmp_path / "authority.pem"
     certificates.trusted.cert_pem.write_to_path(ca_file)
     signers = {"shop": {"host": HOST, "secrets": [whsec(SECRET)]}}
-    sender = Sender(desk=None, clock=MovableClock(), port=0, addresses=[[PUBLIC]], signers=signers)
-    sender.desk = Desk(
+    sender = Sender(
+        surroundings=None, clock=MovableClock(), port=0, addresses=[[PUBLIC]], signers=signers
+    )
+    sender.surroundings = Surroundings(
         keyring=Keyring(lambda: json.dumps(sender.signers)),
         endpoints=MemoryEndpoints(),
         counters=MemoryCounters(),
@@ -111,13 +113,13 @@ def sender(certificates, monkeypatch, tmp_path):
         ),
         now=sender.now,
     )
-    monkeypatch.setitem(process.PROVIDED, "desk", lambda: sender.desk)
+    monkeypatch.setitem(process.PROVIDED, "surroundings", lambda: sender.surroundings)
     return sender
 
 
 @pytest.fixture
 def hook(certificates, sender):
     """Give a receiver with a good certificate, to which the sender's ways lead."""
-    with receiver(certificates.context()) as told:
-        sender.port = told.port
-        yield told
+    with receiver(certificates.context()) as result:
+        sender.port = result.port
+        yield result

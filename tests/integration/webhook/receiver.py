@@ -60,18 +60,18 @@ def reset(connection: socket.socket) -> None:
 @contextmanager
 def receiver(context: ssl.SSLContext | None):
     listener = socket.create_server(("127.0.0.1", 0))
-    told = Receiver(port=listener.getsockname()[1])
-    thread = Thread(target=_accept, args=(listener, context, told))
+    result = Receiver(port=listener.getsockname()[1])
+    thread = Thread(target=_accept, args=(listener, context, result))
     thread.start()
     try:
-        yield told
+        yield result
     finally:
         listener.shutdown(socket.SHUT_RDWR)
         listener.close()
         thread.join()
 
 
-def _accept(listener: socket.socket, context: ssl.SSLContext | None, told: Receiver) -> None:
+def _accept(listener: socket.socket, context: ssl.SSLContext | None, result: Receiver) -> None:
     while True:
         try:
             plain, _ = listener.accept()
@@ -80,10 +80,10 @@ def _accept(listener: socket.socket, context: ssl.SSLContext | None, told: Recei
         # What a caller does that refuses our certificate, or leaves, is no error of ours.
         with contextlib.suppress(OSError), plain:
             if context is None:
-                told.serve(plain)
+                result.serve(plain)
                 continue
             with context.wrap_socket(plain, server_side=True) as secured:
-                told.serve(secured)
+                result.serve(secured)
 
 
 def _read(connection: socket.socket) -> Received:

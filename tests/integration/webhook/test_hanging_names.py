@@ -17,7 +17,7 @@ from functions.workers.webhook.keyring import Keyring
 from functions.workers.webhook.resolver import MOST_FOR_ONE_HOST, Resolver, TooManyHang
 from taskmill.core.facts import TaskDeferred, TaskStarted, TaskSucceeded
 from taskmill.core.task import TaskId, TaskType
-from taskmill.platform.loop_executor import LoopCrew
+from taskmill.platform.loop_executor import LoopExecutor
 from tests.builders import an_envelope
 from tests.integration.webhook.conftest import HOST, PUBLIC, SECRET, whsec
 from tests.unit.stage import RealClock, Stage
@@ -31,16 +31,16 @@ STUCK = 99
 @pytest.fixture
 def hanging(monkeypatch):
     """Let one name hang, as the system's call does: in its thread, whoever waits or has left."""
-    told = Event()
+    answer = Event()
 
     def look_up(host, *_args, **_options):
         if host == HANGING:
-            told.wait(PATIENCE_SECONDS)
+            answer.wait(PATIENCE_SECONDS)
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (PUBLIC, 0))]
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
-    yield told
-    told.set()
+    yield answer
+    answer.set()
 
 
 def an_id(number):
@@ -57,13 +57,13 @@ def a_webhook(number, host):
 @pytest.mark.usefixtures("hanging")
 def test_a_name_that_hangs_holds_up_no_webhook_to_another_host(hook, sender, monkeypatch):
     signers = {host: {"host": host, "secrets": [whsec(SECRET)]} for host in (HOST, HANGING)}
-    sender.desk = replace(
-        sender.desk,
-        ways=Ways(context=sender.desk.ways.context, dial=sender.dial),
+    sender.surroundings = replace(
+        sender.surroundings,
+        ways=Ways(context=sender.surroundings.ways.context, dial=sender.dial),
         keyring=Keyring(lambda: msgspec.json.encode(signers).decode()),
         now=lambda: datetime.now(UTC),
     )
-    stage = Stage(clock=RealClock(), crew=LoopCrew())
+    stage = Stage(clock=RealClock(), executor=LoopExecutor())
     stage.bind(monkeypatch)
     stuck = [a_webhook(number, HANGING) for number in range(STUCK)]
     stage.log.send_work([*stuck, a_webhook(STUCK, HOST)])

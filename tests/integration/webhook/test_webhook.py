@@ -43,9 +43,9 @@ def verified(received, *secrets):
     message_id, at = received.headers["webhook-id"], received.headers["webhook-timestamp"]
     content = f"{message_id}.{at}.".encode() + received.body
     wanted = {b64encode(hmac.new(one, content, "sha256").digest()) for one in secrets}
-    told = received.headers["webhook-signature"].split(" ")
-    assert all(one.startswith("v1,") for one in told)
-    return {one.removeprefix("v1,").encode() for one in told} == wanted
+    reply = received.headers["webhook-signature"].split(" ")
+    assert all(one.startswith("v1,") for one in reply)
+    return {one.removeprefix("v1,").encode() for one in reply} == wanted
 
 
 def test_a_webhook_arrives_signed_and_its_answer_is_the_result(sender, hook):
@@ -82,7 +82,9 @@ def test_a_webhook_arrives_signed_and_its_answer_is_the_result(sender, hook):
 
 def test_while_a_secret_is_rotated_both_sign(sender, hook):
     sender.signers["shop"]["secrets"] = [whsec(OTHER_SECRET), whsec(SECRET)]
-    sender.desk = replace(sender.desk, keyring=Keyring(lambda: json.dumps(sender.signers)))
+    sender.surroundings = replace(
+        sender.surroundings, keyring=Keyring(lambda: json.dumps(sender.signers))
+    )
     sender.send()
     assert verified(hook.received[0], OTHER_SECRET, SECRET)
 
@@ -114,7 +116,7 @@ def test_a_text_goes_as_it_is_and_all_else_as_json(sender, hook, fields, body, m
 
 
 def test_without_a_body_nothing_is_sent_and_signed(sender, hook):
-    payload = {"url": f"{URL}?x=1", "secret": "shop", "method": "GET"}
+    payload = {"url": f"{URL}?x=1", "secret": "run_context", "method": "GET"}
     perform(handler.lambda_handler, payload, clock=sender.clock)
     (received,) = hook.received
     assert received.line == "GET /in?x=1 HTTP/1.1"
@@ -170,7 +172,7 @@ def test_a_url_that_passed_the_door_all_the_same_is_discarded(sender, hook, url)
 
 @pytest.mark.parametrize("host", [HOST, HOST.upper()])
 def test_no_webhook_calls_the_gateway_that_it_came_from(sender, hook, host):
-    sender.desk = replace(sender.desk, api_host=HOST)
+    sender.surroundings = replace(sender.surroundings, api_host=HOST)
     outcome = sender.send(url=f"https://{host}/v1/tasks")
     assert outcome == Discard(f"{HOST} is taskmill itself: a webhook must not create tasks")
     assert (sender.resolved, sender.dialled) == ([], [])
@@ -215,35 +217,37 @@ def test_no_proxy_of_the_environment_is_asked(sender, hook, monkeypatch):
     ],
 )
 def test_who_cannot_prove_its_name_is_told_nothing(sender, certificates, show, why):
-    with receiver(certificates.context(show)) as told:
-        sender.port = told.port
+    with receiver(certificates.context(show)) as reply:
+        sender.port = reply.port
         outcome = sender.send()
     assert isinstance(outcome, Retry)
     assert why in outcome.reason
-    assert told.received == []
+    assert reply.received == []
 
 
 def test_who_speaks_no_tls_is_told_nothing(sender):
-    with receiver(None) as told:
-        sender.port = told.port
+    with receiver(None) as reply:
+        sender.port = reply.port
         # It takes the hello of TLS for a request that never ends.
-        told.received.append(None)
-        sender.desk = replace(sender.desk, ways=replace(sender.desk.ways, seconds_to_connect=0.5))
+        reply.received.append(None)
+        sender.surroundings = replace(
+            sender.surroundings, ways=replace(sender.surroundings.ways, seconds_to_connect=0.5)
+        )
         assert isinstance(sender.send(), Retry)
-    assert told.received == [None]
+    assert reply.received == [None]
 
 
 def test_this_machine_is_called_only_where_it_is_allowed(sender):
     sender.signers["here"] = {"host": "127.0.0.1", "secrets": [whsec(SECRET)]}
     keyring = Keyring(lambda: json.dumps(sender.signers))
-    ways = replace(sender.desk.ways, resolve=Resolver(), dial=exchange.dial)
-    sender.desk = replace(sender.desk, keyring=keyring, ways=ways)
-    with receiver(None) as told:
-        url = f"http://127.0.0.1:{told.port}/in"
+    ways = replace(sender.surroundings.ways, resolve=Resolver(), dial=exchange.dial)
+    sender.surroundings = replace(sender.surroundings, keyring=keyring, ways=ways)
+    with receiver(None) as reply:
+        url = f"http://127.0.0.1:{reply.port}/in"
         assert isinstance(sender.send(url=url, secret="here"), Discard)  # noqa: S106 - a name
-        sender.desk = replace(sender.desk, reaches_loopback=True)
+        sender.surroundings = replace(sender.surroundings, reaches_loopback=True)
         assert isinstance(sender.send(url=url, secret="here"), Succeeded)  # noqa: S106 - a name
-    assert [one.headers["host"] for one in told.received] == [f"127.0.0.1:{told.port}"]
+    assert [one.headers["host"] for one in reply.received] == [f"127.0.0.1:{reply.port}"]
 
 
 # -- what is answered --------------------------------------------------------------------------
@@ -276,7 +280,7 @@ def test_the_status_decides(sender, hook, status, outcome, word):
 
 
 @pytest.mark.parametrize(
-    ("told", "seconds"),
+    ("reply", "seconds"),
     [
         ("0", 1),
         ("17", 17),
@@ -289,8 +293,8 @@ def test_the_status_decides(sender, hook, status, outcome, word):
         ("", None),
     ],
 )
-def test_who_asks_us_to_come_later_is_obeyed_within_bounds(sender, hook, told, seconds):
-    hook.answers = [answer(429, f"Retry-After: {told}".encode())]
+def test_who_asks_us_to_come_later_is_obeyed_within_bounds(sender, hook, reply, seconds):
+    hook.answers = [answer(429, f"Retry-After: {reply}".encode())]
     wait = None if seconds is None else timedelta(seconds=seconds)
     assert sender.send() == Retry(f"{HOST} answered 429", wait)
 
@@ -313,14 +317,14 @@ def test_a_receiver_that_is_gone_is_not_called_again_until_it_is_enabled(sender,
     )
     assert len(hook.received) == 1
     assert isinstance(sender.send(url=f"https://{HOST}/other"), Succeeded)
-    assert sender.desk.endpoints.enable(URL)
+    assert sender.surroundings.endpoints.enable(URL)
     assert isinstance(sender.send(), Succeeded)
     assert (sender.counted("gone"), sender.counted("disabled")) == (1, 1)
 
 
 def test_without_redis_a_webhook_is_sent_and_nobody_disabled(sender, hook):
     away = RedisEndpoints(Session("redis://127.0.0.1:1/0"))
-    sender.desk = replace(sender.desk, endpoints=away)
+    sender.surroundings = replace(sender.surroundings, endpoints=away)
     hook.answers = [OK, answer(410)]
     assert isinstance(sender.send(), Succeeded)
     assert isinstance(sender.send(), Discard)
@@ -341,7 +345,7 @@ def test_an_answer_that_is_too_long_to_travel_is_pointed_at(sender, hook, monkey
     stage = Stage()
     stage.bind(monkeypatch)
     hook.answers = [answer(200, body=b"\x01" * BODY_LIMIT)]
-    payload = Raw(msgspec.json.encode({"url": URL, "secret": "shop"}))
+    payload = Raw(msgspec.json.encode({"url": URL, "secret": "run_context"}))
     stage.log.send_work([an_envelope(type=TaskType("webhook"), payload=payload)])
     stage.log.flush()
     stage.run(handler.lambda_handler, "tasks.worker.webhook")
@@ -427,13 +431,13 @@ def test_a_dead_resolver_costs_no_more_than_the_time_to_connect(sender):
     async def never(_host):
         await asyncio.Event().wait()
 
-    ways = replace(sender.desk.ways, resolve=never, seconds_to_connect=0.2)
-    sender.desk = replace(sender.desk, ways=ways)
+    ways = replace(sender.surroundings.ways, resolve=never, seconds_to_connect=0.2)
+    sender.surroundings = replace(sender.surroundings, ways=ways)
     assert sender.send() == Retry(f"{HOST} could not be reached within 0.2 s")
 
 
 def test_who_refuses_at_one_address_is_tried_at_the_next(sender, hook):
-    ways = sender.desk.ways
+    ways = sender.surroundings.ways
     sender.addresses = [["8.8.8.8", PUBLIC]]
 
     async def dial(address, port, context, name):
@@ -442,7 +446,7 @@ def test_who_refuses_at_one_address_is_tried_at_the_next(sender, hook):
             raise ConnectionRefusedError("not here")
         return await ways.dial(address, port, context, name)
 
-    sender.desk = replace(sender.desk, ways=replace(ways, dial=dial))
+    sender.surroundings = replace(sender.surroundings, ways=replace(ways, dial=dial))
     assert isinstance(sender.send(), Succeeded)
     assert [address for address, *_ in sender.dialled] == ["8.8.8.8", PUBLIC]
 
@@ -473,8 +477,8 @@ def test_without_a_secret_nothing_is_sent(sender, hook):
 
 def test_nobody_learns_a_secret(sender, hook, caplog):
     hook.answers = [answer(500), answer(400), OK]
-    told = [repr(sender.send()) for _ in range(3)]
-    shown = " ".join([*told, caplog.text, *(str(one.headers) for one in hook.received)])
+    reply = [repr(sender.send()) for _ in range(3)]
+    shown = " ".join([*reply, caplog.text, *(str(one.headers) for one in hook.received)])
     for secret in (whsec(SECRET), b64encode(SECRET).decode(), SECRET.decode()):
         assert secret not in shown
 
@@ -518,5 +522,5 @@ def test_tls_is_not_older_than_it_should_be():
 
 def test_the_signature_is_base64_of_32_bytes(sender, hook):
     sender.send()
-    told = hook.received[0].headers["webhook-signature"]
-    assert len(b64decode(told.removeprefix("v1,"))) == 32
+    reply = hook.received[0].headers["webhook-signature"]
+    assert len(b64decode(reply.removeprefix("v1,"))) == 32

@@ -92,12 +92,12 @@ def _publishing(state: State, index: int, name: str, rules: Rules) -> Iterator[S
 def _clearing(state: State, index: int, name: str, rules: Rules) -> Step[State]:
     gateway = state.gateways[index]
     answer = _ANSWERS[gateway.kind]
-    told, after = "COLD", state
+    result, after = "COLD", state
     if not state.is_away:
         entry = Entry(gateway.envelope.generation, 1, "submission", "later")
         reply = clear_owed(state.shard, rules, entry=entry)
-        told, after = reply.answer, state._replace(shard=reply.shard)
-    if told != "DONE" and gateway.kind == "own" and rules.an_answer_waits_for_the_clear:
+        result, after = reply.answer, state._replace(shard=reply.shard)
+    if result != "DONE" and gateway.kind == "own" and rules.an_answer_waits_for_the_clear:
         answer = "deferred"
     done = after.put(index, gateway._replace(at="answered", answer=answer))
-    return Step(f"{name} clears: {told}, and answers {answer}", done)
+    return Step(f"{name} clears: {result}, and answers {answer}", done)

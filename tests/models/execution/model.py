@@ -79,10 +79,10 @@ class Execution(NamedTuple):
             return False
         agree = record is None or (record.generation, record.status) == (row.generation, row.status)
         at_rest = not any(state.workers) and len(state.committed) == len(state.line)
-        told = state.log == state.applied and state.decided <= state.log
+        answer = state.log == state.applied and state.decided <= state.log
         idle = state.client is None and not state.shard.due and not (state.rebuild or state.slow)
         is_sound = not state.shard.is_overwritten and state.mending is None
-        return agree and at_rest and told and idle and is_sound
+        return agree and at_rest and answer and idle and is_sound
 
 
 def _went_back(before: Record | None, after: Record | None) -> str | None:

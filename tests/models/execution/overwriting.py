@@ -19,9 +19,9 @@ def overwriting_steps(state: State, rules: Rules) -> Iterator[Step[State]]:
     if state.mending is not None:
         yield from _mending(state, rules)
     elif shard.is_overwritten and not (rules.rebuild_waits_a_lease and somebody_publishes(state)):
-        told = _told(state) if rules.mending_publishes_what_is_owed else state
-        noted = told.log if rules.rebuild_waits_for_the_ledger else frozenset()
-        yield Step("who mends it tells what is owed", told._replace(mending=noted))
+        result = _told(state) if rules.mending_publishes_what_is_owed else state
+        noted = result.log if rules.rebuild_waits_for_the_ledger else frozenset()
+        yield Step("who mends it tells what is owed", result._replace(mending=noted))
 
 
 def _told(state: State) -> State:

@@ -22,7 +22,7 @@ class Worker(NamedTuple):
     """Its lease ran out once under it."""
     is_old: bool = False
     """Its poller lost the partition: the record goes to somebody else too."""
-    is_told: bool = False
+    is_start_reported: bool = False
     """The start of its attempt stands in the log."""
 
     @property

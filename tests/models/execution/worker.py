@@ -134,10 +134,12 @@ def _run(
         yield Step(f"{name} ends: {end}", ended)
     reply = extend_lease(state.shard, rules, envelope=worker.envelope, token=worker.token)
     after = state._replace(shard=reply.shard)
-    if reply.answer in ("HELD", "CANCEL") and world.tells_starts and not worker.is_told:
+    if reply.answer in ("HELD", "CANCEL") and world.tells_starts and not worker.is_start_reported:
         start = Fact(*worker.turn, "started", worker.token)
         telling = after._replace(log=state.log | {start})
-        yield Step(f"{name} beats and is told", telling.put(index, worker._replace(is_told=True)))
+        yield Step(
+            f"{name} beats and is told", telling.put(index, worker._replace(is_start_reported=True))
+        )
     elif reply.answer in ("HELD", "CANCEL") and reply.shard != state.shard:
         yield Step(f"{name} beats: {reply.answer}", after)
 

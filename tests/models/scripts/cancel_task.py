@@ -27,19 +27,19 @@ def cancel_task(  # noqa: PLR0913 - one step, with all that its caller brings
     record = shard.record
     if record is None:
         return Reply("MOVED", shard)
-    sight = (record.generation, record.turn, record.status)
-    is_as_seen = sight == (seen.generation, seen.turn, seen.status)
+    snapshot = (record.generation, record.turn, record.status)
+    is_as_seen = snapshot == (seen.generation, seen.turn, seen.status)
     if not (is_as_seen or not rules.control_compares) or record.cancel_requested:
         return Reply("MOVED", shard)
     if is_asked != may_run(record, rules, begins_later=begins_later):
         return Reply("MOVED", shard)
     owed = Entry(record.generation, record.turn, "facts", "later", facts)
-    told = shard.with_entry(owed)
+    answer = shard.with_entry(owed)
     if is_asked:
-        asked = told._replace(record=record._replace(cancel_requested=True))
+        asked = answer._replace(record=record._replace(cancel_requested=True))
         return Reply("DONE", asked, facts=facts, owed=owed)
     ended = record._replace(
         status="cancelled", last=facts, dropped=frozenset(), lease="", source=-1, process=-1
     )
-    rest = told._replace(record=ended).without((record.generation, record.turn, "turn"))
+    rest = answer._replace(record=ended).without((record.generation, record.turn, "turn"))
     return Reply("DONE", rest, facts=facts, owed=owed)

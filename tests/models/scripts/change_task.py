@@ -28,7 +28,7 @@ def change_task(  # noqa: PLR0913 - one step, with all that its caller brings
         return Reply("MOVED", shard)
     turn = envelope.turn
     owed = Entry(record.generation, turn, "facts", "later", facts)
-    told = shard.without((record.generation, seen.turn, "turn")).with_entry(owed)
+    answer = shard.without((record.generation, seen.turn, "turn")).with_entry(owed)
     changed = record._replace(
         turn=turn,
         status="scheduled",
@@ -40,7 +40,7 @@ def change_task(  # noqa: PLR0913 - one step, with all that its caller brings
         dropped=frozenset(),
         ends=is_far,
     )
-    rest = told._replace(record=changed)
+    rest = answer._replace(record=changed)
     if not is_far:
         rest = rest.with_entry(Entry(record.generation, turn, "turn", "later", (), envelope))
     return Reply("DONE", rest, facts=facts, owed=owed)

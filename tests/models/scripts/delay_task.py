@@ -28,8 +28,8 @@ def delay_task(  # noqa: PLR0913 - one step, with all that its caller brings
         return Reply("FORGOTTEN", shard)
     if not record or record[:2] != (generation, turn):
         token, losses = record.token if record else 0, shard.losses_of(generation)
-        told = envelope.submission, envelope.body
-        record = Record(generation, turn, "scheduled", token, *told, losses=losses)
+        answer = envelope.submission, envelope.body
+        record = Record(generation, turn, "scheduled", token, *answer, losses=losses)
     if is_far:
         return Reply("FAR", shard._replace(record=record._replace(ends=is_far_now or record.ends)))
     kept = shard._replace(record=record._replace(ends=False))

@@ -15,11 +15,11 @@ def restore_records(  # noqa: C901 - one step, in the order of the script
     known = shard.record
     shard = shard._replace(is_overwritten=False)
     generation, turn = row.waits_for
-    told = row.largest_token if rules.ledger_keeps_the_token else 0
-    token = max(known.token if known else 0, told)
+    answer = row.largest_token if rules.ledger_keeps_the_token else 0
+    token = max(known.token if known else 0, answer)
     is_further = known is None or generation > known.generation
     if known is not None and generation == known.generation:
-        is_as_told = known[:4] == (generation, turn, row.status, told)
+        is_as_told = known[:4] == (generation, turn, row.status, answer)
         is_further = (row.is_closed and not is_as_told) or (
             not known.is_final and turn > known.turn
         )

@@ -81,5 +81,5 @@ def test_a_comparison_says_which_version_is_better(better, value, verdict):
 
 
 def test_a_figure_that_was_nothing_before_has_no_ratio():
-    told = comparison_table(compared([a_figure(1)], [a_figure(0)]), "main")
-    assert told.splitlines()[-1].split() == ["single", "0", "1", "-"]
+    answer = comparison_table(compared([a_figure(1)], [a_figure(0)]), "main")
+    assert answer.splitlines()[-1].split() == ["single", "0", "1", "-"]

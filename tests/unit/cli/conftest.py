@@ -29,8 +29,8 @@ class Stub:
                 length = int(self.headers.get("Content-Length", 0))
                 body = self.rfile.read(length)
                 is_json = self.headers.get("Content-Type") == "application/json"
-                told = json.loads(body) if is_json else body or None
-                stub.requests.append((self.command, self.path, told))
+                result = json.loads(body) if is_json else body or None
+                stub.requests.append((self.command, self.path, result))
                 status, answer = stub._answers.popleft()
                 octets = json.dumps(answer).encode()
                 self.send_response(status)

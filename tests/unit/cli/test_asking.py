@@ -167,10 +167,10 @@ def test_a_batch_goes_out_as_it_was_typed_and_tells_each_line(stub, tmp_path, ca
 
     assert stub.requests[0][1] == "/v1/tasks/batch"
     assert stub.requests[0][2] == {"tasks": [{"type": "echo", "payload": 1}, {"type": "eco"}]}
-    told = capsys.readouterr()
-    assert told.out.splitlines()[1].split() == ["1", "t1", "queued"]
-    assert "unknown_type: there is no type 'eco'" in told.out
-    assert told.err == "1 accepted, 1 refused\n"
+    answer = capsys.readouterr()
+    assert answer.out.splitlines()[1].split() == ["1", "t1", "queued"]
+    assert "unknown_type: there is no type 'eco'" in answer.out
+    assert answer.err == "1 accepted, 1 refused\n"
 
 
 def test_a_long_file_is_cut_into_requests_that_the_api_takes(stub, tmp_path, capsys):
@@ -183,8 +183,8 @@ def test_a_long_file_is_cut_into_requests_that_the_api_takes(stub, tmp_path, cap
     assert main(["batch", str(file), "--json"]) == 0
 
     assert [len(body["tasks"]) for _, _, body in stub.requests] == [1_000, 1]
-    told = json.loads(capsys.readouterr().out)
-    assert [one["index"] for one in told["results"]] == list(range(1_001))
+    answer = json.loads(capsys.readouterr().out)
+    assert [one["index"] for one in answer["results"]] == list(range(1_001))
 
 
 @pytest.mark.parametrize(

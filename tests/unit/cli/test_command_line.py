@@ -45,10 +45,10 @@ def test_the_first_help_names_every_command_and_exit_code(capsys):
     with pytest.raises(SystemExit):
         main(["--help"])
 
-    told = capsys.readouterr().out
-    assert [name for name in COMMANDS if name not in told] == []
+    answer = capsys.readouterr().out
+    assert [name for name in COMMANDS if name not in answer] == []
     assert [
-        code for code in ("0  done", "  1  ", "  2  ", "  3  ", "130") if code not in told
+        code for code in ("0  done", "  1  ", "  2  ", "  3  ", "130") if code not in answer
     ] == []
 
 

@@ -19,8 +19,8 @@ ROOT = Path(__file__).parents[3]
 MILLION = Load(tasks=1_000_000)
 
 
-def usd(told: Bill, what: str) -> float:
-    (line,) = [line for line in (*told.standing, *told.running) if line.what == what]
+def usd(answer: Bill, what: str) -> float:
+    (line,) = [line for line in (*answer.standing, *answer.running) if line.what == what]
     return line.usd
 
 
@@ -31,11 +31,13 @@ def test_standing_still_costs_the_same_whatever_runs():
 
 
 def test_the_figures_that_were_looked_up_come_out_again():
-    told = bill(MILLION)
-    assert usd(told, "pollers") == pytest.approx(133.20)
-    assert usd(told, "HTTP API") == pytest.approx(1.00)
-    assert next(line.usd for line in told.standing if line.what == "ledger") == pytest.approx(43.2)
-    assert next(line.usd for line in told.standing if line.what == "Kafka") == pytest.approx(
+    answer = bill(MILLION)
+    assert usd(answer, "pollers") == pytest.approx(133.20)
+    assert usd(answer, "HTTP API") == pytest.approx(1.00)
+    assert next(line.usd for line in answer.standing if line.what == "ledger") == pytest.approx(
+        43.2
+    )
+    assert next(line.usd for line in answer.standing if line.what == "Kafka") == pytest.approx(
         440.64 + 30
     )
 
@@ -70,9 +72,9 @@ def test_pollers_are_paid_by_the_ten():
 
 def test_twice_the_price_is_twice_the_bill():
     prices = {name: 2 * getattr(Prices(), name) for name in Prices.__slots__}
-    told, dear = bill(MILLION), bill(MILLION, Prices(**prices))
-    assert dear.standing_usd == pytest.approx(2 * told.standing_usd)
-    assert dear.running_usd == pytest.approx(2 * told.running_usd)
+    answer, dear = bill(MILLION), bill(MILLION, Prices(**prices))
+    assert dear.standing_usd == pytest.approx(2 * answer.standing_usd)
+    assert dear.running_usd == pytest.approx(2 * answer.running_usd)
 
 
 def test_the_shape_is_that_of_the_template():
@@ -116,11 +118,11 @@ def test_as_many_metrics_are_paid_for_as_the_table_can_make():
 
 
 def test_the_docs_say_what_the_command_does():
-    told = " ".join((ROOT / "docs/operations/cost.md").read_text().split())
+    answer = " ".join((ROOT / "docs/operations/cost.md").read_text().split())
     (standing, each, batched) = re.findall(
         r"about (\d+) USD a month when idle, .{,80}? and about ([\d.]+) USD per million"
         r" small tasks, or ([\d.]+) when they come in batches",
-        told,
+        answer,
     )[0]
     assert float(standing) == pytest.approx(bill(MILLION).standing_usd, rel=0.05)
     assert float(each) == pytest.approx(bill(MILLION).usd_per_million, abs=0.05)
@@ -130,17 +132,17 @@ def test_the_docs_say_what_the_command_does():
 
 def test_the_command_shows_the_bill_and_what_it_is_worth(capsys):
     assert main(["cost", "--tasks-per-month", "5e6", "--per-submit", "100"]) == 0
-    told = capsys.readouterr().out
-    assert "5,000,000 tasks" in told
-    assert "per million tasks" in told
-    assert "never compared with a bill" in told
+    answer = capsys.readouterr().out
+    assert "5,000,000 tasks" in answer
+    assert "per million tasks" in answer
+    assert "never compared with a bill" in answer
 
 
 def test_the_bill_is_there_for_machines(capsys):
     assert main(["cost", "--tasks-per-month", "1e6", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["standing_usd"] == pytest.approx(sum(line["usd"] for line in told["standing"]))
-    assert told["usd_per_million"] == pytest.approx(told["running_usd"])
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["standing_usd"] == pytest.approx(sum(line["usd"] for line in answer["standing"]))
+    assert answer["usd_per_million"] == pytest.approx(answer["running_usd"])
 
 
 @pytest.mark.parametrize("number", ["-1", "1.5", "nan", "inf", "many"])

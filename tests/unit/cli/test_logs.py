@@ -27,9 +27,9 @@ def test_a_log_is_found_however_its_name_is_written(logs, name, capsys):
 
 def test_without_a_name_the_logs_are_listed(logs, capsys):
     assert main(["logs"]) == 0
-    told = capsys.readouterr().out
-    assert "EchoWorker  0.1 KB\n" in told
-    assert "kafka       empty\n" in told
+    answer = capsys.readouterr().out
+    assert "EchoWorker  0.1 KB\n" in answer
+    assert "kafka       empty\n" in answer
 
 
 def test_an_unknown_name_is_answered_with_those_that_there_are(logs, capsys):

@@ -62,26 +62,26 @@ def test_no_text_from_outside_commands_the_terminal_or_forges_a_line(
 ):
     stub.answers(body)
     main(arguments)
-    told = capsys.readouterr().out
-    assert HARMFUL.findall(told) == []
-    assert len(told.splitlines()) == lines
-    assert "\\x1b[2J" in told
+    answer = capsys.readouterr().out
+    assert HARMFUL.findall(answer) == []
+    assert len(answer.splitlines()) == lines
+    assert "\\x1b[2J" in answer
 
 
 @pytest.mark.parametrize(("arguments", "body", "lines"), COMMANDS)
 def test_json_is_what_was_answered_and_harmless_as_well(arguments, body, lines, stub, capsys):
     stub.answers(body)
     main([*arguments, "--json"])
-    told = capsys.readouterr().out
-    assert HARMFUL.findall(told) == []
-    assert json.loads(told) == body
+    answer = capsys.readouterr().out
+    assert HARMFUL.findall(answer) == []
+    assert json.loads(answer) == body
 
 
 def test_a_refusal_is_one_harmless_line(stub, capsys):
     stub.answers({"type": "invalid_request", "detail": EVIL, "field": EVIL}, status=422)
     assert main(["list"]) == 2
-    told = capsys.readouterr().err
-    assert (HARMFUL.findall(told), len(told.splitlines())) == ([], 1)
+    answer = capsys.readouterr().err
+    assert (HARMFUL.findall(answer), len(answer.splitlines())) == ([], 1)
 
 
 @given(st.text())

@@ -112,23 +112,25 @@ def test_a_laptop_runs_fewer_environments_than_the_cloud(project, environment, c
 
 def test_a_mapping_backs_off_for_five_seconds_at_most_unless_told_otherwise(project):
     waits = [
-        Settings.from_environment(told, folder=project).limits.delay_after(100)
-        for told in ({}, {"TASKMILL_BACKOFF_SECONDS": "1"})
+        Settings.from_environment(answer, folder=project).limits.delay_after(100)
+        for answer in ({}, {"TASKMILL_BACKOFF_SECONDS": "1"})
     ]
 
     assert waits == [timedelta(seconds=5), timedelta(seconds=1)]
 
 
 def test_the_pace_is_handed_on_to_the_functions(project):
-    told = {"TASKMILL_LEASE_MS": "4000", "TASKMILL_PORT": "0"}
-    settings = Settings.from_environment(told, folder=project)
+    answer = {"TASKMILL_LEASE_MS": "4000", "TASKMILL_PORT": "0"}
+    settings = Settings.from_environment(answer, folder=project)
 
     assert settings.pace == {"TASKMILL_LEASE_MS": "4000"}
 
 
 def test_ports_of_the_stores_are_as_they_were_unless_a_setting_says_otherwise(project):
-    told = {"TASKMILL_KAFKA_PORT": "29092", "TASKMILL_BUCKET_PORT": "29000"}
+    answer = {"TASKMILL_KAFKA_PORT": "29092", "TASKMILL_BUCKET_PORT": "29000"}
     assert Settings.from_environment({}, folder=project).ports == Ports()
-    assert Settings.from_environment(told, folder=project).ports == Ports(kafka=29092, bucket=29000)
+    assert Settings.from_environment(answer, folder=project).ports == Ports(
+        kafka=29092, bucket=29000
+    )
     with pytest.raises(SettingsRefused, match="TASKMILL_REDIS_PORT must be a whole number"):
         Settings.from_environment({"TASKMILL_REDIS_PORT": "x"}, folder=project)

@@ -48,6 +48,6 @@ def test_the_figures_stand_in_columns():
 
 
 def test_an_empty_system_says_so_and_a_full_one_that_there_is_more():
-    told = stats_text(TOLD | {"types": {}, "as_of": None, "is_complete": False}, width=None)
-    assert "no tasks" in told
-    assert told.endswith("more tasks are waiting.")
+    answer = stats_text(TOLD | {"types": {}, "as_of": None, "is_complete": False}, width=None)
+    assert "no tasks" in answer
+    assert answer.endswith("more tasks are waiting.")

@@ -22,9 +22,9 @@ def test_a_submission_says_when_it_may_begin_and_when_it_is_too_late(stub):
     words = ["submit", "echo", "--delay", "90", "--expires-at", TASK["expires_at"]]
     ask.submit(parser().parse_args(words))
     ask.submit(parser().parse_args(["submit", "echo", "--run-at", TASK["run_at"]]))
-    told = [body for _, _, body in stub.requests]
-    assert (told[0]["delay_seconds"], told[0]["expires_at"]) == (90, TASK["expires_at"])
-    assert told[1]["run_at"] == TASK["run_at"]
+    answer = [body for _, _, body in stub.requests]
+    assert (answer[0]["delay_seconds"], answer[0]["expires_at"]) == (90, TASK["expires_at"])
+    assert answer[1]["run_at"] == TASK["run_at"]
 
 
 def test_a_task_that_waits_shows_its_times():

@@ -30,30 +30,30 @@ FACTS = [
 
 
 def test_every_kind_of_fact_comes_out_as_it_went_in():
-    (parcel,) = codec.parcels_of_facts(FACTS)
+    (parcel,) = codec.batches_of_facts(FACTS)
     assert codec.open_facts(parcel) == tuple(FACTS)
 
 
 @given(st.lists(st.integers(0, 400_000), max_size=8))
 def test_tasks_come_out_in_their_order_whatever_their_sizes(sizes):
     tasks = [an_envelope(payload=Raw(b'"%b"' % (b"x" * size))) for size in sizes]
-    parcels = list(codec.parcels_of_tasks(tasks))
+    parcels = list(codec.batches_of_tasks(tasks))
     assert [task for parcel in parcels for task in codec.open_tasks(parcel)] == tasks
     assert all(len(parcel) < 2 * 1024 * 1024 for parcel in parcels)
 
 
 def test_a_parcel_holds_a_hundred():
-    parcels = list(codec.parcels_of_tasks([an_envelope()] * 250))
+    parcels = list(codec.batches_of_tasks([an_envelope()] * 250))
     assert [len(codec.open_tasks(parcel)) for parcel in parcels] == [100, 100, 50]
 
 
 def test_nothing_makes_no_parcel():
-    assert list(codec.parcels_of_tasks([])) == list(codec.parcels_of_facts([])) == []
+    assert list(codec.batches_of_tasks([])) == list(codec.batches_of_facts([])) == []
 
 
 def test_a_payload_goes_through_to_the_byte():
     task = an_envelope(payload=Raw(b'{"n": 1.10,  "s": "\\u00e9"}'))
-    (parcel,) = codec.parcels_of_tasks([task])
+    (parcel,) = codec.batches_of_tasks([task])
     assert codec.open_tasks(parcel)[0].payload == task.payload
 
 
@@ -99,13 +99,13 @@ def test_what_is_no_parcel_is_undecodable(open_, value):
 
 
 def test_a_payload_that_is_not_utf_8_is_undecodable():
-    (parcel,) = codec.parcels_of_tasks([an_envelope(payload=Raw(b'"\xff"'))])
+    (parcel,) = codec.batches_of_tasks([an_envelope(payload=Raw(b'"\xff"'))])
     with pytest.raises(Undecodable):
         codec.open_tasks(parcel)
 
 
 def test_facts_are_no_tasks_and_tasks_are_no_facts():
-    (tasks,), (facts,) = codec.parcels_of_tasks([an_envelope()]), codec.parcels_of_facts(FACTS)
+    (tasks,), (facts,) = codec.batches_of_tasks([an_envelope()]), codec.batches_of_facts(FACTS)
     with pytest.raises(Undecodable, match="facts, not tasks"):
         codec.open_tasks(facts)
     with pytest.raises(Undecodable, match="tasks, not facts"):
@@ -126,7 +126,7 @@ def test_any_bytes_are_a_parcel_or_undecodable(value):
     assert isinstance(told(codec.open_facts, value), tuple | str)
 
 
-(WHOLE,) = codec.parcels_of_facts(FACTS)
+(WHOLE,) = codec.batches_of_facts(FACTS)
 
 
 @given(st.integers(0, len(WHOLE) - 1), st.integers(1, 4), st.binary(max_size=4))
@@ -141,7 +141,7 @@ def test_a_parcel_with_a_wound_is_a_parcel_or_undecodable(at, length, patch):
     ids=["empty", "short", "no digits", "a line", "capitals"],
 )
 def test_a_task_whose_id_is_no_uuid_is_undecodable(task_id):
-    (parcel,) = codec.parcels_of_tasks([an_envelope(id=task_id)])
+    (parcel,) = codec.batches_of_tasks([an_envelope(id=task_id)])
     with pytest.raises(Undecodable):
         codec.open_tasks(parcel)
 
@@ -155,21 +155,21 @@ LAST = 253_402_300_799_999
     [(started, "at_ms"), (died, "started_at_ms"), (lost, "started_at_ms"), (deferred, "due_at_ms")],
 )
 def test_a_fact_at_a_moment_that_no_calendar_has_is_undecodable(kind, name, moment):
-    (parcel,) = codec.parcels_of_facts([kind(an_envelope(), **{name: moment})])
+    (parcel,) = codec.batches_of_facts([kind(an_envelope(), **{name: moment})])
     with pytest.raises(Undecodable):
         codec.open_facts(parcel)
 
 
 @pytest.mark.parametrize(("moment", "is_one"), [(-1, False), (0, True), (LAST, True)])
 def test_a_task_is_of_a_moment_that_can_be_shown(moment, is_one):
-    (parcel,) = codec.parcels_of_tasks([an_envelope(created_at_ms=moment)])
+    (parcel,) = codec.batches_of_tasks([an_envelope(created_at_ms=moment)])
     found = told(codec.open_tasks, parcel)
     assert isinstance(found, tuple) == is_one
 
 
 @pytest.mark.parametrize(("delay", "is_one"), [(-1, False), (-(10**15), False), (0, True)])
 def test_a_task_waits_for_no_time_below_zero(delay, is_one):
-    (parcel,) = codec.parcels_of_tasks([an_envelope(timing=Timing(delay_ms=delay))])
+    (parcel,) = codec.batches_of_tasks([an_envelope(timing=Timing(delay_ms=delay))])
     found = told(codec.open_tasks, parcel)
     assert isinstance(found, tuple) == is_one
 
@@ -183,21 +183,21 @@ def newer_bytes(envelope):
 
 def test_a_sealed_envelope_keeps_what_only_a_newer_version_knows():
     raw = newer_bytes(an_envelope())
-    (parcel,) = codec.parcels_of_tasks([codec.seal(raw)])
-    (sealed,) = codec.open_sealed(parcel)
-    assert sealed == codec.Sealed(an_envelope(), raw)
+    (parcel,) = codec.batches_of_tasks([codec.as_raw(raw)])
+    (raw_envelope,) = codec.open_raw(parcel)
+    assert raw_envelope == codec.RawEnvelope(an_envelope(), raw)
     assert codec.open_tasks(parcel) == (an_envelope(),)
 
 
 def test_an_amended_envelope_keeps_what_only_a_newer_version_knows():
-    sealed = codec.seal(newer_bytes(an_envelope(generation=0, deferred=True)))
-    amended = codec.amended(sealed, generation=7, deferred=False)
+    raw_envelope = codec.as_raw(newer_bytes(an_envelope(generation=0, deferred=True)))
+    amended = codec.amended(raw_envelope, generation=7, deferred=False)
     assert amended.envelope == an_envelope(generation=7) == codec.open_envelope(amended.raw)
     assert NEWER[1:-1] in amended.raw
 
 
 def test_a_script_can_put_a_field_before_the_tail():
-    tail = codec.tail_without(codec.seal(newer_bytes(an_envelope())), "parked_until_ms")
+    tail = codec.tail_without(codec.as_raw(newer_bytes(an_envelope())), "parked_until_ms")
     raw = b'{"parked_until_ms":9,' + tail
     assert codec.open_envelope(raw) == an_envelope(parked_until_ms=9)
     assert raw.count(b"parked_until_ms") == 1
@@ -213,7 +213,7 @@ def test_a_script_can_put_a_field_before_the_tail():
         b'{"tasks":[{"what":1}],"v":3}',
     ],
 )
-@pytest.mark.parametrize("open_value", [codec.open_tasks, codec.open_sealed, codec.open_facts])
+@pytest.mark.parametrize("open_value", [codec.open_tasks, codec.open_raw, codec.open_facts])
 def test_a_parcel_of_a_newer_version_is_known_as_such(open_value, value):
     with pytest.raises(NewerVersion, match="newer_version") as caught:
         open_value(value)
@@ -234,16 +234,16 @@ def test_a_parcel_of_a_newer_version_is_known_as_such(open_value, value):
 )
 def test_what_has_no_version_of_ours_is_no_parcel(value):
     assert codec.newer_version(value) is None
-    for open_value in (codec.open_tasks, codec.open_sealed):
+    for open_value in (codec.open_tasks, codec.open_raw):
         with pytest.raises(Undecodable) as caught:
             open_value(value)
         assert type(caught.value) is Undecodable
 
 
 def test_facts_are_no_sealed_tasks():
-    (parcel,) = codec.parcels_of_facts(FACTS)
+    (parcel,) = codec.batches_of_facts(FACTS)
     with pytest.raises(Undecodable, match="holds facts"):
-        codec.open_sealed(parcel)
+        codec.open_raw(parcel)
 
 
 def test_a_failure_of_older_code_is_read_without_its_stack():

@@ -95,7 +95,7 @@ def test_an_older_process_reads_an_envelope(task):
 def test_an_envelope_of_an_older_process_is_read(task):
     written = msgspec.json.encode(old(task))
     assert codec.open_envelope(written) == task
-    (opened,) = codec.open_sealed(b'{"v":1,"tasks":[%b]}' % written)
+    (opened,) = codec.open_raw(b'{"v":1,"tasks":[%b]}' % written)
     assert (opened.envelope, opened.raw) == (task, written)
 
 
@@ -123,13 +123,13 @@ def test_a_record_of_either_is_read_by_both(task):
 def test_a_field_that_only_a_newer_process_knows_does_not_trouble_this_one():
     newer = codec.encode(FULL)[:-1] + b',"unheard_of":7}'
     assert codec.open_envelope(newer) == FULL
-    assert codec.seal(newer).raw == newer
+    assert codec.as_raw(newer).raw == newer
 
 
 def test_what_is_asked_for_stays_whole_from_the_door_to_the_readers():
     fields = {name: getattr(FULL, name) for name in Submission.__struct_fields__}
     submission = Submission(**fields)
-    task = named(submission, TaskId(TASK), word="a request", now=NOW)
+    task = named(submission, TaskId(TASK), nonce="a request", now=NOW)
     for value in (task, task.spec, shown(task)):
         assert all(
             getattr(value, name) == fields[name] for name in {*fields} & {*value.__struct_fields__}

@@ -11,8 +11,8 @@ from taskmill.core.lifetimes import LEASE
 from taskmill.core.task import Timing
 from taskmill.core.time import FAR, FAR_RECORD, in_ms
 from taskmill.core.view import Nowhere, TaskView, Unsure
-from taskmill.orders.cancel import Cancelled
-from taskmill.orders.change import Changed, NotWaiting, TooLate, Wanted
+from taskmill.orders.cancel import CancelAccepted
+from taskmill.orders.change import ChangeAccepted, NotWaiting, TooLate, WantedChange
 from taskmill.submission.submission import Accepted, KeyReused, ReplayOf
 from taskmill.testing.clock import MovableClock
 from taskmill.testing.system import System
@@ -122,7 +122,7 @@ def test_a_key_names_a_far_task_until_it_has_ended(line, later):
 def test_what_waits_can_be_cancelled(line, delay, later):
     task = line.accepted(delay_ms=delay)
     line.pass_ms(min(later, delay - 1))
-    assert isinstance(line.system.cancel(task), Cancelled)
+    assert isinstance(line.system.cancel(task), CancelAccepted)
     line.pass_ms(delay)
     assert line.begun == []
     assert line.view(task).status == "cancelled"
@@ -282,7 +282,7 @@ def test_what_waits_for_a_worker_that_nobody_deployed_expires_before(line):
 
 def test_what_is_put_off_expires_as_before(line):
     task = line.accepted(delay_ms=1_000, expires_at_ms=line.now + HOUR)
-    line.system.change(task, Wanted(delay_ms=HOUR - MINUTE))
+    line.system.change(task, WantedChange(delay_ms=HOUR - MINUTE))
     stand_still(line, "worker-echo")
     line.pass_ms(HOUR + 1)
     assert line.view(task).ending.reason == "expired"
@@ -340,8 +340,8 @@ def test_another_time_is_the_time(line, first, second, later, key):
     task = line.accepted(key, delay_ms=first)
     line.pass_ms(min(later, first - 1))
     begin = line.now
-    answer = line.system.change(task, Wanted(delay_ms=second, metadata={"a": "b"}))
-    assert isinstance(answer, Changed)
+    answer = line.system.change(task, WantedChange(delay_ms=second, metadata={"a": "b"}))
+    assert isinstance(answer, ChangeAccepted)
     assert (answer.task.status, answer.task.run_at_ms) == ("scheduled", begin + second)
     line.system.run()
     if second:
@@ -360,7 +360,7 @@ def test_other_metadata_leave_the_time_as_it_is(line):
     begin = line.now
     task = line.accepted(delay_ms=DAY)
     line.pass_ms(HOUR)
-    line.system.change(task, Wanted(metadata={"a": "b"}))
+    line.system.change(task, WantedChange(metadata={"a": "b"}))
     line.pass_ms(DAY)
     assert line.begun == [(task, begin + DAY, {"a": "b"})]
 
@@ -369,7 +369,7 @@ def test_a_change_that_redis_forgot_with_its_author_never_was(line):
     begin = line.now
     task = line.accepted(delay_ms=MINUTE)
     line.system.stores.log.is_away = True
-    assert isinstance(line.system.change(task, Wanted(delay_ms=DAY)), Unsure)
+    assert isinstance(line.system.change(task, WantedChange(delay_ms=DAY)), Unsure)
     line.system.stores.log.is_away = False
     line.system.stores.log._sent.clear()  # noqa: SLF001 - its author is dead
     line.system.stores.hot.forget()
@@ -382,7 +382,7 @@ def test_a_change_whose_author_died_is_told_by_the_scheduler(line):
     begin = line.now
     task = line.accepted(delay_ms=MINUTE)
     line.system.stores.log.is_away = True
-    line.system.change(task, Wanted(delay_ms=DAY))
+    line.system.change(task, WantedChange(delay_ms=DAY))
     line.system.stores.log.is_away = False
     line.system.stores.log._sent.clear()  # noqa: SLF001 - its author is dead
     line.pass_ms(10_000)
@@ -400,7 +400,7 @@ def test_a_far_task_that_is_put_off_while_the_ledger_is_hours_behind_begins_then
     task = line.accepted(key, delay_ms=5 * HOUR)
     stand_still(line, *RECORDERS)
     begin = line.now
-    assert isinstance(line.system.change(task, Wanted(delay_ms=20 * HOUR)), Changed)
+    assert isinstance(line.system.change(task, WantedChange(delay_ms=20 * HOUR)), ChangeAccepted)
     line.pass_ms(10 * HOUR)
     assert line.begun == []
     stand_still(line)
@@ -414,7 +414,7 @@ def test_a_far_task_that_is_cancelled_while_the_ledger_is_hours_behind_never_run
     task = line.accepted(key, delay_ms=age * DAY + 5 * HOUR)
     line.pass_ms(age * DAY)
     stand_still(line, *RECORDERS)
-    assert isinstance(line.system.cancel(task), Cancelled)
+    assert isinstance(line.system.cancel(task), CancelAccepted)
     line.pass_ms(10 * HOUR)
     stand_still(line)
     line.pass_ms(DAY)
@@ -427,7 +427,7 @@ def test_what_waits_for_its_next_attempt_can_be_changed(line):
     line.answer = lambda: next(answers)
     task = line.accepted()
     begin = line.now
-    assert isinstance(line.system.change(task, Wanted(delay_ms=MINUTE)), Changed)
+    assert isinstance(line.system.change(task, WantedChange(delay_ms=MINUTE)), ChangeAccepted)
     assert line.view(task).status == "scheduled"
     line.pass_ms(DAY)
     assert [at - begin for _, at, _ in line.begun] == [0, MINUTE]
@@ -438,13 +438,13 @@ def test_what_waits_for_its_next_attempt_can_be_changed(line):
 
 def test_what_has_ended_cannot_be_changed(line):
     task = line.accepted()
-    assert isinstance(line.system.change(task, Wanted(delay_ms=1)), NotWaiting)
+    assert isinstance(line.system.change(task, WantedChange(delay_ms=1)), NotWaiting)
 
 
 def test_nothing_is_put_off_until_it_has_expired(line):
     task = line.accepted(delay_ms=MINUTE, expires_at_ms=line.now + HOUR)
-    assert line.system.change(task, Wanted(delay_ms=HOUR)) == TooLate(line.now + HOUR)
-    assert isinstance(line.system.change(task, Wanted(delay_ms=HOUR - 1)), Changed)
+    assert line.system.change(task, WantedChange(delay_ms=HOUR)) == TooLate(line.now + HOUR)
+    assert isinstance(line.system.change(task, WantedChange(delay_ms=HOUR - 1)), ChangeAccepted)
     line.pass_ms(DAY)
     assert len(line.begun) == 1
 
@@ -452,13 +452,13 @@ def test_nothing_is_put_off_until_it_has_expired(line):
 def test_nobody_can_change_what_is_not_there(line):
     line.accepted()
     unknown = "01a31edd-2c00-7000-8000-000000000009"
-    assert isinstance(line.system.change(unknown, Wanted(delay_ms=1)), Nowhere)
+    assert isinstance(line.system.change(unknown, WantedChange(delay_ms=1)), Nowhere)
 
 
 def test_nothing_is_changed_in_a_redis_that_forgot(line):
     task = line.accepted(delay_ms=MINUTE)
     line.system.stores.hot.forget()
-    assert isinstance(line.system.change(task, Wanted(delay_ms=1)), Unsure)
+    assert isinstance(line.system.change(task, WantedChange(delay_ms=1)), Unsure)
 
 
 def test_far_is_further_than_claim_adopts():

@@ -9,7 +9,7 @@ from taskmill.core import codec, topics
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.facts import TaskDied
 from taskmill.core.task import Status, TaskId, TaskType
-from taskmill.dispatch.waiting import PATIENCE_WITH_A_TYPE, PUT_IN_LINE_AGAIN_AFTER
+from taskmill.dispatch.waiting import PATIENCE_WITH_A_TYPE, REQUEUE_AFTER
 from tests.builders import an_envelope
 from tests.unit.stage import NOW, Stage, do_job
 
@@ -41,7 +41,7 @@ def failed(answer):
 
 def wait_until_it_is_put_in_line_again(stage):
     """Also whatever was in line before: the log hands over everything again each time."""
-    stage.wait(PUT_IN_LINE_AGAIN_AFTER)
+    stage.wait(REQUEUE_AFTER)
     published = do_job("publish_due")
     assert published <= 1, "copies that wait together are one"
 
@@ -66,7 +66,7 @@ def test_a_task_of_a_type_that_nobody_takes_waits_and_is_then_dead_and_stays_dea
         assert failed(stage.run(dispatcher, topics.PENDING)) == []
         wait_until_it_is_put_in_line_again(stage)
     waited = timedelta(milliseconds=stage.clock() - begun)
-    assert PATIENCE_WITH_A_TYPE <= waited <= PATIENCE_WITH_A_TYPE + 3 * PUT_IN_LINE_AGAIN_AFTER
+    assert PATIENCE_WITH_A_TYPE <= waited <= PATIENCE_WITH_A_TYPE + 3 * REQUEUE_AFTER
     stage.run(dispatcher, topics.PENDING)
     (record,) = stage.hot.records.values()
     assert (record.status, record.ending.reason) == (Status.DEAD, "unknown_type")
@@ -90,7 +90,7 @@ def test_what_only_a_newer_version_knows_goes_on_to_the_worker(stage):
     newer = b',"only_newer":{"x": 1.10}}'
     ours = [a_task(1), a_task(2, generation=0, deferred=True)]
     for task in ours:
-        stage.log.send_pending([codec.seal(codec.encode(task)[:-1] + newer)])
+        stage.log.send_pending([codec.as_raw(codec.encode(task)[:-1] + newer)])
     stage.log.flush()
     stage.run(dispatcher, topics.PENDING)
     assert [newer in one.value for one in stage.log.records(ECHO)] == [True]

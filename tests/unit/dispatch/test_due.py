@@ -112,7 +112,7 @@ def test_a_delayed_task_without_a_worker_is_parked_at_its_time_and_never_delayed
     world.wait(timedelta(seconds=2))
     DuePublisher(world.stores(**stores)).publish()
     *_, again = world.log.records(topics.PENDING)
-    assert Dispatch(world.stores(**stores)).route([again], world.shop()) == set()
+    assert Dispatch(world.stores(**stores)).route([again], world.run_context()) == set()
     assert [name.kind for name in world.hot.due] == [OwedKind.PARKED]
 
 

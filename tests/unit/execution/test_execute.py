@@ -14,7 +14,7 @@ from taskmill.core.view import Absent
 from taskmill.execution.outcome import Discard, Succeeded
 from taskmill.execution.ports import Ended
 from tests.builders import a_claim, a_position
-from tests.unit.world import Away, DeafCrew, HangingCrew, World, WorldCrew, kinds
+from tests.unit.world import Away, DeafExecutor, HangingExecutor, World, WorldCrew, kinds
 
 SECOND = timedelta(seconds=1)
 HANGS = object()
@@ -145,7 +145,7 @@ def test_no_time_limit_of_a_task_is_too_long_for_the_shop(world, seconds):
 def test_an_attempt_past_its_deadline_is_cut_off(world):
     (task,) = world.admitted(timeout_seconds=5.0, max_attempts=1)
     began = world.now
-    assert world.work(crew=HangingCrew(world)) == set()
+    assert world.work(executor=HangingExecutor(world)) == set()
     fact = world.log.facts()[-1]
     assert (fact.reason, fact.error_message) == (
         "timeout",
@@ -158,13 +158,13 @@ def test_an_attempt_past_its_deadline_is_cut_off(world):
 def test_what_still_runs_when_its_process_must_end_is_given_back(world):
     (task,) = world.admitted(timeout_seconds=60.0)
     began = world.now
-    told = []
+    reply = []
 
     def remember(one):
-        told.append(one)
+        reply.append(one)
 
-    crew = DeafCrew(world)
-    assert world.work(remember, crew=crew, is_leaving=lambda: world.now > began) == set()
+    executor = DeafExecutor(world)
+    assert world.work(remember, executor=executor, is_leaving=lambda: world.now > began) == set()
     *_, fact = world.log.facts()
     assert (type(fact), fact.reason, fact.attempt, fact.next_attempt) == (
         TaskDeferred,
@@ -173,7 +173,7 @@ def test_what_still_runs_when_its_process_must_end_is_given_back(world):
         1,
     )
     assert began + 1000 <= fact.at_ms <= began + 2000
-    assert [one.cancelled for one in told] == [True]
+    assert [one.cancelled for one in reply] == [True]
     assert fact.due_at_ms == fact.at_ms
     assert world.status(task) is Status.RETRYING
 
@@ -182,7 +182,7 @@ def test_three_orderly_stops_of_a_long_task_are_no_losses(world):
     (task,) = world.admitted(timeout_seconds=60.0)
     began = world.now
     for _ in range(3):
-        world.work(crew=HangingCrew(world), is_leaving=lambda at=world.now: world.now > at)
+        world.work(executor=HangingExecutor(world), is_leaving=lambda at=world.now: world.now > at)
         world.publish_due()
     assert world.now - began < 10_000
     world.work()
@@ -202,13 +202,13 @@ def test_what_is_to_end_while_redis_is_away_comes_again_and_nobody_waits_for_eve
             raise StoreUnavailable("Redis", "away")
 
     failed = world.work(
-        crew=HangingCrew(world), leases=Deaf(), is_leaving=lambda: world.now > began
+        executor=HangingExecutor(world), leases=Deaf(), is_leaving=lambda: world.now > began
     )
     assert failed == {a_position(0)}
     assert world.now - began < 5_000
 
 
-class LateCrew(WorldCrew):
+class LateExecutor(WorldCrew):
     """Tells of an end only after the attempt was cut off, and other work goes on."""
 
     def __init__(self, world):
@@ -231,7 +231,7 @@ def test_an_answer_after_the_cut_is_void(world):
         world.admitted(timeout_seconds=5.0, max_attempts=1),
         world.admitted(timeout_seconds=9.0, max_attempts=1),
     )
-    assert world.work(crew=LateCrew(world)) == set()
+    assert world.work(executor=LateExecutor(world)) == set()
     assert world.status(short[0]) is Status.DEAD
     assert [fact.reason for fact in world.log.facts() if isinstance(fact, TaskDied)] == [
         "timeout",
@@ -241,7 +241,7 @@ def test_an_answer_after_the_cut_is_void(world):
 
 def test_at_its_first_beat_an_attempt_is_told_to_have_started(world):
     world.admitted(timeout_seconds=9.0, max_attempts=1)
-    world.work(crew=HangingCrew(world))
+    world.work(executor=HangingExecutor(world))
     assert kinds(world.log.facts()) == [TaskStarted, TaskDied]
 
 
@@ -275,7 +275,7 @@ def test_an_end_is_told_while_others_still_run(world):
             told_after.append(world.now - began)
 
     world.on_wait.append(look)
-    world.work(crew=LastHangs(world))
+    world.work(executor=LastHangs(world))
     assert kinds(world.log.facts())[0] is TaskSucceeded
     assert told_after[0] <= 1000
 
@@ -291,15 +291,15 @@ def test_beats_keep_a_long_attempt_from_being_taken_over(world):
     answers = []
     rival = a_claim(task, process="rival", alone=True)
     world.on_wait.append(lambda: answers.extend(world.leases.claim([rival])))
-    world.work(crew=HangingCrew(world))
-    assert {type(answer).__name__ for answer in answers} == {"Held"}
+    world.work(executor=HangingExecutor(world))
+    assert {type(answer).__name__ for answer in answers} == {"HeldLease"}
 
 
 def test_a_lost_lease_is_logged(world, caplog):
     (task,) = world.admitted(timeout_seconds=3.0)
     world.on_wait.append(lambda: world.hot.records[task.id].__setattr__("token", 10**18))
     with caplog.at_level(logging.WARNING, "taskmill"):
-        world.work(crew=HangingCrew(world))
+        world.work(executor=HangingExecutor(world))
     assert "lease lost" in caplog.text
 
 

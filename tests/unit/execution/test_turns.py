@@ -15,7 +15,7 @@ from taskmill.core.facts import (
 )
 from taskmill.core.task import Status
 from taskmill.execution.outcome import Raised, Retry, Snooze, Succeeded
-from tests.unit.world import DeafCrew, HangingCrew, World, die_with, kinds
+from tests.unit.world import DeafExecutor, HangingExecutor, World, die_with, kinds
 
 SECOND = timedelta(seconds=1)
 
@@ -83,7 +83,7 @@ def test_a_snooze_spends_no_attempt(world):
 
 def test_an_attempt_past_its_deadline_is_followed_by_the_next(world):
     (task,) = world.admitted(timeout_seconds=5.0, max_attempts=2)
-    world.work(crew=HangingCrew(world))
+    world.work(executor=HangingExecutor(world))
     assert world.log.facts()[-1].reason == "timeout"
     assert world.status(task) is Status.RETRYING
     world.wait(SECOND)
@@ -150,14 +150,14 @@ def test_a_cancelled_task_is_taken_over_only_to_be_ended(world):
 
 def test_a_handler_learns_at_a_beat_that_it_was_cancelled(world):
     (task,) = world.admitted(timeout_seconds=9.0)
-    seen, told = [], []
+    seen, answer = [], []
 
     def cancel():
         world.hot.records[task.id].cancel_requested = True
-        seen.extend(one.cancelled for one in told)
+        seen.extend(one.cancelled for one in answer)
 
     world.on_wait.append(cancel)
-    world.work(told.append, crew=DeafCrew(world))
+    world.work(answer.append, executor=DeafExecutor(world))
     assert (seen[0], seen[-1]) == (False, True)
     assert kinds(world.log.facts()) == [TaskStarted, TaskCancelled]
 
@@ -174,13 +174,13 @@ def test_what_the_beat_says_is_cancelled_is_settled_once(world):
             return world.leases.settle(settlements)
 
     world.on_wait.append(lambda: setattr(world.hot.records[task.id], "cancel_requested", True))
-    world.work(crew=DeafCrew(world), leases=Counting())
+    world.work(executor=DeafExecutor(world), leases=Counting())
     assert [one.status for one in settled] == [Status.CANCELLED]
 
 
 def test_a_handler_learns_at_a_beat_that_another_has_its_task(world):
     (task,) = world.admitted(timeout_seconds=9.0)
-    told = []
+    answer = []
     world.on_wait.append(lambda: setattr(world.hot.records[task.id], "token", 10**18))
-    world.work(told.append, crew=DeafCrew(world))
-    assert [one.cancelled for one in told] == [True]
+    world.work(answer.append, executor=DeafExecutor(world))
+    assert [one.cancelled for one in answer] == [True]

@@ -30,22 +30,22 @@ class Answer:
 
 def answer_to(stage, event):
     """Return the answer, which keeps what every answer promises."""
-    told = lambda_handler(event, stage.context())
-    assert told["headers"]["X-Request-Id"] == event["requestContext"]["requestId"]
-    is_fine = told["statusCode"] < 400
-    assert told["headers"]["Content-Type"] == ("application/json" if is_fine else PROBLEM)
-    assert "Traceback" not in told["body"]
-    if told["statusCode"] in {429, 503}:
-        assert told["headers"]["Retry-After"].isdecimal()
-        assert int(told["headers"]["Retry-After"]) >= 1
-    hold_to_description(event, told)
-    return Answer(told["statusCode"], told["headers"], json.loads(told["body"]))
+    answer = lambda_handler(event, stage.context())
+    assert answer["headers"]["X-Request-Id"] == event["requestContext"]["requestId"]
+    is_fine = answer["statusCode"] < 400
+    assert answer["headers"]["Content-Type"] == ("application/json" if is_fine else PROBLEM)
+    assert "Traceback" not in answer["body"]
+    if answer["statusCode"] in {429, 503}:
+        assert answer["headers"]["Retry-After"].isdecimal()
+        assert int(answer["headers"]["Retry-After"]) >= 1
+    hold_to_description(event, answer)
+    return Answer(answer["statusCode"], answer["headers"], json.loads(answer["body"]))
 
 
-def hold_to_description(event, told):
+def hold_to_description(event, answer):
     asked = event["requestContext"]["http"]
     described.check(
-        asked["method"], asked["path"], told["statusCode"], told["headers"], told["body"]
+        asked["method"], asked["path"], answer["statusCode"], answer["headers"], answer["body"]
     )
 
 

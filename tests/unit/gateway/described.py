@@ -19,8 +19,8 @@ def operations():
     """Return every operation of the description by its route, in its order."""
     return {
         f"{method.upper()} {path}": operation
-        for path, told in DOCUMENT["paths"].items()
-        for method, operation in told.items()
+        for path, result in DOCUMENT["paths"].items()
+        for method, operation in result.items()
     }
 
 
@@ -39,11 +39,11 @@ def check(method, path, status, headers, text):
     if route is None:
         assert status in BEFORE_ANY_ROUTE
         return
-    told = response(route, status)
-    assert told is not None, f"{route} does not say that it may answer {status}"
+    result = response(route, status)
+    assert result is not None, f"{route} does not say that it may answer {status}"
     media = headers["Content-Type"]
-    assert media in told["content"], f"{route} does not say that {status} is {media}"
-    wanted = {name for name, one in told["headers"].items() if resolved(one).get("required")}
+    assert media in result["content"], f"{route} does not say that {status} is {media}"
+    wanted = {name for name, one in result["headers"].items() if resolved(one).get("required")}
     assert wanted <= set(headers), f"{route} {status} has not the headers {wanted}"
     complaints = [
         f"{'/'.join(map(str, error.instance_path))}: {error.message}"
@@ -64,16 +64,16 @@ def is_of(route, method, path):
 
 
 def response(route, status):
-    told = operations()[route]["responses"].get(str(status))
-    return told and resolved(told)
+    result = operations()[route]["responses"].get(str(status))
+    return result and resolved(result)
 
 
-def resolved(told):
+def resolved(result):
     """Follow a reference, where there is one."""
-    if "$ref" not in told:
-        return told
+    if "$ref" not in result:
+        return result
     found = DOCUMENT
-    for step in told["$ref"].removeprefix("#/").split("/"):
+    for step in result["$ref"].removeprefix("#/").split("/"):
         found = found[step]
     return found
 
@@ -91,8 +91,8 @@ def closed(schema):
         return [closed(one) for one in schema]
     if not isinstance(schema, dict):
         return deepcopy(schema)
-    told = {name: closed(one) for name, one in schema.items()}
-    is_whole = told.get("type") == "object" and "allOf" not in told
-    if is_whole and isinstance(told.get("properties"), dict):
-        told.setdefault("additionalProperties", False)
-    return told
+    result = {name: closed(one) for name, one in schema.items()}
+    is_whole = result.get("type") == "object" and "allOf" not in result
+    if is_whole and isinstance(result.get("properties"), dict):
+        result.setdefault("additionalProperties", False)
+    return result

@@ -42,16 +42,16 @@ def stage():
 
 
 def answer_to(stage, event):
-    told = lambda_handler(event, stage.context())
-    body = json.loads(told["body"])
-    assert "Traceback" not in told["body"]
-    hold_to_description(event, told)
-    assert len(json.dumps(told)) < MOST_BYTES
-    assert told["headers"]["X-Request-Id"] == event["requestContext"]["requestId"]
-    if told["statusCode"] >= 400:
+    answer = lambda_handler(event, stage.context())
+    body = json.loads(answer["body"])
+    assert "Traceback" not in answer["body"]
+    hold_to_description(event, answer)
+    assert len(json.dumps(answer)) < MOST_BYTES
+    assert answer["headers"]["X-Request-Id"] == event["requestContext"]["requestId"]
+    if answer["statusCode"] >= 400:
         assert set(body) - {"field"} == {"type", "title", "status", "detail"}
-        assert body["status"] == told["statusCode"]
-    return told["statusCode"], body
+        assert body["status"] == answer["statusCode"]
+    return answer["statusCode"], body
 
 
 @given(st.sampled_from(["/v1/tasks", "/v1/tasks/batch"]), bodies, keys)
@@ -65,9 +65,9 @@ def test_any_body_is_taken_or_refused(stage, path, body, headers):
         body=b64encode(body).decode(),
         is_base64=True,
     )
-    status, told = answer_to(stage, event)
+    status, answer = answer_to(stage, event)
     assert status in {200, 202, 400, 413, 422}
-    taken = [one["status"] for one in told.get("results", [{"status": status}])].count(202)
+    taken = [one["status"] for one in answer.get("results", [{"status": status}])].count(202)
     assert len(stage.log.tasks(topics.PENDING)) == before + taken
 
 
@@ -84,6 +84,6 @@ def test_any_other_route_is_not_found_or_not_allowed(stage, method, rest):
     path = f"/v1/{rest}/none"
     assume(not any(described.route_of(one, path) for one in METHODS))
     before = len(stage.log.tasks(topics.PENDING))
-    status, told = answer_to(stage, an_http_event(method, path))
-    assert (status, told["type"]) in {(404, "not_found"), (405, "method_not_allowed")}
+    status, answer = answer_to(stage, an_http_event(method, path))
+    assert (status, answer["type"]) in {(404, "not_found"), (405, "method_not_allowed")}
     assert len(stage.log.tasks(topics.PENDING)) == before

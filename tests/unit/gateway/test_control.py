@@ -25,11 +25,11 @@ def begin(stage, task_id):
 def test_a_waiting_task_is_cancelled_and_stays_so(stage):
     task = submit(stage).body
     path = f"/v1/tasks/{task['id']}"
-    told = post(stage, f"{path}/cancel")
-    assert (told.status, told.body["status"]) == (200, "cancelled")
-    assert told.body["finished_at"] == "2026-11-06T21:20:00.000Z"
-    assert get(stage, path).body == told.body
-    assert post(stage, f"{path}/cancel").body == told.body
+    result = post(stage, f"{path}/cancel")
+    assert (result.status, result.body["status"]) == (200, "cancelled")
+    assert result.body["finished_at"] == "2026-11-06T21:20:00.000Z"
+    assert get(stage, path).body == result.body
+    assert post(stage, f"{path}/cancel").body == result.body
     assert stage.counters.total(Count.CANCEL_ORDERS, order="end", answer="done") == 1
 
 
@@ -46,9 +46,9 @@ def test_a_running_task_is_asked_to_end(stage):
 def test_what_has_ended_is_not_cancelled(stage):
     task = submit(stage).body
     end(stage, task["id"])
-    told = post(stage, f"/v1/tasks/{task['id']}/cancel")
-    assert told.kind == (409, "already_finished", None)
-    assert "it is succeeded" in told.body["detail"]
+    result = post(stage, f"/v1/tasks/{task['id']}/cancel")
+    assert result.kind == (409, "already_finished", None)
+    assert "it is succeeded" in result.body["detail"]
 
 
 @pytest.mark.parametrize("name", [NOBODY, "17", "%00"])
@@ -76,9 +76,9 @@ def test_a_dead_task_is_redriven_and_told_alike_twice(stage):
 
 def test_what_is_not_over_is_not_redriven(stage):
     task = submit(stage).body
-    told = post(stage, f"/v1/tasks/{task['id']}/redrive")
-    assert told.kind == (409, "not_redrivable", None)
-    assert "the task is queued" in told.body["detail"]
+    result = post(stage, f"/v1/tasks/{task['id']}/redrive")
+    assert result.kind == (409, "not_redrivable", None)
+    assert "the task is queued" in result.body["detail"]
 
 
 @pytest.mark.parametrize("name", ["17", "%00"])
@@ -108,8 +108,8 @@ def test_a_death_of_a_moment_ago_is_redriven_once_the_ledger_has_heard_of_it(sta
     path = f"/v1/tasks/{task['id']}/redrive"
     assert post(stage, path).kind == (503, "unavailable", None)
     stage.on_wait[:] = [stage.record]
-    told = post(stage, path)
-    assert (told.status, told.body["status"]) == (202, "queued")
+    result = post(stage, path)
+    assert (result.status, result.body["status"]) == (202, "queued")
 
 
 def test_what_waits_far_ahead_is_not_redriven(stage):
@@ -118,5 +118,5 @@ def test_what_waits_far_ahead_is_not_redriven(stage):
     stage.record()
     stage.hot.forget()
     stage.hot.open()
-    told = post(stage, f"/v1/tasks/{task['id']}/redrive")
-    assert told.kind == (409, "not_redrivable", None)
+    result = post(stage, f"/v1/tasks/{task['id']}/redrive")
+    assert result.kind == (409, "not_redrivable", None)

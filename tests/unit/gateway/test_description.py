@@ -72,8 +72,8 @@ def test_every_route_is_described_answered_and_deployed_and_no_other():
 def test_every_refusal_is_described_with_what_to_do_next():
     assert set(get_args(ProblemType)) == set(PROBLEMS)
     for name, refusal in PROBLEMS.items():
-        told = described.DOCUMENT["components"]["schemas"][f"Problem.{name}"]["description"]
-        assert told.endswith(f"What to do: {refusal.next_step}")
+        result = described.DOCUMENT["components"]["schemas"][f"Problem.{name}"]["description"]
+        assert result.endswith(f"What to do: {refusal.next_step}")
 
 
 def test_the_description_is_what_the_types_say_and_is_served_as_it_is(stage):
@@ -94,8 +94,8 @@ def test_a_type_that_is_added_is_described_with_all_that_its_payload_refers_to()
             "Line": {"type": "object", "properties": {"next": {"$ref": "#/$defs/Line"}}},
         },
     }
-    told = json.loads(document([*CATALOGUE, CATALOGUE[0] | {"name": "order", "schema": schema}]))
-    schemas = told["components"]["schemas"]
+    result = json.loads(document([*CATALOGUE, CATALOGUE[0] | {"name": "order", "schema": schema}]))
+    schemas = result["components"]["schemas"]
     assert "order" in schemas["TaskRequest"]["discriminator"]["mapping"]
     assert schemas["TaskRequest.order"]["properties"]["type"] == {
         "const": "order",
@@ -126,8 +126,12 @@ def test_a_payload_comes_with_its_task_or_by_reference(request_, fits):
 
 def test_the_cold_start_of_a_submit_imports_no_other_subject():
     loaded = "import functions.gateway.handler, sys; print(*sys.modules)"
-    told = subprocess.run([sys.executable, "-c", loaded], cwd=ROOT, capture_output=True, check=True)
-    names = {name for name in told.stdout.decode().split() if name.startswith("functions.gateway.")}
+    result = subprocess.run(
+        [sys.executable, "-c", loaded], cwd=ROOT, capture_output=True, check=True
+    )
+    names = {
+        name for name in result.stdout.decode().split() if name.startswith("functions.gateway.")
+    }
     subjects = {name.split(".")[2] for name in names}
     assert subjects == {"handler", "http", "payloads", "presenter", "submitting"}
 
@@ -137,8 +141,10 @@ def test_a_gateway_reads_nothing_of_what_the_description_is_made_of():
         "from functions.gateway.handler import know_every_route; know_every_route(); import sys; "
         "print(*sys.modules)"
     )
-    told = subprocess.run([sys.executable, "-c", loaded], cwd=ROOT, capture_output=True, check=True)
-    names = told.stdout.decode().split()
+    result = subprocess.run(
+        [sys.executable, "-c", loaded], cwd=ROOT, capture_output=True, check=True
+    )
+    names = result.stdout.decode().split()
     assert "functions.gateway.service" in names
     assert [name for name in names if name.startswith("functions.gateway.description")] == []
 
@@ -164,13 +170,15 @@ def test_every_reason_that_a_task_may_have_is_described_and_no_other():
     attempt = Attempt(envelope=an_envelope(), token=1, started_at_ms=Millis(NOW), losses=0)
     ended = [conclude(attempt, end, now=Millis(NOW), chance=1) for end in ENDS]
     assert {fact.reason for fact in ended} == set(REASONS)
-    told = described.DOCUMENT["components"]["schemas"]["Task"]["properties"]["reason"]
-    assert told["x-extensible-enum"] == list(REASONS)
+    result = described.DOCUMENT["components"]["schemas"]["Task"]["properties"]["reason"]
+    assert result["x-extensible-enum"] == list(REASONS)
 
 
-def nodes(told):
-    yield told
-    inner = told.values() if isinstance(told, dict) else told if isinstance(told, list) else ()
+def nodes(result):
+    yield result
+    inner = (
+        result.values() if isinstance(result, dict) else result if isinstance(result, list) else ()
+    )
     for one in inner:
         yield from nodes(one)
 

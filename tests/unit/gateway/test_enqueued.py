@@ -42,9 +42,9 @@ def test_who_asks_for_what_is_refused_is_told_why(stage, is_parked):
     enqueue(stage, payload=1)
     if is_parked:
         do_job("take_requests")
-    told = get(stage, f"/v1/tasks/{NOBODY}")
-    assert told.kind == (410, "enqueue_refused", "/payload")
-    assert "invalid_payload" in told.body["detail"]
+    answer = get(stage, f"/v1/tasks/{NOBODY}")
+    assert answer.kind == (410, "enqueue_refused", "/payload")
+    assert "invalid_payload" in answer.body["detail"]
 
 
 def test_who_asks_for_what_is_no_json_is_told_why(stage):
@@ -83,8 +83,8 @@ def test_what_is_refused_is_listed_with_its_reason(stage):
     assert [one["task_id"][-1] for one in waiting] == ["2", "1"]
     do_job("take_requests")
     assert get(stage, "/v1/enqueued", state="waiting").body["requests"] == []
-    (told,) = get(stage, "/v1/enqueued", state="parked").body["requests"]
-    assert (told["task_id"], told["reason"], told["field"]) == (
+    (answer,) = get(stage, "/v1/enqueued", state="parked").body["requests"]
+    assert (answer["task_id"], answer["reason"], answer["field"]) == (
         NOBODY,
         "invalid_payload",
         "/payload",
@@ -98,11 +98,15 @@ def test_what_is_refused_is_discarded_by_somebody_and_kept(stage):
     hashed = sha256(b"the key").hexdigest()
     stage.ports.api_keys = ApiKeys(lambda: json.dumps({"ann": hashed}))
     key = {"Authorization": "Bearer the key"}
-    told = call(stage, "POST", f"/v1/enqueued/{NOBODY}/discard", headers=key)
-    assert (told.status, told.body["task_id"], told.body["discarded_by"]) == (200, NOBODY, "ann")
+    answer = call(stage, "POST", f"/v1/enqueued/{NOBODY}/discard", headers=key)
+    assert (answer.status, answer.body["task_id"], answer.body["discarded_by"]) == (
+        200,
+        NOBODY,
+        "ann",
+    )
     assert call(stage, "GET", "/v1/enqueued", headers=key).body["requests"] == []
     kept = call(stage, "GET", "/v1/enqueued", headers=key, query={"state": "discarded"})
-    assert kept.body["requests"] == [told.body]
+    assert kept.body["requests"] == [answer.body]
     stats = call(stage, "GET", "/v1/stats", headers=key).body
     assert stats["enqueued"]["parked"] == 0
     assert call(stage, "GET", f"/v1/tasks/{NOBODY}", headers=key).status == 410
@@ -149,5 +153,5 @@ def test_statistics_tell_how_many_wait_and_how_many_are_refused(stage):
     do_job("take_requests")
     enqueue(stage, "01a1b2c3-0000-7000-8000-000000000002")
     stage.pass_time(milliseconds=1_500)
-    told = get(stage, "/v1/stats").body["enqueued"]
-    assert told == {"waiting": 1, "oldest_wait_seconds": 1.5, "parked": 1}
+    answer = get(stage, "/v1/stats").body["enqueued"]
+    assert answer == {"waiting": 1, "oldest_wait_seconds": 1.5, "parked": 1}

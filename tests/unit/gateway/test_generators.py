@@ -13,17 +13,17 @@ ENUMS = {str: "string", bool: "boolean", int: "integer"}
 NOT_SCHEMAS = {"default", "enum", "const", "example", "examples", "required", "mapping", "security"}
 
 
-def schemas_in(told, path=()):
+def schemas_in(result, path=()):
     """Give every schema with where it stands; what stands in examples is none."""
-    if isinstance(told, list):
-        for at, one in enumerate(told):
+    if isinstance(result, list):
+        for at, one in enumerate(result):
             yield from schemas_in(one, (*path, at))
-    if not isinstance(told, dict):
+    if not isinstance(result, dict):
         return
     is_names = path and path[-1] in {"properties", "schemas"}
     if not is_names:
-        yield path, told
-    for name, one in told.items():
+        yield path, result
+    for name, one in result.items():
         if is_names or name not in NOT_SCHEMAS:
             yield from schemas_in(one, (*path, name))
 
@@ -64,9 +64,9 @@ def test_every_number_has_a_format():
 def test_the_id_of_a_task_is_a_uuid_in_paths_as_in_answers():
     given = [one.values[0] for one in parameters()]
     taken = [one["schema"] for one in given if one["name"] == "task_id"]
-    told = [one for path, one in SCHEMAS if path[-1:] in {("task_id",), ("last_task_id",)}]
-    assert min(len(taken), len(told)) > 1
-    assert {one["format"] for one in (*taken, *told)} == {"uuid"}
+    result = [one for path, one in SCHEMAS if path[-1:] in {("task_id",), ("last_task_id",)}]
+    assert min(len(taken), len(result)) > 1
+    assert {one["format"] for one in (*taken, *result)} == {"uuid"}
 
 
 def test_every_schema_has_a_title_that_no_other_has_however_it_is_written():
@@ -123,7 +123,7 @@ def names_of_what_is_taken(operation):
 
 
 @pytest.mark.parametrize(
-    ("schema", "told"),
+    ("schema", "result"),
     [
         ({"enum": ["a", "b"]}, {"enum": ["a", "b"], "type": "string"}),
         ({"enum": [True]}, {"const": True, "type": "boolean"}),
@@ -151,5 +151,5 @@ def names_of_what_is_taken(operation):
     ],
     ids=str,
 )
-def test_a_schema_is_written_in_plain_words(schema, told):
-    assert plain(schema) == told
+def test_a_schema_is_written_in_plain_words(schema, result):
+    assert plain(schema) == result

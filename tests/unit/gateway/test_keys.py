@@ -27,9 +27,9 @@ def stage(monkeypatch):
 
 def ask(stage, path="/v1/types", *, method="GET", **request):
     event = an_http_event(method, path, **request)
-    told = lambda_handler(event, stage.context())
-    hold_to_description(event, told)
-    return told
+    answer = lambda_handler(event, stage.context())
+    hold_to_description(event, answer)
+    return answer
 
 
 @pytest.mark.parametrize(
@@ -61,12 +61,12 @@ def test_a_key_opens_in_either_header(stage, headers):
     ],
 )
 def test_whatever_is_wrong_with_a_key_the_answer_is_the_same(stage, headers):
-    told = ask(stage, headers=headers)
-    assert told["statusCode"] == 401
-    assert told["headers"]["Content-Type"] == "application/problem+json"
-    assert told["headers"]["WWW-Authenticate"] == "Bearer"
-    assert told["headers"]["X-Request-Id"].startswith("request-")
-    assert json.loads(told["body"]) == {
+    answer = ask(stage, headers=headers)
+    assert answer["statusCode"] == 401
+    assert answer["headers"]["Content-Type"] == "application/problem+json"
+    assert answer["headers"]["WWW-Authenticate"] == "Bearer"
+    assert answer["headers"]["X-Request-Id"].startswith("request-")
+    assert json.loads(answer["body"]) == {
         "type": "unauthorized",
         "title": "Unauthorized",
         "status": 401,
@@ -75,9 +75,9 @@ def test_whatever_is_wrong_with_a_key_the_answer_is_the_same(stage, headers):
 
 
 @pytest.mark.parametrize("headers", [{}, BEARER])
-@pytest.mark.parametrize("told", [KEY, f"{KEY},x", f"x,{KEY}"])
-def test_a_key_in_the_query_is_refused_even_beside_a_good_one(stage, headers, told):
-    assert ask(stage, headers=headers, query={"api_key": told})["statusCode"] == 401
+@pytest.mark.parametrize("answer", [KEY, f"{KEY},x", f"x,{KEY}"])
+def test_a_key_in_the_query_is_refused_even_beside_a_good_one(stage, headers, answer):
+    assert ask(stage, headers=headers, query={"api_key": answer})["statusCode"] == 401
 
 
 @pytest.mark.parametrize(

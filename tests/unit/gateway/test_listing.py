@@ -190,26 +190,26 @@ def test_any_texts_are_a_filter_or_a_problem(asked):
 
 def test_a_page_tells_its_tasks_the_way_on_and_how_fresh_it_is():
     page = Page([a_view()], HERE, Millis(CREATED))
-    told = msgspec.json.decode(msgspec.json.encode(page_as_json(page, {})))
-    assert [task["id"] for task in told["tasks"]] == [ID]
-    assert (told["next_cursor"], told["as_of"]) == (
+    answer = msgspec.json.decode(msgspec.json.encode(page_as_json(page, {})))
+    assert [task["id"] for task in answer["tasks"]] == [ID]
+    assert (answer["next_cursor"], answer["as_of"]) == (
         cursor_after(MARK, {}),
         "2026-11-06T21:20:00.123Z",
     )
 
 
 def test_the_last_page_leads_nowhere():
-    told = page_as_json(Page([], None, None), {})
-    assert told == {"tasks": [], "next_cursor": None, "as_of": None}
+    answer = page_as_json(Page([], None, None), {})
+    assert answer == {"tasks": [], "next_cursor": None, "as_of": None}
 
 
 def test_a_page_of_large_results_is_cut_and_its_cursor_leads_to_the_rest():
     tasks = [_large(number) for number in range(200)]
-    told = page_as_json(Page(tasks, None, None), {})
-    count = len(told["tasks"])
+    answer = page_as_json(Page(tasks, None, None), {})
+    count = len(answer["tasks"])
     assert 0 < count < 200
-    assert len(msgspec.json.encode(told["tasks"])) < PAGE_BYTES + 1_000
-    found = read_filter({"cursor": told["next_cursor"]})
+    assert len(msgspec.json.encode(answer["tasks"])) < PAGE_BYTES + 1_000
+    found = read_filter({"cursor": answer["next_cursor"]})
     assert isinstance(found, TaskFilter)
     assert found.after == After(Millis(CREATED), tasks[count - 1].id)
 

@@ -70,8 +70,8 @@ def test_a_cursor_walks_the_dead_from_the_latest_on(stage):
 @pytest.mark.parametrize("name", ["reason", "error_class", "dead_after", "dead_before"])
 def test_a_filter_of_the_dead_needs_the_dead(stage, name):
     assert get(stage, "/v1/tasks", **{name: "x"}).kind == (422, "invalid_request", name)
-    told = get(stage, "/v1/tasks", status="queued", **{name: "x"})
-    assert told.kind == (422, "invalid_request", name)
+    answer = get(stage, "/v1/tasks", status="queued", **{name: "x"})
+    assert answer.kind == (422, "invalid_request", name)
 
 
 def test_a_history_tells_facts_and_attempts(stage):
@@ -79,9 +79,9 @@ def test_a_history_tells_facts_and_attempts(stage):
     settle(stage, task["id"], lambda one, token: next_turn(one, token, due_at_ms=stage.clock()))
     post(stage, f"/v1/tasks/{task['id']}/cancel")
     stage.record()
-    told = get(stage, f"/v1/tasks/{task['id']}/history")
-    assert told.status == 200
-    facts = told.body["facts"]
+    answer = get(stage, f"/v1/tasks/{task['id']}/history")
+    assert answer.status == 200
+    facts = answer.body["facts"]
     assert [(one["kind"], one["turn"]) for one in facts] == [
         ("submitted", 1),
         ("deferred", 1),
@@ -90,7 +90,7 @@ def test_a_history_tells_facts_and_attempts(stage):
     assert {one["generation"] for one in facts} == {task["generation"]}
     assert facts[1]["next_attempt_at"] == "2026-11-06T21:20:01.000Z"
     assert facts[2]["started_at"] is None
-    (attempt,) = told.body["attempts"]
+    (attempt,) = answer.body["attempts"]
     assert (attempt["outcome"], attempt["attempt"]) == ("deferred", 1)
     assert attempt["started_at"] < attempt["ended_at"]
 
@@ -134,8 +134,8 @@ def test_a_history_tells_of_a_result_that_is_hard_to_read(stage):
     stage.log.flush()
     stage.run(worker, topics.worker(TaskType("echo")))
     stage.record()
-    told = get(stage, f"/v1/tasks/{task['id']}/history")
-    assert [one["kind"] for one in told.body["facts"]] == ["submitted", "succeeded"]
+    answer = get(stage, f"/v1/tasks/{task['id']}/history")
+    assert [one["kind"] for one in answer.body["facts"]] == ["submitted", "succeeded"]
     assert get(stage, f"/v1/tasks/{task['id']}").body["result"] == -(10**4_299)
 
 
@@ -169,24 +169,24 @@ IN_QUARANTINE = {
 
 def test_the_quarantine_lists_where_records_stood_and_nothing_that_they_hold(stage):
     quarantined(stage)
-    told = get(stage, "/v1/quarantine")
-    assert told.body == {"records": [IN_QUARANTINE], "next_cursor": None}
+    answer = get(stage, "/v1/quarantine")
+    assert answer.body == {"records": [IN_QUARANTINE], "next_cursor": None}
 
 
 def test_one_record_of_the_quarantine_shows_its_bytes(stage):
     quarantined(stage)
-    told = get(stage, "/v1/quarantine/tasks.pending:0:7:0")
+    answer = get(stage, "/v1/quarantine/tasks.pending:0:7:0")
     inside = {
         "value_base64": b64encode(b"\x00\xff").decode(),
         "headers_base64": {"who": b64encode(b"else").decode()},
     }
-    assert told.body == IN_QUARANTINE | inside
+    assert answer.body == IN_QUARANTINE | inside
 
 
 def test_of_a_long_record_the_beginning_is_shown(stage):
     quarantined(stage, b"x" * 70_000)
-    told = get(stage, "/v1/quarantine/tasks.pending:0:7:0").body
-    assert (told["size"], b64decode(told["value_base64"])) == (70_000, b"x" * 65_536)
+    answer = get(stage, "/v1/quarantine/tasks.pending:0:7:0").body
+    assert (answer["size"], b64decode(answer["value_base64"])) == (70_000, b"x" * 65_536)
 
 
 def test_a_record_is_discarded_by_somebody_and_kept(stage):
@@ -195,11 +195,11 @@ def test_a_record_is_discarded_by_somebody_and_kept(stage):
     stage.ports.api_keys = ApiKeys(lambda: json.dumps({"ann": hashed}))
     key = {"Authorization": "Bearer the key"}
     path = "/v1/quarantine/tasks.pending:0:7:0/discard"
-    told = call(stage, "POST", path, headers=key)
-    assert (told.status, told.body["discarded_by"]) == (200, "ann")
+    answer = call(stage, "POST", path, headers=key)
+    assert (answer.status, answer.body["discarded_by"]) == (200, "ann")
     assert call(stage, "GET", "/v1/quarantine", headers=key).body["records"] == []
     kept = call(stage, "GET", "/v1/quarantine", headers=key, query={"discarded": "true"})
-    assert kept.body["records"] == [told.body]
+    assert kept.body["records"] == [answer.body]
 
 
 @pytest.mark.parametrize("name", ["tasks.pending:0:8:0", "17", "a:b:c:d", "%00"])

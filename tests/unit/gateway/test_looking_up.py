@@ -24,8 +24,8 @@ def by_key(stage, **query):
 
 def test_a_task_is_found_by_its_key_as_soon_as_it_is_accepted(stage):
     task = submit(stage, idempotency_key=KEY).body
-    told = by_key(stage)
-    assert told.body == {"tasks": [task], "next_cursor": None, "as_of": None}
+    answer = by_key(stage)
+    assert answer.body == {"tasks": [task], "next_cursor": None, "as_of": None}
     end(stage, task["id"])
     assert by_key(stage).body["tasks"][0]["status"] == "succeeded"
 

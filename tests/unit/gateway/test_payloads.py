@@ -31,9 +31,9 @@ def stage(monkeypatch):
 
 
 def test_an_upload_is_offered_for_one_content(stage):
-    told = post(stage, "/v1/payloads", {"type": "echo", "size": len(CONTENT), "sha256": DIGEST})
-    assert (told.status, told.body["payload_ref"]) == (200, REF)
-    upload = told.body["upload"]
+    answer = post(stage, "/v1/payloads", {"type": "echo", "size": len(CONTENT), "sha256": DIGEST})
+    assert (answer.status, answer.body["payload_ref"]) == (200, REF)
+    upload = answer.body["upload"]
     assert (upload["method"], upload["url"]) == ("PUT", f"memory:{KEY}")
     assert upload["headers"]["Content-Length"] == str(len(CONTENT))
     assert upload["expires_at"] == "2026-11-06T21:35:00.000Z"
@@ -62,9 +62,9 @@ def test_what_is_no_upload_is_refused(stage, body, kind):
 
 def test_a_task_may_point_at_what_was_uploaded(stage):
     stage.blobs.write(KEY, CONTENT)
-    told = submit(stage, payload_ref=REF)
-    assert (told.status, told.body["payload_size"]) == (202, len(CONTENT))
-    assert told.body["payload_ref"] == REF
+    answer = submit(stage, payload_ref=REF)
+    assert (answer.status, answer.body["payload_size"]) == (202, len(CONTENT))
+    assert answer.body["payload_ref"] == REF
     (task,) = stage.log.tasks(topics.PENDING)
     assert (task.payload_ref, task.payload) == (Pointer(**REF), Raw(b"null"))
 
@@ -73,8 +73,8 @@ def test_the_same_pointer_under_the_same_key_is_the_same_request(stage):
     stage.blobs.write(KEY, CONTENT)
     first = submit(stage, payload_ref=REF, idempotency_key="k")
     assert submit(stage, payload_ref=REF, idempotency_key="k").body["id"] == first.body["id"]
-    told = submit(stage, payload={"say": "hello"}, idempotency_key="k")
-    assert told.kind[:2] == (422, "idempotency_key_reused")
+    answer = submit(stage, payload={"say": "hello"}, idempotency_key="k")
+    assert answer.kind[:2] == (422, "idempotency_key_reused")
 
 
 @pytest.mark.parametrize(
@@ -127,10 +127,10 @@ def kept_for(stage, days):
 
 def test_a_task_that_may_not_find_its_payload_any_more_is_refused(stage):
     kept_for(stage, days=30)
-    told = submit(stage, payload_ref=REF, delay_seconds=29 * DAY + 1)
-    assert told.kind == (422, "payload_missing", "/payload_ref")
-    assert "kept until 2026-12-06T21:20:00+00:00" in told.body["detail"]
-    assert "start at 2026-12-05T21:20:01+00:00" in told.body["detail"]
+    answer = submit(stage, payload_ref=REF, delay_seconds=29 * DAY + 1)
+    assert answer.kind == (422, "payload_missing", "/payload_ref")
+    assert "kept until 2026-12-06T21:20:00+00:00" in answer.body["detail"]
+    assert "start at 2026-12-05T21:20:01+00:00" in answer.body["detail"]
     (result,) = batch(
         stage, {"type": "echo", "payload_ref": REF, "run_at": "2026-12-05T21:20:01Z"}
     ).body["results"]
@@ -158,29 +158,29 @@ def test_a_task_is_not_put_off_until_its_payload_may_be_gone(stage, days, status
     task = submit(stage, payload_ref=REF, delay_seconds=60).body
     stage.run(dispatcher, topics.PENDING)
     wanted = json.dumps({"delay_seconds": days * DAY})
-    told = call(stage, "PATCH", f"/v1/tasks/{task['id']}", headers=JSON, body=wanted)
-    assert told.status == status
+    answer = call(stage, "PATCH", f"/v1/tasks/{task['id']}", headers=JSON, body=wanted)
+    assert answer.status == status
     if status == 422:
-        assert told.kind == (422, "invalid_request", "/run_at")
+        assert answer.kind == (422, "invalid_request", "/run_at")
 
 
 def test_what_was_not_uploaded_is_missing_and_says_what_to_do(stage):
-    told = submit(stage, payload_ref=REF)
-    assert told.kind == (422, "payload_missing", "/payload_ref")
-    assert "POST /v1/payloads" in told.body["detail"]
+    answer = submit(stage, payload_ref=REF)
+    assert answer.kind == (422, "payload_missing", "/payload_ref")
+    assert "POST /v1/payloads" in answer.body["detail"]
 
 
 def test_a_payload_that_is_too_large_is_told_the_way(stage):
-    told = submit(stage, payload={"say": "x" * 300_000})
-    assert told.kind == (413, "payload_too_large", "/payload")
-    assert "POST /v1/payloads" in told.body["detail"]
+    answer = submit(stage, payload={"say": "x" * 300_000})
+    assert answer.kind == (413, "payload_too_large", "/payload")
+    assert "POST /v1/payloads" in answer.body["detail"]
 
 
 def test_a_bucket_that_is_away_is_a_503_and_nothing_is_taken(stage):
     stage.blobs.is_away = True
     assert submit(stage, payload_ref=REF).status == 503
-    told = batch(stage, {"type": "echo"}, {"type": "echo", "payload_ref": REF})
-    assert [one["status"] for one in told.body["results"]] == [202, 503]
+    answer = batch(stage, {"type": "echo"}, {"type": "echo", "payload_ref": REF})
+    assert [one["status"] for one in answer.body["results"]] == [202, 503]
     assert len(stage.log.tasks(topics.PENDING)) == 1
 
 

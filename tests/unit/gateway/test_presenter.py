@@ -134,7 +134,7 @@ def test_a_type_shows_its_schema_its_defaults_and_its_limits():
 
 
 @pytest.mark.parametrize(
-    ("problem", "told"),
+    ("problem", "answer"),
     [
         (bad_request("why"), {"type": "bad_request", "title": "Bad Request", "status": 400}),
         (
@@ -154,5 +154,5 @@ def test_a_type_shows_its_schema_its_defaults_and_its_limits():
         ),
     ],
 )
-def test_a_problem_tells_its_kind_its_status_and_what_is_wrong(problem, told):
-    assert problem.as_json() == {"detail": "why"} | told
+def test_a_problem_tells_its_kind_its_status_and_what_is_wrong(problem, answer):
+    assert problem.as_json() == {"detail": "why"} | answer

@@ -45,8 +45,8 @@ def test_the_scheduler_works_it_off(stage):
     made = post(stage, "/v1/redrives", {}).body
     stage.pass_time(milliseconds=1_000)
     assert do_job("redrive_many") == 1
-    told = get(stage, f"/v1/redrives/{made['id']}").body
-    assert (told["redriven"], told["left"], told["state"]) == (1, 0, "running")
+    answer = get(stage, f"/v1/redrives/{made['id']}").body
+    assert (answer["redriven"], answer["left"], answer["state"]) == (1, 0, "running")
     assert get(stage, f"/v1/tasks/{task['id']}").body["status"] == "queued"
 
 
@@ -74,8 +74,8 @@ def test_a_stopped_job_is_not_taken_up_beside_its_successor(stage):
 def test_a_job_that_is_done_changes_no_more(stage, verb):
     made = post(stage, "/v1/redrives", {"reason": "nobody has this"}).body
     assert made["state"] == "done"
-    told = post(stage, f"/v1/redrives/{made['id']}/{verb}")
-    assert told.kind == (409, "already_finished", None)
+    answer = post(stage, f"/v1/redrives/{made['id']}/{verb}")
+    assert answer.kind == (409, "already_finished", None)
 
 
 REFUSED = [
@@ -93,12 +93,12 @@ REFUSED = [
 
 @pytest.mark.parametrize(("body", "field"), REFUSED, ids=[str(body) for body, _ in REFUSED])
 def test_a_job_is_asked_for_in_known_words(stage, body, field):
-    told = post(stage, "/v1/redrives", body)
+    answer = post(stage, "/v1/redrives", body)
     if field == "/odd":
-        assert told.kind[:2] == (422, "invalid_request")
-        assert "odd" in told.body["detail"]
+        assert answer.kind[:2] == (422, "invalid_request")
+        assert "odd" in answer.body["detail"]
     else:
-        assert told.kind == (422, "invalid_request", field)
+        assert answer.kind == (422, "invalid_request", field)
 
 
 @pytest.mark.parametrize(
@@ -117,8 +117,8 @@ def test_a_job_at_the_edge_of_the_calendar_can_be_shown(stage, given, shown):
 
 def test_what_is_no_json_makes_no_job(stage):
     headers = {"Content-Type": "application/json"}
-    told = call(stage, "POST", "/v1/redrives", headers=headers, body="{")
-    assert told.kind == (400, "bad_request", None)
+    answer = call(stage, "POST", "/v1/redrives", headers=headers, body="{")
+    assert answer.kind == (400, "bad_request", None)
     assert call(stage, "POST", "/v1/redrives", body="{}").status == 415
     assert get(stage, "/v1/redrives", odd="1").kind == (422, "invalid_request", "odd")
 

@@ -262,5 +262,5 @@ PROVOKED = {
     ("operation", "problem"), REFUSALS, ids=lambda value: getattr(value, "name", value)
 )
 def test_every_refusal_that_is_described_can_be_met(stage, operation, problem):
-    told = PROVOKED[problem](stage, operation)
-    assert (told.status, told.body["type"]) == (PROBLEMS[problem].status, problem)
+    answer = PROVOKED[problem](stage, operation)
+    assert (answer.status, answer.body["type"]) == (PROBLEMS[problem].status, problem)

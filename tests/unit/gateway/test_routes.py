@@ -416,8 +416,8 @@ def test_a_list_needs_the_ledger(stage):
 
 
 def test_the_types_are_told_with_what_they_take(stage):
-    told = get(stage, "/v1/types").body["types"]
-    (echo,) = [one for one in told if one["name"] == "echo"]
+    result = get(stage, "/v1/types").body["types"]
+    (echo,) = [one for one in result if one["name"] == "echo"]
     assert (echo["name"], echo["defaults"]["max_attempts"]) == ("echo", 4)
     assert set(echo) == {"name", "title", "schema", "defaults", "limits"}
 
@@ -456,7 +456,7 @@ def test_it_is_not_ready_while_redis_forgot_and_nobody_rebuilds_it(stage):
 
 def test_it_is_ready_while_a_rebuild_goes_on_unless_that_takes_long(stage):
     stage.hot.forget()
-    shards = MemoryColdShards(stage.hot, lifetimes=Lifetimes(word_stays=timedelta(minutes=2)))
+    shards = MemoryColdShards(stage.hot, lifetimes=Lifetimes(nonce_stays=timedelta(minutes=2)))
     shards.begin("word")
     assert get(stage, "/readyz").status == 200
     stage.pass_time(milliseconds=31_000)
@@ -536,5 +536,5 @@ def test_an_error_of_ours_is_told_without_its_trace_and_logged_with_it(stage, ca
 
 def test_the_time_to_wait_before_a_repetition_is_spread(stage):
     stage.ledger.is_away = True
-    told = {get(stage, "/v1/tasks").headers["Retry-After"] for _ in range(60)}
-    assert told == {"2", "3"}
+    result = {get(stage, "/v1/tasks").headers["Retry-After"] for _ in range(60)}
+    assert result == {"2", "3"}

@@ -9,7 +9,7 @@ from taskmill.core.counting import Count
 from taskmill.core.refusal import invalid
 from taskmill.core.task import TaskType, keyed_id
 from taskmill.schedules.manage import put as put_schedule
-from taskmill.schedules.read import Wanted
+from taskmill.schedules.read import WantedSchedule
 from taskmill.schedules.schedule import Definition, Draft
 from tests.unit.gateway.calls import JSON, call, get, post
 from tests.unit.stage import NOW, Stage
@@ -112,18 +112,18 @@ REFUSED = [
     ("fields", "kind", "field"), REFUSED, ids=[str(fields)[:60] for fields, _, _ in REFUSED]
 )
 def test_what_cannot_be_is_refused_with_the_field_and_the_reason(stage, fields, kind, field):
-    for told in (make(stage, **fields), put(stage, HOURLY | fields)):
-        if "name" in fields and told.body["detail"].startswith("Object contains unknown"):
+    for answer in (make(stage, **fields), put(stage, HOURLY | fields)):
+        if "name" in fields and answer.body["detail"].startswith("Object contains unknown"):
             continue  # the name of the path counts
-        assert told.kind[1] == kind
-        assert field is None or told.body["field"] == field
-        assert told.status in {413, 422}
+        assert answer.kind[1] == kind
+        assert field is None or answer.body["field"] == field
+        assert answer.status in {413, 422}
     assert get(stage, "/v1/schedules").body["schedules"] == []
 
 
 def test_a_schedule_without_a_time_is_refused(stage):
-    told = post(stage, "/v1/schedules", {"name": "never", "task": HOURLY["task"]})
-    assert told.kind == (422, "invalid_schedule", "/cron")
+    answer = post(stage, "/v1/schedules", {"name": "never", "task": HOURLY["task"]})
+    assert answer.kind == (422, "invalid_schedule", "/cron")
 
 
 @pytest.mark.parametrize("body", ["[]", "7", "{", '{"name": "a", "name": "b"}', "{}"])
@@ -146,8 +146,8 @@ def test_what_is_no_schedule_is_refused(stage, body):
 )
 @pytest.mark.parametrize("name", ["nobody", "no~body"])
 def test_what_is_not_there_is_not_found(stage, method, path, name):
-    told = call(stage, method, f"/v1/schedules/{name}{path}")
-    assert told.kind == (404, "not_found", None)
+    answer = call(stage, method, f"/v1/schedules/{name}{path}")
+    assert answer.kind == (404, "not_found", None)
 
 
 def test_a_name_that_none_may_have_is_not_found(stage):
@@ -197,15 +197,15 @@ def test_whether_it_is_enabled_can_be_said_with_the_rest(stage):
 
 def test_a_schedule_is_fired_now_whether_it_is_paused_or_not(stage):
     make(stage, jitter_seconds=60, enabled=False)
-    told = post(stage, f"{PATH}/trigger")
-    assert told.status == 202
-    assert told.body["at"] == "2026-11-06T21:20:00.000Z"
+    answer = post(stage, f"{PATH}/trigger")
+    assert answer.status == 202
+    assert answer.body["at"] == "2026-11-06T21:20:00.000Z"
     key = "schedule:hourly:trigger:2026-11-06T21:20:00Z"
     assert requests_of(stage) == [HOURLY["task"] | {"idempotency_key": key}]
-    assert told.body["task_id"] == keyed_id("default", TaskType("echo"), key)
-    assert told.headers["Location"] == f"/v1/tasks/{told.body['task_id']}"
+    assert answer.body["task_id"] == keyed_id("default", TaskType("echo"), key)
+    assert answer.headers["Location"] == f"/v1/tasks/{answer.body['task_id']}"
     shown = get(stage, PATH).body
-    assert (shown["fired"], shown["last_task_id"]) == (1, told.body["task_id"])
+    assert (shown["fired"], shown["last_task_id"]) == (1, answer.body["task_id"])
     assert shown["last_at"] == shown["last_fired_at"] == "2026-11-06T21:20:00.000Z"
 
 
@@ -215,14 +215,14 @@ def backfill(stage, since, until):
 
 def test_a_range_is_backfilled_under_the_keys_of_its_instants(stage):
     make(stage)
-    told = backfill(stage, "2026-11-06T18:00:00Z", "2026-11-06T20:00:00+00:00")
-    assert told.status == 202
+    answer = backfill(stage, "2026-11-06T18:00:00Z", "2026-11-06T20:00:00+00:00")
+    assert answer.status == 202
     instants = [f"2026-11-06T{hour}:00:00" for hour in (18, 19, 20)]
-    assert [one["at"] for one in told.body["fires"]] == [f"{at}.000Z" for at in instants]
+    assert [one["at"] for one in answer.body["fires"]] == [f"{at}.000Z" for at in instants]
     keys = [one["idempotency_key"] for one in requests_of(stage)]
     assert keys == [f"schedule:hourly:{at}Z" for at in instants]
     again = backfill(stage, "2026-11-06T18:00:00Z", "2026-11-06T20:00:00Z")
-    assert again.body == told.body
+    assert again.body == answer.body
     first, second = stage.requests.kept[0].row, stage.requests.kept[3].row
     assert (first.submission, first.request) == (second.submission, second.request)
 
@@ -257,19 +257,19 @@ def test_what_is_still_to_come_is_not_backfilled(stage, since, until, count):
 
 def test_a_range_that_is_too_large_is_backfilled_in_parts(stage):
     make(stage)
-    told = backfill(stage, "2026-01-01T00:00:00Z", "2026-11-01T00:00:00Z")
-    assert told.kind == (422, "invalid_request", "/until")
-    assert "7,297" in told.body["detail"]
+    answer = backfill(stage, "2026-01-01T00:00:00Z", "2026-11-01T00:00:00Z")
+    assert answer.kind == (422, "invalid_request", "/until")
+    assert "7,297" in answer.body["detail"]
     assert stage.requests.kept == []
 
 
 def test_a_backfill_with_too_large_payloads_is_refused_with_how_many_may_be(stage):
     make(stage, task={"type": "echo", "payload": {"say": "x" * 250_000}})
-    told = backfill(stage, "2026-11-05T00:00:00Z", "2026-11-06T12:00:00Z")
-    assert told.kind == (422, "invalid_request", "/until")
-    assert "37 instants" in told.body["detail"]
-    assert "8,388,608 bytes" in told.body["detail"]
-    assert "33 of them" in told.body["detail"]
+    answer = backfill(stage, "2026-11-05T00:00:00Z", "2026-11-06T12:00:00Z")
+    assert answer.kind == (422, "invalid_request", "/until")
+    assert "37 instants" in answer.body["detail"]
+    assert "8,388,608 bytes" in answer.body["detail"]
+    assert "33 of them" in answer.body["detail"]
     assert stage.requests.kept == []
     fitting = backfill(stage, "2026-11-05T00:00:00Z", "2026-11-06T08:00:00Z")
     assert len(fitting.body["fires"]) == 33
@@ -296,15 +296,15 @@ def test_a_range_of_no_schedule_is_not_found(stage):
 
 def test_the_next_fires_are_told_with_marks_where_clocks_jump(stage):
     make(stage, cron="30 2 29 3 *", timezone="Europe/Berlin", dst={"gap": "shift"})
-    told = get(stage, f"{PATH}/next", count="1").body
-    assert told == {
+    answer = get(stage, f"{PATH}/next", count="1").body
+    assert answer == {
         "next": [
             {"reading": "2027-03-29T02:30:00", "at": "2027-03-29T00:30:00.000Z"},
         ]
     }
     put(stage, HOURLY | {"cron": "30 2 28 3 *", "timezone": "Europe/Berlin"})
-    told = get(stage, f"{PATH}/next", count="1").body["next"]
-    assert told[0] == {"reading": "2027-03-28T02:30:00", "mark": "skipped"}
+    answer = get(stage, f"{PATH}/next", count="1").body["next"]
+    assert answer[0] == {"reading": "2027-03-28T02:30:00", "mark": "skipped"}
     assert len(get(stage, f"{PATH}/next").body["next"]) >= 10
 
 
@@ -339,10 +339,10 @@ def test_lists_show_no_payload(stage):
 
 def test_a_schedule_of_a_folder_is_not_changed_over_http(stage):
     definition = Definition(task=Raw(b'{"type":"echo"}'), cron="0 * * * *")
-    wanted = Wanted(name="hourly", definition=definition, enabled=None)
+    wanted = WantedSchedule(name="hourly", definition=definition, enabled=None)
     put_schedule(wanted, stage.schedules, tenant="default", by="the deployment", is_managed=True)
-    for told in (put(stage, HOURLY), delete(stage)):
-        assert told.kind == (409, "managed_schedule", None)
+    for answer in (put(stage, HOURLY), delete(stage)):
+        assert answer.kind == (409, "managed_schedule", None)
     assert post(stage, f"{PATH}/pause").body["managed"]
     assert post(stage, f"{PATH}/resume").status == 200
     assert post(stage, f"{PATH}/trigger").status == 202
@@ -360,7 +360,7 @@ def test_the_last_refusal_is_shown(stage):
 def test_a_ledger_that_is_away_says_so(stage):
     make(stage)
     stage.ledger.is_away = True
-    for told in (
+    for answer in (
         make(stage),
         put(stage, HOURLY),
         get(stage, PATH),
@@ -372,7 +372,7 @@ def test_a_ledger_that_is_away_says_so(stage):
         backfill(stage, NEXT, NEXT),
         get(stage, f"{PATH}/next"),
     ):
-        assert told.kind == (503, "unavailable", None)
+        assert answer.kind == (503, "unavailable", None)
 
 
 def test_a_payload_of_any_shape_comes_through_as_it_was(stage):

@@ -128,9 +128,9 @@ def test_what_is_no_number_is_no_json(stage, text):
     ids=str,
 )
 def test_a_time_is_told_and_the_task_is_scheduled(stage, given, run_at):
-    told = submit(stage, **given)
-    assert (told.status, told.body["status"], told.body["run_at"]) == (202, "scheduled", run_at)
-    assert get(stage, f"/v1/tasks/{told.body['id']}").body == told.body
+    reply = submit(stage, **given)
+    assert (reply.status, reply.body["status"], reply.body["run_at"]) == (202, "scheduled", run_at)
+    assert get(stage, f"/v1/tasks/{reply.body['id']}").body == reply.body
 
 
 @pytest.mark.parametrize(
@@ -188,10 +188,10 @@ def test_a_far_task_is_brought_near_by_the_scheduler(stage):
 
 def test_what_waits_can_be_put_off_and_marked(stage):
     task = dispatched(stage, delay_seconds=60, metadata={"a": "1"})
-    told = patch(stage, task["id"], {"run_at": at(stage, hours=1), "metadata": {"b": "2"}})
-    assert (told.status, told.body["status"]) == (200, "scheduled")
-    assert (told.body["run_at"], told.body["metadata"]) == (at(stage, hours=1), {"b": "2"})
-    assert get(stage, f"/v1/tasks/{task['id']}").body == told.body
+    reply = patch(stage, task["id"], {"run_at": at(stage, hours=1), "metadata": {"b": "2"}})
+    assert (reply.status, reply.body["status"]) == (200, "scheduled")
+    assert (reply.body["run_at"], reply.body["metadata"]) == (at(stage, hours=1), {"b": "2"})
+    assert get(stage, f"/v1/tasks/{task['id']}").body == reply.body
     stage.record()
     history = get(stage, f"/v1/tasks/{task['id']}/history").body["facts"]
     assert [fact["kind"] for fact in history] == ["submitted", "changed"]
@@ -223,9 +223,9 @@ def test_a_change_that_cannot_be_meant_is_refused(stage, body, kind):
 
 def test_nothing_is_put_off_until_it_has_expired(stage):
     task = dispatched(stage, delay_seconds=60, expires_at=at(stage, hours=1))
-    told = patch(stage, task["id"], {"delay_seconds": 3600})
-    assert told.kind == (422, INVALID, "/run_at")
-    assert "expires at 2026-11-06T22:20:00.000Z" in told.body["detail"]
+    reply = patch(stage, task["id"], {"delay_seconds": 3600})
+    assert reply.kind == (422, INVALID, "/run_at")
+    assert "expires at 2026-11-06T22:20:00.000Z" in reply.body["detail"]
 
 
 def test_what_may_run_after_a_rebuild_is_not_changed_now(stage):
@@ -254,9 +254,9 @@ def test_a_task_that_has_expired_was_never_started(stage):
     stage.pass_time(milliseconds=1_001)
     end(stage, task["id"])
     for seen in (0, 1):
-        told = get(stage, f"/v1/tasks/{task['id']}").body
-        assert (told["status"], told["reason"]) == ("dead", "expired")
-        assert not {"started_at", "wait_ms", "duration_ms"} & set(told)
+        reply = get(stage, f"/v1/tasks/{task['id']}").body
+        assert (reply["status"], reply["reason"]) == ("dead", "expired")
+        assert not {"started_at", "wait_ms", "duration_ms"} & set(reply)
         if seen == 0:
             stage.record()
             stage.hot.remove(task["id"])

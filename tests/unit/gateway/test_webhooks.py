@@ -20,7 +20,7 @@ def stage(monkeypatch):
 
 
 def ask(stage, **payload):
-    return submit(stage, type="webhook", payload={"url": URL, "secret": "shop"} | payload)
+    return submit(stage, type="webhook", payload={"url": URL, "secret": "run_context"} | payload)
 
 
 def test_a_webhook_to_a_public_endpoint_is_taken(stage):
@@ -47,9 +47,9 @@ def test_a_webhook_to_a_public_endpoint_is_taken(stage):
     ],
 )
 def test_a_target_that_may_not_be_called_is_refused(stage, url, why):
-    told = ask(stage, url=url)
-    assert told.kind == (422, "invalid_payload", "/payload/url")
-    assert why in told.body["detail"]
+    answer = ask(stage, url=url)
+    assert answer.kind == (422, "invalid_payload", "/payload/url")
+    assert why in answer.body["detail"]
 
 
 @pytest.mark.parametrize(
@@ -65,9 +65,9 @@ def test_a_target_that_may_not_be_called_is_refused(stage, url, why):
     ],
 )
 def test_a_header_that_would_break_the_request_is_refused(stage, headers, field, why):
-    told = ask(stage, headers=headers)
-    assert told.kind == (422, "invalid_payload", field)
-    assert why in told.body["detail"]
+    answer = ask(stage, headers=headers)
+    assert answer.kind == (422, "invalid_payload", field)
+    assert why in answer.body["detail"]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_what_a_webhook_does_not_have_is_refused(stage, payload):
 
 
 def test_this_machine_is_let_in_at_the_door_only_where_it_is_allowed():
-    payload = {"url": "http://127.0.0.1:8081/in", "secret": "shop"}
+    payload = {"url": "http://127.0.0.1:8081/in", "secret": "run_context"}
     misfit = AssembledCatalogue().misfit("webhook", payload)
     assert misfit.pointer == "/url"
     assert AssembledCatalogue(reaches_loopback=True).misfit("webhook", payload) is None
@@ -88,12 +88,12 @@ def test_this_machine_is_let_in_at_the_door_only_where_it_is_allowed():
 def test_disabled_endpoints_are_told_and_enabled_again(stage):
     stage.ports.endpoints.disable(URL, at_ms=1_794_000_000_001)
     stage.ports.endpoints.disable("https://bank.example/", at_ms=1_794_000_000_000)
-    told = get(stage, "/v1/endpoints/disabled")
-    assert (told.status, told.body["endpoints"][0]) == (200, FIRST)
-    assert len(told.body["endpoints"]) == 2
+    answer = get(stage, "/v1/endpoints/disabled")
+    assert (answer.status, answer.body["endpoints"][0]) == (200, FIRST)
+    assert len(answer.body["endpoints"]) == 2
     assert get(stage, "/v1/endpoints/disabled", limit="1").body == {"endpoints": [FIRST]}
-    told = post(stage, "/v1/endpoints/enable", {"url": f"{URL}?x=1"})
-    assert (told.status, told.body) == (200, {"url": URL, "enabled": True})
+    answer = post(stage, "/v1/endpoints/enable", {"url": f"{URL}?x=1"})
+    assert (answer.status, answer.body) == (200, {"url": URL, "enabled": True})
     assert not stage.ports.endpoints.is_disabled(URL)
     assert post(stage, "/v1/endpoints/enable", {"url": URL}).kind == (404, "not_found", None)
 
@@ -112,8 +112,8 @@ def test_what_is_no_endpoint_is_not_enabled(stage, body, kind):
 
 
 def test_a_body_that_is_no_json_is_refused(stage):
-    told = call(stage, "POST", "/v1/endpoints/enable", headers=JSON, body="{")
-    assert told.kind == (400, "bad_request", None)
+    answer = call(stage, "POST", "/v1/endpoints/enable", headers=JSON, body="{")
+    assert answer.kind == (400, "bad_request", None)
     assert get(stage, "/v1/endpoints/disabled", limit="0").status == 422
     assert get(stage, "/v1/endpoints/disabled", what="0").status == 422
 
@@ -127,6 +127,6 @@ def test_without_redis_endpoints_are_not_told(stage):
 @pytest.mark.parametrize("path", ["/v1/tasks", "/v1/tasks/batch", "/v1/redrives", "/v1/types"])
 def test_what_a_webhook_sends_is_turned_away(stage, path):
     """A task that submits the task that submits it would never end."""
-    told = call(stage, "POST", path, headers=JSON | {"Taskmill-Depth": "1"}, body="{}")
-    assert told.kind == (403, "forbidden", None)
-    assert "WWW-Authenticate" not in told.headers
+    answer = call(stage, "POST", path, headers=JSON | {"Taskmill-Depth": "1"}, body="{}")
+    assert answer.kind == (403, "forbidden", None)
+    assert "WWW-Authenticate" not in answer.headers

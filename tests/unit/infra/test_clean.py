@@ -40,16 +40,16 @@ def test_a_home_with_a_space_in_its_name_goes_and_its_neighbours_stay(home, tmp_
     neighbours = [tmp_path / "my", tmp_path / "home"]
     for one in neighbours:
         one.mkdir()
-    told = make_clean(home)
-    assert (told.returncode, told.stdout) == (0, f"{home} was removed.\n")
+    answer = make_clean(home)
+    assert (answer.returncode, answer.stdout) == (0, f"{home} was removed.\n")
     assert sorted(tmp_path.iterdir()) == sorted(neighbours)
 
 
 def test_a_running_system_keeps_its_data(home):
     with HomeLock(home):
-        told = make_clean(home)
-    assert told.returncode != 0
-    assert f"A system (process {os.getpid()}) is running on {home}" in told.stderr
+        answer = make_clean(home)
+    assert answer.returncode != 0
+    assert f"A system (process {os.getpid()}) is running on {home}" in answer.stderr
     assert (home / "stores" / "kafka" / "log").read_text() == "a task"
 
 
@@ -62,8 +62,8 @@ def test_a_folder_that_is_no_home_is_left_alone(place, monkeypatch, tmp_path):
 
 def test_what_is_not_taskmill_s_stays(home):
     (home / "letters").mkdir()
-    told = clean(home)
-    assert told.endswith("Other files were kept: letters.")
+    answer = clean(home)
+    assert answer.endswith("Other files were kept: letters.")
     assert [path.name for path in home.iterdir()] == ["letters"]
 
 
@@ -78,9 +78,9 @@ def test_a_link_is_removed_and_what_it_leads_to_stays(home, tmp_path):
 
 
 def test_a_home_that_was_never_made_is_no_mistake(tmp_path):
-    told = make_clean(tmp_path / "none")
-    assert told.returncode == 0
-    assert told.stdout.endswith("does not exist: there is nothing to remove.\n")
+    answer = make_clean(tmp_path / "none")
+    assert answer.returncode == 0
+    assert answer.stdout.endswith("does not exist: there is nothing to remove.\n")
 
 
 def test_all_that_the_platform_keeps_is_known():

@@ -26,8 +26,8 @@ def declare(tmp_path):
 
 
 def test_what_a_folder_declares_becomes_the_request_for_it(declare):
-    told = declare("nightly:\n  cron: 0 3 * * *\n  task: {payload: {say: hello}}\n")
-    assert told == [
+    answer = declare("nightly:\n  cron: 0 3 * * *\n  task: {payload: {say: hello}}\n")
+    assert answer == [
         {
             "name": "nightly",
             "cron": "0 3 * * *",

@@ -30,8 +30,8 @@ def board(world):
     )
 
 
-def lags(told):
-    return {reader.name: lag for reader, lag in told.lags.items()}
+def lags(answer):
+    return {reader.name: lag for reader, lag in answer.lags.items()}
 
 
 def test_each_reader_has_its_lag(world, board):

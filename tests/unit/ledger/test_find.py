@@ -7,7 +7,7 @@ import pytest
 from taskmill.core import codec
 from taskmill.core.lifetimes import KEY_WINDOW
 from taskmill.core.task import Status
-from taskmill.core.view import Nowhere, Refused, TaskView, Unsure
+from taskmill.core.view import Nowhere, ReadRefused, TaskView, Unsure
 from taskmill.ledger.await_ledger import LONGEST_CATCH_UP
 from tests.builders import a_new_id
 from tests.unit.world import Away, World
@@ -148,7 +148,7 @@ def test_a_task_that_the_log_never_takes_is_told_to_be_lost(world):
         held.park(held.rows[0], "it is too large")
     world.log.is_away = False
     found = world.find(request.id)
-    assert found.refused == Refused("unpublishable", "it is too large", None)
+    assert found.refused == ReadRefused("unpublishable", "it is too large", None)
 
 
 def test_without_redis_and_the_log_a_task_in_the_outbox_is_not_denied(world):

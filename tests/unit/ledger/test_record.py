@@ -87,8 +87,8 @@ class Picky:
         self._unholdable = unholdable
 
     def record(self, batch):
-        told = {row.id for row in batch.rows} | {entry.id for entry in batch.history}
-        if told & self._unholdable:
+        answer = {row.id for row in batch.rows} | {entry.id for entry in batch.history}
+        if answer & self._unholdable:
             raise LedgerRefused("it holds what cannot be held")
         self._ledger.record(batch)
 

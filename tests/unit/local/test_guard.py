@@ -19,8 +19,8 @@ def refusal(line, *headers, host="localhost:8080", body=b""):
 
 
 def status(*given, **different):
-    told = refusal(*given, **different)
-    return None if told is None else told.status
+    answer = refusal(*given, **different)
+    return None if answer is None else answer.status
 
 
 @pytest.mark.parametrize(
@@ -69,9 +69,9 @@ def test_json_and_nothing_are_taken():
 
 
 def test_a_refusal_says_what_to_do_as_the_api_does():
-    told = refusal("GET /mail", host="evil.example")
-    assert told.headers == (("content-type", "application/problem+json"),)
-    assert json.loads(told.body) == {
+    answer = refusal("GET /mail", host="evil.example")
+    assert answer.headers == (("content-type", "application/problem+json"),)
+    assert json.loads(answer.body) == {
         "type": "forbidden",
         "title": "Forbidden",
         "status": 403,

@@ -142,13 +142,13 @@ def test_the_platform_tells_what_it_sees(meter):
         backing_off={0: timedelta()},
     )
     kinds, samples = read(meter, {"EchoWorker": pool}, {"EchoWorkerTasks": mapping})
-    told = {"function": "EchoWorker"}
-    assert sample(samples, "taskmill_function_invocations_total", **told) == 40
-    assert sample(samples, "taskmill_function_errors_total", **told) == 4
-    assert sample(samples, "taskmill_function_cold_starts_total", **told) == 5
-    assert sample(samples, "taskmill_function_throttles_total", **told) == 6
-    assert sample(samples, "taskmill_function_in_flight", **told) == 2
-    place = told | {"topic": "tasks.worker.echo"}
+    result = {"function": "EchoWorker"}
+    assert sample(samples, "taskmill_function_invocations_total", **result) == 40
+    assert sample(samples, "taskmill_function_errors_total", **result) == 4
+    assert sample(samples, "taskmill_function_cold_starts_total", **result) == 5
+    assert sample(samples, "taskmill_function_throttles_total", **result) == 6
+    assert sample(samples, "taskmill_function_in_flight", **result) == 2
+    place = result | {"topic": "tasks.worker.echo"}
     assert sample(samples, "taskmill_mapping_lag", **place) == 7
     assert sample(samples, "taskmill_mapping_failures_total", **place) == 1
     assert kinds["taskmill_mapping_lag"] == "gauge"

@@ -7,7 +7,7 @@ from taskmill.core.owed import OwedKind
 from taskmill.core.task import Status
 from taskmill.core.view import Nowhere, Unsure
 from taskmill.execution.lease import Claimed
-from taskmill.orders.cancel import AlreadyFinished, Asked, Cancelled, Canceller
+from taskmill.orders.cancel import AlreadyFinished, Asked, CancelAccepted, Canceller
 from taskmill.orders.control import OrderAnswer
 from taskmill.stores.memory.hot import Holding
 from taskmill.stores.memory.orders import MemoryControl
@@ -43,7 +43,7 @@ def owed(world, kind):
 def test_a_waiting_task_is_over_at_once_and_the_log_knows(world):
     (task,) = world.admitted()
     answer = ask(world, task.id)
-    assert isinstance(answer, Cancelled)
+    assert isinstance(answer, CancelAccepted)
     assert answer.task == read(world, task.id)
     assert answer.task.status is Status.CANCELLED
     (fact,) = world.log.facts()
@@ -77,8 +77,8 @@ def test_a_submission_that_the_log_may_not_have_is_told_with_the_end_and_can_be_
     world.record()
     (row,) = world.ledger.of([task.id])
     assert (row.status, row.spec.submission) == (Status.CANCELLED, task.submission)
-    (sight,) = world.ports.control.see([task.id])
-    assert sight.last == (end,)
+    (snapshot,) = world.ports.control.see([task.id])
+    assert snapshot.last == (end,)
 
 
 def test_a_running_task_is_asked_once(world):
@@ -118,7 +118,7 @@ def test_the_same_answer_comes_twice_and_after_the_record_is_gone(world):
     world.record()
     world.hot.remove(task.id)
     again = ask(world, task.id)
-    assert isinstance(again, Cancelled)
+    assert isinstance(again, CancelAccepted)
     assert again.task.status is Status.CANCELLED
 
 
@@ -127,14 +127,14 @@ def test_a_cancellation_that_the_log_did_not_take_is_not_told_as_done(world):
     world.log.is_away = True
     assert isinstance(ask(world, task.id), Unsure)
     world.log.is_away = False
-    assert isinstance(ask(world, task.id), Cancelled)
+    assert isinstance(ask(world, task.id), CancelAccepted)
     assert [type(fact) for fact in world.log.facts()] == [TaskCancelled]
     assert owed(world, OwedKind.FACTS) == []
 
 
 def test_facts_that_cannot_be_cleared_are_published_once_more(world):
     (task,) = world.admitted()
-    assert isinstance(ask(world, task.id, admission=Away()), Cancelled)
+    assert isinstance(ask(world, task.id, admission=Away()), CancelAccepted)
     assert len(owed(world, OwedKind.FACTS)) == 1
 
 

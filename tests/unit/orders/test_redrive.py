@@ -12,7 +12,7 @@ from taskmill.execution.lease import Claimed
 from taskmill.execution.outcome import Discard, Succeeded
 from taskmill.orders.cancel import Canceller
 from taskmill.orders.control import Moved
-from taskmill.orders.redrive import Again, NotOver, Redriver, Wish
+from taskmill.orders.redrive import Again, NotOver, Redriver, RedriveRequest
 from taskmill.stores.memory.orders import MemoryControl
 from tests.builders import a_claim, a_new_id
 from tests.unit.world import Away, World
@@ -25,7 +25,7 @@ def world():
 
 def ask(world, *ids, generation=None, **others):
     redriver = Redriver(world.stores(**others), world.find)
-    return redriver.redrive([Wish(one, generation) for one in ids])
+    return redriver.redrive([RedriveRequest(one, generation) for one in ids])
 
 
 def discard(_envelope):

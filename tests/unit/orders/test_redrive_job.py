@@ -11,10 +11,10 @@ from taskmill.orders.redrive_job import (
     JobState,
     Pause,
     RedriveJob,
+    RedriveJobRequest,
     Stage,
     Tally,
     Wait,
-    Wanted,
     next_step,
     paced_at,
 )
@@ -24,7 +24,7 @@ from tests.builders import NOW
 def a_job(*, rate=20.0, stage=Stage(), **tally):  # noqa: B008 - a frozen value
     return RedriveJob(
         id="j1",
-        wanted=Wanted(limit=100),
+        wanted=RedriveJobRequest(limit=100),
         rate_per_second=rate,
         state=JobState.RUNNING,
         why=None,

@@ -7,7 +7,7 @@ import pytest
 from taskmill.core import topics
 from taskmill.execution.outcome import Discard, Succeeded
 from taskmill.ledger.find import LedgerFinder
-from taskmill.orders.redrive_job import JobState, NewJob, Wanted
+from taskmill.orders.redrive_job import JobState, NewJob, RedriveJobRequest
 from taskmill.orders.redrive_jobs import RedriveJobRunner
 from tests.builders import a_new_id
 from tests.unit.world import World
@@ -39,7 +39,7 @@ class Shift:
                 id=a_new_id(),
                 tenant="default",
                 fingerprint="f1",
-                wanted=Wanted(limit=1_000),
+                wanted=RedriveJobRequest(limit=1_000),
                 rate_per_second=rate,
                 at_ms=self.world.clock(),
             )

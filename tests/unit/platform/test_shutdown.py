@@ -9,9 +9,9 @@ from pathlib import Path
 LAYER = Path(__file__).parents[3] / "shared"
 LISTENING = """
 import os, signal, sys, time
-from taskmill.platform.run import Departure
-departure = Departure(None)
-departure.listen()
+from taskmill.platform.run import Shutdown
+shutdown = Shutdown(None)
+shutdown.listen()
 """
 
 
@@ -33,9 +33,9 @@ def test_an_idle_process_ends_well_at_once():
 
 def test_a_process_at_work_goes_on_and_knows():
     body = """
-with departure.at_work():
+with shutdown.at_work():
     print('busy', flush=True)
-    while not departure.is_wanted:
+    while not shutdown.is_wanted:
         time.sleep(0.001)
     print('told', flush=True)
 """
@@ -59,7 +59,7 @@ os.read(reading, 1)
 print('parent', flush=True)
 os.kill(child, signal.SIGTERM)
 _, status = os.waitpid(child, 0)
-print(os.waitstatus_to_exitcode(status), departure.is_wanted, flush=True)
+print(os.waitstatus_to_exitcode(status), shutdown.is_wanted, flush=True)
 os._exit(7)
 """
     with a_program(body) as program:

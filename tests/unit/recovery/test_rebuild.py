@@ -22,9 +22,9 @@ from tests.unit.world import Instead, World
 class Keeper(World):
     """A world with a rebuild; the recorder reads whenever time passes."""
 
-    def rebuild(self, word="word", **changes):
+    def rebuild(self, nonce="word", **changes):
         stores = self.stores(**changes)
-        return Rebuild(stores, word=word, grace=LEASE, pause=self.wait).run()
+        return Rebuild(stores, nonce=nonce, grace=LEASE, pause=self.wait).run()
 
 
 @pytest.fixture

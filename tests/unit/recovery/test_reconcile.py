@@ -8,14 +8,14 @@ from msgspec.structs import replace
 from taskmill.core import codec, topics
 from taskmill.core.task import Status
 from taskmill.core.time import in_ms
-from taskmill.dispatch.waiting import Parked
+from taskmill.dispatch.waiting import ParkAnswer
 from taskmill.execution.outcome import Retry, Succeeded
 from taskmill.ledger.projection import row_of
 from taskmill.recovery.divergence import ABOUT, Divergence
 from taskmill.recovery.reconcile import MOST_MENDED, MOST_SUSPECTED, Reconciler
 from taskmill.stores.memory.dispatch import MemoryParking
 from taskmill.stores.memory.hot import UNLISTED, record_of
-from taskmill.stores.memory.recovery import MemoryStandings
+from taskmill.stores.memory.recovery import MemoryTaskVersions
 from tests.builders import ECHO, a_claim, a_fresh_envelope, a_success, died
 from tests.unit.world import Instead, World
 
@@ -30,7 +30,9 @@ class Office(World):
 
     def __post_init__(self):
         super().__post_init__()
-        self.ports.standings = MemoryStandings(lambda: self.ledger, self.clock, behind=AT_LAST)
+        self.ports.task_versions = MemoryTaskVersions(
+            lambda: self.ledger, self.clock, behind=AT_LAST
+        )
         self.reconciler = self.a_reconciler()
 
     def a_reconciler(self, **others):
@@ -126,7 +128,7 @@ def test_a_task_that_stands_in_no_line_is_put_there(world):
     world.record()
     world.commit()
     assert world.reconcile(looks=1) == {}
-    assert world.reconcile(looks=1) == {Divergence.NOWHERE_IN_LINE: 1}
+    assert world.reconcile(looks=1) == {Divergence.NOT_QUEUED: 1}
     assert [one.id for one in world.log.tasks("tasks.worker.echo")] == [task.id, task.id]
     assert world.reconcile(looks=3) == {}, "it stands in line now"
 
@@ -149,7 +151,7 @@ def test_what_the_dispatcher_passed_on_late_is_waited_for(world):
     world.commit(topics.DISPATCHER)
     assert world.reconcile() == {}
     world.commit()
-    assert world.reconcile() == {Divergence.NOWHERE_IN_LINE: 1}
+    assert world.reconcile() == {Divergence.NOT_QUEUED: 1}
 
 
 def test_what_is_owed_or_due_later_is_left_alone(world):
@@ -163,7 +165,7 @@ def test_what_is_owed_or_due_later_is_left_alone(world):
     assert waiting <= owed | {task.id for task in world.log.tasks(topics.PENDING)}
     for name, (_, what) in list(world.hot.due.items()):
         world.hot.due[name] = (world.now + 10**9, what)
-    assert Divergence.NOWHERE_IN_LINE not in world.reconcile(looks=1)
+    assert Divergence.NOT_QUEUED not in world.reconcile(looks=1)
 
 
 def test_what_is_parked_for_a_worker_is_left_alone(world):
@@ -171,7 +173,7 @@ def test_what_is_parked_for_a_worker_is_left_alone(world):
     world.record()
     world.commit()
     parking = MemoryParking(world.hot, patience=timedelta(hours=1), again_after=timedelta(hours=1))
-    assert parking.park([codec.seal(codec.encode(task))]) == [Parked.PARKED]
+    assert parking.park([codec.as_raw(codec.encode(task))]) == [ParkAnswer.PARKED]
     assert world.reconcile(looks=5) == {}
 
 
@@ -255,12 +257,12 @@ def test_what_ended_leaves_the_unfinished_ones_a_while_later(world):
     world.reconcile(looks=1)
     world.work()
     world.record()
-    standings = world.reconciler.stores.standings
+    task_versions = world.reconciler.stores.task_versions
     world.reconcile(looks=1)
-    assert [one.id for one in standings.unfinished(after=None, most=10)] == [task.id]
+    assert [one.id for one in task_versions.unfinished(after=None, most=10)] == [task.id]
     world.wait(timedelta(hours=4))
     world.reconcile(looks=1)
-    assert standings.unfinished(after=None, most=10) == []
+    assert task_versions.unfinished(after=None, most=10) == []
 
 
 def test_each_disagreement_is_told_and_has_its_remedy():

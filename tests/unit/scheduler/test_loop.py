@@ -11,8 +11,8 @@ from functions.scheduler.jobs import Job
 from functions.scheduler.loop import JobLoop
 from taskmill.core.counting import Count
 from taskmill.core.errors import StoreUnavailable
-from taskmill.platform.background import ThreadErrands
-from taskmill.stores.memory.process import InlineErrands, MemoryCounters
+from taskmill.platform.background import ThreadBackgroundJobs
+from taskmill.stores.memory.process import InlineBackgroundJobs, MemoryCounters
 from tests.waiting import eventually
 
 LOG = logging.getLogger("taskmill")
@@ -22,12 +22,12 @@ SECOND = timedelta(seconds=1)
 class Day:
     """A loop on a clock that its rests move."""
 
-    def __init__(self, *jobs, errands=None):
+    def __init__(self, *jobs, background_jobs=None):
         self.now = timedelta(0)
         self.counters = MemoryCounters()
         self.loop = JobLoop(
             jobs,
-            errands=errands or InlineErrands(),
+            background_jobs=background_jobs or InlineBackgroundJobs(),
             counters=self.counters,
             log=LOG,
             now=lambda: self.now,
@@ -106,11 +106,11 @@ def test_a_slow_job_that_hangs_stops_no_other_and_is_not_started_twice():
         go_on.wait()
         return 7
 
-    errands = ThreadErrands()
+    background_jobs = ThreadBackgroundJobs()
     hanging = a_job(name="hang", every=SECOND, work=hang, is_slow=True)
-    day = Day(hanging, counted(), errands=errands)
+    day = Day(hanging, counted(), background_jobs=background_jobs)
     assert day.lasts(10 * SECOND) == {"hang": 0, "count": 10}
-    next_run = Day(hanging, errands=errands)
+    next_run = Day(hanging, background_jobs=background_jobs)
     next_run.lasts(SECOND)
     go_on.set()
     next_run.loop.finish(within=60 * SECOND)
@@ -121,7 +121,7 @@ def test_a_slow_job_that_hangs_stops_no_other_and_is_not_started_twice():
 def test_a_run_waits_for_what_is_under_way_no_longer_than_it_may():
     go_on = Event()
     hanging = a_job(name="hang", every=SECOND, work=lambda _: int(go_on.wait()), is_slow=True)
-    day = Day(hanging, errands=ThreadErrands())
+    day = Day(hanging, background_jobs=ThreadBackgroundJobs())
     day.lasts(SECOND)
     day.loop.finish(within=timedelta(0))
     assert day.loop.done == {"hang": 0}
@@ -132,14 +132,14 @@ def test_a_slow_job_rests_from_its_end_on_however_late_that_is_seen():
     under_way = []
 
     class Patient:
-        def start(self, _name, errand):
-            under_way.append((errand, Future()))
+        def start(self, _name, background_job):
+            under_way.append((background_job, Future()))
             return under_way[-1][1]
 
-    day = Day(counted(every=timedelta(milliseconds=60), is_slow=True), errands=Patient())
+    day = Day(counted(every=timedelta(milliseconds=60), is_slow=True), background_jobs=Patient())
     day.loop.work()
-    errand, ended = under_way[0]
-    ended.set_result(errand())
+    background_job, ended = under_way[0]
+    ended.set_result(background_job())
     day.now += timedelta(milliseconds=60)
     day.loop.work()
     assert day.loop.done == {"count": 1}
@@ -147,19 +147,21 @@ def test_a_slow_job_rests_from_its_end_on_however_late_that_is_seen():
 
 
 def test_an_errand_that_ended_is_started_again():
-    errands = ThreadErrands()
-    first = errands.start("one", lambda: 1)
+    background_jobs = ThreadBackgroundJobs()
+    first = background_jobs.start("one", lambda: 1)
     eventually(first.done, within=60, reason="the errand ends")
-    assert errands.start("one", lambda: 2).result(timeout=60) == 2
+    assert background_jobs.start("one", lambda: 2).result(timeout=60) == 2
 
 
 def test_errands_of_one_name_share_a_thread_that_outlives_a_broken_one():
     """A scheduler that starts a thread for each look would pay for fifty a second."""
-    errands = ThreadErrands()
-    first = errands.start("one", get_ident).result(timeout=60)
-    assert isinstance(errands.start("one", lambda: 1 // 0).exception(timeout=60), ZeroDivisionError)
-    assert errands.start("one", get_ident).result(timeout=60) == first
-    assert errands.start("other", get_ident).result(timeout=60) != first
+    background_jobs = ThreadBackgroundJobs()
+    first = background_jobs.start("one", get_ident).result(timeout=60)
+    assert isinstance(
+        background_jobs.start("one", lambda: 1 // 0).exception(timeout=60), ZeroDivisionError
+    )
+    assert background_jobs.start("one", get_ident).result(timeout=60) == first
+    assert background_jobs.start("other", get_ident).result(timeout=60) != first
 
 
 def test_what_jobs_do_and_how_often_they_fail_is_counted():

@@ -6,14 +6,14 @@ from importlib import resources
 import pytest
 
 from taskmill.schedules import firing, zones
-from tests.unit.schedules.desk import Desk
+from tests.unit.schedules.scheduling import Scheduling
 
 ZONE = "Europe/Nowhere"
 
 
 @pytest.fixture
-def desk():
-    return Desk()
+def scheduling():
+    return Scheduling()
 
 
 @pytest.fixture

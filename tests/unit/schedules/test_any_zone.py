@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from taskmill.schedules.calendar import read_calendar
 from taskmill.schedules.catch_up import MOST, ON_TIME, CatchUp, Lateness, due
-from taskmill.schedules.coming import Dst, Fold, Gap
+from taskmill.schedules.coming import Dst, Fold, ScheduleGap
 from tests.unit.schedules.test_zones import DAY, END, FIRST, HOUR, MINUTE, ZONES, jumps_of
 
 SECOND = timedelta(seconds=1)
@@ -34,8 +34,8 @@ class Drawn:
     def text(self):
         five = (self.minutes, self.hours, self.dates, None, self.weekdays)
         fields = five if self.seconds is None else (*five, self.seconds)
-        told = (sorted(one) if one else ["*"] for one in fields)
-        return " ".join(",".join(map(str, one)) for one in told)
+        answer = (sorted(one) if one else ["*"] for one in fields)
+        return " ".join(",".join(map(str, one)) for one in answer)
 
     def names(self, reading):
         return (
@@ -117,7 +117,9 @@ def expected(zone, drawn, dst, first, end):
     found = set()
     for at, reading, is_again in looked_at(zone, first, end):
         is_left_out = is_again is None
-        fires = dst.gap is Gap.SHIFT if is_left_out else dst.fold is Fold.BOTH or not is_again
+        fires = (
+            dst.gap is ScheduleGap.SHIFT if is_left_out else dst.fold is Fold.BOTH or not is_again
+        )
         if fires and drawn.names(reading):
             found |= {at + second * SECOND for second in drawn.seconds or {0}}
     return sorted(at for at in found if first < at <= end)
@@ -127,7 +129,7 @@ def expected(zone, drawn, dst, first, end):
 @given(data=st.data())
 def test_what_fires_is_what_clocks_show(data):
     name, drawn = data.draw(A_ZONE), data.draw(EXPRESSIONS)
-    dst = data.draw(st.builds(Dst, gap=st.sampled_from(Gap), fold=st.sampled_from(Fold)))
+    dst = data.draw(st.builds(Dst, gap=st.sampled_from(ScheduleGap), fold=st.sampled_from(Fold)))
     behind, now = data.draw(stretches(name))
     calendar = read_calendar(cron=drawn.text, every_seconds=None, zone=name, dst=dst, now=behind)
     wanted = expected(ZoneInfo(name), drawn, dst, behind, now)
@@ -144,9 +146,9 @@ def test_what_fires_is_what_clocks_show(data):
             window=st.sampled_from([HOUR, DAY]),
         )
     )
-    told = due(calendar, lateness, behind=behind, now=now)
-    assert told.to_fire == made_up_for(wanted, lateness, now)
-    assert told.skipped == len(wanted) - len(told.to_fire)
+    answer = due(calendar, lateness, behind=behind, now=now)
+    assert answer.to_fire == made_up_for(wanted, lateness, now)
+    assert answer.skipped == len(wanted) - len(answer.to_fire)
 
 
 def made_up_for(wanted, lateness, now):

@@ -8,7 +8,7 @@ import pytest
 from taskmill.schedules.catch_up import CatchUp
 from taskmill.schedules.schedule import FireTally
 from tests.unit.schedules.conftest import ZONE
-from tests.unit.schedules.desk import HOUR, MINUTE, Desk
+from tests.unit.schedules.scheduling import HOUR, MINUTE, Scheduling
 
 MIDNIGHT = 86_400
 """In seconds, since the time from which the desk counts."""
@@ -17,25 +17,25 @@ NIGHTLY = {"cron": "0 2 * * *", "timezone": ZONE}
 
 
 @pytest.fixture
-def desk():
-    desk = Desk()
-    desk.now += 12 * HOUR
-    return desk
+def scheduling():
+    scheduling = Scheduling()
+    scheduling.now += 12 * HOUR
+    return scheduling
 
 
-def fire_each_minute(desk, span):
+def fire_each_minute(scheduling, span):
     for _ in range(span // MINUTE):
-        desk.fire(behind=MINUTE)
+        scheduling.fire(behind=MINUTE)
 
 
-def test_an_instant_that_moves_behind_what_was_foreseen_fires_then(desk, rules):
+def test_an_instant_that_moves_behind_what_was_foreseen_fires_then(scheduling, rules):
     rules(2)
-    seen = desk.make(**NIGHTLY)
-    desk.now = seen.next_at_ms - HOUR
+    seen = scheduling.make(**NIGHTLY)
+    scheduling.now = seen.next_at_ms - HOUR
     rules(1)
-    fire_each_minute(desk, 3 * HOUR)
-    assert desk.fired() == [MIDNIGHT + 3_600]
-    assert desk.seen().tally == FireTally(fired=1)
+    fire_each_minute(scheduling, 3 * HOUR)
+    assert scheduling.fired() == [MIDNIGHT + 3_600]
+    assert scheduling.seen().tally == FireTally(fired=1)
 
 
 @pytest.mark.parametrize(
@@ -43,16 +43,16 @@ def test_an_instant_that_moves_behind_what_was_foreseen_fires_then(desk, rules):
     [(CatchUp.ONE, FireTally(fired=1)), (CatchUp.NONE, FireTally(missed=1))],
 )
 def test_an_instant_that_moves_before_what_was_foreseen_is_late_by_as_much(
-    desk, rules, catch_up, tally
+    scheduling, rules, catch_up, tally
 ):
     rules(1)
-    seen = desk.make(**NIGHTLY, catch_up=catch_up)
-    desk.now = seen.next_at_ms - 2 * HOUR
+    seen = scheduling.make(**NIGHTLY, catch_up=catch_up)
+    scheduling.now = seen.next_at_ms - 2 * HOUR
     rules(2)
-    fire_each_minute(desk, 3 * HOUR)
-    assert desk.fired() == [MIDNIGHT] * tally.fired
-    assert desk.seen().tally == tally
-    assert desk.seen().next_at_ms == seen.next_at_ms + 23 * HOUR
+    fire_each_minute(scheduling, 3 * HOUR)
+    assert scheduling.fired() == [MIDNIGHT] * tally.fired
+    assert scheduling.seen().tally == tally
+    assert scheduling.seen().next_at_ms == seen.next_at_ms + 23 * HOUR
 
 
 @pytest.mark.parametrize(
@@ -63,14 +63,14 @@ def test_an_instant_that_moves_before_what_was_foreseen_is_late_by_as_much(
     ],
 )
 def test_what_fired_by_the_rules_before_is_another_instant_by_those_behind(
-    desk, rules, catch_up, fired, tally
+    scheduling, rules, catch_up, fired, tally
 ):
     """It is made up for a day later, when the next one was foreseen, unless nothing is."""
     rules(2)
-    seen = desk.make(**NIGHTLY, catch_up=catch_up)
-    desk.now = seen.next_at_ms - MINUTE
-    fire_each_minute(desk, MINUTE)
+    seen = scheduling.make(**NIGHTLY, catch_up=catch_up)
+    scheduling.now = seen.next_at_ms - MINUTE
+    fire_each_minute(scheduling, MINUTE)
     rules(1)
-    fire_each_minute(desk, 26 * HOUR)
-    assert desk.fired() == [MIDNIGHT + 3_600 * hours for hours in fired]
-    assert desk.seen().tally == tally
+    fire_each_minute(scheduling, 26 * HOUR)
+    assert scheduling.fired() == [MIDNIGHT + 3_600 * hours for hours in fired]
+    assert scheduling.seen().tally == tally

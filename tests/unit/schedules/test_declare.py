@@ -47,8 +47,8 @@ def test_what_is_declared_is_made_managed_and_left_alone_afterwards(schedules):
 def test_what_is_declared_otherwise_is_changed_and_what_is_not_any_more_is_deleted(schedules):
     make(wanted("by-hand"), schedules, by="ada", **OURS)
     declare([wanted("a"), wanted("b")], schedules, **OURS)
-    told = declare([wanted("a", cron="0 4 * * *")], schedules, **OURS)
-    assert told == Declared(made=[], changed=["a"], deleted=["b"])
+    answer = declare([wanted("a", cron="0 4 * * *")], schedules, **OURS)
+    assert answer == Declared(made=[], changed=["a"], deleted=["b"])
     assert {name: one.definition.cron for name, one in kept(schedules).items()} == {
         "a": "0 4 * * *",
         "by-hand": "0 3 * * *",

@@ -10,13 +10,13 @@ from msgspec.structs import replace
 from taskmill.core.task import Millis
 from taskmill.core.time import in_ms
 from taskmill.schedules.catch_up import MOST, CatchUp
-from taskmill.schedules.coming import Dst, Fold, Gap
+from taskmill.schedules.coming import Dst, Fold, ScheduleGap
 from taskmill.schedules.fire import BATCH
 from taskmill.schedules.firing import millis_of
 from taskmill.schedules.manage import (
-    Kept,
+    Contended,
+    KeptSchedule,
     NoSchedule,
-    Restless,
     backfill,
     delete,
     pause,
@@ -27,30 +27,30 @@ from taskmill.schedules.schedule import OCTETS_AT_A_TIME, Draft, FireTally, Over
 from taskmill.schedules.zones import LATEST
 from taskmill.stores.memory.schedules import MemorySchedules
 from tests.unit.schedules.conftest import ZONE
-from tests.unit.schedules.desk import HOUR, MINUTE, NOON, SECOND, T, wanted
+from tests.unit.schedules.scheduling import HOUR, MINUTE, NOON, SECOND, T, wanted
 from tests.unit.world import Instead
 
 
-def test_an_instant_fires_once_at_its_time_and_never_before(desk):
-    desk.make()
-    assert desk.fire(behind=MINUTE - 1) == 0
-    assert desk.fire(behind=1) == 1
-    assert desk.fire() == 0
-    assert desk.fire(behind=MINUTE - 1) == 0
-    assert desk.fire(behind=1) == 1
-    assert desk.fired() == [60, 120]
-    seen = desk.seen()
+def test_an_instant_fires_once_at_its_time_and_never_before(scheduling):
+    scheduling.make()
+    assert scheduling.fire(behind=MINUTE - 1) == 0
+    assert scheduling.fire(behind=1) == 1
+    assert scheduling.fire() == 0
+    assert scheduling.fire(behind=MINUTE - 1) == 0
+    assert scheduling.fire(behind=1) == 1
+    assert scheduling.fired() == [60, 120]
+    seen = scheduling.seen()
     assert (seen.tally, seen.next_at_ms) == (FireTally(fired=2), NOON + 3 * MINUTE)
     assert (seen.last.nominal_ms, seen.last.at_ms) == (NOON + 2 * MINUTE, NOON + 2 * MINUTE)
 
 
-def test_seconds_and_periods_fire_too(desk):
-    desk.make("six", cron="* * * * * */20")
-    desk.make("every", cron=None, every_seconds=30)
+def test_seconds_and_periods_fire_too(scheduling):
+    scheduling.make("six", cron="* * * * * */20")
+    scheduling.make("every", cron=None, every_seconds=30)
     for _ in range(60):
-        desk.fire(behind=SECOND)
-    assert desk.fired("six") == [20, 40, 60]
-    assert desk.fired("every") == [30, 60]
+        scheduling.fire(behind=SECOND)
+    assert scheduling.fired("six") == [20, 40, 60]
+    assert scheduling.fired("every") == [30, 60]
 
 
 @pytest.mark.parametrize(
@@ -62,66 +62,66 @@ def test_seconds_and_periods_fire_too(desk):
     ],
 )
 def test_after_three_instants_without_a_scheduler_the_policy_says_what_fires(
-    desk, catch_up, fired, missed
+    scheduling, catch_up, fired, missed
 ):
-    desk.make(catch_up=catch_up)
-    desk.fire(behind=3 * MINUTE + 45 * SECOND)
-    assert desk.fired() == fired
-    assert desk.seen().tally == FireTally(fired=len(fired), missed=missed)
-    assert desk.seen().next_at_ms == NOON + 4 * MINUTE
-    desk.fire(behind=15 * SECOND)
-    assert desk.fired()[-1] == 240
+    scheduling.make(catch_up=catch_up)
+    scheduling.fire(behind=3 * MINUTE + 45 * SECOND)
+    assert scheduling.fired() == fired
+    assert scheduling.seen().tally == FireTally(fired=len(fired), missed=missed)
+    assert scheduling.seen().next_at_ms == NOON + 4 * MINUTE
+    scheduling.fire(behind=15 * SECOND)
+    assert scheduling.fired()[-1] == 240
 
 
-def test_of_a_long_downtime_so_many_are_made_up_for_and_no_more(desk):
-    desk.make(catch_up=CatchUp.ALL)
-    desk.fire(behind=10 * HOUR)
-    assert desk.fired() == [60 * n for n in range(600 - MOST + 1, 601)]
-    assert desk.seen().tally == FireTally(fired=MOST, missed=600 - MOST)
-    desk.make("windowed", catch_up=CatchUp.ALL, catch_up_window_seconds=600)
-    desk.fire(behind=HOUR)
-    assert len(desk.fired("windowed")) == 10
+def test_of_a_long_downtime_so_many_are_made_up_for_and_no_more(scheduling):
+    scheduling.make(catch_up=CatchUp.ALL)
+    scheduling.fire(behind=10 * HOUR)
+    assert scheduling.fired() == [60 * n for n in range(600 - MOST + 1, 601)]
+    assert scheduling.seen().tally == FireTally(fired=MOST, missed=600 - MOST)
+    scheduling.make("windowed", catch_up=CatchUp.ALL, catch_up_window_seconds=600)
+    scheduling.fire(behind=HOUR)
+    assert len(scheduling.fired("windowed")) == 10
 
 
-def test_a_busy_scheduler_is_no_downtime(desk):
-    desk.make(cron="* * * * * *", catch_up=CatchUp.NONE)
-    desk.fire(behind=20 * SECOND)
-    assert desk.fired() == list(range(1, 21))
+def test_a_busy_scheduler_is_no_downtime(scheduling):
+    scheduling.make(cron="* * * * * *", catch_up=CatchUp.NONE)
+    scheduling.fire(behind=20 * SECOND)
+    assert scheduling.fired() == list(range(1, 21))
 
 
-@pytest.mark.parametrize("gap", Gap)
-def test_what_clocks_leave_out_fires_as_the_policy_says(desk, gap):
-    desk.now = Millis(1_806_195_600_000)  # 2027-03-28 01:00 in Berlin: an hour before the gap
+@pytest.mark.parametrize("gap", ScheduleGap)
+def test_what_clocks_leave_out_fires_as_the_policy_says(scheduling, gap):
+    scheduling.now = Millis(1_806_195_600_000)  # 2027-03-28 01:00 in Berlin: an hour before the gap
     dst = Dst(gap=gap, fold=Fold.FIRST)
-    desk.make(cron="30 2 * * *", timezone="Europe/Berlin", dst=dst)
+    scheduling.make(cron="30 2 * * *", timezone="Europe/Berlin", dst=dst)
     for _ in range(24):
-        desk.fire(behind=HOUR // 4)
-    assert len(desk.fired()) == (gap is Gap.SHIFT)
+        scheduling.fire(behind=HOUR // 4)
+    assert len(scheduling.fired()) == (gap is ScheduleGap.SHIFT)
 
 
 @pytest.mark.parametrize("fold", Fold)
-def test_what_clocks_show_twice_fires_as_the_policy_says(desk, fold):
-    desk.now = Millis(1_824_940_800_000)  # 2027-10-31 02:00 in Berlin, for the first time
-    dst = Dst(gap=Gap.SKIP, fold=fold)
-    desk.make(cron="30 2 * * *", timezone="Europe/Berlin", dst=dst)
+def test_what_clocks_show_twice_fires_as_the_policy_says(scheduling, fold):
+    scheduling.now = Millis(1_824_940_800_000)  # 2027-10-31 02:00 in Berlin, for the first time
+    dst = Dst(gap=ScheduleGap.SKIP, fold=fold)
+    scheduling.make(cron="30 2 * * *", timezone="Europe/Berlin", dst=dst)
     for _ in range(24):
-        desk.fire(behind=HOUR // 4)
-    assert len(desk.fired()) == (2 if fold is Fold.BOTH else 1)
+        scheduling.fire(behind=HOUR // 4)
+    assert len(scheduling.fired()) == (2 if fold is Fold.BOTH else 1)
 
 
-def test_two_schedulers_that_saw_the_same_fire_it_once(desk):
-    desk.make()
-    desk.now += MINUTE
-    schedules = desk.schedules
+def test_two_schedulers_that_saw_the_same_fire_it_once(scheduling):
+    scheduling.make()
+    scheduling.now += MINUTE
+    schedules = scheduling.schedules
 
     def another_was_faster(steps):
-        desk.schedules = schedules
-        assert desk.fire() == 1
+        scheduling.schedules = schedules
+        assert scheduling.fire() == 1
         return schedules.advance(steps)
 
-    desk.schedules = Instead(schedules, advance=another_was_faster)
-    assert desk.fire() == 0
-    assert desk.fired() == [60]
+    scheduling.schedules = Instead(schedules, advance=another_was_faster)
+    assert scheduling.fire() == 0
+    assert scheduling.fired() == [60]
 
 
 class Forgetful(MemorySchedules):
@@ -134,109 +134,113 @@ class Forgetful(MemorySchedules):
         return self.find(seen.tenant, seen.name)
 
 
-def test_without_the_comparison_an_instant_would_be_asked_for_twice(desk):
+def test_without_the_comparison_an_instant_would_be_asked_for_twice(scheduling):
     """What the one before shows would not show otherwise."""
-    desk.schedules = Forgetful(lambda: desk.ledger, desk.requests, desk.clock)
-    desk.make()
-    desk.now += MINUTE
-    schedules = desk.schedules
+    scheduling.schedules = Forgetful(
+        lambda: scheduling.ledger, scheduling.requests, scheduling.clock
+    )
+    scheduling.make()
+    scheduling.now += MINUTE
+    schedules = scheduling.schedules
 
     def another_was_faster(steps):
-        desk.schedules = schedules
-        assert desk.fire() == 1
+        scheduling.schedules = schedules
+        assert scheduling.fire() == 1
         return schedules.advance(steps)
 
-    desk.schedules = Instead(schedules, advance=another_was_faster)
-    assert desk.fire() == 1
-    assert desk.fired() == [60, 60]
+    scheduling.schedules = Instead(schedules, advance=another_was_faster)
+    assert scheduling.fire() == 1
+    assert scheduling.fired() == [60, 60]
 
 
-def test_more_than_a_batch_is_fired_in_one_turn_those_first_that_wait_longest(desk):
+def test_more_than_a_batch_is_fired_in_one_turn_those_first_that_wait_longest(scheduling):
     for number in range(2 * BATCH + 1):
-        desk.make(f"n{number}")
-    assert desk.fire(behind=MINUTE) == 2 * BATCH + 1
-    assert len({kept.row.task_id for kept in desk.requests.kept}) == 2 * BATCH + 1
+        scheduling.make(f"n{number}")
+    assert scheduling.fire(behind=MINUTE) == 2 * BATCH + 1
+    assert len({kept.row.task_id for kept in scheduling.requests.kept}) == 2 * BATCH + 1
 
 
-def test_what_is_too_large_for_one_statement_is_fired_in_several(desk):
+def test_what_is_too_large_for_one_statement_is_fired_in_several(scheduling):
     """In their order, in one turn, and each once."""
-    told, schedules = [], desk.schedules
+    answer, schedules = [], scheduling.schedules
 
     def measured(steps):
-        told.append(sum(len(fire.request.request) for step in steps for fire in step.fires))
+        answer.append(sum(len(fire.request.request) for step in steps for fire in step.fires))
         return schedules.advance(steps)
 
-    desk.schedules = Instead(schedules, advance=measured)
+    scheduling.schedules = Instead(schedules, advance=measured)
     large = Raw(b'{"type":"echo","payload":{"say":"' + b"x" * 250_000 + b'"}}')
     for name in ("one", "other"):
-        desk.make(name, catch_up=CatchUp.ALL, task=large)
-    desk.make("small")
-    assert desk.fire(behind=99 * MINUTE) == 199
-    assert 6 <= len(told) <= 9
-    assert max(told) <= OCTETS_AT_A_TIME
+        scheduling.make(name, catch_up=CatchUp.ALL, task=large)
+    scheduling.make("small")
+    assert scheduling.fire(behind=99 * MINUTE) == 199
+    assert 6 <= len(answer) <= 9
+    assert max(answer) <= OCTETS_AT_A_TIME
     for name in ("one", "other"):
-        assert desk.fired(name) == [60 * n for n in range(1, 100)]
-        assert desk.seen(name).held == []
-        assert desk.seen(name).next_at_ms == NOON + 100 * MINUTE
-    assert desk.fired("small") == [5_940]
+        assert scheduling.fired(name) == [60 * n for n in range(1, 100)]
+        assert scheduling.seen(name).held == []
+        assert scheduling.seen(name).next_at_ms == NOON + 100 * MINUTE
+    assert scheduling.fired("small") == [5_940]
 
 
-def test_jitter_begins_each_instant_later_by_as_much_as_ever(desk):
-    desk.make(jitter_seconds=30)
-    desk.fire(behind=MINUTE)
-    run_at = datetime.fromisoformat(json.loads(desk.requests.kept[0].row.request)["run_at"])
+def test_jitter_begins_each_instant_later_by_as_much_as_ever(scheduling):
+    scheduling.make(jitter_seconds=30)
+    scheduling.fire(behind=MINUTE)
+    run_at = datetime.fromisoformat(json.loads(scheduling.requests.kept[0].row.request)["run_at"])
     late = in_ms(run_at - datetime(1970, 1, 1, tzinfo=UTC)) - NOON - MINUTE
     assert 0 <= late < 30 * SECOND
-    backfill("n", Millis(NOON + 1), Millis(NOON + MINUTE), desk.schedules, tenant=T)
-    first, again = (kept.row.request for kept in desk.requests.kept)
+    backfill("n", Millis(NOON + 1), Millis(NOON + MINUTE), scheduling.schedules, tenant=T)
+    first, again = (kept.row.request for kept in scheduling.requests.kept)
     assert first == again
 
 
-def test_what_was_foreseen_by_a_rule_that_is_broken_fires_behind_the_edit(desk, rules):
+def test_what_was_foreseen_by_a_rule_that_is_broken_fires_behind_the_edit(scheduling, rules):
     rules(1)
-    desk.make(timezone=ZONE)
-    desk.make("early", timezone=ZONE)
-    desk.now += MINUTE
+    scheduling.make(timezone=ZONE)
+    scheduling.make("early", timezone=ZONE)
+    scheduling.now += MINUTE
     rules(None)
-    desk.put(cron="0 * * * *")
-    desk.fire()
-    assert desk.fired() == [60]
-    pause("early", desk.schedules, tenant=T, by="ada")
-    assert desk.seen("early").tally == FireTally(missed=1)
+    scheduling.put(cron="0 * * * *")
+    scheduling.fire()
+    assert scheduling.fired() == [60]
+    pause("early", scheduling.schedules, tenant=T, by="ada")
+    assert scheduling.seen("early").tally == FireTally(missed=1)
 
 
-def test_a_schedule_whose_zone_is_gone_stops_no_other(desk, rules):
+def test_a_schedule_whose_zone_is_gone_stops_no_other(scheduling, rules):
     rules(1)
-    desk.make("broken", timezone=ZONE)
-    desk.make("sound")
+    scheduling.make("broken", timezone=ZONE)
+    scheduling.make("sound")
     rules(None)
-    assert desk.fire(behind=MINUTE) == 1
-    assert desk.schedules.due(most=9).schedules == []
+    assert scheduling.fire(behind=MINUTE) == 1
+    assert scheduling.schedules.due(most=9).schedules == []
     rules(1)
-    assert desk.fire(behind=MINUTE) == 2
-    assert len(desk.fired("broken")) == 1
+    assert scheduling.fire(behind=MINUTE) == 2
+    assert len(scheduling.fired("broken")) == 1
 
 
-def test_where_one_scheduler_lacks_a_zone_another_still_fires_in_time(desk, rules):
+def test_where_one_scheduler_lacks_a_zone_another_still_fires_in_time(scheduling, rules):
     rules(1)
-    desk.make(timezone=ZONE, catch_up=CatchUp.NONE)
+    scheduling.make(timezone=ZONE, catch_up=CatchUp.NONE)
     rules(None)
-    assert desk.fire(behind=MINUTE) == 0
+    assert scheduling.fire(behind=MINUTE) == 0
     rules(1)
-    assert desk.fire(behind=15 * SECOND) == 1
+    assert scheduling.fire(behind=15 * SECOND) == 1
 
 
-def test_rules_of_a_zone_that_changed_count_from_then_on(desk):
+def test_rules_of_a_zone_that_changed_count_from_then_on(scheduling):
     """What was foreseen before is neither fired nor lost."""
-    desk.make("early", cron="30 * * * *")
-    desk.make("late", cron="30 * * * *")
+    scheduling.make("early", cron="30 * * * *")
+    scheduling.make("late", cron="30 * * * *")
     for name, foreseen in (("early", 20), ("late", 40)):
-        seen = desk.seen(name)
-        desk.schedules.change(seen, replace(as_it_is(seen), next_at_ms=NOON + foreseen * MINUTE))
+        seen = scheduling.seen(name)
+        scheduling.schedules.change(
+            seen, replace(as_it_is(seen), next_at_ms=NOON + foreseen * MINUTE)
+        )
     for _ in range(45):
-        desk.fire(behind=MINUTE)
-    assert desk.fired("early") == desk.fired("late") == [30 * 60]
-    assert desk.seen("late").next_at_ms == NOON + 90 * MINUTE
+        scheduling.fire(behind=MINUTE)
+    assert scheduling.fired("early") == scheduling.fired("late") == [30 * 60]
+    assert scheduling.seen("late").next_at_ms == NOON + 90 * MINUTE
 
 
 def as_it_is(seen):
@@ -244,55 +248,55 @@ def as_it_is(seen):
     return Draft(**{name: getattr(seen, name) for name in names})
 
 
-def test_what_waits_for_long_is_looked_at_more_seldom(desk):
-    desk.make(overlap=Overlap.QUEUE_ONE, cron="0 0 * * *")
-    trigger("n", desk.schedules, tenant=T)
-    desk.fire(behind=24 * HOUR)
+def test_what_waits_for_long_is_looked_at_more_seldom(scheduling):
+    scheduling.make(overlap=Overlap.QUEUE_ONE, cron="0 0 * * *")
+    trigger("n", scheduling.schedules, tenant=T)
+    scheduling.fire(behind=24 * HOUR)
     looks = 0
-    schedules = desk.schedules
+    schedules = scheduling.schedules
 
     def looked(*, most):
         nonlocal looks
-        told = schedules.due(most=most)
-        looks += len(told.schedules)
-        return told
+        answer = schedules.due(most=most)
+        looks += len(answer.schedules)
+        return answer
 
-    desk.schedules = Instead(schedules, due=looked)
+    scheduling.schedules = Instead(schedules, due=looked)
     for _ in range(HOUR // 1_000):
-        desk.fire(behind=1_000)
+        scheduling.fire(behind=1_000)
     assert 300 < looks < 500
 
 
-def test_a_clock_that_goes_back_fires_nothing_twice(desk):
-    desk.make()
-    desk.fire(behind=MINUTE)
-    desk.fire(behind=-HOUR)
-    desk.fire(behind=HOUR)
-    assert desk.fired() == [60]
+def test_a_clock_that_goes_back_fires_nothing_twice(scheduling):
+    scheduling.make()
+    scheduling.fire(behind=MINUTE)
+    scheduling.fire(behind=-HOUR)
+    scheduling.fire(behind=HOUR)
+    assert scheduling.fired() == [60]
 
 
-def test_what_changes_all_the_time_is_given_up(desk):
-    desk.make()
+def test_what_changes_all_the_time_is_given_up(scheduling):
+    scheduling.make()
     verbs = ("change", "trigger", "delete")
-    restless = Instead(desk.schedules, **dict.fromkeys(verbs, lambda *_: False))
+    contended = Instead(scheduling.schedules, **dict.fromkeys(verbs, lambda *_: False))
     answers = [
-        pause("n", restless, tenant=T, by="ada"),
-        put(wanted(), restless, tenant=T, by="ada"),
-        trigger("n", restless, tenant=T),
-        delete("n", restless, tenant=T),
+        pause("n", contended, tenant=T, by="ada"),
+        put(wanted(), contended, tenant=T, by="ada"),
+        trigger("n", contended, tenant=T),
+        delete("n", contended, tenant=T),
     ]
-    assert answers == [Restless()] * 4
+    assert answers == [Contended()] * 4
 
 
-def test_what_is_not_there_is_told(desk):
-    assert pause("n", desk.schedules, tenant=T, by="ada") == NoSchedule()
-    assert isinstance(put(wanted(), desk.schedules, tenant=T, by="ada"), Kept)
-    assert desk.fire() == 0
+def test_what_is_not_there_is_told(scheduling):
+    assert pause("n", scheduling.schedules, tenant=T, by="ada") == NoSchedule()
+    assert isinstance(put(wanted(), scheduling.schedules, tenant=T, by="ada"), KeptSchedule)
+    assert scheduling.fire() == 0
 
 
-def test_a_rule_that_comes_no_more_is_looked_at_no_more(desk):
-    desk.now = Millis(millis_of(LATEST) - 2 * MINUTE)
-    desk.make()
-    desk.fire(behind=MINUTE)
-    assert desk.seen().next_at_ms is None
-    assert desk.fire(behind=int(timedelta(days=1) / timedelta(milliseconds=1))) == 0
+def test_a_rule_that_comes_no_more_is_looked_at_no_more(scheduling):
+    scheduling.now = Millis(millis_of(LATEST) - 2 * MINUTE)
+    scheduling.make()
+    scheduling.fire(behind=MINUTE)
+    assert scheduling.seen().next_at_ms is None
+    assert scheduling.fire(behind=int(timedelta(days=1) / timedelta(milliseconds=1))) == 0

@@ -7,7 +7,7 @@ import pytest
 
 from taskmill.core.errors import SettingsInvalid
 from taskmill.settings import Settings
-from taskmill.settings.secrets import Unreadable
+from taskmill.settings.secrets import SecretUnreadable
 from taskmill.stores.api_keys import SECONDS_TO_NOTICE, ApiKeys
 from tests.unit.settings.vault import Cupboard
 
@@ -53,7 +53,7 @@ def test_keys_stay_known_while_their_secret_cannot_be_read():
     def read():
         asked.append(clock.now)
         if len(asked) > 1:
-            raise Unreadable("away")
+            raise SecretUnreadable("away")
         return hashes(a="alpha")
 
     keys = ApiKeys(read, clock)
@@ -67,9 +67,9 @@ def test_keys_stay_known_while_their_secret_cannot_be_read():
     "text", ["", "[]", "alpha", '{"a": "alpha"}', '{"a": 7}', '{"a": "' + "F" * 64 + '"}']
 )
 def test_a_secret_without_hashes_is_refused_and_not_shown(text):
-    with pytest.raises(SettingsInvalid, match=r"^the secret of TASKMILL_API_KEYS_SECRET") as told:
+    with pytest.raises(SettingsInvalid, match=r"^the secret of TASKMILL_API_KEYS_SECRET") as answer:
         ApiKeys(lambda: text)
-    assert "alpha" not in str(told.value)
+    assert "alpha" not in str(answer.value)
 
 
 def test_a_secret_without_keys_lets_nobody_in():

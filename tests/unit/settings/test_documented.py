@@ -116,8 +116,8 @@ def documented():
 class Noting(dict):
     """An environment that remembers what it was asked for."""
 
-    def __init__(self, told):
-        super().__init__(told)
+    def __init__(self, answer):
+        super().__init__(answer)
         self.asked = set()
 
     def get(self, name, default=None):
@@ -145,7 +145,7 @@ def effect(env):
 @pytest.mark.parametrize("name", documented())
 def test_each_documented_variable_has_an_effect(name):
     opens = {} if name in {"TASKMILL_OPEN", "TASKMILL_API_KEYS_SECRET"} else {"TASKMILL_OPEN": "1"}
-    base = {one: told for one, told in HERE.items() if f"{one}_PARAMETER" != name} | opens
+    base = {one: answer for one, answer in HERE.items() if f"{one}_PARAMETER" != name} | opens
     assert effect(base | {name: VALUES[name]}) != effect(base)
 
 

@@ -86,17 +86,17 @@ def test_a_bucket_is_named_and_spoken_to_in_plaintext_on_this_machine_only():
         ("s3.example.com", "must look like https://s3.example.com"),
         ("ftp://127.0.0.1", "must look like https://s3.example.com"),
     ):
-        (told,) = complaints(env | {"TASKMILL_BUCKET_ENDPOINT": endpoint}, "s3")
-        assert why in told
+        (answer,) = complaints(env | {"TASKMILL_BUCKET_ENDPOINT": endpoint}, "s3")
+        assert why in answer
 
 
 def test_the_clockwork_goes_as_usual_unless_it_is_told():
     assert read(HERE).pace == Pace()
-    told = {"LEASE": 4_000, "HEARTBEAT": 1_300, "SETTLE": 100, "MARGIN": 500, "HOLD": 3_000}
-    faster = HERE | {f"TASKMILL_{name}_MS": str(span) for name, span in told.items()}
+    answer = {"LEASE": 4_000, "HEARTBEAT": 1_300, "SETTLE": 100, "MARGIN": 500, "HOLD": 3_000}
+    faster = HERE | {f"TASKMILL_{name}_MS": str(span) for name, span in answer.items()}
     pace = read(faster | {"TASKMILL_TICK_MS": "50"}).pace
     spans = (pace.lease, pace.heartbeat, pace.settle, pace.margin, pace.hold, pace.tick)
-    assert [span / timedelta(milliseconds=1) for span in spans] == [*told.values(), 50]
+    assert [span / timedelta(milliseconds=1) for span in spans] == [*answer.values(), 50]
 
 
 def test_a_lease_that_one_late_heartbeat_would_end_is_refused():
@@ -288,21 +288,21 @@ def test_a_broken_secret_is_named_and_not_shown():
 
 
 def test_a_crash_is_for_tests_on_this_machine_only():
-    told = HERE | {"TASKMILL_CRASH_AT": "worker after claim:1"}
+    answer = HERE | {"TASKMILL_CRASH_AT": "worker after claim:1"}
     assert read(HERE).crash_at is None
-    assert read(told).crash_at == crash_at("worker after claim:1")
+    assert read(answer).crash_at == crash_at("worker after claim:1")
     only_here = "TASKMILL_CRASH_AT is for tests of the local runtime only: remove it"
-    assert only_here in complaints(told | {"LAMBDA_TASK_ROOT": "/var/task"})
-    away = told | {"TASKMILL_POSTGRES_DSN": "postgresql://app@db.example:5432/taskmill"}
+    assert only_here in complaints(answer | {"LAMBDA_TASK_ROOT": "/var/task"})
+    away = answer | {"TASKMILL_POSTGRES_DSN": "postgresql://app@db.example:5432/taskmill"}
     assert only_here in complaints(away)
 
 
 def test_a_wrong_clock_is_for_tests_on_this_machine_only():
-    told = HERE | {"TASKMILL_CLOCK_AHEAD_MS": "-600000"}
+    answer = HERE | {"TASKMILL_CLOCK_AHEAD_MS": "-600000"}
     assert read(HERE).clock_ahead == timedelta()
-    assert read(told).clock_ahead == -timedelta(minutes=10)
+    assert read(answer).clock_ahead == -timedelta(minutes=10)
     only_here = "TASKMILL_CLOCK_AHEAD_MS is for tests of the local runtime only: remove it"
-    assert only_here in complaints(told | {"LAMBDA_TASK_ROOT": "/var/task"})
+    assert only_here in complaints(answer | {"LAMBDA_TASK_ROOT": "/var/task"})
     assert "not '1 h'" in complaints(HERE | {"TASKMILL_CLOCK_AHEAD_MS": "1 h"})[0]
 
 
@@ -319,5 +319,5 @@ def test_the_ledger_keeps_what_ended_for_a_month_unless_it_is_told():
 
 
 def test_a_retention_that_a_keys_window_outlives_is_refused():
-    told = complaints(HERE | {"TASKMILL_RETENTION_DAYS": "3"})
-    assert "TASKMILL_RETENTION_DAYS must be at least 4, not 3" in str(told)
+    answer = complaints(HERE | {"TASKMILL_RETENTION_DAYS": "3"})
+    assert "TASKMILL_RETENTION_DAYS must be at least 4, not 3" in str(answer)

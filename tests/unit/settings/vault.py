@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from taskmill.settings.secrets import Unreadable
+from taskmill.settings.secrets import SecretUnreadable
 from taskmill.settings.stores import Vault
 
 
@@ -24,5 +24,5 @@ class Cupboard:
     def _look_up(self, shelf: dict[str, str], name: str, *, fresh: bool) -> str:
         self.asked.append((name, fresh))
         if name not in shelf:
-            raise Unreadable(f"{name!r} is not here")
+            raise SecretUnreadable(f"{name!r} is not here")
         return shelf[name]

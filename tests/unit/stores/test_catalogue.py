@@ -7,7 +7,7 @@ from taskmill.submission.catalogue import PayloadMisfit
 
 CATALOGUE = AssembledCatalogue()
 TOLD = "a-secret-by-mistake"
-HOOK = {"url": "https://hooks.example.com/in", "secret": "shop"}
+HOOK = {"url": "https://hooks.example.com/in", "secret": "run_context"}
 
 
 @pytest.mark.parametrize(

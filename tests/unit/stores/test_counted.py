@@ -50,9 +50,9 @@ def test_a_task_that_nobody_takes_is_counted(world, counters):
     world.admitted()
     parking = watched("parking", world.ports.parking, counters)
     (record,) = world.log.records("tasks.pending")
-    parking.park(codec.open_sealed(record.value))
+    parking.park(codec.open_raw(record.value))
     world.hot.restart()
-    parking.park(codec.open_sealed(record.value))
+    parking.park(codec.open_raw(record.value))
     assert counters.total(Count.PARKED, answer="parked") == 1
     assert counters.total(Count.PARKED, answer="cold") == 1
 
@@ -115,7 +115,7 @@ def test_a_publication_is_timed_and_a_failed_one_counted(world, counters):
         lambda bus: bus.send_pending([an_envelope()]),
         lambda bus: bus.send_work([an_envelope()]),
         lambda bus: bus.send_facts([started(an_envelope())]),
-        lambda bus: bus.send_parcel("tasks.events", b"{}"),
+        lambda bus: bus.send_batch("tasks.events", b"{}"),
         lambda bus: bus.send_undecodable(a_log_record(b"?"), "no task"),
         lambda bus: bus.send_refused(a_log_record(b"?"), unavailable("no")),
     ],
@@ -130,7 +130,7 @@ def test_what_kafka_does_not_even_let_us_send_is_a_failed_publication(counters, 
 
 
 @pytest.mark.parametrize(
-    ("told", "impossible"),
+    ("result", "impossible"),
     [
         ([started, succeeded, cancel_requested], 0),
         ([succeeded, succeeded], 0),
@@ -140,9 +140,11 @@ def test_what_kafka_does_not_even_let_us_send_is_a_failed_publication(counters, 
         ([died, lambda task: succeeded(replace(task, generation=task.generation + 1))], 0),
     ],
 )
-def test_facts_that_come_after_an_end_are_counted(world, counters, told, impossible):
+def test_facts_that_come_after_an_end_are_counted(world, counters, result, impossible):
     task = an_envelope()
-    watched("ledger", world.ledger, counters).record(batch_of(task, *(tell(task) for tell in told)))
+    watched("ledger", world.ledger, counters).record(
+        batch_of(task, *(tell(task) for tell in result))
+    )
     assert counters.total(Count.CONTRADICTIONS) == impossible
 
 

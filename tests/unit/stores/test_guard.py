@@ -92,14 +92,14 @@ def test_without_a_tolerance_nothing_shuts_it(clock):
 
 
 def test_it_tells_once_that_it_stops_asking(clock):
-    told = []
-    guard = Guard("Redis", tolerance=timedelta(), clock_ms=clock, opened=told.append)
+    answer = []
+    guard = Guard("Redis", tolerance=timedelta(), clock_ms=clock, opened=answer.append)
     fail(guard, clock, takes_ms=10)
     clock.now += 60_000
     fail(guard, clock, takes_ms=10)
-    assert told == ["Redis"]
+    assert answer == ["Redis"]
     clock.now += 60_000
     with guard.watch():
         pass
     fail(guard, clock, takes_ms=10)
-    assert told == ["Redis", "Redis"]
+    assert answer == ["Redis", "Redis"]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taskmill.stores.kafka.login import iam_wish
+from taskmill.stores.kafka.login import iam_request
 from taskmill.stores.kafka.protocol import Author, batch_of
 
 with warnings.catch_warnings():
@@ -44,7 +44,7 @@ def test_the_wish_of_iam_is_signed_as_another_client_signs_it(token, monkeypatch
     else:
         monkeypatch.setenv("AWS_SESSION_TOKEN", token)
     host = "b-1.example.kafka.eu-central-1.amazonaws.com"
-    wish = json.loads(iam_wish(host))
+    wish = json.loads(iam_request(host))
     other = AwsMskIamClient(host, "AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG", "eu-central-1", token)
     other.timestamp, other.datestamp = wish["x-amz-date"], wish["x-amz-date"][:8]
     expected = json.loads(other.first_message()) | {"user-agent": "taskmill"}

@@ -46,8 +46,8 @@ def test_a_link_is_the_one_that_botocore_would_give(method, headers, endpoint, t
     signer = S3SigV4QueryAuth(Theirs(ID, SECRET, token or None), "s3", "eu-west-1", expires=900)
     signer._modify_request_before_signing(request)  # noqa: SLF001 - all but the reading of a clock
     canonical = signer.canonical_request(request)
-    told = signer.string_to_sign(request, canonical)
-    wanted = signer.signature(told, request)
+    answer = signer.string_to_sign(request, canonical)
+    wanted = signer.signature(answer, request)
     assert dict(parse_qsl(urlsplit(url).query))["X-Amz-Signature"] == wanted
 
 

@@ -44,11 +44,11 @@ def published(stage):
 
 def refused(stage):
     """Return of each record on `tasks.dlq` what its headers tell."""
-    told = []
+    result = []
     for record in stage.log.records(topics.DLQ):
         names = ("offset", "reason", "field")
-        told.append(tuple(record.headers.get(name, b"").decode() for name in names))
-    return told
+        result.append(tuple(record.headers.get(name, b"").decode() for name in names))
+    return result
 
 
 def submit_over_http(stage, **fields):
@@ -95,10 +95,10 @@ def test_a_key_comes_in_a_header_or_in_the_field_and_names_the_task(stage, name)
 
 
 def test_a_key_that_was_used_over_http_replays_here_and_the_other_way_round(stage):
-    status, told = submit_over_http(stage, type="echo", idempotency_key="k")
+    status, result = submit_over_http(stage, type="echo", idempotency_key="k")
     assert status == 202
     assert take(stage, a_record(0, headers={"idempotency-key": b"k"})) == []
-    assert [task.id for task in published(stage)] == [told["id"]]
+    assert [task.id for task in published(stage)] == [result["id"]]
     assert take(stage, a_record(1, idempotency_key="l")) == []
     assert submit_over_http(stage, type="echo", idempotency_key="l")[0] == 200
 

@@ -170,8 +170,8 @@ def test_the_ends_of_a_range_belong_to_it(max_attempts, timeout_seconds):
 def test_what_a_task_says_of_its_retries_goes_over_what_its_type_says(retry, policy):
     found = read(retry=retry)
     assert isinstance(found, Submission)
-    told = found.retry
-    assert (told.first_seconds, told.factor, told.cap_seconds) == policy
+    answer = found.retry
+    assert (answer.first_seconds, answer.factor, answer.cap_seconds) == policy
 
 
 @pytest.mark.parametrize(
@@ -291,8 +291,8 @@ def test_the_largest_task_fits_a_record_of_the_log():
     )
     assert isinstance(found, Submission)
     envelope = as_envelope(found, now=Millis(0), entropy=bytes(16))
-    (parcel,) = codec.parcels_of_tasks([envelope])
-    assert len(parcel) < codec.PARCEL_BYTES
+    (parcel,) = codec.batches_of_tasks([envelope])
+    assert len(parcel) < codec.ENVELOPE_BATCH_BYTES
 
 
 @pytest.mark.parametrize("number", [2**53 + 1, 2**64, -(2**63), 10**4000, 0.1, 1e308, 5e-324])

@@ -83,8 +83,8 @@ def test_the_handler_is_told_of_its_task():
         return {"attempt": task.attempt, "who": task.metadata["who"], "left": left}
 
     worker = serve(Greeting, tell, timeout=timedelta(seconds=5))
-    told = perform(worker, {"name": "Ada"}, attempt=3, metadata={"who": "me"}, clock=clock)
-    assert told == Succeeded({"attempt": 3, "who": "me", "left": 5.0})
+    answer = perform(worker, {"name": "Ada"}, attempt=3, metadata={"who": "me"}, clock=clock)
+    assert answer == Succeeded({"attempt": 3, "who": "me", "left": 5.0})
 
 
 def test_the_handler_can_be_told_that_nobody_waits_any_more():

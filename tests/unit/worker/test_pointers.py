@@ -14,7 +14,7 @@ from taskmill.core.errors import BlobRefused, StoreUnavailable
 from taskmill.core.facts import TaskDeferred, TaskDied, TaskSucceeded
 from taskmill.core.pointers import POINTED_BYTES, Pointer
 from taskmill.execution.outcome import RESULT_LIMIT
-from taskmill.platform.loop_executor import LoopCrew
+from taskmill.platform.loop_executor import LoopExecutor
 from taskmill.worker import Succeeded, Task, serve
 from tests.builders import ECHO, an_envelope
 from tests.unit.stage import Stage
@@ -35,8 +35,8 @@ def stage(monkeypatch):
 
 @pytest.fixture
 def looped(monkeypatch):
-    crew = LoopCrew()
-    stage = Stage(crew=crew)
+    executor = LoopExecutor()
+    stage = Stage(executor=executor)
     stage.bind(monkeypatch)
     return stage
 
@@ -85,8 +85,8 @@ def test_the_task_tells_the_payload_that_was_fetched_and_where_it_was(stage):
         return [msgspec.json.decode(task.payload)["to"], task.payload_ref]
 
     pointer = uploaded(stage, b'{"to": "me"}')
-    (to, told) = msgspec.json.decode(end_of(stage, serve(Letter, perform), pointer).result)
-    assert (to, told) == ("me", msgspec.to_builtins(pointer))
+    (to, reply) = msgspec.json.decode(end_of(stage, serve(Letter, perform), pointer).result)
+    assert (to, reply) == ("me", msgspec.to_builtins(pointer))
 
 
 def refused(*_letter):
@@ -202,8 +202,8 @@ def test_a_large_result_that_is_no_result_is_invalid_as_a_small_one(stage, answe
 
 def test_neither_the_bucket_nor_a_loop_costs_the_start_of_a_worker_that_needs_none():
     loaded = "import functions.workers.echo.handler, sys; print(*sys.modules)"
-    told = subprocess.run(
+    reply = subprocess.run(
         [sys.executable, "-c", loaded], capture_output=True, text=True, check=True
     )
     costly = {"asyncio", "boto3", "http.client", "ssl", "taskmill.stores.s3.blobs"}
-    assert costly & set(told.stdout.split()) == set()
+    assert costly & set(reply.stdout.split()) == set()

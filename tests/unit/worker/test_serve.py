@@ -15,7 +15,7 @@ from taskmill.core import codec, topics
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.log import Position
 from taskmill.core.time import in_ms
-from taskmill.dispatch.waiting import PUT_IN_LINE_AGAIN_AFTER
+from taskmill.dispatch.waiting import REQUEUE_AFTER
 from taskmill.worker import Discard, Retry, RetryPolicy, Snooze, Succeeded, Task, Worker, serve
 from tests.unit.stage import Stage, a_kafka_event, do_job
 from tests.unit.worker.letters import ECHO, Letter, a_task, ends, the_end, work
@@ -75,7 +75,7 @@ def test_a_task_of_another_type_waits_for_its_own_worker(stage):
     answer = work_on(stage, serve(Letter, lambda letter: letter.to), stranger, own)
     assert answer == {"batchItemFailures": []}
     assert list(ends(stage).values()) == ["you"]
-    stage.pass_time(milliseconds=in_ms(PUT_IN_LINE_AGAIN_AFTER))
+    stage.pass_time(milliseconds=in_ms(REQUEUE_AFTER))
     do_job("publish_due")
     assert [task.type for task in stage.log.tasks(topics.PENDING)] == ["other"]
 
@@ -89,7 +89,7 @@ def test_a_task_of_another_type_comes_again_while_redis_cannot_keep_it(stage):
 
 def work_on(stage, worker, *envelopes):
     """Hand over a parcel of what was written into the topic."""
-    stage.log.send_parcel(topics.worker(ECHO), b'{"v":1,"tasks":[%s]}' % b",".join(envelopes))
+    stage.log.send_batch(topics.worker(ECHO), b'{"v":1,"tasks":[%s]}' % b",".join(envelopes))
     stage.log.flush()
     return stage.run(worker, topics.worker(ECHO))
 

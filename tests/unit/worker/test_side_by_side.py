@@ -6,9 +6,9 @@ import threading
 import pytest
 
 from taskmill.platform import process
-from taskmill.platform.executor import ThreadCrew
-from taskmill.platform.loop_executor import LoopCrew
-from taskmill.platform.run import Departure
+from taskmill.platform.executor import ThreadExecutor
+from taskmill.platform.loop_executor import LoopExecutor
+from taskmill.platform.run import Shutdown
 from taskmill.worker import serve
 from tests.unit.stage import RealClock, Stage
 from tests.unit.worker.letters import Letter, a_task, ends, work
@@ -26,14 +26,14 @@ def stage(monkeypatch):
 
 @pytest.fixture
 def threaded(monkeypatch):
-    stage = Stage(clock=RealClock(), crew=ThreadCrew())
+    stage = Stage(clock=RealClock(), executor=ThreadExecutor())
     stage.bind(monkeypatch)
     return stage
 
 
 @pytest.fixture
 def looped(monkeypatch):
-    stage = Stage(clock=RealClock(), crew=LoopCrew())
+    stage = Stage(clock=RealClock(), executor=LoopExecutor())
     stage.bind(monkeypatch)
     return stage
 
@@ -54,7 +54,7 @@ def test_async_tasks_meet_on_one_event_loop(looped):
 
 def test_an_async_task_that_takes_too_long_is_cancelled_and_harms_no_other(looped, monkeypatch):
     left: list[object] = []
-    monkeypatch.setitem(process.PROVIDED, "departure", lambda: Leaving(left))
+    monkeypatch.setitem(process.PROVIDED, "shutdown", lambda: Leaving(left))
     ends_of_cancelled: list[str] = []
 
     async def perform(letter: Letter) -> str:
@@ -76,7 +76,7 @@ def test_an_async_task_that_takes_too_long_is_cancelled_and_harms_no_other(loope
     assert left == [], "nothing of them goes on, and the process may stay"
 
 
-class Leaving(Departure):
+class Leaving(Shutdown):
     """Notes that the process would end, and stays."""
 
     def __init__(self, left: list[object]) -> None:
@@ -89,7 +89,7 @@ class Leaving(Departure):
 
 def test_a_process_with_a_call_that_goes_on_ends_behind_its_answer(threaded, monkeypatch):
     left: list[object] = []
-    monkeypatch.setitem(process.PROVIDED, "departure", lambda: Leaving(left))
+    monkeypatch.setitem(process.PROVIDED, "shutdown", lambda: Leaving(left))
     is_over = threading.Event()
     slow = serve(Letter, lambda _letter: is_over.wait(timeout=60))
     try:
@@ -102,7 +102,7 @@ def test_a_process_with_a_call_that_goes_on_ends_behind_its_answer(threaded, mon
 def test_who_is_told_to_end_finishes_what_runs_and_begins_nothing(stage, monkeypatch):
     left: list[object] = []
     leaving = Leaving(left)
-    monkeypatch.setitem(process.PROVIDED, "departure", lambda: leaving)
+    monkeypatch.setitem(process.PROVIDED, "shutdown", lambda: leaving)
 
     def perform(_letter: Letter) -> str:
         leaving.is_wanted = True

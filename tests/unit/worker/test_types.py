@@ -100,6 +100,6 @@ def test_a_worker_is_checked_before_it_runs(line, complaint, tmp_path, monkeypat
     monkeypatch.chdir(ROOT)
     snippet = tmp_path / "workers.py"
     snippet.write_text(WORKERS + line + "\n")
-    told, errors, _ = api.run([str(snippet)])
+    answer, errors, _ = api.run([str(snippet)])
     assert errors == ""
-    assert re.findall(r"error: .*\[(.*)\]", told) == ([complaint] if complaint else [])
+    assert re.findall(r"error: .*\[(.*)\]", answer) == ([complaint] if complaint else [])

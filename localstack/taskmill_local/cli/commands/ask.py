@@ -20,8 +20,8 @@ from taskmill_local.cli.telling import (
     ask_for_page,
     pairs,
     refused,
+    report,
     table,
-    tell,
     width,
 )
 from taskmill_local.cli.text import FINAL, task_card, task_rows, type_card
@@ -37,16 +37,16 @@ def submit(asked: argparse.Namespace) -> Exit:
         return complain(str(wrong), Exit.USAGE)
     if answer.is_refusal:
         return refused(answer)
-    told = dict(answer.body)
+    result = dict(answer.body)
     if asked.wait:
-        found = _awaited(api, told["id"], asked.wait)
+        found = _awaited(api, result["id"], asked.wait)
         if found.is_refusal:
             return refused(found)
-        told |= found.body
-    tell(Answer(HTTPStatus.OK, told), asked, task_card)
-    if told.get("replayed") and not asked.json:
+        result |= found.body
+    report(Answer(HTTPStatus.OK, result), asked, task_card)
+    if result.get("replayed") and not asked.json:
         note("This key was used before; this is the existing task.")
-    return _verdict(told, was_awaited=bool(asked.wait))
+    return _verdict(result, was_awaited=bool(asked.wait))
 
 
 def status(asked: argparse.Namespace) -> Exit:
@@ -57,7 +57,7 @@ def status(asked: argparse.Namespace) -> Exit:
     if asked.key is not None:
         return _status_of_key(api, asked)
     if asked.id is None:
-        return tell(api.platform(), asked, lambda page: overview(page, width=width()))
+        return report(api.platform(), asked, lambda page: overview(page, width=width()))
     return _status_of(api, asked.id, asked)
 
 
@@ -76,7 +76,7 @@ def _status_of(api: Api, task_id: str, asked: argparse.Namespace) -> Exit:
         answer = api.task(task_id, include="payload")
     if answer.is_refusal:
         return refused(answer)
-    tell(answer, asked, task_card)
+    report(answer, asked, task_card)
     return _verdict(answer.body, was_awaited=bool(asked.wait))
 
 
@@ -100,16 +100,16 @@ def list_tasks(asked: argparse.Namespace) -> Exit:
         **metadata,
     )
     without = "No task in the ledger matches; the ledger may lag by a second."
-    return tell(answer, asked, lambda page: table(task_rows(page["tasks"]), without))
+    return report(answer, asked, lambda page: table(task_rows(page["tasks"]), without))
 
 
 def show_stats(asked: argparse.Namespace) -> Exit:
-    return tell(Api(address()).stats(), asked, lambda told: stats_text(told, width=width()))
+    return report(Api(address()).stats(), asked, lambda result: stats_text(result, width=width()))
 
 
 def list_types(asked: argparse.Namespace) -> Exit:
-    return tell(
-        Api(address()).types(), asked, lambda told: "\n".join(map(type_card, told["types"]))
+    return report(
+        Api(address()).types(), asked, lambda result: "\n".join(map(type_card, result["types"]))
     )
 
 

@@ -28,19 +28,19 @@ def show_cost(asked: argparse.Namespace) -> Exit:
         types=asked.types or deployed_types(),
         is_keyed=asked.keyed,
     )
-    told = bill(load)
-    sys.stdout.write(f"{json.dumps(_as_json(told))}\n" if asked.json else "".join(_lines(told)))
+    answer = bill(load)
+    sys.stdout.write(f"{json.dumps(_as_json(answer))}\n" if asked.json else "".join(_lines(answer)))
     return Exit.DONE
 
 
-def _lines(told: Bill) -> Iterator[str]:
+def _lines(answer: Bill) -> Iterator[str]:
     yield "fixed cost per month\n"
-    yield from map(_line, told.standing)
-    yield _sum("", told.standing_usd)
-    yield f"\n{told.tasks:,} tasks\n"
-    yield from map(_line, told.running)
-    yield _sum(f"{told.usd_per_million:,.2f} per million tasks", told.running_usd)
-    yield f"\n{'total':<16}{told.standing_usd + told.running_usd:>12,.2f} USD per month\n"
+    yield from map(_line, answer.standing)
+    yield _sum("", answer.standing_usd)
+    yield f"\n{answer.tasks:,} tasks\n"
+    yield from map(_line, answer.running)
+    yield _sum(f"{answer.usd_per_million:,.2f} per million tasks", answer.running_usd)
+    yield f"\n{'total':<16}{answer.standing_usd + answer.running_usd:>12,.2f} USD per month\n"
     yield f"\n{_CAVEAT}"
 
 
@@ -52,12 +52,12 @@ def _sum(about: str, usd: float) -> str:
     return f"  {'':<14}{usd:>12,.2f}  {about}".rstrip() + "\n"
 
 
-def _as_json(told: Bill) -> dict[str, object]:
+def _as_json(answer: Bill) -> dict[str, object]:
     return {
         "region": REGION,
         "as_of": AS_OF,
-        **asdict(told),
-        "standing_usd": told.standing_usd,
-        "running_usd": told.running_usd,
-        "usd_per_million": told.usd_per_million,
+        **asdict(answer),
+        "standing_usd": answer.standing_usd,
+        "running_usd": answer.running_usd,
+        "usd_per_million": answer.usd_per_million,
     }

@@ -17,7 +17,7 @@ from taskmill_local.cli.control_text import (
 )
 from taskmill_local.cli.exits import Exit
 from taskmill_local.cli.printing import complain, note
-from taskmill_local.cli.telling import WrongUsage, ask, ask_for_page, pairs, table, tell, width
+from taskmill_local.cli.telling import WrongUsage, ask, ask_for_page, pairs, report, table, width
 from taskmill_local.cli.text import task_card
 
 _VERBS: Final = {"stop": "POST", "resume": "POST", "show": "GET"}
@@ -25,7 +25,7 @@ _VERBS: Final = {"stop": "POST", "resume": "POST", "show": "GET"}
 
 def cancel(asked: argparse.Namespace) -> Exit:
     answer = ask("POST", f"/v1/tasks/{_name(asked.id)}/cancel")
-    exit_ = tell(answer, asked, task_card)
+    exit_ = report(answer, asked, task_card)
     if exit_ is Exit.DONE and answer.body.get("status") == "running" and not asked.json:
         note("The task is running; its worker was asked to stop it.")
     return exit_
@@ -36,40 +36,40 @@ def change(asked: argparse.Namespace) -> Exit:
         metadata = pairs(asked.meta) or None
     except WrongUsage as wrong:
         return complain(str(wrong), Exit.USAGE)
-    told = {"delay_seconds": asked.delay, "run_at": asked.run_at, "metadata": metadata}
-    wanted = {name: value for name, value in told.items() if value is not None}
-    return tell(ask("PATCH", f"/v1/tasks/{_name(asked.id)}", wanted), asked, task_card)
+    result = {"delay_seconds": asked.delay, "run_at": asked.run_at, "metadata": metadata}
+    wanted = {name: value for name, value in result.items() if value is not None}
+    return report(ask("PATCH", f"/v1/tasks/{_name(asked.id)}", wanted), asked, task_card)
 
 
 def redrive(asked: argparse.Namespace) -> Exit:
-    return tell(ask("POST", f"/v1/tasks/{_name(asked.id)}/redrive"), asked, task_card)
+    return report(ask("POST", f"/v1/tasks/{_name(asked.id)}/redrive"), asked, task_card)
 
 
 def history(asked: argparse.Namespace) -> Exit:
     answer = ask("GET", f"/v1/tasks/{_name(asked.id)}/history")
-    return tell(answer, asked, lambda told: history_text(told, width=width()))
+    return report(answer, asked, lambda result: history_text(result, width=width()))
 
 
 def dead(asked: argparse.Namespace) -> Exit:
     page = {"status": "dead", "limit": asked.limit, "cursor": asked.cursor}
     answer = ask_for_page("/v1/tasks", **page, **_which_dead(asked))
-    return tell(
-        answer, asked, lambda told: table(dead_rows(told["tasks"]), "There are no dead tasks.")
+    return report(
+        answer, asked, lambda result: table(dead_rows(result["tasks"]), "There are no dead tasks.")
     )
 
 
 def quarantine(asked: argparse.Namespace) -> Exit:
     if asked.discard is not None:
         answer = ask("POST", f"/v1/quarantine/{_name(asked.discard)}/discard")
-        return tell(answer, asked, lambda told: table(quarantine_rows([told]), ""))
+        return report(answer, asked, lambda result: table(quarantine_rows([result]), ""))
     if asked.id is not None:
-        return tell(ask("GET", f"/v1/quarantine/{_name(asked.id)}"), asked, record_card)
+        return report(ask("GET", f"/v1/quarantine/{_name(asked.id)}"), asked, record_card)
     wanted = {"discarded": str(asked.discarded).lower(), "limit": asked.limit}
     answer = ask_for_page("/v1/quarantine", **wanted, cursor=asked.cursor)
-    return tell(
+    return report(
         answer,
         asked,
-        lambda told: table(quarantine_rows(told["records"]), "The quarantine is empty."),
+        lambda result: table(quarantine_rows(result["records"]), "The quarantine is empty."),
     )
 
 
@@ -83,21 +83,21 @@ _WITHOUT_REQUESTS: Final = {
 def enqueued(asked: argparse.Namespace) -> Exit:
     if asked.discard is not None:
         answer = ask("POST", f"/v1/enqueued/{_name(asked.discard)}/discard")
-        return tell(answer, asked, lambda told: table(enqueued_rows([told]), ""))
+        return report(answer, asked, lambda result: table(enqueued_rows([result]), ""))
     state = "waiting" if asked.waiting else "discarded" if asked.discarded else "parked"
     page = {"limit": asked.limit, "cursor": asked.cursor}
     answer = ask_for_page("/v1/enqueued", state=state, **page)
     without = _WITHOUT_REQUESTS[state]
-    return tell(answer, asked, lambda told: table(enqueued_rows(told["requests"]), without))
+    return report(answer, asked, lambda result: table(enqueued_rows(result["requests"]), without))
 
 
 def endpoints(asked: argparse.Namespace) -> Exit:
     if asked.enable is not None:
         answer = ask("POST", "/v1/endpoints/enable", {"url": asked.enable})
-        return tell(answer, asked, lambda told: f"{told['url']} is enabled again")
+        return report(answer, asked, lambda result: f"{result['url']} is enabled again")
     answer = ask_for_page("/v1/endpoints/disabled", limit=asked.limit)
     without = "No webhook endpoint is disabled."
-    return tell(answer, asked, lambda told: table(endpoint_rows(told["endpoints"]), without))
+    return report(answer, asked, lambda result: table(endpoint_rows(result["endpoints"]), without))
 
 
 def redrives(asked: argparse.Namespace) -> Exit:
@@ -108,12 +108,14 @@ def redrives(asked: argparse.Namespace) -> Exit:
             )
         verb = "" if asked.action == "show" else f"/{asked.action}"
         target = f"/v1/redrives/{_name(asked.id)}{verb}"
-        return tell(ask(_VERBS[asked.action], target), asked, job_card)
+        return report(ask(_VERBS[asked.action], target), asked, job_card)
     if asked.action == "start":
-        return tell(ask("POST", "/v1/redrives", _request(asked)), asked, job_card)
+        return report(ask("POST", "/v1/redrives", _request(asked)), asked, job_card)
     answer = ask_for_page("/v1/redrives", limit=asked.limit)
-    return tell(
-        answer, asked, lambda told: table(job_rows(told["redrives"]), "There are no redrive jobs.")
+    return report(
+        answer,
+        asked,
+        lambda result: table(job_rows(result["redrives"]), "There are no redrive jobs."),
     )
 
 

@@ -114,8 +114,8 @@ def _cold(settings: Settings) -> Iterator[_Complaint]:
 
 def of_shards(shards: Sequence[ShardHealth]) -> Iterator[_Complaint]:
     """Return what keeps tasks from running, shard by shard."""
-    told = [{"shard": number, **to_builtins(one)} for number, one in enumerate(shards)]
-    cold = [one for one in told if one["state"] != ShardState.LIVE]
+    answer = [{"shard": number, **to_builtins(one)} for number, one in enumerate(shards)]
+    cold = [one for one in answer if one["state"] != ShardState.LIVE]
     if about := nobody_rebuilds(shards) or rebuild_drags(shards):
         yield _Complaint(
             kind="cold_shards",
@@ -124,7 +124,7 @@ def of_shards(shards: Sequence[ShardHealth]) -> Iterator[_Complaint]:
             members=cold,
             examples=[f"shard {one['shard']}: {one['state']}" for one in cold],
         )
-    late = [one for one in told if one["overdue_ms"] > in_ms(DUE_IS_TAKEN_WITHIN)]
+    late = [one for one in answer if one["overdue_ms"] > in_ms(DUE_IS_TAKEN_WITHIN)]
     if about := nobody_takes(shards):
         yield _Complaint(
             kind="overdue",
@@ -133,7 +133,7 @@ def of_shards(shards: Sequence[ShardHealth]) -> Iterator[_Complaint]:
             members=late,
             examples=[f"shard {one['shard']}: {one['overdue_ms']} ms" for one in late],
         )
-    lost = [one for one in told if one["unlisted"]]
+    lost = [one for one in answer if one["unlisted"]]
     if lost:
         meaning, remedy = ABOUT[Divergence.UNLISTED]
         yield _Complaint(
@@ -160,7 +160,7 @@ def _never_seen(stores: ReconcilerStores) -> Iterator[_Complaint]:
                 for one in gaps
             ],
         )
-    if lost := unsubmitted(stores.standings):
+    if lost := unsubmitted(stores.task_versions):
         yield _Complaint(
             kind="unsubmitted",
             about=f"{counted(len(lost), 'task')} with facts but, for an hour, without a submission",
@@ -194,54 +194,54 @@ def _refused(settings: Settings) -> Iterator[_Complaint]:
     """Return the committed requests that will never become tasks."""
     with closing(Database(settings.postgres)) as database:
         rows = PostgresRequests(database).page(is_parked=True, before=None, most=_MOST_REFUSED)
-    told = [(one.task_id, one.parked) for one in rows if one.parked is not None]
-    if told:
+    answer = [(one.task_id, one.parked) for one in rows if one.parked is not None]
+    if answer:
         yield _Complaint(
             kind="refused_requests",
-            about=f"{counted(len(told), 'request')} that an application enqueued, refused",
+            about=f"{counted(len(answer), 'request')} that an application enqueued, refused",
             remedy=(
                 "enqueue them again, corrected, then `taskmill enqueued --discard <id>`; "
                 "`taskmill enqueued` lists all of them"
             ),
             members=[
                 {"id": name, "refused": why.reason, "detail": why.detail, "field": why.pointer}
-                for name, why in told
+                for name, why in answer
             ],
-            examples=[f"{name}: {why.detail} (at {why.pointer})" for name, why in told],
+            examples=[f"{name}: {why.detail} (at {why.pointer})" for name, why in answer],
         )
 
 
 def _lost(settings: Settings) -> Iterator[_Complaint]:
     """Return the tasks accepted while Kafka was unavailable that were then refused."""
     with closing(Database(settings.postgres)) as database:
-        told = PostgresOutbox(database).parked(most=_MOST_REFUSED)
-    if told:
+        answer = PostgresOutbox(database).parked(most=_MOST_REFUSED)
+    if answer:
         yield _Complaint(
             kind="lost_in_the_outbox",
-            about=f"{counted(len(told), 'task')} accepted without Kafka, then refused by it",
+            about=f"{counted(len(answer), 'task')} accepted without Kafka, then refused by it",
             remedy="fix the cause and clear their parked_reason, or submit them again",
-            members=[{"id": one.task_id, "why": one.why} for one in told],
-            examples=[f"{one.task_id}: {one.why}" for one in told],
+            members=[{"id": one.task_id, "why": one.why} for one in answer],
+            examples=[f"{one.task_id}: {one.why}" for one in answer],
         )
 
 
 def _looked_twice(reconciler: Reconciler) -> Iterator[_Complaint]:
     for kind, members in _by_kind(_look_twice(reconciler)).items():
         meaning, remedy = ABOUT[kind]
-        told = [_told(one) for one in members]
+        answer = [_as_json(one) for one in members]
         yield _Complaint(
             kind=kind,
             about=f"{counted(len(members), 'task')}, {meaning}",
             remedy=f"the scheduler would {remedy}",
-            members=told,
-            examples=[_example(one) for one in told],
+            members=answer,
+            examples=[_example(one) for one in answer],
         )
 
 
 def _look_twice(reconciler: Reconciler) -> Sequence[Diverged]:
-    standings = reconciler.stores.standings
+    task_versions = reconciler.stores.task_versions
     since_ms = Millis(process.clock() - in_ms(_YOUNG))
-    reconciler.look(standings.young(since_ms=since_ms))
+    reconciler.look(task_versions.young(since_ms=since_ms))
     if not reconciler.suspected:
         return []
     sys.stderr.write(
@@ -249,7 +249,7 @@ def _look_twice(reconciler: Reconciler) -> Sequence[Diverged]:
         f"checking again in {PATIENCE.total_seconds():.0f} s.\n"
     )
     time.sleep(PATIENCE.total_seconds() + 1)
-    return reconciler.look(standings.young(since_ms=since_ms))
+    return reconciler.look(task_versions.young(since_ms=since_ms))
 
 
 def _by_kind(found: Sequence[Diverged]) -> Mapping[Divergence, Sequence[Diverged]]:
@@ -259,8 +259,8 @@ def _by_kind(found: Sequence[Diverged]) -> Mapping[Divergence, Sequence[Diverged
     return kinds
 
 
-def _told(one: Diverged) -> dict[str, Any]:
-    ledger, seen = one.standing, one.seen
+def _as_json(one: Diverged) -> dict[str, Any]:
+    ledger, seen = one.task_version, one.seen
     record = None
     if seen is not None:
         record = {"status": seen.status, "generation": seen.generation, "turn": seen.turn}

@@ -46,9 +46,9 @@ def _home() -> Path:
     if os.environ.get("TASKMILL_HOME") and not os.environ.get("TASKMILL_URL"):
         return Settings.from_environment().home
     with suppress(Unreachable):
-        told = Api(address()).platform().body
-        if "home" in told:
-            return Path(told["home"])
+        answer = Api(address()).platform().body
+        if "home" in answer:
+            return Path(answer["home"])
     return Settings.from_environment().home
 
 

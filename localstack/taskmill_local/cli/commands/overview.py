@@ -17,8 +17,8 @@ def overview(page: Json, *, width: int | None) -> str:
 
 def _stores(page: Json) -> list[tuple[str, ...]]:
     rows = [
-        (name, told["address"], str(told.get("pid") or "yours"))
-        for name, told in page["stores"].items()
+        (name, answer["address"], str(answer.get("pid") or "yours"))
+        for name, answer in page["stores"].items()
     ]
     return [("STORE", "ADDRESS", "PROCESS"), *rows]
 
@@ -26,7 +26,8 @@ def _stores(page: Json) -> list[tuple[str, ...]]:
 def _functions(page: Json) -> list[tuple[str, ...]]:
     names = ("concurrency", "environments", "busy", "queued", "invocations", "errors")
     rows = [
-        (name, *(str(told[figure]) for figure in names)) for name, told in page["functions"].items()
+        (name, *(str(answer[figure]) for figure in names))
+        for name, answer in page["functions"].items()
     ]
     return [("FUNCTION", "MOST", "STARTED", "BUSY", "QUEUED", "CALLS", "ERRORS"), *rows]
 
@@ -34,12 +35,12 @@ def _functions(page: Json) -> list[tuple[str, ...]]:
 def _mappings(page: Json) -> list[tuple[str, ...]]:
     rows = [
         (
-            f"{told['topic']} to {told['function']}",
-            str(told["lag"]),
-            str(told["in_flight"]),
-            str(told["failures"]),
-            told["last_error"] or "",
+            f"{answer['topic']} to {answer['function']}",
+            str(answer["lag"]),
+            str(answer["in_flight"]),
+            str(answer["failures"]),
+            answer["last_error"] or "",
         )
-        for told in page["mappings"].values()
+        for answer in page["mappings"].values()
     ]
     return [("MAPPING", "LAG", "IN FLIGHT", "FAILED", "LAST ERROR"), *rows]

@@ -15,7 +15,7 @@ from taskmill.submission.request import PAYLOAD_BYTES
 from taskmill_local.cli.api import Answer, Api, Json
 from taskmill_local.cli.exits import Exit
 from taskmill_local.cli.printing import complain
-from taskmill_local.cli.telling import WrongUsage, address, refused, tell
+from taskmill_local.cli.telling import WrongUsage, address, refused, report
 from taskmill_local.cli.text import one_line
 from taskmill_local.errors import PlatformError
 
@@ -79,7 +79,7 @@ def upload(asked: argparse.Namespace) -> Exit:
     offer = uploaded(Api(address()), asked.type, payload)
     if offer.answer.is_refusal:
         return refused(offer.answer)
-    return tell(Answer(HTTPStatus.OK, offer.pointer), asked, one_line)
+    return report(Answer(HTTPStatus.OK, offer.pointer), asked, one_line)
 
 
 def uploaded(api: Api, task_type: str, payload: str) -> Offer:
@@ -91,14 +91,14 @@ def uploaded(api: Api, task_type: str, payload: str) -> Offer:
     return Offer(answer)
 
 
-def _put(told: Json, content: bytes) -> None:
-    parts = urlsplit(told["url"])
+def _put(result: Json, content: bytes) -> None:
+    parts = urlsplit(result["url"])
     kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
     connection = kind(parts.hostname or "", parts.port, timeout=_PATIENCE_SECONDS)
     place = f"{parts.scheme}://{parts.netloc}"
     try:
         target = f"{parts.path}?{parts.query}"
-        connection.request(told["method"], target, content, told["headers"])
+        connection.request(result["method"], target, content, result["headers"])
         response = connection.getresponse()
         words = response.read(500).decode(errors="replace")
     except (HTTPException, OSError) as error:

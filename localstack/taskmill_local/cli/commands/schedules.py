@@ -13,7 +13,7 @@ from taskmill_local.cli.commands.payloads import payload_of, with_payload
 from taskmill_local.cli.exits import Exit
 from taskmill_local.cli.printing import complain, print_json, print_line
 from taskmill_local.cli.schedule_text import coming_rows, fire_rows, schedule_card, schedule_rows
-from taskmill_local.cli.telling import WrongUsage, ask, ask_for_page, pairs, table, tell
+from taskmill_local.cli.telling import WrongUsage, ask, ask_for_page, pairs, report, table
 
 Verb = Callable[[argparse.Namespace], Exit]
 
@@ -26,17 +26,19 @@ def schedule(asked: argparse.Namespace) -> Exit:
 
 
 def _add(asked: argparse.Namespace) -> Exit:
-    return tell(ask("POST", "/v1/schedules", _wanted(asked, name=asked.name)), asked, schedule_card)
+    return report(
+        ask("POST", "/v1/schedules", _wanted(asked, name=asked.name)), asked, schedule_card
+    )
 
 
 def _put(asked: argparse.Namespace) -> Exit:
     body = _wanted(asked, revision=asked.revision)
-    return tell(ask("PUT", _place(asked), body), asked, schedule_card)
+    return report(ask("PUT", _place(asked), body), asked, schedule_card)
 
 
 def _list(asked: argparse.Namespace) -> Exit:
     answer = ask_for_page("/v1/schedules", limit=asked.limit, cursor=asked.cursor)
-    return tell(
+    return report(
         answer,
         asked,
         lambda page: table(schedule_rows(page["schedules"]), "There are no schedules."),
@@ -44,12 +46,12 @@ def _list(asked: argparse.Namespace) -> Exit:
 
 
 def _show(asked: argparse.Namespace) -> Exit:
-    return tell(ask("GET", _place(asked)), asked, schedule_card)
+    return report(ask("GET", _place(asked)), asked, schedule_card)
 
 
 def _next(asked: argparse.Namespace) -> Exit:
     answer = ask("GET", f"{_place(asked)}/next?count={asked.count}")
-    return tell(
+    return report(
         answer,
         asked,
         lambda page: table(coming_rows(page["next"]), "The schedule does not fire any more."),
@@ -57,21 +59,21 @@ def _next(asked: argparse.Namespace) -> Exit:
 
 
 def _pause(asked: argparse.Namespace) -> Exit:
-    return tell(ask("POST", f"{_place(asked)}/pause"), asked, schedule_card)
+    return report(ask("POST", f"{_place(asked)}/pause"), asked, schedule_card)
 
 
 def _resume(asked: argparse.Namespace) -> Exit:
-    return tell(ask("POST", f"{_place(asked)}/resume"), asked, schedule_card)
+    return report(ask("POST", f"{_place(asked)}/resume"), asked, schedule_card)
 
 
 def _trigger(asked: argparse.Namespace) -> Exit:
     answer = ask("POST", f"{_place(asked)}/trigger")
-    return tell(answer, asked, lambda fire: table(fire_rows([fire]), ""))
+    return report(answer, asked, lambda fire: table(fire_rows([fire]), ""))
 
 
 def _backfill(asked: argparse.Namespace) -> Exit:
     answer = ask("POST", f"{_place(asked)}/backfill", {"from": asked.since, "until": asked.until})
-    return tell(
+    return report(
         answer,
         asked,
         lambda done: table(fire_rows(done["fires"]), "The range contains no time of the schedule."),
@@ -79,7 +81,7 @@ def _backfill(asked: argparse.Namespace) -> Exit:
 
 
 def _delete(asked: argparse.Namespace) -> Exit:
-    return tell(ask("DELETE", _place(asked)), asked, lambda _: f"{asked.name} was deleted")
+    return report(ask("DELETE", _place(asked)), asked, lambda _: f"{asked.name} was deleted")
 
 
 def _apply(asked: argparse.Namespace) -> Exit:

@@ -60,7 +60,7 @@ def demo(*, as_json: bool) -> Exit:
             durable=True,
             reaches_loopback=True,
         )
-        platform = Platform(settings, report=lambda *told: _report(console, *told))
+        platform = Platform(settings, report=lambda *result: _report(console, *result))
         console.print("Starting a separate system: Kafka, Valkey, PostgreSQL and the functions …")
         try:
             roles = asyncio.run(hold(platform, lambda url: _play(console, url, platform, receiver)))
@@ -71,7 +71,7 @@ def demo(*, as_json: bool) -> Exit:
             return complain(str(broken), Exit.OTHERWISE)
     seconds = time.monotonic() - began
     if as_json:
-        _tell_json(roles, seconds, platform)
+        _print_json(roles, seconds, platform)
     console.print(
         f"\n{_LESSON}\n\nEverything was stopped and removed after {seconds:.1f} s.\n{next_step()}"
     )
@@ -157,13 +157,13 @@ def _report(console: Console, name: str, sentence: str) -> None:
         console.print(Text(f"  {name} {sentence}", style="dim"))
 
 
-def _tell_json(roles: Sequence[Role], seconds: float, platform: Platform) -> None:
-    told = {
+def _print_json(roles: Sequence[Role], seconds: float, platform: Platform) -> None:
+    result = {
         "seconds": round(seconds, 2),
         "start_seconds": platform.start_split,
         "tasks": [role.task for role in roles],
     }
-    sys.stdout.write(f"{json.dumps(told)}\n")
+    sys.stdout.write(f"{json.dumps(result)}\n")
 
 
 @contextmanager

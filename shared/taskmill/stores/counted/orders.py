@@ -20,11 +20,11 @@ from taskmill.orders.control import (
     Redriven,
     RedriveOrder,
 )
-from taskmill.schedules.schedule import Draft, Fire, Schedule, Step
+from taskmill.schedules.schedule import Draft, Fire, Schedule, ScheduleStep
 from taskmill.stores.counted.tasks import Call, Watchers, by_answer
 from taskmill.submission.enqueued import Enqueued, LookBack
 from taskmill.submission.outbox import Unsent
-from taskmill.submission.ports import Held, HeldRequests
+from taskmill.submission.ports import HeldRequests, HeldRows
 
 # Orders
 
@@ -79,7 +79,7 @@ CONTROL: Final[Watchers] = {
 
 def _relaying(call: Call, counters: Counters) -> Call:
     @contextmanager
-    def watched(**how: Any) -> Iterator[Held]:
+    def watched(**how: Any) -> Iterator[HeldRows]:
         with call(**how) as held:
             counted = CountedHeld(held)
             yield counted
@@ -109,7 +109,7 @@ REQUESTS: Final[Watchers] = {"held": _taking}
 class CountedHeld:
     """What is marked counts at the end: an alarm looks at what was parked."""
 
-    def __init__(self, held: Held) -> None:
+    def __init__(self, held: HeldRows) -> None:
         self._held = held
         self.answers = {"relayed": 0, "parked": 0}
 
@@ -157,7 +157,9 @@ class CountedHeldRequests:
 # Schedules
 
 
-def _advanced(counters: Counters, _steps: Sequence[Step], done: Sequence[Step]) -> None:
+def _advanced(
+    counters: Counters, _steps: Sequence[ScheduleStep], done: Sequence[ScheduleStep]
+) -> None:
     late = [(one.now_ms - fire.nominal_ms) / 1000 for one in done for fire in one.fires]
     if late:
         counters.time(Span.FIRE_LATENESS, *late)

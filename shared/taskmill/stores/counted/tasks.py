@@ -28,9 +28,9 @@ from taskmill.execution.lease import (
     ClaimAnswer,
     Claimed,
     Forgotten,
-    Held,
+    HeldLease,
     Lease,
-    Refused,
+    LeaseRefused,
     SettleAnswer,
     Settled,
     Settlement,
@@ -40,8 +40,8 @@ from taskmill.execution.lease import (
 from taskmill.submission.admission import AdmittedBefore, Conflict, Created, Replayed, Verdict
 
 if TYPE_CHECKING:  # nothing but annotations needs these, and each cold start would be longer
-    from taskmill.core.codec import Sealed
-    from taskmill.dispatch.waiting import Delayed, Parked
+    from taskmill.core.codec import RawEnvelope
+    from taskmill.dispatch.waiting import Delayed, ParkAnswer
     from taskmill.ledger.projection import LedgerBatch
 
 Call: TypeAlias = Callable[..., Any]
@@ -120,7 +120,7 @@ def _flushing(call: Call, counters: Counters) -> Call:
     return watched
 
 
-def _dispatched(counters: Counters, envelopes: "Sequence[Envelope | Sealed]") -> None:
+def _dispatched(counters: Counters, envelopes: "Sequence[Envelope | RawEnvelope]") -> None:
     for task_type, tasks in tally(envelope.type for envelope in envelopes):
         counters.count(Count.DISPATCHED, tasks, type=task_type)
 
@@ -152,7 +152,7 @@ BUS: Final[Watchers] = {
     "send_pending": _sending,
     "send_work": _then(_dispatched),
     "send_facts": _sending,
-    "send_parcel": _sending,
+    "send_batch": _sending,
     "send_undecodable": _then(_undecodable),
     "send_refused": _then(_refused),
     "flush": _flushing,
@@ -176,7 +176,7 @@ def _delayed(counters: Counters, _orders: object, answers: "Sequence[Delayed]") 
         counters.count(Count.DELAYED, answer=answer)
 
 
-def _parked(counters: Counters, _waiting: object, answers: "Sequence[Parked]") -> None:
+def _parked(counters: Counters, _waiting: object, answers: "Sequence[ParkAnswer]") -> None:
     for answer in answers:
         counters.count(Count.PARKED, answer=answer)
 
@@ -191,8 +191,8 @@ PARKING: Final[Watchers] = {"park": by_answer(_parked)}
 CLAIMS: Final[Mapping[type[ClaimAnswer], str]] = {
     Claimed: "claimed",
     Suspect: "suspect",
-    Held: "held",
-    Refused: "refused",
+    HeldLease: "held",
+    LeaseRefused: "refused",
     Forgotten: "forgotten",
     Cold: "cold",
 }
@@ -250,7 +250,7 @@ def _begun(counters: Counters, given: Sequence[tuple[Envelope, Claimed]]) -> Non
 
 def _is_take_over(claimed: Claimed) -> bool:
     """Tell whether this very claim made the last of the losses."""
-    return bool(claimed.untold) and claimed.untold[-1].at_ms == claimed.started_at_ms
+    return bool(claimed.unreported) and claimed.unreported[-1].at_ms == claimed.started_at_ms
 
 
 def _ended(counters: Counters, facts: Sequence[TurnEnd]) -> None:

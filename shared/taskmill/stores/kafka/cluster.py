@@ -78,12 +78,12 @@ class Cluster:
         return bool(leaders) and all(node in self._brokers for node in leaders)
 
     def _learn(self, topic: str, until: float) -> None:
-        wish = metadata_request([topic])
+        request = metadata_request([topic])
         try:
-            answer = self.anyone(until=until).ask(Api.METADATA, wish, until=until)
+            answer = self.anyone(until=until).ask(Api.METADATA, request, until=until)
         except ConnectionError:  # it was lost meanwhile: the live ones are soon reconnected
             self.close()
-            answer = self.anyone(until=until).ask(Api.METADATA, wish, until=until)
+            answer = self.anyone(until=until).ask(Api.METADATA, request, until=until)
         layout = layout_of(answer)
         if topic in layout.forbidden:
             raise KafkaFailure(f"access to the topic {topic} is denied")

@@ -7,7 +7,7 @@ from functools import partial
 
 from taskmill.settings.access import KafkaAccess
 from taskmill.stores.kafka.login import log_in
-from taskmill.stores.kafka.protocol import Api, Reader, request
+from taskmill.stores.kafka.protocol import Api, ByteReader, request
 
 _SECONDS_TO_CONNECT = 2.0
 _SECONDS_IDLE = 60.0
@@ -38,7 +38,7 @@ class Connection:
                 self._socket = trusted.wrap_socket(self._socket, server_hostname=host)
             self._arrived = b""
             self._tickets = self._owed = 0
-            self._answers: dict[int, Reader] = {}
+            self._answers: dict[int, ByteReader] = {}
             self._used_at = time.monotonic()
             log_in(partial(self.ask, until=until), access, host)
         except BaseException:
@@ -57,16 +57,16 @@ class Connection:
         self._owed += 1
         return ticket
 
-    def receive(self, ticket: int, *, until: float) -> Reader:
+    def receive(self, ticket: int, *, until: float) -> ByteReader:
         while ticket not in self._answers:
             size = int.from_bytes(self._read(_LENGTH_BYTES, until), "big")
-            answer = Reader(self._read(size, until))
+            answer = ByteReader(self._read(size, until))
             self._answers[answer.number("i")] = answer
         self._owed -= 1
         self._used_at = time.monotonic()
         return self._answers.pop(ticket)
 
-    def ask(self, api: Api, body: bytes, *, until: float) -> Reader:
+    def ask(self, api: Api, body: bytes, *, until: float) -> ByteReader:
         return self.receive(self.send(api, body, until=until), until=until)
 
     def close(self) -> None:

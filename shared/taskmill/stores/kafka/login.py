@@ -13,9 +13,9 @@ from urllib.parse import parse_qsl, quote, urlsplit
 from taskmill.settings.access import Credentials, KafkaAccess
 from taskmill.settings.addresses import SCRAM
 from taskmill.stores.kafka.errors import LoginRefused
-from taskmill.stores.kafka.protocol import Api, Reader, octets, text
+from taskmill.stores.kafka.protocol import Api, ByteReader, octets, text
 
-Ask: TypeAlias = Callable[[Api, bytes], Reader]
+Ask: TypeAlias = Callable[[Api, bytes], ByteReader]
 
 _IAM = "AWS_MSK_IAM"
 _ACTION = "kafka-cluster:Connect"
@@ -31,7 +31,7 @@ def log_in(ask: Ask, access: KafkaAccess, host: str) -> None:
             _log_in_by_scram(ask, access.credentials)
         elif access.security == _IAM:
             _shake_hands(ask, _IAM)
-            _say(ask, iam_wish(host))
+            _say(ask, iam_request(host))
     except ConnectionError as error:
         raise LoginRefused(
             f"the broker hung up during login by {access.security}: "
@@ -60,14 +60,14 @@ def _log_in_by_scram(ask: Ask, credentials: Credentials) -> None:
     nonce = b64encode(os.urandom(24)).decode()
     bare = f"n={user},r={nonce}"
     asked = _say(ask, f"n,,{bare}".encode()).decode()
-    told = dict(part.split("=", 1) for part in asked.split(","))
-    rounds = int(told["i"])
-    if not told["r"].startswith(nonce) or not _FEWEST_ROUNDS <= rounds <= _MOST_ROUNDS:
+    result = dict(part.split("=", 1) for part in asked.split(","))
+    rounds = int(result["i"])
+    if not result["r"].startswith(nonce) or not _FEWEST_ROUNDS <= rounds <= _MOST_ROUNDS:
         raise LoginRefused("the broker's challenge does not match our message")
     salted = hashlib.pbkdf2_hmac(
-        "sha512", credentials.password.encode(), b64decode(told["s"]), rounds
+        "sha512", credentials.password.encode(), b64decode(result["s"]), rounds
     )
-    ending = f"c=biws,r={told['r']}"
+    ending = f"c=biws,r={result['r']}"
     spoken = f"{bare},{asked},{ending}".encode()
     key = _hmac(salted, b"Client Key")
     signature = _hmac(hashlib.sha512(key).digest(), spoken)
@@ -84,7 +84,7 @@ def _hmac(key: bytes, words: bytes) -> bytes:
     return hmac.digest(key, words, "sha512")
 
 
-def iam_wish(host: str) -> bytes:
+def iam_request(host: str) -> bytes:
     """Return a signed request to connect to the broker *host* with this process's role."""
     from botocore.model import ServiceId
     from botocore.session import get_session
@@ -108,5 +108,5 @@ def iam_wish(host: str) -> bytes:
         region_name=region,
     )
     words = {name.lower(): value for name, value in parse_qsl(urlsplit(signed).query)}
-    wish = {"version": "2020_10_22", "host": host, "user-agent": "taskmill", **words}
-    return json.dumps(wish, separators=(",", ":")).encode()
+    request = {"version": "2020_10_22", "host": host, "user-agent": "taskmill", **words}
+    return json.dumps(request, separators=(",", ":")).encode()

@@ -52,7 +52,7 @@ def request(api: Api, correlation: int, body: bytes) -> bytes:
     return head + body
 
 
-class Reader:
+class ByteReader:
     """Parses a response from the front."""
 
     def __init__(self, octets: bytes) -> None:
@@ -108,7 +108,7 @@ def metadata_request(topics: Iterable[str]) -> bytes:
     return array([text(topic) for topic in topics]) + b"\0"  # and do not create them
 
 
-def layout_of(answer: Reader) -> Layout:
+def layout_of(answer: ByteReader) -> Layout:
     """Read brokers and leaders; a missing topic is left out."""
     answer.take("i")
     brokers = {}
@@ -131,7 +131,7 @@ def layout_of(answer: Reader) -> Layout:
     return Layout(brokers, leaders, forbidden)
 
 
-def _partition(answer: Reader) -> tuple[int, int]:
+def _partition(answer: ByteReader) -> tuple[int, int]:
     _, index, leader = answer.take("hii")
     for _ in ("replicas", "those in sync"):
         answer.take(f"{len(answer.count())}i")
@@ -197,7 +197,7 @@ def produce_request(batches: Iterable[Batch], *, within_ms: int) -> bytes:
     return struct.pack(">hhi", -1, _ALL_REPLICAS, within_ms) + array(topics)
 
 
-def errors_of_produce(answer: Reader) -> dict[tuple[str, int], int]:
+def errors_of_produce(answer: ByteReader) -> dict[tuple[str, int], int]:
     """Return the error for each topic and partition; 0 means none."""
     errors = {}
     for _ in answer.count():
@@ -212,7 +212,7 @@ def author_request() -> bytes:
     return struct.pack(">hi", -1, 0)
 
 
-def author_of(answer: Reader) -> tuple[int, Author]:
+def author_of(answer: ByteReader) -> tuple[int, Author]:
     """Return the error and our producer id."""
     _, error, number, epoch = answer.take("ihqh")
     return error, Author(number, epoch)
@@ -228,7 +228,7 @@ def ends_request(topics: Mapping[str, Sequence[int]]) -> bytes:
     )
 
 
-def ends_of(answer: Reader) -> dict[tuple[str, int], tuple[int, int]]:
+def ends_of(answer: ByteReader) -> dict[tuple[str, int], tuple[int, int]]:
     """Return the error and the end offset of each topic and partition."""
     answer.take("i")
     ends = {}

@@ -72,8 +72,8 @@ class KafkaReaders:
         return [TopicPartition(topic, number) for number in sorted(numbers)]
 
 
-def _position(told: Any) -> int | None:
-    return told.offset if told is not None and told.offset >= 0 else None
+def _position(result: Any) -> int | None:
+    return result.offset if result is not None and result.offset >= 0 else None
 
 
 def _make_admin(access: KafkaAccess) -> Any:

@@ -5,17 +5,17 @@ from datetime import timedelta
 
 from msgspec.structs import replace
 
-from taskmill.core.codec import Sealed
+from taskmill.core.codec import RawEnvelope
 from taskmill.core.lifetimes import USUAL, Lifetimes
 from taskmill.core.owed import Owed, OwedKey, OwedKind
 from taskmill.core.task import Millis, Status, TaskId
 from taskmill.core.time import in_ms, said_ms
 from taskmill.dispatch.waiting import (
     PATIENCE_WITH_A_TYPE,
-    PUT_IN_LINE_AGAIN_AFTER,
+    REQUEUE_AFTER,
     Delayed,
     DelayOrder,
-    Parked,
+    ParkAnswer,
 )
 from taskmill.stores.memory.hot import MemoryHot, Record, record_of
 
@@ -102,29 +102,29 @@ class MemoryParking:
         hot: MemoryHot,
         *,
         patience: timedelta = PATIENCE_WITH_A_TYPE,
-        again_after: timedelta = PUT_IN_LINE_AGAIN_AFTER,
+        again_after: timedelta = REQUEUE_AFTER,
     ) -> None:
         self._hot = hot
         self._patience = in_ms(patience)
         self._again_after = in_ms(again_after)
 
-    def park(self, waiting: Sequence[Sealed]) -> Sequence[Parked]:
+    def park(self, waiting: Sequence[RawEnvelope]) -> Sequence[ParkAnswer]:
         return [self._park(one) for one in waiting]
 
-    def _park(self, waiting: Sealed) -> Parked:
+    def _park(self, waiting: RawEnvelope) -> ParkAnswer:
         if not self._hot.is_open:
-            return Parked.COLD
+            return ParkAnswer.COLD
         now = self._hot.clock()
         envelope = waiting.envelope
         record = self._hot.record(envelope.id)
         if record is not None and record.generation >= envelope.generation:
             is_this_turn = (record.generation, record.turn) == (envelope.generation, envelope.turn)
             if not is_this_turn or record.status not in _WAITS:
-                return Parked.OVER
+                return ParkAnswer.OVER
         until = envelope.parked_until_ms
         latest = Millis(now + self._patience) if until is None else until
         if latest <= now:
-            return Parked.OVER
+            return ParkAnswer.OVER
         owed = Owed(task=replace(envelope, parked_until_ms=latest))
         slot = now // self._again_after + 1
         name = OwedKey(
@@ -137,4 +137,4 @@ class MemoryParking:
         self._hot.due[name] = (slot * self._again_after, owed)
         if record is not None and record.generation == envelope.generation:
             record.parked = slot
-        return Parked.PARKED
+        return ParkAnswer.PARKED

@@ -24,7 +24,7 @@ from taskmill.submission.enqueued import (
     Enqueue,
     Enqueued,
     LookBack,
-    Parked,
+    ParkedRequest,
 )
 
 STORE = "PostgreSQL"
@@ -200,7 +200,9 @@ class MemoryHeldRequests:
             self._said[row.number] = EnqueuedRow(row=row, done_at_ms=self.clock())
 
     def park(self, row: Enqueued, why: Refusal) -> None:
-        parked = Parked(reason=why.code, detail=why.detail, pointer=why.pointer, at_ms=self.clock())
+        parked = ParkedRequest(
+            reason=why.code, detail=why.detail, pointer=why.pointer, at_ms=self.clock()
+        )
         self._said[row.number] = EnqueuedRow(row=replace(row, parked=parked))
 
     def put_off(self, rows: Sequence[Enqueued], by: timedelta) -> None:

@@ -13,11 +13,11 @@ from taskmill.execution.lease import (
     ClaimAnswer,
     Claimed,
     Forgotten,
-    Held,
+    HeldLease,
     Lease,
+    LeaseRefused,
     Loss,
     NextTurn,
-    Refused,
     SettleAnswer,
     Settled,
     Settlement,
@@ -51,7 +51,7 @@ class MemoryLeases:
         if record is None and self._is_too_old(envelope.generation):
             return Forgotten()
         if record is not None and envelope.generation < record.generation:
-            return Refused(record.last)
+            return LeaseRefused(record.last)
         if record is not None and envelope.generation == record.generation:
             return self._claim_known(claim, record)
         self._hot.remove(envelope.id)
@@ -62,11 +62,11 @@ class MemoryLeases:
     def _claim_known(self, claim: Claim, record: Record) -> ClaimAnswer:
         turn = claim.envelope.turn
         if record.status.is_final or turn < record.turn:
-            return Refused(record.last)
+            return LeaseRefused(record.last)
         if turn > record.turn:
             if record.losses and not claim.alone:
                 return Suspect(record.losses)
-            record.dropped, record.untold, record.holding = set(), (), None
+            record.dropped, record.unreported, record.holding = set(), (), None
             return self._begin(claim, record)
         refusal = self._refusal(claim, record)
         if refusal is not None:
@@ -77,7 +77,7 @@ class MemoryLeases:
             return Suspect(losses)
         if is_loss:
             record.losses += 1
-            record.untold += (self._loss(record),)
+            record.unreported += (self._loss(record),)
         return self._begin(claim, record)
 
     def _loss(self, record: Record) -> Loss:
@@ -88,18 +88,18 @@ class MemoryLeases:
             at_ms=Millis(self._hot.clock()),
         )
 
-    def _refusal(self, claim: Claim, record: Record) -> Refused | Held | None:
+    def _refusal(self, claim: Claim, record: Record) -> LeaseRefused | HeldLease | None:
         holding, source = record.holding, claim.source
         if holding is None:
             return None
         if holding.until_ms > self._hot.clock():
             if holding.source not in {None, source}:
                 record.dropped.add(source)
-                return Refused(record.last)
+                return LeaseRefused(record.last)
             if (holding.source, holding.process) != (source, claim.process):
-                return Held()
+                return HeldLease()
         is_dropped = holding.source != source and source in record.dropped
-        return Refused(record.last) if is_dropped else None
+        return LeaseRefused(record.last) if is_dropped else None
 
     def _begin(self, claim: Claim, record: Record) -> Claimed:
         now = self._hot.clock()
@@ -118,7 +118,7 @@ class MemoryLeases:
             token=record.token,
             losses=record.losses,
             started_at_ms=Millis(now),
-            untold=record.untold,
+            unreported=record.unreported,
             cancel_requested=record.cancel_requested,
         )
 
@@ -173,7 +173,7 @@ class MemoryLeases:
         record.status, record.token = settlement.status, settlement.token
         record.settled = (settlement.envelope.turn, settlement.token)
         record.last, record.holding, record.dropped = settlement.facts, None, set()
-        record.untold = ()
+        record.unreported = ()
         if settlement.next is not None:
             self._owe(settlement, settlement.next, record)
             return Settled(settlement.facts)

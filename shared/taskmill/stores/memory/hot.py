@@ -47,7 +47,7 @@ class Record:
     """The time of the first start, if there was an earlier one."""
     holding: Holding | None = None
     dropped: set[Source] = field(default_factory=set)
-    untold: tuple[Loss, ...] = ()
+    unreported: tuple[Loss, ...] = ()
     settled: tuple[int, int] | None = None
     """Turn and fencing token of the last settlement."""
     last: tuple[Fact, ...] = ()

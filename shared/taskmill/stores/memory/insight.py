@@ -49,7 +49,7 @@ class MemoryFigures:
     def _depths(self, waiting: Sequence[Row]) -> Sequence[Depth]:
         alike = defaultdict(list)
         for row in waiting:
-            alike[row.type, row.status].append(_in_line_since(row, now=self._clock()))
+            alike[row.type, row.status].append(_queued_since(row, now=self._clock()))
         return [
             Depth(
                 type=name,
@@ -62,7 +62,7 @@ class MemoryFigures:
         ]
 
 
-def _in_line_since(row: Row, *, now: Millis) -> Millis | None:
+def _queued_since(row: Row, *, now: Millis) -> Millis | None:
     if row.status is Status.QUEUED:
         return Millis(row.generation)
     return row.due_at_ms if row.due_at_ms is not None and row.due_at_ms <= now else None

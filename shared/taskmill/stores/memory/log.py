@@ -5,7 +5,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from taskmill.core import codec, topics
-from taskmill.core.codec import Sealed
+from taskmill.core.codec import RawEnvelope
 from taskmill.core.errors import StoreUnavailable, Unpublishable
 from taskmill.core.facts import Fact, TaskDied
 from taskmill.core.log import DEAD_LETTER, LogRecord, Position, Reach, exiled, refused
@@ -41,20 +41,20 @@ class MemoryLog:
         self.is_doubted = self.is_away
         return not (self.is_away or self.is_known_away)
 
-    def send_pending(self, envelopes: Sequence[Envelope | Sealed]) -> None:
-        self._send(topics.PENDING, codec.parcels_of_tasks(envelopes))
+    def send_pending(self, envelopes: Sequence[Envelope | RawEnvelope]) -> None:
+        self._send(topics.PENDING, codec.batches_of_tasks(envelopes))
 
-    def send_work(self, envelopes: Sequence[Envelope | Sealed]) -> None:
+    def send_work(self, envelopes: Sequence[Envelope | RawEnvelope]) -> None:
         by_type = attrgetter("type")
         for task_type, members in groupby(sorted(envelopes, key=by_type), key=by_type):
-            self._send(topics.worker(task_type), codec.parcels_of_tasks(list(members)))
+            self._send(topics.worker(task_type), codec.batches_of_tasks(list(members)))
 
     def send_facts(self, facts: Sequence[Fact]) -> None:
-        self._send(topics.EVENTS, codec.parcels_of_facts(facts))
+        self._send(topics.EVENTS, codec.batches_of_facts(facts))
         dead = [fact for fact in facts if isinstance(fact, TaskDied)]
-        self._send(topics.DLQ, codec.parcels_of_facts(dead), DEAD_LETTER)
+        self._send(topics.DLQ, codec.batches_of_facts(dead), DEAD_LETTER)
 
-    def send_parcel(self, topic: str, value: bytes) -> None:
+    def send_batch(self, topic: str, value: bytes) -> None:
         self._send(topic, [value])
 
     def send_undecodable(self, record: LogRecord, reason: str) -> None:

@@ -18,8 +18,8 @@ from taskmill.orders.control import (
     RedriveAnswer,
     Redriven,
     RedriveOrder,
-    Sight,
-    Sighting,
+    SnapshotAnswer,
+    TaskSnapshot,
 )
 from taskmill.stores.memory.dispatch import let_end
 from taskmill.stores.memory.hot import MemoryHot, MemoryRecords, Record, record_of
@@ -39,16 +39,16 @@ class MemoryControl:
         self._hold = in_ms(lifetimes.hold)
         self._order_stays = in_ms(lifetimes.order_stays)
 
-    def see(self, ids: Sequence[TaskId]) -> Sequence[Sight]:
+    def see(self, ids: Sequence[TaskId]) -> Sequence[SnapshotAnswer]:
         return [self._see(task_id) for task_id in ids]
 
-    def _see(self, task_id: TaskId) -> Sight:
+    def _see(self, task_id: TaskId) -> SnapshotAnswer:
         (view,) = self._views.read([task_id])
         record = self._hot.record(task_id)
         if not isinstance(view, TaskView) or record is None:
             return view if not isinstance(view, TaskView) else Cold()
         names = {kind: _name(task_id, record, kind) for kind in OwedKind}
-        return Sighting(
+        return TaskSnapshot(
             task=view,
             turn=record.turn,
             token=record.token,
@@ -129,7 +129,7 @@ class MemoryControl:
         self._hot.due.pop(_name(envelope.id, record, OwedKind.TURN), None)
         record.turn, record.attempt = order.seen.turn + 1, envelope.attempt
         record.status, record.spec, record.last = Status.SCHEDULED, shown(envelope), order.facts
-        record.holding, record.dropped, record.untold = None, set(), ()
+        record.holding, record.dropped, record.unreported = None, set(), ()
         record.waiting, record.parked = None, 0
         owed = (self._hot.clock() + self._hold, Owed(facts=order.facts))
         self._hot.due[_name(envelope.id, record, OwedKind.FACTS)] = owed

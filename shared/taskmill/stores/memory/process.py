@@ -12,7 +12,7 @@ from taskmill.core.counting import Count, Counted, Span, bounded
 from taskmill.execution.ports import Ended, Performed
 
 
-class InlineCrew:
+class InlineExecutor:
     def __init__(self) -> None:
         self._ends: dict[int, Ended] = {}
         self._tickets = count(1)
@@ -35,11 +35,11 @@ class InlineCrew:
         return 0
 
 
-class InlineErrands:
-    def start(self, _name: str, errand: Callable[[], int]) -> Future[int]:
+class InlineBackgroundJobs:
+    def start(self, _name: str, background_job: Callable[[], int]) -> Future[int]:
         outcome: Future[int] = Future()
         try:
-            outcome.set_result(errand())
+            outcome.set_result(background_job())
         except Exception as error:  # noqa: BLE001 - it is raised where the outcome is asked for
             outcome.set_exception(error)
         return outcome

@@ -9,7 +9,7 @@ from taskmill.ledger.projection import Quarantined
 from taskmill.ledger.quarantine import (
     PUT_BACK,
     AfterRecord,
-    KeptParcel,
+    KeptBatch,
     OpenedRecord,
     Place,
     QuarantinedRecord,
@@ -72,18 +72,18 @@ def _record(one: Quarantined, discarded: dict[Place, Dismissal]) -> QuarantinedR
     )
 
 
-class MemoryNewerParcels:
+class MemoryNewerBatches:
     def __init__(self, ledger: Callable[[], MemoryLedger], clock: Clock) -> None:
         self._ledger = ledger
         self._clock = clock
         self._held: set[Place] = set()
 
     @contextmanager
-    def held(self, *, readable: int, most: int) -> Iterator["MemoryHeldParcels"]:
+    def held(self, *, readable: int, most: int) -> Iterator["MemoryHeldBatches"]:
         ledger = self._ledger()
         ledger.ask()
         found = [
-            KeptParcel(place=place, value=one.value)
+            KeptBatch(place=place, value=one.value)
             for one in ledger.quarantined.values()
             if one.version is not None
             and one.version <= readable
@@ -93,7 +93,7 @@ class MemoryNewerParcels:
         ][:most]
         places = {parcel.place for parcel in found}
         self._held |= places
-        held = MemoryHeldParcels(found)
+        held = MemoryHeldBatches(found)
         try:
             yield held
             ledger.ask()
@@ -104,8 +104,8 @@ class MemoryNewerParcels:
             self._held -= places
 
 
-class MemoryHeldParcels:
-    def __init__(self, parcels: Sequence[KeptParcel]) -> None:
+class MemoryHeldBatches:
+    def __init__(self, parcels: Sequence[KeptBatch]) -> None:
         self.parcels = parcels
         self.is_returned = False
 

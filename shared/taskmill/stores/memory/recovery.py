@@ -11,7 +11,7 @@ from taskmill.core.task import Millis, Status, TaskId
 from taskmill.core.time import FAR_RECORD, in_ms
 from taskmill.ledger.projection import Row
 from taskmill.orders.control import Moment
-from taskmill.recovery.divergence import RepairAnswer, RepairOrder, Standing
+from taskmill.recovery.divergence import RepairAnswer, RepairOrder, TaskVersion
 from taskmill.recovery.health import ShardHealth, ShardState
 from taskmill.recovery.ports import SetApart, Step
 from taskmill.recovery.restoration import HotView, Restoration
@@ -32,7 +32,7 @@ class MemoryColdShards:
         self._lease = in_ms(lifetimes.lease)
         self._window = lifetimes.window
         self._grace = lifetimes.grace
-        self._word_stays = in_ms(lifetimes.word_stays)
+        self._nonce_stays = in_ms(lifetimes.nonce_stays)
 
     def shard_of(self, _task_id: TaskId) -> int:
         return 0
@@ -40,46 +40,46 @@ class MemoryColdShards:
     def are_some(self) -> bool:
         return not self._hot.is_open
 
-    def begin(self, word: str) -> frozenset[int]:
-        if self._hot.is_open or self._word():
+    def begin(self, nonce: str) -> frozenset[int]:
+        if self._hot.is_open or self._nonce():
             return frozenset()
-        self._hot.rebuild = (word, self._hot.clock() + self._word_stays)
+        self._hot.rebuild = (nonce, self._hot.clock() + self._nonce_stays)
         return _SHARDS
 
-    def keep(self, word: str, shards: Collection[int]) -> frozenset[int]:
-        if self._word() != word:
+    def keep(self, nonce: str, shards: Collection[int]) -> frozenset[int]:
+        if self._nonce() != nonce:
             return frozenset()
-        self._hot.rebuild = (word, self._hot.clock() + self._word_stays)
+        self._hot.rebuild = (nonce, self._hot.clock() + self._nonce_stays)
         return _SHARDS & set(shards)
 
-    def leave(self, word: str, _shards: Collection[int]) -> None:
-        if self._word() == word:
+    def leave(self, nonce: str, _shards: Collection[int]) -> None:
+        if self._nonce() == nonce:
             self._hot.rebuild = None
 
     def held(self, _shards: Collection[int]) -> Iterator[Sequence[TaskId]]:
         yield list(self._hot.records)
 
-    def restore(self, word: str, tasks: Sequence[HotView]) -> Sequence[Restoration]:
-        return [self._restore(word, task) for task in tasks]
+    def restore(self, nonce: str, tasks: Sequence[HotView]) -> Sequence[Restoration]:
+        return [self._restore(nonce, task) for task in tasks]
 
-    def open(self, word: str, shards: Collection[int]) -> frozenset[int]:
-        if self._word() != word:
+    def open(self, nonce: str, shards: Collection[int]) -> frozenset[int]:
+        if self._nonce() != nonce:
             return frozenset()
         self._hot.open()
         self._hot.rebuild = None
         return _SHARDS & set(shards)
 
-    def _word(self) -> str | None:
+    def _nonce(self) -> str | None:
         if self._hot.rebuild is None or self._hot.rebuild[1] <= self._hot.clock():
             return None
         return self._hot.rebuild[0]
 
-    def _restore(self, word: str, view: HotView) -> Restoration:
-        if self._word() != word or self._hot.is_open:
+    def _restore(self, nonce: str, view: HotView) -> Restoration:
+        if self._nonce() != nonce or self._hot.is_open:
             return Restoration.START_AGAIN
         row, known = view.row, self._hot.record(view.envelope.id)
-        is_as_told = known is not None and _is_as_told(view, known)
-        is_further = known is None or (not is_as_told and _is_further(view, known))
+        is_as_in_ledger = known is not None and _is_as_in_ledger(view, known)
+        is_further = known is None or (not is_as_in_ledger and _is_further(view, known))
         if known is not None and is_further and row.status is Status.SCHEDULED:
             self._hot.due.pop(_turn_of(view.envelope.id, known), None)
         if known is None or is_further:
@@ -94,8 +94,8 @@ class MemoryColdShards:
             if is_further:
                 self._keep_for_its_key(record)
         elif not record.status.is_final:
-            self._wait_in_line(view, record)
-        elif is_as_told:
+            self._wait_for_worker(view, record)
+        elif is_as_in_ledger:
             _let_end(self._hot, record, task_id=row.id, window=self._window, grace=self._grace)
         return Restoration.RESTORED if is_further else Restoration.KEPT
 
@@ -104,7 +104,7 @@ class MemoryColdShards:
         if not record.is_keyed:
             record.ends_at_ms = self._hot.clock() + in_ms(FAR_RECORD)
 
-    def _wait_in_line(self, view: HotView, record: Record) -> None:
+    def _wait_for_worker(self, view: HotView, record: Record) -> None:
         until = self._hot.clock() + self._lease
         limit = record.holding.limit_ms if record.holding else None
         record.holding = Holding(until_ms=until, limit_ms=limit, source=None, process="")
@@ -142,19 +142,19 @@ def _let_end(
         record.ends_at_ms = hot.clock() + in_ms(UNKEYED_RECORD)
 
 
-def _is_as_told(view: HotView, known: Record) -> bool:
+def _is_as_in_ledger(view: HotView, known: Record) -> bool:
     row = view.row
-    told = (row.generation, view.envelope.turn, row.status, row.largest_token, row.losses)
-    return told == (known.generation, known.turn, known.status, known.token, known.losses)
+    answer = (row.generation, view.envelope.turn, row.status, row.largest_token, row.losses)
+    return answer == (known.generation, known.turn, known.status, known.token, known.losses)
 
 
 def _is_further(view: HotView, known: Record) -> bool:
-    told, has = view.envelope, known
-    if told.generation != has.generation:
-        return told.generation > has.generation
-    if has.is_key_alone and not view.is_far and told.turn == has.turn:
+    answer, has = view.envelope, known
+    if answer.generation != has.generation:
+        return answer.generation > has.generation
+    if has.is_key_alone and not view.is_far and answer.turn == has.turn:
         return True
-    return view.row.status.is_final or (not has.status.is_final and told.turn > has.turn)
+    return view.row.status.is_final or (not has.status.is_final and answer.turn > has.turn)
 
 
 def _turn_of(task_id: TaskId, record: Record) -> OwedKey:
@@ -246,7 +246,7 @@ class MemoryUnreadable:
         return len(found)
 
 
-class MemoryStandings:
+class MemoryTaskVersions:
     def __init__(
         self,
         ledger: Callable[[], MemoryLedger],
@@ -274,10 +274,10 @@ class MemoryStandings:
         waits = {row.id for row in passed if not row.status.is_final and row.id not in far}
         self._apart |= waits | step.noted
 
-    def young(self, *, since_ms: Millis) -> Iterator[Sequence[Standing]]:
+    def young(self, *, since_ms: Millis) -> Iterator[Sequence[TaskVersion]]:
         yield [_standing(row) for row in self._rows() if _age(row) > since_ms]
 
-    def unfinished(self, *, after: TaskId | None, most: int) -> Sequence[Standing]:
+    def unfinished(self, *, after: TaskId | None, most: int) -> Sequence[TaskVersion]:
         noted = self._apart | self._ledger().brought_near
         line = sorted(row.id for row in self._rows() if row.id in noted)
         return self.of([one for one in line if after is None or one > after][:most])
@@ -288,7 +288,7 @@ class MemoryStandings:
         rows = self._ledger().rows.values()
         return sorted(row.id for row in rows if not row.spec and row.generation < latest)[:most]
 
-    def of(self, ids: Sequence[TaskId]) -> Sequence[Standing]:
+    def of(self, ids: Sequence[TaskId]) -> Sequence[TaskVersion]:
         return [_standing(row) for row in self._ledger().of(ids)]
 
     def leave(self, ids: Sequence[TaskId]) -> None:
@@ -302,11 +302,11 @@ class MemoryStandings:
 
 
 class _HeldStep:
-    def __init__(self, passed: Sequence[Standing]) -> None:
+    def __init__(self, passed: Sequence[TaskVersion]) -> None:
         self._passed = passed
         self.noted: set[TaskId] = set()
 
-    def pages(self) -> Iterator[Sequence[Standing]]:
+    def pages(self) -> Iterator[Sequence[TaskVersion]]:
         yield self._passed
 
     def note(self, ids: Sequence[TaskId]) -> None:
@@ -317,8 +317,8 @@ def _age(row: Row) -> int:
     return row.spec.created_at_ms if row.spec else 0
 
 
-def _standing(row: Row) -> Standing:
-    return Standing(
+def _standing(row: Row) -> TaskVersion:
+    return TaskVersion(
         id=row.id,
         type=row.type,
         status=row.status,

@@ -49,7 +49,7 @@ class MemoryRedriveJobs:
         self._ledger().ask()
         for kept in self._kept.values():
             if kept.new.fingerprint == job.fingerprint and kept.job.state in LIVING:
-                return self._told(kept)
+                return self._shown(kept)
         items = {one.id: _Item(one.generation) for one in self._dead(job)}
         fresh = RedriveJob(
             id=job.id,
@@ -90,11 +90,11 @@ class MemoryRedriveJobs:
     def find(self, job_id: str) -> RedriveJob | None:
         self._ledger().ask()
         kept = self._kept.get(job_id)
-        return self._told(kept) if kept else None
+        return self._shown(kept) if kept else None
 
     def latest(self, tenant: str, *, limit: int) -> Sequence[RedriveJob]:
         self._ledger().ask()
-        jobs = [self._told(kept) for kept in self._kept.values() if kept.new.tenant == tenant]
+        jobs = [self._shown(kept) for kept in self._kept.values() if kept.new.tenant == tenant]
         return sorted(jobs, key=lambda job: (job.created_at_ms, job.id), reverse=True)[:limit]
 
     def stop(self, job_id: str) -> None:
@@ -112,7 +112,7 @@ class MemoryRedriveJobs:
             is_same = other.new.fingerprint == kept.new.fingerprint and other is not kept
             if is_same and other.job.state in LIVING:
                 return
-        tally = self._told(kept).tally
+        tally = self._shown(kept).tally
         stage = Stage(tally.redriven, tally.ended, tally.failed)
         kept.job = replace(kept.job, stage=stage, paced_at_ms=self._clock())
         self._set(kept, JobState.RUNNING, None)
@@ -130,7 +130,7 @@ class MemoryRedriveJobs:
             yield None
             return
         kept.is_held = True
-        held = MemoryHeldJob(self._told(kept), self._clock(), kept.items)
+        held = MemoryHeldJob(self._shown(kept), self._clock(), kept.items)
         try:
             yield held
         finally:
@@ -152,7 +152,7 @@ class MemoryRedriveJobs:
     def _set(self, kept: _Kept, state: JobState, why: str | None) -> None:
         kept.job = replace(kept.job, state=state, why=why, changed_at_ms=self._clock())
 
-    def _told(self, kept: _Kept) -> RedriveJob:
+    def _shown(self, kept: _Kept) -> RedriveJob:
         for task_id, item in kept.items.items():
             if item.ended is None and item.next_generation is not None:
                 item.ended = self._end_of(task_id, item.next_generation)

@@ -13,11 +13,11 @@ from taskmill.schedules.schedule import (
     Draft,
     DueSchedules,
     Fire,
+    FireRefused,
     FireTally,
     LastFire,
-    Refused,
     Schedule,
-    Step,
+    ScheduleStep,
     Whereabouts,
 )
 from taskmill.stores.memory.enqueued import MemoryRequests
@@ -50,12 +50,12 @@ class MemorySchedules:
     def find(self, tenant: str, name: str) -> Schedule | None:
         self._ledger().ask()
         kept = self._kept.get((tenant, name))
-        return kept and self._told(kept)
+        return kept and self._shown(kept)
 
     def page(self, tenant: str, *, after: str, limit: int) -> Sequence[Schedule]:
         self._ledger().ask()
         kept = sorted((one for one in self._kept.values() if one.tenant == tenant), key=_name)
-        return [self._told(one) for one in kept if one.name > after][:limit]
+        return [self._shown(one) for one in kept if one.name > after][:limit]
 
     def make(self, draft: Draft) -> bool:
         now = self.now()
@@ -141,18 +141,18 @@ class MemorySchedules:
         line = [self._kept[name] for _, name in sorted(due)]
         before = accumulate((one.definition.octets for one in line), initial=0)
         room = takewhile(lambda octets: octets < self._octets_at_a_time, before)
-        told = [one for one, _ in zip(line[:most], room, strict=False)]
-        return DueSchedules(now, told, has_more=len(told) == most or len(told) < len(line))
+        result = [one for one, _ in zip(line[:most], room, strict=False)]
+        return DueSchedules(now, result, has_more=len(result) == most or len(result) < len(line))
 
     def whereabouts(self, tasks: Sequence[TaskId]) -> Mapping[TaskId, Whereabouts]:
         self._ledger().ask()
         return {task_id: self._where(task_id) for task_id in tasks}
 
-    def advance(self, steps: Sequence[Step]) -> Sequence[Step]:
+    def advance(self, steps: Sequence[ScheduleStep]) -> Sequence[ScheduleStep]:
         now = self.now()
         return [step for step in steps if self._advance(step, now)]
 
-    def _advance(self, step: Step, now: Millis) -> bool:
+    def _advance(self, step: ScheduleStep, now: Millis) -> bool:
         seen = step.seen
         kept = self._as_seen(seen)
         if kept is None or (kept.next_at_ms, kept.last) != (seen.next_at_ms, seen.last):
@@ -181,10 +181,10 @@ class MemorySchedules:
         self._kept[name] = schedule
         self._look_at[name] = schedule.next_at_ms if look_at is None else look_at
 
-    def _told(self, kept: Schedule) -> Schedule:
+    def _shown(self, kept: Schedule) -> Schedule:
         request = self._requests.find(kept.last.task_id) if kept.last else None
         parked = request.parked if request else None
-        return replace(kept, refused=Refused(parked.reason, parked.detail) if parked else None)
+        return replace(kept, refused=FireRefused(parked.reason, parked.detail) if parked else None)
 
     def _where(self, task_id: TaskId) -> Whereabouts:
         request, row = self._requests.find(task_id), self._ledger().rows.get(task_id)
@@ -199,5 +199,7 @@ def _name(schedule: Schedule) -> str:
     return schedule.name
 
 
-def _more(tally: FireTally, told: Step | Draft) -> FireTally:
-    return replace(tally, skipped=tally.skipped + told.skipped, missed=tally.missed + told.missed)
+def _more(tally: FireTally, result: ScheduleStep | Draft) -> FireTally:
+    return replace(
+        tally, skipped=tally.skipped + result.skipped, missed=tally.missed + result.missed
+    )

@@ -17,12 +17,12 @@ from taskmill.ledger.ports import (
     FarTasks,
     Ledger,
     LedgerRows,
-    NewerParcels,
+    NewerBatches,
     Quarantine,
     WholeRows,
 )
 from taskmill.orders.ports import Control, RedriveJobs
-from taskmill.recovery.ports import ColdShards, Repairs, Shards, Standings, UnreadableKeys
+from taskmill.recovery.ports import ColdShards, Repairs, Shards, TaskVersions, UnreadableKeys
 from taskmill.schedules.ports import Firing, Schedules
 from taskmill.stores.memory.blobs import MemoryBlobs
 from taskmill.stores.memory.dispatch import MemoryDelays, MemoryParking
@@ -35,12 +35,12 @@ from taskmill.stores.memory.ledger import MemoryLedger
 from taskmill.stores.memory.log import MemoryLog
 from taskmill.stores.memory.orders import MemoryControl
 from taskmill.stores.memory.outbox import MemoryOutbox
-from taskmill.stores.memory.quarantine import MemoryNewerParcels, MemoryQuarantine
+from taskmill.stores.memory.quarantine import MemoryNewerBatches, MemoryQuarantine
 from taskmill.stores.memory.recovery import (
     MemoryColdShards,
     MemoryRepairs,
     MemoryShards,
-    MemoryStandings,
+    MemoryTaskVersions,
     MemoryUnreadable,
 )
 from taskmill.stores.memory.redrive_jobs import MemoryRedriveJobs
@@ -128,9 +128,9 @@ class MemoryStores:
         self.expiries: Expiries = dress("expiries", MemoryExpiries(self._rows, self.clock))
         redrives = MemoryRedriveJobs(self._rows, self.clock)
         self.redrive_jobs: RedriveJobs = dress("redrive_jobs", redrives)
-        standings = MemoryStandings(self._rows, self.clock)
-        self.standings: Standings = dress("standings", standings)
-        parcels = MemoryNewerParcels(self._rows, self.clock)
-        self.newer_parcels: NewerParcels = dress("newer_parcels", parcels)
+        task_versions = MemoryTaskVersions(self._rows, self.clock)
+        self.task_versions: TaskVersions = dress("standings", task_versions)
+        parcels = MemoryNewerBatches(self._rows, self.clock)
+        self.newer_batches: NewerBatches = dress("newer_batches", parcels)
         archive = MemoryArchive(self._rows, self.spill, self.queue, self.clock)
         self.archive: Archive = dress("archive", archive)

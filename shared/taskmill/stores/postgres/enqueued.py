@@ -23,7 +23,7 @@ from taskmill.submission.enqueued import (
     Enqueue,
     Enqueued,
     LookBack,
-    Parked,
+    ParkedRequest,
 )
 
 
@@ -44,13 +44,13 @@ class PostgresRequests:
 
     def add(self, requests: Sequence[Enqueue]) -> None:
         """Store all of them or none."""
-        told = {
+        result = {
             "tenants": [one.tenant for one in requests],
             "ids": [one.task_id for one in requests],
             "submissions": [one.submission for one in requests],
             "requests": [one.request.decode() for one in requests],
         }
-        self._database.run(lambda connection: connection.execute(self._add, told))
+        self._database.run(lambda connection: connection.execute(self._add, result))
 
     def is_any_waiting(self) -> bool:
         return bool(self._database.fetch(self._look, {}))
@@ -127,17 +127,17 @@ class PostgresHeldRequests:
         self._connection.execute(queries.load("submission/mark_enqueued"), {"ids": ids})
 
     def park(self, row: Enqueued, why: Refusal) -> None:
-        aside = {
+        parameters = {
             "id": row.number,
             "reason": why.code,
             "detail": why.detail,
             "pointer": why.pointer,
         }
-        self._connection.execute(queries.load("submission/park_enqueued"), aside)
+        self._connection.execute(queries.load("submission/park_enqueued"), parameters)
 
     def put_off(self, rows: Sequence[Enqueued], by: timedelta) -> None:
-        told = {"ids": [row.number for row in rows], "seconds": by.total_seconds()}
-        self._connection.execute(queries.load("submission/put_off_enqueued"), told)
+        result = {"ids": [row.number for row in rows], "seconds": by.total_seconds()}
+        self._connection.execute(queries.load("submission/put_off_enqueued"), result)
 
 
 def _enqueued(row: dict[str, Any]) -> Enqueued:
@@ -155,10 +155,10 @@ def _enqueued(row: dict[str, Any]) -> Enqueued:
     )
 
 
-def _parked(row: dict[str, Any]) -> Parked | None:
+def _parked(row: dict[str, Any]) -> ParkedRequest | None:
     if row["parked_at"] is None:
         return None
-    return Parked(
+    return ParkedRequest(
         reason=row["parked_reason"],
         detail=row["parked_detail"],
         pointer=row["parked_pointer"],

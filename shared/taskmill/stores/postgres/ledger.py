@@ -63,8 +63,8 @@ class PostgresLedger:
             rows = sorted(batch.rows, key=attrgetter("id"))  # one order prevents deadlocks
             upserted = connection.execute(self._upsert, {"rows": _listed(map(_flat, rows))})
             self._write_times(connection, batch)
-            if told := [row for row in rows if row.spec]:
-                connection.execute(self._set_apart, _ages(told))
+            if answer := [row for row in rows if row.spec]:
+                connection.execute(self._set_apart, _ages(answer))
         if batch.history:
             connection.execute(self._append, {"history": _text(batch.history)})
         if may_be_dead := failing(batch):
@@ -104,12 +104,12 @@ def _flat(row: Row) -> bytes:
     A missing column reads as NULL and costs PostgreSQL less than a named one; of one that row and
     spec both name, PostgreSQL takes either.
     """
-    told = _encode(replace(row, spec=None, result=_boxed(row.result)))
+    answer = _encode(replace(row, spec=None, result=_boxed(row.result)))
     if row.spec is None:
-        return told
+        return answer
     spec = _encode(replace(row.spec, payload=_boxed(row.spec.payload)))
     made = b'"payload_size":%d,"changed":%d' % (row.spec.payload_size, row.spec.changed)
-    return b"%b,%b,%b" % (told[:-1], made, spec[1:])
+    return b"%b,%b,%b" % (answer[:-1], made, spec[1:])
 
 
 def _boxed(value: Raw | None) -> Raw | None:

@@ -17,7 +17,7 @@ from taskmill.stores.postgres.connection import Database
 from taskmill.submission.outbox import OUTBOX_CAP, Lost, OutboxBacklog, ParkedTask, Unsent
 
 _SECONDS_THAT_A_COUNT_HOLDS = 1.0
-_AT_THE_DOOR = timedelta(seconds=2)
+_WHILE_SUBMITTING = timedelta(seconds=2)
 """A request waits no longer than this for the outbox, and nothing is decided so late."""
 
 
@@ -46,7 +46,7 @@ class PostgresOutbox:
         is_old = now - self._counted_at > _SECONDS_THAT_A_COUNT_HOLDS
         if is_old or self._unsent + count > self._cap // 2:
             asked = {"most": self._cap}
-            ((counted),) = self._database.fetch(self._count, asked, within=_AT_THE_DOOR)
+            ((counted),) = self._database.fetch(self._count, asked, within=_WHILE_SUBMITTING)
             self._unsent, self._counted_at = counted["unsent"], now
         return self._unsent + count <= self._cap
 
@@ -62,14 +62,14 @@ class PostgresOutbox:
             }
             for one in envelopes
         ]
-        told = {"rows": msgspec.json.encode(rows).decode()}
+        result = {"rows": msgspec.json.encode(rows).decode()}
         self._database.run(
-            lambda connection: connection.execute(self._add, told), within=_AT_THE_DOOR
+            lambda connection: connection.execute(self._add, result), within=_WHILE_SUBMITTING
         )
         self._unsent += len(rows)
 
     def find(self, task_id: TaskId) -> Envelope | Lost | None:
-        rows = self._database.fetch(self._find, {"id": task_id}, within=_AT_THE_DOOR)
+        rows = self._database.fetch(self._find, {"id": task_id}, within=_WHILE_SUBMITTING)
         if not rows:
             return None
         why = rows[0]["parked_reason"]
@@ -113,8 +113,8 @@ class PostgresHeld:
         self._connection.execute(queries.load("submission/mark_published"), {"ids": ids})
 
     def park(self, row: Unsent, reason: str) -> None:
-        aside = {"id": row.number, "reason": reason}
-        self._connection.execute(queries.load("submission/park_unsent"), aside)
+        parameters = {"id": row.number, "reason": reason}
+        self._connection.execute(queries.load("submission/park_unsent"), parameters)
 
 
 def _unsent(row: dict[str, Any]) -> Unsent:

@@ -13,7 +13,7 @@ from taskmill.core.task import Millis
 from taskmill.ledger.quarantine import (
     PUT_BACK,
     AfterRecord,
-    KeptParcel,
+    KeptBatch,
     OpenedRecord,
     Place,
     QuarantinedRecord,
@@ -23,24 +23,24 @@ from taskmill.stores.postgres import queries
 from taskmill.stores.postgres.connection import Database
 
 
-class PostgresNewerParcels:
+class PostgresNewerBatches:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._hold = queries.load("ledger/hold_newer_parcels")
 
     @contextmanager
-    def held(self, *, readable: int, most: int) -> Iterator["PostgresHeldParcels"]:
+    def held(self, *, readable: int, most: int) -> Iterator["PostgresHeldBatches"]:
         with self._database.transaction() as connection:
             asked = {"readable": readable, "most": most}
             rows = connection.execute(self._hold, asked).fetchall()
-            parcels = [KeptParcel(place=Place(*_place(row)), value=row["value"]) for row in rows]
-            yield PostgresHeldParcels(connection, parcels)
+            parcels = [KeptBatch(place=Place(*_place(row)), value=row["value"]) for row in rows]
+            yield PostgresHeldBatches(connection, parcels)
 
 
-class PostgresHeldParcels:
+class PostgresHeldBatches:
     """Parcels that nobody else returns during the transaction."""
 
-    def __init__(self, connection: psycopg.Connection[Any], parcels: Sequence[KeptParcel]) -> None:
+    def __init__(self, connection: psycopg.Connection[Any], parcels: Sequence[KeptBatch]) -> None:
         self.parcels = parcels
         self._connection = connection
 

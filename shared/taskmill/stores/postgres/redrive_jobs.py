@@ -16,9 +16,9 @@ from taskmill.orders.redrive_job import (
     JobState,
     NewJob,
     RedriveJob,
+    RedriveJobRequest,
     Stage,
     Tally,
-    Wanted,
     paced_at,
 )
 from taskmill.stores.postgres import queries
@@ -45,7 +45,7 @@ class PostgresRedriveJobs:
         return self._database.run(lambda connection: self._made(connection, job))
 
     def _made(self, connection: psycopg.Connection[Any], job: NewJob) -> RedriveJob:
-        told = {
+        result = {
             "id": job.id,
             "tenant": job.tenant,
             "fingerprint": job.fingerprint,
@@ -53,9 +53,9 @@ class PostgresRedriveJobs:
             "rate_per_second": job.rate_per_second,
             "at_ms": job.at_ms,
         }
-        if connection.execute(self._make, told).fetchall():
+        if connection.execute(self._make, result).fetchall():
             wanted = msgspec.structs.asdict(job.wanted)
-            connection.execute(self._snapshot, told | wanted)
+            connection.execute(self._snapshot, result | wanted)
             asked = _ANY | {"id": job.id}
         else:
             asked = _ANY | {"fingerprint": job.fingerprint}
@@ -112,10 +112,10 @@ class PostgresHeldJob:
         return [Item(TaskId(row["task_id"]), row["generation"]) for row in rows]
 
     def note(self, done: Sequence[Done], *, paced_for: int) -> None:
-        told = [{"task_id": one.item.id, "next_generation": one.next_generation} for one in done]
+        result = [{"task_id": one.item.id, "next_generation": one.next_generation} for one in done]
         self._connection.execute(
             queries.load("orders/mark_redrive_items"),
-            {"id": self.job.id, "done": msgspec.json.encode(told).decode()},
+            {"id": self.job.id, "done": msgspec.json.encode(result).decode()},
         )
         self._connection.execute(
             queries.load("orders/pace_redrive_job"),
@@ -130,7 +130,7 @@ class PostgresHeldJob:
 def _job(row: Mapping[str, Any]) -> RedriveJob:
     return RedriveJob(
         id=row["id"],
-        wanted=msgspec.json.decode(row["wanted"], type=Wanted),
+        wanted=msgspec.json.decode(row["wanted"], type=RedriveJobRequest),
         rate_per_second=row["rate_per_second"],
         state=JobState(row["state"]),
         why=row["why"],

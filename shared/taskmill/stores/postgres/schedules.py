@@ -16,12 +16,12 @@ from taskmill.schedules.schedule import (
     Draft,
     DueSchedules,
     Fire,
+    FireRefused,
     FireTally,
     LastFire,
     Pausing,
-    Refused,
     Schedule,
-    Step,
+    ScheduleStep,
     Whereabouts,
 )
 from taskmill.stores.postgres import queries
@@ -33,7 +33,7 @@ _log = logging.getLogger("taskmill.schedules")
 class PostgresSchedules:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._tell_time = queries.load("schedules/tell_time")
+        self._read_time = queries.load("schedules/tell_time")
         self._read = queries.load("schedules/read_schedules")
         self._make = queries.load("schedules/make_schedule")
         self._change = queries.load("schedules/change_schedule")
@@ -42,8 +42,8 @@ class PostgresSchedules:
         self._backfill = queries.load("schedules/backfill_schedule")
 
     def now(self) -> Millis:
-        ((told),) = self._database.fetch(self._tell_time, {})
-        return Millis(told["now_ms"])
+        ((result),) = self._database.fetch(self._read_time, {})
+        return Millis(result["now_ms"])
 
     def find(self, tenant: str, name: str) -> Schedule | None:
         asked = {"tenant": tenant, "name": name, "after": "", "limit": 1}
@@ -64,13 +64,13 @@ class PostgresSchedules:
         return bool(self._database.fetch(self._delete, _name(seen)))
 
     def trigger(self, seen: Schedule, fire: Fire) -> bool:
-        told = _asked(fire) | {"nominal_ms": fire.nominal_ms, "most": OPEN_TASKS}
-        told["request"] = fire.request.request.decode()
-        return bool(self._database.fetch(self._trigger, _name(seen) | told))
+        result = _asked(fire) | {"nominal_ms": fire.nominal_ms, "most": OPEN_TASKS}
+        result["request"] = fire.request.request.decode()
+        return bool(self._database.fetch(self._trigger, _name(seen) | result))
 
     def backfill(self, seen: Schedule, fires: Sequence[Fire]) -> bool:
-        told = {"fires": _json([{"place": n} | _asked(one) for n, one in enumerate(fires)])}
-        return bool(self._database.fetch(self._backfill, _name(seen) | told))
+        result = {"fires": _json([{"place": n} | _asked(one) for n, one in enumerate(fires)])}
+        return bool(self._database.fetch(self._backfill, _name(seen) | result))
 
 
 class PostgresFiring:
@@ -90,16 +90,16 @@ class PostgresFiring:
         }
         rows = self._database.fetch(self._due, asked)
         now_ms = Millis(rows[0]["now_ms"] if rows else 0)
-        told = [one for one in map(self._if_it_can_be_read, rows) if one is not None]
-        return DueSchedules(now_ms, told, has_more=bool(rows) and rows[0]["has_more"])
+        result = [one for one in map(self._if_it_can_be_read, rows) if one is not None]
+        return DueSchedules(now_ms, result, has_more=bool(rows) and rows[0]["has_more"])
 
     def whereabouts(self, tasks: Sequence[TaskId]) -> Mapping[TaskId, Whereabouts]:
         rows = self._database.fetch(self._find, {"tasks": list(tasks)}) if tasks else []
         return {TaskId(row["id"]): Whereabouts(row["whereabouts"]) for row in rows}
 
-    def advance(self, steps: Sequence[Step]) -> Sequence[Step]:
+    def advance(self, steps: Sequence[ScheduleStep]) -> Sequence[ScheduleStep]:
         fires = [(step.seen, fire) for step in steps for fire in step.fires]
-        told = {
+        result = {
             "steps": _json([_step(one) for one in steps]),
             "fires": _json(
                 [
@@ -108,7 +108,9 @@ class PostgresFiring:
                 ]
             ),
         }
-        moved = {(row["tenant"], row["name"]) for row in self._database.fetch(self._advance, told)}
+        moved = {
+            (row["tenant"], row["name"]) for row in self._database.fetch(self._advance, result)
+        }
         return [step for step in steps if (step.seen.tenant, step.seen.name) in moved]
 
     def _if_it_can_be_read(self, row: Mapping[str, Any]) -> Schedule | None:
@@ -158,7 +160,7 @@ def _asked(fire: Fire) -> dict[str, Any]:
     }
 
 
-def _step(step: Step) -> dict[str, Any]:
+def _step(step: ScheduleStep) -> dict[str, Any]:
     last = step.fires[-1] if step.fires else None
     return _name(step.seen) | {
         "seen_task_id": step.seen.last.task_id if step.seen.last else None,
@@ -191,7 +193,7 @@ def _schedule(row: Mapping[str, Any]) -> Schedule:
         held=row["held_ms"],
         paused=Pausing(row["paused_at_ms"], row["paused_by"]) if row["paused_by"] else None,
         last=_last(row),
-        refused=Refused(row["refused_code"], row["refused_detail"])
+        refused=FireRefused(row["refused_code"], row["refused_detail"])
         if row["refused_code"]
         else None,
         open_tasks=[TaskId(one) for one in row["open_tasks"]],

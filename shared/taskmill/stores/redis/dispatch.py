@@ -4,17 +4,17 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from taskmill.core import codec
-from taskmill.core.codec import Sealed
+from taskmill.core.codec import RawEnvelope
 from taskmill.core.lifetimes import USUAL, Lifetimes
 from taskmill.core.owed import Owed
 from taskmill.core.task import shown
 from taskmill.core.time import in_ms, said_ms
 from taskmill.dispatch.waiting import (
     PATIENCE_WITH_A_TYPE,
-    PUT_IN_LINE_AGAIN_AFTER,
+    REQUEUE_AFTER,
     Delayed,
     DelayOrder,
-    Parked,
+    ParkAnswer,
 )
 from taskmill.stores.redis import scripts
 from taskmill.stores.redis.keys import shard_keys
@@ -73,7 +73,7 @@ class RedisParking:
         *,
         shards: int,
         patience: timedelta = PATIENCE_WITH_A_TYPE,
-        again_after: timedelta = PUT_IN_LINE_AGAIN_AFTER,
+        again_after: timedelta = REQUEUE_AFTER,
     ) -> None:
         self._session = session
         self._shards = shards
@@ -81,11 +81,11 @@ class RedisParking:
         self._again_after = in_ms(again_after)
         self._park = scripts.load("dispatch/park_turn")
 
-    def park(self, waiting: Sequence[Sealed]) -> Sequence[Parked]:
+    def park(self, waiting: Sequence[RawEnvelope]) -> Sequence[ParkAnswer]:
         answers = self._session.call(self._park, [self._call(one) for one in waiting])
-        return [Parked(answer.decode().lower()) for answer in answers]
+        return [ParkAnswer(answer.decode().lower()) for answer in answers]
 
-    def _call(self, waiting: Sealed) -> Call:
+    def _call(self, waiting: RawEnvelope) -> Call:
         envelope = waiting.envelope
         keys = shard_keys(envelope.id, self._shards)
         until = envelope.parked_until_ms

@@ -23,8 +23,8 @@ class RedisEndpoints:
         return bool(self._session.command("ZREM", DISABLED_ENDPOINTS, url))
 
     def disabled(self, *, most: int) -> Sequence[DisabledEndpoint]:
-        told = self._session.command("ZREVRANGE", DISABLED_ENDPOINTS, 0, most - 1, "WITHSCORES")
+        result = self._session.command("ZREVRANGE", DISABLED_ENDPOINTS, 0, most - 1, "WITHSCORES")
         return [
             DisabledEndpoint(url.decode(), Millis(int(float(at_ms))))
-            for url, at_ms in zip(told[::2], told[1::2], strict=True)
+            for url, at_ms in zip(result[::2], result[1::2], strict=True)
         ]

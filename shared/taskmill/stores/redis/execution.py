@@ -16,10 +16,10 @@ from taskmill.execution.lease import (
     ClaimAnswer,
     Claimed,
     Forgotten,
-    Held,
+    HeldLease,
     Lease,
+    LeaseRefused,
     Loss,
-    Refused,
     SettleAnswer,
     Settled,
     Settlement,
@@ -58,7 +58,7 @@ class RedisLeases:
     def _call(
         self,
         script: Script,
-        wishes: Sequence[Claim | Settlement],
+        requests: Sequence[Claim | Settlement],
         calls: Sequence[Call],
         *,
         unreadable: Any,
@@ -69,7 +69,7 @@ class RedisLeases:
         described: list[Call] = []
         for at in unknown:
             keys, arguments = calls[at]
-            described.append((keys, [*arguments, *_description(wishes[at].envelope)]))
+            described.append((keys, [*arguments, *_description(requests[at].envelope)]))
         again = self._session.call(script, described, unreadable=unreadable)
         for at, answer in zip(unknown, again, strict=True):
             answers[at] = answer
@@ -161,20 +161,20 @@ _BEATS = {b"HELD": Beat.HELD, b"LOST": Beat.LOST, b"CANCEL": Beat.CANCEL, b"COLD
 
 def _claim_answer(answer: Any) -> ClaimAnswer:
     match answer:
-        case [b"CLAIMED", token, losses, started, untold, wish]:
+        case [b"CLAIMED", token, losses, started, unreported, cancel_requested]:
             return Claimed(
                 token=int(token),
                 losses=int(losses),
                 started_at_ms=Millis(int(started)),
-                untold=tuple(_loss(words) for words in untold.split()),
-                cancel_requested=wish == b"1",
+                unreported=tuple(_loss(words) for words in unreported.split()),
+                cancel_requested=cancel_requested == b"1",
             )
         case [b"SUSPECT", losses]:
             return Suspect(int(losses))
         case [b"HELD"]:
-            return Held()
+            return HeldLease()
         case [b"REFUSED", facts]:
-            return Refused(codec.open_fact_list(facts))
+            return LeaseRefused(codec.open_fact_list(facts))
         case [b"FORGOTTEN"]:
             return Forgotten()
         case _:
@@ -186,10 +186,10 @@ def _loss(words: bytes) -> Loss:
     return Loss(token=token, losses=losses, started_at_ms=Millis(started), at_ms=Millis(at))
 
 
-def _settle_answer(answer: Any, told: Sequence[Fact]) -> SettleAnswer:
+def _settle_answer(answer: Any, reply: Sequence[Fact]) -> SettleAnswer:
     match answer:
         case [b"SETTLED", before]:
-            return Settled(codec.open_fact_list(before) or tuple(told))
+            return Settled(codec.open_fact_list(before) or tuple(reply))
         case [b"STALE", _]:
             return Stale()
         case [b"CANCEL", _]:

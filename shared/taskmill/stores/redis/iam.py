@@ -20,9 +20,9 @@ def iam_token(user: str, cache: str) -> str:
         session.get_credentials(),
         session.get_component("event_emitter"),
     )
-    wish = f"https://{cache}/?Action=connect&User={user}&ResourceType=ServerlessCache"
+    url = f"https://{cache}/?Action=connect&User={user}&ResourceType=ServerlessCache"
     signed: str = signer.generate_presigned_url(
-        {"method": "GET", "url": wish, "body": {}, "headers": {}, "context": {}},
+        {"method": "GET", "url": url, "body": {}, "headers": {}, "context": {}},
         operation_name="connect",
         expires_in=SECONDS_TO_LIVE,
         region_name=region,

@@ -17,8 +17,8 @@ from taskmill.orders.control import (
     RedriveAnswer,
     Redriven,
     RedriveOrder,
-    Sight,
-    Sighting,
+    SnapshotAnswer,
+    TaskSnapshot,
 )
 from taskmill.stores.redis import scripts
 from taskmill.stores.redis.keys import shard_keys
@@ -40,18 +40,18 @@ class RedisControl:
         self._grace = in_ms(lifetimes.grace)
         self._hold = in_ms(lifetimes.hold)
         self._order_stays = in_ms(lifetimes.order_stays)
-        self._sight = scripts.load("orders/sight_record")
+        self._snapshot = scripts.load("orders/sight_record")
         self._cancel = scripts.load("orders/cancel_task")
         self._redrive = scripts.load("orders/redrive_task")
         self._change = scripts.load("orders/change_task")
 
-    def see(self, ids: Sequence[TaskId]) -> Sequence[Sight]:
+    def see(self, ids: Sequence[TaskId]) -> Sequence[SnapshotAnswer]:
         calls: list[Call] = []
         for task_id in ids:
             keys = shard_keys(task_id, self._shards)
             calls.append(([keys.marker, keys.record(task_id), keys.owed], [task_id]))
-        answers = self._session.call(self._sight, calls, unreadable=[b"COLD"])
-        return [_sight(task_id, answer) for task_id, answer in zip(ids, answers, strict=True)]
+        answers = self._session.call(self._snapshot, calls, unreadable=[b"COLD"])
+        return [_snapshot(task_id, answer) for task_id, answer in zip(ids, answers, strict=True)]
 
     def cancel(self, orders: Sequence[CancelOrder]) -> Sequence[OrderAnswer]:
         calls = [self._cancel_call(one) for one in orders]
@@ -130,7 +130,7 @@ class RedisControl:
         return [keys.marker, keys.record(task_id), keys.due, keys.owed, keys.lifetimes]
 
 
-def _sight(task_id: TaskId, answer: Any) -> Sight:
+def _snapshot(task_id: TaskId, answer: Any) -> SnapshotAnswer:
     if answer == [b"COLD"]:
         return Cold()
     if not answer:
@@ -142,7 +142,7 @@ def _sight(task_id: TaskId, answer: Any) -> Sight:
         OwedKind.FACTS: facts,
         OwedKind.PARKED: parked,
     }
-    return Sighting(
+    return TaskSnapshot(
         task=view_of(task_id, view),
         turn=int(turn),
         token=int(token or 0),

@@ -40,9 +40,19 @@ def _reading(task_id: TaskId, answer: Any) -> Reading:
 
 def view_of(task_id: TaskId, answer: Sequence[Any]) -> TaskView:
     """Decode the eleven fields that readers need."""
-    spec, status, generation, attempt, losses, started, ending, result, waiting, wish, first = (
-        answer
-    )
+    (
+        spec,
+        status,
+        generation,
+        attempt,
+        losses,
+        started,
+        ending,
+        result,
+        waiting,
+        cancel_requested,
+        first,
+    ) = answer
     is_waiting = waiting and status == b"retrying"
     return TaskView(
         id=task_id,
@@ -55,6 +65,6 @@ def view_of(task_id: TaskId, answer: Sequence[Any]) -> TaskView:
         ending=msgspec.json.decode(ending, type=Ending) if ending else None,
         result=Raw(result) if result else None,
         waiting=msgspec.json.decode(waiting, type=Waiting) if is_waiting else None,
-        cancel_requested=wish == b"1",
+        cancel_requested=cancel_requested == b"1",
         first_started_at_ms=Millis(int(first)) if first else None,
     )

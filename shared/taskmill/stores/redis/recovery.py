@@ -31,7 +31,7 @@ class RedisColdShards:
         self._lease = in_ms(lifetimes.lease)
         self._window = in_ms(lifetimes.window)
         self._grace = in_ms(lifetimes.grace)
-        self._word_stays = in_ms(lifetimes.word_stays)
+        self._nonce_stays = in_ms(lifetimes.nonce_stays)
         self._ask = scripts.load("recovery/ask_shard")
         self._begin = scripts.load("recovery/begin_rebuild")
         self._keep = scripts.load("recovery/keep_rebuild")
@@ -46,22 +46,24 @@ class RedisColdShards:
         every = [ShardKeys(shard, self._shards) for shard in range(self._shards)]
         return b"COLD" in self._session.call(self._ask, [([one.marker], []) for one in every])
 
-    def begin(self, word: str) -> frozenset[int]:
+    def begin(self, nonce: str) -> frozenset[int]:
         every = [ShardKeys(shard, self._shards) for shard in range(self._shards)]
-        calls: list[Call] = [([one.marker, one.rebuild], [word, self._word_stays]) for one in every]
+        calls: list[Call] = [
+            ([one.marker, one.rebuild], [nonce, self._nonce_stays]) for one in every
+        ]
         answers = self._session.call(self._begin, calls)
         return frozenset(shard for shard, said in enumerate(answers) if said == b"BEGUN")
 
-    def keep(self, word: str, shards: Collection[int]) -> frozenset[int]:
-        return self._keep_for(self._word_stays, word, shards)
+    def keep(self, nonce: str, shards: Collection[int]) -> frozenset[int]:
+        return self._keep_for(self._nonce_stays, nonce, shards)
 
-    def leave(self, word: str, shards: Collection[int]) -> None:
-        self._keep_for(0, word, shards)
+    def leave(self, nonce: str, shards: Collection[int]) -> None:
+        self._keep_for(0, nonce, shards)
 
-    def _keep_for(self, span: int, word: str, shards: Collection[int]) -> frozenset[int]:
+    def _keep_for(self, span: int, nonce: str, shards: Collection[int]) -> frozenset[int]:
         asked = sorted(shards)
         keys = [ShardKeys(shard, self._shards) for shard in asked]
-        calls: list[Call] = [([one.rebuild], [word, span]) for one in keys]
+        calls: list[Call] = [([one.rebuild], [nonce, span]) for one in keys]
         answers = self._session.call(self._keep, calls)
         return _those(asked, answers, b"KEPT")
 
@@ -79,7 +81,7 @@ class RedisColdShards:
             if cursor == b"0":
                 return
 
-    def restore(self, word: str, tasks: Sequence[HotView]) -> Sequence[Restoration]:
+    def restore(self, nonce: str, tasks: Sequence[HotView]) -> Sequence[Restoration]:
         by_shard: dict[int, list[int]] = defaultdict(list)
         for number, view in enumerate(tasks):
             by_shard[self.shard_of(view.envelope.id)].append(number)
@@ -88,7 +90,7 @@ class RedisColdShards:
             for shard, numbers in by_shard.items()
             for start in range(0, len(numbers), _TASKS_IN_A_CALL)
         ]
-        calls = [self._call(word, shard, [tasks[one] for one in group]) for shard, group in groups]
+        calls = [self._call(nonce, shard, [tasks[one] for one in group]) for shard, group in groups]
         told: dict[int, Restoration] = {}
         for (_, group), answers in zip(
             groups, self._session.call(self._restore, calls), strict=True
@@ -97,23 +99,23 @@ class RedisColdShards:
             told |= zip(group, map(_RESTORATIONS.__getitem__, words), strict=True)
         return [told[number] for number in range(len(tasks))]
 
-    def open(self, word: str, shards: Collection[int]) -> frozenset[int]:
+    def open(self, nonce: str, shards: Collection[int]) -> frozenset[int]:
         asked = sorted(shards)
         keys = [ShardKeys(shard, self._shards) for shard in asked]
-        calls: list[Call] = [([one.rebuild, one.marker], [word]) for one in keys]
+        calls: list[Call] = [([one.rebuild, one.marker], [nonce]) for one in keys]
         return _those(asked, self._session.call(self._open, calls), b"OPEN")
 
-    def _call(self, word: str, shard: int, views: Sequence[HotView]) -> Call:
+    def _call(self, nonce: str, shard: int, views: Sequence[HotView]) -> Call:
         keys = ShardKeys(shard, self._shards)
-        words: list[Word] = [word, self._lease, self._window, self._grace]
+        words: list[Word] = [nonce, self._lease, self._window, self._grace]
         words += [in_ms(UNKEYED_RECORD), in_ms(FAR_RECORD)]
         for view in views:
-            words += _told(view)
+            words += _arguments(view)
         records = [keys.record(view.envelope.id) for view in views]
         return [keys.rebuild, keys.marker, keys.due, keys.owed, keys.lifetimes, *records], words
 
 
-def _told(view: HotView) -> list[Word]:
+def _arguments(view: HotView) -> list[Word]:
     row, task = view.row, view.envelope
     fields = _key_fields(view) if view.is_far else fields_of(view)
     return [
@@ -175,8 +177,8 @@ _RESTORATIONS = {
 }
 
 
-def _those(asked: Sequence[int], answers: Sequence[bytes], word: bytes) -> frozenset[int]:
-    return frozenset(shard for shard, said in zip(asked, answers, strict=True) if said == word)
+def _those(asked: Sequence[int], answers: Sequence[bytes], nonce: bytes) -> frozenset[int]:
+    return frozenset(shard for shard, said in zip(asked, answers, strict=True) if said == nonce)
 
 
 def _prefix_of(key: bytes) -> bytes:

@@ -14,35 +14,35 @@ LONGEST_WAIT = timedelta(seconds=30)
 
 
 class RedisWaiters:
-    def __init__(self, session: Session, *, places: int, new_word: Callable[[], str]) -> None:
+    def __init__(self, session: Session, *, places: int, new_nonce: Callable[[], str]) -> None:
         self._session = session
         self._places = places
-        self._new_word = new_word
+        self._new_nonce = new_nonce
         self._take = scripts.load("submission/take_place")
 
     @contextmanager
     def place(self) -> Iterator[bool]:
         """Hold a slot if one is free; without Redis there is none."""
-        word = self._new_word()
+        nonce = self._new_nonce()
         try:
-            has_place = self._ask(word)
+            has_place = self._ask(nonce)
         except StoreUnavailable:
             has_place = False
         try:
             yield has_place
         finally:
             if has_place:
-                self._leave(word)
+                self._leave(nonce)
 
-    def _ask(self, word: str) -> bool:
+    def _ask(self, nonce: str) -> bool:
         longest = in_ms(LONGEST_WAIT)
         source = self._take.source
         return bool(
-            self._session.command("EVAL", source, 1, WAITING_PLACES, word, self._places, longest)
+            self._session.command("EVAL", source, 1, WAITING_PLACES, nonce, self._places, longest)
         )
 
-    def _leave(self, word: str) -> None:
+    def _leave(self, nonce: str) -> None:
         try:
-            self._session.command("ZREM", WAITING_PLACES, word)
+            self._session.command("ZREM", WAITING_PLACES, nonce)
         except StoreUnavailable:
             return  # the slot is released when its time is over

@@ -177,9 +177,9 @@ def _trust() -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
-def _moment(told: str | None) -> datetime | None:
+def _moment(result: str | None) -> datetime | None:
     try:
-        return parsedate_to_datetime(told) if told else None
+        return parsedate_to_datetime(result) if result else None
     except ValueError:
         return None
 

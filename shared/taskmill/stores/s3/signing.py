@@ -16,7 +16,7 @@ UNSIGNED: Final = "UNSIGNED-PAYLOAD"
 STAMP: Final = "%Y%m%dT%H%M%SZ"
 
 
-class Wish(Struct, frozen=True, kw_only=True):
+class SignedRequest(Struct, frozen=True, kw_only=True):
     """A request to sign: its path and header names as they are sent."""
 
     method: str
@@ -44,8 +44,8 @@ class Wish(Struct, frozen=True, kw_only=True):
         key = f"AWS4{secret}".encode()
         for part in scope.split("/"):
             key = hmac.digest(key, part.encode(), "sha256")
-        told = f"{ALGORITHM}\n{stamp}\n{scope}\n{digest}"
-        return hmac.digest(key, told.encode(), "sha256").hex()
+        result = f"{ALGORITHM}\n{stamp}\n{scope}\n{digest}"
+        return hmac.digest(key, result.encode(), "sha256").hex()
 
 
 def canonical_query(query: Mapping[str, str]) -> str:
@@ -80,8 +80,8 @@ def link(  # noqa: PLR0913 - what a link allows, each by its name
     }
     if access.token:
         query["X-Amz-Security-Token"] = access.token
-    wish = Wish(method=method, path=path, query=query, headers=named)
-    signature = wish.signature(access.credentials.password, stamp=stamp, scope=scope)
+    request = SignedRequest(method=method, path=path, query=query, headers=named)
+    signature = request.signature(access.credentials.password, stamp=stamp, scope=scope)
     return f"{base}{path}?{canonical_query(query)}&X-Amz-Signature={signature}"
 
 

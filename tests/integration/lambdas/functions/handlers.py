@@ -11,10 +11,10 @@ import threading
 import time
 from pathlib import Path
 
-from taskmill.platform.run import Departure
+from taskmill.platform.run import Shutdown
 
 calls = 0
-heeding = Departure(os.environ.get("AWS_LAMBDA_RUNTIME_API"))
+heeding = Shutdown(os.environ.get("AWS_LAMBDA_RUNTIME_API"))
 
 
 def echo(event, context):
@@ -52,10 +52,10 @@ def wait_for_file(event, context):
 
 def run_until_sigterm(event, context):
     """Answer when it is told to end, as a worker that gives back what it runs."""
-    told = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: told.set())
+    answer = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: answer.set())
     Path(event["running"]).touch()
-    told.wait()
+    answer.wait()
     return "given back"
 
 
@@ -128,9 +128,9 @@ def print_much(event, context):
 def leave_a_stray(event, context):
     """Leave a call behind that goes on, and end the process with the answer."""
     threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
-    departure = Departure(os.environ["AWS_LAMBDA_RUNTIME_API"])
-    with departure.at_work():
-        departure.leave(context.aws_request_id, {"pid": os.getpid(), "event": event})
+    shutdown = Shutdown(os.environ["AWS_LAMBDA_RUNTIME_API"])
+    with shutdown.at_work():
+        shutdown.leave(context.aws_request_id, {"pid": os.getpid(), "event": event})
 
 
 def heed_sigterm(event, context):

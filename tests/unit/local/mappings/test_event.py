@@ -46,5 +46,5 @@ class Fetched:
 )
 def test_a_record_whose_headers_have_no_readable_name_comes_without_them(complaint):
     record = encode(Fetched(complaint))
-    told = json.loads(record.json)
-    assert (told["value"], told["headers"], told["offset"]) == ("b2Rk", [], 7)
+    answer = json.loads(record.json)
+    assert (answer["value"], answer["headers"], answer["offset"]) == ("b2Rk", [], 7)

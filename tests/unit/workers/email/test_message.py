@@ -89,9 +89,9 @@ def test_any_value_of_a_header_comes_back_and_stays_one_header(value):
 def test_any_display_name_comes_back_and_names_nobody_else(names):
     mail = mail_of(to=[f"{name} <a{n}@example.com>" for n, name in enumerate(names)])
     # The old way of reading: the new one puts spaces between encoded words.
-    told = getaddresses([str(message_from_bytes(mail.content)["To"])])
-    assert [address for _, address in told] == [f"a{n}@example.com" for n in range(len(names))]
-    assert [str(make_header(decode_header(name))) for name, _ in told] == names
+    answer = getaddresses([str(message_from_bytes(mail.content)["To"])])
+    assert [address for _, address in answer] == [f"a{n}@example.com" for n in range(len(names))]
+    assert [str(make_header(decode_header(name))) for name, _ in answer] == names
     assert_lines(mail)
 
 
@@ -116,13 +116,13 @@ def test_no_text_ends_the_mail_early(parts):
 
 
 def assert_one_header(mail, name, value, more=()):
-    told = read(mail)
-    assert [one for one in told if one not in OF_THE_BODY] == [
+    answer = read(mail)
+    assert [one for one in answer if one not in OF_THE_BODY] == [
         *HEADERS[:3],
         *more,
         *HEADERS[3:],
     ]
-    assert str(told[name]) == value
+    assert str(answer[name]) == value
     assert_lines(mail)
 
 

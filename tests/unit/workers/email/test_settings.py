@@ -38,7 +38,7 @@ def test_a_deployment_may_send_no_mail_at_all():
     ("changes", "words"),
     [
         ({"TASKMILL_MAIL_FROM": ""}, "TASKMILL_MAIL_FROM is missing"),
-        ({"TASKMILL_MAIL_FROM": "shop"}, "TASKMILL_MAIL_FROM must look like"),
+        ({"TASKMILL_MAIL_FROM": "run_context"}, "TASKMILL_MAIL_FROM must look like"),
         ({"TASKMILL_MAIL_FROM": "a@b.de\nBcc: c@d.de"}, "TASKMILL_MAIL_FROM must look like"),
         ({"TASKMILL_SMTP_SERVER": ""}, "are missing: set one of them"),
         ({"TASKMILL_SMTP_SERVER": "mail.example.com"}, "must look like mail.example.com:587"),

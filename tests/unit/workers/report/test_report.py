@@ -13,7 +13,7 @@ from functions.workers.report.table import as_csv
 from taskmill.core.facts import TaskDeferred, TaskDied, TaskSucceeded
 from taskmill.core.task import TaskType
 from taskmill.platform import process
-from taskmill.platform.loop_executor import LoopCrew
+from taskmill.platform.loop_executor import LoopExecutor
 from taskmill.stores.catalogue import AssembledCatalogue
 from taskmill_local.bucket import Bucket
 from tests.builders import an_envelope
@@ -25,7 +25,7 @@ REFERENCE = "01a31edd-2c00-7000-8000-000000000001-1794000000000"
 
 @pytest.fixture
 def stage(monkeypatch):
-    stage = Stage(crew=LoopCrew())
+    stage = Stage(executor=LoopExecutor())
     stage.bind(monkeypatch)
     return stage
 
@@ -34,8 +34,8 @@ def stage(monkeypatch):
 def files(monkeypatch, tmp_path):
     """Give the folder of a bucket that boto3 finds."""
     local = Bucket(tmp_path)
-    told = {**local.start(), "TASKMILL_BUCKET": "mill", "AWS_DEFAULT_REGION": "us-east-1"}
-    for name, value in told.items():
+    answer = {**local.start(), "TASKMILL_BUCKET": "mill", "AWS_DEFAULT_REGION": "us-east-1"}
+    for name, value in answer.items():
         monkeypatch.setenv(name, value)
     _forget()
     yield tmp_path / "mill"
@@ -98,8 +98,8 @@ CELLS = ["", "a", "a,b", '"', "a\nb", "a\r\nb", " a ", "é", "=1+1", "0", "\ufef
 
 def test_every_text_comes_out_as_it_went_in():
     rows = [[cell, "x"] for cell in CELLS]
-    told = as_csv(Report(columns=["a", "b"], rows=rows, formulas="keep"))
-    read = list(csv.reader(io.StringIO(told.decode(), newline="")))
+    answer = as_csv(Report(columns=["a", "b"], rows=rows, formulas="keep"))
+    read = list(csv.reader(io.StringIO(answer.decode(), newline="")))
     assert read == [["a", "b"], *([cell, "x"] for cell in CELLS)]
 
 
@@ -108,14 +108,14 @@ FORMULAS = ["=1+1", "+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "=cmd|' /C
 
 @pytest.mark.parametrize("text", FORMULAS)
 def test_a_text_that_a_spreadsheet_would_run_is_quoted(text):
-    told = as_csv(Report(columns=[text, "a", "b"], rows=[[text, -5, "a=b"]]))
-    read = list(csv.reader(io.StringIO(told.decode(), newline="")))
+    answer = as_csv(Report(columns=[text, "a", "b"], rows=[[text, -5, "a=b"]]))
+    read = list(csv.reader(io.StringIO(answer.decode(), newline="")))
     assert read == [[f"'{text}", "a", "b"], [f"'{text}", "-5", "a=b"]]
 
 
 def test_what_is_no_text_is_written_as_json_has_it():
-    told = as_csv(Report(columns=["a"] * 5, rows=[[None, True, False, 10**30, 1.5]]))
-    assert told.splitlines()[1] == b",true,false," + str(10**30).encode() + b",1.5"
+    answer = as_csv(Report(columns=["a"] * 5, rows=[[None, True, False, 10**30, 1.5]]))
+    assert answer.splitlines()[1] == b",true,false," + str(10**30).encode() + b",1.5"
 
 
 def test_a_row_of_another_length_is_no_row(stage, files):

@@ -57,8 +57,8 @@ def test_without_a_secret_the_worker_does_not_start():
 @pytest.mark.parametrize("env", DEPLOYED)
 @pytest.mark.parametrize("setting", ["LOOPBACK", "SECRET_FILE"])
 def test_a_deployed_stage_refuses_what_is_for_a_laptop(env, setting):
-    told = complaint(env | NAMED | {f"TASKMILL_WEBHOOK_{setting}": "1"})
-    assert told == (f"TASKMILL_WEBHOOK_{setting} is for the local runtime only: remove it")
+    answer = complaint(env | NAMED | {f"TASKMILL_WEBHOOK_{setting}": "1"})
+    assert answer == (f"TASKMILL_WEBHOOK_{setting} is for the local runtime only: remove it")
 
 
 def test_webhooks_reach_this_machine_only_when_told():
@@ -68,5 +68,5 @@ def test_webhooks_reach_this_machine_only_when_told():
 
 
 def test_an_authority_must_be_there():
-    told = complaint(HERE | NAMED | {"TASKMILL_WEBHOOK_CA_FILE": "/nowhere.pem"})
-    assert told == "TASKMILL_WEBHOOK_CA_FILE is '/nowhere.pem', but there is no such file"
+    answer = complaint(HERE | NAMED | {"TASKMILL_WEBHOOK_CA_FILE": "/nowhere.pem"})
+    assert answer == "TASKMILL_WEBHOOK_CA_FILE is '/nowhere.pem', but there is no such file"

@@ -11,7 +11,7 @@ _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 
 
-async def aside(
+async def in_background_thread(
     call: Callable[_Parameters, _Result],
     *arguments: _Parameters.args,
     **options: _Parameters.kwargs,

@@ -6,20 +6,20 @@ import smtplib
 import socket
 from functools import partial
 
-from taskmill_local.postbox import Postbox
+from taskmill_local.mail_sink import MailSink
 
 MAIL = b"Subject: hello\r\nMessage-ID: <%d@x>\r\n\r\n.. one dot\r\n"
 
 
-async def with_postbox(use):
+async def with_mail_sink(use):
     """Use a postbox in a thread; return what its page tells then."""
-    postbox = Postbox()
-    host, _, port = (await postbox.start()).partition(":")
+    mail_sink = MailSink()
+    host, _, port = (await mail_sink.start()).partition(":")
     try:
         await asyncio.to_thread(use, host, int(port))
-        status, _, body = await postbox.page()
+        status, _, body = await mail_sink.page()
     finally:
-        await postbox.stop()
+        await mail_sink.stop()
     assert status == 200
     return json.loads(body)["mails"]
 
@@ -31,15 +31,15 @@ def send(count, host, port):
 
 
 def test_a_mail_is_kept_as_it_was_sent():
-    (mail,) = asyncio.run(with_postbox(partial(send, 1)))
+    (mail,) = asyncio.run(with_mail_sink(partial(send, 1)))
     assert (mail["from"], mail["to"], mail["subject"]) == ("a@x", ["b@x", "c@x"], "hello")
     assert mail["message_id"] == "<0@x>"
     assert mail["content"].encode() == MAIL % 0
 
 
 def test_the_last_hundred_are_kept():
-    told = asyncio.run(with_postbox(partial(send, 130)))
-    assert [mail["message_id"] for mail in told] == [f"<{n}@x>" for n in range(30, 130)]
+    answer = asyncio.run(with_mail_sink(partial(send, 130)))
+    assert [mail["message_id"] for mail in answer] == [f"<{n}@x>" for n in range(30, 130)]
 
 
 def test_who_leaves_or_talks_nonsense_harms_nobody():
@@ -49,7 +49,7 @@ def test_who_leaves_or_talks_nonsense_harms_nobody():
                 client.sendall(words)
         send(1, host, port)
 
-    assert len(asyncio.run(with_postbox(use))) == 1
+    assert len(asyncio.run(with_mail_sink(use))) == 1
 
 
 HALF = b"MAIL FROM:<a@x>\r\nRCPT TO:<b@x>\r\nDATA\r\nSubject: half\r\n"

@@ -9,7 +9,7 @@ from taskmill.core.task import Millis
 from taskmill.core.time import in_ms
 from taskmill.schedules.fire import ScheduleFirer
 from taskmill.schedules.manage import make, put
-from taskmill.schedules.read import Wanted
+from taskmill.schedules.read import WantedSchedule
 from taskmill.schedules.schedule import Definition
 from taskmill.stores.catalogue import AssembledCatalogue
 from taskmill.stores.memory.process import MemoryCounters
@@ -22,7 +22,7 @@ NOON = Millis(1_794_009_600_000)  # 2026-11-07 00:00 UTC
 SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
 
 
-class Desk:
+class Scheduling:
     """One schedule table, with a clock that stands still."""
 
     def __init__(self):
@@ -74,8 +74,8 @@ class Desk:
         """Return how long after midnight each instant is that was asked for, in seconds."""
         keys = [json.loads(kept.row.request)["idempotency_key"] for kept in self.requests.kept]
         mine = [key.partition(f"schedule:{name}:")[2] for key in keys]
-        told = [datetime.fromisoformat(one) for one in mine if one and "trigger" not in one]
-        return [(in_ms(at - datetime(1970, 1, 1, tzinfo=UTC)) - NOON) // SECOND for at in told]
+        answer = [datetime.fromisoformat(one) for one in mine if one and "trigger" not in one]
+        return [(in_ms(at - datetime(1970, 1, 1, tzinfo=UTC)) - NOON) // SECOND for at in answer]
 
     def take(self):
         """Let the relay take what is enqueued; the ledger knows it at once."""
@@ -93,4 +93,4 @@ class Desk:
 def wanted(name="n", *, enabled=None, revision=None, **changes):
     values = {"task": Raw(b'{"type":"echo"}'), "cron": "* * * * *"}
     definition = Definition(**values | changes)
-    return Wanted(name=name, definition=definition, enabled=enabled, revision=revision)
+    return WantedSchedule(name=name, definition=definition, enabled=enabled, revision=revision)

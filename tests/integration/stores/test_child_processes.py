@@ -10,16 +10,16 @@ from asyncio.subprocess import PIPE
 
 import pytest
 
-from taskmill_local import leash
+from taskmill_local import child_processes
 from tests.integration.stores.processes import is_alive
 from tests.waiting import eventually
 
 PARENT = """
 import asyncio, sys
-from taskmill_local import leash
+from taskmill_local import child_processes
 
 async def main():
-    child = await leash.spawn("sleep", "600", with_watcher=sys.argv[1] == "watched")
+    child = await child_processes.spawn("sleep", "600", with_watcher=sys.argv[1] == "watched")
     print(child.pid, flush=True)
     await child.wait()
 
@@ -51,7 +51,7 @@ def test_a_child_dies_with_a_parent_that_is_killed(with_watcher):
 @BOTH_WAYS
 def test_a_childs_output_and_exit_code_are_its_own(with_watcher):
     async def scenario():
-        child = await leash.spawn(
+        child = await child_processes.spawn(
             "sh", "-c", "echo out; exit 7", stdout=PIPE, with_watcher=with_watcher
         )
         output, _ = await child.communicate()
@@ -64,8 +64,8 @@ def test_a_childs_output_and_exit_code_are_its_own(with_watcher):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_signal_reaches_the_child_itself(with_watcher, number):
     async def scenario():
-        child = await leash.spawn("sleep", "600", with_watcher=with_watcher)
-        leash.send(child, number)
+        child = await child_processes.spawn("sleep", "600", with_watcher=with_watcher)
+        child_processes.send(child, number)
         return await child.wait()
 
     assert asyncio.run(scenario()) == -number
@@ -74,7 +74,7 @@ def test_a_signal_reaches_the_child_itself(with_watcher, number):
 @BOTH_WAYS
 def test_ctrl_c_in_the_terminal_passes_the_child_by(with_watcher):
     async def scenario():
-        child = await leash.spawn("sleep", "600", with_watcher=with_watcher)
+        child = await child_processes.spawn("sleep", "600", with_watcher=with_watcher)
         group = os.getpgid(child.pid)
         child.kill()
         await child.wait()
@@ -88,7 +88,7 @@ def test_children_are_refused_to_threads_for_they_would_die_with_the_thread():
 
     def attempt():
         try:
-            asyncio.run(leash.spawn("sleep", "600"))
+            asyncio.run(child_processes.spawn("sleep", "600"))
         except RuntimeError as refusal:
             refusals.append(str(refusal))
 

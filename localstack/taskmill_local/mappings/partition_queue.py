@@ -7,7 +7,7 @@ from taskmill_local.mappings.event import Record, bytes_for
 from taskmill_local.mappings.limits import Limits
 
 
-class Lane:
+class PartitionQueue:
     """The records of one partition, in order, with at most one batch in flight."""
 
     def __init__(self, partition: int, *, name: str, committed: int | None) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taskmill.egress.wall import Target, Walled, target_of, vetted
+from taskmill.egress.ssrf_guard import Blocked, Target, target_of, vetted
 
 PUBLIC = Target(is_secure=True, host="hooks.example.com", port=443, path="/in")
 HERE = Target(is_secure=True, host="localhost", port=443, path="/", is_loopback=True)
@@ -65,9 +65,9 @@ NAMES_INSIDE = [
 
 
 def why(url, **how):
-    told = target_of(url, **how)
-    assert isinstance(told, Walled), told
-    return told.why
+    answer = target_of(url, **how)
+    assert isinstance(answer, Blocked), answer
+    return answer.why
 
 
 def literal(address):
@@ -82,8 +82,8 @@ def test_no_address_inside_is_a_target(address):
 @pytest.mark.parametrize("address", INSIDE)
 def test_a_name_that_leads_inside_is_refused_whatever_else_it_leads_to(address):
     for found in ([address], ["8.8.8.8", address], [address, "8.8.8.8"]):
-        told = vetted(PUBLIC, found)
-        assert told == Walled("hooks.example.com leads to an address that is not public")
+        answer = vetted(PUBLIC, found)
+        assert answer == Blocked("hooks.example.com leads to an address that is not public")
 
 
 @pytest.mark.parametrize("address", OUTSIDE)
@@ -114,14 +114,14 @@ def test_letters_that_become_an_inner_host_are_refused(host):
 
 
 def test_a_name_that_looks_like_another_is_shown_in_punycode():
-    told = why("https://pаypal.com/in")  # noqa: RUF001 - that is the trick
-    assert told == "the host must be written in ASCII, which is xn--pypal-4ve.com"
+    answer = why("https://pаypal.com/in")  # noqa: RUF001 - that is the trick
+    assert answer == "the host must be written in ASCII, which is xn--pypal-4ve.com"
     assert isinstance(target_of("https://xn--pypal-4ve.com/in"), Target)
 
 
 def test_a_password_before_such_a_name_is_not_shown():
-    told = target_of("https://user:p\xe4ss@example.com/in").why
-    assert told == "the host must be written in ASCII, which is example.com"
+    answer = target_of("https://user:p\xe4ss@example.com/in").why
+    assert answer == "the host must be written in ASCII, which is example.com"
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "127.0.0.1", "[::1]"])
@@ -186,9 +186,9 @@ def test_what_is_not_plainly_a_web_address_is_refused(url, reaches_loopback):
 
 
 def test_a_target_is_the_url_in_its_parts():
-    told = target_of("HTTPS://Hooks.Example.COM:443?a=%2F&b")
-    assert told == Target(is_secure=True, host="hooks.example.com", port=443, path="/?a=%2F&b")
-    assert told.endpoint == "https://hooks.example.com/"
+    answer = target_of("HTTPS://Hooks.Example.COM:443?a=%2F&b")
+    assert answer == Target(is_secure=True, host="hooks.example.com", port=443, path="/?a=%2F&b")
+    assert answer.endpoint == "https://hooks.example.com/"
 
 
 @pytest.mark.parametrize(
@@ -202,15 +202,15 @@ def test_a_target_is_the_url_in_its_parts():
 )
 def test_this_machine_is_a_target_only_where_that_is_allowed(url, endpoint):
     assert why(url)
-    told = target_of(url, reaches_loopback=True)
-    assert (told.is_loopback, told.endpoint) == (True, endpoint)
+    answer = target_of(url, reaches_loopback=True)
+    assert (answer.is_loopback, answer.endpoint) == (True, endpoint)
 
 
 def test_what_means_this_machine_leads_nowhere_else_and_nothing_else_leads_here():
     assert vetted(HERE, ["127.0.0.1", "::1"]) == ["127.0.0.1", "::1"]
     for address in ("10.0.0.1", "169.254.169.254", "8.8.8.8"):
-        assert isinstance(vetted(HERE, ["127.0.0.1", address]), Walled)
-    assert isinstance(vetted(PUBLIC, ["127.0.0.1"]), Walled)
+        assert isinstance(vetted(HERE, ["127.0.0.1", address]), Blocked)
+    assert isinstance(vetted(PUBLIC, ["127.0.0.1"]), Blocked)
 
 
 @pytest.mark.parametrize(
@@ -224,22 +224,22 @@ def test_to_allow_this_machine_allows_nothing_else(url):
 def test_what_the_library_calls_private_is_never_called(number):
     address = IPv4Address(number)
     if not address.is_global or address.is_multicast:
-        assert isinstance(vetted(PUBLIC, [str(address)]), Walled)
+        assert isinstance(vetted(PUBLIC, [str(address)]), Blocked)
 
 
 @given(st.integers(0, 2**128 - 1))
 def test_of_the_newer_addresses_only_those_handed_out_are_called(number):
     address = ip_address(number.to_bytes(16))
     if address not in ip_network("2000::/3"):
-        assert isinstance(vetted(PUBLIC, [str(address)]), Walled)
+        assert isinstance(vetted(PUBLIC, [str(address)]), Blocked)
 
 
 @given(st.text(max_size=60).map("https://{}".format) | st.text(max_size=60))
 def test_any_text_is_a_public_target_or_refused_with_a_sentence(url):
-    told = target_of(url)
-    if isinstance(told, Target):
-        assert (told.is_secure, told.port, told.is_loopback) == (True, 443, False)
-        assert told.path.isascii()
-        assert told.path.isprintable()
+    answer = target_of(url)
+    if isinstance(answer, Target):
+        assert (answer.is_secure, answer.port, answer.is_loopback) == (True, 443, False)
+        assert answer.path.isascii()
+        assert answer.path.isprintable()
     else:
-        assert told.why
+        assert answer.why

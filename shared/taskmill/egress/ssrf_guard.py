@@ -64,7 +64,7 @@ _INNER_V6 = tuple(
 )
 
 
-class Walled(Struct, frozen=True):
+class Blocked(Struct, frozen=True):
     """The call is not allowed; the message says why and reveals nothing about the network."""
 
     why: str
@@ -95,24 +95,24 @@ class Target(Struct, frozen=True, kw_only=True):
         return f"{scheme}://{self.place}{self.path.partition('?')[0]}"
 
 
-def target_of(url: str, *, reaches_loopback: bool = False) -> Target | Walled:
+def target_of(url: str, *, reaches_loopback: bool = False) -> Target | Blocked:
     """Parse a URL strictly; with *reaches_loopback* it may also name this machine."""
     if len(url) > LONGEST_URL:
-        return Walled(f"the URL has {len(url)} characters; the limit is {LONGEST_URL}")
+        return Blocked(f"the URL has {len(url)} characters; the limit is {LONGEST_URL}")
     parts = _PARTS.fullmatch(url)
     if parts is None:
-        return Walled("the URL must look like https://host/path")
+        return Blocked("the URL must look like https://host/path")
     scheme, place, rest = parts.groups()
     if wrong := _wrong_letters(place, rest):
-        return Walled(wrong)
+        return Blocked(wrong)
     return _target(scheme.lower(), place.lower(), rest, reaches_loopback=reaches_loopback)
 
 
-def vetted(target: Target, addresses: Sequence[str]) -> Sequence[str] | Walled:
+def vetted(target: Target, addresses: Sequence[str]) -> Sequence[str] | Blocked:
     """Return the addresses of a target's host if all of them may be called."""
     found = [_address(text) for text in addresses]
-    if any(one is None or _is_walled(one, target) for one in found):
-        return Walled(f"{target.host} leads to an address that is not public")
+    if any(one is None or _is_blocked(one, target) for one in found):
+        return Blocked(f"{target.host} leads to an address that is not public")
     return [str(one) for one in found]
 
 
@@ -135,20 +135,20 @@ def _in_punycode(place: str) -> str:
         return ""
 
 
-def _target(scheme: str, place: str, rest: str, *, reaches_loopback: bool) -> Target | Walled:
+def _target(scheme: str, place: str, rest: str, *, reaches_loopback: bool) -> Target | Blocked:
     if scheme not in {"http", "https"}:
-        return Walled(_NOT_HTTPS)
+        return Blocked(_NOT_HTTPS)
     if "@" in place:
-        return Walled("the URL must not contain a user or password")
+        return Blocked("the URL must not contain a user or password")
     where = _PLACE.fullmatch(place)
     if where is None:
-        return Walled("the URL must look like https://host/path")
+        return Blocked("the URL must look like https://host/path")
     host = _host(where["host"])
-    if isinstance(host, Walled):
+    if isinstance(host, Blocked):
         return host
     is_loopback = host == _LOCALHOST or (not isinstance(host, str) and host.is_loopback)
     if wrong := _wrong_way(scheme, where["port"], is_here=is_loopback and reaches_loopback):
-        return Walled(wrong)
+        return Blocked(wrong)
     target = Target(
         is_secure=scheme == "https",
         host=str(host),
@@ -157,9 +157,9 @@ def _target(scheme: str, place: str, rest: str, *, reaches_loopback: bool) -> Ta
         is_loopback=is_loopback,
     )
     if is_loopback and not reaches_loopback:
-        return Walled(f"{target.host} is not public")
-    if not isinstance(host, str) and _is_walled(host, target):
-        return Walled(f"{target.host} is not a public address")
+        return Blocked(f"{target.host} is not public")
+    if not isinstance(host, str) and _is_blocked(host, target):
+        return Blocked(f"{target.host} is not a public address")
     return target
 
 
@@ -172,20 +172,24 @@ def _wrong_way(scheme: str, port: str | None, *, is_here: bool) -> str | None:
     return f"there is no port {port}" if port and not 0 < int(port) < 65_536 else None  # noqa: PLR2004 - TCP's
 
 
-def _host(text: str) -> str | Address | Walled:
+def _host(text: str) -> str | Address | Blocked:
     """Return a name or an address; refuse what only some parsers read as an address."""
     if text.startswith("["):
         address = _address(text[1:-1])
-        return address if isinstance(address, IPv6Address) else Walled("the host is not an address")
+        return (
+            address if isinstance(address, IPv6Address) else Blocked("the host is not an address")
+        )
     if _NUMBER.fullmatch(text.rpartition(".")[2]):
         address = _address(text)
-        return address or Walled("the host is an address in an unusual form: write it as 192.0.2.1")
+        return address or Blocked(
+            "the host is an address in an unusual form: write it as 192.0.2.1"
+        )
     if text == _LOCALHOST:
         return text
     if not _NAME.fullmatch(text):
-        return Walled("the host must be a full name, as example.com")
+        return Blocked("the host must be a full name, as example.com")
     if text.endswith(_INNER_ENDINGS):
-        return Walled(f"{text} is not public")
+        return Blocked(f"{text} is not public")
     return text
 
 
@@ -197,7 +201,7 @@ def _address(text: str) -> Address | None:
         return None
 
 
-def _is_walled(address: Address, target: Target) -> bool:
+def _is_blocked(address: Address, target: Target) -> bool:
     return not address.is_loopback if target.is_loopback else not _is_public(address)
 
 

@@ -8,11 +8,11 @@ from taskmill.core.ports import Pause
 from taskmill.execution.context import Perform, Task
 from taskmill.execution.outcome import End
 from taskmill.execution.ports import Ended, Performed
-from taskmill.stores.memory.process import InlineCrew
+from taskmill.stores.memory.process import InlineExecutor
 from taskmill.testing.clock import MovableClock
 
 
-class PatientCrew(InlineCrew):
+class PatientExecutor(InlineExecutor):
     """A call that moved the clock past its deadline has not ended: it is cut off.
 
     Where threads would wait for an end, *pause* lets time pass.

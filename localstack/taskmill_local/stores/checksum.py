@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 
-class Seal:
+class Checksum:
     """A note of all files' sizes and a nonce; it is valid for one start."""
 
     def __init__(self, folder: Path) -> None:

@@ -16,7 +16,7 @@ _PATIENCE: Final[dict[str, Any]] = {
 _COUNT: Final = "SELECT status, count(*) FROM tasks GROUP BY status"
 
 
-class Census:
+class StatusCount:
     def __init__(self, dsn: str) -> None:
         self._dsn = dsn
         self._connection: psycopg.Connection[tuple[str, int]] | None = None

@@ -20,7 +20,7 @@ from taskmill_local.stores.topics import TopicPlan, create_topics
 _WRITING_LIMIT = timedelta(seconds=120)
 
 
-def rehearse(folder: Path) -> None:
+def archive_class_data(folder: Path) -> None:
     """Create the archive beside the jars if it is missing; the broker works without it too."""
     with suppress(JavaMissing):  # the start reports it, with advice; an external broker needs none
         java = find_java()
@@ -66,4 +66,4 @@ def _use(brokers: str) -> None:
 
 
 if __name__ == "__main__":
-    rehearse(FOLDER)
+    archive_class_data(FOLDER)

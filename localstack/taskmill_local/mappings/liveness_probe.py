@@ -9,7 +9,7 @@ _DOUBTS_OUTSIDE_THE_GROUP = 3
 _LOOKUP_SECONDS = 2.0
 
 
-class Doubt:
+class LivenessProbe:
     """Grows while a client has no partition.
 
     After a freeze, a single broker can send metadata that does not list itself. A client that reads

@@ -29,7 +29,7 @@ class Letter:
     arrived_at: datetime
     content: bytes
 
-    def told(self) -> Mapping[str, Any]:
+    def as_json(self) -> Mapping[str, Any]:
         read = email.message_from_bytes(self.content, EmailMessage, policy=default)
         return {
             "from": self.sender,
@@ -41,7 +41,7 @@ class Letter:
         }
 
 
-class Postbox:
+class MailSink:
     """A small mail server that accepts everything."""
 
     def __init__(self) -> None:
@@ -63,8 +63,8 @@ class Postbox:
 
     async def page(self) -> tuple[int, str, bytes]:
         """Return the mails that arrived, latest last."""
-        told = {"mails": [letter.told() for letter in self._letters]}
-        return 200, "application/json", json.dumps(told).encode()
+        as_json = {"mails": [letter.as_json() for letter in self._letters]}
+        return 200, "application/json", json.dumps(as_json).encode()
 
     async def _serve(self, reader: StreamReader, writer: StreamWriter) -> None:
         self._writers.add(writer)

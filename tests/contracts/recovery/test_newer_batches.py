@@ -8,13 +8,13 @@ from taskmill.core import topics
 from taskmill.core.errors import NEWER_VERSION, StoreUnavailable
 from taskmill.ledger.quarantine import PUT_BACK
 from taskmill.ledger.record import Recorder
-from taskmill.recovery.newer_versions import ParcelReturn
+from taskmill.recovery.newer_versions import BatchReturn
 from taskmill.stores.memory.ledger import MemoryLedger
 from taskmill.stores.memory.log import MemoryLog
-from taskmill.stores.memory.quarantine import MemoryNewerParcels, MemoryQuarantine
+from taskmill.stores.memory.quarantine import MemoryNewerBatches, MemoryQuarantine
 from taskmill.stores.postgres.connection import Database
 from taskmill.stores.postgres.ledger import PostgresLedger
-from taskmill.stores.postgres.quarantine import PostgresNewerParcels, PostgresQuarantine
+from taskmill.stores.postgres.quarantine import PostgresNewerBatches, PostgresQuarantine
 from tests.builders import a_log_record, a_position, now_ms
 
 SECOND = b'{"v":2,"tasks":[{"shape":"unknown"}]}'
@@ -28,8 +28,8 @@ class Kept:
         self.log = MemoryLog(now_ms)
 
     def put_back(self, readable):
-        stores = SimpleNamespace(newer_parcels=self.newer, bus=self.log)
-        return ParcelReturn(stores).put_back(readable=readable)
+        stores = SimpleNamespace(newer_batches=self.newer, bus=self.log)
+        return BatchReturn(stores).put_back(readable=readable)
 
     def marks(self, *, is_discarded):
         page = self.quarantine.page(is_discarded=is_discarded, after=None, limit=10)
@@ -44,7 +44,7 @@ def kept(request):
     """Give what is kept after two newer parcels and one that was never a parcel."""
     if request.param == "memory":
         ledger = MemoryLedger()
-        newer = MemoryNewerParcels(lambda: ledger, now_ms)
+        newer = MemoryNewerBatches(lambda: ledger, now_ms)
         fill(ledger)
         yield Kept(ledger, newer, newer, MemoryQuarantine(lambda: ledger))
         return
@@ -54,8 +54,8 @@ def kept(request):
     fill(ledger)
     yield Kept(
         ledger,
-        PostgresNewerParcels(databases[1]),
-        PostgresNewerParcels(databases[2]),
+        PostgresNewerBatches(databases[1]),
+        PostgresNewerBatches(databases[2]),
         PostgresQuarantine(databases[0]),
     )
     for database in databases:
@@ -67,7 +67,7 @@ def fill(ledger):
     for offset, value in enumerate([SECOND, THIRD, b"\x00 never a parcel"]):
         at = a_position(offset, topic=topics.PENDING)
         log.send_undecodable(a_log_record(value, at), NEWER_VERSION)
-        log.send_parcel(topics.EVENTS, value)
+        log.send_batch(topics.EVENTS, value)
     log.flush()
     Recorder(SimpleNamespace(ledger=ledger)).record(log.records(topics.DLQ))
     Recorder(SimpleNamespace(ledger=ledger)).record(log.records(topics.EVENTS))

@@ -8,7 +8,7 @@ from typing import Any
 from taskmill.core.lifetimes import WINDOW_BEHIND
 from taskmill.core.task import Millis, Status, TaskId, TaskType
 from taskmill.core.time import in_ms
-from taskmill.recovery.divergence import Standing
+from taskmill.recovery.divergence import TaskVersion
 from taskmill.recovery.ports import Step
 from taskmill.stores.postgres import queries
 from taskmill.stores.postgres.connection import Connection, Database
@@ -17,7 +17,7 @@ _STEP = timedelta(seconds=10)
 _ROWS_AT_A_TIME = 500
 
 
-class PostgresStandings:
+class PostgresTaskVersions:
     def __init__(self, database: Database, *, behind: timedelta = WINDOW_BEHIND) -> None:
         self._database = database
         self._spans = {
@@ -44,10 +44,10 @@ class PostgresStandings:
             yield _HeldStep(connection, bounds, pages=self._list, note=self._note)
             connection.execute(self._move, bounds)
 
-    def young(self, *, since_ms: Millis) -> Iterator[Sequence[Standing]]:
+    def young(self, *, since_ms: Millis) -> Iterator[Sequence[TaskVersion]]:
         yield from self._aged({"after": _moment(since_ms), "until": "infinity"})
 
-    def unfinished(self, *, after: TaskId | None, most: int) -> Sequence[Standing]:
+    def unfinished(self, *, after: TaskId | None, most: int) -> Sequence[TaskVersion]:
         rows = self._database.fetch(self._unfinished, {"after": after, "most": most})
         return [_standing(row) for row in rows]
 
@@ -55,14 +55,14 @@ class PostgresStandings:
         asked = {"age_ms": in_ms(age), "most": most}
         return [TaskId(row["id"]) for row in self._database.fetch(self._unsubmitted, asked)]
 
-    def of(self, ids: Sequence[TaskId]) -> Sequence[Standing]:
+    def of(self, ids: Sequence[TaskId]) -> Sequence[TaskVersion]:
         return [_standing(row) for row in self._database.fetch(self._find, {"ids": list(ids)})]
 
     def leave(self, ids: Sequence[TaskId]) -> None:
         with self._database.transaction() as connection:
             connection.execute(self._leave, {"ids": list(ids)})
 
-    def _aged(self, bounds: Mapping[str, Any]) -> Iterator[Sequence[Standing]]:
+    def _aged(self, bounds: Mapping[str, Any]) -> Iterator[Sequence[TaskVersion]]:
         with self._database.transaction() as connection:
             yield from _pages(connection, self._list, bounds)
 
@@ -76,7 +76,7 @@ class _HeldStep:
         self._pages = pages
         self._note = note
 
-    def pages(self) -> Iterator[Sequence[Standing]]:
+    def pages(self) -> Iterator[Sequence[TaskVersion]]:
         yield from _pages(self._connection, self._pages, self._bounds)
 
     def note(self, ids: Sequence[TaskId]) -> None:
@@ -86,7 +86,7 @@ class _HeldStep:
 
 def _pages(
     connection: Connection, statement: bytes, bounds: Mapping[str, Any]
-) -> Iterator[Sequence[Standing]]:
+) -> Iterator[Sequence[TaskVersion]]:
     with connection.cursor(name="standings") as cursor:
         cursor.execute(statement, bounds)
         while rows := cursor.fetchmany(_ROWS_AT_A_TIME):
@@ -97,8 +97,8 @@ def _moment(at_ms: Millis) -> str:
     return datetime.fromtimestamp(at_ms / 1000, tz=UTC).isoformat()
 
 
-def _standing(row: Mapping[str, Any]) -> Standing:
-    return Standing(
+def _standing(row: Mapping[str, Any]) -> TaskVersion:
+    return TaskVersion(
         id=TaskId(row["id"]),
         type=TaskType(row["type"]),
         status=Status(row["status"]),
