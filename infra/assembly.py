@@ -21,6 +21,7 @@ from taskmill.worker import Worker
 ROOT = Path(__file__).parents[1]
 NOTICE = "# Assembled by `make template`; edit infra/*.yaml or a function.yaml instead.\n"
 BASE = "infra/base.yaml"
+ALARMS = ROOT / "infra/metric_alarms.yaml"
 TEMPLATE = ROOT / "template.yaml"
 CATALOGUE = ROOT / "shared/taskmill/catalogue.json"
 SETTINGS = ROOT / "shared/taskmill/settings/of_types.json"
@@ -57,10 +58,14 @@ def template(types: Sequence[WorkerFolder]) -> str:
 
 
 def _parts(types: Sequence[WorkerFolder]) -> Iterator[str]:
-    """Yield the resources of each function that is not a worker; the gateway gets all routes."""
-    for path in sorted((ROOT / "functions").glob(f"*/{FILE}")):
+    """Yield the resources of no type; the gateway gets all routes."""
+    for path in _of_no_type():
         text = path.read_text()
         yield text.replace(_ROUTES, _events(types)) if path == ROOT / _GATEWAY else text
+
+
+def _of_no_type() -> list[Path]:
+    return [ALARMS, *sorted((ROOT / "functions").glob(f"*/{FILE}"))]
 
 
 def _events(types: Sequence[WorkerFolder]) -> str:
@@ -85,7 +90,7 @@ def _refuse_doubles(base: str, types: Sequence[WorkerFolder]) -> None:
 
 def _blocks(key: str, types: Sequence[WorkerFolder]) -> Iterator[tuple[str, str]]:
     if key == "Resources":
-        for path in sorted((ROOT / "functions").glob(f"*/{FILE}")):
+        for path in _of_no_type():
             yield str(path.relative_to(ROOT)), path.read_text()
     for one in types:
         yield f"functions/workers/{one.type}/{FILE}", one.blocks[key]

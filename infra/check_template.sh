@@ -12,4 +12,4 @@ ln -s "$PWD/infra" "$scratch/infra" # the expanded template refers to the nested
 "$deploy/sam" validate --lint >"$scratch/told" 2>&1 || { cat "$scratch/told" >&2; exit 1; }
 # W3002: local files need packaging, which `sam deploy` does
 "$deploy/cfn-lint" --non-zero-exit-code warning --ignore-checks W3002 -- \
-  "$scratch/expanded.json" infra/{network,data,alarms}.yaml
+  "$scratch/expanded.json" infra/{network,data,function_alarms}.yaml

@@ -7,7 +7,7 @@ from infra.rules.template import FUNCTION, MAPPING, Template, is_ours, target
 
 ALARM: Final = "AWS::CloudWatch::Alarm"
 _STACK: Final = "AWS::CloudFormation::Stack"
-_ALARMS: Final = "alarms.yaml"
+_ALARMS: Final = "function_alarms.yaml"
 
 
 def alarms_tell_somebody(template: Template) -> Iterator[str]:

@@ -546,7 +546,7 @@ def test_the_topics_of_the_deployment_are_those_of_the_local_platform(template):
 
 def test_who_is_behind_is_told_of_long_before_the_log_forgets():
     asked = yaml.safe_load((ROOT / "infra/kafka/topics.yaml").read_text())
-    longest = nested()["alarms.yaml"].parameters["LongestLag"]["Default"]
+    longest = nested()["function_alarms.yaml"].parameters["LongestLag"]["Default"]
     assert 2 * 1000 * longest < asked["defaults"]["retention.ms"]
 
 

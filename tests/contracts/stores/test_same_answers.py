@@ -352,10 +352,10 @@ def answers(valkey):
 EVERY_ANSWER = {
     "submit": {"Created", "AdmittedBefore", "Replayed", "Conflict", "Cold"},
     "clear": set(Cleared),
-    "claim": {"Claimed", "Suspect", "Held", "Refused", "Forgotten", "Cold"},
+    "claim": {"Claimed", "Suspect", "HeldLease", "LeaseRefused", "Forgotten", "Cold"},
     "extend": set(Beat),
     "settle": {"Settled", "Stale", "CancelFirst", "Cold"},
-    "look": {"Sighting", "Absent", "Cold"},
+    "look": {"TaskSnapshot", "Absent", "Cold"},
     "cancel": set(OrderAnswer),
     "redrive": {"Redriven", "Moved", "Cold"},
     "change": set(OrderAnswer),

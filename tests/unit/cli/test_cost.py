@@ -93,7 +93,7 @@ def test_the_shape_is_that_of_the_template():
         one for one in template.of("AWS::Lambda::Function") if one[0] == "Scheduler"
     )
     assert shape.memory_gb == scheduler["MemorySize"] / 1024
-    each = [alarm["Condition"] for alarm in nested()["alarms.yaml"].resources.values()]
+    each = [alarm["Condition"] for alarm in nested()["function_alarms.yaml"].resources.values()]
     assert shape.alarms_each_function == each.count("HasFunction")
     assert shape.alarms_each_mapping == each.count("HasMapping")
     others = [*template.of(ALARM), *data.of(ALARM)]
