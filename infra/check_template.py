@@ -13,7 +13,9 @@ from taskmill_local.template.source import load_template
 
 ROOT: Final = Path(__file__).parents[1]
 TEMPLATE: Final = ROOT / "template.yaml"
-NESTED: Final = tuple(ROOT / f"infra/{name}.yaml" for name in ("network", "data", "function_alarms"))
+NESTED: Final = tuple(
+    ROOT / f"infra/{name}.yaml" for name in ("network", "data", "function_alarms")
+)
 
 Rule: TypeAlias = Callable[[Template], Iterator[str]]
 RULES: Final[tuple[Rule, ...]] = (

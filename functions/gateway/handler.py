@@ -20,7 +20,7 @@ from taskmill.stores.stores import Stores
 _ALL_BUT_SUBMITTING: Final = (
     "endpoints",
     "enqueued",
-    "firing",
+    "trigger",
     "history",
     "listing",
     "orders",

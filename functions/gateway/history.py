@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from functions.gateway.http.catching_up import NO_TIME, caught_up, hear_the_log, since_heard
 from functions.gateway.http.problem import Problem, unavailable
+from functions.gateway.http.read_your_writes import NO_TIME, caught_up, hear_the_log, since_heard
 from functions.gateway.http.routes import ApiRequest, Routes, Success
 from functions.gateway.presenter import moment
 from functions.gateway.reading import finder, id_of, unread

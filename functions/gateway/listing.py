@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
-from functions.gateway.http.catching_up import NO_TIME, hear_the_log, since_heard
 from functions.gateway.http.paging import Line, Mark, mark_of, page_of
 from functions.gateway.http.parameters import read_limit, read_moment, read_wait, unknown_parameter
 from functions.gateway.http.problem import Problem, bad_request, unprocessable
+from functions.gateway.http.read_your_writes import NO_TIME, hear_the_log, since_heard
 from functions.gateway.http.routes import ApiRequest, Routes, Success
 from functions.gateway.looking_up import KEY, look_up
 from functions.gateway.presenter import listed_as_json, moment

@@ -6,8 +6,8 @@ from typing import Any, assert_never
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from functions.gateway.http.catching_up import caught_up
 from functions.gateway.http.problem import Problem, conflict, problem_of, unprocessable
+from functions.gateway.http.read_your_writes import caught_up
 from functions.gateway.http.routes import ApiRequest, Routes, Success
 from functions.gateway.presenter import moment, task_as_json
 from functions.gateway.reading import finder, id_of, unread

@@ -8,9 +8,9 @@ from typing import Any, assert_never
 
 from msgspec import Raw
 
-from functions.gateway.http.catching_up import caught_up
 from functions.gateway.http.parameters import read_wait
 from functions.gateway.http.problem import Problem, not_found, refused, unavailable, unprocessable
+from functions.gateway.http.read_your_writes import caught_up
 from functions.gateway.http.routes import ApiRequest, Routes, Success
 from functions.gateway.payloads import downloadable_payload, downloadable_result
 from functions.gateway.presenter import task_as_json
@@ -20,7 +20,7 @@ from taskmill.core.view import Finding, Nowhere, TaskView, Unsure
 from taskmill.ledger.await_ledger import LONGEST_CATCH_UP
 from taskmill.ledger.find import TaskFinder
 from taskmill.stores.stores import Stores
-from taskmill.submission.enqueue import look_at_request
+from taskmill.submission.take_enqueued import look_at_request
 
 _FIRST_LOOK = timedelta(milliseconds=20)
 _RAREST_LOOK = timedelta(milliseconds=200)

@@ -23,11 +23,11 @@ from taskmill.recovery.newer_versions import BatchReturn
 from taskmill.recovery.rebuild import Rebuild
 from taskmill.recovery.reconcile import Reconciler
 from taskmill.recovery.unreadable import UnreadableRecords
-from taskmill.schedules.fire import ScheduleFirer
+from taskmill.schedules.fire_due import ScheduleFirer
 from taskmill.stores.patience import BRIEF, HOLDING, USUAL, Patience
 from taskmill.stores.stores import Stores
-from taskmill.submission.enqueue import ParkedRequests, RequestTaker
 from taskmill.submission.relay import Relay
+from taskmill.submission.take_enqueued import ParkedRequests, RequestTaker
 
 
 class Opener(Struct, frozen=True, kw_only=True):

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Final
 
-from functions.gateway.firing import LARGEST_COUNT
 from functions.gateway.history import LONGEST_HISTORY
 from functions.gateway.http.parameters import LARGEST_PAGE, LONGEST_WAIT_SECONDS, USUAL_PAGE
 from functions.gateway.payloads import MOST_IN_A_BATCH
 from functions.gateway.quarantine import SHOWN_BYTES
 from functions.gateway.redrives import MOST_TASKS
 from functions.gateway.submitting import BATCH_BYTES, BATCH_TASKS
+from functions.gateway.trigger import LARGEST_COUNT
 from infra.reference.text import page, table
 from infra.reference.types import references
 from taskmill.core.backoff import DEFAULT_RETRY, LONGEST_WAIT
@@ -33,8 +33,8 @@ from taskmill.insight.gather import MOST_COUNTED
 from taskmill.orders.redrive_job import CANARY
 from taskmill.recovery.reconcile import MOST_MENDED
 from taskmill.schedules import catch_up
-from taskmill.schedules.calendar import LONGEST_EVERY
 from taskmill.schedules.manage import MOST_BACKFILLED
+from taskmill.schedules.occurrences import LONGEST_EVERY
 from taskmill.schedules.request import LONGEST_EXPRESSION, LONGEST_JITTER, LONGEST_WINDOW
 from taskmill.stores.breaker import FIRST_PAUSE, LONGEST_PAUSE
 from taskmill.submission.catalogue import TypeDefaults

@@ -13,7 +13,7 @@ from confluent_kafka import Consumer, TopicPartition
 from taskmill.core import codec, topics
 from taskmill.settings.crash_points import POINTS
 from taskmill.stores.crash import EXIT_CODE
-from taskmill.submission.enqueue import ROWS_AT_A_TIME
+from taskmill.submission.take_enqueued import ROWS_AT_A_TIME
 from tests.faults.callers import (
     an_open_transaction,
     are_some_waiting,

@@ -15,7 +15,7 @@ LUA = Path(__file__).parents[2] / "shared/taskmill/stores/redis/lua"
 SCRIPTS = {path.stem: path for path in LUA.rglob("*.lua")}
 
 WITHOUT_A_STEP = {
-    "set_apart",  # its caller is answered as where a record was overwritten, or a shard is cold
+    "note_unreadable",  # its caller sees an overwritten record, or a cold shard
     "take_place",  # it concerns requests that wait, not tasks
 }
 

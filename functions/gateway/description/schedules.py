@@ -11,10 +11,10 @@ from functions.gateway.description.answers import Count, Moment, NextCursor
 from functions.gateway.description.examples import ID
 from functions.gateway.description.operation import Answer, Example, Operation, Parameter
 from functions.gateway.description.parameters import CURSOR, LIMIT, asked
-from functions.gateway.firing import LARGEST_COUNT, USUAL_COUNT, BackfillRequest
 from functions.gateway.http.problem import ProblemType
+from functions.gateway.trigger import LARGEST_COUNT, USUAL_COUNT, BackfillRequest
 from taskmill.schedules.catch_up import CatchUp
-from taskmill.schedules.coming import Dst, Mark
+from taskmill.schedules.clock_changes import Dst, Mark
 from taskmill.schedules.request import NamedScheduleRequest, RevisedScheduleRequest
 from taskmill.schedules.schedule import Overlap
 from taskmill.submission.request import MaxAttempts, Metadata, RetryRequest, TimeoutSeconds

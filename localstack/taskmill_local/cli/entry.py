@@ -122,7 +122,7 @@ def _migrate(asked: argparse.Namespace) -> Exit:
 
 def _doctor(asked: argparse.Namespace) -> Exit:
     from taskmill_local.cli.commands.doctor import examine
-    from taskmill_local.cli.telling import address
+    from taskmill_local.cli.reporting import address
 
     return examine(os.environ, address(), as_json=asked.json)
 

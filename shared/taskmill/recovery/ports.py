@@ -42,7 +42,7 @@ class ColdShards(Protocol):
         ...
 
 
-class SetApart(Struct, frozen=True, kw_only=True):
+class UnreadableKey(Struct, frozen=True, kw_only=True):
     """A key of the hot state that was found to be none of the queue's."""
 
     name: str
@@ -55,7 +55,7 @@ class SetApart(Struct, frozen=True, kw_only=True):
 class UnreadableKeys(Protocol):
     """The keys of the hot state that somebody else overwrote."""
 
-    def found(self) -> Sequence[SetApart]: ...
+    def found(self) -> Sequence[UnreadableKey]: ...
 
     def owed(self, ids: Sequence[TaskId]) -> Sequence[tuple[OwedKey, Owed]]:
         """Return what the due set owes of these tasks, whatever their records said."""
@@ -65,7 +65,7 @@ class UnreadableKeys(Protocol):
         """Remove what is no record, so that these tasks have none."""
         ...
 
-    def leave(self, found: Sequence[SetApart]) -> int:
+    def leave(self, found: Sequence[UnreadableKey]) -> int:
         """Note these no longer; return how many were noted until now."""
         ...
 

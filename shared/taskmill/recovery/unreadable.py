@@ -14,7 +14,7 @@ from taskmill.core.time import in_ms
 from taskmill.ledger.ports import WholeRows
 from taskmill.ledger.projection import Row
 from taskmill.recovery.divergence import RepairAnswer, RepairOrder
-from taskmill.recovery.ports import Repairs, SetApart, UnreadableKeys
+from taskmill.recovery.ports import Repairs, UnreadableKey, UnreadableKeys
 from taskmill.recovery.restoration import hot_view
 from taskmill.submission.ports import Outbox
 
@@ -123,7 +123,7 @@ def _is_unborn(row: Row) -> bool:
     return row.spec is not None and not row.generation
 
 
-def _report(done: Sequence[SetApart]) -> None:
+def _report(done: Sequence[UnreadableKey]) -> None:
     for one in done:
         _log.error(
             "a key in Redis had been overwritten, and is sound again", extra={"key": one.name}

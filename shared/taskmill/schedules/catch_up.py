@@ -6,7 +6,7 @@ from typing import assert_never
 
 from msgspec import Struct
 
-from taskmill.schedules.calendar import Calendar
+from taskmill.schedules.occurrences import Calendar
 
 ON_TIME = timedelta(seconds=30)
 """A younger instant always fires: the schedulers were only busy, not away."""

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from taskmill.core.errors import ScheduleBroken
 from taskmill.core.task import Millis
-from taskmill.schedules.firing import (
+from taskmill.schedules.fire_step import (
     Arrived,
     arrived,
     calendar_of,

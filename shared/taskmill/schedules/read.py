@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from taskmill.core.refusal import Refusal, invalid
 from taskmill.core.task import Millis
-from taskmill.schedules.calendar import Unusable, read_calendar
-from taskmill.schedules.coming import Dst
-from taskmill.schedules.firing import moment_of
+from taskmill.schedules.clock_changes import Dst
+from taskmill.schedules.fire_step import moment_of
+from taskmill.schedules.occurrences import Unusable, read_calendar
 from taskmill.schedules.request import (
     NAME,
     NamedScheduleRequest,

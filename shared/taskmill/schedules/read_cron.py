@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from taskmill.schedules.cron import WEEK, Cron, Dates, Weekdays
+from taskmill.schedules.cron_expression import WEEK, Cron, Dates, Weekdays
 
 _NICKNAMES = {
     "@yearly": "0 0 1 1 *",

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from taskmill.schedules.calendar import LONGEST_EVERY
 from taskmill.schedules.catch_up import MOST, ON_TIME, WINDOW, CatchUp
-from taskmill.schedules.coming import Fold, ScheduleGap
+from taskmill.schedules.clock_changes import Fold, ScheduleGap
+from taskmill.schedules.occurrences import LONGEST_EVERY
 from taskmill.schedules.schedule import Overlap
 
 _SECOND = timedelta(seconds=1)

@@ -8,7 +8,7 @@ from msgspec import Raw, Struct
 
 from taskmill.core.task import Millis, TaskId
 from taskmill.schedules.catch_up import WINDOW, CatchUp
-from taskmill.schedules.coming import Dst
+from taskmill.schedules.clock_changes import Dst
 from taskmill.submission.enqueued import Enqueue
 
 OPEN_TASKS = 10

@@ -12,8 +12,8 @@ import pytest
 from msgspec import Raw
 
 from taskmill.schedules.catch_up import CatchUp
-from taskmill.schedules.fire import ScheduleFirer
-from taskmill.schedules.firing import moment_of
+from taskmill.schedules.fire_due import ScheduleFirer
+from taskmill.schedules.fire_step import moment_of
 from taskmill.schedules.manage import KeptSchedule, put
 from taskmill.schedules.read import WantedSchedule
 from taskmill.schedules.schedule import Definition

@@ -14,8 +14,8 @@ from taskmill.core.errors import ScheduleBroken, StoreUnavailable
 from taskmill.core.refusal import invalid
 from taskmill.core.task import DEFAULT_TENANT, Millis
 from taskmill.schedules.catch_up import CatchUp
-from taskmill.schedules.coming import Dst, Fold, ScheduleGap
-from taskmill.schedules.firing import fire_at
+from taskmill.schedules.clock_changes import Dst, Fold, ScheduleGap
+from taskmill.schedules.fire_step import fire_at
 from taskmill.schedules.schedule import (
     OPEN_TASKS,
     Definition,

@@ -36,7 +36,7 @@ _PAGE = {"after_ms": None, "after_id": None, "most": 500}
 _LOOKS = {
     "schedules/list_due_schedules": {"most": 250, "octets": 9, "unreadable": []},
     "ledger/list_past_expiries": _PAGE,
-    "ledger/leave_met_expiries": {},
+    "ledger/remove_met_expiries": {},
     "ledger/list_coming_tasks": _PAGE | {"ahead_seconds": 600},
     "submission/look_for_enqueued": {},
     "submission/hold_enqueued": {

@@ -10,8 +10,8 @@ from msgspec import Raw
 from taskmill.core import topics
 from taskmill.core.lifetimes import LEASE
 from taskmill.execution.outcome import Retry, Snooze, Succeeded
-from taskmill.schedules.fire import ScheduleFirer
-from taskmill.schedules.firing import arrived, millis_of, step_of
+from taskmill.schedules.fire_due import ScheduleFirer
+from taskmill.schedules.fire_step import arrived, millis_of, step_of
 from taskmill.schedules.manage import make
 from taskmill.schedules.read import WantedSchedule
 from taskmill.schedules.schedule import Definition

@@ -5,7 +5,7 @@ from importlib import resources
 
 import pytest
 
-from taskmill.schedules import firing, zones
+from taskmill.schedules import fire_step, zones
 from tests.unit.schedules.scheduling import Scheduling
 
 ZONE = "Europe/Nowhere"
@@ -36,5 +36,5 @@ def rules(tmp_path):
 
 def _forget():
     zoneinfo.ZoneInfo.clear_cache()
-    firing._calendar.cache_clear()  # noqa: SLF001 - a new process has none
+    fire_step._calendar.cache_clear()  # noqa: SLF001 - a new process has none
     zones._jumps_of.cache_clear()  # noqa: SLF001 - a new process has none

@@ -7,7 +7,7 @@ from msgspec import Raw
 
 from taskmill.core.task import Millis
 from taskmill.core.time import in_ms
-from taskmill.schedules.fire import ScheduleFirer
+from taskmill.schedules.fire_due import ScheduleFirer
 from taskmill.schedules.manage import make, put
 from taskmill.schedules.read import WantedSchedule
 from taskmill.schedules.schedule import Definition

@@ -11,9 +11,9 @@ from zoneinfo import ZoneInfo
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from taskmill.schedules.calendar import read_calendar
 from taskmill.schedules.catch_up import MOST, ON_TIME, CatchUp, Lateness, due
-from taskmill.schedules.coming import Dst, Fold, ScheduleGap
+from taskmill.schedules.clock_changes import Dst, Fold, ScheduleGap
+from taskmill.schedules.occurrences import read_calendar
 from tests.unit.schedules.test_zones import DAY, END, FIRST, HOUR, MINUTE, ZONES, jumps_of
 
 SECOND = timedelta(seconds=1)

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from taskmill.schedules.calendar import Calendar, Every, read_calendar
 from taskmill.schedules.catch_up import CatchUp, Lateness, due
+from taskmill.schedules.occurrences import Calendar, Every, read_calendar
 
 MINUTE = timedelta(minutes=1)
 SECOND = timedelta(seconds=1)

@@ -8,7 +8,7 @@ import pytest
 from croniter import croniter
 
 from taskmill.schedules.read_cron import read_cron
-from tests.unit.schedules.test_cron import FAR
+from tests.unit.schedules.test_cron_expression import FAR
 
 SINCE = datetime.fromisoformat("2027-02-26T22:57:58")
 HIGHEST = {"minute": 59, "hour": 23, "date": 31, "month": 12, "weekday": 6, "second": 59}

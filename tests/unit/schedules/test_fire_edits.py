@@ -5,7 +5,7 @@ from msgspec import Raw
 
 from taskmill.core.task import Millis
 from taskmill.schedules.catch_up import MOST, CatchUp
-from taskmill.schedules.firing import LOOK_AGAIN_MS
+from taskmill.schedules.fire_step import LOOK_AGAIN_MS
 from taskmill.schedules.manage import backfill, delete, pause, resume, trigger
 from taskmill.schedules.schedule import FireTally, Overlap
 from tests.unit.schedules.scheduling import HOUR, MINUTE, NOON, T

@@ -4,8 +4,8 @@ import pytest
 
 from taskmill.core.refusal import invalid
 from taskmill.schedules.catch_up import CatchUp
-from taskmill.schedules.fire import BATCH, LEDGER_MAY_LAG_MS, LONGEST_CANCELLING
-from taskmill.schedules.firing import LOOK_AGAIN_MS, MOST_SELDOM_MS
+from taskmill.schedules.fire_due import BATCH, LEDGER_MAY_LAG_MS, LONGEST_CANCELLING
+from taskmill.schedules.fire_step import LOOK_AGAIN_MS, MOST_SELDOM_MS
 from taskmill.schedules.schedule import OPEN_TASKS, FireTally, Overlap
 from tests.unit.schedules.scheduling import MINUTE, NOON, SECOND
 

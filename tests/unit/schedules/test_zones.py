@@ -11,9 +11,9 @@ from zoneinfo import ZoneInfo, available_timezones
 
 import pytest
 
-from taskmill.schedules.calendar import Calendar
-from taskmill.schedules.coming import Dst, Fold, ScheduleGap
-from taskmill.schedules.cron import Cron
+from taskmill.schedules.clock_changes import Dst, Fold, ScheduleGap
+from taskmill.schedules.cron_expression import Cron
+from taskmill.schedules.occurrences import Calendar
 from taskmill.schedules.read_cron import read_cron
 from taskmill.schedules.zones import find_zone, segments
 

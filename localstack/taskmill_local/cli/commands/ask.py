@@ -13,7 +13,7 @@ from taskmill_local.cli.commands.payloads import is_large, payload_of, uploaded,
 from taskmill_local.cli.commands.stats import stats_text
 from taskmill_local.cli.exits import Exit
 from taskmill_local.cli.printing import complain, note, print_line
-from taskmill_local.cli.telling import (
+from taskmill_local.cli.reporting import (
     WrongUsage,
     address,
     ask,

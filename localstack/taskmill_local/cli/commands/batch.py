@@ -11,7 +11,7 @@ from taskmill_local.cli.api import Answer, Api, Json, problem_sentence
 from taskmill_local.cli.commands.payloads import read
 from taskmill_local.cli.exits import Exit
 from taskmill_local.cli.printing import complain, note
-from taskmill_local.cli.telling import WrongUsage, address, refused, report, table
+from taskmill_local.cli.reporting import WrongUsage, address, refused, report, table
 
 _MOST_AT_ONCE: Final = 1_000
 _MOST_BYTES: Final = 4_000_000  # a request takes 6 MB, and its event is larger than its body

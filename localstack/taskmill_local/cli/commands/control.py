@@ -17,7 +17,7 @@ from taskmill_local.cli.control_text import (
 )
 from taskmill_local.cli.exits import Exit
 from taskmill_local.cli.printing import complain, note
-from taskmill_local.cli.telling import WrongUsage, ask, ask_for_page, pairs, report, table, width
+from taskmill_local.cli.reporting import WrongUsage, ask, ask_for_page, pairs, report, table, width
 from taskmill_local.cli.text import task_card
 
 _VERBS: Final = {"stop": "POST", "resume": "POST", "show": "GET"}

@@ -11,7 +11,7 @@ from typing import IO, Final
 from taskmill_local.cli.api import Api, Unreachable
 from taskmill_local.cli.exits import Exit
 from taskmill_local.cli.printing import complain, page
-from taskmill_local.cli.telling import address
+from taskmill_local.cli.reporting import address
 from taskmill_local.cli.text import aligned, command
 from taskmill_local.settings import Settings
 

@@ -15,7 +15,7 @@ from taskmill.submission.request import PAYLOAD_BYTES
 from taskmill_local.cli.api import Answer, Api, Json
 from taskmill_local.cli.exits import Exit
 from taskmill_local.cli.printing import complain
-from taskmill_local.cli.telling import WrongUsage, address, refused, report
+from taskmill_local.cli.reporting import WrongUsage, address, refused, report
 from taskmill_local.cli.text import one_line
 from taskmill_local.errors import PlatformError
 

@@ -12,8 +12,8 @@ from taskmill_local.cli.api import Json
 from taskmill_local.cli.commands.payloads import payload_of, with_payload
 from taskmill_local.cli.exits import Exit
 from taskmill_local.cli.printing import complain, print_json, print_line
+from taskmill_local.cli.reporting import WrongUsage, ask, ask_for_page, pairs, report, table
 from taskmill_local.cli.schedule_text import coming_rows, fire_rows, schedule_card, schedule_rows
-from taskmill_local.cli.telling import WrongUsage, ask, ask_for_page, pairs, report, table
 
 Verb = Callable[[argparse.Namespace], Exit]
 

@@ -13,7 +13,7 @@ from taskmill.ledger.projection import Row
 from taskmill.orders.control import Moment
 from taskmill.recovery.divergence import RepairAnswer, RepairOrder, TaskVersion
 from taskmill.recovery.health import ShardHealth, ShardState
-from taskmill.recovery.ports import SetApart, Step
+from taskmill.recovery.ports import Step, UnreadableKey
 from taskmill.recovery.restoration import HotView, Restoration
 from taskmill.stores.memory.hot import UNLISTED, Holding, MemoryHot, Record, record_of
 from taskmill.stores.memory.ledger import MemoryLedger
@@ -233,7 +233,7 @@ class MemoryUnreadable:
     def __init__(self, hot: MemoryHot) -> None:
         self._hot = hot
 
-    def found(self) -> Sequence[SetApart]:
+    def found(self) -> Sequence[UnreadableKey]:
         return ()
 
     def owed(self, ids: Sequence[TaskId]) -> Sequence[tuple[OwedKey, Owed]]:
@@ -242,7 +242,7 @@ class MemoryUnreadable:
     def drop(self, ids: Sequence[TaskId]) -> None:
         """There is nothing to remove."""
 
-    def leave(self, found: Sequence[SetApart]) -> int:
+    def leave(self, found: Sequence[UnreadableKey]) -> int:
         return len(found)
 
 

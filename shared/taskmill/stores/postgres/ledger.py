@@ -31,13 +31,13 @@ class PostgresLedger:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._upsert = queries.load("ledger/upsert_tasks")
-        self._set_apart = queries.load("ledger/set_apart")
+        self._note_unfinished = queries.load("ledger/note_unfinished")
         self._keep_far = queries.load("ledger/keep_far_tasks")
-        self._leave_far = queries.load("ledger/leave_far_tasks")
+        self._leave_far = queries.load("ledger/remove_far_tasks")
         self._keep_expiries = queries.load("ledger/keep_expiries")
         self._append = queries.load("ledger/append_facts")
         self._keep = queries.load("ledger/keep_dead_letters")
-        self._leave = queries.load("ledger/leave_dead_letters")
+        self._leave = queries.load("ledger/remove_dead_letters")
         self._quarantine = queries.load("ledger/quarantine_record")
         self._apply = queries.load("ledger/apply_position")
 
@@ -64,7 +64,7 @@ class PostgresLedger:
             upserted = connection.execute(self._upsert, {"rows": _listed(map(_flat, rows))})
             self._write_times(connection, batch)
             if answer := [row for row in rows if row.spec]:
-                connection.execute(self._set_apart, _ages(answer))
+                connection.execute(self._note_unfinished, _ages(answer))
         if batch.history:
             connection.execute(self._append, {"history": _text(batch.history)})
         if may_be_dead := failing(batch):

@@ -31,7 +31,7 @@ class PostgresTaskVersions:
         self._unfinished = queries.load("recovery/list_unfinished")
         self._unsubmitted = queries.load("recovery/list_unsubmitted")
         self._find = queries.load("recovery/find_standings")
-        self._leave = queries.load("recovery/leave_unfinished")
+        self._leave = queries.load("recovery/remove_unfinished")
 
     @contextmanager
     def next_step(self) -> Iterator[Step | None]:

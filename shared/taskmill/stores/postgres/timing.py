@@ -21,8 +21,8 @@ class PostgresExpiries:
         self._database = database
         self._at_a_time = at_a_time
         self._list = queries.load("ledger/list_past_expiries")
-        self._leave_begun = queries.load("ledger/leave_met_expiries")
-        self._leave = queries.load("ledger/leave_expiries")
+        self._leave_begun = queries.load("ledger/remove_met_expiries")
+        self._leave = queries.load("ledger/remove_expiries")
 
     def past(self) -> Iterator[Sequence[Expiry]]:
         with self._database.transaction() as connection:

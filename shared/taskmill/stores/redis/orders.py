@@ -40,7 +40,7 @@ class RedisControl:
         self._grace = in_ms(lifetimes.grace)
         self._hold = in_ms(lifetimes.hold)
         self._order_stays = in_ms(lifetimes.order_stays)
-        self._snapshot = scripts.load("orders/sight_record")
+        self._snapshot = scripts.load("orders/snapshot_record")
         self._cancel = scripts.load("orders/cancel_task")
         self._redrive = scripts.load("orders/redrive_task")
         self._change = scripts.load("orders/change_task")

@@ -66,7 +66,7 @@ class Session:
         self._lock = Lock()
         self._connection: ConnectionInterface | None = None
         self._run_id = b""
-        self._set_apart = scripts.load("recovery/set_apart")
+        self._note_unreadable = scripts.load("recovery/note_unreadable")
 
     def call(self, script: Script, calls: Sequence[Call], *, unreadable: Any = None) -> list[Any]:
         """Run *script* once for each call, in one round trip.
@@ -165,7 +165,7 @@ class Session:
         others = sorted(set(keys) - set(own))
         operands = own + others
         types = map(type_of, others)
-        return ("EVAL", self._set_apart.source, len(operands), *operands, *types)
+        return ("EVAL", self._note_unreadable.source, len(operands), *operands, *types)
 
     def _refuse_errors(self, answers: Sequence[Any]) -> None:
         for answer in answers:

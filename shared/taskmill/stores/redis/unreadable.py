@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from taskmill.core import codec
 from taskmill.core.owed import Owed, OwedKey
 from taskmill.core.task import Millis, TaskId
-from taskmill.recovery.ports import SetApart
+from taskmill.recovery.ports import UnreadableKey
 from taskmill.stores.redis import scripts
 from taskmill.stores.redis.keys import (
     DISABLED_ENDPOINTS,
@@ -26,16 +26,16 @@ class RedisUnreadable:
     def __init__(self, session: Session, *, shards: int) -> None:
         self._session = session
         self._shards = shards
-        self._list = scripts.load("recovery/list_apart")
+        self._list = scripts.load("recovery/list_unreadable")
         self._drop = scripts.load("recovery/drop_unreadable")
         noted = [ShardKeys(shard, shards).apart for shard in range(shards)]
         noted += [_noted(key) for key in (WAITING_PLACES, DISABLED_ENDPOINTS)]
         self._calls: list[Call] = [([key], [_MOST_OF_A_SHARD]) for key in noted]
 
-    def found(self) -> Sequence[SetApart]:
+    def found(self) -> Sequence[UnreadableKey]:
         answers = self._session.call(self._list, self._calls)
         return [
-            SetApart(name=(key := name.decode()), id=task_in(key), age_ms=Millis(int(age)))
+            UnreadableKey(name=(key := name.decode()), id=task_in(key), age_ms=Millis(int(age)))
             for answer in answers
             for name, age in zip(answer[::2], answer[1::2], strict=True)
         ]
@@ -61,7 +61,7 @@ class RedisUnreadable:
             calls.append(([keys.marker, keys.record(task_id)], []))
         self._session.call(self._drop, calls)
 
-    def leave(self, found: Sequence[SetApart]) -> int:
+    def leave(self, found: Sequence[UnreadableKey]) -> int:
         return sum(self._session.command("ZREM", _noted(one.name), one.name) for one in found)
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taskmill.schedules.calendar import Calendar, Unusable, jitter, read_calendar
-from taskmill.schedules.coming import Dst, Fold, ScheduleGap
+from taskmill.schedules.clock_changes import Dst, Fold, ScheduleGap
+from taskmill.schedules.occurrences import Calendar, Unusable, jitter, read_calendar
 
 NOW = datetime(2026, 11, 19, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)

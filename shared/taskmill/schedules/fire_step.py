@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from taskmill.core.errors import ScheduleBroken
 from taskmill.core.task import Millis, TaskId, TaskType, keyed_id
-from taskmill.schedules.calendar import Calendar, Unusable, jitter, read_calendar
 from taskmill.schedules.catch_up import MOST, Lateness, due
-from taskmill.schedules.coming import Dst
+from taskmill.schedules.clock_changes import Dst
+from taskmill.schedules.occurrences import Calendar, Unusable, jitter, read_calendar
 from taskmill.schedules.schedule import (
     OPEN_TASKS,
     Definition,

@@ -11,7 +11,8 @@ from taskmill.core.errors import BlobRefused, StoreUnavailable
 from taskmill.core.pointers import payload_key
 from taskmill.core.task import keyed_id
 from taskmill.stores.catalogue import AssembledCatalogue
-from taskmill.submission.enqueue import (
+from taskmill.submission.enqueued import LARGEST_REQUEST, MAY_BE_FORGOTTEN, OCTETS_HELD, Enqueue
+from taskmill.submission.take_enqueued import (
     LOOKS_AT_A_TIME,
     REST_WITHOUT_THE_LEDGER,
     ROUNDS,
@@ -20,7 +21,6 @@ from taskmill.submission.enqueue import (
     RequestTaker,
     look_at_request,
 )
-from taskmill.submission.enqueued import LARGEST_REQUEST, MAY_BE_FORGOTTEN, OCTETS_HELD, Enqueue
 from tests.builders import ECHO, a_new_id
 from tests.unit.world import Away, Instead, World
 

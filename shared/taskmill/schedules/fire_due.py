@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from taskmill.core.errors import ScheduleBroken
 from taskmill.core.task import Millis, TaskId
-from taskmill.schedules.firing import Arrived, arrived, held_by, octets_of_a_fire, step_of
+from taskmill.schedules.fire_step import Arrived, arrived, held_by, octets_of_a_fire, step_of
 from taskmill.schedules.ports import Firing
 from taskmill.schedules.schedule import (
     OCTETS_AT_A_TIME,

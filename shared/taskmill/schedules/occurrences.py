@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from taskmill.schedules.coming import Coming, Dst, Readings
-from taskmill.schedules.cron import Cron
+from taskmill.schedules.clock_changes import Coming, Dst, Readings
+from taskmill.schedules.cron_expression import Cron
 from taskmill.schedules.read_cron import Malformed, read_cron
 from taskmill.schedules.zones import EARLIEST, LATEST, Segment, find_zone, segments
 

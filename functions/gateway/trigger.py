@@ -12,8 +12,8 @@ from functions.gateway.http.routes import ApiRequest, Routes, Success
 from functions.gateway.presenter import moment
 from functions.gateway.schedules import KEPT, contended, find, no_schedule
 from taskmill.core.task import DEFAULT_TENANT, Millis
-from taskmill.schedules.coming import Coming
-from taskmill.schedules.firing import calendar_of, millis_of, moment_of
+from taskmill.schedules.clock_changes import Coming
+from taskmill.schedules.fire_step import calendar_of, millis_of, moment_of
 from taskmill.schedules.manage import (
     MOST_BACKFILLED,
     BackfillTooLarge,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from taskmill.schedules.cron import Cron
+from taskmill.schedules.cron_expression import Cron
 from taskmill.schedules.read_cron import Malformed, read_cron
 
 MINUTE = timedelta(minutes=1)

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from taskmill.core.task import Millis
 from taskmill.core.time import in_ms
 from taskmill.schedules.catch_up import MOST, CatchUp
-from taskmill.schedules.coming import Dst, Fold, ScheduleGap
-from taskmill.schedules.fire import BATCH
-from taskmill.schedules.firing import millis_of
+from taskmill.schedules.clock_changes import Dst, Fold, ScheduleGap
+from taskmill.schedules.fire_due import BATCH
+from taskmill.schedules.fire_step import millis_of
 from taskmill.schedules.manage import (
     Contended,
     KeptSchedule,

@@ -7,7 +7,7 @@ from heapq import merge
 
 from msgspec import Struct
 
-from taskmill.schedules.cron import Cron
+from taskmill.schedules.cron_expression import Cron
 from taskmill.schedules.zones import Segment
 
 
