@@ -30,7 +30,7 @@ WHERE done_at IS NULL AND task_id IN (SELECT task_id FROM orders WHERE run = %s)
 """
 
 
-def open_the_run_context(stack):
+def open_the_shop(stack):
     with psycopg.connect(stack.ground.own_dsn) as owner:
         owner.execute(_TABLE)
 

@@ -19,7 +19,7 @@ from tests.faults.callers import (
     are_some_waiting,
     book,
     connect,
-    open_the_run_context,
+    open_the_shop,
     place_order,
     seeded,
     trade,
@@ -46,8 +46,8 @@ ORDERS = ("enqueued after take before mark:1", "", "enqueued after admit:2", "")
 
 
 @pytest.fixture(scope="module", autouse=True)
-def run_context(stack):
-    open_the_run_context(stack)
+def shop(stack):
+    open_the_shop(stack)
 
 
 class Elder:
@@ -72,7 +72,7 @@ class Elder:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def elder(stack, run_context):
+def elder(stack, shop):
     elder = Elder(stack)
     yield elder
     elder.close()

@@ -26,7 +26,7 @@ def dsns(make_database):
 
 
 @pytest.fixture(scope="module")
-def run_context(dsns):
+def shop(dsns):
     return dsns[0].replace("taskmill_owner@", "taskmill_enqueue@")
 
 
@@ -126,26 +126,26 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_the_request_is_kept_with_the_transaction_and_goes_with_it(way, run_context, requests):
-    with WAYS[way](run_context, is_kept=True) as connection:
+def test_the_request_is_kept_with_the_transaction_and_goes_with_it(way, shop, requests):
+    with WAYS[way](shop, is_kept=True) as connection:
         kept = enqueue(connection, "echo", {"say": "it's ☃, 100 %"}, delay_seconds=5)
-    with WAYS[way](run_context, is_kept=False) as connection:
+    with WAYS[way](shop, is_kept=False) as connection:
         gone = enqueue(connection, "echo")
     answer = b'{"type":"echo","payload":{"say":"it\'s \xe2\x98\x83, 100 %"},"delay_seconds":5}'
     assert requests.find(kept).request == answer
     assert requests.find(gone) is None
 
 
-def asked(requests, run_context, *given, **fields):
-    with of_psycopg(run_context, is_kept=True) as connection:
+def asked(requests, shop, *given, **fields):
+    with of_psycopg(shop, is_kept=True) as connection:
         task_id = enqueue(connection, *given, **fields)
     return json.loads(requests.find(task_id).request)
 
 
-def test_every_field_of_a_request_can_be_given(requests, run_context):
+def test_every_field_of_a_request_can_be_given(requests, shop):
     answer = asked(
         requests,
-        run_context,
+        shop,
         "echo",
         None,
         idempotency_key="k, 1",
@@ -169,10 +169,10 @@ def test_every_field_of_a_request_can_be_given(requests, run_context):
     }
 
 
-def test_what_is_not_given_is_not_asked_for(requests, run_context):
+def test_what_is_not_given_is_not_asked_for(requests, shop):
     ref = {"url": "s3://b/k", "size": 1, "sha256": "0" * 64}
-    assert asked(requests, run_context, "echo") == {"type": "echo"}
-    assert asked(requests, run_context, "echo", payload_ref=ref) == {
+    assert asked(requests, shop, "echo") == {"type": "echo"}
+    assert asked(requests, shop, "echo", payload_ref=ref) == {
         "type": "echo",
         "payload_ref": ref,
     }
@@ -182,9 +182,9 @@ def test_what_is_not_given_is_not_asked_for(requests, run_context):
     "fields",
     [{"payload": math.nan}, {"run_at": datetime(2031, 1, 1)}],  # noqa: DTZ001 - what is refused
 )
-def test_what_no_statement_can_say_is_refused_before(run_context, fields):
+def test_what_no_statement_can_say_is_refused_before(shop, fields):
     with (
-        of_psycopg(run_context, is_kept=False) as connection,
+        of_psycopg(shop, is_kept=False) as connection,
         pytest.raises(ValueError, match=r"."),
     ):
         enqueue(connection, "echo", **fields)
@@ -198,9 +198,9 @@ def test_what_no_statement_can_say_is_refused_before(run_context, fields):
         ("Django", django.db.DataError),
     ],
 )
-def test_what_is_no_request_raises_what_the_connection_raises(run_context, way, error):
+def test_what_is_no_request_raises_what_the_connection_raises(shop, way, error):
     def ask():
-        with WAYS[way](run_context, is_kept=False) as connection:
+        with WAYS[way](shop, is_kept=False) as connection:
             enqueue(connection, "echo", idempotency_key="ä")
 
     with pytest.raises(error, match="printable ASCII"):

@@ -65,7 +65,7 @@ def requests(dsns):
 
 
 @pytest.fixture(scope="module")
-def run_context(dsns):
+def shop(dsns):
     """Give a connection of an application that may ask for tasks, and has a table of its own."""
     owner, _ = dsns
     superuser = owner.replace("taskmill_owner@", "postgres@")
@@ -77,8 +77,8 @@ def run_context(dsns):
         yield connection
 
 
-def asked(run_context, call, values=()):
-    (task_id,) = run_context.execute(f"SELECT taskmill.enqueue({call})", values).fetchone()
+def asked(shop, call, values=()):
+    (task_id,) = shop.execute(f"SELECT taskmill.enqueue({call})", values).fetchone()
     return str(task_id)
 
 
@@ -86,27 +86,27 @@ def request_of(requests, task_id):
     return json.loads(requests.find(task_id).request)
 
 
-def test_what_is_committed_stands_in_line_and_what_is_rolled_back_does_not(run_context, requests):
-    run_context.execute("CREATE TABLE shop.orders (id integer)")
-    with run_context.transaction():
-        run_context.execute("INSERT INTO shop.orders VALUES (1)")
-        kept = asked(run_context, """'echo', '{"order": 1}'""")
-    with run_context.transaction(force_rollback=True):
-        run_context.execute("INSERT INTO shop.orders VALUES (2)")
-        gone = asked(run_context, """'echo', '{"order": 2}'""")
-    with run_context.transaction():
-        with run_context.transaction(force_rollback=True):
-            gone_too = asked(run_context, "'echo'")
-        kept_too = asked(run_context, "'echo'")
+def test_what_is_committed_stands_in_line_and_what_is_rolled_back_does_not(shop, requests):
+    shop.execute("CREATE TABLE shop.orders (id integer)")
+    with shop.transaction():
+        shop.execute("INSERT INTO shop.orders VALUES (1)")
+        kept = asked(shop, """'echo', '{"order": 1}'""")
+    with shop.transaction(force_rollback=True):
+        shop.execute("INSERT INTO shop.orders VALUES (2)")
+        gone = asked(shop, """'echo', '{"order": 2}'""")
+    with shop.transaction():
+        with shop.transaction(force_rollback=True):
+            gone_too = asked(shop, "'echo'")
+        kept_too = asked(shop, "'echo'")
     assert requests.find(kept).request == b'{"type":"echo","payload":{"order": 1}}'
     assert requests.find(kept_too) is not None
     assert [requests.find(task_id) for task_id in (gone, gone_too)] == [None, None]
 
 
-def test_every_field_of_a_request_is_an_argument(run_context, requests):
-    with run_context.transaction():
+def test_every_field_of_a_request_is_an_argument(shop, requests):
+    with shop.transaction():
         task_id = asked(
-            run_context,
+            shop,
             "type => 'echo', payload => %s, idempotency_key => 'k, 1', run_at => %s,"
             " expires_at => '2031-05-01 12:30:00.5+02', max_attempts => 7, timeout_seconds => 2.5,"
             """ retry => '{"first_seconds": 3}', metadata => %s""",
@@ -125,11 +125,11 @@ def test_every_field_of_a_request_is_an_argument(run_context, requests):
     }
 
 
-def test_what_is_not_given_is_not_in_the_request(run_context, requests):
-    with run_context.transaction():
-        bare = asked(run_context, "'echo'")
+def test_what_is_not_given_is_not_in_the_request(shop, requests):
+    with shop.transaction():
+        bare = asked(shop, "'echo'")
         pointing = asked(
-            run_context, """'echo', payload_ref => '{"url": "s3://b/k"}', delay_seconds => 5"""
+            shop, """'echo', payload_ref => '{"url": "s3://b/k"}', delay_seconds => 5"""
         )
     assert requests.find(bare).request == b'{"type":"echo"}'
     assert request_of(requests, pointing) == {
@@ -139,18 +139,18 @@ def test_what_is_not_given_is_not_in_the_request(run_context, requests):
     }
 
 
-def test_a_payload_keeps_its_digits_and_its_spelling(run_context, requests):
+def test_a_payload_keeps_its_digits_and_its_spelling(shop, requests):
     payload = '{"n": 1.10, "big": 123456789012345678901234567890, "e": 1E2, "twice": 1, "twice": 2}'
-    with run_context.transaction():
-        task_id = asked(run_context, "'echo', %s", (payload,))
+    with shop.transaction():
+        task_id = asked(shop, "'echo', %s", (payload,))
     assert payload.encode() in requests.find(task_id).request
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(task_type=TYPES, key=KEYS)
-def test_a_key_names_the_same_task_as_over_http(run_context, task_type, key):
-    with run_context.transaction(force_rollback=True):
-        answer = asked(run_context, "%s, idempotency_key => %s", (task_type, key))
+def test_a_key_names_the_same_task_as_over_http(shop, task_type, key):
+    with shop.transaction(force_rollback=True):
+        answer = asked(shop, "%s, idempotency_key => %s", (task_type, key))
     assert answer == keyed_id("default", task_type, key)
 
 
@@ -167,10 +167,10 @@ def names(dsns):
         yield owner
 
 
-def test_ids_without_a_key_are_those_of_this_moment_and_all_different(run_context):
+def test_ids_without_a_key_are_those_of_this_moment_and_all_different(shop):
     before_ms = now_ms()
-    with run_context.transaction():
-        ids = {asked(run_context, "'echo'") for _ in range(200)}
+    with shop.transaction():
+        ids = {asked(shop, "'echo'") for _ in range(200)}
     assert len(ids) == 200
     for answer in ids:
         number = int(answer.replace("-", ""), 16)
@@ -212,20 +212,18 @@ def test_ids_without_a_key_are_those_of_this_moment_and_all_different(run_contex
         ("'echo', timeout_seconds => 801", "invalid_request", "timeout_seconds"),
     ],
 )
-def test_what_cannot_be_a_request_is_an_error_at_once(run_context, call, code, field):
+def test_what_cannot_be_a_request_is_an_error_at_once(shop, call, code, field):
     with pytest.raises(errors.InvalidParameterValue) as caught:
-        asked(run_context, call)
+        asked(shop, call)
     answer = caught.value.diag
     assert (answer.constraint_name, answer.column_name) == (code, field)
     assert answer.message_primary
     assert answer.message_hint
 
 
-def test_the_largest_payload_and_the_longest_names_are_taken(run_context, requests):
-    with run_context.transaction():
-        task_id = asked(
-            run_context, "repeat('x', 128), to_json(repeat('x', 262142)), repeat('k', 255)"
-        )
+def test_the_largest_payload_and_the_longest_names_are_taken(shop, requests):
+    with shop.transaction():
+        task_id = asked(shop, "repeat('x', 128), to_json(repeat('x', 262142)), repeat('k', 255)")
     assert len(request_of(requests, task_id)["payload"]) == 262_142
 
 
@@ -240,16 +238,16 @@ def test_the_largest_payload_and_the_longest_names_are_taken(run_context, reques
         ("timeout_seconds", "800"),
     ],
 )
-def test_what_lies_just_within_the_limits_is_taken(run_context, requests, field, value):
-    with run_context.transaction():
-        task_id = asked(run_context, f"'echo', {field} => {value}")
+def test_what_lies_just_within_the_limits_is_taken(shop, requests, field, value):
+    with shop.transaction():
+        task_id = asked(shop, f"'echo', {field} => {value}")
     assert field in request_of(requests, task_id)
 
 
 @pytest.mark.parametrize("payload", ["", "{", "nan", "{'a': 1}"])
-def test_what_is_no_json_is_an_error_at_once(run_context, payload):
+def test_what_is_no_json_is_an_error_at_once(shop, payload):
     with pytest.raises(errors.InvalidTextRepresentation):
-        asked(run_context, "'echo', %s", (payload,))
+        asked(shop, "'echo', %s", (payload,))
 
 
 @pytest.mark.parametrize(
@@ -273,9 +271,9 @@ def test_what_is_no_json_is_an_error_at_once(run_context, payload):
         "SET ROLE taskmill_owner",
     ],
 )
-def test_who_may_ask_for_tasks_may_do_nothing_else(run_context, statement):
+def test_who_may_ask_for_tasks_may_do_nothing_else(shop, statement):
     with pytest.raises(errors.InsufficientPrivilege):
-        run_context.execute(statement)
+        shop.execute(statement)
 
 
 def test_an_application_beside_the_local_system_asks_in_a_transaction_with_its_tables(postgres):
@@ -302,37 +300,37 @@ def test_nobody_else_may_ask_for_tasks(dsns):
             asked(connection, "'echo'")
 
 
-def test_no_object_of_the_caller_is_taken_for_one_of_ours(run_context, requests):
+def test_no_object_of_the_caller_is_taken_for_one_of_ours(shop, requests):
     """A temporary table or a function of its own stands before ours in nobody's path."""
-    with run_context.transaction():
-        run_context.execute(
+    with shop.transaction():
+        shop.execute(
             "CREATE TEMPORARY TABLE enqueued (task_id uuid, submission text, request json)"
         )
-        run_context.execute(
+        shop.execute(
             "CREATE FUNCTION shop.length(text) RETURNS integer LANGUAGE sql AS 'SELECT 1 / 0'"
         )
-        run_context.execute("SET LOCAL search_path = shop, pg_catalog")
-        task_id = asked(run_context, "'echo'")
-        assert run_context.execute("SELECT count(*) FROM pg_temp.enqueued").fetchone() == (0,)
+        shop.execute("SET LOCAL search_path = shop, pg_catalog")
+        task_id = asked(shop, "'echo'")
+        assert shop.execute("SELECT count(*) FROM pg_temp.enqueued").fetchone() == (0,)
     assert requests.find(task_id) is not None
 
 
-def test_two_callers_with_one_key_do_not_wait_for_each_other(run_context, dsns, requests):
+def test_two_callers_with_one_key_do_not_wait_for_each_other(shop, dsns, requests):
     second = dsns[0].replace("taskmill_owner@", "shop@")
-    with psycopg.connect(second) as other, run_context.transaction():
+    with psycopg.connect(second) as other, shop.transaction():
         other.execute("SET lock_timeout = '5s'")
-        first = asked(run_context, "'echo', idempotency_key => 'both'")
+        first = asked(shop, "'echo', idempotency_key => 'both'")
         assert asked(other, "'echo', idempotency_key => 'both'") == first
         other.commit()
     assert requests.find(first) is not None
 
 
-def test_whatever_a_session_set_the_request_is_told_alike(run_context, requests):
-    with run_context.transaction():
+def test_whatever_a_session_set_the_request_is_told_alike(shop, requests):
+    with shop.transaction():
         for setting in ("DateStyle = 'German'", "TimeZone = 'Asia/Kathmandu'"):
-            run_context.execute(f"SET LOCAL {setting}")
-        run_context.execute("SET LOCAL extra_float_digits = -10")
-        task_id = asked(run_context, "'echo', delay_seconds => 0.1234567890123456")
-        other_id = asked(run_context, "'echo', run_at => '2031-01-31T12:00:00.000001Z'")
+            shop.execute(f"SET LOCAL {setting}")
+        shop.execute("SET LOCAL extra_float_digits = -10")
+        task_id = asked(shop, "'echo', delay_seconds => 0.1234567890123456")
+        other_id = asked(shop, "'echo', run_at => '2031-01-31T12:00:00.000001Z'")
     assert request_of(requests, task_id)["delay_seconds"] == 0.1234567890123456
     assert request_of(requests, other_id)["run_at"] == "2031-01-31T12:00:00.000001Z"

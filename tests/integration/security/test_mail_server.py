@@ -241,7 +241,7 @@ def secret_with(*passwords):
 
     def read(name, *, fresh=False):
         password = left.pop(0) if len(left) > 1 else left[0]
-        return msgspec.json.encode({"username": "run_context", "password": password}).decode()
+        return msgspec.json.encode({"username": "shop", "password": password}).decode()
 
     return read
 

@@ -74,7 +74,7 @@ class Sender:
     late: timedelta = timedelta()
 
     def send(self, *, attempt=1, **fields):
-        payload = {"url": URL, "secret": "run_context", "body": {"order": 17}} | fields
+        payload = {"url": URL, "secret": "shop", "body": {"order": 17}} | fields
         return perform(handler.lambda_handler, payload, clock=self.clock, attempt=attempt)
 
     def counted(self, word):

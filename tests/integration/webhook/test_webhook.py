@@ -116,7 +116,7 @@ def test_a_text_goes_as_it_is_and_all_else_as_json(sender, hook, fields, body, m
 
 
 def test_without_a_body_nothing_is_sent_and_signed(sender, hook):
-    payload = {"url": f"{URL}?x=1", "secret": "run_context", "method": "GET"}
+    payload = {"url": f"{URL}?x=1", "secret": "shop", "method": "GET"}
     perform(handler.lambda_handler, payload, clock=sender.clock)
     (received,) = hook.received
     assert received.line == "GET /in?x=1 HTTP/1.1"
@@ -345,7 +345,7 @@ def test_an_answer_that_is_too_long_to_travel_is_pointed_at(sender, hook, monkey
     stage = Stage()
     stage.bind(monkeypatch)
     hook.answers = [answer(200, body=b"\x01" * BODY_LIMIT)]
-    payload = Raw(msgspec.json.encode({"url": URL, "secret": "run_context"}))
+    payload = Raw(msgspec.json.encode({"url": URL, "secret": "shop"}))
     stage.log.send_work([an_envelope(type=TaskType("webhook"), payload=payload)])
     stage.log.flush()
     stage.run(handler.lambda_handler, "tasks.worker.webhook")
