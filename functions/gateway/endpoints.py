@@ -29,16 +29,16 @@ def list_disabled(request: ApiRequest) -> Success | Problem:
     if isinstance(limit, Problem):
         return limit
     disabled = request.stores.endpoints.disabled(most=limit)
-    return Success(HTTPStatus.OK, {"endpoints": [_shown(one) for one in disabled]})
+    return Success(HTTPStatus.OK, {"endpoints": [_view(one) for one in disabled]})
 
 
 @routes.post("/v1/endpoints/enable", takes_json=True)
 def enable_endpoint(request: ApiRequest) -> Success | Problem:
-    asked = read_as(EnableRequest, request.body)
-    if isinstance(asked, Problem):
-        return asked
+    body = read_as(EnableRequest, request.body)
+    if isinstance(body, Problem):
+        return body
     # A target on this machine was only called where that is allowed, so its name is harmless.
-    target = target_of(asked.url, reaches_loopback=True)
+    target = target_of(body.url, reaches_loopback=True)
     if isinstance(target, Blocked):
         return unprocessable("invalid_request", target.why, "/url")
     if not request.stores.endpoints.enable(target.endpoint):
@@ -46,5 +46,5 @@ def enable_endpoint(request: ApiRequest) -> Success | Problem:
     return Success(HTTPStatus.OK, {"url": target.endpoint, "enabled": True})
 
 
-def _shown(endpoint: DisabledEndpoint) -> dict[str, Any]:
+def _view(endpoint: DisabledEndpoint) -> dict[str, Any]:
     return {"url": endpoint.url, "disabled_at": moment(endpoint.at_ms)}

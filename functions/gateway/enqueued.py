@@ -39,22 +39,22 @@ def list_enqueued(request: ApiRequest) -> Success | Problem:
         before=before,
         most=limit + 1,
     )
-    lines = [Line(_shown(row), _mark(row)) for row in rows[:limit]]
+    lines = [Line(_view(row), _mark(row)) for row in rows[:limit]]
     rest = lines[-1].mark if len(rows) > limit else None
-    shown, cursor = page_of(lines, rest=rest, query=query)
-    return Success(HTTPStatus.OK, {"requests": shown, "next_cursor": cursor})
+    requests, cursor = page_of(lines, rest=rest, query=query)
+    return Success(HTTPStatus.OK, {"requests": requests, "next_cursor": cursor})
 
 
 @routes.post("/v1/enqueued/<task_id>/discard")
 def discard_enqueued(request: ApiRequest, task_id: str) -> Success | Problem:
-    known = id_of(task_id)
-    if isinstance(known, Problem):
-        return known
+    identity = id_of(task_id)
+    if isinstance(identity, Problem):
+        return identity
     discard = Dismissal(at_ms=request.stores.clock(), by=caller(request))
-    row = request.stores.requests.discard(known, discard)
+    row = request.stores.requests.discard(identity, discard)
     if row is None:
-        return missing(f"no refused request has the task id {known}")
-    return Success(HTTPStatus.OK, _shown(row))
+        return missing(f"no refused request has the task id {identity}")
+    return Success(HTTPStatus.OK, _view(row))
 
 
 def _mark(row: Enqueued) -> Mark:
@@ -72,20 +72,20 @@ def _before(query: Mapping[str, str]) -> int | Problem | None:
     return int(mark.name)
 
 
-def _shown(row: Enqueued) -> dict[str, Any]:
-    shown: dict[str, Any] = {
+def _view(row: Enqueued) -> dict[str, Any]:
+    view: dict[str, Any] = {
         "task_id": row.task_id,
         "tenant": row.tenant,
         "enqueued_at": moment(row.created_at_ms),
         "size": row.octets,
     }
     if row.parked is not None:
-        shown["parked_at"] = moment(row.parked.at_ms)
-        shown["reason"] = row.parked.reason
-        shown["detail"] = row.parked.detail
+        view["parked_at"] = moment(row.parked.at_ms)
+        view["reason"] = row.parked.reason
+        view["detail"] = row.parked.detail
         if row.parked.pointer is not None:
-            shown["field"] = row.parked.pointer
+            view["field"] = row.parked.pointer
     if row.discarded is not None:
-        shown["discarded_at"] = moment(row.discarded.at_ms)
-        shown["discarded_by"] = row.discarded.by
-    return shown
+        view["discarded_at"] = moment(row.discarded.at_ms)
+        view["discarded_by"] = row.discarded.by
+    return view

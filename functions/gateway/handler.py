@@ -51,9 +51,9 @@ def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     if f"{request.http_method} {request.path}" not in _SUBMITTING:
         know_every_route()
     app.context[STORES] = stores = _stores()
-    refused = refusal(request, stores.api_keys)
-    answer = app.resolve(event, context) if refused is None else _turn_away(refused)
-    return answer | {"headers": (answer.get("headers") or {}) | {"X-Request-Id": request_id}}
+    problem = refusal(request, stores.api_keys)
+    response = app.resolve(event, context) if problem is None else _turn_away(problem)
+    return response | {"headers": (response.get("headers") or {}) | {"X-Request-Id": request_id}}
 
 
 @cache
@@ -78,16 +78,16 @@ def our_fault(error: Exception) -> Answer:
     return respond(Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error", detail))
 
 
-def _turn_away(refused: Problem) -> dict[str, Any]:
+def _turn_away(problem: Problem) -> dict[str, Any]:
     """Respond before any route is looked up: a client without a key learns nothing about routes."""
-    count_refusal(refused)
+    count_refusal(problem)
     headers = {"Content-Type": PROBLEM_JSON}
-    if refused.status is HTTPStatus.UNAUTHORIZED:
+    if problem.status is HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
     return {
-        "statusCode": int(refused.status),
+        "statusCode": int(problem.status),
         "headers": headers,
-        "body": as_text(refused.as_json()),
+        "body": as_text(problem.as_json()),
         "isBase64Encoded": False,
     }
 

@@ -31,22 +31,22 @@ _ENDS = {"attempt_lost", "deferred", "succeeded", "died", "cancelled"}
 
 @routes.get("/v1/tasks/<task_id>/history")
 def read_history(request: ApiRequest, task_id: str) -> Success | Problem:
-    known, stores = id_of(task_id), request.stores
-    if isinstance(known, Problem):
-        return known
-    found = finder(stores)(known)
+    identity, stores = id_of(task_id), request.stores
+    if isinstance(identity, Problem):
+        return identity
+    finding = finder(stores)(identity)
     heard_ms = hear_the_log(stores, NO_TIME)
     history = caught_up(
         stores,
-        lambda: stores.ledger_rows.history_of(known, most=LONGEST_HISTORY),
-        lambda history: isinstance(found, TaskView) and _is_behind(history, found),
+        lambda: stores.ledger_rows.history_of(identity, most=LONGEST_HISTORY),
+        lambda history: isinstance(finding, TaskView) and _is_behind(history, finding),
     )
     if history.entries:
-        shown = {"id": known} | history_as_json(history) | since_heard(heard_ms)
-        return Success(HTTPStatus.OK, shown)
-    if isinstance(found, TaskView):
+        view = {"id": identity} | history_as_json(history) | since_heard(heard_ms)
+        return Success(HTTPStatus.OK, view)
+    if isinstance(finding, TaskView):
         return unavailable("the ledger does not have the task yet", 1)
-    return unread(known, found)
+    return unread(identity, finding)
 
 
 def _is_behind(history: History, task: TaskView) -> bool:
@@ -66,7 +66,7 @@ def history_as_json(history: History) -> dict[str, Any]:
 
 def _fact(entry: HistoryEntry) -> dict[str, Any]:
     body = _body(entry)
-    shown: dict[str, Any] = {
+    view: dict[str, Any] = {
         "kind": _WORD.sub("_", entry.kind.removeprefix("Task")).lower(),
         "generation": entry.generation,
         "turn": entry.turn,
@@ -76,13 +76,13 @@ def _fact(entry: HistoryEntry) -> dict[str, Any]:
     if (stack := body.pop("stack", None)) is not None:
         error["stack"] = stack
     if entry.kind == TaskChanged.__name__:
-        shown["run_at"] = moment(body.pop("due_at_ms"))
+        view["run_at"] = moment(body.pop("due_at_ms"))
     for name, value in body.items():
         if name in _NAMES:
-            shown[_NAMES[name]] = None if value is None else moment(value)
+            view[_NAMES[name]] = None if value is None else moment(value)
         else:
-            shown[name] = value
-    return shown | ({"error": error} if error["class"] else {})
+            view[name] = value
+    return view | ({"error": error} if error["class"] else {})
 
 
 def _body(entry: HistoryEntry) -> dict[str, Any]:
@@ -102,10 +102,10 @@ def _attempts(
         if fact.get("started_at") is None or not (is_end or fact["kind"] == "started"):
             continue
         name = (entry.generation, entry.turn, entry.subject)
-        known = attempts.setdefault(name, _begun(fact))
+        attempt = attempts.setdefault(name, _begun(fact))
         if is_end:
-            known |= {"ended_at": fact["at"], "outcome": _outcome(fact["kind"])}
-            known |= {word: fact[word] for word in ("reason", "error") if word in fact}
+            attempt |= {"ended_at": fact["at"], "outcome": _outcome(fact["kind"])}
+            attempt |= {word: fact[word] for word in ("reason", "error") if word in fact}
     return _without_gaps(attempts)
 
 

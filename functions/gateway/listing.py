@@ -38,59 +38,59 @@ def list_tasks(request: ApiRequest) -> Success | Problem:
     query = request.query
     if KEY in query:
         return look_up(request)
-    wanted = read_filter(query)
-    if isinstance(wanted, Problem):
-        return wanted
+    selection = read_filter(query)
+    if isinstance(selection, Problem):
+        return selection
     span = read_wait(query.get("wait"), usual=LONGEST_CATCH_UP)
     if isinstance(span, Problem):
         return span
-    heard_ms = hear_the_log(request.stores, span if wanted.after is None else NO_TIME)
-    return Success(HTTPStatus.OK, _list(request, wanted) | since_heard(heard_ms))
+    heard_ms = hear_the_log(request.stores, span if selection.after is None else NO_TIME)
+    return Success(HTTPStatus.OK, _list(request, selection) | since_heard(heard_ms))
 
 
-def _list(request: ApiRequest, wanted: TaskFilter) -> dict[str, Any]:
+def _list(request: ApiRequest, selection: TaskFilter) -> dict[str, Any]:
     rows = request.stores.ledger_rows
-    if wanted.status is Status.DEAD:
-        return dead_as_json(rows.dead(wanted), request.query)
-    return page_as_json(rows.page(wanted), request.query)
+    if selection.status is Status.DEAD:
+        return dead_as_json(rows.dead(selection), request.query)
+    return page_as_json(rows.page(selection), request.query)
 
 
-def read_filter(given: Mapping[str, str]) -> TaskFilter | Problem:
+def read_filter(query: Mapping[str, str]) -> TaskFilter | Problem:
     try:
-        return _filter(given)
+        return _filter(query)
     except _Wrong as wrong:
         return wrong.problem
 
 
-def _filter(given: Mapping[str, str]) -> TaskFilter:
+def _filter(query: Mapping[str, str]) -> TaskFilter:
     unknown = unknown_parameter(
-        (name for name in given if not name.startswith(_METADATA)), _KNOWN | _OF_THE_DEAD
+        (name for name in query if not name.startswith(_METADATA)), _KNOWN | _OF_THE_DEAD
     )
     if unknown is not None:
         raise _Wrong(unknown)
-    for name in given:
-        if name in _OF_THE_DEAD and given.get("status") != Status.DEAD:
+    for name in query:
+        if name in _OF_THE_DEAD and query.get("status") != Status.DEAD:
             detail = f"{name} requires status=dead"
             raise _Wrong(unprocessable("invalid_request", detail, name))
         if name == _METADATA:
             detail = "name the metadata entry: metadata.<name>=<value>"
             raise _Wrong(unprocessable("invalid_request", detail, name))
-        if "\x00" in name + given[name]:
+        if "\x00" in name + query[name]:
             detail = f"the parameter {name!r} contains a NUL character, which no task has"
             raise _Wrong(unprocessable("invalid_request", detail, name))
     return TaskFilter(
         tenant=DEFAULT_TENANT,
-        type=TaskType(given["type"]) if "type" in given else None,
-        status=_status(given.get("status")),
-        metadata=_metadata(given),
-        created_after_ms=_moment("created_after", given),
-        created_before_ms=_moment("created_before", given),
-        after=_after(given),
-        limit=_limit(given.get("limit")),
-        reason=given.get("reason"),
-        error_class=given.get("error_class"),
-        dead_after_ms=_moment("dead_after", given),
-        dead_before_ms=_moment("dead_before", given),
+        type=TaskType(query["type"]) if "type" in query else None,
+        status=_status(query.get("status")),
+        metadata=_metadata(query),
+        created_after_ms=_moment("created_after", query),
+        created_before_ms=_moment("created_before", query),
+        after=_after(query),
+        limit=_limit(query.get("limit")),
+        reason=query.get("reason"),
+        error_class=query.get("error_class"),
+        dead_after_ms=_moment("dead_after", query),
+        dead_before_ms=_moment("dead_before", query),
     )
 
 
@@ -100,21 +100,21 @@ def _status(text: str | None) -> Status | None:
     try:
         return Status(text)
     except ValueError:
-        known = ", ".join(Status)
-        detail = f"there is no status {text!r}; the statuses are: {known}"
+        statuses = ", ".join(Status)
+        detail = f"there is no status {text!r}; the statuses are: {statuses}"
         raise _Wrong(unprocessable("invalid_request", detail, "status")) from None
 
 
-def _metadata(given: Mapping[str, str]) -> dict[str, str]:
+def _metadata(query: Mapping[str, str]) -> dict[str, str]:
     return {
         name.removeprefix(_METADATA): value
-        for name, value in given.items()
+        for name, value in query.items()
         if name.startswith(_METADATA)
     }
 
 
-def _moment(name: str, given: Mapping[str, str]) -> Millis | None:
-    at_ms = read_moment(name, given.get(name))
+def _moment(name: str, query: Mapping[str, str]) -> Millis | None:
+    at_ms = read_moment(name, query.get(name))
     if isinstance(at_ms, Problem):
         raise _Wrong(at_ms)
     return at_ms
@@ -127,46 +127,46 @@ def _limit(text: str | None) -> int:
     return limit
 
 
-def page_as_json(page: Page, given: Mapping[str, str]) -> dict[str, Any]:
+def page_as_json(page: Page, query: Mapping[str, str]) -> dict[str, Any]:
     """Return *page*, shortened if it would not fit in a response; its cursor leads to the rest."""
     lines = [
         Line(listed_as_json(task), Mark(task.spec.created_at_ms, task.id)) for task in page.tasks
     ]
-    return _page(lines, page, given)
+    return _page(lines, page, query)
 
 
-def dead_as_json(page: DeadPage, given: Mapping[str, str]) -> dict[str, Any]:
+def dead_as_json(page: DeadPage, query: Mapping[str, str]) -> dict[str, Any]:
     """Return dead tasks with the time of their death."""
     lines = [_dead_line(letter) for letter in page.letters]
-    return _page(lines, page, given)
+    return _page(lines, page, query)
 
 
 def _dead_line(letter: DeadLetter) -> Line:
     task = letter.task
-    shown = listed_as_json(task, with_stack=True)
+    view = listed_as_json(task, with_stack=True)
     failed = {
         "first_failed_at": moment(letter.first_failed_at_ms),
-        "last_failed_at": shown["finished_at"],
+        "last_failed_at": view["finished_at"],
     }
     died_at_ms = task.ending.finished_at_ms if task.ending else Millis(0)
-    return Line(shown | failed, Mark(died_at_ms, task.id))
+    return Line(view | failed, Mark(died_at_ms, task.id))
 
 
-def _page(lines: Sequence[Line], page: Page | DeadPage, given: Mapping[str, str]) -> dict[str, Any]:
-    shown, cursor = page_of(lines, rest=_mark(page.next), query=given)
+def _page(lines: Sequence[Line], page: Page | DeadPage, query: Mapping[str, str]) -> dict[str, Any]:
+    tasks, cursor = page_of(lines, rest=_mark(page.next), query=query)
     as_of = None if page.as_of_ms is None else moment(page.as_of_ms)
-    return {"tasks": shown, "next_cursor": cursor, "as_of": as_of}
+    return {"tasks": tasks, "next_cursor": cursor, "as_of": as_of}
 
 
 def _mark(after: After | None) -> Mark | None:
     return Mark(after.at_ms, after.id) if after else None
 
 
-def _after(given: Mapping[str, str]) -> After | None:
-    text = given.get("cursor")
+def _after(query: Mapping[str, str]) -> After | None:
+    text = query.get("cursor")
     if text is None:
         return None
-    mark = mark_of(text, given)
+    mark = mark_of(text, query)
     if isinstance(mark, Problem):
         raise _Wrong(mark)
     if not _ID.fullmatch(mark.name):

@@ -15,25 +15,25 @@ KEY = "idempotency_key"
 
 def look_up(request: ApiRequest) -> Success | Problem:
     """Return a list of one task or none; the task is as current as when it is read by id."""
-    given = request.query
-    for name in given:
+    query = request.query
+    for name in query:
         if name not in {KEY, "type"}:
             detail = f"{name} cannot be combined with {KEY}, which identifies one task"
             return unprocessable("invalid_request", detail, name)
-    if "type" not in given:
+    if "type" not in query:
         return unprocessable("invalid_request", f"{KEY} requires type", "type")
-    refusal = key_refusal(given[KEY], KEY)
+    refusal = key_refusal(query[KEY], KEY)
     if refusal is not None:
         return problem_of(refusal)
-    if not given["type"].isascii():  # nobody can have submitted such a task
+    if not query["type"].isascii():  # nobody can have submitted such a task
         return _page()
-    task_id = keyed_id(DEFAULT_TENANT, TaskType(given["type"]), given[KEY])
-    found = finder(request.stores)(task_id)
-    if isinstance(found, TaskView):
-        return _page(found)
-    return _page() if found == Nowhere() else unread(task_id, found)
+    task_id = keyed_id(DEFAULT_TENANT, TaskType(query["type"]), query[KEY])
+    finding = finder(request.stores)(task_id)
+    if isinstance(finding, TaskView):
+        return _page(finding)
+    return _page() if finding == Nowhere() else unread(task_id, finding)
 
 
 def _page(*tasks: TaskView) -> Success:
-    shown = [task_as_json(task) for task in tasks]
-    return Success(HTTPStatus.OK, {"tasks": shown, "next_cursor": None, "as_of": None})
+    views = [task_as_json(task) for task in tasks]
+    return Success(HTTPStatus.OK, {"tasks": views, "next_cursor": None, "as_of": None})

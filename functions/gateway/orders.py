@@ -32,11 +32,11 @@ routes = Routes()
 
 @routes.post("/v1/tasks/<task_id>/cancel")
 def cancel_one(request: ApiRequest, task_id: str) -> Success | Problem:
-    known = id_of(task_id)
-    if isinstance(known, Problem):
-        return known
-    answer = Canceller(request.stores, finder(request.stores)).cancel(known)
-    match answer:
+    identity = id_of(task_id)
+    if isinstance(identity, Problem):
+        return identity
+    outcome = Canceller(request.stores, finder(request.stores)).cancel(identity)
+    match outcome:
         case CancelAccepted(task):
             return Success(HTTPStatus.OK, task_as_json(task))
         case Asked(task):
@@ -45,9 +45,9 @@ def cancel_one(request: ApiRequest, task_id: str) -> Success | Problem:
             detail = f"the task has already ended: it is {task.status}"
             return conflict("already_finished", detail)
         case Nowhere() | Unsure():
-            return unread(known, answer)
+            return unread(identity, outcome)
         case _:
-            assert_never(answer)
+            assert_never(outcome)
 
 
 class ChangeRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -60,14 +60,14 @@ class ChangeRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 @routes.patch("/v1/tasks/<task_id>")
 def change_one(request: ApiRequest, task_id: str) -> Success | Problem:
-    known = id_of(task_id)
-    if isinstance(known, Problem):
-        return known
-    wanted = _read(request.body, now=request.stores.clock())
-    if isinstance(wanted, Refusal):
-        return problem_of(wanted)
-    answer = Changer(request.stores, finder(request.stores)).change(known, wanted)
-    match answer:
+    identity = id_of(task_id)
+    if isinstance(identity, Problem):
+        return identity
+    change = _read(request.body, now=request.stores.clock())
+    if isinstance(change, Refusal):
+        return problem_of(change)
+    outcome = Changer(request.stores, finder(request.stores)).change(identity, change)
+    match outcome:
         case ChangeAccepted(task):
             return Success(HTTPStatus.OK, task_as_json(task))
         case NotWaiting(task):
@@ -79,20 +79,20 @@ def change_one(request: ApiRequest, task_id: str) -> Success | Problem:
         case PayloadGone(why):
             return unprocessable("invalid_request", why, "/run_at")
         case Nowhere() | Unsure():
-            return unread(known, answer)
+            return unread(identity, outcome)
         case _:
-            assert_never(answer)
+            assert_never(outcome)
 
 
 def _read(body: bytes, *, now: Millis) -> WantedChange | Refusal:
-    given = read_value(body)
-    if isinstance(given, Refusal):
-        return given
-    asked = _asked(given)
-    if isinstance(asked, Refusal):
-        return asked
-    begin = read_begin(asked.delay_seconds, asked.run_at, now=now)
-    metadata = None if asked.metadata is UNSET else asked.metadata
+    value = read_value(body)
+    if isinstance(value, Refusal):
+        return value
+    request = _change_request(value)
+    if isinstance(request, Refusal):
+        return request
+    begin = read_begin(request.delay_seconds, request.run_at, now=now)
+    metadata = None if request.metadata is UNSET else request.metadata
     if isinstance(begin, Refusal):
         return begin
     refusal = metadata_refusal(metadata or {})
@@ -105,38 +105,38 @@ def _read(body: bytes, *, now: Millis) -> WantedChange | Refusal:
     )
 
 
-def _asked(given: Any) -> ChangeRequest | Refusal:
-    if not isinstance(given, dict) or not given:
+def _change_request(value: Any) -> ChangeRequest | Refusal:
+    if not isinstance(value, dict) or not value:
         detail = "name what to change: run_at, delay_seconds or metadata"
         return invalid("invalid_request", detail, "")
-    if "priority" in given:
+    if "priority" in value:
         detail = "priority is not supported yet: omit it"
         return invalid("not_supported_yet", detail, "/priority")
     try:
-        return msgspec.convert(given, ChangeRequest)
+        return msgspec.convert(value, ChangeRequest)
     except msgspec.ValidationError as error:
         return misfit(str(error))
 
 
 @routes.post("/v1/tasks/<task_id>/redrive")
 def redrive_one(request: ApiRequest, task_id: str) -> Success | Problem:
-    known = id_of(task_id)
-    if isinstance(known, Problem):
-        return known
+    identity = id_of(task_id)
+    if isinstance(identity, Problem):
+        return identity
     redriver = Redriver(request.stores, finder(request.stores))
 
     def ask() -> Redrive:
-        (answer,) = redriver.redrive([RedriveRequest(known)])
-        return answer
+        (outcome,) = redriver.redrive([RedriveRequest(identity)])
+        return outcome
 
-    answer = caught_up(request.stores, ask, lambda one: isinstance(one, Unsure) and one.is_behind)
-    match answer:
+    outcome = caught_up(request.stores, ask, lambda one: isinstance(one, Unsure) and one.is_behind)
+    match outcome:
         case Again(task):
             return Success(HTTPStatus.ACCEPTED, task_as_json(task), f"/v1/tasks/{task.id}")
         case NotOver(task):
             detail = f"only a dead or cancelled task can be redriven; the task is {task.status}"
             return conflict("not_redrivable", detail)
         case Nowhere() | Unsure():
-            return unread(known, answer)
+            return unread(identity, outcome)
         case _:
-            assert_never(answer)
+            assert_never(outcome)

@@ -34,18 +34,18 @@ class UploadRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 @routes.post("/v1/payloads", takes_json=True)
 def offer_upload(request: ApiRequest) -> Success | Problem:
     """Return the one request that uploads this payload, and what then points at it."""
-    asked = read_as(UploadRequest, request.body)
-    if isinstance(asked, Problem):
-        return asked
+    body = read_as(UploadRequest, request.body)
+    if isinstance(body, Problem):
+        return body
     stores = request.stores
-    if stores.catalogue.entry(asked.type) is None:
-        return problem_of(unknown_type(asked.type, stores.catalogue))
-    key = payload_key(asked.type, DEFAULT_TENANT, asked.sha256)
-    pointer = Pointer(url=stores.blobs.url(key), size=asked.size, sha256=asked.sha256)
-    upload = stores.blobs.upload_link(key, size=asked.size, digest=asked.sha256)
+    if stores.catalogue.entry(body.type) is None:
+        return problem_of(unknown_type(body.type, stores.catalogue))
+    key = payload_key(body.type, DEFAULT_TENANT, body.sha256)
+    pointer = Pointer(url=stores.blobs.url(key), size=body.size, sha256=body.sha256)
+    upload = stores.blobs.upload_link(key, size=body.size, digest=body.sha256)
     lives_until = moment(Millis(stores.clock() + in_ms(LINK_LIVES)))
-    shown = msgspec.structs.asdict(upload) | {"expires_at": lives_until}
-    return Success(HTTPStatus.OK, {"payload_ref": pointer, "upload": shown})
+    link = msgspec.structs.asdict(upload) | {"expires_at": lives_until}
+    return Success(HTTPStatus.OK, {"payload_ref": pointer, "upload": link})
 
 
 def too_many_pointers(tasks: Sequence[Any]) -> Problem | None:
@@ -68,7 +68,7 @@ def downloadable_payload(
 
 def _downloadable(stores: Stores, pointer: Pointer, prefix: str) -> dict[str, Any]:
     """Add a download link to a pointer if its type may have written the object."""
-    shown = msgspec.structs.asdict(pointer)
+    view = msgspec.structs.asdict(pointer)
     if not pointer.url.startswith(stores.blobs.url(prefix)):
-        return shown
-    return shown | {"download_url": stores.blobs.download_link(pointer.url)}
+        return view
+    return view | {"download_url": stores.blobs.download_link(pointer.url)}

@@ -14,7 +14,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def task_as_json(task: TaskView) -> dict[str, Any]:
     spec = task.spec
-    shown: dict[str, Any] = {
+    view: dict[str, Any] = {
         "id": task.id,
         "type": spec.type,
         "tenant": spec.tenant,
@@ -28,38 +28,38 @@ def task_as_json(task: TaskView) -> dict[str, Any]:
         "payload_size": spec.payload_size,
     }
     if spec.payload_ref is not None:
-        shown["payload_ref"] = spec.payload_ref
+        view["payload_ref"] = spec.payload_ref
     if spec.idempotency_key is not None:
-        shown["idempotency_key"] = spec.idempotency_key
+        view["idempotency_key"] = spec.idempotency_key
     run_at_ms = task.run_at_ms
     if run_at_ms is not None:
-        shown["run_at"] = moment(run_at_ms)
+        view["run_at"] = moment(run_at_ms)
     if spec.timing is not None and spec.timing.expires_at_ms is not None:
-        shown["expires_at"] = moment(spec.timing.expires_at_ms)
+        view["expires_at"] = moment(spec.timing.expires_at_ms)
     if (started_ms := _started_ms(task)) is not None:
         first_ms = task.first_started_at_ms or started_ms
         due_ms = run_at_ms or 0
         since_ms = due_ms if due_ms <= first_ms else 0  # it was put off when it had begun
-        shown["started_at"] = moment(started_ms)
-        shown["wait_ms"] = max(first_ms - max(since_ms, spec.created_at_ms), 0)
+        view["started_at"] = moment(started_ms)
+        view["wait_ms"] = max(first_ms - max(since_ms, spec.created_at_ms), 0)
     if task.cancel_requested and not task.status.is_final:
-        shown["cancel_requested"] = True
+        view["cancel_requested"] = True
     if task.waiting is not None:
-        shown["next_attempt_at"] = moment(task.waiting.due_at_ms)
-        shown |= _why(task.waiting)
+        view["next_attempt_at"] = moment(task.waiting.due_at_ms)
+        view |= _why(task.waiting)
     if task.ending is not None:
-        shown |= _ending_as_json(task, task.ending)
-    return shown
+        view |= _ending_as_json(task, task.ending)
+    return view
 
 
 def listed_as_json(task: TaskView, *, with_stack: bool = False) -> dict[str, Any]:
     """Return the task as lists show it, without any key that looks like a secret."""
-    shown = task_as_json(task)
-    if "error" in shown and not with_stack:
-        shown["error"].pop("stack", None)
+    view = task_as_json(task)
+    if "error" in view and not with_stack:
+        view["error"].pop("stack", None)
     if task.spec.idempotency_key is not None:
-        shown["idempotency_key"] = redacted(task.spec.idempotency_key)
-    return shown
+        view["idempotency_key"] = redacted(task.spec.idempotency_key)
+    return view
 
 
 def _started_ms(task: TaskView) -> Millis | None:
@@ -69,25 +69,25 @@ def _started_ms(task: TaskView) -> Millis | None:
 
 
 def _ending_as_json(task: TaskView, ending: Ending) -> dict[str, Any]:
-    shown: dict[str, Any] = {"finished_at": moment(ending.finished_at_ms)}
+    view: dict[str, Any] = {"finished_at": moment(ending.finished_at_ms)}
     if (started_ms := _started_ms(task)) is not None:
-        shown["duration_ms"] = max(ending.finished_at_ms - started_ms, 0)
+        view["duration_ms"] = max(ending.finished_at_ms - started_ms, 0)
     if ending.result_ref is not None:
-        shown["result_ref"] = ending.result_ref
+        view["result_ref"] = ending.result_ref
     elif task.result is not None:
-        shown["result"] = task.result
-    return shown | _why(ending)
+        view["result"] = task.result
+    return view | _why(ending)
 
 
-def _why(answer: Ending | Waiting) -> dict[str, Any]:
-    if answer.reason is None:
+def _why(state: Ending | Waiting) -> dict[str, Any]:
+    if state.reason is None:
         return {}
-    shown: dict[str, Any] = {"reason": answer.reason}
-    if answer.error_class is not None:
-        shown["error"] = {"class": answer.error_class, "message": answer.error_message}
-        if answer.stack is not None:
-            shown["error"]["stack"] = answer.stack
-    return shown
+    view: dict[str, Any] = {"reason": state.reason}
+    if state.error_class is not None:
+        view["error"] = {"class": state.error_class, "message": state.error_message}
+        if state.stack is not None:
+            view["error"]["stack"] = state.stack
+    return view
 
 
 def type_as_json(entry: TypeEntry) -> dict[str, Any]:

@@ -35,19 +35,19 @@ def read_quarantine(request: ApiRequest) -> Success | Problem:
         return after
     is_discarded = query.get("discarded") == "true"
     page = request.stores.quarantine.page(is_discarded=is_discarded, after=after, limit=limit)
-    lines = [Line(_shown(one), Mark(one.at_ms, _name(one.place))) for one in page.records]
+    lines = [Line(_view(one), Mark(one.at_ms, _name(one.place))) for one in page.records]
     rest = Mark(page.next.at_ms, _name(page.next.place)) if page.next else None
-    shown, cursor = page_of(lines, rest=rest, query=query)
-    return Success(HTTPStatus.OK, {"records": shown, "next_cursor": cursor})
+    records, cursor = page_of(lines, rest=rest, query=query)
+    return Success(HTTPStatus.OK, {"records": records, "next_cursor": cursor})
 
 
 @routes.get("/v1/quarantine/<name>")
 def read_record(request: ApiRequest, name: str) -> Success | Problem:
     place = _place(name)
-    found = request.stores.quarantine.find(place) if place is not None else None
-    if found is None:
+    entry = request.stores.quarantine.find(place) if place is not None else None
+    if entry is None:
         return _nowhere(name)
-    return Success(HTTPStatus.OK, _shown(found.record) | _inside(found))
+    return Success(HTTPStatus.OK, _view(entry.record) | _inside(entry))
 
 
 @routes.post("/v1/quarantine/<name>/discard")
@@ -57,7 +57,7 @@ def discard_record(request: ApiRequest, name: str) -> Success | Problem:
         discard = Dismissal(at_ms=request.stores.clock(), by=caller(request))
         record = request.stores.quarantine.discard(place, discard)
         if record is not None:
-            return Success(HTTPStatus.OK, _shown(record))
+            return Success(HTTPStatus.OK, _view(record))
     return _nowhere(name)
 
 
@@ -89,8 +89,8 @@ def _name(place: Place) -> str:
     return f"{place.topic}:{place.partition}:{place.offset}:{place.member}"
 
 
-def _shown(record: QuarantinedRecord) -> dict[str, Any]:
-    shown: dict[str, Any] = {
+def _view(record: QuarantinedRecord) -> dict[str, Any]:
+    view: dict[str, Any] = {
         "id": _name(record.place),
         "topic": record.place.topic,
         "partition": record.place.partition,
@@ -101,17 +101,17 @@ def _shown(record: QuarantinedRecord) -> dict[str, Any]:
         "header_names": list(record.header_names[:SHOWN_HEADERS]),
     }
     if record.discarded is not None:
-        shown["discarded_at"] = moment(record.discarded.at_ms)
-        shown["discarded_by"] = record.discarded.by
-    return shown
+        view["discarded_at"] = moment(record.discarded.at_ms)
+        view["discarded_by"] = record.discarded.by
+    return view
 
 
-def _inside(found: OpenedRecord) -> dict[str, Any]:
+def _inside(entry: OpenedRecord) -> dict[str, Any]:
     return {
-        "value_base64": _beginning(found.value, SHOWN_BYTES),
+        "value_base64": _beginning(entry.value, SHOWN_BYTES),
         "headers_base64": {
-            name: _beginning(found.headers[name], SHOWN_HEADER_BYTES)
-            for name in found.record.header_names[:SHOWN_HEADERS]
+            name: _beginning(entry.headers[name], SHOWN_HEADER_BYTES)
+            for name in entry.record.header_names[:SHOWN_HEADERS]
         },
     }
 

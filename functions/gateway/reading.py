@@ -39,36 +39,36 @@ def read_task(request: ApiRequest, task_id: str) -> Success | Problem:
     span = read_wait(request.query.get("wait"))
     if isinstance(span, Problem):
         return span
-    known = id_of(task_id)
-    if isinstance(known, Problem):
-        return known
+    identity = id_of(task_id)
+    if isinstance(identity, Problem):
+        return identity
     end_ms = stores.clock() + in_ms(span)
-    found = _find_ended(stores, known, end_ms)
-    if not isinstance(found, TaskView):
-        return unread(known, found)
+    finding = _find_ended(stores, identity, end_ms)
+    if not isinstance(finding, TaskView):
+        return unread(identity, finding)
     if include is None:
-        return Success(HTTPStatus.OK, _whole(stores, found))
-    return _with_payload(stores, found, end_ms)
+        return Success(HTTPStatus.OK, _whole(stores, finding))
+    return _with_payload(stores, finding, end_ms)
 
 
 def _whole(stores: Stores, task: TaskView) -> dict[str, Any]:
     """Return a task with a link to a result that is too large to be shown."""
-    shown = task_as_json(task)
+    view = task_as_json(task)
     if task.ending and task.ending.result_ref:
         pointer = task.ending.result_ref
-        shown["result_ref"] = downloadable_result(stores, pointer, task.spec.type)
-    return shown
+        view["result_ref"] = downloadable_result(stores, pointer, task.spec.type)
+    return view
 
 
 def _with_payload(stores: Stores, task: TaskView, end_ms: int) -> Success | Problem:
     spec = task.spec
     if spec.payload_ref is not None:
-        linked = downloadable_payload(stores, spec.payload_ref, spec.type, spec.tenant)
-        return Success(HTTPStatus.OK, _whole(stores, task) | {"payload_ref": linked})
+        pointer = downloadable_payload(stores, spec.payload_ref, spec.type, spec.tenant)
+        return Success(HTTPStatus.OK, _whole(stores, task) | {"payload_ref": pointer})
     payload = caught_up(
         stores,
         lambda: stores.ledger_rows.payload(task.id, task.generation),
-        lambda found: found is None,
+        lambda text: text is None,
         within=max(timedelta(milliseconds=end_ms - stores.clock()), LONGEST_CATCH_UP),
     )
     if payload is None:
@@ -76,8 +76,8 @@ def _with_payload(stores: Stores, task: TaskView, end_ms: int) -> Success | Prob
     return Success(HTTPStatus.OK, _whole(stores, task) | {"payload": Raw(payload)})
 
 
-def id_of(given: str) -> TaskId | Problem:
-    return TaskId(given) if _ID.fullmatch(given) else not_found(given)
+def id_of(text: str) -> TaskId | Problem:
+    return TaskId(text) if _ID.fullmatch(text) else not_found(text)
 
 
 def _find_ended(stores: Stores, task_id: TaskId, end_ms: int) -> Finding:
@@ -86,20 +86,20 @@ def _find_ended(stores: Stores, task_id: TaskId, end_ms: int) -> Finding:
     What was accepted without Redis cannot be read for some seconds: a wait covers that, too.
     """
     find = finder(stores)
-    found = find(task_id)
-    if stores.clock() >= end_ms or not _is_awaited(found):
-        return found
+    finding = find(task_id)
+    if stores.clock() >= end_ms or not _is_awaited(finding):
+        return finding
     with stores.waiters.place() as has_place:
         rest = _FIRST_LOOK
-        while has_place and _is_awaited(found) and stores.clock() < end_ms:
+        while has_place and _is_awaited(finding) and stores.clock() < end_ms:
             stores.pause(rest)
             rest = min(rest * 1.5, _RAREST_LOOK)
-            found = find(task_id)
-    return found
+            finding = find(task_id)
+    return finding
 
 
-def _is_awaited(found: Finding) -> bool:
-    match found:
+def _is_awaited(finding: Finding) -> bool:
+    match finding:
         case TaskView(status=status):
             return not status.is_final
         case Unsure(is_away=is_away):
@@ -107,7 +107,7 @@ def _is_awaited(found: Finding) -> bool:
         case Nowhere():
             return False
         case _:
-            assert_never(found)
+            assert_never(finding)
 
 
 def finder(stores: Stores) -> Callable[[TaskId], Finding]:
@@ -119,11 +119,11 @@ def finder(stores: Stores) -> Callable[[TaskId], Finding]:
     return TaskFinder(stores, enqueued).find
 
 
-def unread(task_id: TaskId, found: Nowhere | Unsure) -> Problem:
-    match found:
+def unread(task_id: TaskId, finding: Nowhere | Unsure) -> Problem:
+    match finding:
         case Nowhere(why):
             return not_found(task_id) if why is None else refused(why)
         case Unsure(why):
             return unavailable(f"the task cannot be read now: {why}", 1)
         case _:
-            assert_never(found)
+            assert_never(finding)

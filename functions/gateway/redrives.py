@@ -39,19 +39,19 @@ class RedriveRequest(Struct, forbid_unknown_fields=True, kw_only=True):
 
 @routes.post("/v1/redrives", takes_json=True)
 def make_job(request: ApiRequest) -> Success | Problem:
-    asked = read_as(RedriveRequest, request.body)
-    if isinstance(asked, Problem):
-        return asked
-    wanted = _wanted(asked)
-    if isinstance(wanted, Problem):
-        return wanted
+    body = read_as(RedriveRequest, request.body)
+    if isinstance(body, Problem):
+        return body
+    selection = _selection(body)
+    if isinstance(selection, Problem):
+        return selection
     now = request.stores.clock()
     job = NewJob(
         id=unkeyed_id(now, process.entropy()),
         tenant=DEFAULT_TENANT,
-        fingerprint=fingerprint(msgspec.structs.asdict(asked)),
-        wanted=wanted,
-        rate_per_second=asked.rate_per_second,
+        fingerprint=fingerprint(msgspec.structs.asdict(body)),
+        wanted=selection,
+        rate_per_second=body.rate_per_second,
         at_ms=now,
     )
     return _accepted(request.stores.redrive_jobs.make(job))
@@ -63,13 +63,13 @@ def list_jobs(request: ApiRequest) -> Success | Problem:
     if isinstance(limit, Problem):
         return limit
     jobs = request.stores.redrive_jobs.latest(DEFAULT_TENANT, limit=limit)
-    return Success(HTTPStatus.OK, {"redrives": [_shown(job) for job in jobs]})
+    return Success(HTTPStatus.OK, {"redrives": [_view(job) for job in jobs]})
 
 
 @routes.get("/v1/redrives/<name>")
 def read_job(request: ApiRequest, name: str) -> Success | Problem:
     job = _find(request, name)
-    return job if isinstance(job, Problem) else Success(HTTPStatus.OK, _shown(job))
+    return job if isinstance(job, Problem) else Success(HTTPStatus.OK, _view(job))
 
 
 @routes.post("/v1/redrives/<name>/stop")
@@ -103,7 +103,7 @@ def _find(request: ApiRequest, name: str) -> RedriveJob | Problem:
     return missing(f"there is no redrive job {name}") if job is None else job
 
 
-def _wanted(request: RedriveRequest) -> RedriveJobRequest | Problem:
+def _selection(request: RedriveRequest) -> RedriveJobRequest | Problem:
     after = read_moment("dead_after", request.dead_after)
     before = read_moment("dead_before", request.dead_before)
     for name, at_ms in (("dead_after", after), ("dead_before", before)):
@@ -120,25 +120,27 @@ def _wanted(request: RedriveRequest) -> RedriveJobRequest | Problem:
 
 
 def _accepted(job: RedriveJob) -> Success:
-    return Success(HTTPStatus.ACCEPTED, _shown(job), f"/v1/redrives/{job.id}")
+    return Success(HTTPStatus.ACCEPTED, _view(job), f"/v1/redrives/{job.id}")
 
 
-def _shown(job: RedriveJob) -> dict[str, Any]:
-    wanted, tally = job.wanted, job.tally
-    asked = {
-        "type": wanted.type,
-        "reason": wanted.reason,
-        "error_class": wanted.error_class,
-        "dead_after": None if wanted.dead_after_ms is None else moment(wanted.dead_after_ms),
-        "dead_before": None if wanted.dead_before_ms is None else moment(wanted.dead_before_ms),
+def _view(job: RedriveJob) -> dict[str, Any]:
+    selection, tally = job.wanted, job.tally
+    filters = {
+        "type": selection.type,
+        "reason": selection.reason,
+        "error_class": selection.error_class,
+        "dead_after": None if selection.dead_after_ms is None else moment(selection.dead_after_ms),
+        "dead_before": None
+        if selection.dead_before_ms is None
+        else moment(selection.dead_before_ms),
     }
     return {
         "id": job.id,
         "state": job.state,
         **({"why": job.why} if job.why else {}),
-        **{name: value for name, value in asked.items() if value is not None},
+        **{name: value for name, value in filters.items() if value is not None},
         "rate_per_second": job.rate_per_second,
-        "limit": wanted.limit,
+        "limit": selection.limit,
         "total": tally.total,
         "left": tally.left,
         "redriven": tally.redriven,

@@ -52,28 +52,28 @@ def _broken(error: ScheduleBroken) -> Answer:
 
 @routes.post("/v1/schedules", takes_json=True)
 def make_schedule(request: ApiRequest) -> Success | Problem:
-    given, stores = read_value(request.body), request.stores
-    if isinstance(given, Refusal):
-        return problem_of(given)
-    wanted = read_new(given, stores.catalogue, now=stores.clock())
-    if isinstance(wanted, Refusal):
-        return problem_of(wanted)
-    made = make(wanted, stores.schedules, tenant=DEFAULT_TENANT, by=caller(request))
-    return _answer(wanted.name, made)
+    value, stores = read_value(request.body), request.stores
+    if isinstance(value, Refusal):
+        return problem_of(value)
+    schedule = read_new(value, stores.catalogue, now=stores.clock())
+    if isinstance(schedule, Refusal):
+        return problem_of(schedule)
+    outcome = make(schedule, stores.schedules, tenant=DEFAULT_TENANT, by=caller(request))
+    return _answer(schedule.name, outcome)
 
 
 @routes.put("/v1/schedules/<name>")
 def put_schedule(request: ApiRequest, name: str) -> Success | Problem:
-    given, stores = read_value(request.body), request.stores
-    if isinstance(given, Refusal):
-        return problem_of(given)
+    value, stores = read_value(request.body), request.stores
+    if isinstance(value, Refusal):
+        return problem_of(value)
     if NAME.fullmatch(name) is None:
         return no_schedule(name)
-    wanted = read_replacement(name, given, stores.catalogue, now=stores.clock())
-    if isinstance(wanted, Refusal):
-        return problem_of(wanted)
+    schedule = read_replacement(name, value, stores.catalogue, now=stores.clock())
+    if isinstance(schedule, Refusal):
+        return problem_of(schedule)
     by = caller(request)
-    return _answer(name, put(wanted, stores.schedules, tenant=DEFAULT_TENANT, by=by))
+    return _answer(name, put(schedule, stores.schedules, tenant=DEFAULT_TENANT, by=by))
 
 
 @routes.get("/v1/schedules", parameters={"limit", "cursor"})
@@ -85,17 +85,21 @@ def list_schedules(request: ApiRequest) -> Success | Problem:
     mark = mark_of(query["cursor"], query) if "cursor" in query else Mark(_NO_TIME, "")
     if isinstance(mark, Problem):
         return mark
-    found = request.stores.schedules.page(DEFAULT_TENANT, after=mark.name, limit=limit + 1)
-    lines = [Line(_listed(one), Mark(_NO_TIME, one.name)) for one in found[:limit]]
-    rest = lines[-1].mark if len(found) > limit else None
-    listed, cursor = page_of(lines, rest=rest, query=query)
-    return Success(HTTPStatus.OK, {"schedules": listed, "next_cursor": cursor})
+    schedules = request.stores.schedules.page(DEFAULT_TENANT, after=mark.name, limit=limit + 1)
+    lines = [Line(_listed(one), Mark(_NO_TIME, one.name)) for one in schedules[:limit]]
+    rest = lines[-1].mark if len(schedules) > limit else None
+    views, cursor = page_of(lines, rest=rest, query=query)
+    return Success(HTTPStatus.OK, {"schedules": views, "next_cursor": cursor})
 
 
 @routes.get("/v1/schedules/<name>")
 def read_schedule(request: ApiRequest, name: str) -> Success | Problem:
-    found = find(request, name)
-    return no_schedule(name) if found is None else Success(HTTPStatus.OK, shown(found))
+    schedule = find(request, name)
+    return (
+        no_schedule(name)
+        if schedule is None
+        else Success(HTTPStatus.OK, schedule_as_json(schedule))
+    )
 
 
 @routes.delete("/v1/schedules/<name>")
@@ -128,13 +132,13 @@ def contended() -> Problem:
 
 
 def _answer(
-    name: str, answer: KeptSchedule | Taken | ScheduleChanged | NoSchedule | OfAFolder | Contended
+    name: str, outcome: KeptSchedule | Taken | ScheduleChanged | NoSchedule | OfAFolder | Contended
 ) -> Success | Problem:
-    match answer:
+    match outcome:
         case KeptSchedule(schedule, is_new=True):
-            return Success(HTTPStatus.CREATED, shown(schedule), f"/v1/schedules/{name}")
+            return Success(HTTPStatus.CREATED, schedule_as_json(schedule), f"/v1/schedules/{name}")
         case KeptSchedule(schedule):
-            return Success(HTTPStatus.OK, shown(schedule))
+            return Success(HTTPStatus.OK, schedule_as_json(schedule))
         case Taken(schedule):
             detail = f"another schedule {name} exists, with revision {schedule.revision}"
             return conflict("already_exists", detail)
@@ -150,18 +154,18 @@ def _answer(
         case Contended():
             return contended()
         case _:
-            assert_never(answer)
+            assert_never(outcome)
 
 
 def _listed(schedule: Schedule) -> dict[str, Any]:
     """Return a schedule as lists show it: without its payload."""
     task = msgspec.json.decode(schedule.definition.task, type=dict[str, Raw])
     task.pop("payload", None)
-    return shown(schedule) | {"task": task}
+    return schedule_as_json(schedule) | {"task": task}
 
 
-def shown(schedule: Schedule) -> dict[str, Any]:
-    result = {
+def schedule_as_json(schedule: Schedule) -> dict[str, Any]:
+    view = {
         "name": schedule.name,
         **_times(schedule.definition),
         "enabled": schedule.paused is None,
@@ -175,21 +179,21 @@ def shown(schedule: Schedule) -> dict[str, Any]:
         "changed_at": moment(schedule.changed_at_ms),
     }
     if schedule.next_at_ms is not None:
-        result["next_at"] = moment(schedule.next_at_ms)
+        view["next_at"] = moment(schedule.next_at_ms)
     if schedule.held:
-        result["waits"] = True
+        view["waits"] = True
     if schedule.paused is not None:
-        result["paused_at"] = moment(schedule.paused.at_ms)
-        result["paused_by"] = schedule.paused.by
+        view["paused_at"] = moment(schedule.paused.at_ms)
+        view["paused_by"] = schedule.paused.by
     if schedule.last is not None:
-        result["last_at"] = moment(schedule.last.nominal_ms)
-        result["last_fired_at"] = moment(schedule.last.at_ms)
-        result["last_task_id"] = schedule.last.task_id
+        view["last_at"] = moment(schedule.last.nominal_ms)
+        view["last_fired_at"] = moment(schedule.last.at_ms)
+        view["last_task_id"] = schedule.last.task_id
     if schedule.refused is not None:
-        result["last_refusal"] = {"type": schedule.refused.code, "detail": schedule.refused.detail}
-    return result
+        view["last_refusal"] = {"type": schedule.refused.code, "detail": schedule.refused.detail}
+    return view
 
 
 def _times(definition: Definition) -> dict[str, Any]:
-    result = msgspec.structs.asdict(definition)
-    return {name: value for name, value in result.items() if value is not None}
+    fields = msgspec.structs.asdict(definition)
+    return {name: value for name, value in fields.items() if value is not None}

@@ -76,8 +76,8 @@ def no_route(method: str, path: str) -> Problem:
 
 
 def _methods_of(path: str) -> tuple[str, ...]:
-    found = (methods for pattern, methods in _paths() if pattern.fullmatch(path))
-    return tuple(sorted({method for methods in found for method in methods}))
+    matches = (methods for pattern, methods in _paths() if pattern.fullmatch(path))
+    return tuple(sorted({method for methods in matches for method in methods}))
 
 
 @cache

@@ -49,31 +49,32 @@ _KINDS: Final = {
 }
 
 
-def statistics_as_json(answer: Statistics) -> dict[str, Any]:
-    figures = answer.figures
+def statistics_as_json(statistics: Statistics) -> dict[str, Any]:
+    figures = statistics.figures
     running = [one.tasks for one in figures.depths if one.status is Status.RUNNING]
     return {
         "as_of": moment(figures.as_of_ms) if figures.as_of_ms is not None else None,
-        "types": _types(answer),
+        "types": _types(statistics),
         "in_flight": sum(running),
         "is_complete": figures.is_complete,
-        "enqueued": _enqueued(answer),
-        "outbox": {"waiting": answer.outbox.waiting, "parked": answer.outbox.parked},
+        "enqueued": _enqueued(statistics),
+        "outbox": {"waiting": statistics.outbox.waiting, "parked": statistics.outbox.parked},
         "last_minute": _happened(figures.facts_of_last_minute),
-        "lag": {reader.name: lag for reader, lag in answer.lags.items()},
+        "lag": {reader.name: lag for reader, lag in statistics.lags.items()},
     }
 
 
-def _types(answer: Statistics) -> dict[str, Any]:
+def _types(statistics: Statistics) -> dict[str, Any]:
     facts: defaultdict[str, Counter[_Fact]] = defaultdict(Counter)
     depths: defaultdict[str, list[Depth]] = defaultdict(list)
-    for (name, kind), number in answer.figures.facts_of_last_minute.items():
+    for (name, kind), number in statistics.figures.facts_of_last_minute.items():
         if kind in _KINDS.values() and name is not None:
-            facts[name if name in answer.types else OTHER][name, kind] += number
-    for depth in answer.figures.depths:
+            facts[name if name in statistics.types else OTHER][name, kind] += number
+    for depth in statistics.figures.depths:
         depths[depth.type].append(depth)
     return {
-        name: _one_type(depths[name], answer.taken_at_ms) | {"last_minute": _happened(facts[name])}
+        name: _one_type(depths[name], statistics.taken_at_ms)
+        | {"last_minute": _happened(facts[name])}
         for name in sorted({*depths, *facts})
     }
 
@@ -87,11 +88,11 @@ def _one_type(depths: Sequence[Depth], now: Millis) -> dict[str, Any]:
     }
 
 
-def _enqueued(answer: Statistics) -> dict[str, Any]:
-    backlog = answer.backlog
+def _enqueued(statistics: Statistics) -> dict[str, Any]:
+    backlog = statistics.backlog
     return {
         "waiting": backlog.waiting,
-        "oldest_wait_seconds": _waited(backlog.oldest_at_ms, answer.taken_at_ms),
+        "oldest_wait_seconds": _waited(backlog.oldest_at_ms, statistics.taken_at_ms),
         "parked": backlog.parked,
     }
 

@@ -79,10 +79,10 @@ def submit_batch(request: ApiRequest) -> Success | Problem:
     if len(body) > BATCH_BYTES:
         detail = f"the request has {len(body)} bytes; the limit is {BATCH_BYTES}"
         return too_large("request_too_large", detail)
-    given = read_value(body)
-    if isinstance(given, Refusal):
-        return problem_of(given)
-    tasks = given.get("tasks") if isinstance(given, dict) and set(given) == {"tasks"} else None
+    value = read_value(body)
+    if isinstance(value, Refusal):
+        return problem_of(value)
+    tasks = value.get("tasks") if isinstance(value, dict) and set(value) == {"tasks"} else None
     if not isinstance(tasks, list) or not 1 <= len(tasks) <= BATCH_TASKS:
         detail = f'a batch must be {{"tasks": [ … 1 to {BATCH_TASKS:,} tasks … ]}} and nothing else'
         return unprocessable("invalid_request", detail, "/tasks")
@@ -92,8 +92,8 @@ def submit_batch(request: ApiRequest) -> Success | Problem:
     return _answer_batch(request.stores, [_checked(request.stores, one, now=now) for one in tasks])
 
 
-def _checked(stores: Stores, given: Any, *, now: Millis) -> Submission | Refusal:
-    submission = read_submission(given, None, stores.catalogue, now=now)
+def _checked(stores: Stores, value: Any, *, now: Millis) -> Submission | Refusal:
+    submission = read_submission(value, None, stores.catalogue, now=now)
     if isinstance(submission, Refusal):
         return submission
     is_known = _known_to(stores)
@@ -130,11 +130,11 @@ def _counted(receipt: Receipt) -> str:
 def _answer(receipt: Receipt) -> Success | Problem:
     match receipt:
         case Accepted(task, is_deferred=is_deferred):
-            shown = task_as_json(task) | _doubt(is_deferred=is_deferred)
-            return Success(HTTPStatus.ACCEPTED, shown, f"/v1/tasks/{task.id}")
+            view = task_as_json(task) | _doubt(is_deferred=is_deferred)
+            return Success(HTTPStatus.ACCEPTED, view, f"/v1/tasks/{task.id}")
         case ReplayOf(task) as replay:
-            shown = task_as_json(task) | _doubt(is_deferred=replay.is_deferred)
-            return Success(HTTPStatus.OK, shown | {"replayed": True})
+            view = task_as_json(task) | _doubt(is_deferred=replay.is_deferred)
+            return Success(HTTPStatus.OK, view | {"replayed": True})
         case KeyReused(task_id):
             return problem_of(key_reused(task_id))
         case NotTaken():
@@ -159,9 +159,9 @@ def _answer_batch(stores: Stores, read: Sequence[Submission | Refusal]) -> Succe
     answers = [
         problem_of(one) if isinstance(one, Refusal) else _answer(next(receipts)) for one in read
     ]
-    refused = sum(isinstance(one, Problem) for one in answers)
+    refusals = sum(isinstance(one, Problem) for one in answers)
     results = [_result(index, one) for index, one in enumerate(answers)]
-    body = {"results": results, "accepted": len(answers) - refused, "refused": refused}
+    body = {"results": results, "accepted": len(answers) - refusals, "refused": refusals}
     return Success(HTTPStatus.OK, body)
 
 

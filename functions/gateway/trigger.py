@@ -46,10 +46,10 @@ class BackfillRequest(Struct, forbid_unknown_fields=True, kw_only=True, rename={
 
 @routes.post("/v1/schedules/<name>/trigger")
 def trigger_schedule(request: ApiRequest, name: str) -> Success | Problem:
-    answer = trigger(name, request.stores.schedules, tenant=DEFAULT_TENANT)
-    match answer:
+    outcome = trigger(name, request.stores.schedules, tenant=DEFAULT_TENANT)
+    match outcome:
         case Fired(fires):
-            (fire,) = _fires(answer)
+            (fire,) = _fires(outcome)
             location = f"/v1/tasks/{fires[0].request.task_id}"
             return Success(HTTPStatus.ACCEPTED, fire, location)
         case NoSchedule():
@@ -57,18 +57,18 @@ def trigger_schedule(request: ApiRequest, name: str) -> Success | Problem:
         case Contended():
             return contended()
         case _:
-            assert_never(answer)
+            assert_never(outcome)
 
 
 @routes.post("/v1/schedules/<name>/backfill", takes_json=True)
 def backfill_schedule(request: ApiRequest, name: str) -> Success | Problem:
-    asked = _range(request.body)
-    if isinstance(asked, Problem):
-        return asked
-    answer = backfill(name, *asked, request.stores.schedules, tenant=DEFAULT_TENANT)
-    match answer:
+    span = _range(request.body)
+    if isinstance(span, Problem):
+        return span
+    outcome = backfill(name, *span, request.stores.schedules, tenant=DEFAULT_TENANT)
+    match outcome:
         case Fired():
-            return Success(HTTPStatus.ACCEPTED, {"fires": _fires(answer)})
+            return Success(HTTPStatus.ACCEPTED, {"fires": _fires(outcome)})
         case TooMany(count):
             detail = (
                 f"{count:,} instants lie in the range; one request fires {MOST_BACKFILLED:,}:"
@@ -87,28 +87,28 @@ def backfill_schedule(request: ApiRequest, name: str) -> Success | Problem:
         case Contended():
             return contended()
         case _:
-            assert_never(answer)
+            assert_never(outcome)
 
 
 @routes.get("/v1/schedules/<name>/next", parameters={"count"})
 def preview_schedule(request: ApiRequest, name: str) -> Success | Problem:
-    asked = request.query.get("count", str(USUAL_COUNT))
-    count = read_number("count", asked, most=LARGEST_COUNT)
+    text = request.query.get("count", str(USUAL_COUNT))
+    count = read_number("count", text, most=LARGEST_COUNT)
     if isinstance(count, Problem):
         return count
-    found = find(request, name)
-    if found is None:
+    schedule = find(request, name)
+    if schedule is None:
         return no_schedule(name)
     since = moment_of(request.stores.schedules.now())
-    coming = calendar_of(found.definition).preview(since, count)
+    coming = calendar_of(schedule.definition).preview(since, count)
     return Success(HTTPStatus.OK, {"next": [_coming(one) for one in coming]})
 
 
 def _range(body: bytes) -> tuple[Millis, Millis] | Problem:
-    asked = read_as(BackfillRequest, body)
-    if isinstance(asked, Problem):
-        return asked
-    since, until = _moment("from", asked.since), _moment("until", asked.until)
+    request = read_as(BackfillRequest, body)
+    if isinstance(request, Problem):
+        return request
+    since, until = _moment("from", request.since), _moment("until", request.until)
     if isinstance(since, Problem):
         return since
     if isinstance(until, Problem):
@@ -123,14 +123,14 @@ def _moment(name: str, text: str) -> Millis | Problem:
     return Millis(max(at_ms or 0, 0))
 
 
-def _fires(answer: Fired) -> list[dict[str, Any]]:
-    return [{"at": moment(one.nominal_ms), "task_id": one.request.task_id} for one in answer.fires]
+def _fires(outcome: Fired) -> list[dict[str, Any]]:
+    return [{"at": moment(one.nominal_ms), "task_id": one.request.task_id} for one in outcome.fires]
 
 
 def _coming(coming: Coming) -> dict[str, Any]:
-    told: dict[str, Any] = {"reading": coming.reading.isoformat(timespec="seconds")}
+    view: dict[str, Any] = {"reading": coming.reading.isoformat(timespec="seconds")}
     if coming.at is not None:
-        told["at"] = moment(millis_of(coming.at))
+        view["at"] = moment(millis_of(coming.at))
     if coming.mark is not None:
-        told["mark"] = coming.mark
-    return told
+        view["mark"] = coming.mark
+    return view

@@ -135,8 +135,8 @@ def _fire_schedules(stores: Stores) -> int:
 def _cancel(task_id: TaskId) -> bool:
     """Cancel the task of an earlier fire; its stores are opened when a schedule asks for it."""
     stores = _CANCELLING.stores()
-    answer = Canceller(stores, LedgerFinder(stores).find).cancel(task_id)
-    return not isinstance(answer, Unsure)
+    outcome = Canceller(stores, LedgerFinder(stores).find).cancel(task_id)
+    return not isinstance(outcome, Unsure)
 
 
 def _monotonic() -> timedelta:

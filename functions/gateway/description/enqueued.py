@@ -8,7 +8,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from functions.gateway.description.answers import Count, Moment, NextCursor
 from functions.gateway.description.operation import Answer, Example, Operation
-from functions.gateway.description.parameters import CURSOR, LIMIT, TASK_ID, asked
+from functions.gateway.description.parameters import CURSOR, LIMIT, TASK_ID, query_parameter
 
 REFUSED_ID: Final = "5e9a4bd0-5f3c-8f11-9d0c-2f6a1c8f7b21"
 
@@ -55,7 +55,7 @@ LIST: Final = Operation(
         " committed but are still waiting or were refused."
     ),
     parameters=[
-        asked(
+        query_parameter(
             "state",
             Literal["waiting", "parked", "discarded"],
             "Requests that wait to become tasks, refused requests (the default), or refused"

@@ -7,7 +7,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from functions.gateway.description.answers import Count, Moment, NextCursor
 from functions.gateway.description.operation import Answer, Example, Operation, Parameter
-from functions.gateway.description.parameters import CURSOR, LIMIT, asked
+from functions.gateway.description.parameters import CURSOR, LIMIT, query_parameter
 from taskmill.core.topics import PENDING
 
 RECORD: Final = f"{PENDING}:0:17:0"
@@ -59,7 +59,7 @@ LIST: Final = Operation(
     name="listQuarantine",
     summary="List quarantined records",
     parameters=[
-        asked(
+        query_parameter(
             "discarded",
             Literal["true", "false"],
             "Whether to list records that were dealt with, or the others.",

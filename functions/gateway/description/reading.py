@@ -14,7 +14,7 @@ from functions.gateway.description.answers import (
 )
 from functions.gateway.description.examples import DEAD, ID, KEY, SINCE, SUCCEEDED, UNTIL
 from functions.gateway.description.operation import Answer, Example, Operation
-from functions.gateway.description.parameters import CURSOR, LIMIT, TASK_ID, asked
+from functions.gateway.description.parameters import CURSOR, LIMIT, TASK_ID, query_parameter
 from functions.gateway.description.reasons import Reason
 from functions.gateway.http.parameters import LONGEST_WAIT_SECONDS
 from taskmill.core.task import Status
@@ -38,34 +38,36 @@ LIST: Final = Operation(
     " accepted before the request. If that takes longer, it shows what the ledger has so far;"
     " see `as_of`.",
     parameters=[
-        asked("type", str, "Only tasks of this type."),
-        asked(
+        query_parameter("type", str, "Only tasks of this type."),
+        query_parameter(
             "idempotency_key",
             IdempotencyKey,
             "Only the task with this idempotency key; requires `type` and excludes all other"
             " filters. The task is as current as when it is read by its id.",
         ),
-        asked("status", Status, "Only tasks in this status."),
-        asked(
+        query_parameter("status", Status, "Only tasks in this status."),
+        query_parameter(
             "metadata",
             dict[Annotated[str, Meta(pattern=r"^metadata\..+")], str],
             "Only tasks with this metadata entry: `metadata.<name>=<value>`.",
         ),
-        asked("created_after", Moment, "Only tasks submitted after this time."),
-        asked("created_before", Moment, "Only tasks submitted before this time."),
-        asked("reason", Reason, "Only dead tasks with this reason; requires `status=dead`."),
-        asked(
+        query_parameter("created_after", Moment, "Only tasks submitted after this time."),
+        query_parameter("created_before", Moment, "Only tasks submitted before this time."),
+        query_parameter(
+            "reason", Reason, "Only dead tasks with this reason; requires `status=dead`."
+        ),
+        query_parameter(
             "error_class",
             str,
             "Only dead tasks with an error of this class; requires `status=dead`.",
         ),
-        asked(
+        query_parameter(
             "dead_after", Moment, "Only tasks that died after this time; requires `status=dead`."
         ),
-        asked(
+        query_parameter(
             "dead_before", Moment, "Only tasks that died before this time; requires `status=dead`."
         ),
-        asked(
+        query_parameter(
             "wait",
             Annotated[float, Meta(ge=0, le=LONGEST_WAIT_SECONDS)],
             "Seconds to wait at most until the ledger has caught up; no exponent.",
@@ -130,12 +132,12 @@ READ: Final = Operation(
     " the rest of `wait`, until the ledger has the task.",
     parameters=[
         TASK_ID,
-        asked(
+        query_parameter(
             "wait",
             Annotated[float, Meta(ge=0, le=LONGEST_WAIT_SECONDS)],
             "Seconds to wait at most for the task to end; no exponent.",
         ),
-        asked("include", Literal["payload"], "Include the payload."),
+        query_parameter("include", Literal["payload"], "Include the payload."),
     ],
     answers={HTTPStatus.OK: Answer(what="The task.", body=ReadTask)},
     problems=["invalid_request", "not_found", "enqueue_refused", "unavailable"],

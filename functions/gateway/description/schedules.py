@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from functions.gateway.description.answers import Count, Moment, NextCursor
 from functions.gateway.description.examples import ID
 from functions.gateway.description.operation import Answer, Example, Operation, Parameter
-from functions.gateway.description.parameters import CURSOR, LIMIT, asked
+from functions.gateway.description.parameters import CURSOR, LIMIT, query_parameter
 from functions.gateway.http.problem import ProblemType
 from functions.gateway.trigger import LARGEST_COUNT, USUAL_COUNT, BackfillRequest
 from taskmill.schedules.catch_up import CatchUp
@@ -358,7 +358,7 @@ PREVIEW: Final = Operation(
     details="Instants shifted by daylight saving time are marked.",
     parameters=[
         _NAME,
-        asked(
+        query_parameter(
             "count",
             Annotated[
                 int, Meta(ge=1, le=LARGEST_COUNT, extra_json_schema={"default": USUAL_COUNT})

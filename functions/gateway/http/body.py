@@ -13,10 +13,10 @@ T = TypeVar("T")
 
 def read_as(kind: type[T], body: bytes) -> T | Problem:
     """Return *body* as *kind*, or the problem with it and its place as a JSON pointer."""
-    given = read_value(body)
-    if isinstance(given, Refusal):
-        return problem_of(given)
+    value = read_value(body)
+    if isinstance(value, Refusal):
+        return problem_of(value)
     try:
-        return msgspec.convert(given, kind)
+        return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         return problem_of(misfit(str(error)))

@@ -45,12 +45,12 @@ def page_of(
 
     *rest* is where the lines end when there are more of them.
     """
-    shown = [Raw(msgspec.json.encode(line.shown)) for line in lines]
-    ends = list(accumulate(len(bytes(line)) for line in shown))
+    texts = [Raw(msgspec.json.encode(line.shown)) for line in lines]
+    ends = list(accumulate(len(bytes(line)) for line in texts))
     most = max(bisect_right(ends, PAGE_BYTES), 1)
-    if most < len(shown):
-        shown, rest = shown[:most], lines[most - 1].mark
-    return shown, None if rest is None else cursor_after(rest, query)
+    if most < len(texts):
+        texts, rest = texts[:most], lines[most - 1].mark
+    return texts, None if rest is None else cursor_after(rest, query)
 
 
 def cursor_after(mark: Mark, query: Mapping[str, str]) -> str:
@@ -80,5 +80,5 @@ def _word(mark: Mark, digest: str) -> str:
 
 
 def _digest(query: Mapping[str, str]) -> str:
-    asked = {name: value for name, value in query.items() if name not in _OF_A_PAGE}
-    return sha256(msgspec.json.encode(asked, order="deterministic")).hexdigest()[:16]
+    filters = {name: value for name, value in query.items() if name not in _OF_A_PAGE}
+    return sha256(msgspec.json.encode(filters, order="deterministic")).hexdigest()[:16]

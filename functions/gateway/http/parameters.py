@@ -16,9 +16,9 @@ _MILLISECOND = timedelta(milliseconds=1)
 _NO_TIME = timedelta()
 
 
-def unknown_parameter(given: Iterable[str], known: Container[str]) -> Problem | None:
+def unknown_parameter(names: Iterable[str], known: Container[str]) -> Problem | None:
     """Refuse the first parameter that would be ignored."""
-    for name in given:
+    for name in names:
         if name not in known:
             return unprocessable("invalid_request", f"unknown parameter {name!r}", name)
     return None

@@ -62,15 +62,15 @@ class Problem(Struct, frozen=True):
     """The methods that the path supports, for a request with another one."""
 
     def as_json(self) -> dict[str, object]:
-        told: dict[str, object] = {
+        body: dict[str, object] = {
             "type": self.type,
             "title": _TITLES.get(self.status, self.status.phrase),
             "status": int(self.status),
             "detail": clip(self.detail, LONGEST_TEXT),
         }
         if self.field is not None:
-            told["field"] = clip(self.field, LONGEST_TEXT)
-        return told
+            body["field"] = clip(self.field, LONGEST_TEXT)
+        return body
 
 
 _STATUS: Mapping[RefusalKind, HTTPStatus] = {
@@ -120,7 +120,7 @@ def not_found(task_id: str) -> Problem:
     return missing(f"there is no task {task_id}")
 
 
-def refused(given: ReadRefused) -> Problem:
+def refused(refusal: ReadRefused) -> Problem:
     """Refuse the id of a request that was refused after its commit."""
-    detail = f"the enqueued request was refused as {given.code}: {given.detail}"
-    return Problem(HTTPStatus.GONE, "enqueue_refused", detail, given.pointer)
+    detail = f"the enqueued request was refused as {refusal.code}: {refusal.detail}"
+    return Problem(HTTPStatus.GONE, "enqueue_refused", detail, refusal.pointer)

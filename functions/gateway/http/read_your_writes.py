@@ -27,12 +27,12 @@ def caught_up(
 
     Only some requests may wait longer than a moment.
     """
-    found = _look_for(stores, min(within, LONGEST_CATCH_UP), look, is_behind)
+    state = _look_for(stores, min(within, LONGEST_CATCH_UP), look, is_behind)
     rest = within - LONGEST_CATCH_UP
-    if rest <= NO_TIME or not is_behind(found):
-        return found
+    if rest <= NO_TIME or not is_behind(state):
+        return state
     with stores.waiters.place() as has_place:
-        return _look_for(stores, rest, look, is_behind) if has_place else found
+        return _look_for(stores, rest, look, is_behind) if has_place else state
 
 
 def _look_for(
@@ -41,7 +41,7 @@ def _look_for(
     end_ms = stores.clock() + in_ms(span)
     return await_ledger(
         look,
-        is_behind=lambda found: is_behind(found) and stores.clock() < end_ms,
+        is_behind=lambda state: is_behind(state) and stores.clock() < end_ms,
         pause=stores.pause,
         within=span,
     )

@@ -46,7 +46,7 @@ class Ses:
         from botocore.exceptions import EndpointConnectionError as Unreachable
 
         try:
-            answer = self._client(seconds).send_email(
+            response = self._client(seconds).send_email(
                 FromEmailAddress=mail.sender,
                 Destination={"ToAddresses": list(mail.recipients)},
                 Content={"Raw": {"Data": mail.content}},
@@ -57,7 +57,7 @@ class Ses:
             return Retry(f"SES cannot be reached: {error}")
         except BotoCoreError as error:
             return Retry(f"SES may have taken the mail: {error}", may_have_worked=True)
-        return Succeeded({"message_id": mail.message_id, "ses_message_id": answer["MessageId"]})
+        return Succeeded({"message_id": mail.message_id, "ses_message_id": response["MessageId"]})
 
     def _client(self, seconds: float) -> Any:
         """Return a client that reports the outcome within *seconds*, and at least one."""

@@ -85,8 +85,8 @@ def _credentials(name: str, read_secret: ReadByName, *, fresh: bool) -> Credenti
     if not name:
         return Credentials()
     try:
-        answer = json.loads(read_secret(name, fresh=fresh))
-        return Credentials(username=str(answer["username"]), password=str(answer["password"]))
+        secret = json.loads(read_secret(name, fresh=fresh))
+        return Credentials(username=str(secret["username"]), password=str(secret["password"]))
     except SettingsInvalid as error:
         raise SettingsInvalid(f"TASKMILL_SMTP_SECRET: {error}") from error
     except (ValueError, KeyError, TypeError):

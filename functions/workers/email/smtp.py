@@ -137,13 +137,13 @@ def _converse(connection: smtplib.SMTP, mail: Mail, patience: Patience) -> Outco
     code, words = connection.docmd("MAIL", f"FROM:<{mail.sender}>{size}")
     if code // 100 != _DONE:
         return _refused(f"the sender {mail.sender}", code, words)
-    refused = {one: answer for one in mail.recipients if (answer := _offer(connection, one))}
-    if not_now := [answer for answer in refused.values() if isinstance(answer, Retry)]:
+    refusals = {one: refusal for one in mail.recipients if (refusal := _offer(connection, one))}
+    if not_now := [refusal for refusal in refusals.values() if isinstance(refusal, Retry)]:
         return not_now[0]  # deliver to nobody, so that nobody gets it twice
-    if len(refused) == len(mail.recipients):
-        return Discard(_reasons(list(refused.values())))
-    result = {one: answer.reason for one, answer in refused.items()}
-    return _hand_over(connection, mail, result, patience)
+    if len(refusals) == len(mail.recipients):
+        return Discard(_reasons(list(refusals.values())))
+    reasons = {one: refusal.reason for one, refusal in refusals.items()}
+    return _hand_over(connection, mail, reasons, patience)
 
 
 def _offer(connection: smtplib.SMTP, recipient: str) -> Retry | Discard | None:
@@ -152,7 +152,7 @@ def _offer(connection: smtplib.SMTP, recipient: str) -> Retry | Discard | None:
 
 
 def _hand_over(
-    connection: smtplib.SMTP, mail: Mail, refused: dict[str, str], patience: Patience
+    connection: smtplib.SMTP, mail: Mail, reasons: dict[str, str], patience: Patience
 ) -> Outcome:
     code, words = connection.docmd("DATA")
     if code != _GO_ON:
@@ -164,7 +164,7 @@ def _hand_over(
     except OSError as error:
         return _in_doubt(_why(error))
     if code // 100 == _DONE:
-        return Succeeded({"message_id": mail.message_id, "refused": refused})
+        return Succeeded({"message_id": mail.message_id, "refused": reasons})
     return _refused("the mail", code, words) if code // 100 in _REFUSED else _in_doubt(_text(words))
 
 
@@ -188,8 +188,8 @@ def _text(words: bytes | str) -> str:
     return words if isinstance(words, str) else words.decode("utf-8", "replace")
 
 
-def _reasons(answers: Sequence[Retry | Discard]) -> str:
-    return "; ".join(answer.reason for answer in answers)
+def _reasons(refusals: Sequence[Retry | Discard]) -> str:
+    return "; ".join(refusal.reason for refusal in refusals)
 
 
 def _is_refusal(error: Exception) -> bool:

@@ -102,14 +102,14 @@ async def _chunks(reader: StreamReader, body: Body) -> None:
 
 async def _exactly(reader: StreamReader, count: int, body: Body) -> bool:
     """Read the given number of bytes as they arrive; return whether all of them fit."""
-    left = count
-    while left and body.room:
-        octets = await reader.read(min(left, body.room))
+    rest = count
+    while rest and body.room:
+        octets = await reader.read(min(rest, body.room))
         if not octets:
             return False
         body.octets += octets
-        left -= len(octets)
-    return not left
+        rest -= len(octets)
+    return not rest
 
 
 async def _to_the_end(reader: StreamReader, body: Body) -> None:

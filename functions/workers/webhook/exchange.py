@@ -91,12 +91,12 @@ async def _connect(
 async def _addresses(target: Target, ways: Ways) -> Sequence[str]:
     """Look the host up again for every attempt."""
     try:
-        found = await ways.resolve(target.host)
+        addresses = await ways.resolve(target.host)
     except (OSError, UnicodeError) as error:
         raise Unreached(f"{target.host} cannot be found") from error
-    if not found:
+    if not addresses:
         raise Unreached(f"{target.host} has no address")
-    return found
+    return addresses
 
 
 async def _reach(

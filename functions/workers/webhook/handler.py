@@ -52,12 +52,12 @@ async def perform(webhook: Webhook, task: Task) -> Outcome:
 
 
 async def send(webhook: Webhook, task: Task, surroundings: Surroundings) -> Outcome:
-    result = await _judged(webhook, task, surroundings)
-    surroundings.counters.count(Count.WEBHOOKS, answer=result.word)
-    return result.outcome
+    verdict = await _verdict(webhook, task, surroundings)
+    surroundings.counters.count(Count.WEBHOOKS, answer=verdict.word)
+    return verdict.outcome
 
 
-async def _judged(webhook: Webhook, task: Task, surroundings: Surroundings) -> Judged:
+async def _verdict(webhook: Webhook, task: Task, surroundings: Surroundings) -> Judged:
     target = target_of(webhook.url, reaches_loopback=surroundings.reaches_loopback)
     if isinstance(target, Blocked):
         return Judged(Discard(target.why), "walled")
@@ -79,15 +79,13 @@ async def _judged(webhook: Webhook, task: Task, surroundings: Surroundings) -> J
         body=body.octets,
     )
     request = request_to(target, webhook, body, signature)
-    return await _answered(target, request, task, surroundings)
+    return await _call(target, request, task, surroundings)
 
 
-async def _answered(
-    target: Target, request: bytes, task: Task, surroundings: Surroundings
-) -> Judged:
+async def _call(target: Target, request: bytes, task: Task, surroundings: Surroundings) -> Judged:
     seconds = (task.deadline - surroundings.now()).total_seconds() * _SHARE_OF_TIME
     try:
-        answer = await exchange(target, request, surroundings.ways, seconds=seconds)
+        response = await exchange(target, request, surroundings.ways, seconds=seconds)
     except Unreached as error:
         return Judged(Retry(str(error)), "unreachable")
     except NotHttp as error:
@@ -97,13 +95,13 @@ async def _answered(
     except OSError as error:
         why = tls.why(error, setting="TASKMILL_WEBHOOK_CA_FILE")
         return Judged(Retry(f"{target.host} cannot be called: {why}"), "unreachable")
-    if isinstance(answer, Blocked):
-        return Judged(Discard(answer.why), "walled")
-    result = judged(target, *answer, now=surroundings.now())
-    if result.word == "gone":
+    if isinstance(response, Blocked):
+        return Judged(Discard(response.why), "walled")
+    verdict = judged(target, *response, now=surroundings.now())
+    if verdict.word == "gone":
         at_ms = Millis(int(task.started_at.timestamp() * 1000))
         await asyncio.to_thread(_disable, surroundings.endpoints, target, at_ms)
-    return result
+    return verdict
 
 
 def _is_disabled(endpoints: Endpoints, target: Target) -> bool:

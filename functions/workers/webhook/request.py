@@ -28,14 +28,14 @@ def body_of(webhook: Webhook) -> Body:
 
 
 def request_to(target: Target, webhook: Webhook, body: Body, signature: Mapping[str, str]) -> bytes:
-    answer = {"accept": "*/*", "user-agent": "taskmill"}
+    headers = {"accept": "*/*", "user-agent": "taskmill"}
     if body.media is not None:
-        answer["content-type"] = body.media
-    answer |= {name.lower(): value for name, value in webhook.headers.items()}
-    answer |= {"host": target.place, "connection": "close", "accept-encoding": "identity"}
-    answer |= {DEPTH_HEADER: "1", **signature}
+        headers["content-type"] = body.media
+    headers |= {name.lower(): value for name, value in webhook.headers.items()}
+    headers |= {"host": target.place, "connection": "close", "accept-encoding": "identity"}
+    headers |= {DEPTH_HEADER: "1", **signature}
     if body.octets or webhook.method in _ALWAYS_WITH_BODY:
-        answer["content-length"] = str(len(body.octets))
+        headers["content-length"] = str(len(body.octets))
     lines = [f"{webhook.method} {target.path} HTTP/1.1"]
-    lines += [f"{name}: {value}" for name, value in answer.items()]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
     return "\r\n".join([*lines, "", ""]).encode("ascii") + body.octets

@@ -19,7 +19,7 @@ MOST: Final = 300
 """A Lambda process may have 1,024 threads."""
 
 LookUp: TypeAlias = Callable[[str], Sequence[str]]
-_Wanted: TypeAlias = Future[Sequence[str]]
+_Future: TypeAlias = Future[Sequence[str]]
 
 
 class TooManyHang(OSError):
@@ -28,15 +28,15 @@ class TooManyHang(OSError):
 
 def look_up(host: str) -> Sequence[str]:
     """Ask the system for a host's addresses."""
-    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+    rows = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[0]) for *_, address in rows))
 
 
 class _Line(Struct):
     """The threads that look up one host, and the callers that wait for one of them."""
 
     threads: int = 0
-    waiting: deque[_Wanted] = field(default_factory=deque)
+    waiting: deque[_Future] = field(default_factory=deque)
 
 
 class Resolver:
@@ -48,11 +48,11 @@ class Resolver:
         self._threads = 0
 
     async def __call__(self, host: str) -> Sequence[str]:
-        wanted: _Wanted = Future()
-        self._ask(host, wanted)
-        return await asyncio.wrap_future(wanted)
+        future: _Future = Future()
+        self._ask(host, future)
+        return await asyncio.wrap_future(future)
 
-    def _ask(self, host: str, wanted: _Wanted) -> None:
+    def _ask(self, host: str, future: _Future) -> None:
         with self._lock:
             line = self._lines.get(host) or _Line()
             if line.threads < MOST_FOR_ONE_HOST and self._threads < self._most:
@@ -61,15 +61,15 @@ class Resolver:
                 self._threads += 1
             elif line.threads == 0:
                 raise TooManyHang("too many other names hang")
-            line.waiting.append(wanted)
+            line.waiting.append(future)
             self._lines[host] = line
 
     def _work(self, host: str, line: _Line) -> None:
-        while (wanted := self._next(host, line)) is not None:
-            if wanted.set_running_or_notify_cancel():  # otherwise the caller has left
-                self._answer(host, wanted)
+        while (future := self._next(host, line)) is not None:
+            if future.set_running_or_notify_cancel():  # otherwise the caller has left
+                self._answer(host, future)
 
-    def _next(self, host: str, line: _Line) -> _Wanted | None:
+    def _next(self, host: str, line: _Line) -> _Future | None:
         with self._lock:
             if line.waiting:
                 return line.waiting.popleft()
@@ -79,10 +79,10 @@ class Resolver:
                 del self._lines[host]
             return None
 
-    def _answer(self, host: str, wanted: _Wanted) -> None:
+    def _answer(self, host: str, future: _Future) -> None:
         try:
-            found = self._look_up(host)
+            addresses = self._look_up(host)
         except (OSError, UnicodeError) as error:
-            wanted.set_exception(error)
+            future.set_exception(error)
         else:
-            wanted.set_result(found)
+            future.set_result(addresses)

@@ -35,16 +35,16 @@ class Judged(Struct, frozen=True):
 def judged(target: Target, head: Head, body: Body, *, now: datetime) -> Judged:
     status = head.status
     text = _text_of(body)
-    said = f"{target.host} answered {status}" + (f": {text[:_QUOTED]}" if text else "")
+    reason = f"{target.host} answered {status}" + (f": {text[:_QUOTED]}" if text else "")
     if 200 <= status < 300:  # noqa: PLR2004 - HTTP's own
         return Judged(Succeeded(_result(target, head, body, text)), "delivered")
     if status == HTTPStatus.GONE:
-        return Judged(Discard(f"{said} and is not called again; it is disabled"), "gone")
+        return Judged(Discard(f"{reason} and is not called again; it is disabled"), "gone")
     if status >= 500 or status in _TRIED_AGAIN:  # noqa: PLR2004 - HTTP's own
-        return Judged(Retry(said, wanted_wait(head.one("retry-after"), now)), "busy")
+        return Judged(Retry(reason, wanted_wait(head.one("retry-after"), now)), "busy")
     if status < 400:  # noqa: PLR2004 - HTTP's own
         return Judged(_redirected(target, status), "redirected")
-    return Judged(Discard(said), "refused")
+    return Judged(Discard(reason), "refused")
 
 
 def _redirected(target: Target, status: int) -> Outcome:

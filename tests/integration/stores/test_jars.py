@@ -37,7 +37,7 @@ def test_missing_jars_are_brought_once(tmp_path, lock, folder):
 
 
 def test_a_jar_that_is_not_what_the_lock_promises_is_refused(tmp_path, lock, folder):
-    with pytest.raises(JarsUnusable, match=r"org\.example:broker:1\.0 is not what jars\.lock"):
+    with pytest.raises(JarsUnusable, match=r"org\.example:broker:1\.0 does not match jars\.lock"):
         install(folder, lock, cache_with(tmp_path, b"something else"))
     assert not (folder / "broker-1.0.jar").exists()
 
