@@ -45,11 +45,11 @@ class Api:
     def submit_batch(self, tasks: list[Json]) -> Answer:
         return self.ask("POST", "/v1/tasks/batch", {"tasks": tasks})
 
-    def task(self, task_id: str, **asked: str) -> Answer:
-        return self.ask("GET", f"/v1/tasks/{quote(task_id, safe='')}{_query(asked)}")
+    def task(self, task_id: str, **query: str) -> Answer:
+        return self.ask("GET", f"/v1/tasks/{quote(task_id, safe='')}{_query(query)}")
 
-    def tasks(self, asked: Mapping[str, str]) -> Answer:
-        return self.ask("GET", f"/v1/tasks{_query(asked)}")
+    def tasks(self, query: Mapping[str, str]) -> Answer:
+        return self.ask("GET", f"/v1/tasks{_query(query)}")
 
     def types(self) -> Answer:
         return self.ask("GET", "/v1/types")
@@ -97,20 +97,15 @@ class Api:
 
 def problem_sentence(answer: Answer) -> str:
     """Return a problem as one sentence that names the field."""
-    result = answer.body
-    words = (
-        result.get("detail")
-        or result.get("title")
-        or result.get("message")
-        or "no reason was given"
-    )
-    place = f" (at {result['field']})" if result.get("field") else ""
-    kind = result.get("type") or f"HTTP {answer.status}"
+    body = answer.body
+    words = body.get("detail") or body.get("title") or body.get("message") or "no reason was given"
+    place = f" (at {body['field']})" if body.get("field") else ""
+    kind = body.get("type") or f"HTTP {answer.status}"
     return as_line(f"{kind}: {words}{place}")
 
 
-def _query(asked: Mapping[str, str]) -> str:
-    return f"?{urlencode(asked)}" if asked else ""
+def _query(parameters: Mapping[str, str]) -> str:
+    return f"?{urlencode(parameters)}" if parameters else ""
 
 
 def _parsed(body: bytes) -> Json:

@@ -26,10 +26,10 @@ def _dead_row(task: Json) -> tuple[str, ...]:
     )
 
 
-def history_text(answer: Json, *, width: int | None) -> str:
+def history_text(body: Json, *, width: int | None) -> str:
     head = ("AT", "LIFE", "TURN", "WHAT", "DETAILS")
-    lives = {generation: n for n, generation in enumerate(_lives(answer["facts"]), start=1)}
-    rows = [_fact_row(fact, lives[fact["generation"]]) for fact in answer["facts"]]
+    lives = {generation: n for n, generation in enumerate(_lives(body["facts"]), start=1)}
+    rows = [_fact_row(fact, lives[fact["generation"]]) for fact in body["facts"]]
     return aligned([head, *rows], width=width)
 
 
@@ -43,13 +43,13 @@ def _fact_row(fact: Json, life: int) -> tuple[str, ...]:
 
 
 def _details(fact: Json) -> str:
-    answer = [
+    parts = [
         f"attempt {fact['attempt']}" if "attempt" in fact else "",
         why(fact),
         f"next at {fact['next_attempt_at']}" if fact.get("next_attempt_at") else "",
         f"losses {fact['losses']}" if fact.get("losses") else "",
     ]
-    return ", ".join(one for one in answer if one)
+    return ", ".join(one for one in parts if one)
 
 
 def quarantine_rows(records: Iterable[Json]) -> Rows:
@@ -75,8 +75,8 @@ def record_card(record: Json) -> str:
             f"{record['id']}  {_second(record['at'])}  {record['size']} bytes",
             record["reason"],
             *(
-                f"  {_escaped(name.encode())}: {_escaped(b64decode(answer))}"
-                for name, answer in headers
+                f"  {_escaped(name.encode())}: {_escaped(b64decode(value))}"
+                for name, value in headers
             ),
             _escaped(b64decode(record["value_base64"])),
             "",
@@ -94,11 +94,11 @@ def enqueued_rows(requests: Iterable[Json]) -> Rows:
 
 
 def _enqueued_row(one: Json) -> tuple[str, ...]:
-    refused = _second(one["parked_at"]) if "parked_at" in one else "-"
+    parked_at = _second(one["parked_at"]) if "parked_at" in one else "-"
     words = [one.get("reason"), one.get("detail")]
     place = f" (at {one['field']})" if "field" in one else ""
     reason = ": ".join(word for word in words if word) + place
-    return one["task_id"], _second(one["enqueued_at"]), str(one["size"]), refused, reason
+    return one["task_id"], _second(one["enqueued_at"]), str(one["size"]), parked_at, reason
 
 
 def endpoint_rows(endpoints: Iterable[Json]) -> Rows:
@@ -117,11 +117,12 @@ def _job_row(job: Json) -> tuple[str, ...]:
 
 
 def job_card(job: Json) -> str:
-    asked = {name: job.get(name) for name in _WANTED if job.get(name) is not None}
+    filters = {name: job.get(name) for name in _WANTED if job.get(name) is not None}
     about: dict[str, Any] = {
         "state": job["state"],
         "why": job.get("why"),
-        "wanted": ", ".join(f"{name}={value}" for name, value in asked.items()) or "all dead tasks",
+        "wanted": ", ".join(f"{name}={value}" for name, value in filters.items())
+        or "all dead tasks",
         "pace": f"{job['rate_per_second']:g} per second, at most {job['limit']:,}",
         "redriven": f"{job['redriven']} of {job['total']}, {job['skipped']} skipped",
         "ended": f"{job['succeeded']} succeeded, {job['failed']} failed again",

@@ -19,9 +19,9 @@ Command: TypeAlias = Callable[[argparse.Namespace], Exit]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    asked = parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     try:
-        return _COMMANDS[asked.command](asked)
+        return _COMMANDS[options.command](options)
     except Unreachable as error:
         return complain(str(error), Exit.UNAVAILABLE)
     except PlatformError as error:
@@ -42,124 +42,124 @@ def _code_of(error: PlatformError) -> Exit:
     return Exit.USAGE if isinstance(error, SettingsRefused) else Exit.UNAVAILABLE
 
 
-def _up(asked: argparse.Namespace) -> Exit:
+def _up(options: argparse.Namespace) -> Exit:
     from taskmill_local.cli.commands.up import up
 
-    return up(as_json=asked.json)
+    return up(as_json=options.json)
 
 
-def _demo(asked: argparse.Namespace) -> Exit:
+def _demo(options: argparse.Namespace) -> Exit:
     from taskmill_local.cli.demo.run import demo
 
-    return demo(as_json=asked.json)
+    return demo(as_json=options.json)
 
 
-def _submit(asked: argparse.Namespace) -> Exit:
+def _submit(options: argparse.Namespace) -> Exit:
     from taskmill_local.cli.commands.ask import submit
 
-    return submit(asked)
+    return submit(options)
 
 
-def _status(asked: argparse.Namespace) -> Exit:
+def _status(options: argparse.Namespace) -> Exit:
     from taskmill_local.cli.commands.ask import status
 
-    return status(asked)
+    return status(options)
 
 
-def _list(asked: argparse.Namespace) -> Exit:
+def _list(options: argparse.Namespace) -> Exit:
     from taskmill_local.cli.commands.ask import list_tasks
 
-    return list_tasks(asked)
+    return list_tasks(options)
 
 
-def _types(asked: argparse.Namespace) -> Exit:
+def _types(options: argparse.Namespace) -> Exit:
     from taskmill_local.cli.commands.ask import list_types
 
-    return list_types(asked)
+    return list_types(options)
 
 
-def _stats(asked: argparse.Namespace) -> Exit:
+def _stats(options: argparse.Namespace) -> Exit:
     from taskmill_local.cli.commands.ask import show_stats
 
-    return show_stats(asked)
+    return show_stats(options)
 
 
-def _get(asked: argparse.Namespace) -> Exit:
+def _get(options: argparse.Namespace) -> Exit:
     from taskmill_local.cli.commands.ask import get
 
-    return get(asked)
+    return get(options)
 
 
-def _batch(asked: argparse.Namespace) -> Exit:
+def _batch(options: argparse.Namespace) -> Exit:
     from taskmill_local.cli.commands.batch import submit_batch
 
-    return submit_batch(asked)
+    return submit_batch(options)
 
 
-def _upload(asked: argparse.Namespace) -> Exit:
+def _upload(options: argparse.Namespace) -> Exit:
     from taskmill_local.cli.commands.payloads import upload
 
-    return upload(asked)
+    return upload(options)
 
 
-def _logs(asked: argparse.Namespace) -> Exit:
+def _logs(options: argparse.Namespace) -> Exit:
     from taskmill_local.cli.commands.logs import show_logs
 
-    return show_logs(asked.name, lines=asked.lines, follows=asked.follow)
+    return show_logs(options.name, lines=options.lines, follows=options.follow)
 
 
-def _migrate(asked: argparse.Namespace) -> Exit:
+def _migrate(options: argparse.Namespace) -> Exit:
     from taskmill_local.preparation import bring_up_to_date
     from taskmill_local.settings import Settings
 
     root = Settings.from_environment().root
-    ran = bring_up_to_date(asked.dsn, root / Path("infra/postgres/migrations"))
+    ran = bring_up_to_date(options.dsn, root / Path("infra/postgres/migrations"))
     sys.stdout.write(
         "".join(f"ran {name}\n" for name in ran) or "nothing to do: the schema is up to date\n"
     )
     return Exit.DONE
 
 
-def _doctor(asked: argparse.Namespace) -> Exit:
+def _doctor(options: argparse.Namespace) -> Exit:
     from taskmill_local.cli.commands.doctor import examine
     from taskmill_local.cli.reporting import address
 
-    return examine(os.environ, address(), as_json=asked.json)
+    return examine(os.environ, address(), as_json=options.json)
 
 
-def _bench(asked: argparse.Namespace) -> Exit:
+def _bench(arguments: argparse.Namespace) -> Exit:
     from bench.run import Options, main
 
     options = Options(
-        as_json=asked.json,
-        quick=asked.quick,
-        save=asked.save,
-        only=asked.only,
-        far_tasks=asked.far_tasks,
-        against=asked.against,
-        profile=asked.profile,
+        as_json=arguments.json,
+        quick=arguments.quick,
+        save=arguments.save,
+        only=arguments.only,
+        far_tasks=arguments.far_tasks,
+        against=arguments.against,
+        profile=arguments.profile,
     )
     main(options)
     return Exit.DONE
 
 
-def _cost(asked: argparse.Namespace) -> Exit:
+def _cost(options: argparse.Namespace) -> Exit:
     from taskmill_local.cli.commands.bill import show_cost
 
-    return show_cost(asked)
+    return show_cost(options)
 
 
-def _control(asked: argparse.Namespace) -> Exit:
+def _control(options: argparse.Namespace) -> Exit:
     from taskmill_local.cli.commands import control
 
-    command: Command = getattr(control, asked.command)
-    return command(asked)
+    command: Command = getattr(control, options.command)
+    return command(options)
 
 
-def _schedule(asked: argparse.Namespace) -> Exit:
+def _schedule(options: argparse.Namespace) -> Exit:
     from taskmill_local.cli.commands.schedules import schedule
 
-    return schedule(asked)
+    return schedule(options)
 
 
 _COMMANDS: Final[Mapping[str, Command]] = {

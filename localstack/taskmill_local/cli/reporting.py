@@ -32,21 +32,21 @@ def ask(method: str, target: str, body: str | Json | None = None) -> Answer:
         return api.ask(method, target, body)
 
 
-def ask_for_page(target: str, **wanted: object) -> Answer:
+def ask_for_page(target: str, **parameters: object) -> Answer:
     """Request a list with the given filters."""
-    given = {name: value for name, value in wanted.items() if value is not None}
-    return ask("GET", f"{target}?{urlencode(given)}" if given else target)
+    query = {name: value for name, value in parameters.items() if value is not None}
+    return ask("GET", f"{target}?{urlencode(query)}" if query else target)
 
 
-def report(answer: Answer, asked: argparse.Namespace, show: Callable[[Json], str]) -> Exit:
+def report(answer: Answer, options: argparse.Namespace, show: Callable[[Json], str]) -> Exit:
     """Print the response; *show* gets texts that are one harmless line each."""
     if answer.is_refusal:
         return refused(answer)
-    if asked.json:
+    if options.json:
         print_json(answer.body)
     elif text := show(seen(answer.body)):
         print_line(text)
-    if not asked.json:
+    if not options.json:
         _point_on(answer.body)
     return Exit.DONE
 

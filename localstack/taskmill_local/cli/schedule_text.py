@@ -27,7 +27,7 @@ def _row(one: Json) -> tuple[str, ...]:
 
 def schedule_card(one: Json) -> str:
     """Show everything about one schedule, one line per field."""
-    refused = one.get("last_refusal")
+    refusal = one.get("last_refusal")
     about = {
         "when": f"{_when(one)} in {one['timezone']}",
         "gap, fold": f"{one['dst']['gap']}, {one['dst']['fold']}",
@@ -38,7 +38,7 @@ def schedule_card(one: Json) -> str:
         "state": _state(one),
         "next": _waiting(one),
         "last": f"{one['last_at']}, task {one['last_task_id']}" if "last_at" in one else None,
-        "refused": f"{refused['type']}: {refused['detail']}" if refused else None,
+        "refused": f"{refusal['type']}: {refusal['detail']}" if refusal else None,
         "fires": f"{one['fired']} fired, {one['skipped']} skipped, {one['missed']} missed"
         f", {one['backfilled']} backfilled",
         "managed": "declared in the folder of its type" if one["managed"] else None,

@@ -34,24 +34,24 @@ def add_schedule(add: Add) -> None:
     def verb(name: str, about: str) -> argparse.ArgumentParser:
         return verbs.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}.")
 
-    _wanted(verb("add", "create a schedule; fails if the name is taken"))
+    _definition(verb("add", "create a schedule; fails if the name is taken"))
     put = verb("put", "create or replace a schedule")
-    _wanted(put)
+    _definition(put)
     put.add_argument(
         "--revision", type=count, metavar="N", help="only if the schedule has this revision"
     )
     _list(verb("list", "list schedules by name"))
-    _named(verb("show", "show a schedule and its last run"))
+    _by_name(verb("show", "show a schedule and its last run"))
     _next(verb("next", "show when a schedule fires next"))
-    _named(verb("pause", "pause a schedule until it is resumed"))
-    _named(verb("resume", "resume a paused schedule with its next time"))
-    _named(verb("trigger", "fire a schedule now, in addition to its rule"))
+    _by_name(verb("pause", "pause a schedule until it is resumed"))
+    _by_name(verb("resume", "resume a paused schedule with its next time"))
+    _by_name(verb("trigger", "fire a schedule now, in addition to its rule"))
     _backfill(verb("backfill", "fire the times of a past range"))
-    _named(verb("delete", "delete a schedule; its tasks remain"))
+    _by_name(verb("delete", "delete a schedule; its tasks remain"))
     _apply(verb("apply", "apply the declared schedules to a ledger"))
 
 
-def _wanted(one: argparse.ArgumentParser) -> None:
+def _definition(one: argparse.ArgumentParser) -> None:
     one.add_argument("name", help="the schedule's name")
     one.add_argument("type", help="the task type, see `taskmill types`")
     one.add_argument("payload", nargs="?", help="the payload as JSON (default {})")
@@ -94,11 +94,11 @@ def _wanted(one: argparse.ArgumentParser) -> None:
     _as_json(one)
 
 
-def _choice(one: argparse.ArgumentParser, name: str, known: tuple[str, ...], about: str) -> None:
-    one.add_argument(name, choices=known, help=about)
+def _choice(one: argparse.ArgumentParser, name: str, choices: tuple[str, ...], about: str) -> None:
+    one.add_argument(name, choices=choices, help=about)
 
 
-def _named(one: argparse.ArgumentParser) -> None:
+def _by_name(one: argparse.ArgumentParser) -> None:
     one.add_argument("name", help="the schedule's name")
     _as_json(one)
 
@@ -110,7 +110,7 @@ def _list(one: argparse.ArgumentParser) -> None:
 
 def _next(one: argparse.ArgumentParser) -> None:
     one.add_argument("--count", type=positive, default=10, metavar="N", help="number of times (10)")
-    _named(one)
+    _by_name(one)
 
 
 def _backfill(one: argparse.ArgumentParser) -> None:
@@ -118,7 +118,7 @@ def _backfill(one: argparse.ArgumentParser) -> None:
         "--from", required=True, metavar="TIME", dest="since", help="from 2026-01-31T12:00:00Z on"
     )
     one.add_argument("--until", required=True, metavar="TIME", help="until this time, inclusive")
-    _named(one)
+    _by_name(one)
 
 
 def _apply(one: argparse.ArgumentParser) -> None:

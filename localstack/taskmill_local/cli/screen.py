@@ -28,9 +28,9 @@ def screen(snapshot: Snapshot) -> Text:
     text.append(f"  {_prefix(url)}{command()} submit echo '{_PAYLOAD}' --wait 5\n")
     text.append(f"  curl -H 'content-type: application/json' {url}/v1/tasks \\\n")
     text.append(f"    -d '{_TASK}'\n\n")
-    for name, answer in _places(snapshot):
+    for name, place in _places(snapshot):
         text.append(f"{name:<{_INDENT}}", style="bold")
-        text.append(f"{answer}\n")
+        text.append(f"{place}\n")
     return text
 
 

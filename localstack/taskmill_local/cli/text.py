@@ -20,8 +20,8 @@ FINAL: Final = frozenset({"succeeded", "dead", "cancelled"})
 def command() -> str:
     """Return how this command was called, so that suggested commands work when typed."""
     called = sys.argv[0]
-    found = shutil.which("taskmill")
-    if Path(called).name != "taskmill" or (found and Path(found).samefile(called)):
+    program = shutil.which("taskmill")
+    if Path(called).name != "taskmill" or (program and Path(program).samefile(called)):
         return "taskmill"
     return str(Path(called).absolute())  # another terminal may be in another folder
 
@@ -123,8 +123,8 @@ def type_card(entry: Json) -> str:
     defined = schema.get("$defs", {}).get(schema.get("$ref", "").rpartition("/")[2], schema)
     required = set(defined.get("required", ()))
     rows = [
-        (f"  {name}", _kind(answer), "required" if name in required else _default(answer))
-        for name, answer in defined.get("properties", {}).items()
+        (f"  {name}", _kind(field), "required" if name in required else _default(field))
+        for name, field in defined.get("properties", {}).items()
     ]
     defaults = entry["defaults"]
     limits = f"{defaults['max_attempts']} attempts, {defaults['timeout_seconds']:g} s each"
@@ -152,12 +152,12 @@ def _cut(line: str, width: int | None) -> str:
     return line if width is None or len(line) <= width else f"{line[: width - 1]}…"
 
 
-def _kind(answer: Json) -> str:
-    if "anyOf" in answer:
-        return " or ".join(_kind(one) for one in answer["anyOf"])
-    kind = answer.get("type") or ("object" if "$ref" in answer else "any JSON")
+def _kind(field: Json) -> str:
+    if "anyOf" in field:
+        return " or ".join(_kind(one) for one in field["anyOf"])
+    kind = field.get("type") or ("object" if "$ref" in field else "any JSON")
     return str(kind)
 
 
-def _default(answer: Json) -> str:
-    return f"default {json.dumps(answer['default'])}" if "default" in answer else ""
+def _default(field: Json) -> str:
+    return f"default {json.dumps(field['default'])}" if "default" in field else ""

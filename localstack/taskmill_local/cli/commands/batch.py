@@ -17,22 +17,22 @@ _MOST_AT_ONCE: Final = 1_000
 _MOST_BYTES: Final = 4_000_000  # a request takes 6 MB, and its event is larger than its body
 
 
-def submit_batch(asked: argparse.Namespace) -> Exit:
+def submit_batch(options: argparse.Namespace) -> Exit:
     try:
-        tasks = _tasks(read(asked.file))
+        tasks = _tasks(read(options.file))
     except WrongUsage as wrong:
         return complain(str(wrong), Exit.USAGE)
-    told: Json = {"results": [], "accepted": 0, "refused": 0}
+    total: Json = {"results": [], "accepted": 0, "refused": 0}
     with closing(Api(address())) as api:
         for part in _parts(tasks):
             answer = api.ask("POST", "/v1/tasks/batch", f'{{"tasks": [{", ".join(part)}]}}')
             if answer.is_refusal:
-                _confess(told)
+                _confess(total)
                 return refused(answer)
-            _add(told, answer.body)
-    report(Answer(HTTPStatus.OK, told), asked, lambda all_: table(_rows(all_["results"]), ""))
-    note(f"{told['accepted']} accepted, {told['refused']} refused")
-    return Exit.USAGE if told["refused"] else Exit.DONE
+            _add(total, answer.body)
+    report(Answer(HTTPStatus.OK, total), options, lambda all_: table(_rows(all_["results"]), ""))
+    note(f"{total['accepted']} accepted, {total['refused']} refused")
+    return Exit.USAGE if total["refused"] else Exit.DONE
 
 
 def _tasks(text: str) -> list[str]:
@@ -65,17 +65,17 @@ def _parts(tasks: list[str]) -> Iterator[list[str]]:
     yield part
 
 
-def _add(told: Json, answer: Json) -> None:
-    before = len(told["results"])
-    told["results"] += [one | {"index": one["index"] + before} for one in answer["results"]]
+def _add(total: Json, answer: Json) -> None:
+    before = len(total["results"])
+    total["results"] += [one | {"index": one["index"] + before} for one in answer["results"]]
     for figure in ("accepted", "refused"):
-        told[figure] += answer[figure]
+        total[figure] += answer[figure]
 
 
-def _confess(told: Json) -> None:
+def _confess(total: Json) -> None:
     """Report what was done before a request failed: repeating it without keys duplicates it."""
-    if told["accepted"]:
-        note(f"{told['accepted']} tasks of the first {len(told['results'])} lines were accepted.")
+    if total["accepted"]:
+        note(f"{total['accepted']} tasks of the first {len(total['results'])} lines were accepted.")
 
 
 def _rows(results: list[Any]) -> list[tuple[str, ...]]:

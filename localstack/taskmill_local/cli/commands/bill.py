@@ -18,29 +18,29 @@ _CAVEAT: Final = (
 )
 
 
-def show_cost(asked: argparse.Namespace) -> Exit:
+def show_cost(options: argparse.Namespace) -> Exit:
     load = Load(
-        tasks=asked.tasks_per_month,
-        payload_bytes=asked.payload_bytes,
-        tasks_per_submit=asked.per_submit,
-        tasks_per_run=asked.per_run,
-        task_milliseconds=asked.task_milliseconds,
-        types=asked.types or deployed_types(),
-        is_keyed=asked.keyed,
+        tasks=options.tasks_per_month,
+        payload_bytes=options.payload_bytes,
+        tasks_per_submit=options.per_submit,
+        tasks_per_run=options.per_run,
+        task_milliseconds=options.task_milliseconds,
+        types=options.types or deployed_types(),
+        is_keyed=options.keyed,
     )
-    answer = bill(load)
-    sys.stdout.write(f"{json.dumps(_as_json(answer))}\n" if asked.json else "".join(_lines(answer)))
+    costs = bill(load)
+    sys.stdout.write(f"{json.dumps(_as_json(costs))}\n" if options.json else "".join(_lines(costs)))
     return Exit.DONE
 
 
-def _lines(answer: Bill) -> Iterator[str]:
+def _lines(costs: Bill) -> Iterator[str]:
     yield "fixed cost per month\n"
-    yield from map(_line, answer.standing)
-    yield _sum("", answer.standing_usd)
-    yield f"\n{answer.tasks:,} tasks\n"
-    yield from map(_line, answer.running)
-    yield _sum(f"{answer.usd_per_million:,.2f} per million tasks", answer.running_usd)
-    yield f"\n{'total':<16}{answer.standing_usd + answer.running_usd:>12,.2f} USD per month\n"
+    yield from map(_line, costs.standing)
+    yield _sum("", costs.standing_usd)
+    yield f"\n{costs.tasks:,} tasks\n"
+    yield from map(_line, costs.running)
+    yield _sum(f"{costs.usd_per_million:,.2f} per million tasks", costs.running_usd)
+    yield f"\n{'total':<16}{costs.standing_usd + costs.running_usd:>12,.2f} USD per month\n"
     yield f"\n{_CAVEAT}"
 
 
@@ -52,12 +52,12 @@ def _sum(about: str, usd: float) -> str:
     return f"  {'':<14}{usd:>12,.2f}  {about}".rstrip() + "\n"
 
 
-def _as_json(answer: Bill) -> dict[str, object]:
+def _as_json(costs: Bill) -> dict[str, object]:
     return {
         "region": REGION,
         "as_of": AS_OF,
-        **asdict(answer),
-        "standing_usd": answer.standing_usd,
-        "running_usd": answer.running_usd,
-        "usd_per_million": answer.usd_per_million,
+        **asdict(costs),
+        "standing_usd": costs.standing_usd,
+        "running_usd": costs.running_usd,
+        "usd_per_million": costs.usd_per_million,
     }

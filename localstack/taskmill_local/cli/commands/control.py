@@ -23,53 +23,53 @@ from taskmill_local.cli.text import task_card
 _VERBS: Final = {"stop": "POST", "resume": "POST", "show": "GET"}
 
 
-def cancel(asked: argparse.Namespace) -> Exit:
-    answer = ask("POST", f"/v1/tasks/{_name(asked.id)}/cancel")
-    exit_ = report(answer, asked, task_card)
-    if exit_ is Exit.DONE and answer.body.get("status") == "running" and not asked.json:
+def cancel(options: argparse.Namespace) -> Exit:
+    answer = ask("POST", f"/v1/tasks/{_name(options.id)}/cancel")
+    exit_ = report(answer, options, task_card)
+    if exit_ is Exit.DONE and answer.body.get("status") == "running" and not options.json:
         note("The task is running; its worker was asked to stop it.")
     return exit_
 
 
-def change(asked: argparse.Namespace) -> Exit:
+def change(options: argparse.Namespace) -> Exit:
     try:
-        metadata = pairs(asked.meta) or None
+        metadata = pairs(options.meta) or None
     except WrongUsage as wrong:
         return complain(str(wrong), Exit.USAGE)
-    result = {"delay_seconds": asked.delay, "run_at": asked.run_at, "metadata": metadata}
-    wanted = {name: value for name, value in result.items() if value is not None}
-    return report(ask("PATCH", f"/v1/tasks/{_name(asked.id)}", wanted), asked, task_card)
+    fields = {"delay_seconds": options.delay, "run_at": options.run_at, "metadata": metadata}
+    changes = {name: value for name, value in fields.items() if value is not None}
+    return report(ask("PATCH", f"/v1/tasks/{_name(options.id)}", changes), options, task_card)
 
 
-def redrive(asked: argparse.Namespace) -> Exit:
-    return report(ask("POST", f"/v1/tasks/{_name(asked.id)}/redrive"), asked, task_card)
+def redrive(options: argparse.Namespace) -> Exit:
+    return report(ask("POST", f"/v1/tasks/{_name(options.id)}/redrive"), options, task_card)
 
 
-def history(asked: argparse.Namespace) -> Exit:
-    answer = ask("GET", f"/v1/tasks/{_name(asked.id)}/history")
-    return report(answer, asked, lambda result: history_text(result, width=width()))
+def history(options: argparse.Namespace) -> Exit:
+    answer = ask("GET", f"/v1/tasks/{_name(options.id)}/history")
+    return report(answer, options, lambda body: history_text(body, width=width()))
 
 
-def dead(asked: argparse.Namespace) -> Exit:
-    page = {"status": "dead", "limit": asked.limit, "cursor": asked.cursor}
-    answer = ask_for_page("/v1/tasks", **page, **_which_dead(asked))
+def dead(options: argparse.Namespace) -> Exit:
+    page = {"status": "dead", "limit": options.limit, "cursor": options.cursor}
+    answer = ask_for_page("/v1/tasks", **page, **_which_dead(options))
     return report(
-        answer, asked, lambda result: table(dead_rows(result["tasks"]), "There are no dead tasks.")
+        answer, options, lambda body: table(dead_rows(body["tasks"]), "There are no dead tasks.")
     )
 
 
-def quarantine(asked: argparse.Namespace) -> Exit:
-    if asked.discard is not None:
-        answer = ask("POST", f"/v1/quarantine/{_name(asked.discard)}/discard")
-        return report(answer, asked, lambda result: table(quarantine_rows([result]), ""))
-    if asked.id is not None:
-        return report(ask("GET", f"/v1/quarantine/{_name(asked.id)}"), asked, record_card)
-    wanted = {"discarded": str(asked.discarded).lower(), "limit": asked.limit}
-    answer = ask_for_page("/v1/quarantine", **wanted, cursor=asked.cursor)
+def quarantine(options: argparse.Namespace) -> Exit:
+    if options.discard is not None:
+        answer = ask("POST", f"/v1/quarantine/{_name(options.discard)}/discard")
+        return report(answer, options, lambda body: table(quarantine_rows([body]), ""))
+    if options.id is not None:
+        return report(ask("GET", f"/v1/quarantine/{_name(options.id)}"), options, record_card)
+    filters = {"discarded": str(options.discarded).lower(), "limit": options.limit}
+    answer = ask_for_page("/v1/quarantine", **filters, cursor=options.cursor)
     return report(
         answer,
-        asked,
-        lambda result: table(quarantine_rows(result["records"]), "The quarantine is empty."),
+        options,
+        lambda body: table(quarantine_rows(body["records"]), "The quarantine is empty."),
     )
 
 
@@ -80,60 +80,60 @@ _WITHOUT_REQUESTS: Final = {
 }
 
 
-def enqueued(asked: argparse.Namespace) -> Exit:
-    if asked.discard is not None:
-        answer = ask("POST", f"/v1/enqueued/{_name(asked.discard)}/discard")
-        return report(answer, asked, lambda result: table(enqueued_rows([result]), ""))
-    state = "waiting" if asked.waiting else "discarded" if asked.discarded else "parked"
-    page = {"limit": asked.limit, "cursor": asked.cursor}
+def enqueued(options: argparse.Namespace) -> Exit:
+    if options.discard is not None:
+        answer = ask("POST", f"/v1/enqueued/{_name(options.discard)}/discard")
+        return report(answer, options, lambda body: table(enqueued_rows([body]), ""))
+    state = "waiting" if options.waiting else "discarded" if options.discarded else "parked"
+    page = {"limit": options.limit, "cursor": options.cursor}
     answer = ask_for_page("/v1/enqueued", state=state, **page)
     without = _WITHOUT_REQUESTS[state]
-    return report(answer, asked, lambda result: table(enqueued_rows(result["requests"]), without))
+    return report(answer, options, lambda body: table(enqueued_rows(body["requests"]), without))
 
 
-def endpoints(asked: argparse.Namespace) -> Exit:
-    if asked.enable is not None:
-        answer = ask("POST", "/v1/endpoints/enable", {"url": asked.enable})
-        return report(answer, asked, lambda result: f"{result['url']} is enabled again")
-    answer = ask_for_page("/v1/endpoints/disabled", limit=asked.limit)
+def endpoints(options: argparse.Namespace) -> Exit:
+    if options.enable is not None:
+        answer = ask("POST", "/v1/endpoints/enable", {"url": options.enable})
+        return report(answer, options, lambda body: f"{body['url']} is enabled again")
+    answer = ask_for_page("/v1/endpoints/disabled", limit=options.limit)
     without = "No webhook endpoint is disabled."
-    return report(answer, asked, lambda result: table(endpoint_rows(result["endpoints"]), without))
+    return report(answer, options, lambda body: table(endpoint_rows(body["endpoints"]), without))
 
 
-def redrives(asked: argparse.Namespace) -> Exit:
-    if asked.action in _VERBS:
-        if asked.id is None:
+def redrives(options: argparse.Namespace) -> Exit:
+    if options.action in _VERBS:
+        if options.id is None:
             return complain(
-                f"Give the job's id: taskmill redrives {asked.action} <id>.", Exit.USAGE
+                f"Give the job's id: taskmill redrives {options.action} <id>.", Exit.USAGE
             )
-        verb = "" if asked.action == "show" else f"/{asked.action}"
-        target = f"/v1/redrives/{_name(asked.id)}{verb}"
-        return report(ask(_VERBS[asked.action], target), asked, job_card)
-    if asked.action == "start":
-        return report(ask("POST", "/v1/redrives", _request(asked)), asked, job_card)
-    answer = ask_for_page("/v1/redrives", limit=asked.limit)
+        verb = "" if options.action == "show" else f"/{options.action}"
+        target = f"/v1/redrives/{_name(options.id)}{verb}"
+        return report(ask(_VERBS[options.action], target), options, job_card)
+    if options.action == "start":
+        return report(ask("POST", "/v1/redrives", _request(options)), options, job_card)
+    answer = ask_for_page("/v1/redrives", limit=options.limit)
     return report(
         answer,
-        asked,
-        lambda result: table(job_rows(result["redrives"]), "There are no redrive jobs."),
+        options,
+        lambda body: table(job_rows(body["redrives"]), "There are no redrive jobs."),
     )
 
 
-def _request(asked: argparse.Namespace) -> Json:
-    paced: Json = {"rate_per_second": asked.rate, "limit": asked.limit}
-    return _which_dead(asked) | {name: one for name, one in paced.items() if one is not None}
+def _request(options: argparse.Namespace) -> Json:
+    limits: Json = {"rate_per_second": options.rate, "limit": options.limit}
+    return _which_dead(options) | {name: one for name, one in limits.items() if one is not None}
 
 
-def _which_dead(asked: argparse.Namespace) -> dict[str, Any]:
-    wanted = {
-        "type": asked.type,
-        "reason": asked.reason,
-        "error_class": asked.error_class,
-        "dead_after": asked.after,
-        "dead_before": asked.before,
+def _which_dead(options: argparse.Namespace) -> dict[str, Any]:
+    filters = {
+        "type": options.type,
+        "reason": options.reason,
+        "error_class": options.error_class,
+        "dead_after": options.after,
+        "dead_before": options.before,
     }
-    return {name: one for name, one in wanted.items() if one is not None}
+    return {name: one for name, one in filters.items() if one is not None}
 
 
-def _name(given: str) -> str:
-    return quote(given, safe="")
+def _name(text: str) -> str:
+    return quote(text, safe="")

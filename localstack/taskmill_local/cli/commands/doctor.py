@@ -100,9 +100,9 @@ def addressed(environment: Mapping[str, str], url: str) -> Mapping[str, str]:
             f"The server at {url} is not the local system. Set TASKMILL_URL to where it runs, or "
             f"name the stores: {', '.join(_STORES)}."
         )
-    found = {name: page["stores"][store]["address"] for name, store in _STORES.items()}
+    addresses = {name: page["stores"][store]["address"] for name, store in _STORES.items()}
     others = {name: value for name, value in environment.items() if not name.startswith(PREFIX)}
-    return {**others, **page["settings"], **found}
+    return {**others, **page["settings"], **addresses}
 
 
 def _cold(settings: Settings) -> Iterator[_Complaint]:
@@ -114,8 +114,8 @@ def _cold(settings: Settings) -> Iterator[_Complaint]:
 
 def of_shards(shards: Sequence[ShardHealth]) -> Iterator[_Complaint]:
     """Return what keeps tasks from running, shard by shard."""
-    answer = [{"shard": number, **to_builtins(one)} for number, one in enumerate(shards)]
-    cold = [one for one in answer if one["state"] != ShardState.LIVE]
+    views = [{"shard": number, **to_builtins(one)} for number, one in enumerate(shards)]
+    cold = [one for one in views if one["state"] != ShardState.LIVE]
     if about := nobody_rebuilds(shards) or rebuild_drags(shards):
         yield _Complaint(
             kind="cold_shards",
@@ -124,7 +124,7 @@ def of_shards(shards: Sequence[ShardHealth]) -> Iterator[_Complaint]:
             members=cold,
             examples=[f"shard {one['shard']}: {one['state']}" for one in cold],
         )
-    late = [one for one in answer if one["overdue_ms"] > in_ms(DUE_IS_TAKEN_WITHIN)]
+    late = [one for one in views if one["overdue_ms"] > in_ms(DUE_IS_TAKEN_WITHIN)]
     if about := nobody_takes(shards):
         yield _Complaint(
             kind="overdue",
@@ -133,7 +133,7 @@ def of_shards(shards: Sequence[ShardHealth]) -> Iterator[_Complaint]:
             members=late,
             examples=[f"shard {one['shard']}: {one['overdue_ms']} ms" for one in late],
         )
-    lost = [one for one in answer if one["unlisted"]]
+    lost = [one for one in views if one["unlisted"]]
     if lost:
         meaning, remedy = ABOUT[Divergence.UNLISTED]
         yield _Complaint(
@@ -176,17 +176,17 @@ def _unfit(settings: Settings) -> Iterator[_Complaint]:
     with closing(Database(settings.postgres)) as database:
         schedules = PostgresSchedules(database)
         now = process.clock()
-        found = list(misfits(schedules, catalogue, tenant=DEFAULT_TENANT, now=now))
-    if found:
+        refusals = list(misfits(schedules, catalogue, tenant=DEFAULT_TENANT, now=now))
+    if refusals:
         yield _Complaint(
             kind="unfit_schedules",
-            about=f"{counted(len(found), 'schedule')} whose tasks would be refused",
+            about=f"{counted(len(refusals), 'schedule')} whose tasks would be refused",
             remedy="correct or delete them",
             members=[
                 {"name": one.name, "refused": why.code, "detail": why.detail, "field": why.pointer}
-                for one, why in found
+                for one, why in refusals
             ],
-            examples=[f"{one.name}: {why.detail} (at {why.pointer})" for one, why in found],
+            examples=[f"{one.name}: {why.detail} (at {why.pointer})" for one, why in refusals],
         )
 
 
@@ -194,47 +194,47 @@ def _refused(settings: Settings) -> Iterator[_Complaint]:
     """Return the committed requests that will never become tasks."""
     with closing(Database(settings.postgres)) as database:
         rows = PostgresRequests(database).page(is_parked=True, before=None, most=_MOST_REFUSED)
-    answer = [(one.task_id, one.parked) for one in rows if one.parked is not None]
-    if answer:
+    requests = [(one.task_id, one.parked) for one in rows if one.parked is not None]
+    if requests:
         yield _Complaint(
             kind="refused_requests",
-            about=f"{counted(len(answer), 'request')} that an application enqueued, refused",
+            about=f"{counted(len(requests), 'request')} that an application enqueued, refused",
             remedy=(
                 "enqueue them again, corrected, then `taskmill enqueued --discard <id>`; "
                 "`taskmill enqueued` lists all of them"
             ),
             members=[
                 {"id": name, "refused": why.reason, "detail": why.detail, "field": why.pointer}
-                for name, why in answer
+                for name, why in requests
             ],
-            examples=[f"{name}: {why.detail} (at {why.pointer})" for name, why in answer],
+            examples=[f"{name}: {why.detail} (at {why.pointer})" for name, why in requests],
         )
 
 
 def _lost(settings: Settings) -> Iterator[_Complaint]:
     """Return the tasks accepted while Kafka was unavailable that were then refused."""
     with closing(Database(settings.postgres)) as database:
-        answer = PostgresOutbox(database).parked(most=_MOST_REFUSED)
-    if answer:
+        tasks = PostgresOutbox(database).parked(most=_MOST_REFUSED)
+    if tasks:
         yield _Complaint(
             kind="lost_in_the_outbox",
-            about=f"{counted(len(answer), 'task')} accepted without Kafka, then refused by it",
+            about=f"{counted(len(tasks), 'task')} accepted without Kafka, then refused by it",
             remedy="fix the cause and clear their parked_reason, or submit them again",
-            members=[{"id": one.task_id, "why": one.why} for one in answer],
-            examples=[f"{one.task_id}: {one.why}" for one in answer],
+            members=[{"id": one.task_id, "why": one.why} for one in tasks],
+            examples=[f"{one.task_id}: {one.why}" for one in tasks],
         )
 
 
 def _looked_twice(reconciler: Reconciler) -> Iterator[_Complaint]:
     for kind, members in _by_kind(_look_twice(reconciler)).items():
         meaning, remedy = ABOUT[kind]
-        answer = [_as_json(one) for one in members]
+        views = [_as_json(one) for one in members]
         yield _Complaint(
             kind=kind,
             about=f"{counted(len(members), 'task')}, {meaning}",
             remedy=f"the scheduler would {remedy}",
-            members=answer,
-            examples=[_example(one) for one in answer],
+            members=views,
+            examples=[_example(one) for one in views],
         )
 
 
@@ -252,9 +252,9 @@ def _look_twice(reconciler: Reconciler) -> Sequence[Diverged]:
     return reconciler.look(task_versions.young(since_ms=since_ms))
 
 
-def _by_kind(found: Sequence[Diverged]) -> Mapping[Divergence, Sequence[Diverged]]:
+def _by_kind(divergences: Sequence[Diverged]) -> Mapping[Divergence, Sequence[Diverged]]:
     kinds: dict[Divergence, list[Diverged]] = defaultdict(list)
-    for one in found:
+    for one in divergences:
         kinds[one.kind].append(one)
     return kinds
 
@@ -288,9 +288,9 @@ def _as_text(complaints: Sequence[_Complaint]) -> str:
 
 def _example(one: Mapping[str, Any]) -> str:
     record = one["record"]
-    known = f"{record['status']} in turn {record['turn']}" if record else "no record"
+    state = f"{record['status']} in turn {record['turn']}" if record else "no record"
     ledger = one["ledger"]
     return (
         f"{one['id']} ({one['type']}): ledger {ledger['status']} in turn {ledger['turn']},"
-        f" Redis {known}"
+        f" Redis {state}"
     )

@@ -25,10 +25,10 @@ def show_logs(name: str | None, *, lines: int, follows: bool) -> Exit:
         return _list(folder, logs)
     path = logs.get(name.lower().removesuffix(".log"))
     if path is None:
-        known = (
+        names = (
             ", ".join(path.stem for path in logs.values()) or "none; was the system ever started?"
         )
-        sentence = f"There is no log {name!r} in {folder}; there are: {known}."
+        sentence = f"There is no log {name!r} in {folder}; there are: {names}."
         return complain(sentence, Exit.OTHERWISE)
     with path.open(encoding="utf-8", errors="replace") as file:
         sys.stdout.writelines(map(page, deque(file, maxlen=lines)))
@@ -46,9 +46,9 @@ def _home() -> Path:
     if os.environ.get("TASKMILL_HOME") and not os.environ.get("TASKMILL_URL"):
         return Settings.from_environment().home
     with suppress(Unreachable):
-        answer = Api(address()).platform().body
-        if "home" in answer:
-            return Path(answer["home"])
+        page = Api(address()).platform().body
+        if "home" in page:
+            return Path(page["home"])
     return Settings.from_environment().home
 
 

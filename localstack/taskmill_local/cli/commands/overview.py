@@ -17,8 +17,8 @@ def overview(page: Json, *, width: int | None) -> str:
 
 def _stores(page: Json) -> list[tuple[str, ...]]:
     rows = [
-        (name, answer["address"], str(answer.get("pid") or "yours"))
-        for name, answer in page["stores"].items()
+        (name, store["address"], str(store.get("pid") or "yours"))
+        for name, store in page["stores"].items()
     ]
     return [("STORE", "ADDRESS", "PROCESS"), *rows]
 
@@ -26,8 +26,8 @@ def _stores(page: Json) -> list[tuple[str, ...]]:
 def _functions(page: Json) -> list[tuple[str, ...]]:
     names = ("concurrency", "environments", "busy", "queued", "invocations", "errors")
     rows = [
-        (name, *(str(answer[figure]) for figure in names))
-        for name, answer in page["functions"].items()
+        (name, *(str(function[figure]) for figure in names))
+        for name, function in page["functions"].items()
     ]
     return [("FUNCTION", "MOST", "STARTED", "BUSY", "QUEUED", "CALLS", "ERRORS"), *rows]
 
@@ -35,12 +35,12 @@ def _functions(page: Json) -> list[tuple[str, ...]]:
 def _mappings(page: Json) -> list[tuple[str, ...]]:
     rows = [
         (
-            f"{answer['topic']} to {answer['function']}",
-            str(answer["lag"]),
-            str(answer["in_flight"]),
-            str(answer["failures"]),
-            answer["last_error"] or "",
+            f"{mapping['topic']} to {mapping['function']}",
+            str(mapping["lag"]),
+            str(mapping["in_flight"]),
+            str(mapping["failures"]),
+            mapping["last_error"] or "",
         )
-        for answer in page["mappings"].values()
+        for mapping in page["mappings"].values()
     ]
     return [("MAPPING", "LAG", "IN FLIGHT", "FAILED", "LAST ERROR"), *rows]

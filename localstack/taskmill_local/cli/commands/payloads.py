@@ -37,15 +37,15 @@ class Offer:
         return dict(self.answer.body["payload_ref"])
 
 
-def payload_of(asked: argparse.Namespace) -> str:
-    if asked.file is not None and asked.payload is not None:
+def payload_of(options: argparse.Namespace) -> str:
+    if options.file is not None and options.payload is not None:
         raise WrongUsage("Give the payload as an argument or with --file, not both.")
-    return json_text(read(asked.file)) if asked.file is not None else json_text(asked.payload)
+    return json_text(read(options.file)) if options.file is not None else json_text(options.payload)
 
 
-def json_text(given: str | None) -> str:
+def json_text(argument: str | None) -> str:
     """Return the text unchanged after checking that it is JSON."""
-    text = given or "{}"
+    text = argument or "{}"
     try:
         json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -70,35 +70,35 @@ def is_large(payload: str) -> bool:
     return len(payload.encode()) > PAYLOAD_BYTES
 
 
-def upload(asked: argparse.Namespace) -> Exit:
+def upload(options: argparse.Namespace) -> Exit:
     """Upload a payload and print the reference that a task carries instead."""
     try:
-        payload = json_text(read(asked.file))
+        payload = json_text(read(options.file))
     except WrongUsage as wrong:
         return complain(str(wrong), Exit.USAGE)
-    offer = uploaded(Api(address()), asked.type, payload)
+    offer = uploaded(Api(address()), options.type, payload)
     if offer.answer.is_refusal:
         return refused(offer.answer)
-    return report(Answer(HTTPStatus.OK, offer.pointer), asked, one_line)
+    return report(Answer(HTTPStatus.OK, offer.pointer), options, one_line)
 
 
 def uploaded(api: Api, task_type: str, payload: str) -> Offer:
     content = payload.encode()
-    wanted = {"type": task_type, "size": len(content), "sha256": sha256(content).hexdigest()}
-    answer = api.ask("POST", "/v1/payloads", wanted)
+    request = {"type": task_type, "size": len(content), "sha256": sha256(content).hexdigest()}
+    answer = api.ask("POST", "/v1/payloads", request)
     if not answer.is_refusal:
         _put(answer.body["upload"], content)
     return Offer(answer)
 
 
-def _put(result: Json, content: bytes) -> None:
-    parts = urlsplit(result["url"])
+def _put(link: Json, content: bytes) -> None:
+    parts = urlsplit(link["url"])
     kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
     connection = kind(parts.hostname or "", parts.port, timeout=_PATIENCE_SECONDS)
     place = f"{parts.scheme}://{parts.netloc}"
     try:
         target = f"{parts.path}?{parts.query}"
-        connection.request(result["method"], target, content, result["headers"])
+        connection.request(link["method"], target, content, link["headers"])
         response = connection.getresponse()
         words = response.read(500).decode(errors="replace")
     except (HTTPException, OSError) as error:

@@ -18,115 +18,119 @@ from taskmill_local.cli.schedule_text import coming_rows, fire_rows, schedule_ca
 Verb = Callable[[argparse.Namespace], Exit]
 
 
-def schedule(asked: argparse.Namespace) -> Exit:
+def schedule(options: argparse.Namespace) -> Exit:
     try:
-        return _VERBS[asked.verb](asked)
+        return _VERBS[options.verb](options)
     except WrongUsage as wrong:
         return complain(str(wrong), Exit.USAGE)
 
 
-def _add(asked: argparse.Namespace) -> Exit:
+def _add(options: argparse.Namespace) -> Exit:
     return report(
-        ask("POST", "/v1/schedules", _wanted(asked, name=asked.name)), asked, schedule_card
+        ask("POST", "/v1/schedules", _definition(options, name=options.name)),
+        options,
+        schedule_card,
     )
 
 
-def _put(asked: argparse.Namespace) -> Exit:
-    body = _wanted(asked, revision=asked.revision)
-    return report(ask("PUT", _place(asked), body), asked, schedule_card)
+def _put(options: argparse.Namespace) -> Exit:
+    body = _definition(options, revision=options.revision)
+    return report(ask("PUT", _place(options), body), options, schedule_card)
 
 
-def _list(asked: argparse.Namespace) -> Exit:
-    answer = ask_for_page("/v1/schedules", limit=asked.limit, cursor=asked.cursor)
+def _list(options: argparse.Namespace) -> Exit:
+    answer = ask_for_page("/v1/schedules", limit=options.limit, cursor=options.cursor)
     return report(
         answer,
-        asked,
+        options,
         lambda page: table(schedule_rows(page["schedules"]), "There are no schedules."),
     )
 
 
-def _show(asked: argparse.Namespace) -> Exit:
-    return report(ask("GET", _place(asked)), asked, schedule_card)
+def _show(options: argparse.Namespace) -> Exit:
+    return report(ask("GET", _place(options)), options, schedule_card)
 
 
-def _next(asked: argparse.Namespace) -> Exit:
-    answer = ask("GET", f"{_place(asked)}/next?count={asked.count}")
+def _next(options: argparse.Namespace) -> Exit:
+    answer = ask("GET", f"{_place(options)}/next?count={options.count}")
     return report(
         answer,
-        asked,
+        options,
         lambda page: table(coming_rows(page["next"]), "The schedule does not fire any more."),
     )
 
 
-def _pause(asked: argparse.Namespace) -> Exit:
-    return report(ask("POST", f"{_place(asked)}/pause"), asked, schedule_card)
+def _pause(options: argparse.Namespace) -> Exit:
+    return report(ask("POST", f"{_place(options)}/pause"), options, schedule_card)
 
 
-def _resume(asked: argparse.Namespace) -> Exit:
-    return report(ask("POST", f"{_place(asked)}/resume"), asked, schedule_card)
+def _resume(options: argparse.Namespace) -> Exit:
+    return report(ask("POST", f"{_place(options)}/resume"), options, schedule_card)
 
 
-def _trigger(asked: argparse.Namespace) -> Exit:
-    answer = ask("POST", f"{_place(asked)}/trigger")
-    return report(answer, asked, lambda fire: table(fire_rows([fire]), ""))
+def _trigger(options: argparse.Namespace) -> Exit:
+    answer = ask("POST", f"{_place(options)}/trigger")
+    return report(answer, options, lambda fire: table(fire_rows([fire]), ""))
 
 
-def _backfill(asked: argparse.Namespace) -> Exit:
-    answer = ask("POST", f"{_place(asked)}/backfill", {"from": asked.since, "until": asked.until})
+def _backfill(options: argparse.Namespace) -> Exit:
+    answer = ask(
+        "POST", f"{_place(options)}/backfill", {"from": options.since, "until": options.until}
+    )
     return report(
         answer,
-        asked,
-        lambda done: table(fire_rows(done["fires"]), "The range contains no time of the schedule."),
+        options,
+        lambda page: table(fire_rows(page["fires"]), "The range contains no time of the schedule."),
     )
 
 
-def _delete(asked: argparse.Namespace) -> Exit:
-    return report(ask("DELETE", _place(asked)), asked, lambda _: f"{asked.name} was deleted")
+def _delete(options: argparse.Namespace) -> Exit:
+    return report(ask("DELETE", _place(options)), options, lambda _: f"{options.name} was deleted")
 
 
-def _apply(asked: argparse.Namespace) -> Exit:
+def _apply(options: argparse.Namespace) -> Exit:
     from taskmill_local.declared import declare_all
     from taskmill_local.settings import Settings
 
-    done = asdict(declare_all(asked.dsn, Settings.from_environment().root))
-    if asked.json:
-        print_json(done)
+    names = asdict(declare_all(options.dsn, Settings.from_environment().root))
+    if options.json:
+        print_json(names)
         return Exit.DONE
-    lines = [f"{what} {name}" for what, names in done.items() for name in names]
+    lines = [f"{what} {name}" for what, own in names.items() for name in own]
     print_line("\n".join(lines) or "nothing to do: the schedules are as declared")
     return Exit.DONE
 
 
-def _place(asked: argparse.Namespace) -> str:
-    return f"/v1/schedules/{quote(asked.name, safe='')}"
+def _place(options: argparse.Namespace) -> str:
+    return f"/v1/schedules/{quote(options.name, safe='')}"
 
 
-def _wanted(asked: argparse.Namespace, **own: Any) -> str:
+def _definition(options: argparse.Namespace, **own: Any) -> str:
     """Build the request; the payload's text is sent as typed."""
-    task = _given(
-        type=asked.type,
-        max_attempts=asked.max_attempts,
-        timeout_seconds=asked.timeout,
-        retry=asked.retry,
-        metadata=pairs(asked.meta) or None,
+    task = _without_none(
+        type=options.type,
+        max_attempts=options.max_attempts,
+        timeout_seconds=options.timeout,
+        retry=options.retry,
+        metadata=pairs(options.meta) or None,
     )
-    fields = _given(
-        cron=asked.cron,
-        every_seconds=asked.every,
-        timezone=asked.timezone,
-        dst=_given(gap=asked.gap, fold=asked.fold) or None,
-        overlap=asked.overlap,
-        catch_up=asked.catch_up,
-        catch_up_window_seconds=asked.window,
-        jitter_seconds=asked.jitter,
-        enabled=asked.enabled,
+    fields = _without_none(
+        cron=options.cron,
+        every_seconds=options.every,
+        timezone=options.timezone,
+        dst=_without_none(gap=options.gap, fold=options.fold) or None,
+        overlap=options.overlap,
+        catch_up=options.catch_up,
+        catch_up_window_seconds=options.window,
+        jitter_seconds=options.jitter,
+        enabled=options.enabled,
         **own,
     )
-    submission = with_payload(task, payload_of(asked))
+    submission = with_payload(task, payload_of(options))
     return f'{json.dumps(fields)[:-1]}, "task": {submission}}}'
 
 
-def _given(**fields: Any) -> Json:
+def _without_none(**fields: Any) -> Json:
     return {name: value for name, value in fields.items() if value is not None}
 
 

@@ -11,31 +11,31 @@ _STATUSES: Final = ("queued", "running", "retrying", "scheduled")
 _ENDS: Final = ("succeeded", "died", "cancelled")
 
 
-def stats_text(answer: Json, *, width: int | None) -> str:
-    minute = ", ".join(f"{count} {word}" for word, count in answer["last_minute"].items())
-    parts = [f"in the last minute: {minute}", aligned(_types(answer), width=width)]
-    parts.append(aligned(_lags(answer), width=width))
-    parts.append(_enqueued(answer["enqueued"]))
-    if any(answer["outbox"].values()):
-        parts.append(_outbox(answer["outbox"]))
-    if not answer["is_complete"]:
+def stats_text(statistics: Json, *, width: int | None) -> str:
+    minute = ", ".join(f"{count} {word}" for word, count in statistics["last_minute"].items())
+    parts = [f"in the last minute: {minute}", aligned(_types(statistics), width=width)]
+    parts.append(aligned(_lags(statistics), width=width))
+    parts.append(_enqueued(statistics["enqueued"]))
+    if any(statistics["outbox"].values()):
+        parts.append(_outbox(statistics["outbox"]))
+    if not statistics["is_complete"]:
         parts.append("The count stopped at its limit; more tasks are waiting.")
-    if answer["as_of"] is not None:
-        parts.append(f"ledger as of {answer['as_of']}")
+    if statistics["as_of"] is not None:
+        parts.append(f"ledger as of {statistics['as_of']}")
     return "\n\n".join(parts)
 
 
-def _enqueued(answer: Json) -> str:
-    waited = span(_milliseconds(answer["oldest_wait_seconds"]))
-    since = f", the oldest for {waited}" if answer["waiting"] else ""
-    return f"enqueued requests: {answer['waiting']} waiting{since}; {answer['parked']} refused"
+def _enqueued(backlog: Json) -> str:
+    waited = span(_milliseconds(backlog["oldest_wait_seconds"]))
+    since = f", the oldest for {waited}" if backlog["waiting"] else ""
+    return f"enqueued requests: {backlog['waiting']} waiting{since}; {backlog['parked']} refused"
 
 
-def _outbox(answer: Json) -> str:
-    return f"outbox: {answer['waiting']} waiting for Kafka; {answer['parked']} refused by it"
+def _outbox(outbox: Json) -> str:
+    return f"outbox: {outbox['waiting']} waiting for Kafka; {outbox['parked']} refused by it"
 
 
-def _types(answer: Json) -> list[tuple[str, ...]]:
+def _types(statistics: Json) -> list[tuple[str, ...]]:
     rows = [
         (
             name,
@@ -44,7 +44,7 @@ def _types(answer: Json) -> list[tuple[str, ...]]:
             span(_milliseconds(one["oldest_wait_seconds"])),
             str(sum(one["last_minute"].get(end, 0) for end in _ENDS)),
         )
-        for name, one in answer["types"].items()
+        for name, one in statistics["types"].items()
     ]
     head = ("TYPE", *map(str.upper, _STATUSES), "WAITING", "OLDEST WAIT", "ENDED/MIN")
     return [head, *(rows or [("no tasks", *[""] * (len(head) - 1))])]
@@ -54,5 +54,5 @@ def _milliseconds(seconds: float | None) -> float | None:
     return None if seconds is None else seconds * 1000
 
 
-def _lags(answer: Json) -> list[tuple[str, ...]]:
-    return [("READER", "LAG"), *((name, str(lag)) for name, lag in answer["lag"].items())]
+def _lags(statistics: Json) -> list[tuple[str, ...]]:
+    return [("READER", "LAG"), *((name, str(lag)) for name, lag in statistics["lag"].items())]

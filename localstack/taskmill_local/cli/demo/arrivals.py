@@ -43,11 +43,11 @@ def _webhook_arrived(receiver: Receiver, role: Role) -> str:
 
 def _report_arrived(role: Role) -> str:
     """Return a sentence about the report in the bucket, downloaded by its task's link."""
-    answer = role.task["result_ref"]
-    lines = _downloaded(answer["download_url"]).decode().splitlines()
+    pointer = role.task["result_ref"]
+    lines = _downloaded(pointer["download_url"]).decode().splitlines()
     if len(lines) != 1 + len(REPORT.payload["rows"]):
-        raise StoryBroken(f"The report at {answer['url']} is not what was written: {lines}")
-    return f"A report of {len(lines) - 1} rows is at {answer['url']}: “{lines[1]}”, …"
+        raise StoryBroken(f"The report at {pointer['url']} is not what was written: {lines}")
+    return f"A report of {len(lines) - 1} rows is at {pointer['url']}: “{lines[1]}”, …"
 
 
 def _downloaded(url: str) -> bytes:

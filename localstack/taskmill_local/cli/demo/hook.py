@@ -38,8 +38,10 @@ class Receiver:
         """Verify one signature by Standard Webhooks, and record new ids."""
         message_id = headers.get("webhook-id", "")
         content = f"{message_id}.{headers.get('webhook-timestamp', '')}.".encode() + body
-        wanted = f"v1,{b64encode(hmac.digest(self.key, content, 'sha256')).decode()}"
-        if not hmac.compare_digest(headers.get("webhook-signature", "").encode(), wanted.encode()):
+        signature = f"v1,{b64encode(hmac.digest(self.key, content, 'sha256')).decode()}"
+        if not hmac.compare_digest(
+            headers.get("webhook-signature", "").encode(), signature.encode()
+        ):
             return False
         if message_id not in self.believed:
             self.believed.append(message_id)

@@ -15,8 +15,8 @@ _GLANCE_SECONDS: Final = 0.05
 
 def make_pulse(api: Api) -> None:
     task = {"type": "echo", "payload": {"say": "tick"}, "metadata": {"schedule": _NAME}}
-    asked = {"every_seconds": _PERIOD, "task": task}
-    answer = api.ask("PUT", f"/v1/schedules/{_NAME}", asked)
+    schedule = {"every_seconds": _PERIOD, "task": task}
+    answer = api.ask("PUT", f"/v1/schedules/{_NAME}", schedule)
     if answer.status != HTTPStatus.CREATED:
         raise StoryBroken(f"The schedule was not created: {problem_sentence(answer)}")
 
@@ -32,8 +32,8 @@ def pulse_arrived(api: Api, deadline: float) -> str:
 
 
 def _ended(api: Api) -> list[Json]:
-    wanted = {"status": "succeeded", "metadata.schedule": _NAME}
-    return list(api.tasks(wanted).body.get("tasks", ()))
+    query = {"status": "succeeded", "metadata.schedule": _NAME}
+    return list(api.tasks(query).body.get("tasks", ()))
 
 
 def _instant(task: Json) -> str:

@@ -60,7 +60,7 @@ def demo(*, as_json: bool) -> Exit:
             durable=True,
             reaches_loopback=True,
         )
-        platform = Platform(settings, report=lambda *result: _report(console, *result))
+        platform = Platform(settings, report=lambda *line: _report(console, *line))
         console.print("Starting a separate system: Kafka, Valkey, PostgreSQL and the functions …")
         try:
             roles = asyncio.run(hold(platform, lambda url: _play(console, url, platform, receiver)))
@@ -158,12 +158,12 @@ def _report(console: Console, name: str, sentence: str) -> None:
 
 
 def _print_json(roles: Sequence[Role], seconds: float, platform: Platform) -> None:
-    result = {
+    summary = {
         "seconds": round(seconds, 2),
         "start_seconds": platform.start_split,
         "tasks": [role.task for role in roles],
     }
-    sys.stdout.write(f"{json.dumps(result)}\n")
+    sys.stdout.write(f"{json.dumps(summary)}\n")
 
 
 @contextmanager

@@ -131,12 +131,12 @@ def _submitted(api: Api, act: Act) -> Role:
 
 
 def _submitted_together(api: Api, acts: Sequence[Act]) -> list[Role]:
-    result = _accepted(api.submit_batch([act.submission for act in acts]), HTTPStatus.OK)
-    if result["accepted"] != len(acts):
+    batch = _accepted(api.submit_batch([act.submission for act in acts]), HTTPStatus.OK)
+    if batch["accepted"] != len(acts):
         raise StoryBroken(
-            f"Of a batch of {len(acts)} only {result['accepted']} were accepted: {result}"
+            f"Of a batch of {len(acts)} only {batch['accepted']} were accepted: {batch}"
         )
-    return [Role(act, one["task"]) for act, one in zip(acts, result["results"], strict=True)]
+    return [Role(act, one["task"]) for act, one in zip(acts, batch["results"], strict=True)]
 
 
 def _check_replay(api: Api, first: Role) -> None:
