@@ -67,7 +67,7 @@ def folder_of(plan: FunctionPlan) -> Path:
 def _compared(root: Path) -> str | None:
     """Run the assembler; an invalid folder only affects its own type."""
     try:
-        answer = subprocess.run(
+        comparison = subprocess.run(
             [sys.executable, str(_PROGRAM), "--check"],
             cwd=root,
             capture_output=True,
@@ -77,12 +77,12 @@ def _compared(root: Path) -> str | None:
         )
     except (OSError, subprocess.SubprocessError) as error:
         return f"the template was not compared with the folders: {error}"
-    stale = [line for line in answer.stdout.splitlines() if line.endswith(_REMEDY)]
+    stale = [line for line in comparison.stdout.splitlines() if line.endswith(_REMEDY)]
     if stale:
         raise Stale(f"{'; '.join(stale)} and start again.")
-    if answer.returncode != 0:
+    if comparison.returncode != 0:
         words = (
-            answer.stderr.strip() or answer.stdout.strip() or "no reason was given"
+            comparison.stderr.strip() or comparison.stdout.strip() or "no reason was given"
         ).splitlines()
         return f"the template was not compared with the folders: {words[-1]}"
     return None

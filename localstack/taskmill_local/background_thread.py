@@ -21,24 +21,24 @@ async def in_background_thread(
     A server that accepts a connection and then sends nothing would hold up Ctrl-C for minutes.
     """
     loop = asyncio.get_running_loop()
-    answer: asyncio.Future[_Result] = loop.create_future()
+    result: asyncio.Future[_Result] = loop.create_future()
 
-    def settle(made: Future[_Result]) -> None:
-        if answer.done():
+    def settle(outcome: Future[_Result]) -> None:
+        if result.done():
             return
-        if (error := made.exception()) is not None:
-            answer.set_exception(error)
+        if (error := outcome.exception()) is not None:
+            result.set_exception(error)
         else:
-            answer.set_result(made.result())
+            result.set_result(outcome.result())
 
     def run() -> None:
-        made: Future[_Result] = Future()
+        outcome: Future[_Result] = Future()
         try:
-            made.set_result(call(*arguments, **options))
+            outcome.set_result(call(*arguments, **options))
         except BaseException as error:  # noqa: BLE001 - it is raised again where it is awaited
-            made.set_exception(error)
+            outcome.set_exception(error)
         with suppress(RuntimeError):  # the loop is closed, and nobody waits for the result
-            loop.call_soon_threadsafe(settle, made)
+            loop.call_soon_threadsafe(settle, outcome)
 
     threading.Thread(target=run, daemon=True).start()
-    return await answer
+    return await result

@@ -135,22 +135,22 @@ class _Conversation(BaseHTTPRequestHandler):
         os.replace(written.name, file)  # noqa: PTH105 - as above
         self._respond(HTTPStatus.OK, b"", "application/xml")
 
-    def _take(self, length: int, written: IO[bytes]) -> bytes:
+    def _take(self, length: int, file: IO[bytes]) -> bytes:
         """Write the body to the file as it arrives, and return its hash."""
-        digest, left = sha256(), length
-        while left:
-            chunk = self.rfile.read(min(left, _CHUNK))
+        digest, rest = sha256(), length
+        while rest:
+            chunk = self.rfile.read(min(rest, _CHUNK))
             if not chunk:
                 raise _Refused(HTTPStatus.BAD_REQUEST, "IncompleteBody", "the body is incomplete")
-            written.write(chunk)
+            file.write(chunk)
             digest.update(chunk)
-            left -= len(chunk)
+            rest -= len(chunk)
         return digest.digest()
 
     def _check_content(self, digest: bytes) -> None:
-        wanted = self.headers.get("x-amz-checksum-sha256")
-        signed = self.headers.get("x-amz-content-sha256", UNSIGNED)
-        if wanted not in {None, b64encode(digest).decode()} or signed not in {
+        checksum = self.headers.get("x-amz-checksum-sha256")
+        signature = self.headers.get("x-amz-content-sha256", UNSIGNED)
+        if checksum not in {None, b64encode(digest).decode()} or signature not in {
             UNSIGNED,
             digest.hex(),
         }:
@@ -173,9 +173,9 @@ class _Conversation(BaseHTTPRequestHandler):
 def _check_signature(request: BaseHTTPRequestHandler) -> None:
     parts = urlsplit(request.path)
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
-    answer = _AUTHORIZATION.fullmatch(request.headers.get("Authorization", ""))
-    if answer:
-        credential, names, signature = answer.groups()
+    authorization = _AUTHORIZATION.fullmatch(request.headers.get("Authorization", ""))
+    if authorization:
+        credential, names, signature = authorization.groups()
         stamp = request.headers.get("x-amz-date", "")
         lives = _SKEW
     else:
@@ -185,15 +185,17 @@ def _check_signature(request: BaseHTTPRequestHandler) -> None:
         expires = query.get("X-Amz-Expires", "")
         lives = timedelta(seconds=int(expires) if expires.isdecimal() else 0)
     key_id, _, scope = credential.partition("/")
-    signed = SignedRequest(
+    canonical = SignedRequest(
         method=request.command,
         path=parts.path,
         query=query,
         headers={name: request.headers.get(name, "") for name in names.split(";")},
-        payload=request.headers.get("x-amz-content-sha256", UNSIGNED) if answer else UNSIGNED,
+        payload=request.headers.get("x-amz-content-sha256", UNSIGNED)
+        if authorization
+        else UNSIGNED,
     )
-    wanted = signed.signature(SECRET, stamp=stamp, scope=scope)
-    if key_id != KEY_ID or not hmac.compare_digest(wanted, signature):
+    correct = canonical.signature(SECRET, stamp=stamp, scope=scope)
+    if key_id != KEY_ID or not hmac.compare_digest(correct, signature):
         raise _Refused(
             HTTPStatus.FORBIDDEN,
             "SignatureDoesNotMatch",

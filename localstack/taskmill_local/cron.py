@@ -68,20 +68,20 @@ class Cron:
 def parse(expression: str) -> Rate | Cron:
     """Parse a schedule expression, or raise with what is wrong."""
     try:
-        if found := re.fullmatch(r"rate\((.*)\)", expression):
-            return _rate(found[1])
-        if found := re.fullmatch(r"cron\((.*)\)", expression):
-            return _cron(found[1].upper().split())
+        if match := re.fullmatch(r"rate\((.*)\)", expression):
+            return _rate(match[1])
+        if match := re.fullmatch(r"cron\((.*)\)", expression):
+            return _cron(match[1].upper().split())
     except _Refused as refused:
         raise ScheduleMalformed(expression, str(refused)) from None
     raise ScheduleMalformed(expression, "it is neither a rate nor a cron expression")
 
 
 def _rate(text: str) -> Rate:
-    found = re.fullmatch(r"([1-9][0-9]{0,5}) (minute|hour|day)(s?)", text)
-    if not found:
+    match = re.fullmatch(r"([1-9][0-9]{0,5}) (minute|hour|day)(s?)", text)
+    if not match:
         raise _Refused("a rate is a positive whole number of minutes, hours or days")
-    number, unit, plural = int(found[1]), found[2], bool(found[3])
+    number, unit, plural = int(match[1]), match[2], bool(match[3])
     if plural == (number == 1):
         raise _Refused(f"it is {'one ' + unit if number == 1 else 'several ' + unit + 's'}")
     return Rate(period=number * _UNITS[unit])
@@ -135,8 +135,8 @@ def _date_part(part: str) -> IsDay:
     if part == "L":
         return lambda day: day.day == _last_of(day)
     if part.endswith("W"):
-        wanted = _number(part[:-1], range(1, 32), {})
-        return lambda day: wanted <= _last_of(day) and day == _nearest_weekday(day, wanted)
+        number = _number(part[:-1], range(1, 32), {})
+        return lambda day: number <= _last_of(day) and day == _nearest_weekday(day, number)
     numbers = _numbers(part, range(1, 32), {})
     return lambda day: day.day in numbers
 
@@ -157,8 +157,8 @@ def _weekday_part(part: str) -> IsDay:
         return lambda day: _weekday(day) == last and day.day > _last_of(day) - 7
     name, hash_sign, which = part.partition("#")
     if hash_sign:
-        wanted, nth = _number(name, allowed, names), _number(which, range(1, 6), {})
-        return lambda day: _weekday(day) == wanted and (day.day + 6) // 7 == nth
+        weekday, nth = _number(name, allowed, names), _number(which, range(1, 6), {})
+        return lambda day: _weekday(day) == weekday and (day.day + 6) // 7 == nth
     numbers = _numbers(part, allowed, names)
     return lambda day: _weekday(day) in numbers
 
@@ -176,13 +176,13 @@ def _last_of(day: date) -> int:
     return monthrange(day.year, day.month)[1]
 
 
-def _nearest_weekday(month: date, wanted: int) -> date:
+def _nearest_weekday(month: date, number: int) -> date:
     """Return the working day nearest to that day within the month."""
-    day = month.replace(day=wanted)
+    day = month.replace(day=number)
     match day.weekday():
         case calendar.SATURDAY:
-            return day + timedelta(days=2 if wanted == 1 else -1)
+            return day + timedelta(days=2 if number == 1 else -1)
         case calendar.SUNDAY:
-            return day + timedelta(days=-2 if wanted == _last_of(day) else 1)
+            return day + timedelta(days=-2 if number == _last_of(day) else 1)
         case _:
             return day

@@ -21,10 +21,10 @@ from taskmill_local.errors import PlatformError, StoreFailed
 
 def declare_all(dsn: str, root: Path) -> Declared:
     """Bring the ledger's managed schedules up to date; idempotent."""
-    wanted = _read(root / "shared" / "taskmill")
+    schedules = _read(root / "shared" / "taskmill")
     with closing(Database(dsn)) as database:
         try:
-            return declare(wanted, PostgresSchedules(database), tenant=DEFAULT_TENANT)
+            return declare(schedules, PostgresSchedules(database), tenant=DEFAULT_TENANT)
         except (StoreUnavailable, ScheduleBroken) as error:
             raise StoreFailed(
                 f"The schedules of the folders cannot be declared: {error}. "
@@ -33,18 +33,18 @@ def declare_all(dsn: str, root: Path) -> Declared:
 
 
 def _read(assembled: Path) -> Sequence[WantedSchedule]:
-    given = msgspec.json.decode((assembled / "schedules.json").read_bytes(), type=list[Any])
-    if not given:
+    definitions = msgspec.json.decode((assembled / "schedules.json").read_bytes(), type=list[Any])
+    if not definitions:
         return []
     catalogue = AssembledCatalogue((assembled / "catalogue.json").read_bytes())
-    return [_wanted(one, catalogue) for one in given]
+    return [_schedule(one, catalogue) for one in definitions]
 
 
-def _wanted(given: Any, catalogue: AssembledCatalogue) -> WantedSchedule:
-    wanted = read_new(given, catalogue, now=Millis(int(time() * 1000)))
-    if isinstance(wanted, Refusal):
+def _schedule(definition: Any, catalogue: AssembledCatalogue) -> WantedSchedule:
+    schedule = read_new(definition, catalogue, now=Millis(int(time() * 1000)))
+    if isinstance(schedule, Refusal):
         raise PlatformError(
-            f"The declared schedule {given.get('name')} is invalid: {wanted.detail} "
-            f"(at {wanted.pointer}). Correct it in its folder, and run `make template`."
+            f"The declared schedule {definition.get('name')} is invalid: {schedule.detail} "
+            f"(at {schedule.pointer}). Correct it in its folder, and run `make template`."
         )
-    return wanted
+    return schedule

@@ -85,14 +85,14 @@ class _Conversation:
     recipients: list[str] = field(default_factory=list)
 
     async def hold(self) -> None:
-        answer = b"220 the postbox of taskmill\r\n"
+        reply = b"220 the postbox of taskmill\r\n"
         while True:
-            self.writer.write(answer)
+            self.writer.write(reply)
             await self.writer.drain()
-            if answer.startswith(b"221"):
+            if reply.startswith(b"221"):
                 return
             line = (await self._line()).decode("ascii", "replace").rstrip()
-            answer = await self._answer(line)
+            reply = await self._answer(line)
 
     async def _answer(self, line: str) -> bytes:
         verb, _, rest = line.partition(" ")

@@ -133,7 +133,7 @@ class Platform:
             url=await self._open_front(plan, functions),
             settings=self.settings,
             stores=store_views(addresses, self.settings),
-            told=settings_view(plan.functions[SCHEDULER], self.settings),
+            scheduler_settings=settings_view(plan.functions[SCHEDULER], self.settings),
             caps=caps,
             status_count=StatusCount(addresses.postgres_app_dsn),
             functions=functions,

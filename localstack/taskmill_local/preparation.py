@@ -56,19 +56,19 @@ def make_topics(brokers: str, topics: Mapping[str, TopicPlan]) -> None:
 def raise_file_limit() -> None:
     """Raise the limit of open files to the system's maximum: each connection needs one."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    limit = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
 def topic_plans(root: Path) -> dict[str, TopicPlan]:
     """Return the topics that the project needs; each type of the catalogue has its own."""
-    asked = yaml.safe_load((root / "infra" / "kafka" / "topics.yaml").read_text())
+    document = yaml.safe_load((root / "infra" / "kafka" / "topics.yaml").read_text())
     catalogue = json.loads((root / "shared" / "taskmill" / "catalogue.json").read_text())
-    wanted = asked["topics"] | {
-        worker(TaskType(entry["name"])): asked["worker"] for entry in catalogue
+    topics = document["topics"] | {
+        worker(TaskType(entry["name"])): document["worker"] for entry in catalogue
     }
-    return {name: _topic_plan(asked["defaults"], own) for name, own in wanted.items()}
+    return {name: _topic_plan(document["defaults"], own) for name, own in topics.items()}
 
 
 def _topic_plan(defaults: Mapping[str, Any], own: Mapping[str, Any]) -> TopicPlan:

@@ -83,8 +83,8 @@ class Rules:
         # The cloud waits one period before a rate's first tick; nobody wants that on a laptop.
         due = now if isinstance(schedule, Rate) else schedule.next_after(now)
         while due is not None:
-            while (left := due - self._clock.now()) > timedelta():
-                await self._clock.sleep(min(left, _LONGEST_NAP))
+            while (rest := due - self._clock.now()) > timedelta():
+                await self._clock.sleep(min(rest, _LONGEST_NAP))
             yield due
             due = _next(schedule, due, now=self._clock.now())
 

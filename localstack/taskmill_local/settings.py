@@ -93,7 +93,7 @@ class Settings:
             home=folder / home if home else root / ".taskmill",
             port=port,
             external=external,
-            ports=Ports(**{name: given or None for name, given in ports.items()}),
+            ports=Ports(**{name: number or None for name, number in ports.items()}),
             concurrency=concurrency,
             durable=bool(durable),
             limits=Limits(longest_delay=timedelta(seconds=backoff)),
@@ -110,9 +110,9 @@ class Settings:
         """Variables of every function in addition to those of the template."""
         loopback = {"TASKMILL_WEBHOOK_LOOPBACK": "1"} if self.reaches_loopback else {}
         file = {"TASKMILL_WEBHOOK_SECRET_FILE": str(self.webhook_secrets.absolute())}
-        answer = {**EVERYWHERE, **self.pace, **file, **loopback}
+        settings = {**EVERYWHERE, **self.pace, **file, **loopback}
         # A setting of a deleted type's folder would be refused as misspelled.
-        return {name: value for name, value in answer.items() if name in known()}
+        return {name: value for name, value in settings.items() if name in known()}
 
     def caps(self, functions: Mapping[str, FunctionPlan]) -> dict[str, int]:
         """Return the maximum number of environments for each function."""
@@ -144,8 +144,8 @@ def _foreign(external: External) -> Iterator[str]:
 
 
 def _root(environment: Mapping[str, str], folder: Path) -> Path:
-    if given := environment.get("TASKMILL_ROOT"):
-        root = (folder / given).resolve()
+    if setting := environment.get("TASKMILL_ROOT"):
+        root = (folder / setting).resolve()
         if not (root / TEMPLATE).is_file():
             raise ProjectMissing(
                 f"TASKMILL_ROOT is {root}, which has no {TEMPLATE}. Set it to the project's folder."

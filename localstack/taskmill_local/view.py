@@ -31,7 +31,7 @@ class View:
     stores: Mapping[str, Json]
     caps: Mapping[str, int]
     status_count: StatusCount
-    told: Mapping[str, str]
+    scheduler_settings: Mapping[str, str]
     """The scheduler's settings, without secrets."""
 
     functions: Functions
@@ -52,8 +52,8 @@ class View:
             "root": str(self.settings.root),
             "started_at": self.started_at,
             "start_seconds": dict(self.start_split),
-            "settings": dict(self.told),
-            "stores": {name: _with_pid(name, told, self.settings) for name, told in self._stores()},
+            "settings": dict(self.scheduler_settings),
+            "stores": {name: _with_pid(name, view, self.settings) for name, view in self._stores()},
             "functions": {name: self._function(name, pool) for name, pool in pools.items()},
             "mappings": {name: _mapping(snapshot) for name, snapshot in mappings.items()},
             "tasks": tasks,
@@ -83,34 +83,34 @@ class View:
 
 def settings_view(plan: FunctionPlan, settings: Settings) -> dict[str, str]:
     """Return a function's taskmill settings, without secrets and store addresses."""
-    told = {**settings.for_functions, **plan.environment}
+    variables = {**settings.for_functions, **plan.environment}
     hidden = {f"{PREFIX}{store}" for store in STORES}
     return {
         name: value
-        for name, value in told.items()
+        for name, value in variables.items()
         if name.startswith(PREFIX) and name not in hidden and not name.endswith("_SECRET")
     }
 
 
 def store_views(addresses: Addresses, settings: Settings) -> dict[str, Json]:
     external = settings.external
-    told = {
+    places = {
         "Kafka": (addresses.kafka_brokers, external.kafka_brokers),
         "Valkey": (addresses.redis_url, external.redis_url),
         "PostgreSQL": (addresses.postgres_app_dsn, external.postgres_dsn),
     }
     views: dict[str, Json] = {
         name: {"address": _without_secret(address), "is_external": own is not None}
-        for name, (address, own) in told.items()
+        for name, (address, own) in places.items()
     }
     views["PostgreSQL"]["application"] = addresses.postgres_application_dsn
     return views
 
 
-def _with_pid(name: str, told: Json, settings: Settings) -> Json:
-    if told["is_external"]:
-        return told
-    return told | {
+def _with_pid(name: str, view: Json, settings: Settings) -> Json:
+    if view["is_external"]:
+        return view
+    return view | {
         "pid": _pid_of(settings.home / "stores" / f"{name.lower()}.pid"),
         "log": str(settings.home / "logs" / f"{name.lower()}.log"),
     }

@@ -80,8 +80,8 @@ def _new_trace(request: Request) -> str:
 def _query_parameters(query: str) -> dict[str, str]:
     parameters: dict[str, str] = {}
     for name, value in parse_qsl(query, keep_blank_values=True) if query else ():
-        known = parameters.get(name)
-        parameters[name] = value if known is None else f"{known},{value}"
+        earlier = parameters.get(name)
+        parameters[name] = value if earlier is None else f"{earlier},{value}"
     return parameters
 
 

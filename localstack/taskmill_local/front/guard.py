@@ -72,5 +72,5 @@ def _is_json(head: Head) -> bool:
 
 
 def _refusal(status: HTTPStatus, kind: str, detail: str) -> Reply:
-    answer = {"type": kind, "title": status.phrase, "status": int(status), "detail": detail}
-    return Reply(status, json.dumps(answer).encode(), (("content-type", _PROBLEM_JSON),))
+    problem = {"type": kind, "title": status.phrase, "status": int(status), "detail": detail}
+    return Reply(status, json.dumps(problem).encode(), (("content-type", _PROBLEM_JSON),))

@@ -82,10 +82,10 @@ def encode(reply: Reply, *, head: Head | None, request_id: str, closes: bool) ->
 
 def _phrase(status: int) -> str:
     try:
-        known = HTTPStatus(status)
+        standard = HTTPStatus(status)
     except ValueError:
         return ""
-    return _MESSAGES.get(known, known.phrase)
+    return _MESSAGES.get(standard, standard.phrase)
 
 
 def _reply_of_json(body: bytes) -> Reply:

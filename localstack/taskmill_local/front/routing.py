@@ -41,9 +41,9 @@ class Router:
         for pattern in self._patterns:
             if pattern.route.method not in {method, _ANY}:
                 continue
-            found = pattern.regex.fullmatch(path)
-            if found:
-                values = map(unquote, found.groups())
+            match = pattern.regex.fullmatch(path)
+            if match:
+                values = map(unquote, match.groups())
                 return Match(
                     route=pattern.route,
                     parameters=dict(zip(pattern.names, values, strict=True)),

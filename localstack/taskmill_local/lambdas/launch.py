@@ -110,8 +110,8 @@ class Launch:
             order.unlink()
         except FileNotFoundError:
             return {}
-        answer = (line.partition("=") for line in lines)
-        return {name: value for name, _, value in answer}
+        pairs = (line.partition("=") for line in lines)
+        return {name: value for name, _, value in pairs}
 
     def variables(self, *, api: str, number: int) -> dict[str, str]:
         today = datetime.now(UTC).strftime("%Y/%m/%d")

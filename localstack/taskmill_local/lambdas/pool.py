@@ -164,8 +164,8 @@ class Pool:
         self._match()
 
     def _refuse(self, init_failure: Failed) -> None:
-        refused = 1 if self._environments else len(self._queue)
-        for _ in range(min(refused, len(self._queue))):
+        count = 1 if self._environments else len(self._queue)
+        for _ in range(min(count, len(self._queue))):
             self.answered(self._queue.popleft(), init_failure)
 
     def _match(self) -> None:
@@ -181,8 +181,8 @@ class Pool:
     def _missing(self) -> int:
         soon = sum(environment.state in _SOON_IDLE for environment in self._environments)
         # After a failed init, a single environment tries again on behalf of all.
-        wanted = min(len(self._queue), 1 if self._init_failures else len(self._queue)) - soon
-        return max(0, min(wanted, self._limit - len(self._environments)))
+        need = min(len(self._queue), 1 if self._init_failures else len(self._queue)) - soon
+        return max(0, min(need, self._limit - len(self._environments)))
 
     def _start(self) -> Environment:
         environment = Environment(next(self._numbers), self._launch, self._log, self)

@@ -106,8 +106,8 @@ _ENDINGS: Final = frozenset({"response", "error"})
 
 
 def _value_of(name: str, headers: str) -> str | None:
-    _, found, rest = headers.partition(f"\r\n{name}:")
-    return rest[: rest.index("\r\n")].strip() if found else None
+    _, name_and_colon, rest = headers.partition(f"\r\n{name}:")
+    return rest[: rest.index("\r\n")].strip() if name_and_colon else None
 
 
 _REPLIES: Final = {

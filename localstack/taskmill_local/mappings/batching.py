@@ -56,12 +56,12 @@ class Batching:
             frame = bytes_for_partition(partition_queue.name)
             # A record always travels, alone in its event if it must.
             least = bytes_for(partition_queue.waiting[0]) if not batch else 0
-            taken = partition_queue.take(count=count, room=max(room - frame, least), now=now)
-            if not taken:
+            records = partition_queue.take(count=count, room=max(room - frame, least), now=now)
+            if not records:
                 break
-            batch[partition_queue] = taken
-            count -= len(taken)
-            room -= frame + sum(map(bytes_for, taken))
+            batch[partition_queue] = records
+            count -= len(records)
+            room -= frame + sum(map(bytes_for, records))
             if not count:
                 break
         return batch

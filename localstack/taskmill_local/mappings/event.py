@@ -79,8 +79,8 @@ def _headers_of(message: Fetched) -> Sequence[tuple[str, bytes | None]]:
 def assemble(origin: Origin, records: Mapping[str, Sequence[Record]]) -> bytes:
     """Build the event from the *records* of each ``<topic>-<partition>``."""
     partitions = (
-        _PARTITION % (_quoted(name), b",".join([record.json for record in taken]))
-        for name, taken in records.items()
+        _PARTITION % (_quoted(name), b",".join([record.json for record in part]))
+        for name, part in records.items()
     )
     source = _OWN if origin.cluster is None else _MANAGED % _quoted(origin.cluster)
     return _EVENT % (source, _quoted(origin.brokers), b",".join(partitions))

@@ -182,13 +182,13 @@ class Feed:
         if consumer is not self._consumer:
             return  # it is closing and releases them at once
         try:
-            found = consumer.committed(places, timeout=_LOOKUP_SECONDS)
+            positions = consumer.committed(places, timeout=_LOOKUP_SECONDS)
         except KafkaException:  # only the lag needs it now; the records are fetched anyway
-            found = places
-        committed = {
-            place.partition: place.offset if place.offset >= 0 else None for place in found
+            positions = places
+        offsets = {
+            place.partition: place.offset if place.offset >= 0 else None for place in positions
         }
-        self._notify(self._inbox.assigned, committed)
+        self._notify(self._inbox.assigned, offsets)
         self._bounds.forget(places)
 
     def _on_revoke(self, consumer: Consumer, places: list[TopicPartition]) -> None:
@@ -218,10 +218,10 @@ class Feed:
     def _on_commit(self, error: KafkaError | None, places: list[TopicPartition]) -> None:
         if self._closing.is_set():
             self._is_farewell_answered = True
-        outcome = {
+        offsets = {
             place.partition: None if error or place.error else place.offset for place in places
         }
-        self._notify(self._inbox.committed, outcome)
+        self._notify(self._inbox.committed, offsets)
 
     def _on_error(self, error: KafkaError) -> None:
         sentence = sentence_for(error, topic=self._topic, brokers=self._brokers)

@@ -40,11 +40,11 @@ class LivenessProbe:
 
     def finds_a_broker(self, consumer: Consumer) -> bool:
         try:
-            found = consumer.list_topics(self._topic, timeout=_LOOKUP_SECONDS)
+            metadata = consumer.list_topics(self._topic, timeout=_LOOKUP_SECONDS)
         except KafkaException:
             return False
-        self._has_topic = found.topics[self._topic].error is None
-        return bool(found.brokers)
+        self._has_topic = metadata.topics[self._topic].error is None
+        return bool(metadata.brokers)
 
     def _is_left_outside(self, consumer: Consumer) -> bool:
         """Return whether a group for an existing topic has kept the client out for too long."""

@@ -200,7 +200,8 @@ class RunningMapping:
 
     async def _deliver(self, batch: Batch) -> None:
         event = assemble(
-            self._origin, {partition_queue.name: taken for partition_queue, taken in batch.items()}
+            self._origin,
+            {partition_queue.name: records for partition_queue, records in batch.items()},
         )
         try:
             answer = await self._invoke(self._plan.function, event)
@@ -214,21 +215,21 @@ class RunningMapping:
 
     def _settle(self, batch: Batch, answer: Answer) -> None:
         verdict = verdict_on(
-            {partition_queue.name: taken for partition_queue, taken in batch.items()}, answer
+            {partition_queue.name: records for partition_queue, records in batch.items()}, answer
         )
         self._batches += 1
-        for partition_queue, taken in batch.items():
+        for partition_queue, records in batch.items():
             if self._partition_queues.get(partition_queue.partition) is not partition_queue:
                 continue  # the partition went to another consumer, which has these records now
-            self._records += len(taken)
+            self._records += len(records)
             if partition_queue.name in verdict.again_from:
                 again_from = verdict.again_from[partition_queue.name]
                 now = self._loop.time()
                 self._records -= partition_queue.fail(
-                    taken, again_from=again_from, now=now, limits=self._limits
+                    records, again_from=again_from, now=now, limits=self._limits
                 )
             else:
-                partition_queue.succeed(taken)
+                partition_queue.succeed(records)
         if verdict.reason:
             self._failures += 1
             self._last_error = (

@@ -47,28 +47,30 @@ class PartitionQueue:
         """Remove the next records for a batch: at most *count* records and *room* bytes."""
         # A failed batch is retried unchanged: one that grows while it fails may never succeed.
         count = min(count, self._retried or count)
-        taken: list[Record] = []
-        while self.waiting and len(taken) < count:
+        records: list[Record] = []
+        while self.waiting and len(records) < count:
             size = bytes_for(self.waiting[0])
             if size > room:
                 break
             room -= size
             self.waiting_bytes -= size
-            taken.append(self.waiting.popleft())
-        if taken:
+            records.append(self.waiting.popleft())
+        if records:
             self.waiting_since = now
-        return taken
+        return records
 
-    def succeed(self, taken: Sequence[Record]) -> None:
-        self.done = taken[-1].offset + 1
+    def succeed(self, records: Sequence[Record]) -> None:
+        self.done = records[-1].offset + 1
         self.failures = 0
         self._retried = 0
 
-    def fail(self, taken: Sequence[Record], *, again_from: int, now: float, limits: Limits) -> int:
+    def fail(
+        self, records: Sequence[Record], *, again_from: int, now: float, limits: Limits
+    ) -> int:
         """Put back the records to retry and return their number; everything before them is done."""
-        again = [record for record in taken if record.offset >= again_from]
-        if len(again) < len(taken):
-            self.succeed(taken[: -len(again)])
+        again = [record for record in records if record.offset >= again_from]
+        if len(again) < len(records):
+            self.succeed(records[: -len(again)])
         self.waiting.extendleft(reversed(again))
         self.waiting_bytes += sum(map(bytes_for, again))
         self._retried = len(again)

@@ -47,13 +47,13 @@ def _nothing_done(batch: Mapping[str, Sequence[Record]], reason: str) -> Verdict
 def _partial(batch: Mapping[str, Sequence[Record]], body: bytes) -> Verdict:
     offsets = {name: {record.offset for record in records} for name, records in batch.items()}
     again: dict[str, int] = {}
-    named = 0
+    count = 0
     for name, offset in _failures(body):
         if offset not in offsets.get(name, ()):
             raise _Malformed(f"batchItemFailures names {name} offset {offset}: not in the batch")
         again[name] = min(offset, again.get(name, offset))
-        named += 1
-    reason = f"the function reported {named} of the batch's records as failed" if named else None
+        count += 1
+    reason = f"the function reported {count} of the batch's records as failed" if count else None
     return Verdict(again_from=again, reason=reason)
 
 

@@ -57,10 +57,10 @@ class Meter:
         if not line.startswith(_MARK):
             return False
         try:
-            answer = list(self._read(msgspec.json.decode(line)))
+            measures = list(self._read(msgspec.json.decode(line)))
         except _NOT_OURS:
             return False
-        for one in answer:
+        for one in measures:
             self._add(one)
         return True
 
@@ -72,15 +72,15 @@ class Meter:
                 value = _checked(what, document[what])
                 yield _Reported(what, bounded(what, labels, self._types), value)
 
-    def _add(self, answer: _Reported) -> None:
-        if isinstance(answer.what, Count):
-            sums = self.sums.setdefault(answer.what, {})
-            sums[answer.labels] = sums.get(answer.labels, 0) + answer.value
+    def _add(self, measure: _Reported) -> None:
+        if isinstance(measure.what, Count):
+            sums = self.sums.setdefault(measure.what, {})
+            sums[measure.labels] = sums.get(measure.labels, 0) + measure.value
             return
-        histogram = self.histograms.setdefault(answer.what, {}).setdefault(
-            answer.labels, Histogram()
+        histogram = self.histograms.setdefault(measure.what, {}).setdefault(
+            measure.labels, Histogram()
         )
-        histogram.add(answer.value)
+        histogram.add(measure.value)
 
 
 def _checked(what: Counted, value: Any) -> int | Sequence[float]:

@@ -131,7 +131,7 @@ def _of_platform(
             about=one.about,
             kind=one.kind,
             samples=[
-                ("", (("function", answer.function), ("topic", answer.topic)), one.value(answer))
-                for answer in mappings.values()
+                ("", (("function", mapping.function), ("topic", mapping.topic)), one.value(mapping))
+                for mapping in mappings.values()
             ],
         )

@@ -68,14 +68,14 @@ def write_lock(lock: Path = LOCK) -> None:
 
     with tempfile.TemporaryDirectory() as cache:
         maven = MavenContext(repo_cache=Path(cache), resolver=PythonResolver())
-        wanted = [maven.create_dependency(root) for root in _ROOTS]
-        roots, others = maven.resolver.resolve(wanted)
+        dependencies = [maven.create_dependency(root) for root in _ROOTS]
+        roots, others = maven.resolver.resolve(dependencies)
         jars = [
             Jar(
-                coordinate=f"{found.groupId}:{found.artifactId}:{found.version}",
-                sha256=_digest(found.artifact.resolve()),
+                coordinate=f"{dependency.groupId}:{dependency.artifactId}:{dependency.version}",
+                sha256=_digest(dependency.artifact.resolve()),
             )
-            for found in (*roots, *others)
+            for dependency in (*roots, *others)
         ]
     lock.write_text(_HEADER + "".join(f"{jar.coordinate} {jar.sha256}\n" for jar in sorted(jars)))
 

@@ -74,26 +74,26 @@ def _bundled() -> Java | None:
 
 def _installed(environment: Mapping[str, str]) -> Java:
     home = environment.get("JAVA_HOME")
-    found = (
+    program = (
         str(Path(home) / "bin" / "java")
         if home
         else shutil.which("java", path=environment.get("PATH", os.defpath))
     )
-    version = _version_of(found) if found else None
-    if found is None or version is None:
+    version = _version_of(program) if program else None
+    if program is None or version is None:
         raise JavaMissing(f"No Java was found for the Kafka broker. {_ADVICE}")
-    java = Java(program=Path(found), version=version)
+    java = Java(program=Path(program), version=version)
     if java.major < OLDEST_MAJOR:
-        raise JavaMissing(f"{found} is Java {version}: too old for the Kafka broker. {_ADVICE}")
+        raise JavaMissing(f"{program} is Java {version}: too old for the Kafka broker. {_ADVICE}")
     return java
 
 
 def _version_of(program: str) -> str | None:
     try:
-        answer = subprocess.run(
+        process = subprocess.run(
             [program, "-version"], capture_output=True, text=True, timeout=20, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    version = re.search(r'version "([\d.]+)', answer.stderr)
+    version = re.search(r'version "([\d.]+)', process.stderr)
     return version[1] if version else None

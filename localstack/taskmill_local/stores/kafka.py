@@ -92,7 +92,7 @@ async def start_kafka(
 
 def _explained(failure: StoreFailed, server: Server, *, is_used: bool) -> StoreFailed:
     """Explain what to do when the broker cannot read its own data."""
-    cause = _CAUSE.search(server.said().decode(errors="replace"))
+    cause = _CAUSE.search(server.output().decode(errors="replace"))
     if not is_used or cause is None or server.lacked_its_port:
         return failure
     return StoreFailed(

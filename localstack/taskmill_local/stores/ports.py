@@ -17,25 +17,25 @@ Draw: TypeAlias = Callable[[int], Sequence[int]]
 _LOWEST, _HIGHEST = 20_000, 31_000
 
 # A server needs a moment to bind its port: until then only we know that it is taken.
-_given: set[int] = set()
+_in_use: set[int] = set()
 
 
 def free_ports(count: int) -> tuple[int, ...]:
-    found: list[int] = []
-    with ExitStack() as held:  # all are held until all are found, so that they differ
+    ports: list[int] = []
+    with ExitStack() as holders:  # all are held until all are found, so that they differ
         for port in random.sample(range(_LOWEST, _HIGHEST), _HIGHEST - _LOWEST):
-            if port in _given:
+            if port in _in_use:
                 continue
-            holder = held.enter_context(socket.socket())
+            holder = holders.enter_context(socket.socket())
             holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 holder.bind(("127.0.0.1", port))
             except OSError:
                 continue
-            found.append(port)
-            if len(found) == count:
-                _given.update(found)
-                return tuple(found)
+            ports.append(port)
+            if len(ports) == count:
+                _in_use.update(ports)
+                return tuple(ports)
     raise OSError(f"No {count} free ports between {_LOWEST} and {_HIGHEST} on the loopback.")
 
 

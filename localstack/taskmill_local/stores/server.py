@@ -50,7 +50,7 @@ class Server:
         self._stop_signal = stop_signal
         self._process: Process | None = None
         self._is_stopping = False
-        self._said_before = 0
+        self._log_start = 0
 
     async def ports(self, count: int) -> list[int]:
         """Choose the ports, the clients' first: the configured one or those of the last start."""
@@ -63,7 +63,7 @@ class Server:
         self, *argv: str, environment: Mapping[str, str], account: Account = OURSELVES
     ) -> None:
         await asyncio.to_thread(self._end_leftover)
-        self._said_before = self.log.stat().st_size if self.log.exists() else 0
+        self._log_start = self.log.stat().st_size if self.log.exists() else 0
         self._process = await self._spawn(argv, environment, account)
         with suppress(psutil.NoSuchProcess):  # it ended at once, which `answered` reports
             started = psutil.Process(self._process.pid).create_time()
@@ -122,14 +122,14 @@ class Server:
     @property
     def lacked_its_port(self) -> bool:
         """Return whether another program took the port between our check and the server's start."""
-        return _PORT_TAKEN in self.said()
+        return _PORT_TAKEN in self.output()
 
-    def said(self) -> bytes:
+    def output(self) -> bytes:
         """Return the part of its log that belongs to this start."""
         if not self.log.exists():
             return b""
         with self.log.open("rb") as log:
-            log.seek(self._said_before)
+            log.seek(self._log_start)
             return log.read()
 
     def last_words(self) -> str:

@@ -140,8 +140,8 @@ class Stores:
 
     def exited(self) -> str | None:
         """Report a store that ended although nobody stopped it, with its last output."""
-        answer = (server.exited() for server in (self._kafka, self._valkey, self._postgres))
-        return next((sentence for sentence in answer if sentence), None)
+        sentences = (server.exited() for server in (self._kafka, self._valkey, self._postgres))
+        return next((sentence for sentence in sentences if sentence), None)
 
     async def _start_kafka(self, report: Report) -> str:
         if (brokers := self._external.kafka_brokers) is not None:

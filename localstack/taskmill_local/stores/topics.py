@@ -46,8 +46,8 @@ def create_topics(brokers: str, topics: Mapping[str, TopicPlan]) -> None:
 
 
 def _partitions(client: AdminClient) -> dict[str, int]:
-    found = client.list_topics(timeout=_ANSWER_SECONDS).topics
-    return {name: len(topic.partitions) for name, topic in found.items()}
+    topics = client.list_topics(timeout=_ANSWER_SECONDS).topics
+    return {name: len(topic.partitions) for name, topic in topics.items()}
 
 
 def _led_partitions(client: AdminClient, name: str) -> int:

@@ -45,8 +45,8 @@ def _environment(resource: Resource) -> Mapping[str, str]:
         values=resource.values,
         complaints=resource.complaints,
     )
-    named = {name: view.get(f"Environment.Variables.{name}") for name in variables}
-    return {name: _as_text(value) for name, value in named.items() if value is not None}
+    values = {name: view.get(f"Environment.Variables.{name}") for name in variables}
+    return {name: _as_text(value) for name, value in values.items() if value is not None}
 
 
 def _as_text(value: Any) -> str:

@@ -53,8 +53,8 @@ def _group(resource: Resource) -> str:
 
 def _cluster(resource: Resource) -> str | None:
     """Return the name of an MSK cluster in events; here a cluster is only a reference."""
-    given = resource.properties.get("EventSourceArn")
-    return given if given is None or isinstance(given, str) else _THE_CLUSTER
+    arn = resource.properties.get("EventSourceArn")
+    return arn if arn is None or isinstance(arn, str) else _THE_CLUSTER
 
 
 def _window(resource: Resource) -> timedelta:

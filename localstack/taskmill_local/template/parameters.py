@@ -8,14 +8,15 @@ _LISTS = ("CommaDelimitedList", "List<")
 
 def parameter_values(
     declared: Mapping[str, Mapping[str, Any]],
-    given: Mapping[str, str],
+    overrides: Mapping[str, str],
     complaints: list[str],
 ) -> dict[str, Any]:
-    for name in sorted(given.keys() - declared.keys()):
-        known = ", ".join(declared) or "none"
-        complaints.append(f"the template has no parameter {name}; it has {known}")
+    for name in sorted(overrides.keys() - declared.keys()):
+        names = ", ".join(declared) or "none"
+        complaints.append(f"the template has no parameter {name}; it has {names}")
     values = {
-        name: given.get(name, declaration.get("Default")) for name, declaration in declared.items()
+        name: overrides.get(name, declaration.get("Default"))
+        for name, declaration in declared.items()
     }
     for name, value in values.items():
         _check(name, value, declared[name], complaints)

@@ -43,9 +43,9 @@ def _route(resource: Resource, path: str, method: str, operation: Mapping[str, A
 
 
 def _refuse_keys(
-    resource: Resource, place: str, found: Mapping[str, Any], known: frozenset[str]
+    resource: Resource, place: str, mapping: Mapping[str, Any], known: frozenset[str]
 ) -> None:
-    for key in sorted(found.keys() - known):
+    for key in sorted(mapping.keys() - known):
         resource.complain(
             f"{place}: {key} is not supported here; supported: {', '.join(sorted(known))}"
         )
