@@ -62,8 +62,8 @@ def compare(root: Path, reference: str, *, quick: bool, only: Sequence[str]) -> 
             say(f"round {turn + 1} of {rounds}")
             for measure in (MEASURES[name] for name in only or _USUAL):
                 # The order alternates: the after-effects of a measurement burden the next one.
-                for system, answer in turns if turn % 2 else reversed(turns):
-                    answer.extend(measure(system, sizes))
+                for system, figures in turns if turn % 2 else reversed(turns):
+                    figures.extend(measure(system, sizes))
     return compared(ours, theirs)
 
 
@@ -84,13 +84,13 @@ def _medians(figures: list[Figure]) -> dict[tuple[str, str], Figure]:
         values.setdefault((figure.section, figure.name), []).append(figure)
     return {
         key: Figure(
-            section=answer[0].section,
-            name=answer[0].name,
-            value=median(one.value for one in answer),
-            unit=answer[0].unit,
-            better=answer[0].better,
+            section=members[0].section,
+            name=members[0].name,
+            value=median(one.value for one in members),
+            unit=members[0].unit,
+            better=members[0].better,
         )
-        for key, answer in values.items()
+        for key, members in values.items()
     }
 
 
@@ -127,6 +127,6 @@ def comparison_table(comparisons: Sequence[Comparison], reference: str) -> str:
             section = one.here.section
             lines += ["", section]
         ratio = "-" if one.ratio is None else f"{one.ratio:.2f} x"
-        answer = f"{number(one.there):>10}  {number(one.here.value):>9}  {ratio:>12}  {one.verdict}"
-        lines.append(f"  {one.here.name:<{width}}  {answer}".rstrip())
+        cells = f"{number(one.there):>10}  {number(one.here.value):>9}  {ratio:>12}  {one.verdict}"
+        lines.append(f"  {one.here.name:<{width}}  {cells}".rstrip())
     return "\n".join(lines)

@@ -43,8 +43,8 @@ class Client:
         text = b"".join(parts)
         status = int(head.split(b" ", 2)[1])
         if status >= _REFUSED:
-            asked = request.partition(b" HTTP/")[0].decode()
-            raise RuntimeError(f"{asked} was answered with {status}: {text[:500]!r}")
+            target = request.partition(b" HTTP/")[0].decode()
+            raise RuntimeError(f"{target} was answered with {status}: {text[:500]!r}")
         return text
 
     def close(self) -> None:

@@ -43,10 +43,10 @@ def _lines(figures: Sequence[Figure], width: int) -> Iterator[str]:
         yield f"\n{section}"
         for figure in (one for one in figures if one.section == section):
             line = f"  {figure.name:<{width}}  {number(figure.value):>9} {figure.unit:<10}"
-            yield f"{line}{_asked(figure)}".rstrip()
+            yield f"{line}{_limit_text(figure)}".rstrip()
 
 
-def _asked(figure: Figure) -> str:
+def _limit_text(figure: Figure) -> str:
     if figure.limit is None:
         return ""
     return f"{_AT[figure.better]} {number(figure.limit)}: {_VERDICTS[figure.holds]}"

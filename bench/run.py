@@ -40,8 +40,8 @@ def main(options: Options) -> None:
         _compare(options, options.against)
     else:
         figures = _measure(options)
-        answer = [asdict(figure) | {"holds": figure.holds} for figure in figures]
-        _report(options, answer, table(figures))
+        rows = [asdict(figure) | {"holds": figure.holds} for figure in figures]
+        _report(options, rows, table(figures))
 
 
 def _measure(options: Options) -> list[Figure]:
@@ -68,12 +68,12 @@ def _compare(options: Options, reference: str) -> None:
         comparisons = compare(ROOT, reference, quick=options.quick, only=options.only)
     except UnknownVersion as error:
         raise SystemExit(str(error)) from None
-    answer = [asdict(one.here) | {"there": one.there, "ratio": one.ratio} for one in comparisons]
-    _report(options, answer, comparison_table(comparisons, reference))
+    rows = [asdict(one.here) | {"there": one.there, "ratio": one.ratio} for one in comparisons]
+    _report(options, rows, comparison_table(comparisons, reference))
 
 
-def _report(options: Options, answer: list[dict[str, Any]], text: str) -> None:
-    encoded = json.dumps(answer, indent=1)
+def _report(options: Options, rows: list[dict[str, Any]], text: str) -> None:
+    encoded = json.dumps(rows, indent=1)
     print(encoded if options.as_json else text)
     if options.save:
         _RESULTS.mkdir(exist_ok=True)

@@ -79,17 +79,17 @@ def running(root: Path, *, profiled: str | None = None) -> Iterator[System]:
         with child(
             *command, environment=environment, folder=folder, output=subprocess.PIPE
         ) as process:
-            told = _first_line(process)
-            ledger = Ledger(told["stores"]["PostgreSQL"]["address"])
-            yield System(url=told["url"], folder=folder, ledger=ledger)
+            snapshot = _first_line(process)
+            ledger = Ledger(snapshot["stores"]["PostgreSQL"]["address"])
+            yield System(url=snapshot["url"], folder=folder, ledger=ledger)
 
 
 def _first_line(process: "subprocess.Popen[bytes]") -> dict[str, Any]:
     line = process.stdout.readline() if process.stdout else b""
     if not line:
         raise SystemExit("the system could not start; see its output above")
-    told: dict[str, Any] = json.loads(line)
-    return told
+    snapshot: dict[str, Any] = json.loads(line)
+    return snapshot
 
 
 def _seconds(pid: int) -> float:

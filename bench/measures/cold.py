@@ -41,7 +41,7 @@ def measure_cold(system: System, sizes: Sizes) -> list[Figure]:
     """Start each function afresh for one event, with nothing else running."""
     plans = _plans(system)
     home = {"TASKMILL_ROOT": str(system.folder), "TASKMILL_HOME": system.look()["home"]}
-    result = Settings.from_environment(home).for_functions
+    settings = Settings.from_environment(home).for_functions
     events: dict[str, Callable[[], dict[str, Any]]] = {
         "Bare": lambda: _http_event(system.folder, BARE_PATH),
         "Gateway": lambda: _http_event(system.folder, "/v1/tasks"),
@@ -58,7 +58,7 @@ def measure_cold(system: System, sizes: Sizes) -> list[Figure]:
             section=_SECTION,
             name=name,
             value=median(
-                asyncio.run(_cold_ms(system.folder, result, plans[name], make()))
+                asyncio.run(_cold_ms(system.folder, settings, plans[name], make()))
                 for _ in range(sizes.cold_starts)
             ),
             unit="ms",
@@ -70,7 +70,7 @@ def measure_cold(system: System, sizes: Sizes) -> list[Figure]:
 
 
 def _plans(system: System) -> dict[str, FunctionPlan]:
-    stores = {name: result["address"] for name, result in system.look()["stores"].items()}
+    stores = {name: store["address"] for name, store in system.look()["stores"].items()}
     parameters = {
         "KafkaBrokers": stores["Kafka"],
         "RedisUrl": stores["Valkey"],
@@ -84,14 +84,14 @@ def _plans(system: System) -> dict[str, FunctionPlan]:
 
 
 async def _cold_ms(
-    folder: Path, result: Mapping[str, str], plan: FunctionPlan, event: dict[str, Any]
+    folder: Path, settings: Mapping[str, str], plan: FunctionPlan, event: dict[str, Any]
 ) -> float:
     with tempfile.TemporaryDirectory(prefix="taskmill-bench-") as logs:
         functions = Functions(
             {plan.name: plan},
             logs=Path(logs),
             python_path=(folder, folder / "shared"),
-            extra_environment=result,
+            extra_environment=settings,
             concurrency_cap=1,
         )
         try:
@@ -108,8 +108,8 @@ def _check(function: str, answer: Answer) -> None:
     """Refuse to time a function that did not do its work."""
     if not isinstance(answer, Responded):
         raise SystemExit(f"{function} failed at its cold start: {answer.body.decode()}")
-    result = json.loads(answer.body)
-    if result.get("statusCode", 200) >= _REFUSED or result.get("batchItemFailures"):
+    body = json.loads(answer.body)
+    if body.get("statusCode", 200) >= _REFUSED or body.get("batchItemFailures"):
         raise SystemExit(f"{function} refused its first event: {answer.body.decode()}")
 
 

@@ -40,13 +40,15 @@ def measure_far(system: System, sizes: Sizes) -> list[Figure]:
 
 
 def _cost(system: System, redis: Any, tasks: int, *, key: str | None) -> tuple[float, float]:
-    before, known, keys = _used(redis), system.ledger.far(), redis.dbsize()
+    before, count, keys = _used(redis), system.ledger.far(), redis.dbsize()
     _submit(system, tasks, key)
-    _wait(lambda: system.ledger.far() >= known + tasks and not _owed(redis), "the ledger has them")
+    _wait(lambda: system.ledger.far() >= count + tasks and not _owed(redis), "the ledger has them")
     first = _used(redis) - before
-    left = _let_an_hour_pass(redis)
+    number = _let_an_hour_pass(redis)
     stays = keys + _FEW_KEYS + (0 if key is None else tasks)
-    _wait(lambda: not _lifetimes(redis) and redis.dbsize() <= stays, f"{left:,} records have ended")
+    _wait(
+        lambda: not _lifetimes(redis) and redis.dbsize() <= stays, f"{number:,} records have ended"
+    )
     return first / tasks, max(_used(redis) - before, 0) / tasks
 
 
@@ -56,9 +58,9 @@ def _submit(system: System, tasks: int, key: str | None) -> None:
         batch = []
         for number in range(start, min(start + _BATCH, tasks)):
             delay = chance.uniform(_FAR_SECONDS, _YEAR_SECONDS)
-            named = {} if key is None else {"idempotency_key": f"{key} {number}"}
+            extra = {} if key is None else {"idempotency_key": f"{key} {number}"}
             about = {"type": "echo", "payload": {"say": number}, "delay_seconds": round(delay)}
-            batch.append(about | named)
+            batch.append(about | extra)
         client.call("POST", "/v1/tasks/batch", {"tasks": batch})
     client.close()
 
@@ -67,18 +69,18 @@ def _let_an_hour_pass(redis: Any) -> int:
     """End everything now that would end within the hour; the system's scheduler does the rest."""
     ends = 0
     for names in _in_batches(redis.scan_iter(match=EVERY_RECORD, count=_BATCH)):
-        asked = redis.pipeline(transaction=False)
+        pipeline = redis.pipeline(transaction=False)
         for name in names:
-            asked.pttl(name).hget(name, "status")
-        answer = asked.execute()
+            pipeline.pttl(name).hget(name, "status")
+        replies = pipeline.execute()
         ending = [
             name
-            for name, left, status in zip(names, answer[::2], answer[1::2], strict=True)
-            if left > 0 and status == b"scheduled"
+            for name, lifetime, status in zip(names, replies[::2], replies[1::2], strict=True)
+            if lifetime > 0 and status == b"scheduled"
         ]
         for name in ending:
-            asked.pexpire(name, 1)
-        asked.execute()
+            pipeline.pexpire(name, 1)
+        pipeline.execute()
         ends += len(ending)
     for shard in range(SHARDS):
         lifetimes = ShardKeys(shard, SHARDS).lifetimes
@@ -88,8 +90,8 @@ def _let_an_hour_pass(redis: Any) -> int:
     return ends
 
 
-def _in_batches(found: Iterable[Any]) -> Iterator[list[Any]]:
-    rest = iter(found)
+def _in_batches(items: Iterable[Any]) -> Iterator[list[Any]]:
+    rest = iter(items)
     while some := list(islice(rest, _BATCH)):
         yield some
 
