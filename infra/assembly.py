@@ -101,8 +101,8 @@ def routes(types: Sequence[WorkerFolder]) -> set[str]:
     _refuse_unknown_routes(types)
     text = (ROOT / _GATEWAY).read_text().replace(_ROUTES, _events(types))
     events = plain(text)["Gateway"]["Properties"]["Events"].values()
-    answer = [one["Properties"] for one in events]
-    return {f"{one['Method']} {one['Path']}" for one in answer if "Path" in one}
+    properties = [one["Properties"] for one in events]
+    return {f"{one['Method']} {one['Path']}" for one in properties if "Path" in one}
 
 
 def _refuse_unknown_routes(types: Sequence[WorkerFolder]) -> None:
@@ -159,11 +159,11 @@ def settings(types: Sequence[WorkerFolder]) -> dict[str, list[str]]:
     return {one.type: sorted(set(one.settings)) for one in types if one.settings}
 
 
-def _as_text(answer: object) -> str:
-    return msgspec.json.format(msgspec.json.encode(answer), indent=2).decode() + "\n"
+def _as_text(value: object) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
 
 
-def wanted() -> Mapping[Path, str]:
+def outputs() -> Mapping[Path, str]:
     """Return the expected contents of each assembled file."""
     every = workers()
     types = catalogue(every)
@@ -180,7 +180,7 @@ def wanted() -> Mapping[Path, str]:
 
 
 def main() -> int:
-    files = wanted()
+    files = outputs()
     stale = [path for path, text in files.items() if not path.exists() or path.read_text() != text]
     if "--check" in sys.argv:
         for path in stale:

@@ -71,13 +71,13 @@ def main() -> int:
     whole = expanded()
     if len(sys.argv) > 1:
         Path(sys.argv[1]).write_text(json.dumps(whole.body, indent=2))
-    found = [
+    problems = [
         f"{name}: {complaint}"
         for name, template in {TEMPLATE.name: whole, **nested()}.items()
         for complaint in complaints(template)
     ]
-    print("\n".join(found), end="\n" if found else "")
-    return int(bool(found))
+    print("\n".join(problems), end="\n" if problems else "")
+    return int(bool(problems))
 
 
 if __name__ == "__main__":

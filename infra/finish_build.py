@@ -26,8 +26,8 @@ IDLE = (
 def strays(bundle: Path, root: Path) -> list[str]:
     """Return what a bundle contains beyond the function's own folder and its requirements."""
     required = set(_required(bundle))
-    found = (path.relative_to(bundle) for path in bundle.rglob("*") if path.is_file())
-    files = [path for path in found if str(path) not in required]
+    paths = (path.relative_to(bundle) for path in bundle.rglob("*") if path.is_file())
+    files = [path for path in paths if str(path) not in required]
     homes = {path.parent for path in files if path.name == "handler.py"}
     if len(homes) != 1:
         return [f"the handlers of {len(homes)} functions"]
@@ -82,13 +82,13 @@ def complaints(build: Path, bundles: list[Path]) -> Iterator[str]:
 def main() -> int:
     build = Path(sys.argv[1])
     bundles = sorted(path.parent for path in build.glob("*/functions"))
-    found = list(complaints(build, bundles))
+    problems = list(complaints(build, bundles))
     for folder in (build / LAYER, *bundles):
         strip(folder)
         compile_all(folder)
         print(f"{folder.name:<16}{kibibytes(folder):>10,.0f} KiB")
-    print("\n".join(found), end="\n" if found else "")
-    return int(bool(found))
+    print("\n".join(problems), end="\n" if problems else "")
+    return int(bool(problems))
 
 
 if __name__ == "__main__":

@@ -65,12 +65,12 @@ class Pattern:
         own = _read(text, _name_of(folder))
         for key, value in own.items():
             self._check(key, value, _name_of(folder))
-        found = sections(text)
-        for key in _BLOCKS.keys() & found.keys():
-            _check_block(key, found[key], own[key], _name_of(folder))
+        parts = sections(text)
+        for key in _BLOCKS.keys() & parts.keys():
+            _check_block(key, parts[key], own[key], _name_of(folder))
         values = {**self._defaults, **own}
-        blocks = {key: _block(found, key) for key in OF_TEMPLATE}
-        resources = self._expanded(folder.name, values, found)
+        blocks = {key: _block(parts, key) for key in OF_TEMPLATE}
+        resources = self._expanded(folder.name, values, parts)
         return WorkerFolder(
             type=folder.name,
             timeout_seconds=float(values["Timeout"]),
@@ -89,24 +89,24 @@ class Pattern:
         if kind is int and isinstance(value, int) and value < 1:
             raise SystemExit(f"{file}: {key} must be at least 1, not {value}")
 
-    def _expanded(self, name: str, values: Mapping[str, Any], found: Mapping[str, Section]) -> str:
+    def _expanded(self, name: str, values: Mapping[str, Any], parts: Mapping[str, Section]) -> str:
         words = {key: str(value) for key, value in values.items()} | {
             "type": name,
             "Name": _camel_case(name),
             "LongestMilliseconds": str(_longest_ms(values["Timeout"])),
         }
         lines = self._resources.splitlines(keepends=True)
-        return "".join(_line(line, values, words, found) for line in lines)
+        return "".join(_line(line, values, words, parts) for line in lines)
 
 
 def _line(
     line: str,
     values: Mapping[str, Any],
     words: Mapping[str, str],
-    found: Mapping[str, Section],
+    parts: Mapping[str, Section],
 ) -> str:
     if into := _INSERTION.fullmatch(line.rstrip()):
-        return indent(_block(found, into[2]), into[1])
+        return indent(_block(parts, into[2]), into[1])
     if condition := _CONDITIONAL.search(line.rstrip()):
         return line[: condition.start()] + "\n" if values[condition[1]] else ""
     return _PLACEHOLDER.sub(lambda match: words[match[1]], line)
@@ -149,8 +149,8 @@ def _check_block(key: str, section: Section, value: object, file: str) -> None:
         raise SystemExit(f"{file}: {key}: put each entry on its own line below the key")
 
 
-def _block(found: Mapping[str, Section], key: str) -> str:
-    block = found[key].block if key in found else ""
+def _block(parts: Mapping[str, Section], key: str) -> str:
+    block = parts[key].block if key in parts else ""
     return block if not block or block.endswith("\n") else block + "\n"
 
 

@@ -40,20 +40,20 @@ def document(types: Sequence[Mapping[str, Any]], routes: Container[str] | None =
         if routes is not None and operation.route not in routes:
             continue
         paths.setdefault(operation.path, {})[operation.method] = _operation(operation, schemas)
-    named = schemas.named | problems(schemas.named["Problem"])
+    components = schemas.named | problems(schemas.named["Problem"])
     for name in ("TaskRequest", "ScheduledTask"):
-        named |= requests(name, schemas.named[name], types)
+        components |= requests(name, schemas.named[name], types)
     for name in ("NewSchedule", "RevisedSchedule"):
-        named[name] |= either("cron", "every_seconds")
-    named["ChangeRequest"] |= {"minProperties": 1}
-    told = {
+        components[name] |= either("cron", "every_seconds")
+    components["ChangeRequest"] |= {"minProperties": 1}
+    description = {
         "openapi": "3.1.0",
         "info": {"title": "taskmill", "version": "1", "description": _ABOUT},
         "servers": [{"url": "/", "description": "The project that this API belongs to."}],
         "security": [{"bearer": []}, {"header": []}],
         "paths": paths,
         "components": {
-            "schemas": {name: titled(name, plain(one)) for name, one in sorted(named.items())},
+            "schemas": {name: titled(name, plain(one)) for name, one in sorted(components.items())},
             "responses": {
                 name: _refusal_in_full(refusal.status, [name], {})
                 for name, refusal in PROBLEMS.items()
@@ -65,7 +65,7 @@ def document(types: Sequence[Mapping[str, Any]], routes: Container[str] | None =
             },
         },
     }
-    return json.dumps(told, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(description, indent=2, ensure_ascii=False) + "\n"
 
 
 _HEADERS = {
@@ -98,21 +98,23 @@ _HEADERS = {
 
 
 def _operation(operation: Operation, schemas: Schemas) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    description: dict[str, Any] = {
         "operationId": operation.name,
         "summary": operation.summary,
         "tags": [_tag(operation)],
     }
     if operation.details:
-        told["description"] = operation.details
+        description["description"] = operation.details
     if operation.is_open:
-        told["security"] = []
+        description["security"] = []
     if operation.parameters:
-        told["parameters"] = [_parameter(one, operation, schemas) for one in operation.parameters]
+        description["parameters"] = [
+            _parameter(one, operation, schemas) for one in operation.parameters
+        ]
     if operation.takes is not None:
-        told["requestBody"] = _body(operation, schemas)
-    told["responses"] = _answers(operation, schemas) | _refusals(operation)
-    return told
+        description["requestBody"] = _body(operation, schemas)
+    description["responses"] = _answers(operation, schemas) | _refusals(operation)
+    return description
 
 
 def _tag(operation: Operation) -> str:
@@ -122,7 +124,7 @@ def _tag(operation: Operation) -> str:
 
 def _parameter(parameter: Parameter, operation: Operation, schemas: Schemas) -> dict[str, Any]:
     schema = schemas.of(parameter.type)
-    given = {
+    examples = {
         _key(example): {"value": _value(example.given[parameter.name], schema)}
         for example in operation.examples
         if parameter.name in example.given
@@ -133,7 +135,7 @@ def _parameter(parameter: Parameter, operation: Operation, schemas: Schemas) -> 
         "description": parameter.what,
         **({"required": True} if parameter.place == "path" else {}),
         "schema": schema,
-        **({"examples": given} if given else {}),
+        **({"examples": examples} if examples else {}),
     }
 
 
@@ -143,11 +145,11 @@ def _value(text: str, schema: Mapping[str, Any]) -> Any:
 
 
 def _body(operation: Operation, schemas: Schemas) -> dict[str, Any]:
-    given = {
+    examples = {
         _key(example): {"summary": example.name, "value": example.body}
         for example in operation.examples
     }
-    content = {"schema": schemas.of(operation.takes), "examples": given}
+    content = {"schema": schemas.of(operation.takes), "examples": examples}
     return {"required": True, "content": {JSON: content}}
 
 
@@ -157,7 +159,7 @@ def _answers(operation: Operation, schemas: Schemas) -> dict[str, Any]:
             "description": answer.what,
             "headers": _headers("X-Request-Id", *(["Location"] if answer.has_location else [])),
             "content": {
-                JSON: {"schema": schemas.of(answer.body), **_shown(operation.examples, status)}
+                JSON: {"schema": schemas.of(answer.body), **_examples(operation.examples, status)}
             },
         }
         for status, answer in operation.answers.items()
@@ -169,27 +171,27 @@ def _refusals(operation: Operation) -> dict[str, Any]:
     for problem in refusals_of(operation):
         by_status.setdefault(PROBLEMS[problem].status, []).append(problem)
     return {
-        str(int(status)): _refusal(status, problems, _shown(operation.examples, status))
+        str(int(status)): _refusal(status, problems, _examples(operation.examples, status))
         for status, problems in sorted(by_status.items())
     }
 
 
 def _refusal(
-    status: HTTPStatus, problems: Sequence[ProblemType], shown: Mapping[str, Any]
+    status: HTTPStatus, problems: Sequence[ProblemType], examples: Mapping[str, Any]
 ) -> dict[str, Any]:
-    if len(problems) == 1 and not shown:
+    if len(problems) == 1 and not examples:
         return {"$ref": f"#/components/responses/{problems[0]}"}
-    return _refusal_in_full(status, problems, shown)
+    return _refusal_in_full(status, problems, examples)
 
 
 def _refusal_in_full(
-    status: HTTPStatus, problems: Sequence[ProblemType], shown: Mapping[str, Any]
+    status: HTTPStatus, problems: Sequence[ProblemType], examples: Mapping[str, Any]
 ) -> dict[str, Any]:
     schema = one_of(f"Problem.{problem}" for problem in problems)
     return {
         "description": " ".join(PROBLEMS[problem].meaning for problem in problems),
         "headers": _headers("X-Request-Id", *_EXTRA_HEADERS.get(status, ())),
-        "content": {PROBLEM_JSON: {"schema": schema, **shown}},
+        "content": {PROBLEM_JSON: {"schema": schema, **examples}},
     }
 
 
@@ -209,13 +211,13 @@ def _headers(*names: str) -> dict[str, Any]:
     return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
 
 
-def _shown(examples: Iterable[Example], status: HTTPStatus) -> dict[str, Any]:
-    shown = {
+def _examples(examples: Iterable[Example], status: HTTPStatus) -> dict[str, Any]:
+    values = {
         _key(one): {"summary": one.name, "value": one.answer}
         for one in examples
         if one.status is status
     }
-    return {"examples": shown} if shown else {}
+    return {"examples": values} if values else {}
 
 
 def _key(example: Example) -> str:

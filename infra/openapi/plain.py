@@ -19,16 +19,16 @@ def plain(schema: Mapping[str, Any]) -> dict[str, Any]:
     Defaults become prose: a generated client would send them with each request, and when a later
     deployment changes a default, a repeated request would differ from the first.
     """
-    answer = {word: _within(word, value) for word, value in schema.items()}
-    if (kind := _type_of(answer)) is not None:
-        answer["type"] = kind
-    if answer.get("enum") in ([True], [False]):  # few generators support lists of booleans
-        answer["const"] = answer.pop("enum")[0]
-    if isinstance(answer.get("type"), str) and answer["type"] in _FORMATS:
-        answer.setdefault("format", _FORMATS[answer["type"]])
-    if "default" in answer:
-        answer |= _in_words(answer, answer.pop("default"))
-    return answer
+    result = {word: _within(word, value) for word, value in schema.items()}
+    if (kind := _type_of(result)) is not None:
+        result["type"] = kind
+    if result.get("enum") in ([True], [False]):  # few generators support lists of booleans
+        result["const"] = result.pop("enum")[0]
+    if isinstance(result.get("type"), str) and result["type"] in _FORMATS:
+        result.setdefault("format", _FORMATS[result["type"]])
+    if "default" in result:
+        result |= _in_words(result, result.pop("default"))
+    return result
 
 
 def titled(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def _type_of(schema: Mapping[str, Any]) -> str | None:
 def _in_words(schema: Mapping[str, Any], default: Any) -> dict[str, Any]:
     if default is None:
         return {}
-    text = f"By default `{json.dumps(default, ensure_ascii=False)}`."
-    known = schema.get("description", "")
-    stop = "" if not known or known.endswith((".", "!", "?")) else "."
-    return {"description": f"{known}{stop} {text}".strip()}
+    default_text = f"By default `{json.dumps(default, ensure_ascii=False)}`."
+    text = schema.get("description", "")
+    stop = "" if not text or text.endswith((".", "!", "?")) else "."
+    return {"description": f"{text}{stop} {default_text}".strip()}

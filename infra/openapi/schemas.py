@@ -20,8 +20,8 @@ class Schemas:
 
     def of(self, kind: Any) -> dict[str, Any]:
         template = f"{_SCHEMAS}{{name}}"
-        (schema,), named = msgspec.json.schema_components([kind], ref_template=template)
-        for name, one in named.items():
+        (schema,), components = msgspec.json.schema_components([kind], ref_template=template)
+        for name, one in components.items():
             if self.named.setdefault(name, one) != one:
                 raise ValueError(f"two types of the API are named {name}: rename one")
         return plain(schema)
@@ -67,13 +67,13 @@ def requests(
     kind: str, general: Mapping[str, Any], types: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     """Return the request schema of this kind for each type, and the payload schemas."""
-    told: dict[str, Any] = {}
+    schemas: dict[str, Any] = {}
     for entry in types:
         payload = _payload(entry)
-        told |= payload
-        told[f"{kind}.{entry['name']}"] = _request(general, entry, payload)
+        schemas |= payload
+        schemas[f"{kind}.{entry['name']}"] = _request(general, entry, payload)
     names = [f"{kind}.{entry['name']}" for entry in types]
-    return told | {kind: {"description": general["description"], **one_of(names)}}
+    return schemas | {kind: {"description": general["description"], **one_of(names)}}
 
 
 def _request(
@@ -86,12 +86,12 @@ def _request(
     fields["timeout_seconds"]["maximum"] = entry["function_timeout_seconds"]
     for field in ("max_attempts", "timeout_seconds", "retry"):
         fields[field] |= {"default": defaults[field]}
-    told = {**general, "description": entry["title"]}
-    told |= {"properties": fields, "required": ["type"]}
+    schema = {**general, "description": entry["title"]}
+    schema |= {"properties": fields, "required": ["type"]}
     must_have_one = bool(payload[name].get("required"))
     if "payload_ref" not in fields:
-        return told | ({"required": ["type", "payload"]} if must_have_one else {})
-    return told | _ways(must_have_one=must_have_one)
+        return schema | ({"required": ["type", "payload"]} if must_have_one else {})
+    return schema | _ways(must_have_one=must_have_one)
 
 
 def _ways(*, must_have_one: bool) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def _payload(entry: Mapping[str, Any]) -> dict[str, Any]:
     for name in entry["schema"].get("$defs", {}):
         own = root if name == main else f"{root}.{name}"
         text = text.replace(f'"#/$defs/{name}"', f'"{_SCHEMAS}{own}"')
-    read = json.loads(text)
-    told = {f"{root}.{name}": one for name, one in read["defs"].items() if name != main}
-    whole = {word: value for word, value in read["schema"].items() if word != "$defs"}
-    return told | {root: read["defs"][main] if main else whole}
+    content = json.loads(text)
+    schemas = {f"{root}.{name}": one for name, one in content["defs"].items() if name != main}
+    whole = {word: value for word, value in content["schema"].items() if word != "$defs"}
+    return schemas | {root: content["defs"][main] if main else whole}

@@ -20,9 +20,9 @@ Source: the parser in `localstack/taskmill_local/cli`.
 def cli() -> str:
     """Return a section for each command."""
     root = parser()
-    found = list(_commands(root, ""))
-    rows = [[f"[{code(name)}](#{anchor(name)})", sentence(about)] for name, about, _ in found]
-    parts = [_section(name, one) for name, _, one in found]
+    commands = list(_commands(root, ""))
+    rows = [[f"[{code(name)}](#{anchor(name)})", sentence(about)] for name, about, _ in commands]
+    parts = [_section(name, one) for name, _, one in commands]
     return page("Command line", _ABOUT, table(["command", ""], rows), *_epilog(root), *parts)
 
 
@@ -56,12 +56,12 @@ def _is_shown(action: argparse.Action) -> bool:
 
 def _argument(action: argparse.Action) -> list[str]:
     value = _value(action)
-    named = ", ".join(action.option_strings) or action.dest
-    shown = f"{named} {value}" if action.option_strings and value else named
+    names = ", ".join(action.option_strings) or action.dest
+    usage = f"{names} {value}" if action.option_strings and value else names
     about = action.help or ""
     about += f" ({_one_of(action)})" if action.choices else ""
     is_needed = action.required and bool(action.option_strings)
-    return [code(shown), f"{sentence(about)}{' Required.' if is_needed else ''}"]
+    return [code(usage), f"{sentence(about)}{' Required.' if is_needed else ''}"]
 
 
 def _value(action: argparse.Action) -> str:

@@ -52,5 +52,7 @@ def _section(name: str, problem: Refusal, document: Mapping[str, Any]) -> str:
 def _places(name: str, document: Mapping[str, Any]) -> str:
     if name in ANYWHERE:
         return "any route."
-    named = [route for route in routes(document) if name in route.problems]
-    return ", ".join(f"[{code(route.name)}](http.md#{anchor(route.name)})" for route in named) + "."
+    sources = [route for route in routes(document) if name in route.problems]
+    return (
+        ", ".join(f"[{code(route.name)}](http.md#{anchor(route.name)})" for route in sources) + "."
+    )

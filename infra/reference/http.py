@@ -49,8 +49,8 @@ def _tags(document: Mapping[str, Any]) -> list[str]:
 
 
 def _group(tag: str, document: Mapping[str, Any]) -> str:
-    named = [one for one in routes(document) if one.operation["tags"][0] == tag]
-    return "\n\n".join([f"## {tag.capitalize()}", *(_section(one) for one in named)])
+    members = [one for one in routes(document) if one.operation["tags"][0] == tag]
+    return "\n\n".join([f"## {tag.capitalize()}", *(_section(one) for one in members)])
 
 
 def _section(route: Route) -> str:
@@ -62,7 +62,7 @@ def _section(route: Route) -> str:
 
 
 def _parameters(operation: Mapping[str, Any]) -> Iterator[str]:
-    if given := operation.get("parameters"):
+    if parameters := operation.get("parameters"):
         rows = [
             [
                 code(one["name"]),
@@ -70,7 +70,7 @@ def _parameters(operation: Mapping[str, Any]) -> Iterator[str]:
                 _type(one["schema"]),
                 sentence(one.get("description", "")),
             ]
-            for one in given
+            for one in parameters
         ]
         yield table(["parameter", "in", "type", "meaning"], rows)
 
@@ -82,26 +82,26 @@ def _body(operation: Mapping[str, Any]) -> Iterator[str]:
 
 def _answers(operation: Mapping[str, Any]) -> str:
     rows = [
-        [status, _shape(answer), answer["description"]]
-        for status, answer in operation["responses"].items()
+        [status, _shape(response), response["description"]]
+        for status, response in operation["responses"].items()
         if status.startswith("2")
     ]
     return table(["status", "body", "meaning"], rows)
 
 
-def _shape(answer: Mapping[str, Any]) -> str:
-    return ", ".join(_type(one["schema"]) for one in answer.get("content", {}).values())
+def _shape(response: Mapping[str, Any]) -> str:
+    return ", ".join(_type(one["schema"]) for one in response.get("content", {}).values())
 
 
 def _refusals(route: Route) -> str:
-    named = ", ".join(link(name, "errors.md") for name in route.problems)
-    return f"*Refusals:* {named}."
+    links = ", ".join(link(name, "errors.md") for name in route.problems)
+    return f"*Refusals:* {links}."
 
 
 def _example(route: Route) -> Iterator[str]:
     """Return the first example with a successful response."""
-    for status, answer in route.operation["responses"].items():
-        for content in answer.get("content", {}).values() if status.startswith("2") else ():
+    for status, response in route.operation["responses"].items():
+        for content in response.get("content", {}).values() if status.startswith("2") else ():
             for name, example in content.get("examples", {}).items():
                 yield "\n".join([_EXAMPLES, "```http", _request(route, name)])
                 yield f"HTTP/1.1 {status}\n\n{_json(example['value'])}\n```"
@@ -136,8 +136,8 @@ def _json(value: object) -> str:
 
 def _models(document: Mapping[str, Any]) -> str:
     schemas = document["components"]["schemas"]
-    shown = {name: one for name, one in schemas.items() if not name.startswith("Problem.")}
-    return "\n\n".join(["## Models", *(_model(name, one) for name, one in shown.items())])
+    models = {name: one for name, one in schemas.items() if not name.startswith("Problem.")}
+    return "\n\n".join(["## Models", *(_model(name, one) for name, one in models.items())])
 
 
 def _model(name: str, schema: Mapping[str, Any]) -> str:

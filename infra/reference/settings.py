@@ -149,12 +149,12 @@ def settings(template: str) -> str:
 
 
 def _group(title: str, rows: Rows) -> str:
-    shown = [
+    cells = [
         [code(PREFIX + name), sentence(about), _default(name, default)]
         for name, (about, default) in rows.items()
     ]
     note = [_NOTES[title]] if title in _NOTES else []
-    return "\n\n".join([f"## {title}", *note, table(["variable", "meaning", "default"], shown)])
+    return "\n\n".join([f"## {title}", *note, table(["variable", "meaning", "default"], cells)])
 
 
 def _default(name: str, default: str) -> str:

@@ -21,7 +21,9 @@ def alarms_tell_somebody(template: Template) -> Iterator[str]:
 
 
 def functions_are_watched(template: Template) -> Iterator[str]:
-    watching = {target(given.get("Function")): given for given in _watching(template)}
+    watching = {
+        target(properties.get("Function")): properties for properties in _watching(template)
+    }
     for name, function in template.of(FUNCTION):
         if not is_ours(function):
             continue
@@ -32,7 +34,7 @@ def functions_are_watched(template: Template) -> Iterator[str]:
 
 
 def mappings_are_watched(template: Template) -> Iterator[str]:
-    watching = {target(given.get("Mapping")): given for given in _watching(template)}
+    watching = {target(properties.get("Mapping")): properties for properties in _watching(template)}
     for name, mapping in template.of(MAPPING):
         if name not in watching:
             yield f"{name} has no alarms"
@@ -52,5 +54,5 @@ def _watching(template: Template) -> Iterator[Mapping[str, Any]]:
             yield stack.get("Parameters") or {}
 
 
-def _longest(given: Mapping[str, Any]) -> int:
-    return int(given.get("LongestMilliseconds") or 0)
+def _longest(properties: Mapping[str, Any]) -> int:
+    return int(properties.get("LongestMilliseconds") or 0)

@@ -111,9 +111,9 @@ def _granted(template: Template, role: str | None) -> Iterator[Grant]:
         for action in as_list(statement.get("Action", [])):
             if str(action).startswith(_SERVICE):
                 for resource in as_list(statement.get("Resource", [])):
-                    yield str(action).removeprefix(_SERVICE), _named(resource)
+                    yield str(action).removeprefix(_SERVICE), _name_of(resource)
 
 
-def _named(resource: Any) -> str:
+def _name_of(resource: Any) -> str:
     """Return the topic or group at the end of an ARN; for an attribute, the cluster."""
     return _CLUSTER if target(resource) else text_of(resource).rpartition("/")[2]

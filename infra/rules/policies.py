@@ -201,15 +201,15 @@ def functions_read_the_secrets_that_they_are_told_of(template: Template) -> Iter
         if not is_ours(function):
             continue
         readable = set(_readable_secrets(template, target(function.get("Role"))))
-        answer = {
+        secrets = {
             variable: set(references(value))
             for variable, value in environment_of(function).items()
             if variable.endswith("_SECRET")
         }
-        for variable, named in answer.items():
-            if not named & readable:
+        for variable, names in secrets.items():
+            if not names & readable:
                 yield f"{name} may not read the secret of {variable}, but must"
-        for secret in sorted(readable.difference(*answer.values())):
+        for secret in sorted(readable.difference(*secrets.values())):
             yield f"{name} may read {secret}, which none of its variables names"
 
 

@@ -34,8 +34,8 @@ _EVERYWHERE = frozenset({"0.0.0.0/0", "::/0"})
 def stores_are_closed(template: Template) -> Iterator[str]:
     for kind, path, expected in _EXPECTED:
         for name, properties in template.of(kind):
-            if (found := _at(properties, path)) != expected:
-                yield f"{name} has {path} {found!r}, not {expected!r}"
+            if (value := _at(properties, path)) != expected:
+                yield f"{name} has {path} {value!r}, not {expected!r}"
 
 
 def what_holds_tasks_is_kept(template: Template) -> Iterator[str]:
@@ -54,7 +54,7 @@ def nobody_comes_in_from_everywhere(template: Template) -> Iterator[str]:
 
 
 def _at(properties: Mapping[str, Any], path: str) -> Any:
-    found: Any = properties
+    value: Any = properties
     for part in path.split("."):
-        found = found.get(part) if isinstance(found, dict) else None
-    return found
+        value = value.get(part) if isinstance(value, dict) else None
+    return value

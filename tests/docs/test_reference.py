@@ -4,7 +4,7 @@ import re
 
 from functions.gateway.description.every import OPERATIONS
 from functions.gateway.description.problems import PROBLEMS
-from infra.assembly import wanted
+from infra.assembly import outputs
 from infra.reference import settings
 from infra.reference.lifecycle import PAGE, diagram
 from taskmill.core.counting import TABLE
@@ -16,7 +16,7 @@ GLOSSARY = ROOT / "docs/concepts/glossary.md"
 
 
 def test_the_pages_are_what_the_code_says():
-    written = {path: text for path, text in wanted().items() if path.suffix == ".md"}
+    written = {path: text for path, text in outputs().items() if path.suffix == ".md"}
     stale = [path.name for path, text in written.items() if path.read_text() != text]
     assert stale == [], "run `make template`"
     assert {path for path in written if path.parent == REFERENCE} == set(REFERENCE.glob("*.md"))
