@@ -28,8 +28,8 @@ def list_disabled(request: ApiRequest) -> Success | Problem:
     limit = read_limit(request.query.get("limit"))
     if isinstance(limit, Problem):
         return limit
-    disabled = request.stores.endpoints.disabled(most=limit)
-    return Success(HTTPStatus.OK, {"endpoints": [_view(one) for one in disabled]})
+    endpoints = request.stores.endpoints.disabled(most=limit)
+    return Success(HTTPStatus.OK, {"endpoints": [_view(one) for one in endpoints]})
 
 
 @routes.post("/v1/endpoints/enable", takes_json=True)

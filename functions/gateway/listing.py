@@ -144,12 +144,12 @@ def dead_as_json(page: DeadPage, query: Mapping[str, str]) -> dict[str, Any]:
 def _dead_line(letter: DeadLetter) -> Line:
     task = letter.task
     view = listed_as_json(task, with_stack=True)
-    failed = {
+    failures = {
         "first_failed_at": moment(letter.first_failed_at_ms),
         "last_failed_at": view["finished_at"],
     }
     died_at_ms = task.ending.finished_at_ms if task.ending else Millis(0)
-    return Line(view | failed, Mark(died_at_ms, task.id))
+    return Line(view | failures, Mark(died_at_ms, task.id))
 
 
 def _page(lines: Sequence[Line], page: Page | DeadPage, query: Mapping[str, str]) -> dict[str, Any]:

@@ -49,10 +49,10 @@ def offer_upload(request: ApiRequest) -> Success | Problem:
 
 
 def too_many_pointers(tasks: Sequence[Any]) -> Problem | None:
-    pointed = sum(isinstance(one, dict) and "payload_ref" in one for one in tasks)
-    if pointed <= MOST_IN_A_BATCH:
+    count = sum(isinstance(one, dict) and "payload_ref" in one for one in tasks)
+    if count <= MOST_IN_A_BATCH:
         return None
-    detail = f"{pointed} tasks have a payload_ref; the limit for a batch is {MOST_IN_A_BATCH}"
+    detail = f"{count} tasks have a payload_ref; the limit for a batch is {MOST_IN_A_BATCH}"
     return unprocessable("invalid_request", detail, "/tasks")
 
 

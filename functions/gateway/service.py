@@ -67,12 +67,12 @@ def description() -> str:
 
 def no_route(method: str, path: str) -> Problem:
     """Answer a request without a route: 405 if the path exists, otherwise 404."""
-    allowed = _methods_of(path)
-    if not allowed or method in allowed:  # no route accepts this parameter
+    methods = _methods_of(path)
+    if not methods or method in methods:  # no route accepts this parameter
         detail = f"there is no route {method} {path}; GET /openapi.json describes every route"
         return Problem(HTTPStatus.NOT_FOUND, "not_found", detail)
-    detail = f"{path} takes {' and '.join(allowed)}, not {method}"
-    return Problem(HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", detail, allow=allowed)
+    detail = f"{path} takes {' and '.join(methods)}, not {method}"
+    return Problem(HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", detail, allow=methods)
 
 
 def _methods_of(path: str) -> tuple[str, ...]:

@@ -153,11 +153,11 @@ def _doubt(*, is_deferred: bool) -> dict[str, str]:
     return {"dedupe": "deferred"} if is_deferred else {}
 
 
-def _answer_batch(stores: Stores, read: Sequence[Submission | Refusal]) -> Success:
-    sound = [one for one in read if isinstance(one, Submission)]
+def _answer_batch(stores: Stores, entries: Sequence[Submission | Refusal]) -> Success:
+    sound = [one for one in entries if isinstance(one, Submission)]
     receipts = iter(_submit(stores, sound))
     answers = [
-        problem_of(one) if isinstance(one, Refusal) else _answer(next(receipts)) for one in read
+        problem_of(one) if isinstance(one, Refusal) else _answer(next(receipts)) for one in entries
     ]
     refusals = sum(isinstance(one, Problem) for one in answers)
     results = [_result(index, one) for index, one in enumerate(answers)]

@@ -90,8 +90,8 @@ def _rebuild(stores: Stores) -> int:
     """
     nonce = process.entropy().hex()
     grace = stores.pace.lease
-    restored = Rebuild(stores, nonce=nonce, grace=grace, pause=process.pause).run()
-    return restored + UnreadableRecords(stores, grace=grace, pause=process.pause).mend()
+    count = Rebuild(stores, nonce=nonce, grace=grace, pause=process.pause).run()
+    return count + UnreadableRecords(stores, grace=grace, pause=process.pause).mend()
 
 
 def _reconcile(stores: Stores) -> int:

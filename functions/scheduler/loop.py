@@ -76,23 +76,23 @@ class JobLoop:
 
         if turn.job.is_slow:
             return self._background_jobs.start(turn.job.name, do)
-        ended: Future[int] = Future()
+        future: Future[int] = Future()
         try:
-            ended.set_result(do())
+            future.set_result(do())
         except Exception as error:  # noqa: BLE001 - a bug in one job must not stop the others
-            ended.set_exception(error)
-        return ended
+            future.set_exception(error)
+        return future
 
     def _book_what_has_ended(self, turn: _Turn) -> None:
         if turn.under_way is not None and turn.under_way.done():
             self._book(turn, turn.under_way)
 
-    def _book(self, turn: _Turn, ended: Future[int]) -> None:
+    def _book(self, turn: _Turn, future: Future[int]) -> None:
         turn.under_way, rest = None, turn.job.every or self._tick
-        match ended.exception():
+        match future.exception():
             case None:
-                turn.done += ended.result()
-                self._counters.count(Count.CHORES, ended.result(), chore=turn.job.name)
+                turn.done += future.result()
+                self._counters.count(Count.CHORES, future.result(), chore=turn.job.name)
             case StoreUnavailable() as error:
                 rest = max(rest, AT_LEAST_AFTER_A_FAILURE)
                 self._counters.count(Count.CHORE_FAILURES, chore=turn.job.name)

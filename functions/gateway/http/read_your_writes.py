@@ -60,8 +60,8 @@ def hear_the_log(stores: Stores, within: timedelta) -> Millis | None:
     except StoreUnavailable:
         return None
     is_there = caught_up(stores, lambda: has_reached(stores.ledger_rows, ends), not_, within=within)
-    heard = now if waits_since is None else min(now, waits_since)
-    return heard if is_there else None
+    horizon = now if waits_since is None else min(now, waits_since)
+    return horizon if is_there else None
 
 
 def since_heard(heard_ms: Millis | None) -> dict[str, str]:

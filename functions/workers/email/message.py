@@ -97,8 +97,8 @@ def _mailbox(mailbox: str) -> str:
         return mailbox
     if not name.isascii() or "=?" in name:
         return f"{_encoded('', name)}\r\n <{address_of(mailbox)}>"
-    quoted = name if _ATOMS.fullmatch(name) else f'"{name}"'  # the name contains no quotes
-    return f"{quoted} <{address_of(mailbox)}>"
+    phrase = name if _ATOMS.fullmatch(name) else f'"{name}"'  # the name contains no quotes
+    return f"{phrase} <{address_of(mailbox)}>"
 
 
 def _words(name: str, text: str) -> str:

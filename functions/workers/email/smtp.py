@@ -175,8 +175,8 @@ def _in_doubt(why: str) -> Retry:
 
 def stuffed(content: bytes) -> bytes:
     """Return *content* dot-stuffed, followed by the line that ends the mail."""
-    ended = content if content.endswith(b"\r\n") else content + b"\r\n"
-    return ended.replace(b"\r\n.", b"\r\n..") + b".\r\n"
+    text = content if content.endswith(b"\r\n") else content + b"\r\n"
+    return text.replace(b"\r\n.", b"\r\n..") + b".\r\n"
 
 
 def _refused(what: str, code: int, words: bytes) -> Retry | Discard:

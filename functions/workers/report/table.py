@@ -11,12 +11,12 @@ _BEGINS_A_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def as_csv(report: Report) -> bytes:
-    written = io.StringIO(newline="")
-    writer = csv.writer(written)
+    file = io.StringIO(newline="")
+    writer = csv.writer(file)
     text = _text if report.formulas == "keep" else _harmless
     writer.writerow([text(column) for column in report.columns])
     writer.writerows([text(cell) for cell in row] for row in report.rows)
-    return written.getvalue().encode()
+    return file.getvalue().encode()
 
 
 def _harmless(cell: Cell) -> str:

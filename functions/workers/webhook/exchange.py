@@ -104,11 +104,11 @@ async def _reach(
 ) -> tuple[StreamReader, StreamWriter]:
     """Connect to the first address that accepts; each was vetted and gets a share of the time."""
     context, name = (ways.context, target.host) if target.is_secure else (None, None)
-    tried = addresses[:_MOST_ADDRESSES]
+    candidates = addresses[:_MOST_ADDRESSES]
     errors: list[OSError] = []
-    for address in tried:
+    for address in candidates:
         try:
-            async with asyncio.timeout(ways.seconds_to_connect / len(tried)):
+            async with asyncio.timeout(ways.seconds_to_connect / len(candidates)):
                 return await ways.dial(address, target.port, context, name)
         except OSError as error:
             errors.append(error)
