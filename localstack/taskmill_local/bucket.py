@@ -113,11 +113,11 @@ class _Conversation(BaseHTTPRequestHandler):
     def _get(self, file: Path) -> None:
         try:
             content = file.read_bytes()
-            written = formatdate(file.stat().st_mtime, usegmt=True)
+            modified = formatdate(file.stat().st_mtime, usegmt=True)
         except OSError:
             raise _Refused(HTTPStatus.NOT_FOUND, "NoSuchKey", "there is no such object") from None
         kind, _ = mimetypes.guess_type(file.name)
-        self._respond(HTTPStatus.OK, content, kind or "application/octet-stream", written)
+        self._respond(HTTPStatus.OK, content, kind or "application/octet-stream", modified)
 
     def _put(self, file: Path) -> None:
         length = self.headers.get("Content-Length", "")
@@ -126,13 +126,13 @@ class _Conversation(BaseHTTPRequestHandler):
                 HTTPStatus.LENGTH_REQUIRED, "MissingContentLength", "Content-Length is required"
             )
         file.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=self.home, delete=False) as written:
+        with tempfile.NamedTemporaryFile(dir=self.home, delete=False) as copy:
             try:
-                self._check_content(self._take(int(length), written))
+                self._check_content(self._take(int(length), copy))
             except (_Refused, OSError):
-                os.unlink(written.name)  # noqa: PTH108 - it is a name that tempfile gave
+                os.unlink(copy.name)  # noqa: PTH108 - it is a name that tempfile gave
                 raise
-        os.replace(written.name, file)  # noqa: PTH105 - as above
+        os.replace(copy.name, file)  # noqa: PTH105 - as above
         self._respond(HTTPStatus.OK, b"", "application/xml")
 
     def _take(self, length: int, file: IO[bytes]) -> bytes:
@@ -158,10 +158,10 @@ class _Conversation(BaseHTTPRequestHandler):
                 HTTPStatus.BAD_REQUEST, "BadDigest", "the content does not match the signed hash"
             )
 
-    def _respond(self, status: HTTPStatus, body: bytes, kind: str, written: str = "") -> None:
+    def _respond(self, status: HTTPStatus, body: bytes, kind: str, modified: str = "") -> None:
         self.send_response(status)
-        if written:
-            self.send_header("Last-Modified", written)
+        if modified:
+            self.send_header("Last-Modified", modified)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Connection", "close")

@@ -106,10 +106,10 @@ def _standing(load: Load, prices: Prices, shape: Shape) -> Iterator[Line]:
 def _idle_cache(prices: Prices, shape: Shape) -> Line:
     ticks = shape.schedulers_alive * shape.ticks_per_second * _SECONDS
     commands = ticks * shape.shards * shape.commands_per_tick_and_shard
-    storage = shape.cache_minimum_gb * _HOURS * prices.cache_gb_hour
+    size = shape.cache_minimum_gb * _HOURS * prices.cache_gb_hour
     return Line(
         what="Redis",
-        usd=storage + commands * prices.cache_command,
+        usd=size + commands * prices.cache_command,
         why=f"minimum size, and polling of {shape.shards} shards by the schedulers",
     )
 
@@ -153,35 +153,35 @@ def _busy_cache(load: Load, prices: Prices, shape: Shape) -> Line:
     commands = shape.commands + load.payload_bytes // 1024
     hours = shape.keyed_record_hours if load.is_keyed else shape.record_hours
     gigabyte_hours = load.tasks * shape.record_bytes / _GB * hours
-    included = shape.cache_minimum_gb * _HOURS
+    minimum = shape.cache_minimum_gb * _HOURS
     return Line(
         what="Redis",
         usd=load.tasks * commands * prices.cache_command
-        + max(0.0, gigabyte_hours - included) * prices.cache_gb_hour,
+        + max(0.0, gigabyte_hours - minimum) * prices.cache_gb_hour,
         why=f"{commands} commands per task, records kept for {hours} h",
     )
 
 
 def _busy_log(load: Load, prices: Prices, shape: Shape) -> Line:
     each = 2 * (load.payload_bytes + shape.envelope_bytes) + shape.facts_bytes
-    kept = load.tasks * each * shape.copies * shape.log_days / 30 / _GB
-    more = max(0.0, kept - shape.brokers * shape.broker_gb)
+    size = load.tasks * each * shape.copies * shape.log_days / 30 / _GB
+    more = max(0.0, size - shape.brokers * shape.broker_gb)
     return Line(
         what="Kafka",
         usd=more * prices.broker_gb_month,
-        why=f"{kept:,.0f} GB kept for {shape.log_days} days, {more:,.0f} more than the disks hold",
+        why=f"{size:,.0f} GB kept for {shape.log_days} days, {more:,.0f} more than the disks hold",
     )
 
 
 def _busy_ledger(load: Load, prices: Prices, shape: Shape) -> Line:
-    kept = load.tasks * (load.payload_bytes + shape.row_bytes) * shape.ledger_days / 30 / _GB
+    size = load.tasks * (load.payload_bytes + shape.row_bytes) * shape.ledger_days / 30 / _GB
     hours = load.tasks * shape.ledger_unit_seconds / 3600
     return Line(
         what="ledger",
-        usd=kept * prices.ledger_gb_month
+        usd=size * prices.ledger_gb_month
         + load.tasks * shape.row_ios * prices.ledger_io
         + hours * prices.ledger_unit_hour,
-        why=f"{kept:,.1f} GB kept for {shape.ledger_days} days; {shape.row_ios:g} I/Os per task",
+        why=f"{size:,.1f} GB kept for {shape.ledger_days} days; {shape.row_ios:g} I/Os per task",
     )
 
 

@@ -103,7 +103,7 @@ def _cron(fields: list[str]) -> Cron:
 
 
 def _numbers(field: str, allowed: range, names: Mapping[str, int]) -> tuple[int, ...]:
-    chosen: set[int] = set()
+    numbers: set[int] = set()
     for part in field.split(","):
         span, slash, step = part.partition("/")
         first, dash, last = span.partition("-")
@@ -115,8 +115,8 @@ def _numbers(field: str, allowed: range, names: Mapping[str, int]) -> tuple[int,
         if low > high:
             raise _Refused(f"the range {span} runs backwards")
         stride = _number(step, range(1, len(allowed) + 1), {}) if slash else 1
-        chosen.update(range(low, high + 1, stride))
-    return tuple(sorted(chosen))
+        numbers.update(range(low, high + 1, stride))
+    return tuple(sorted(numbers))
 
 
 def _number(text: str, allowed: range, names: Mapping[str, int]) -> int:

@@ -32,11 +32,11 @@ def declare_all(dsn: str, root: Path) -> Declared:
             ) from error
 
 
-def _read(assembled: Path) -> Sequence[WantedSchedule]:
-    definitions = msgspec.json.decode((assembled / "schedules.json").read_bytes(), type=list[Any])
+def _read(folder: Path) -> Sequence[WantedSchedule]:
+    definitions = msgspec.json.decode((folder / "schedules.json").read_bytes(), type=list[Any])
     if not definitions:
         return []
-    catalogue = AssembledCatalogue((assembled / "catalogue.json").read_bytes())
+    catalogue = AssembledCatalogue((folder / "catalogue.json").read_bytes())
     return [_schedule(one, catalogue) for one in definitions]
 
 

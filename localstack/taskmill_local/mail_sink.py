@@ -30,12 +30,12 @@ class Letter:
     content: bytes
 
     def as_json(self) -> Mapping[str, Any]:
-        read = email.message_from_bytes(self.content, EmailMessage, policy=default)
+        message = email.message_from_bytes(self.content, EmailMessage, policy=default)
         return {
             "from": self.sender,
             "to": self.recipients,
-            "subject": read["Subject"],
-            "message_id": read["Message-ID"],
+            "subject": message["Subject"],
+            "message_id": message["Message-ID"],
             "arrived_at": self.arrived_at.isoformat(),
             "content": self.content.decode("utf-8", "replace"),
         }

@@ -59,13 +59,13 @@ class Reload:
                 _log.warning("the functions' folders cannot be read: %s", error)
 
     async def _reload_what_changed(self) -> None:
-        seen = await in_background_thread(self._look)
-        changed = [name for name, files in seen.items() if files != self._seen[name]]
-        self._seen = seen
-        for name in changed:
+        files_by_function = await in_background_thread(self._look)
+        names = [name for name, files in files_by_function.items() if files != self._seen[name]]
+        self._seen = files_by_function
+        for name in names:
             self._functions.recycle(name)
             self._report(name, "restarts: its files have changed")
-        if changed:
+        if names:
             await self._compare()
 
     async def _compare(self) -> None:

@@ -19,17 +19,17 @@ FINAL: Final = frozenset({"succeeded", "dead", "cancelled"})
 
 def command() -> str:
     """Return how this command was called, so that suggested commands work when typed."""
-    called = sys.argv[0]
+    program_name = sys.argv[0]
     program = shutil.which("taskmill")
-    if Path(called).name != "taskmill" or (program and Path(program).samefile(called)):
+    if Path(program_name).name != "taskmill" or (program and Path(program).samefile(program_name)):
         return "taskmill"
-    return str(Path(called).absolute())  # another terminal may be in another folder
+    return str(Path(program_name).absolute())  # another terminal may be in another folder
 
 
 def starting() -> str:
     """Return the command that starts the system from the project's folder."""
-    called = command()
-    return f"{called} up" if called == "taskmill" else "make up"
+    name = command()
+    return f"{name} up" if name == "taskmill" else "make up"
 
 
 def span(milliseconds: float | None) -> str:
@@ -120,11 +120,11 @@ def task_rows(tasks: Iterable[Json]) -> list[tuple[str, ...]]:
 
 def type_card(entry: Json) -> str:
     schema = entry["schema"]
-    defined = schema.get("$defs", {}).get(schema.get("$ref", "").rpartition("/")[2], schema)
-    required = set(defined.get("required", ()))
+    definition = schema.get("$defs", {}).get(schema.get("$ref", "").rpartition("/")[2], schema)
+    required = set(definition.get("required", ()))
     rows = [
         (f"  {name}", _kind(field), "required" if name in required else _default(field))
-        for name, field in defined.get("properties", {}).items()
+        for name, field in definition.get("properties", {}).items()
     ]
     defaults = entry["defaults"]
     limits = f"{defaults['max_attempts']} attempts, {defaults['timeout_seconds']:g} s each"

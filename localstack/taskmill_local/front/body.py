@@ -21,12 +21,12 @@ class SizedBody:
     def __init__(self, length: int) -> None:
         self._length = length
 
-    def take(self, arrived: bytearray) -> bytes | None:
+    def take(self, buffer: bytearray) -> bytes | None:
         """Remove the body from the received data, or return None until it is complete."""
-        if len(arrived) < self._length:
+        if len(buffer) < self._length:
             return None
-        body = bytes(arrived[: self._length])
-        del arrived[: self._length]
+        body = bytes(buffer[: self._length])
+        del buffer[: self._length]
         return body
 
 
@@ -42,7 +42,7 @@ class ChunkedBody:
         self._is_whole = False
         self._trailer_bytes = 0
 
-    def take(self, arrived: bytearray) -> bytes | None:
+    def take(self, buffer: bytearray) -> bytes | None:
         """Move received data into the body; return it once its last line has arrived.
 
         Stops after a number of chunks so that other connections get their turn.
@@ -50,8 +50,8 @@ class ChunkedBody:
         position = 0
         pause = self._chunks + self._limits.chunks_at_once
         while not self._is_whole and self._chunks < pause:
-            position = self._take_chunk(arrived, position)
-            line = None if self._missing else _line(arrived, position, _CHUNK_LINE_BYTES)
+            position = self._take_chunk(buffer, position)
+            line = None if self._missing else _line(buffer, position, _CHUNK_LINE_BYTES)
             if line is None:
                 break
             position += len(line) + len(_NEW_LINE)
@@ -59,21 +59,21 @@ class ChunkedBody:
         self.is_interrupted = self._chunks >= pause
         while self._is_whole:
             room = self._limits.head_bytes - self._trailer_bytes
-            line = _line(arrived, position, room)
+            line = _line(buffer, position, room)
             if line is None:
                 break
             position += len(line) + len(_NEW_LINE)
             if not line:
-                del arrived[:position]
+                del buffer[:position]
                 return bytes(self._body)
             self._pass_trailer(line)
-        del arrived[:position]
+        del buffer[:position]
         return None
 
-    def _take_chunk(self, arrived: bytearray, position: int) -> int:
+    def _take_chunk(self, buffer: bytearray, position: int) -> int:
         if not self._missing:
             return position
-        piece = arrived[position : position + self._missing]
+        piece = buffer[position : position + self._missing]
         self._body += piece
         self._missing -= len(piece)
         if not self._missing:
@@ -111,9 +111,9 @@ def body_of(head: Head, limits: Limits) -> Body:
     return SizedBody(head.content_length)
 
 
-def _line(arrived: bytearray, position: int, most: int) -> bytes | None:
-    end = arrived.find(_NEW_LINE, position)
-    line = bytes(arrived[position : end if end >= 0 else position + most + 1])
+def _line(buffer: bytearray, position: int, most: int) -> bytes | None:
+    end = buffer.find(_NEW_LINE, position)
+    line = bytes(buffer[position : end if end >= 0 else position + most + 1])
     if len(line) > most or b"\n" in line:
         raise Refused(HTTPStatus.BAD_REQUEST)
     return line if end >= 0 else None

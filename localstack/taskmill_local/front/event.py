@@ -60,13 +60,13 @@ def _cookies(headers: Mapping[str, str]) -> list[str]:
 
 
 def _headers(request: Request, port: int) -> dict[str, str]:
-    sent = request.head.headers
-    headers = {name: value for name, value in sent.items() if name not in _NOT_HANDED_ON}
+    own = request.head.headers
+    headers = {name: value for name, value in own.items() if name not in _NOT_HANDED_ON}
     if request.head.is_chunked:
         headers["content-length"] = str(len(request.body))
-    forwarded = sent.get("x-forwarded-for")
+    addresses = own.get("x-forwarded-for")
     client = request.source_ip
-    headers["x-forwarded-for"] = f"{forwarded}, {client}" if forwarded else client
+    headers["x-forwarded-for"] = f"{addresses}, {client}" if addresses else client
     headers["x-forwarded-port"] = str(port)
     headers["x-forwarded-proto"] = "http"
     headers.setdefault("x-amzn-trace-id", _new_trace(request))

@@ -121,10 +121,10 @@ class Front:
         work = loop.create_task(reply)
         self._works.add(work)
 
-        def settle(done: asyncio.Task[Reply]) -> None:
+        def settle(task: asyncio.Task[Reply]) -> None:
             too_late.cancel()
-            is_whole = not done.cancelled() and done.exception() is None
-            respond(done.result() if is_whole else own_reply(HTTPStatus.INTERNAL_SERVER_ERROR))
+            is_whole = not task.cancelled() and task.exception() is None
+            respond(task.result() if is_whole else own_reply(HTTPStatus.INTERNAL_SERVER_ERROR))
 
         def give_up() -> None:
             # The function goes on, as on the platform; only its response is discarded.

@@ -217,8 +217,8 @@ class Environment:
             self._host.undelivered(invocation)
             return
         is_obedient = self._is_retiring and code == -SIGTERM
-        ended = words.stopping() if is_obedient else words.exited(invocation.request_id, code)
-        failure = self._verdict or ended
+        answer = words.stopping() if is_obedient else words.exited(invocation.request_id, code)
+        failure = self._verdict or answer
         self._log_failure("", failure)
         self._finish(invocation, failure)
 

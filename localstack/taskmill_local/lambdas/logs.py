@@ -113,14 +113,14 @@ class Output:
             return
         try:
             # One read is enough: a pipe holds no more.
-            printed = os.read(self._read_end, _PIPE_CAPACITY)
+            octets = os.read(self._read_end, _PIPE_CAPACITY)
         except BlockingIOError:
             return
-        if not printed:
+        if not octets:
             asyncio.get_running_loop().remove_reader(self._read_end)
             return
         # awslambdaric joins the lines of a traceback with carriage returns.
-        *lines, self._partial = (self._partial + printed.replace(b"\r", b"\n")).split(b"\n")
+        *lines, self._partial = (self._partial + octets.replace(b"\r", b"\n")).split(b"\n")
         if len(self._partial) >= _LINE_LIMIT:
             lines, self._partial = [*lines, self._partial], b""
         self._log.write(self._environment, *(part for line in lines for part in _parts(line)))

@@ -59,8 +59,8 @@ class Pool:
     async def warm(self, environments: int) -> None:
         """Start environments in advance; return when each is ready or has failed."""
         missing = min(environments, self._limit) - len(self._environments)
-        started = [self._start() for _ in range(missing)]
-        await asyncio.gather(*(environment.initialised.wait() for environment in started))
+        fresh = [self._start() for _ in range(missing)]
+        await asyncio.gather(*(environment.initialised.wait() for environment in fresh))
 
     async def invoke(self, event: bytes) -> Answer:
         if self._is_stopping:

@@ -78,9 +78,9 @@ class Batching:
         return min(times, default=None)
 
     def _ripe_at(self, sound: Sequence[PartitionQueue], gather_until: float) -> float:
-        opened = min(partition_queue.waiting_since for partition_queue in sound)
+        since = min(partition_queue.waiting_since for partition_queue in sound)
         is_full = (
             sum(len(partition_queue.waiting) for partition_queue in sound) >= self.count
             or sum(partition_queue.waiting_bytes for partition_queue in sound) >= self.event_bytes
         )
-        return opened if is_full else max(opened + self.window.total_seconds(), gather_until)
+        return since if is_full else max(since + self.window.total_seconds(), gather_until)

@@ -28,8 +28,8 @@ class Bounds:
         for place in places:
             if self._clock() < self._stale_until.get(place.partition, 0.0):
                 continue
-            fetched = consumer.get_watermark_offsets(place, cached=True)
-            known = self._known.get(place.partition, fetched)
-            newest = max(fetched, known, key=itemgetter(1))  # the end never moves back
+            bounds = consumer.get_watermark_offsets(place, cached=True)
+            earlier = self._known.get(place.partition, bounds)
+            newest = max(bounds, earlier, key=itemgetter(1))  # the end never moves back
             if newest[1] >= 0:  # below zero: nothing was fetched yet
                 self._known[place.partition] = newest

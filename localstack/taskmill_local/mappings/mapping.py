@@ -129,8 +129,8 @@ class RunningMapping:
         ]
         for partition_queue in leaving:
             partition_queue.is_leaving = True
-        if touched := [task for task, batch in self._running.items() if batch.keys() & {*leaving}]:
-            await asyncio.wait(touched, timeout=self._limits.revoke_patience.total_seconds())
+        if tasks := [task for task, batch in self._running.items() if batch.keys() & {*leaving}]:
+            await asyncio.wait(tasks, timeout=self._limits.revoke_patience.total_seconds())
         offsets = _uncommitted(leaving)
         self.lost(partition_queue.partition for partition_queue in leaving)
         return offsets

@@ -32,8 +32,8 @@ def families_of(meter: Meter) -> Iterator[Family]:
             samples = [("", labels, float(value)) for labels, value in sums.items()]
             yield Family(name=what, about=measure.about, kind="counter", samples=samples)
         else:
-            timed: Mapping[Labels, Histogram] = meter.histograms.get(what, {})
-            buckets = [line for labels, one in timed.items() for line in _buckets(labels, one)]
+            histograms: Mapping[Labels, Histogram] = meter.histograms.get(what, {})
+            buckets = [line for labels, one in histograms.items() for line in _buckets(labels, one)]
             yield Family(name=what, about=measure.about, kind="histogram", samples=buckets)
 
 

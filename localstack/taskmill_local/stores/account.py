@@ -64,8 +64,8 @@ def ground_for(folder: Path, programs: Path, *, copies: Path = _COPIES) -> Itera
         raise HomeUnusable(_sentence(folder))
     number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        handed = Account(user=STAND_IN, open_folders=(number,))
-        yield Ground(programs=programs, folder=_OPEN_FILES / str(number), account=handed)
+        stand_in = Account(user=STAND_IN, open_folders=(number,))
+        yield Ground(programs=programs, folder=_OPEN_FILES / str(number), account=stand_in)
     finally:
         os.close(number)
 
@@ -87,10 +87,10 @@ def _copied(programs: Path, copies: Path) -> Path:
         raise HomeUnusable(
             f"{_sentence(programs)} They could not be copied to {copies}: {error}."
         ) from error
-    copied = place / _tail(programs)
-    if place.stat().st_uid != 0 or is_barred(copied / "bin" / "postgres"):
+    copy = place / _tail(programs)
+    if place.stat().st_uid != 0 or is_barred(copy / "bin" / "postgres"):
         raise HomeUnusable(f"{_sentence(programs)} {place} is not a copy that root made.")
-    return copied
+    return copy
 
 
 def _copy(programs: Path, place: Path) -> None:
@@ -98,8 +98,8 @@ def _copy(programs: Path, place: Path) -> None:
     unfinished = Path(tempfile.mkdtemp(dir=place.parent, prefix=".unfinished-"))
     try:
         for part in _NEEDED:
-            copied = unfinished / _tail(programs) / part
-            shutil.copytree(programs / part, copied, symlinks=True)
+            copy = unfinished / _tail(programs) / part
+            shutil.copytree(programs / part, copy, symlinks=True)
         libraries = programs.parent.with_suffix(".libs")  # where wheels keep them
         if libraries.is_dir():
             shutil.copytree(libraries, unfinished / libraries.name, symlinks=True)

@@ -84,10 +84,10 @@ def _bring(jars: Sequence[Jar], folder: Path, cache: Path) -> None:
     with ThreadPoolExecutor(_AT_ONCE) as threads:
         downloads = [threads.submit(_fetch, jar, folder, cache) for jar in jars]
         try:
-            for done, download in enumerate(as_completed(downloads), start=1):
+            for count, download in enumerate(as_completed(downloads), start=1):
                 download.result()
-                if done % _PROGRESS_STEP == 0 or done == len(jars):
-                    sys.stderr.write(f"Kafka: {done} of {len(jars)} jars\n")
+                if count % _PROGRESS_STEP == 0 or count == len(jars):
+                    sys.stderr.write(f"Kafka: {count} of {len(jars)} jars\n")
         except BaseException:
             threads.shutdown(cancel_futures=True)
             raise

@@ -56,9 +56,9 @@ class Java:
 
 
 def find_java(environment: Mapping[str, str] = os.environ) -> Java:
-    bundled = _bundled()
-    if bundled is not None:
-        return bundled
+    own = _bundled()
+    if own is not None:
+        return own
     return _installed(environment)
 
 

@@ -45,11 +45,11 @@ def kept_ports(note: Path, count: int, *, draw: Draw, fixed: int | None = None) 
     Settings of other programs that name these ports then stay valid from start to start.
     """
     last = _noted(note)
-    kept = [port if is_free(port) else None for port in (last + [0] * count)[:count]]
+    choice = [port if is_free(port) else None for port in (last + [0] * count)[:count]]
     if fixed is not None:
-        kept[0] = fixed
-    drawn = iter(draw(kept.count(None)) if None in kept else ())
-    ports = [port if port is not None else next(drawn) for port in kept]
+        choice[0] = fixed
+    replacements = iter(draw(choice.count(None)) if None in choice else ())
+    ports = [port if port is not None else next(replacements) for port in choice]
     note.write_text(json.dumps(ports))
     return ports
 

@@ -66,8 +66,8 @@ class Server:
         self._log_start = self.log.stat().st_size if self.log.exists() else 0
         self._process = await self._spawn(argv, environment, account)
         with suppress(psutil.NoSuchProcess):  # it ended at once, which `answered` reports
-            started = psutil.Process(self._process.pid).create_time()
-            self._pid_file.write_text(f"{self._process.pid} {started}")
+            start = psutil.Process(self._process.pid).create_time()
+            self._pid_file.write_text(f"{self._process.pid} {start}")
 
     async def run(
         self, *argv: str, environment: Mapping[str, str], account: Account = OURSELVES
@@ -159,9 +159,9 @@ class Server:
     def _end_leftover(self) -> None:
         """End a leftover of a killed platform: it may need a moment to die, or never have died."""
         with suppress(OSError, ValueError, psutil.NoSuchProcess):
-            pid, started = self._pid_file.read_text().split()
+            pid, start = self._pid_file.read_text().split()
             process = psutil.Process(int(pid))
-            if process.create_time() == float(started):
+            if process.create_time() == float(start):
                 process.kill()
                 process.wait(timeout=10)
 

@@ -15,13 +15,13 @@ class _Loader(yaml.SafeLoader):
     """A separate loader: constructors added to SafeLoader would affect the whole process."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002 - the base class's signature
-        seen = set[str]()
+        keys = set[str]()
         for key, _ in node.value:
-            if key.value in seen:
+            if key.value in keys:
                 raise yaml.constructor.ConstructorError(
                     None, None, f"the key {key.value!r} appears twice", key.start_mark
                 )
-            seen.add(key.value)
+            keys.add(key.value)
         return super().construct_mapping(node, deep=deep)
 
     def intrinsic(self, suffix: str, node: yaml.Node) -> dict[str, Any]:
@@ -48,11 +48,11 @@ _Loader.add_constructor("tag:yaml.org,2002:timestamp", _Loader.plain_text)
 
 def load_template(template: Path) -> dict[str, Any]:
     try:
-        loaded = yaml.load(template.read_text("utf-8"), Loader=_Loader)  # noqa: S506 - a SafeLoader
+        body = yaml.load(template.read_text("utf-8"), Loader=_Loader)  # noqa: S506 - a SafeLoader
     except OSError as error:
         raise TemplateRefused(template, [f"it cannot be read: {error.strerror}"]) from error
     except yaml.YAMLError as error:
         raise TemplateRefused(template, [f"it is not valid YAML: {error}"]) from error
-    if not isinstance(loaded, dict) or not isinstance(loaded.get("Resources"), dict):
+    if not isinstance(body, dict) or not isinstance(body.get("Resources"), dict):
         raise TemplateRefused(template, ["it has no section Resources"])
-    return loaded
+    return body

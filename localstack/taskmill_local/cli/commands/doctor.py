@@ -260,10 +260,14 @@ def _by_kind(divergences: Sequence[Diverged]) -> Mapping[Divergence, Sequence[Di
 
 
 def _as_json(one: Diverged) -> dict[str, Any]:
-    ledger, seen = one.task_version, one.seen
+    ledger, snapshot = one.task_version, one.seen
     record = None
-    if seen is not None:
-        record = {"status": seen.status, "generation": seen.generation, "turn": seen.turn}
+    if snapshot is not None:
+        record = {
+            "status": snapshot.status,
+            "generation": snapshot.generation,
+            "turn": snapshot.turn,
+        }
     return {
         "id": ledger.id,
         "type": ledger.type,

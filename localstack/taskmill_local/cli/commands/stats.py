@@ -26,8 +26,8 @@ def stats_text(statistics: Json, *, width: int | None) -> str:
 
 
 def _enqueued(backlog: Json) -> str:
-    waited = span(_milliseconds(backlog["oldest_wait_seconds"]))
-    since = f", the oldest for {waited}" if backlog["waiting"] else ""
+    wait = span(_milliseconds(backlog["oldest_wait_seconds"]))
+    since = f", the oldest for {wait}" if backlog["waiting"] else ""
     return f"enqueued requests: {backlog['waiting']} waiting{since}; {backlog['parked']} refused"
 
 

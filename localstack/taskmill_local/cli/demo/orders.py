@@ -29,13 +29,13 @@ def place_orders(api: Api) -> Orders:
     with closing(psycopg.connect(dsn, autocommit=True)) as connection:
         connection.execute("CREATE TABLE orders (id integer PRIMARY KEY)")
         with connection.transaction():
-            kept = _place(connection, 17)
+            order = _place(connection, 17)
         with connection.transaction(force_rollback=True):
             gone = _place(connection, 18)
         orders = connection.execute("SELECT array_agg(id) FROM orders").fetchone()
     if orders != ([17],):
         raise StoryBroken(f"The shop's own orders are {orders}, and should be only 17.")
-    return Orders(committed=kept, rolled_back=gone)
+    return Orders(committed=order, rolled_back=gone)
 
 
 def _place(connection: psycopg.Connection[tuple[object, ...]], number: int) -> str:

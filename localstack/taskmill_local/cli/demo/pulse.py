@@ -23,11 +23,11 @@ def make_pulse(api: Api) -> None:
 
 def pulse_arrived(api: Api, deadline: float) -> str:
     """Return a sentence about the ended tasks that the schedule fired."""
-    while len(ended := _ended(api)) < _FIRES:
+    while len(tasks := _ended(api)) < _FIRES:
         if time.monotonic() > deadline:
-            raise StoryBroken(f"The schedule {_NAME} fired {len(ended)} tasks that succeeded.")
+            raise StoryBroken(f"The schedule {_NAME} fired {len(tasks)} tasks that succeeded.")
         time.sleep(_GLANCE_SECONDS)
-    times = ", ".join(sorted(_instant(task) for task in ended))
+    times = ", ".join(sorted(_instant(task) for task in tasks))
     return f"A schedule fires every {_PERIOD} s, each time once: at {times}"
 
 

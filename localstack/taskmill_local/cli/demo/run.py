@@ -104,9 +104,9 @@ def _play_through(console: Console, url: str, receiver: Receiver) -> list[Role]:
                 _look(api, roles, deadline)
                 show.update(roles)
         _check_ends(roles)
-        arrived = list(all_arrived(api, receiver, roles))
-        ordered, fired = orders_arrived(api, orders, deadline), pulse_arrived(api, deadline)
-        console.print("\n" + "\n".join((*arrived, ordered, fired)))
+        arrivals = list(all_arrived(api, receiver, roles))
+        order_line, pulse_line = orders_arrived(api, orders, deadline), pulse_arrived(api, deadline)
+        console.print("\n" + "\n".join((*arrivals, order_line, pulse_line)))
         _wait_for_ledger(api, roles, deadline)
     finally:
         api.close()
@@ -144,11 +144,11 @@ def _wait_for_ledger(api: Api, roles: Sequence[Role], deadline: float) -> None:
 
 
 def _not_listed(page: Json, roles: Sequence[Role]) -> list[str]:
-    listed = {task["id"]: task for task in page.get("tasks", ())}
+    tasks = {task["id"]: task for task in page.get("tasks", ())}
     return [
         role.id
         for role in roles
-        if role.id not in listed or not has_right_end(role.act, listed[role.id])
+        if role.id not in tasks or not has_right_end(role.act, tasks[role.id])
     ]
 
 

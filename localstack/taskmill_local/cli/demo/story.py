@@ -120,9 +120,9 @@ def submit_all(api: Api, webhook: Act) -> Iterator[Role]:
     first = _submitted(api, KEYED)
     yield first
     _check_replay(api, first)
-    deployed = {entry["name"] for entry in api.types().body["types"]}
+    types = {entry["name"] for entry in api.types().body["types"]}
     for act in (webhook, *REST):
-        if act.type in deployed:
+        if act.type in types:
             yield _submitted(api, act)
 
 
