@@ -168,14 +168,14 @@ def outputs() -> Mapping[Path, str]:
     every = workers()
     types = catalogue(every)
     description = document(types, routes(every))
-    assembled = template(every)
+    template_text = template(every)
     return {
-        TEMPLATE: assembled,
+        TEMPLATE: template_text,
         CATALOGUE: _as_text(types),
         SETTINGS: _as_text(settings(every)),
         SCHEDULES: _as_text(schedules(ROOT / "functions/workers", types)),
         DESCRIPTION: description,
-        **pages(ROOT, description=description, template=assembled),
+        **pages(ROOT, description=description, template=template_text),
     }
 
 

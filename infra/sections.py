@@ -56,10 +56,10 @@ def _split(text: str) -> Iterator[tuple[str, str, list[str]]]:
 
 def _block(lines: list[str]) -> str:
     """Drop trailing blank lines and unindented comments, which belong to the file."""
-    kept = [line for line in lines if not line.startswith("#")]
-    while kept and not kept[-1].strip():
-        kept.pop()
-    return dedent("".join(kept))
+    content = [line for line in lines if not line.startswith("#")]
+    while content and not content[-1].strip():
+        content.pop()
+    return dedent("".join(content))
 
 
 def _is_of_block(line: str) -> bool:

@@ -101,13 +101,13 @@ _WORDS = (
 def metrics() -> str:
     """Return the tables of counters and histograms."""
     counters = [_row(what) for what in TABLE if isinstance(what, Count)]
-    timed = [_row(what) for what in TABLE if not isinstance(what, Count)]
+    histograms = [_row(what) for what in TABLE if not isinstance(what, Count)]
     heads = ["metric", "labels", "what it counts", "alarm", "known elsewhere as"]
     return page(
         "Metrics",
         _ABOUT,
         f"## Counters\n\n{table(heads, counters)}",
-        f"## Histograms\n\n{table(heads, timed)}",
+        f"## Histograms\n\n{table(heads, histograms)}",
         f"## Label values\n\n{table(['metric', 'value', 'meaning'], _WORDS)}",
         _LOCAL.strip(),
         table(["metric", "what it counts", "known elsewhere as"], _OF_THE_PLATFORM),

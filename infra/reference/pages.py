@@ -17,7 +17,7 @@ def pages(root: Path, *, description: str, template: str) -> dict[Path, str]:
     """Return the text of each page; *description* is the API's, as JSON, *template* the stack's."""
     document: dict[str, Any] = json.loads(description)
     folder = root / "docs/reference"
-    written = {
+    texts = {
         "http.md": http(document),
         "errors.md": errors(document),
         "cli.md": cli(),
@@ -25,4 +25,4 @@ def pages(root: Path, *, description: str, template: str) -> dict[Path, str]:
         "metrics.md": metrics(),
         "limits.md": limits(),
     }
-    return {folder / name: text for name, text in written.items()} | marked(root)
+    return {folder / name: text for name, text in texts.items()} | marked(root)

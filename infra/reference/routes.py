@@ -30,5 +30,5 @@ def routes(document: Mapping[str, Any]) -> Iterator[Route]:
 
 def anchor(heading: str) -> str:
     """Return the anchor that code hosts and site builders give a heading."""
-    kept = re.sub(r"[^\w\- ]", "", heading.lower())
-    return kept.replace(" ", "-")
+    text = re.sub(r"[^\w\- ]", "", heading.lower())
+    return text.replace(" ", "-")

@@ -41,9 +41,9 @@ def mappings_are_watched(template: Template) -> Iterator[str]:
             continue
         group = (mapping.get("AmazonManagedKafkaEventSourceConfig") or {}).get("ConsumerGroupId")
         (topic,) = mapping.get("Topics") or [None]
-        for what, read in (("Group", group), ("Topic", topic)):
-            if watching[name].get(what) != read:
-                yield f"{name} reads as {read}, but the alarm watches {watching[name].get(what)}"
+        for what, value in (("Group", group), ("Topic", topic)):
+            if watching[name].get(what) != value:
+                yield f"{name} reads as {value}, but the alarm watches {watching[name].get(what)}"
         if not watching[name].get("Cluster"):
             yield f"{name} has alarms without a cluster"
 

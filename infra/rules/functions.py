@@ -44,10 +44,10 @@ def functions_name_their_limits(template: Template) -> Iterator[str]:
 
 
 def time_outs_fit_their_triggers(template: Template) -> Iterator[str]:
-    fed = template.mapped()
+    targets = template.mapped()
     for name, function in template.of(FUNCTION):
         time_out = function.get("Timeout", 0)
-        if name in fed and time_out > _LONGEST_BEHIND_KAFKA:
+        if name in targets and time_out > _LONGEST_BEHIND_KAFKA:
             yield f"{name} has {time_out} s; a Kafka mapping takes at most {_LONGEST_BEHIND_KAFKA}"
         if name == "Gateway" and time_out > _LONGEST_BEHIND_HTTP:
             yield f"{name} has {time_out} s; the HTTP API waits for {_LONGEST_BEHIND_HTTP}"

@@ -76,15 +76,15 @@ def functions_use_the_log_as_their_code_does(template: Template) -> Iterator[str
 
 def mappings_feed_who_the_code_knows(template: Template) -> Iterator[str]:
     """Lag and gaps in the ledger are looked up by these names."""
-    fed: dict[str | None, set[tuple[str, str]]] = {}
+    places_of: dict[str | None, set[tuple[str, str]]] = {}
     for _, mapping in template.of(MAPPING):
         group = (mapping.get("AmazonManagedKafkaEventSourceConfig") or {}).get("ConsumerGroupId")
         places = {(str(group), topic) for topic in mapping.get("Topics") or ()}
-        fed.setdefault(target(mapping.get("FunctionName")), set()).update(places)
+        places_of.setdefault(target(mapping.get("FunctionName")), set()).update(places)
     for name, function in template.of(FUNCTION):
         use = use_of(name, function)
         known = {(one.group, one.topic) for one in use.reads} if use else set()
-        for group, topic in sorted(known ^ fed.get(name, set())):
+        for group, topic in sorted(known ^ places_of.get(name, set())):
             where = "template" if (group, topic) in known else "code"
             yield f"{name}: the {where} has no consumer group {group} that reads {topic}"
 

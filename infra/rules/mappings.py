@@ -59,24 +59,24 @@ def windows_fit_the_path(template: Template) -> Iterator[str]:
 
 
 def topics_are_made_with_their_workers(template: Template) -> Iterator[str]:
-    made = {topic["TopicName"]: topic for _, topic in template.of(TOPIC)}
+    topics = {topic["TopicName"]: topic for _, topic in template.of(TOPIC)}
     for name, mapping in template.of(MAPPING):
         function = template.properties(target(mapping.get("FunctionName")))
-        (read,) = mapping.get("Topics") or [None]
-        if is_worker(function) and read not in made:
-            yield f"{name} reads {read}, which no {TOPIC} creates"
+        (source,) = mapping.get("Topics") or [None]
+        if is_worker(function) and source not in topics:
+            yield f"{name} reads {source}, which no {TOPIC} creates"
         pollers = (mapping.get("ProvisionedPollerConfig") or {}).get("MaximumPollers", 0)
-        if read in made and pollers > made[read]["PartitionCount"]:
-            yield f"{name} has more pollers than {read} has partitions"
+        if source in topics and pollers > topics[source]["PartitionCount"]:
+            yield f"{name} has more pollers than {source} has partitions"
     for name, topic in template.of(TOPIC):
         if topic.get("ReplicationFactor") != _COPIES:
             yield f"{name} does not have {_COPIES} replicas"
 
 
 def workers_are_fed(template: Template) -> Iterator[str]:
-    fed = template.mapped()
+    targets = template.mapped()
     for name, function in template.of(FUNCTION):
-        if is_worker(function) and name not in fed:
+        if is_worker(function) and name not in targets:
             yield f"{name} is a worker without a mapping"
 
 

@@ -80,13 +80,13 @@ def statements(template: Template) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def statements_for(template: Template, role: str | None) -> Iterator[Mapping[str, Any]]:
     """Yield what a role is allowed by its own policies and by all attached ones."""
-    attached = {target(arn) for arn in template.properties(role).get("ManagedPolicyArns") or ()}
+    policies = {target(arn) for arn in template.properties(role).get("ManagedPolicyArns") or ()}
     for kind in (MANAGED_POLICY, POLICY):
         for name, policy in template.of(kind):
             if role in map(target, policy.get("Roles") or ()):
-                attached.add(name)
+                policies.add(name)
     for name, statement in statements(template):
-        if role is not None and (name == role or name in attached):
+        if role is not None and (name == role or name in policies):
             yield statement
 
 
