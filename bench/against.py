@@ -100,9 +100,9 @@ def version(root: Path, reference: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="taskmill-bench-") as name:
         Path(name).chmod(0o755)
         folder = Path(name) / "code"
-        added = _git(root, "worktree", "add", "--quiet", "--detach", str(folder), reference)
-        if added.returncode:
-            raise UnknownVersion(f"git cannot check out {reference!r}: {added.stderr.strip()}")
+        addition = _git(root, "worktree", "add", "--quiet", "--detach", str(folder), reference)
+        if addition.returncode:
+            raise UnknownVersion(f"git cannot check out {reference!r}: {addition.stderr.strip()}")
         try:
             yield folder
         finally:

@@ -51,16 +51,16 @@ class Client:
         self._socket.close()
 
     def _read_head(self) -> bytes:
-        received = self._read()
-        while _END_OF_HEAD not in received:
-            received += self._read()
-        return received
+        octets = self._read()
+        while _END_OF_HEAD not in octets:
+            octets += self._read()
+        return octets
 
     def _read(self) -> bytes:
-        received = self._socket.recv(_READ_BYTES)
-        if not received:
+        octets = self._socket.recv(_READ_BYTES)
+        if not octets:
             raise RuntimeError("the front closed the connection in the middle of a response")
-        return received
+        return octets
 
 
 def _length_in(head: bytes) -> int:

@@ -32,14 +32,14 @@ class Ledger:
         """Return how many seconds it took until *tasks* created *since* then were complete."""
         began = time.monotonic()
         while True:
-            looked = time.monotonic()
+            glance = time.monotonic()
             row = self._connection.execute(_DONE, (since,)).fetchone()
             now = time.monotonic()
-            done = row[0] if row else 0
-            if done >= tasks:
+            count = row[0] if row else 0
+            if count >= tasks:
                 return now - began
             if now - began > _DEADLINE_SECONDS:
                 raise SystemExit(
-                    f"{done:,} of {tasks:,} tasks are complete after {_DEADLINE_SECONDS} s"
+                    f"{count:,} of {tasks:,} tasks are complete after {_DEADLINE_SECONDS} s"
                 )
-            time.sleep(max(_SHORTEST_REST_SECONDS, (now - looked) * _REST_PER_COST))
+            time.sleep(max(_SHORTEST_REST_SECONDS, (now - glance) * _REST_PER_COST))

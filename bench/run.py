@@ -73,10 +73,10 @@ def _compare(options: Options, reference: str) -> None:
 
 
 def _report(options: Options, rows: list[dict[str, Any]], text: str) -> None:
-    encoded = json.dumps(rows, indent=1)
-    print(encoded if options.as_json else text)
+    content = json.dumps(rows, indent=1)
+    print(content if options.as_json else text)
     if options.save:
         _RESULTS.mkdir(exist_ok=True)
         target = _RESULTS / f"{datetime.now(UTC):%Y-%m-%dT%H%M%SZ}.json"
-        target.write_text(f"{encoded}\n")
+        target.write_text(f"{content}\n")
         sys.stderr.write(f"written to {target}\n")

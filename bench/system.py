@@ -26,7 +26,9 @@ class Usage:
     seconds: Mapping[str, float]
 
     def since(self, before: Self) -> dict[str, float]:
-        return {name: spent - before.seconds.get(name, 0.0) for name, spent in self.seconds.items()}
+        return {
+            name: seconds - before.seconds.get(name, 0.0) for name, seconds in self.seconds.items()
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,13 +44,13 @@ class System:
 
     def look(self) -> dict[str, Any]:
         client = self.client()
-        seen: dict[str, Any] = client.call("GET", "/platform")
+        snapshot: dict[str, Any] = client.call("GET", "/platform")
         client.close()
-        return seen
+        return snapshot
 
     def pids_of(self, *functions: str) -> list[int]:
-        seen = self.look()["functions"]
-        return [pid for name in functions for pid in seen[name]["pids"]]
+        pools = self.look()["functions"]
+        return [pid for name in functions for pid in pools[name]["pids"]]
 
     def usage(self) -> Usage:
         return Usage({name: sum(map(_seconds, pids)) for name, pids in self._parts().items()})
@@ -57,10 +59,10 @@ class System:
         return {name: sum(map(_peak_mb, pids)) for name, pids in self._parts().items()}
 
     def _parts(self) -> dict[str, list[int]]:
-        seen = self.look()
-        parts = {"platform": [seen["pid"]]}
-        parts |= {name: function["pids"] for name, function in seen["functions"].items()}
-        parts |= {name: [store["pid"]] for name, store in seen["stores"].items()}
+        snapshot = self.look()
+        parts = {"platform": [snapshot["pid"]]}
+        parts |= {name: function["pids"] for name, function in snapshot["functions"].items()}
+        parts |= {name: [store["pid"]] for name, store in snapshot["stores"].items()}
         return parts
 
 
@@ -94,14 +96,14 @@ def _first_line(process: "subprocess.Popen[bytes]") -> dict[str, Any]:
 
 def _seconds(pid: int) -> float:
     """Return the CPU time of a process; PostgreSQL works in child processes."""
-    spent = 0.0
+    seconds = 0.0
     for member in _members(pid):
         try:
-            used = member.cpu_times()
+            times = member.cpu_times()
         except psutil.NoSuchProcess:
             continue
-        spent += used.user + used.system
-    return spent
+        seconds += times.user + times.system
+    return seconds
 
 
 def _peak_mb(pid: int) -> float:

@@ -46,15 +46,15 @@ def drain(system: System, tasks: int) -> Drain:
         began = time.monotonic()
         submit(system, tasks)
         intake_seconds = time.monotonic() - began
-        accepted = system.usage()
+        intake = system.usage()
     drain_seconds = system.ledger.wait_until_done(tasks, since=since)
-    done = system.usage()
+    end = system.usage()
     return Drain(
         tasks=tasks,
         intake_seconds=intake_seconds,
         drain_seconds=drain_seconds,
-        cpu_ms_in_all={name: spent * 1e6 / tasks for name, spent in done.since(before).items()},
-        cpu_ms={name: spent * 1e6 / tasks for name, spent in done.since(accepted).items()},
+        cpu_ms_in_all={name: seconds * 1e6 / tasks for name, seconds in end.since(before).items()},
+        cpu_ms={name: seconds * 1e6 / tasks for name, seconds in end.since(intake).items()},
     )
 
 
@@ -105,8 +105,8 @@ def _by_part(section: str, drains: list[dict[str, float]], limit: float | None) 
     whole = median(sum(one.values()) for one in drains)
     return [
         *(
-            Figure(section=section, name=name, value=spent, unit="ms")
-            for name, spent in sorted(parts.items(), key=lambda pair: -pair[1])
+            Figure(section=section, name=name, value=value, unit="ms")
+            for name, value in sorted(parts.items(), key=lambda pair: -pair[1])
         ),
         Figure(section=section, name="all", value=whole, unit="ms", limit=limit),
     ]

@@ -16,8 +16,8 @@ def measure_idle(system: System, sizes: Sizes) -> list[Figure]:
     time.sleep(_SETTLE_SECONDS)
     before, began = system.usage(), time.monotonic()
     time.sleep(sizes.idle_seconds)
-    used, seconds = system.usage().since(before), time.monotonic() - began
-    percents = {name: spent / seconds * 100 for name, spent in used.items()}
+    usage, seconds = system.usage().since(before), time.monotonic() - began
+    percents = {name: cpu / seconds * 100 for name, cpu in usage.items()}
     return [
         *(
             Figure(section=_SECTION, name=name, value=percent, unit="%")

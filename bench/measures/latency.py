@@ -38,9 +38,11 @@ def _at_rate(system: System, per_second: int, *, seconds: int) -> list[Figure]:
             lambda first: _send(system, begins, range(first, total, _CONNECTIONS), per_second),
             range(_CONNECTIONS),
         )
-        sent = {task: due for share in shares for task, due in share.items()}
+        submissions = {task: due for share in shares for task, due in share.items()}
     client = system.client()
-    tasks = [(client.call("GET", f"/v1/tasks/{task}?wait=20"), due) for task, due in sent.items()]
+    tasks = [
+        (client.call("GET", f"/v1/tasks/{task}?wait=20"), due) for task, due in submissions.items()
+    ]
     return [
         Figure(
             section=f"latency at {per_second}/s, {total:,} tasks",
@@ -56,13 +58,13 @@ def _at_rate(system: System, per_second: int, *, seconds: int) -> list[Figure]:
 
 def _send(system: System, begins: float, beats: range, per_second: int) -> dict[str, float]:
     client: Client = system.client()
-    sent = {}
+    submissions = {}
     for beat in beats:
         due = begins + beat / per_second
         time.sleep(max(due - time.time(), 0))
         task = client.call("POST", "/v1/tasks", {"type": "echo", "payload": {"say": beat}})
-        sent[task["id"]] = due
-    return sent
+        submissions[task["id"]] = due
+    return submissions
 
 
 def _waits_ms(tasks: list[tuple[dict[str, Any], float]], field: str) -> list[float]:

@@ -51,11 +51,11 @@ def measure_submission(system: System, sizes: Sizes) -> list[Figure]:
             )
             for size in _BATCHES
         ]
-    submitted = [single, *batches]
-    tasks = sum(run.tasks * (len(run.seconds) + _WARM_UPS) for run in submitted)
+    runs = [single, *batches]
+    tasks = sum(run.tasks * (len(run.seconds) + _WARM_UPS) for run in runs)
     system.ledger.wait_until_done(tasks, since=since)
     return [
-        *(figure for run in (bare, *submitted) for figure in _figures(run)),
+        *(figure for run in (bare, *runs) for figure in _figures(run)),
         Figure(
             section=_SECTION,
             name="single p50, of the bare function's",
