@@ -301,6 +301,9 @@ class Stack(Running):
         path = (self.project, self.project / "shared")
         answer = {
             "PATH": os.environ["PATH"],
+            # No payload of these tests is that large: the bucket is named, and nobody calls it.
+            "TASKMILL_BUCKET": "payloads",
+            "TASKMILL_BUCKET_ENDPOINT": "http://127.0.0.1:1",
             "PYTHONPATH": os.pathsep.join(map(str, path)),
             "TASKMILL_SHARDS": str(SHARDS),
         }
