@@ -46,7 +46,7 @@ def enqueue(  # noqa: PLR0913 - the fields of a request, each named
             connection.execute("INSERT INTO orders (id) VALUES (17)")
             enqueue(connection, "echo", {"say": "order 17"}, idempotency_key="order 17")
     """
-    asked = {
+    fields = {
         "type": type,
         "payload": None if payload is _NOTHING else _json(payload),
         "idempotency_key": idempotency_key,
@@ -59,19 +59,19 @@ def enqueue(  # noqa: PLR0913 - the fields of a request, each named
         "metadata": None if metadata is None else _json(dict(metadata)),
         "payload_ref": None if payload_ref is None else _json(dict(payload_ref)),
     }
-    result = {name: value for name, value in asked.items() if value is not None}
-    given = ", ".join(f"{name} => %({name})s::{_TYPES[name]}" for name in result)
-    return _answer(connection, f"SELECT taskmill.enqueue({given})::text AS task_id", result)
+    parameters = {name: value for name, value in fields.items() if value is not None}
+    arguments = ", ".join(f"{name} => %({name})s::{_TYPES[name]}" for name in parameters)
+    return _answer(connection, f"SELECT taskmill.enqueue({arguments})::text AS task_id", parameters)
 
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def _moment(name: str, result: datetime | None) -> str | None:
-    if result is not None and result.utcoffset() is None:
-        raise ValueError(f"{name} needs a time zone: {result} is ambiguous")
-    return None if result is None else result.isoformat()
+def _moment(name: str, moment: datetime | None) -> str | None:
+    if moment is not None and moment.utcoffset() is None:
+        raise ValueError(f"{name} needs a time zone: {moment} is ambiguous")
+    return None if moment is None else moment.isoformat()
 
 
 def _answer(connection: Any, statement: str, values: Mapping[str, Any]) -> str:

@@ -149,7 +149,7 @@ class Worker(Generic[P]):
             payload = self._decoded(task)
         except Exception as error:
             # A payload type may validate itself in any way.
-            raise _Hindered(Misfit(_words_of(error))) from error
+            raise _Hindered(Misfit(_message_of(error))) from error
         return self.perform(payload, task) if self.takes_task else self.perform(payload)
 
     def _decoded(self, task: Task) -> Any:
@@ -163,7 +163,7 @@ class Worker(Generic[P]):
             return error.end
         return Raised(
             type(error).__name__,
-            _words_of(error),
+            _message_of(error),
             isinstance(error, self.hopeless),
             stack_of(error, below=__name__),
         )
@@ -203,7 +203,7 @@ def _noted(end: End, task: Task) -> End:
     return end
 
 
-def _words_of(error: BaseException) -> str:
+def _message_of(error: BaseException) -> str:
     try:
         return str(error)
     except Exception:  # noqa: BLE001 - it is the worker's own, and may be broken too

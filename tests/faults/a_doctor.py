@@ -20,7 +20,7 @@ while True:
         reconciler.stores.task_versions.of(ids[at : at + AT_A_TIME])
         for at in range(0, len(ids), AT_A_TIME)
     )
-    found = [one for one in reconciler.look(pages) if one.standing.id in ids]
+    found = [one for one in reconciler.look(pages) if one.task_version.id in ids]
     if found or not reconciler.suspected.keys() & set(ids):
         break
     time.sleep(SECONDS_BETWEEN)

@@ -81,8 +81,8 @@ class Measure(Struct, frozen=True, kw_only=True):
     """An alarm watches its sum over all labels."""
 
 
-def _one_of(words: str) -> frozenset[str]:
-    return frozenset(words.split())
+def _one_of(text: str) -> frozenset[str]:
+    return frozenset(text.split())
 
 
 CHORES: Final = _one_of(

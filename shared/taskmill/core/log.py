@@ -57,9 +57,9 @@ def exiled(record: LogRecord, reason: str) -> tuple[bytes, Mapping[str, bytes]]:
 
 def refused(record: LogRecord, refusal: Refusal) -> tuple[bytes, Mapping[str, bytes]]:
     """Return value and headers of the `tasks.dlq` copy of a refused request."""
-    result = {"reason": refusal.code, "detail": f"{refusal.detail}{_cut(record)}"}
+    fields = {"reason": refusal.code, "detail": f"{refusal.detail}{_cut(record)}"}
     return _exiled(
-        record, result if refusal.pointer is None else result | {"field": refusal.pointer}
+        record, fields if refusal.pointer is None else fields | {"field": refusal.pointer}
     )
 
 
@@ -68,8 +68,8 @@ def _cut(record: LogRecord) -> str:
     return f"; the first {LARGEST_KEPT} of its {size} bytes are kept" if size > LARGEST_KEPT else ""
 
 
-def _exiled(record: LogRecord, result: Mapping[str, str]) -> tuple[bytes, Mapping[str, bytes]]:
-    headers = {name: text.encode() for name, text in result.items()} | {
+def _exiled(record: LogRecord, fields: Mapping[str, str]) -> tuple[bytes, Mapping[str, bytes]]:
+    headers = {name: text.encode() for name, text in fields.items()} | {
         "topic": record.position.topic.encode(),
         "partition": str(record.position.partition).encode(),
         "offset": str(record.position.offset).encode(),
@@ -81,14 +81,14 @@ def _exiled(record: LogRecord, result: Mapping[str, str]) -> tuple[bytes, Mappin
 
 def reason_of(headers: Mapping[str, bytes]) -> str:
     """Return, in one sentence, why a record is on `tasks.dlq`."""
-    result = {
+    fields = {
         name: headers[name].decode("utf-8", "replace")
         for name in ("reason", "field", "detail")
         if name in headers
     }
-    where = f" at {result['field']}" if result.get("field") else ""
+    where = f" at {fields['field']}" if fields.get("field") else ""
     return (
-        f"{result['reason']}{where}: {result['detail']}" if "detail" in result else result["reason"]
+        f"{fields['reason']}{where}: {fields['detail']}" if "detail" in fields else fields["reason"]
     )
 
 

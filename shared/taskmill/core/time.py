@@ -52,7 +52,7 @@ def due_of(envelope: Envelope) -> Millis | None:
 def is_delayed(envelope: Envelope) -> bool:
     """Return whether the turn began with a wait: its own data decides that, not a clock."""
     due = due_of(envelope)
-    return due is not None and _is_said_of_its_turn(envelope) and due > said_ms(envelope)
+    return due is not None and _is_of_its_turn(envelope) and due > said_ms(envelope)
 
 
 def is_far(envelope: Envelope) -> bool:
@@ -68,8 +68,8 @@ def is_far(envelope: Envelope) -> bool:
 
 def said_ms(envelope: Envelope) -> int:
     """Return when its timing was set, by the clock of Redis once that is known."""
-    said = envelope.timing.said_ms if envelope.timing else None
-    return said or envelope.generation or envelope.created_at_ms
+    stated_ms = envelope.timing.said_ms if envelope.timing else None
+    return stated_ms or envelope.generation or envelope.created_at_ms
 
 
 def expires_ms(envelope: Envelope) -> Millis | None:
@@ -86,7 +86,7 @@ def why_expired(latest_ms: Millis) -> str:
     return f"it did not start by {latest}"
 
 
-def _is_said_of_its_turn(envelope: Envelope) -> bool:
+def _is_of_its_turn(envelope: Envelope) -> bool:
     return envelope.timing is not None and envelope.timing.turn == envelope.turn
 
 

@@ -69,18 +69,18 @@ def park(arrivals: Sequence[RawArrival], parking: Parking) -> Parkings:
     The positions of parked tasks may be committed: they are then owed by Redis, and queued in the
     ledger from which Redis would be rebuilt.
     """
-    result = Parkings()
+    parkings = Parkings()
     for arrival, answer in zip(arrivals, _parkings(arrivals, parking), strict=True):
         match answer:
             case ParkAnswer.PARKED:
                 pass
             case ParkAnswer.OVER:
-                result.over.append(arrival)
+                parkings.over.append(arrival)
             case ParkAnswer.COLD:
-                result.failed.add(arrival.source.position)
+                parkings.failed.add(arrival.source.position)
             case _:
                 assert_never(answer)
-    return result
+    return parkings
 
 
 def _parkings(arrivals: Sequence[RawArrival], parking: Parking) -> Sequence[ParkAnswer]:

@@ -54,9 +54,9 @@ class DuePublisher:
         next tick publishes them once more. The same holds after a refusal: an entry that the log
         never accepts stays owed and blocks no other.
         """
-        taken = self._stores.due.take(most=MOST_PER_SHARD)
+        due = self._stores.due.take(most=MOST_PER_SHARD)
         published: list[OwedKey] = []
-        for entries, refusal in publish_in_halves(taken, self._send):
+        for entries, refusal in publish_in_halves(due, self._send):
             names = [name for name, _ in entries]
             if refusal is None:
                 published += names

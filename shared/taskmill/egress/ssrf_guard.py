@@ -110,10 +110,10 @@ def target_of(url: str, *, reaches_loopback: bool = False) -> Target | Blocked:
 
 def vetted(target: Target, addresses: Sequence[str]) -> Sequence[str] | Blocked:
     """Return the addresses of a target's host if all of them may be called."""
-    found = [_address(text) for text in addresses]
-    if any(one is None or _is_blocked(one, target) for one in found):
+    candidates = [_address(text) for text in addresses]
+    if any(one is None or _is_blocked(one, target) for one in candidates):
         return Blocked(f"{target.host} leads to an address that is not public")
-    return [str(one) for one in found]
+    return [str(one) for one in candidates]
 
 
 def _wrong_letters(place: str, rest: str) -> str | None:

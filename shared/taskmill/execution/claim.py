@@ -121,15 +121,15 @@ class Claimer(Struct):
 
     def claim(self, *, free: int, is_idle: bool) -> list[Running]:
         """Return newly claimed tasks; a suspect only when nothing else runs."""
-        begun: list[Running] = []
+        tasks: list[Running] = []
         startable = self._startable(self.waiting, min(free, len(self.waiting)))
         if startable:
-            begun = self._ask(startable, alone=False)
+            tasks = self._ask(startable, alone=False)
         elif is_idle and self.suspects:
             _, arrival = self.suspects.pop(0)
-            begun = self._ask(self._startable(deque([arrival]), 1), alone=True)
-        self.has_begun = self.has_begun or bool(begun)
-        return begun
+            tasks = self._ask(self._startable(deque([arrival]), 1), alone=True)
+        self.has_begun = self.has_begun or bool(tasks)
+        return tasks
 
     def _startable(self, line: deque[Arrival], most: int) -> list[tuple[Arrival, timedelta]]:
         """Take from the queue what can end in time; the rest is retried.
@@ -167,11 +167,11 @@ class Claimer(Struct):
             _log.warning("claim failed", extra={"store": error.store, "why": error.why})
             self.failed.update(arrival.source.position for arrival, _ in startable)
             return []
-        begun = [
+        tasks = [
             self._begin(arrival, timeout, answer, asked_at_ms)
             for (arrival, timeout), answer in zip(startable, answers, strict=True)
         ]
-        return [running for running in begun if running is not None]
+        return [running for running in tasks if running is not None]
 
     def _begin(
         self, arrival: Arrival, timeout: timedelta, answer: ClaimAnswer, asked_at_ms: Millis

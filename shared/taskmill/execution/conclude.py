@@ -55,7 +55,7 @@ def conclude(attempt: Attempt, end: End, *, now: Millis, chance: float) -> TurnE
         case Snooze(delay):
             return _deferred(attempt, now, _failure_of(end), delay, attempt.envelope.attempt)
         case GivenBack():
-            return _deferred(attempt, now, _GIVEN_BACK, timedelta(), attempt.envelope.attempt)
+            return _deferred(attempt, now, _SHUTDOWN, timedelta(), attempt.envelope.attempt)
         case Retry(delay=delay):
             wait = _usual_wait(attempt, chance) if delay is None else delay
             return _failed(attempt, now, _failure_of(end), wait)
@@ -91,7 +91,7 @@ class _Failure(Struct, frozen=True):
         return clip_start(redacted(self.stack), STACK_LIMIT)
 
 
-_GIVEN_BACK = _Failure(
+_SHUTDOWN = _Failure(
     STOPPED, "Stopped", "its process had to end during the attempt, which is repeated at once"
 )
 
@@ -109,8 +109,8 @@ def _failure_of(
         case Raised(error_class, message, is_hopeless, stack):
             return _Failure("discarded" if is_hopeless else "failed", error_class, message, stack)
         case TimedOut(limit):
-            words = f"the attempt was stopped at its time limit of {limit.total_seconds():g} s"
-            return _Failure("timeout", "TimedOut", words)
+            sentence = f"the attempt was stopped at its time limit of {limit.total_seconds():g} s"
+            return _Failure("timeout", "TimedOut", sentence)
         case Misfit(message):
             return _Failure("invalid_payload", "Misfit", message)
         case Poisoned(losses):

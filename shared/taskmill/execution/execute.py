@@ -124,12 +124,12 @@ class _Run(Struct):
         if now < self.beat_at_ms:
             return
         self.beat_at_ms = now + in_ms(self.run_context.pace.heartbeat)
-        held = [*self.running.values(), *(running for running, _ in self.settler.ended)]
+        tasks = [*self.running.values(), *(running for running, _ in self.settler.ended)]
         try:
-            beats = self.run_context.leases.extend([running.lease for running in held])
+            beats = self.run_context.leases.extend([running.lease for running in tasks])
         except StoreUnavailable:
             return  # the next heartbeat or settle finds out
-        for running, beat in zip(held, beats, strict=True):
+        for running, beat in zip(tasks, beats, strict=True):
             self._heard(running, beat)
 
     def _heard(self, running: Running, beat: Beat) -> None:

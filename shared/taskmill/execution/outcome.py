@@ -61,10 +61,10 @@ class Discard(Struct, frozen=True):
 Outcome: TypeAlias = Succeeded | Retry | Snooze | Discard
 
 
-def _must_be(what: str, given: object, kind: type) -> None:
+def _must_be(what: str, value: object, kind: type) -> None:
     """Check the type right where the author is: later it would stop the whole batch."""
-    if not isinstance(given, kind):
-        raise TypeError(f"{what} must be a {kind.__name__}, not {given!r:.100}")
+    if not isinstance(value, kind):
+        raise TypeError(f"{what} must be a {kind.__name__}, not {value!r:.100}")
 
 
 class Stored(Struct, frozen=True):

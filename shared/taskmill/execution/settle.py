@@ -128,13 +128,15 @@ class Settler(Struct):
 
 def _log_failure(fact: TaskDied | TaskDeferred, running: Running) -> None:
     """Log why there is no success; at ERROR with the stack if the worker's code raised."""
-    words = "task died" if isinstance(fact, TaskDied) else "task deferred"
+    message = "task died" if isinstance(fact, TaskDied) else "task deferred"
     extra = named(running.attempt.envelope)
     extra |= {"reason": fact.reason, "error_class": fact.error_class}
     if fact.stack is None:
-        _log.info(words, extra=extra)
+        _log.info(message, extra=extra)
     else:
-        _log.error(words, extra=extra | {"error_message": fact.error_message, "stack": fact.stack})
+        _log.error(
+            message, extra=extra | {"error_message": fact.error_message, "stack": fact.stack}
+        )
 
 
 def _settlement(running: Running, fact: TurnEnd) -> Settlement:

@@ -35,12 +35,12 @@ class Board:
         self._readers = readers
         self._types = frozenset(filter(None, (type_of(one.topic) for one in readers)))
         self._clock = clock
-        self._kept: Statistics | None = None
+        self._latest: Statistics | None = None
 
     def look(self) -> Statistics:
         """Return statistics at most a moment old, or raise when a store is unavailable."""
         now = self._clock()
-        if self._kept is None or not 0 <= now - self._kept.taken_at_ms < in_ms(KEPT):
+        if self._latest is None or not 0 <= now - self._latest.taken_at_ms < in_ms(KEPT):
             since = self._outbox.waits_since()  # asked first: it goes on into the log meanwhile
             lags = dict.fromkeys(self._readers, 0)
             for (reader, _), reach in self._log.reach(self._readers).items():
@@ -49,7 +49,7 @@ class Board:
             if all(lags.get(one) == 0 for one in (RECORDER_PENDING, RECORDER_EVENTS)):
                 as_of = now if since is None else min(now, since)
                 figures = replace(figures, as_of_ms=as_of)  # idle partitions lack nothing, either
-            self._kept = Statistics(
+            self._latest = Statistics(
                 figures=figures,
                 lags=lags,
                 backlog=self._requests.backlog(most=MOST_COUNTED),
@@ -57,4 +57,4 @@ class Board:
                 types=self._types,
                 taken_at_ms=now,
             )
-        return self._kept
+        return self._latest

@@ -23,12 +23,12 @@ def await_ledger(
 ) -> F:
     """Return what *look* finds once the ledger is not behind, or when the time is over."""
     waited = timedelta()
-    found = look()
-    while waited < within and is_behind(found):
+    answer = look()
+    while waited < within and is_behind(answer):
         pause(_STEP)
         waited += _STEP
-        found = look()
-    return found
+        answer = look()
+    return answer
 
 
 def has_reached(ledger: LedgerRows, ends: Mapping[tuple[str, int], int]) -> bool:

@@ -15,9 +15,9 @@ from taskmill.ledger.projection import Row, envelope_of
 def load(rows: Sequence[Row], delays: Delays) -> Sequence[Delayed]:
     """Create the records of rows that wait for their time, if they are missing or older."""
     orders = {row.id: order for row in rows if (order := _order(row)) is not None}
-    result = delays.delay(list(orders.values()))
-    answers = dict(zip(orders, result, strict=True))
-    return [answers.get(row.id, Delayed.OVER) for row in rows]
+    answers = delays.delay(list(orders.values()))
+    by_id = dict(zip(orders, answers, strict=True))
+    return [by_id.get(row.id, Delayed.OVER) for row in rows]
 
 
 def _order(row: Row) -> DelayOrder | None:
@@ -60,8 +60,8 @@ class FarFuture:
         for rows in far.coming(within=within):
             answers = dict(zip([row.id for row in rows], load(rows, delays), strict=True))
             stays = {Delayed.COLD, Delayed.FAR}
-            gone = [row for row in rows if answers[row.id] not in stays]
-            if gone:
-                far.leave(gone)
+            leaving = [row for row in rows if answers[row.id] not in stays]
+            if leaving:
+                far.leave(leaving)
             count += sum(answer is Delayed.NEAR for answer in answers.values())
         return count

@@ -14,11 +14,11 @@ from taskmill.ledger.ports import LedgerRows
 from taskmill.submission.outbox import Lost
 from taskmill.submission.ports import Outbox, Records
 
-Asked: TypeAlias = Callable[[TaskId], TaskView | Nowhere | None]
+LookAtRequest: TypeAlias = Callable[[TaskId], TaskView | Nowhere | None]
 """Returns what a request in the table will become, or None if there is none."""
 
 
-def _nobody(_task_id: TaskId) -> None:
+def _no_request(_task_id: TaskId) -> None:
     return None
 
 
@@ -42,11 +42,11 @@ class FindStores(Protocol):
 
 
 class TaskFinder:
-    """*asked* returns what a request without a task yet will become."""
+    """*look_at_request* returns what a request without a task yet will become."""
 
-    def __init__(self, stores: FindStores, asked: Asked = _nobody) -> None:
+    def __init__(self, stores: FindStores, look_at_request: LookAtRequest = _no_request) -> None:
         self._stores = stores
-        self._asked = asked
+        self._look_at_request = look_at_request
 
     def find(self, task_id: TaskId) -> Finding:
         """Return the task, or that there is none, or that the answer is unknown for now.
@@ -81,7 +81,7 @@ class TaskFinder:
             return Nowhere(ReadRefused("unpublishable", unsent.why, None))
         if isinstance(reading, Cold):
             return Unsure("its record cannot be read now, and it is not in the ledger yet")
-        coming = self._asked(task_id)
+        coming = self._look_at_request(task_id)
         if coming is not None:
             return coming
         return _silence(task_id, ledger, log_ends.ends(), pause)

@@ -63,7 +63,7 @@ class Row(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The spec, once a submission has arrived: other facts do not carry it."""
 
     @property
-    def standing(self) -> tuple[int, bool, int, int, int]:
+    def precedence(self) -> tuple[int, bool, int, int, int]:
         """The total order of a task's life; a terminal fact closes its generation."""
         return self.generation, self.status.is_final, self.turn, self.rank, self.token
 
@@ -158,7 +158,7 @@ def merged(left: Row, right: Row) -> Row:
 
     Only between two deferred submissions, which are equal in rank, the first one (*left*) wins.
     """
-    older, newer = (left, right) if left.standing < right.standing else (right, left)
+    older, newer = (left, right) if left.precedence < right.precedence else (right, left)
     largest = max(left.largest_token, right.largest_token)
     if older.generation < newer.generation:
         return msgspec.structs.replace(newer, largest_token=largest)
@@ -180,14 +180,14 @@ def _first_start(row: Row) -> Millis | None:
 
 
 def _spec_of(known: Spec | None, event: Spec | None) -> Spec | None:
-    """Return *known* with the later turn's values from *told*."""
+    """Return *known* with the later turn's values from *event*."""
     if known is None or event is None or event.changed <= known.changed:
         return known
     return msgspec.structs.replace(known, metadata=event.metadata, timing=event.timing)
 
 
 def row_of(event: Event) -> Row | None:
-    """Return what *told* contributes to the task's row, if anything."""
+    """Return what *event* contributes to the task's row, if anything."""
     match event:
         case Envelope():
             return _queued(event)
@@ -309,7 +309,7 @@ _NOTHING = Raw(b"{}")
 
 
 def history_of(event: Event) -> HistoryEntry:
-    """Return *told* as a history entry; repeated, it is the same entry."""
+    """Return *event* as a history entry; repeated, it is the same entry."""
     match event:
         case Envelope():
             kind, subject, body = "TaskSubmitted", event.submission, _NOTHING

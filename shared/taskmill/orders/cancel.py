@@ -108,12 +108,12 @@ class Canceller:
 
         The record of the latter is created and read again; any other task may be anywhere.
         """
-        found = self._find(task_id)
-        if not isinstance(found, TaskView):
-            return found
-        if found.status is Status.SCHEDULED:
+        finding = self._find(task_id)
+        if not isinstance(finding, TaskView):
+            return finding
+        if finding.status is Status.SCHEDULED:
             load(self._stores.whole_rows.of([task_id]), self._stores.delays)
-        return _reported_again(found) if found.status.is_final else None
+        return _reported_again(finding) if finding.status.is_final else None
 
     def _ended(self, snapshot: TaskSnapshot) -> Cancellation:
         """Repeat the answer: the process that gave it first may have died before the log had it."""
@@ -145,7 +145,7 @@ class Canceller:
             case _:
                 assert_never(answer)
         return (
-            Asked(_asked(snapshot.task))
+            Asked(_with_request(snapshot.task))
             if ending is None
             else CancelAccepted(_over(snapshot.task, ending))
         )
@@ -191,7 +191,7 @@ def _end(snapshot: TaskSnapshot, clock: Clock) -> tuple[Fact, ...]:
     return (*before_the_end(snapshot), end)
 
 
-def _asked(task: TaskView) -> TaskView:
+def _with_request(task: TaskView) -> TaskView:
     return replace(task, cancel_requested=True)
 
 

@@ -97,13 +97,13 @@ class Changer:
         self._stores = stores
         self._find = find
 
-    def change(self, task_id: TaskId, wanted: WantedChange) -> Change:
+    def change(self, task_id: TaskId, request: WantedChange) -> Change:
         """Change the task and return the result, which is in the log by then.
 
         A task submitted a moment ago is complete nowhere until the dispatcher or the recorder has
         read it, so a short wait is worthwhile.
         """
-        orders_under_way = _OrdersUnderWay(wanted, self._stores, self._find)
+        orders_under_way = _OrdersUnderWay(request, self._stores, self._find)
         try:
             return await_ledger(
                 lambda: orders_under_way.change(task_id),
@@ -146,12 +146,12 @@ class _OrdersUnderWay(Struct, frozen=True):
                 assert_never(snapshot)
 
     def _from_ledger(self, task_id: TaskId) -> Change | None:
-        found = self.find(task_id)
-        if not isinstance(found, TaskView):
-            return found
-        if found.status is Status.SCHEDULED:
+        finding = self.find(task_id)
+        if not isinstance(finding, TaskView):
+            return finding
+        if finding.status is Status.SCHEDULED:
             load(self.stores.whole_rows.of([task_id]), self.stores.delays)
-        return NotWaiting(found) if found.status.is_final else None
+        return NotWaiting(finding) if finding.status.is_final else None
 
     def _order(self, snapshot: TaskSnapshot) -> Change | None:
         envelope = self._queued(snapshot)
@@ -161,9 +161,9 @@ class _OrdersUnderWay(Struct, frozen=True):
         latest = None if _has_begun(snapshot) else expires_ms(envelope)
         if latest is not None and due >= latest:
             return TooLate(latest)
-        gone = self._gone(envelope, due)
-        if gone is not None:
-            return PayloadGone(gone)
+        reason = self._why_gone(envelope, due)
+        if reason is not None:
+            return PayloadGone(reason)
         following = self._following(envelope, snapshot, due, latest)
         facts = (*snapshot.owed_facts(OwedKind.TURN), _changed_fact(following, snapshot))
         order = ChangeOrder(
@@ -183,7 +183,7 @@ class _OrdersUnderWay(Struct, frozen=True):
                 return _COLD
             case _:
                 assert_never(answer)
-        return ChangeAccepted(_seen(following, snapshot))
+        return ChangeAccepted(_rescheduled(following, snapshot))
 
     def _queued(self, snapshot: TaskSnapshot) -> Envelope | None:
         """Return the task's envelope: the owed one, or that of the ledger."""
@@ -199,19 +199,19 @@ class _OrdersUnderWay(Struct, frozen=True):
 
     def _due(self, snapshot: TaskSnapshot) -> Millis:
         """Return the next turn's time by the clock of Redis; a past time means now."""
-        now, wanted = snapshot.now_ms, self.wanted
-        if wanted.delay_ms is not None:
-            return Millis(now + wanted.delay_ms)
-        due = wanted.run_at_ms if wanted.run_at_ms is not None else snapshot.task.due_at_ms
+        now, request = snapshot.now_ms, self.wanted
+        if request.delay_ms is not None:
+            return Millis(now + request.delay_ms)
+        due = request.run_at_ms if request.run_at_ms is not None else snapshot.task.due_at_ms
         return Millis(max(now, due or now))
 
-    def _gone(self, envelope: Envelope, due: Millis) -> str | None:
+    def _why_gone(self, envelope: Envelope, due: Millis) -> str | None:
         """Return why the payload may be gone by then; one that is gone already blocks nothing."""
-        pointer, wanted = envelope.payload_ref, self.wanted
-        if pointer is None or (wanted.run_at_ms, wanted.delay_ms) == (None, None):
+        pointer, request = envelope.payload_ref, self.wanted
+        if pointer is None or (request.run_at_ms, request.delay_ms) == (None, None):
             return None
-        found = self.stores.blobs.look(pointer.url)
-        return None if found is None else gone_before(found, due)
+        blob = self.stores.blobs.look(pointer.url)
+        return None if blob is None else gone_before(blob, due)
 
     def _following(
         self, envelope: Envelope, snapshot: TaskSnapshot, due: Millis, latest: Millis | None
@@ -255,7 +255,7 @@ def _changed_fact(envelope: Envelope, snapshot: TaskSnapshot) -> TaskChanged:
     )
 
 
-def _seen(envelope: Envelope, snapshot: TaskSnapshot) -> TaskView:
+def _rescheduled(envelope: Envelope, snapshot: TaskSnapshot) -> TaskView:
     task = snapshot.task
     return replace(
         view_of(envelope),

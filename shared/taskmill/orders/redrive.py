@@ -120,22 +120,22 @@ class _OrdersUnderWay(Struct):
             case Absent():
                 return True
             case TaskSnapshot():
-                return self._is_seen_over(request, snapshot)
+                return self._is_redrivable(request, snapshot)
             case _:
                 assert_never(snapshot)
         return False
 
-    def _is_seen_over(self, request: RedriveRequest, snapshot: TaskSnapshot) -> bool:
-        generation = snapshot.task.generation
-        wanted = request.generation or generation
-        if generation == wanted and snapshot.task.status in _REDRIVABLE:
+    def _is_redrivable(self, request: RedriveRequest, snapshot: TaskSnapshot) -> bool:
+        current = snapshot.task.generation
+        generation = request.generation or current
+        if current == generation and snapshot.task.status in _REDRIVABLE:
             return True
-        if generation < wanted:
+        if current < generation:
             self.answers[request.id] = _BEHIND
-        elif generation > wanted:
+        elif current > generation:
             self.answers[request.id] = self._again(snapshot)
         else:
-            is_redriven = generation != snapshot.submitted and not snapshot.task.status.is_final
+            is_redriven = current != snapshot.submitted and not snapshot.task.status.is_final
             self.answers[request.id] = (
                 self._again(snapshot) if is_redriven else NotOver(snapshot.task)
             )
@@ -157,21 +157,23 @@ class _OrdersUnderWay(Struct):
                 self.answers[request.id] = _BEHIND
                 return None
             return _order(row, row.spec, seen=snapshot)
-        wanted = request.generation or (row.generation if row else 0)
-        is_over = row is not None and row.status in _REDRIVABLE and row.generation == wanted
+        target = request.generation or (row.generation if row else 0)
+        is_over = row is not None and row.status in _REDRIVABLE and row.generation == target
         if row is None or row.spec is None or not is_over:
             self.answers[request.id] = self._from_ledger(request)
             return None
         return _order(row, row.spec, seen=None)
 
     def _from_ledger(self, request: RedriveRequest) -> Redrive:
-        found = self.find(request.id)
-        if not isinstance(found, TaskView):
-            return found
-        if found.status in {Status.SUCCEEDED, Status.SCHEDULED}:
-            return NotOver(found)
+        finding = self.find(request.id)
+        if not isinstance(finding, TaskView):
+            return finding
+        if finding.status in {Status.SUCCEEDED, Status.SCHEDULED}:
+            return NotOver(finding)
         return (
-            Again(found) if found.generation > (request.generation or found.generation) else _BEHIND
+            Again(finding)
+            if finding.generation > (request.generation or finding.generation)
+            else _BEHIND
         )
 
     def _give(self, orders: Sequence[RedriveOrder]) -> None:

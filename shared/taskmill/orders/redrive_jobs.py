@@ -35,32 +35,32 @@ class RedriveJobRunner:
         return sum(self._step(job_id) for job_id in self._stores.redrive_jobs.running())
 
     def _step(self, job_id: str) -> int:
-        with self._stores.redrive_jobs.held(job_id) as held:
-            if held is None:
+        with self._stores.redrive_jobs.held(job_id) as hold:
+            if hold is None:
                 return 0
-            step = next_step(held.job, held.now_ms)
+            step = next_step(hold.job, hold.now_ms)
             match step:
                 case Go(count):
-                    return self._go(held, count)
+                    return self._go(hold, count)
                 case Wait():
                     return 0
                 case Pause(why):
                     _log.warning("redrive job paused", extra={"job_id": job_id, "why": why})
-                    held.change(JobState.PAUSED, why)
+                    hold.change(JobState.PAUSED, why)
                 case Finish():
-                    held.change(JobState.DONE, None)
+                    hold.change(JobState.DONE, None)
                 case _:
                     assert_never(step)
         return 0
 
-    def _go(self, held: HeldJob, count: int) -> int:
-        items = held.next(count)
+    def _go(self, hold: HeldJob, count: int) -> int:
+        items = hold.next(count)
         answers = self._redriver.redrive(
             [RedriveRequest(item.id, item.generation) for item in items]
         )
         done = [_done(item, answer) for item, answer in zip(items, answers, strict=True)]
         noted = [one for one in done if one is not None]
-        held.note(noted, paced_for=len(items))
+        hold.note(noted, paced_for=len(items))
         return sum(one.next_generation is not None for one in noted)
 
 

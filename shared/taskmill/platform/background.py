@@ -6,7 +6,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import TypeAlias
 
-_Asked: TypeAlias = tuple[Callable[[], int], Future[int]]
+_Job: TypeAlias = tuple[Callable[[], int], Future[int]]
 
 
 class ThreadBackgroundJobs:
@@ -17,7 +17,7 @@ class ThreadBackgroundJobs:
 
     def __init__(self) -> None:
         self._under_way: dict[str, Future[int]] = {}
-        self._asked: dict[str, SimpleQueue[_Asked]] = {}
+        self._queues: dict[str, SimpleQueue[_Job]] = {}
 
     def start(self, name: str, background_job: Callable[[], int]) -> Future[int]:
         known = self._under_way.get(name)
@@ -25,16 +25,16 @@ class ThreadBackgroundJobs:
             return known
         outcome: Future[int] = Future()
         self._under_way[name] = outcome
-        if name not in self._asked:
-            self._asked[name] = SimpleQueue()
-            Thread(target=_work, args=(self._asked[name],), name=name, daemon=True).start()
-        self._asked[name].put((background_job, outcome))
+        if name not in self._queues:
+            self._queues[name] = SimpleQueue()
+            Thread(target=_work, args=(self._queues[name],), name=name, daemon=True).start()
+        self._queues[name].put((background_job, outcome))
         return outcome
 
 
-def _work(asked: SimpleQueue[_Asked]) -> None:
+def _work(queue: SimpleQueue[_Job]) -> None:
     while True:
-        background_job, outcome = asked.get()
+        background_job, outcome = queue.get()
         try:
             outcome.set_result(background_job())
         except BaseException as error:  # noqa: BLE001 - it is raised where the outcome is asked for

@@ -65,13 +65,13 @@ class EmfCounters:
         for line in _lines([*added.items(), *_in_parts(timed)]):
             self._write(msgspec.json.encode({"_aws": self._about(line), **line.values}))
 
-    def _bounded(self, result: Mapping[_Series, V]) -> dict[_Series, V]:
+    def _bounded(self, by_series: Mapping[_Series, V]) -> dict[_Series, V]:
         """Merge the series that differ only in unknown label values."""
-        known: dict[_Series, V] = {}
-        for (what, labels), value in result.items():
+        totals: dict[_Series, V] = {}
+        for (what, labels), value in by_series.items():
             series = (what, bounded(what, dict(labels), self._types))
-            known[series] = known[series] + value if series in known else value
-        return known
+            totals[series] = totals[series] + value if series in totals else value
+        return totals
 
     def _about(self, line: "_Line") -> dict[str, Any]:
         return {
@@ -90,8 +90,10 @@ class _Line(Struct):
     metrics: list[tuple[list[list[str]], dict[str, str]]] = field(default_factory=list)
 
     def takes(self, what: Counted, labels: _Labels) -> bool:
-        said = self.values
-        return what not in said and all(said.get(name, nonce) == nonce for name, nonce in labels)
+        values = self.values
+        return what not in values and all(
+            values.get(name, nonce) == nonce for name, nonce in labels
+        )
 
     def add(self, what: Counted, labels: _Labels, value: _Value) -> None:
         self.values |= {**dict(labels), what: value}
@@ -102,10 +104,10 @@ class _Line(Struct):
         self.metrics.append((dimensions, {"Name": what, "Unit": unit}))
 
 
-def _lines(result: Iterable[tuple[_Series, _Value]]) -> list[_Line]:
+def _lines(counts: Iterable[tuple[_Series, _Value]]) -> list[_Line]:
     """Put the counts into as few lines as possible, usually one."""
     lines: list[_Line] = []
-    for (what, labels), value in result:
+    for (what, labels), value in counts:
         line = next((one for one in lines if one.takes(what, labels)), None)
         if line is None:
             line = _Line()

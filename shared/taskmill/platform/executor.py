@@ -82,10 +82,10 @@ def _ended(performed: Performed) -> End:
 
 def gathered(ends: SimpleQueue[Ended], within: timedelta) -> Sequence[Ended]:
     """Take everything available; wait for the first item, but no longer than *within*."""
-    found: list[Ended] = []
+    endings: list[Ended] = []
     try:
-        found.append(ends.get(timeout=max(within.total_seconds(), 0)))
+        endings.append(ends.get(timeout=max(within.total_seconds(), 0)))
         while True:
-            found.append(ends.get_nowait())
+            endings.append(ends.get_nowait())
     except Empty:
-        return found
+        return endings

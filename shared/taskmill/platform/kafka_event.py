@@ -30,10 +30,10 @@ def _record(record: Mapping[str, Any]) -> LogRecord:
     )
 
 
-def _headers(given: Iterable[Mapping[str, Any]]) -> dict[str, bytes]:
+def _headers(pairs: Iterable[Mapping[str, Any]]) -> dict[str, bytes]:
     """Return the headers; values of a repeated name are joined, as over HTTP."""
     headers: dict[str, bytes] = {}
-    for header in given:
+    for header in pairs:
         for name, octets in header.items():
             value = bytes(octet & 0xFF for octet in octets or ())  # their bytes come signed
             headers[name] = headers[name] + b"," + value if name in headers else value

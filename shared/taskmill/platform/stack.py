@@ -19,8 +19,10 @@ def stack_of(error: BaseException, *, below: str) -> str | None:
         frames = frames.tb_next
     try:
         # A negative limit keeps the frames closest to the error.
-        result = TracebackException(type(error), error, frames, limit=-_MOST_FRAMES, compact=True)
-        parts = [_clipped(part) for part in result.format()]
+        traceback = TracebackException(
+            type(error), error, frames, limit=-_MOST_FRAMES, compact=True
+        )
+        parts = [_clipped(part) for part in traceback.format()]
     except Exception:  # noqa: BLE001 - the error is the worker's own, and may be broken too
         return None
     return _last_of(parts).rstrip()
@@ -31,11 +33,11 @@ def _clipped(part: str) -> str:
 
 
 def _last_of(parts: list[str]) -> str:
-    kept: list[str] = []
+    tail: list[str] = []
     size = 0
     for part in reversed(parts):
         size += len(part)
         if size > _LONGEST_STACK:
             break
-        kept.append(part)
-    return "".join(reversed(kept))
+        tail.append(part)
+    return "".join(reversed(tail))

@@ -75,9 +75,9 @@ Position: TypeAlias = tuple[int, bool, int]
 """Generation, whether it is closed, turn."""
 
 
-def position_of(sighting: TaskSnapshot) -> Position:
-    task = sighting.task
-    return task.generation, task.status.is_final, sighting.turn
+def position_of(snapshot: TaskSnapshot) -> Position:
+    task = snapshot.task
+    return task.generation, task.status.is_final, snapshot.turn
 
 
 def divergence(
@@ -105,14 +105,14 @@ def _is_far(task_version: TaskVersion, now: Millis) -> bool:
 
 
 def _between(task_version: TaskVersion, snapshot: TaskSnapshot, now: Millis) -> Divergence | None:
-    known, result = position_of(snapshot), task_version.position
-    if known[0] == result[0] and known[1] and result[1]:
+    record, row = position_of(snapshot), task_version.position
+    if record[0] == row[0] and record[1] and row[1]:
         is_same = snapshot.task.status is task_version.status
         # Of two different ends the ledger's is authoritative.
         return None if is_same else Divergence.RECORD_BEHIND
-    if result > known:
+    if row > record:
         return Divergence.RECORD_BEHIND
-    if result < known:
+    if row < record:
         return None if OwedKind.SUBMISSION in snapshot.owed else Divergence.LEDGER_BEHIND
     due = snapshot.task.due_at_ms
     is_early = due is not None and due > now

@@ -50,13 +50,13 @@ def step_over(
     if over:
         ledger.record(LedgerBatch(applied=[_applied(gap) for gap in over]))
     for gap in gaps:
-        words = (
+        message = (
             "the log lost records"
             if gap in over
             else "the ledger has not applied records that the log still has"
         )
         place = {"topic": gap.topic, "partition": gap.partition}
-        _log.error(words, extra=place | {"first": gap.first, "next": gap.next})
+        _log.error(message, extra=place | {"first": gap.first, "next": gap.next})
     return gaps
 
 

@@ -29,10 +29,10 @@ class BatchReturn:
         After a death on any line parcels are only published again, and every reader tolerates that.
         """
         bus = self._stores.bus
-        with self._stores.newer_batches.held(readable=readable, most=AT_A_TIME) as held:
-            for parcel in held.parcels:
-                bus.send_batch(parcel.place.topic, parcel.value)
-            if held.parcels:
+        with self._stores.newer_batches.held(readable=readable, most=AT_A_TIME) as hold:
+            for batch in hold.batches:
+                bus.send_batch(batch.place.topic, batch.value)
+            if hold.batches:
                 bus.flush()
-                held.mark_returned()
-            return len(held.parcels)
+                hold.mark_returned()
+            return len(hold.batches)

@@ -65,7 +65,7 @@ class UnreadableKeys(Protocol):
         """Remove what is no record, so that these tasks have none."""
         ...
 
-    def leave(self, found: Sequence[UnreadableKey]) -> int:
+    def leave(self, entries: Sequence[UnreadableKey]) -> int:
         """Note these no longer; return how many were noted until now."""
         ...
 

@@ -110,16 +110,18 @@ class Reconciler:
 
         Return the persistent disagreements.
         """
-        seen = self.suspected
+        suspects = self.suspected
         self.suspected, self.ended = {}, []
         reach = _Reach(self.stores.readers)
         confirmed: list[Diverged] = []
         looked_at: set[TaskId] = set()
-        with closing(self._pages(list(seen), young)) as pages:  # whatever fails, nothing stays held
+        with closing(
+            self._pages(list(suspects), young)
+        ) as pages:  # whatever fails, nothing stays held
             for page in pages:
                 fresh = [task_version for task_version in page if task_version.id not in looked_at]
                 looked_at.update(task_version.id for task_version in fresh)
-                confirmed += self._compare(fresh, seen, reach)
+                confirmed += self._compare(fresh, suspects, reach)
         return confirmed
 
     def mend(self, diverged: Sequence[Diverged]) -> Counter[Divergence]:
@@ -275,9 +277,9 @@ class _Reach:
 
     def _of(self, reader: Reader) -> Mapping[int, tuple[int, int]]:
         if reader not in self._known:
-            result = self._readers.reach([reader])
+            places = self._readers.reach([reader])
             self._known[reader] = {
-                partition: (one.end, one.place) for (_, partition), one in result.items()
+                partition: (one.end, one.place) for (_, partition), one in places.items()
             }
         return self._known[reader]
 
@@ -335,9 +337,7 @@ _MENDS: Mapping[Divergence, Callable[[ReconcilerStores, Sequence[Diverged]], int
 
 def unsubmitted(task_versions: TaskVersions) -> Sequence[TaskId]:
     """Return tasks with facts but, an hour later, no submission; a hundred at most."""
-    found = task_versions.unsubmitted(age=SUBMISSION_IS_LOST, most=MOST_UNSUBMITTED)
-    if found:
-        _log.error(
-            "facts without a submission", extra={"tasks": len(found), "task_ids": found[:10]}
-        )
-    return found
+    ids = task_versions.unsubmitted(age=SUBMISSION_IS_LOST, most=MOST_UNSUBMITTED)
+    if ids:
+        _log.error("facts without a submission", extra={"tasks": len(ids), "task_ids": ids[:10]})
+    return ids

@@ -61,10 +61,10 @@ class UnreadableRecords:
 
     def mend(self) -> int:
         """Mend what was found a while ago; return how many keys are sound again."""
-        found = self._stores.unreadable.found()
-        ripe = {one.id for one in found if one.id is not None and one.age_ms >= self._grace}
+        entries = self._stores.unreadable.found()
+        ripe = {one.id for one in entries if one.id is not None and one.age_ms >= self._grace}
         sound = self._mended(sorted(ripe)) if ripe else frozenset()
-        done = [one for one in found if one.id is None or one.id in sound]
+        done = [one for one in entries if one.id is None or one.id in sound]
         if not done:
             return 0
         mended = self._stores.unreadable.leave(done)

@@ -31,15 +31,15 @@ def declare(declared: Sequence[WantedSchedule], schedules: Schedules, *, tenant:
     """Create, change and delete; an existing schedule of that name becomes managed."""
     known = {one.name: one for one in all_schedules(schedules, tenant)}
     names = {one.name for one in declared}
-    made = [one for one in declared if one.name not in known]
+    new = [one for one in declared if one.name not in known]
     changed = [one for one in declared if one.name in known and _differs(one, known[one.name])]
-    gone = [one.name for one in known.values() if one.is_managed and one.name not in names]
-    for one in (*made, *changed):
+    obsolete = [one.name for one in known.values() if one.is_managed and one.name not in names]
+    for one in (*new, *changed):
         _insist(put(one, schedules, tenant=tenant, by=DEPLOYMENT, is_managed=True), one.name)
-    for name in gone:
+    for name in obsolete:
         _insist(delete(name, schedules, tenant=tenant, is_managed=True), name)
     return Declared(
-        made=[one.name for one in made], changed=[one.name for one in changed], deleted=gone
+        made=[one.name for one in new], changed=[one.name for one in changed], deleted=obsolete
     )
 
 
@@ -56,16 +56,16 @@ def misfits(
 ) -> Iterator[tuple[Schedule, Refusal]]:
     """Yield the schedules that would be refused today, with the reason, such as a changed type."""
     for one in all_schedules(schedules, tenant):
-        result = msgspec.json.decode(msgspec.json.encode(one.definition))
-        given = {name: value for name, value in result.items() if value is not None}
-        read = read_new({"name": one.name, **given}, catalogue, now=now)
-        if isinstance(read, Refusal):
-            yield one, read
+        definition = msgspec.json.decode(msgspec.json.encode(one.definition))
+        fields = {name: value for name, value in definition.items() if value is not None}
+        request = read_new({"name": one.name, **fields}, catalogue, now=now)
+        if isinstance(request, Refusal):
+            yield one, request
 
 
-def _differs(wanted: WantedSchedule, known: Schedule) -> bool:
-    is_wanted = wanted.enabled in {None, known.paused is None}
-    return not (known.is_managed and is_wanted and known.definition == wanted.definition)
+def _differs(request: WantedSchedule, known: Schedule) -> bool:
+    is_state_same = request.enabled in {None, known.paused is None}
+    return not (known.is_managed and is_state_same and known.definition == request.definition)
 
 
 def _insist(answer: object, name: str) -> None:

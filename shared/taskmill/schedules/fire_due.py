@@ -66,10 +66,10 @@ class ScheduleFirer:
         for _ in range(MOST_BATCHES):
             due, is_more_due = schedules.due(most=BATCH), False
             for part in _parts(due, schedules):
-                done = schedules.advance(part)
-                fired += sum(len(step.fires) for step in done)
-                to_cancel = _as_many_as_fit([*to_cancel, *(one for one in done if one.to_cancel)])
-                is_more_due |= any(step.held and not _looks_back(step.seen) for step in done)
+                steps = schedules.advance(part)
+                fired += sum(len(step.fires) for step in steps)
+                to_cancel = _as_many_as_fit([*to_cancel, *(one for one in steps if one.to_cancel)])
+                is_more_due |= any(step.held and not _looks_back(step.seen) for step in steps)
             if not (due.has_more or is_more_due):
                 break
         return fired + _make_room(to_cancel, schedules, self._cancel, self._now)
@@ -78,16 +78,16 @@ class ScheduleFirer:
 def _parts(due: DueSchedules, schedules: Firing) -> Iterator[Sequence[ScheduleStep]]:
     """Yield the steps in groups that fit in one statement."""
     looking_back = [one for one in due.schedules if _looks_back(one)]
-    found = schedules.whereabouts([task for one in looking_back for task in one.open_tasks])
-    part, left = list[ScheduleStep](), OCTETS_AT_A_TIME
+    whereabouts = schedules.whereabouts([task for one in looking_back for task in one.open_tasks])
+    part, room = list[ScheduleStep](), OCTETS_AT_A_TIME
     for one in due.schedules:
         octets = octets_of_a_fire(one)
-        if part and octets > left:
+        if part and octets > room:
             yield part
-            part, left = [], OCTETS_AT_A_TIME
-        step = _step(one, due.now_ms, found, most=max(left // octets, 1))
+            part, room = [], OCTETS_AT_A_TIME
+        step = _step(one, due.now_ms, whereabouts, most=max(room // octets, 1))
         part.append(step)
-        left -= octets * len(step.fires)
+        room -= octets * len(step.fires)
     if part:
         yield part
 
@@ -100,48 +100,52 @@ def _as_many_as_fit(steps: Sequence[ScheduleStep]) -> Sequence[ScheduleStep]:
     return [step for step, _ in zip(latest[:MOST_CANCELLING], fitting, strict=False)]
 
 
-def _looks_back(seen: Schedule) -> bool:
-    return seen.definition.overlap is not Overlap.ALLOW
+def _looks_back(schedule: Schedule) -> bool:
+    return schedule.definition.overlap is not Overlap.ALLOW
 
 
 def _step(
-    seen: Schedule, now_ms: Millis, found: Mapping[TaskId, Whereabouts], *, most: int
+    schedule: Schedule, now_ms: Millis, whereabouts: Mapping[TaskId, Whereabouts], *, most: int
 ) -> ScheduleStep:
     try:
-        come = arrived(seen, now_ms)
+        arrivals = arrived(schedule, now_ms)
     except ScheduleBroken as error:
         _log.warning(
-            "schedule cannot be evaluated", extra={"schedule": seen.name, "why": str(error)}
+            "schedule cannot be evaluated", extra={"schedule": schedule.name, "why": str(error)}
         )
-        return _rest(seen, now_ms)
-    if not _looks_back(seen):
-        return step_of(come, still_open=seen.open_tasks, is_free=True, most=most)
-    still_open = [task for task in seen.open_tasks if _is_open(task, seen, now_ms, found)]
-    step = step_of(come, still_open=still_open, is_free=not still_open)
-    if _is_to_cancel(come, still_open, found):
+        return _rest(schedule, now_ms)
+    if not _looks_back(schedule):
+        return step_of(arrivals, still_open=schedule.open_tasks, is_free=True, most=most)
+    still_open = [
+        task for task in schedule.open_tasks if _is_open(task, schedule, now_ms, whereabouts)
+    ]
+    step = step_of(arrivals, still_open=still_open, is_free=not still_open)
+    if _is_to_cancel(arrivals, still_open, whereabouts):
         return replace(step, to_cancel=still_open)
     return step
 
 
 def _is_open(
-    task: TaskId, seen: Schedule, now_ms: Millis, found: Mapping[TaskId, Whereabouts]
+    task: TaskId, schedule: Schedule, now_ms: Millis, whereabouts: Mapping[TaskId, Whereabouts]
 ) -> bool:
-    where = found[task]
+    where = whereabouts[task]
     if where is Whereabouts.UNKNOWN:
-        return seen.last is not None and now_ms - seen.last.at_ms < LEDGER_MAY_LAG_MS
+        return schedule.last is not None and now_ms - schedule.last.at_ms < LEDGER_MAY_LAG_MS
     return where is not Whereabouts.OVER
 
 
 def _is_to_cancel(
-    come: Arrived, still_open: Sequence[TaskId], found: Mapping[TaskId, Whereabouts]
+    arrivals: Arrived, still_open: Sequence[TaskId], whereabouts: Mapping[TaskId, Whereabouts]
 ) -> bool:
     """Return whether tasks block a fire and must be cancelled; enqueued ones cannot be yet."""
-    is_wanted = come.seen.definition.overlap is Overlap.CANCEL_RUNNING and bool(come.instants)
-    return is_wanted and all(found[task] is not Whereabouts.ENQUEUED for task in still_open)
+    may_cancel = arrivals.seen.definition.overlap is Overlap.CANCEL_RUNNING and bool(
+        arrivals.instants
+    )
+    return may_cancel and all(whereabouts[task] is not Whereabouts.ENQUEUED for task in still_open)
 
 
 def _make_room(
-    held: Sequence[ScheduleStep], schedules: Firing, cancel: Cancel, now: Callable[[], timedelta]
+    steps: Sequence[ScheduleStep], schedules: Firing, cancel: Cancel, now: Callable[[], timedelta]
 ) -> int:
     """Cancel the tasks that block held fires, and fire those.
 
@@ -149,22 +153,22 @@ def _make_room(
     reached stay held and are tried again.
     """
     free, until = list[ScheduleStep](), now() + LONGEST_CANCELLING
-    for step in held:
+    for step in steps:
         if now() > until:
             break
         if all(cancel(task) for task in step.to_cancel):
-            come = arrived(held_by(step), step.now_ms)
-            free.append(step_of(come, still_open=step.open_tasks, is_free=True))
+            arrivals = arrived(held_by(step), step.now_ms)
+            free.append(step_of(arrivals, still_open=step.open_tasks, is_free=True))
     return sum(len(step.fires) for step in schedules.advance(free)) if free else 0
 
 
-def _rest(seen: Schedule, now_ms: Millis) -> ScheduleStep:
+def _rest(schedule: Schedule, now_ms: Millis) -> ScheduleStep:
     return ScheduleStep(
-        seen=seen,
+        seen=schedule,
         now_ms=now_ms,
-        next_at_ms=seen.next_at_ms,
+        next_at_ms=schedule.next_at_ms,
         look_at_ms=Millis(now_ms + BROKEN_RESTS_MS),
-        decided_at_ms=seen.decided_at_ms,
-        held=seen.held,
-        open_tasks=seen.open_tasks,
+        decided_at_ms=schedule.decided_at_ms,
+        held=schedule.held,
+        open_tasks=schedule.open_tasks,
     )

@@ -45,16 +45,15 @@ def millis_of(moment: datetime) -> Millis:
 
 def calendar_of(definition: Definition) -> Calendar:
     """Return the calendar of a definition; ScheduleBroken if its zone no longer exists."""
-    result = definition
-    return _calendar(result.cron, result.every_seconds, result.timezone, result.dst)
+    return _calendar(definition.cron, definition.every_seconds, definition.timezone, definition.dst)
 
 
 @lru_cache(maxsize=1_024)
 def _calendar(cron: str | None, every_seconds: int | None, zone: str, dst: Dst) -> Calendar:
-    read = read_calendar(cron=cron, every_seconds=every_seconds, zone=zone, dst=dst, now=_EPOCH)
-    if isinstance(read, Unusable):
-        raise ScheduleBroken(read.reason)
-    return read
+    calendar = read_calendar(cron=cron, every_seconds=every_seconds, zone=zone, dst=dst, now=_EPOCH)
+    if isinstance(calendar, Unusable):
+        raise ScheduleBroken(calendar.reason)
+    return calendar
 
 
 def next_behind(definition: Definition, at_ms: Millis) -> Millis | None:
@@ -62,24 +61,24 @@ def next_behind(definition: Definition, at_ms: Millis) -> Millis | None:
     return None if comes is None else millis_of(comes)
 
 
-def fire_at(seen: Schedule, nominal_ms: Millis, occasion: str = "") -> Fire:
+def fire_at(schedule: Schedule, nominal_ms: Millis, occasion: str = "") -> Fire:
     """Return the request of an instant: the same under the same key, whoever computes it.
 
     On an *occasion* outside the rule it starts at once.
     """
-    definition = seen.definition
+    definition = schedule.definition
     fields = msgspec.json.decode(definition.task, type=dict[str, Raw])
     moment = moment_of(nominal_ms)
-    key = f"schedule:{seen.name}:{occasion}{_text_of(moment)}"
-    named: dict[str, object] = {**fields, "idempotency_key": key}
+    key = f"schedule:{schedule.name}:{occasion}{_text_of(moment)}"
+    document: dict[str, object] = {**fields, "idempotency_key": key}
     if definition.jitter_seconds and not occasion:
         within = timedelta(seconds=definition.jitter_seconds)
-        named["run_at"] = _text_of(moment + jitter(seen.name, moment, within))
-    request = msgspec.json.encode(named)
+        document["run_at"] = _text_of(moment + jitter(schedule.name, moment, within))
+    request = msgspec.json.encode(document)
     task_type = TaskType(msgspec.json.decode(fields["type"], type=str))
     enqueue = Enqueue(
-        tenant=seen.tenant,
-        task_id=keyed_id(seen.tenant, task_type, key),
+        tenant=schedule.tenant,
+        task_id=keyed_id(schedule.tenant, task_type, key),
         submission=sha256(request).hexdigest()[:32],
         request=request,
     )
@@ -103,56 +102,58 @@ class Arrived(Struct, frozen=True, kw_only=True):
     skipped: int = 0
 
 
-def arrived(seen: Schedule, now_ms: Millis) -> Arrived:
+def arrived(schedule: Schedule, now_ms: Millis) -> Arrived:
     """Return the instants that have come since the last decision."""
-    behind, now = moment_of(seen.decided_at_ms), moment_of(max(now_ms, seen.decided_at_ms))
-    calendar, definition = calendar_of(seen.definition), seen.definition
+    behind, now = moment_of(schedule.decided_at_ms), moment_of(max(now_ms, schedule.decided_at_ms))
+    calendar, definition = calendar_of(schedule.definition), schedule.definition
     lateness = Lateness(
         catch_up=definition.catch_up, window=timedelta(seconds=definition.catch_up_window_seconds)
     )
-    result = due(calendar, lateness, behind=behind, now=now)
-    come = Arrived(
-        seen=seen,
+    decision = due(calendar, lateness, behind=behind, now=now)
+    arrivals = Arrived(
+        seen=schedule,
         now_ms=millis_of(now),
-        instants=[millis_of(one) for one in result.to_fire],
-        next_at_ms=None if result.next_at is None else millis_of(result.next_at),
-        missed=result.skipped,
+        instants=[millis_of(one) for one in decision.to_fire],
+        next_at_ms=None if decision.next_at is None else millis_of(decision.next_at),
+        missed=decision.skipped,
     )
-    if not seen.held:
-        return come
-    others = len(seen.held) - 1 + calendar.count(behind, now)
+    if not schedule.held:
+        return arrivals
+    others = len(schedule.held) - 1 + calendar.count(behind, now)
     match definition.overlap:
         case Overlap.ALLOW:
-            instants = [*seen.held, *come.instants]
-            cut = max(len(instants) - MOST, 0)
-            return replace(come, instants=instants[cut:], missed=come.missed + cut)
+            instants = [*schedule.held, *arrivals.instants]
+            excess = max(len(instants) - MOST, 0)
+            return replace(arrivals, instants=instants[excess:], missed=arrivals.missed + excess)
         case Overlap.CANCEL_RUNNING:
             latest = [millis_of(one) for one in calendar.latest(behind, now, 1)]
-            return replace(come, instants=latest or seen.held[-1:], skipped=others, missed=0)
+            return replace(
+                arrivals, instants=latest or schedule.held[-1:], skipped=others, missed=0
+            )
         case Overlap.SKIP | Overlap.QUEUE_ONE:
-            return replace(come, instants=seen.held[:1], skipped=others, missed=0)
+            return replace(arrivals, instants=schedule.held[:1], skipped=others, missed=0)
         case _:
             assert_never(definition.overlap)
 
 
-def octets_of_a_fire(seen: Schedule) -> int:
+def octets_of_a_fire(schedule: Schedule) -> int:
     """Return the maximum size of a request without building it."""
-    return seen.definition.octets + len(seen.name) + _OCTETS_BESIDE_THE_TASK
+    return schedule.definition.octets + len(schedule.name) + _OCTETS_BESIDE_THE_TASK
 
 
 def step_of(
-    arrived: Arrived, *, still_open: Sequence[TaskId], is_free: bool, most: int = MOST
+    arrivals: Arrived, *, still_open: Sequence[TaskId], is_free: bool, most: int = MOST
 ) -> ScheduleStep:
     """Return the next step of a schedule; without room, its fire waits or is skipped.
 
     *still_open* are tasks of earlier fires that have not ended. If there are more than *most*
     instants, the rest is held.
     """
-    instants, last = arrived.instants, len(arrived.instants) - 1
-    ways = _Ways(arrived, still_open)
+    instants, last = arrivals.instants, len(arrivals.instants) - 1
+    ways = _Ways(arrivals, still_open)
     if not instants:
         return ways.fire([])
-    match arrived.seen.definition.overlap:
+    match arrivals.seen.definition.overlap:
         case Overlap.ALLOW:
             return ways.fire(instants[:most], held=instants[most:])
         case Overlap.SKIP if is_free:
@@ -163,8 +164,8 @@ def step_of(
             return ways.fire(instants[:1], held=instants[1:2], skipped=max(last - 1, 0))
         case Overlap.QUEUE_ONE:
             # Instants after the waiting one are counted when that one fires.
-            held = arrived.seen.held or instants[:1]
-            return ways.hold(held, skipped=-arrived.skipped)
+            waiting = arrivals.seen.held or instants[:1]
+            return ways.hold(waiting, skipped=-arrivals.skipped)
         case Overlap.CANCEL_RUNNING if is_free:
             return ways.fire(instants[-1:], skipped=last)
         case Overlap.CANCEL_RUNNING:
@@ -191,34 +192,34 @@ class _Ways(Struct, frozen=True):
     def fire(
         self, instants: Sequence[Millis], *, skipped: int = 0, held: Sequence[Millis] = ()
     ) -> ScheduleStep:
-        arrived = self.arrived
-        fires = [fire_at(arrived.seen, one) for one in instants]
+        arrivals = self.arrived
+        fires = [fire_at(arrivals.seen, one) for one in instants]
         tasks = [*self.still_open, *(fire.request.task_id for fire in fires)]
-        comes = held[0] if held else arrived.next_at_ms
+        comes = held[0] if held else arrivals.next_at_ms
         return ScheduleStep(
-            seen=arrived.seen,
-            now_ms=arrived.now_ms,
+            seen=arrivals.seen,
+            now_ms=arrivals.now_ms,
             fires=fires,
             next_at_ms=comes,
             look_at_ms=comes,
-            decided_at_ms=arrived.now_ms,
+            decided_at_ms=arrivals.now_ms,
             held=held,
-            skipped=arrived.skipped + skipped,
-            missed=arrived.missed,
+            skipped=arrivals.skipped + skipped,
+            missed=arrivals.missed,
             open_tasks=tasks[-OPEN_TASKS:],
         )
 
-    def hold(self, held: Sequence[Millis], *, skipped: int) -> ScheduleStep:
-        arrived, nominal_ms = self.arrived, held[0]
-        rest_ms = min(max((arrived.now_ms - nominal_ms) // 8, LOOK_AGAIN_MS), MOST_SELDOM_MS)
+    def hold(self, instants: Sequence[Millis], *, skipped: int) -> ScheduleStep:
+        arrivals, nominal_ms = self.arrived, instants[0]
+        rest_ms = min(max((arrivals.now_ms - nominal_ms) // 8, LOOK_AGAIN_MS), MOST_SELDOM_MS)
         return ScheduleStep(
-            seen=arrived.seen,
-            now_ms=arrived.now_ms,
+            seen=arrivals.seen,
+            now_ms=arrivals.now_ms,
             next_at_ms=nominal_ms,
-            look_at_ms=Millis(arrived.now_ms + rest_ms),
-            decided_at_ms=max(nominal_ms, arrived.seen.decided_at_ms),
-            held=held,
-            skipped=arrived.skipped + skipped,
-            missed=arrived.missed,
+            look_at_ms=Millis(arrivals.now_ms + rest_ms),
+            decided_at_ms=max(nominal_ms, arrivals.seen.decided_at_ms),
+            held=instants,
+            skipped=arrivals.skipped + skipped,
+            missed=arrivals.missed,
             open_tasks=self.still_open[-OPEN_TASKS:],
         )

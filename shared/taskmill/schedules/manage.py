@@ -78,41 +78,41 @@ class BackfillTooLarge(Struct, frozen=True):
 
 
 def make(
-    wanted: WantedSchedule, schedules: Schedules, *, tenant: str, by: str, is_managed: bool = False
+    request: WantedSchedule, schedules: Schedules, *, tenant: str, by: str, is_managed: bool = False
 ) -> KeptSchedule | Taken | Contended:
     """Create a schedule; repeating the request returns the same one."""
     for _ in range(_LOOKS):
-        draft = _draft(wanted, None, schedules.now(), tenant, by, is_managed=is_managed)
+        draft = _draft(request, None, schedules.now(), tenant, by, is_managed=is_managed)
         is_new = schedules.make(draft)
-        kept = schedules.find(tenant, wanted.name)
-        if kept is not None and is_new:
-            return KeptSchedule(kept, is_new=True)
-        if kept is not None:
-            is_same = kept.definition == wanted.definition and wanted.enabled in {
+        schedule = schedules.find(tenant, request.name)
+        if schedule is not None and is_new:
+            return KeptSchedule(schedule, is_new=True)
+        if schedule is not None:
+            is_same = schedule.definition == request.definition and request.enabled in {
                 None,
-                kept.paused is None,
+                schedule.paused is None,
             }
-            return KeptSchedule(kept) if is_same else Taken(kept)
+            return KeptSchedule(schedule) if is_same else Taken(schedule)
     return Contended()
 
 
 def put(
-    wanted: WantedSchedule, schedules: Schedules, *, tenant: str, by: str, is_managed: bool = False
+    request: WantedSchedule, schedules: Schedules, *, tenant: str, by: str, is_managed: bool = False
 ) -> KeptSchedule | ScheduleChanged | NoSchedule | OfAFolder | Contended:
     """Replace a schedule from now on; without a revision, unconditionally."""
     for _ in range(_LOOKS):
-        seen = schedules.find(tenant, wanted.name)
-        if seen is None and wanted.revision is not None:
+        current = schedules.find(tenant, request.name)
+        if current is None and request.revision is not None:
             return NoSchedule()
-        if seen is not None and seen.is_managed and not is_managed:
+        if current is not None and current.is_managed and not is_managed:
             return OfAFolder()
-        if seen is not None and wanted.revision not in {None, seen.revision}:
-            return ScheduleChanged(seen)
-        draft = _draft(wanted, seen, schedules.now(), tenant, by, is_managed=is_managed)
-        is_done = schedules.make(draft) if seen is None else schedules.change(seen, draft)
-        kept = schedules.find(tenant, wanted.name) if is_done else None
-        if kept is not None:
-            return KeptSchedule(kept, is_new=seen is None)
+        if current is not None and request.revision not in {None, current.revision}:
+            return ScheduleChanged(current)
+        draft = _draft(request, current, schedules.now(), tenant, by, is_managed=is_managed)
+        is_done = schedules.make(draft) if current is None else schedules.change(current, draft)
+        schedule = schedules.find(tenant, request.name) if is_done else None
+        if schedule is not None:
+            return KeptSchedule(schedule, is_new=current is None)
     return Contended()
 
 
@@ -122,10 +122,10 @@ Change: TypeAlias = KeptSchedule | NoSchedule | Contended
 def pause(name: str, schedules: Schedules, *, tenant: str, by: str) -> Change:
     """Pause firing until it is resumed; pausing again keeps the first author."""
 
-    def paused(seen: Schedule, now: Millis) -> Draft | None:
-        if seen.paused is not None:
+    def paused(schedule: Schedule, now: Millis) -> Draft | None:
+        if schedule.paused is not None:
             return None
-        return _paused(_as_it_is(seen), _come(seen, now), Pausing(now, by))
+        return _paused(_as_it_is(schedule), _arrivals(schedule, now), Pausing(now, by))
 
     return _change(name, schedules, tenant, paused)
 
@@ -133,11 +133,11 @@ def pause(name: str, schedules: Schedules, *, tenant: str, by: str) -> Change:
 def resume(name: str, schedules: Schedules, *, tenant: str) -> Change:
     """Resume with the next instant: the pause is not made up for."""
 
-    def resumed(seen: Schedule, now: Millis) -> Draft | None:
-        if seen.paused is None:
+    def resumed(schedule: Schedule, now: Millis) -> Draft | None:
+        if schedule.paused is None:
             return None
-        comes = next_behind(seen.definition, now)
-        return replace(_as_it_is(seen), next_at_ms=comes, decided_at_ms=now, paused=None)
+        comes = next_behind(schedule.definition, now)
+        return replace(_as_it_is(schedule), next_at_ms=comes, decided_at_ms=now, paused=None)
 
     return _change(name, schedules, tenant, resumed)
 
@@ -147,24 +147,24 @@ def delete(
 ) -> KeptSchedule | NoSchedule | OfAFolder | Contended:
     """Delete a schedule and return it; tasks that it fired stay."""
     for _ in range(_LOOKS):
-        seen = schedules.find(tenant, name)
-        if seen is None:
+        schedule = schedules.find(tenant, name)
+        if schedule is None:
             return NoSchedule()
-        if seen.is_managed and not is_managed:
+        if schedule.is_managed and not is_managed:
             return OfAFolder()
-        if schedules.delete(seen):
-            return KeptSchedule(seen)
+        if schedules.delete(schedule):
+            return KeptSchedule(schedule)
     return Contended()
 
 
 def trigger(name: str, schedules: Schedules, *, tenant: str) -> Fired | NoSchedule | Contended:
     """Fire now, in addition to the rule, whatever overlaps and even if paused."""
     for _ in range(_LOOKS):
-        seen = schedules.find(tenant, name)
-        if seen is None:
+        schedule = schedules.find(tenant, name)
+        if schedule is None:
             return NoSchedule()
-        fire = fire_at(seen, schedules.now(), occasion="trigger:")
-        if schedules.trigger(seen, fire):
+        fire = fire_at(schedule, schedules.now(), occasion="trigger:")
+        if schedules.trigger(schedule, fire):
             return Fired([fire])
     return Contended()
 
@@ -174,20 +174,20 @@ def backfill(
 ) -> Fired | TooMany | BackfillTooLarge | NoSchedule | Contended:
     """Fire every instant from *since* to *until*: those already fired are replays."""
     for _ in range(_LOOKS):
-        seen = schedules.find(tenant, name)
-        if seen is None:
+        schedule = schedules.find(tenant, name)
+        if schedule is None:
             return NoSchedule()
-        calendar = calendar_of(seen.definition)
+        calendar = calendar_of(schedule.definition)
         begin, end = moment_of(Millis(since - 1)), moment_of(min(until, schedules.now()))
         count = calendar.count(begin, end)
         if count > MOST_BACKFILLED:
             return TooMany(count)
-        most = OCTETS_AT_A_TIME // octets_of_a_fire(seen)
+        most = OCTETS_AT_A_TIME // octets_of_a_fire(schedule)
         if count > most:
             return BackfillTooLarge(count, most)
         instants = calendar.between(begin, end, MOST_BACKFILLED)
-        fires = [fire_at(seen, millis_of(one)) for one in instants]
-        if not fires or schedules.backfill(seen, fires):
+        fires = [fire_at(schedule, millis_of(one)) for one in instants]
+        if not fires or schedules.backfill(schedule, fires):
             return Fired(fires)
     return Contended()
 
@@ -196,84 +196,84 @@ def _change(
     name: str,
     schedules: Schedules,
     tenant: str,
-    changed: Callable[[Schedule, Millis], Draft | None],
+    make_draft: Callable[[Schedule, Millis], Draft | None],
 ) -> Change:
     for _ in range(_LOOKS):
-        seen = schedules.find(tenant, name)
-        if seen is None:
+        current = schedules.find(tenant, name)
+        if current is None:
             return NoSchedule()
-        draft = changed(seen, schedules.now())
+        draft = make_draft(current, schedules.now())
         if draft is None:
-            return KeptSchedule(seen)
-        kept = schedules.find(tenant, name) if schedules.change(seen, draft) else None
-        if kept is not None:
-            return KeptSchedule(kept)
+            return KeptSchedule(current)
+        schedule = schedules.find(tenant, name) if schedules.change(current, draft) else None
+        if schedule is not None:
+            return KeptSchedule(schedule)
     return Contended()
 
 
-def _as_it_is(seen: Schedule) -> Draft:
+def _as_it_is(schedule: Schedule) -> Draft:
     return Draft(
-        tenant=seen.tenant,
-        name=seen.name,
-        definition=seen.definition,
-        is_managed=seen.is_managed,
-        next_at_ms=seen.next_at_ms,
-        decided_at_ms=seen.decided_at_ms,
-        held=seen.held,
-        paused=seen.paused,
+        tenant=schedule.tenant,
+        name=schedule.name,
+        definition=schedule.definition,
+        is_managed=schedule.is_managed,
+        next_at_ms=schedule.next_at_ms,
+        decided_at_ms=schedule.decided_at_ms,
+        held=schedule.held,
+        paused=schedule.paused,
     )
 
 
 def _draft(  # noqa: PLR0913 - what is wanted, what is there, and by whom
-    wanted: WantedSchedule,
-    seen: Schedule | None,
+    request: WantedSchedule,
+    current: Schedule | None,
     now: Millis,
     tenant: str,
     by: str,
     *,
     is_managed: bool,
 ) -> Draft:
-    come = _come(seen, now) if seen else None
-    edited_at_ms = come.now_ms if come else now
+    arrivals = _arrivals(current, now) if current else None
+    edited_at_ms = arrivals.now_ms if arrivals else now
     anew = Draft(
         tenant=tenant,
-        name=wanted.name,
-        definition=wanted.definition,
+        name=request.name,
+        definition=request.definition,
         is_managed=is_managed,
-        next_at_ms=next_behind(wanted.definition, edited_at_ms),
+        next_at_ms=next_behind(request.definition, edited_at_ms),
         decided_at_ms=edited_at_ms,
     )
-    was_paused = seen.paused if seen else None
-    if wanted.enabled is False or (wanted.enabled is None and was_paused):
-        return _paused(anew, come, was_paused or Pausing(now, by))
-    if seen is None or come is None or seen.next_at_ms is None:
+    was_paused = current.paused if current else None
+    if request.enabled is False or (request.enabled is None and was_paused):
+        return _paused(anew, arrivals, was_paused or Pausing(now, by))
+    if current is None or arrivals is None or current.next_at_ms is None:
         return anew
-    if _times(seen.definition) == _times(wanted.definition):
-        kept = _as_it_is(seen)
-        return replace(kept, definition=wanted.definition, is_managed=is_managed)
-    edited = replace(anew, skipped=come.skipped, missed=come.missed)
-    if not come.instants:
-        return edited
-    return replace(edited, next_at_ms=come.instants[0], held=come.instants)
+    if _times(current.definition) == _times(request.definition):
+        same = _as_it_is(current)
+        return replace(same, definition=request.definition, is_managed=is_managed)
+    update = replace(anew, skipped=arrivals.skipped, missed=arrivals.missed)
+    if not arrivals.instants:
+        return update
+    return replace(update, next_at_ms=arrivals.instants[0], held=arrivals.instants)
 
 
-def _paused(draft: Draft, come: Arrived | None, paused: Pausing) -> Draft:
+def _paused(draft: Draft, arrivals: Arrived | None, pausing: Pausing) -> Draft:
     """Stop upcoming instants; pending ones count as missed."""
-    idle = replace(draft, next_at_ms=None, held=(), paused=paused)
-    if come is None:
+    idle = replace(draft, next_at_ms=None, held=(), paused=pausing)
+    if arrivals is None:
         return idle
-    return replace(idle, skipped=come.skipped, missed=come.missed + len(come.instants))
+    return replace(idle, skipped=arrivals.skipped, missed=arrivals.missed + len(arrivals.instants))
 
 
-def _come(seen: Schedule, now: Millis) -> Arrived:
+def _arrivals(schedule: Schedule, now: Millis) -> Arrived:
     """Return the instants of the old rule that have come; for a broken rule, the predicted one."""
-    if seen.next_at_ms is None:
-        return Arrived(seen=seen, now_ms=now, instants=(), next_at_ms=None)
+    if schedule.next_at_ms is None:
+        return Arrived(seen=schedule, now_ms=now, instants=(), next_at_ms=None)
     with suppress(ScheduleBroken):
-        return arrived(seen, now)
-    foreseen = seen.held or [seen.next_at_ms]
-    come = [one for one in foreseen if one <= now]
-    return Arrived(seen=seen, now_ms=now, instants=come, next_at_ms=None)
+        return arrived(schedule, now)
+    coming = schedule.held or [schedule.next_at_ms]
+    instants = [one for one in coming if one <= now]
+    return Arrived(seen=schedule, now_ms=now, instants=instants, next_at_ms=None)
 
 
 def _times(definition: Definition) -> object:

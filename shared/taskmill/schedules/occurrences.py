@@ -58,8 +58,8 @@ class Calendar(Struct, frozen=True, kw_only=True):
 
     def latest(self, moment: datetime, end: datetime, most: int) -> list[datetime]:
         """Return the last *most* instants after *moment* and up to *end*, in order."""
-        if len(found := self.between(moment, end, most + 1)) <= most:
-            return found
+        if len(instants := self.between(moment, end, most + 1)) <= most:
+            return instants
         low, high = _seconds(moment), _seconds(end)
         while low < high:  # the earliest second after which there are not too many
             middle = (low + high) // 2
@@ -80,16 +80,16 @@ class Calendar(Struct, frozen=True, kw_only=True):
 
     def preview(self, moment: datetime, count: int) -> list[Coming]:
         """Return the next *count* fires, and at most as many skipped readings."""
-        found: list[Coming] = []
+        entries: list[Coming] = []
         fires = skipped = 0
         for coming in self._coming(moment):
             fires += coming.at is not None
             skipped += coming.at is None
             if coming.at is not None or skipped <= count:
-                found.append(coming)
+                entries.append(coming)
             if fires >= count:
                 break
-        return found
+        return entries
 
     def _coming(self, moment: datetime) -> Iterator[Coming]:
         first = _behind(moment)

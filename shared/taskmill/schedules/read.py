@@ -35,54 +35,54 @@ class WantedSchedule(Struct, frozen=True, kw_only=True):
     revision: int | None = None
 
 
-def read_new(given: Any, catalogue: Catalogue, *, now: Millis) -> WantedSchedule | Refusal:
-    """Return the schedule that *given* (a JSON value) asks to create, or the first refusal."""
-    request = _request(given, NamedScheduleRequest)
+def read_new(value: Any, catalogue: Catalogue, *, now: Millis) -> WantedSchedule | Refusal:
+    """Return the schedule that *value* (a JSON value) asks to create, or the first refusal."""
+    request = _request(value, NamedScheduleRequest)
     if isinstance(request, Refusal):
         return request
     if NAME.fullmatch(request.name) is None:
         detail = "a name must have up to 100 letters, digits, dots, hyphens and underscores"
         return invalid("invalid_request", detail, "/name")
-    return _wanted(request.name, request, given, catalogue, now)
+    return _schedule_of(request.name, request, value, catalogue, now)
 
 
 def read_replacement(
-    name: str, given: Any, catalogue: Catalogue, *, now: Millis
+    name: str, value: Any, catalogue: Catalogue, *, now: Millis
 ) -> WantedSchedule | Refusal:
     """Return the new definition of the schedule of this name, or the first refusal."""
-    request = _request(given, RevisedScheduleRequest)
+    request = _request(value, RevisedScheduleRequest)
     if isinstance(request, Refusal):
         return request
-    wanted = _wanted(name, request, given, catalogue, now)
-    if isinstance(wanted, Refusal) or request.revision is UNSET:
-        return wanted
-    return replace(wanted, revision=request.revision)
+    schedule = _schedule_of(name, request, value, catalogue, now)
+    if isinstance(schedule, Refusal) or request.revision is UNSET:
+        return schedule
+    return replace(schedule, revision=request.revision)
 
 
 R = TypeVar("R", bound=ScheduleRequest)
 
 
-def _request(given: Any, kind: type[R]) -> R | Refusal:
-    if not isinstance(given, dict):
+def _request(value: Any, kind: type[R]) -> R | Refusal:
+    if not isinstance(value, dict):
         return invalid("invalid_request", "a schedule must be a JSON object", "")
     try:
-        return msgspec.convert(given, kind)
+        return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         return misfit(str(error))
 
 
-def _wanted(
+def _schedule_of(
     name: str,
     request: ScheduleRequest,
-    given: Mapping[str, Any],
+    value: Mapping[str, Any],
     catalogue: Catalogue,
     now: Millis,
 ) -> WantedSchedule | Refusal:
-    refusal = _wrong_time(request, now) or _wrong_task(given["task"], catalogue, now)
+    refusal = _wrong_time(request, now) or _wrong_task(value["task"], catalogue, now)
     if refusal is not None:
         return refusal
     definition = Definition(
-        task=Raw(msgspec.json.encode(given["task"])),
+        task=Raw(msgspec.json.encode(value["task"])),
         cron=request.cron or None,
         every_seconds=request.every_seconds or None,
         timezone=request.timezone,
@@ -113,16 +113,16 @@ def _dst(request: ScheduleRequest) -> Dst:
     return Dst(gap=request.dst.gap, fold=request.dst.fold)
 
 
-def _wrong_task(given: Any, catalogue: Catalogue, now: Millis) -> Refusal | None:
-    result = given if isinstance(given, dict) else {}
+def _wrong_task(value: Any, catalogue: Catalogue, now: Millis) -> Refusal | None:
+    fields = value if isinstance(value, dict) else {}
     for name in OF_A_FIRE:
-        if name in result:
+        if name in fields:
             detail = f"each fire sets its own {name}: omit it"
             return invalid("invalid_request", detail, f"/task/{name}")
-    if "payload_ref" in result:
+    if "payload_ref" in fields:
         detail = "uploads are not kept as long as schedules: send the payload itself"
         return invalid("invalid_request", detail, "/task/payload_ref")
-    submission = read_submission(given, None, catalogue, now=now)
+    submission = read_submission(value, None, catalogue, now=now)
     if isinstance(submission, Refusal):
         return replace(submission, pointer=f"/task{submission.pointer or ''}")
     return None

@@ -129,8 +129,8 @@ class _Reading:
         text = self._environment.for_tests("CLOCK_AHEAD_MS") or "0"
         if _WHOLE.fullmatch(text):
             return timedelta(milliseconds=int(text))
-        words = f"must be a whole number (negative for a slow clock), not {text!r}"
-        self._environment.complain("CLOCK_AHEAD_MS", words)
+        why = f"must be a whole number (negative for a slow clock), not {text!r}"
+        self._environment.complain("CLOCK_AHEAD_MS", why)
         return timedelta()
 
     def keeps(self) -> timedelta:
@@ -140,13 +140,13 @@ class _Reading:
     def pace(self) -> Pace:
         """Read the intervals of the protocol; missing ones get their defaults."""
         env = self._environment
-        told: dict[str, timedelta] = {}
+        spans: dict[str, timedelta] = {}
         for name in Pace.__struct_fields__:
             usually = getattr(USUAL, name) // timedelta(milliseconds=1)
-            told[name] = timedelta(milliseconds=env.whole(f"{name.upper()}_MS", str(usually)))
-        if told["heartbeat"] * 2 > told["lease"]:
+            spans[name] = timedelta(milliseconds=env.whole(f"{name.upper()}_MS", str(usually)))
+        if spans["heartbeat"] * 2 > spans["lease"]:
             env.complain(
                 "HEARTBEAT_MS",
                 f"must be at most half of {PREFIX}LEASE_MS: a lease must outlive a late heartbeat",
             )
-        return Pace(**told)
+        return Pace(**spans)

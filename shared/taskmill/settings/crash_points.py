@@ -70,11 +70,11 @@ class CrashAt(Struct, frozen=True):
 
 def crash_at(text: str) -> CrashAt:
     """Parse `<point>:<nth>`, or raise ValueError with what is wrong."""
-    result = _FORM.fullmatch(text)
-    if result is None:
+    match = _FORM.fullmatch(text)
+    if match is None:
         raise ValueError(f"must be <point>:<nth>, as in 'worker after claim:1', not {text!r}")
-    if result["point"] not in POINTS:
+    if match["point"] not in POINTS:
         raise ValueError(
-            f"names an unknown point {result['point']!r}, not one of: {', '.join(POINTS)}"
+            f"names an unknown point {match['point']!r}, not one of: {', '.join(POINTS)}"
         )
-    return CrashAt(POINTS[result["point"]], int(result["nth"]))
+    return CrashAt(POINTS[match["point"]], int(match["nth"]))

@@ -24,8 +24,8 @@ class Environment:
     def given(self, name: str) -> str:
         return self.raw.get(PREFIX + name, "")
 
-    def complain(self, name: str, words: str) -> None:
-        self.complaints.append(f"{PREFIX}{name} {words}")
+    def complain(self, name: str, why: str) -> None:
+        self.complaints.append(f"{PREFIX}{name} {why}")
 
     def text(self, name: str, default: str) -> str:
         return self.given(name) or default

@@ -49,26 +49,28 @@ class _StoreSettings:
     ca_file: str = ""
 
 
-def _kafka(given: _StoreSettings) -> KafkaAccess:
+def _kafka(settings: _StoreSettings) -> KafkaAccess:
     return KafkaAccess(
-        brokers=given.address,
-        security=given.security or "PLAINTEXT",
-        credentials=given.credentials,
-        ca_file=given.ca_file,
+        brokers=settings.address,
+        security=settings.security or "PLAINTEXT",
+        credentials=settings.credentials,
+        ca_file=settings.ca_file,
     )
 
 
-def _redis(given: _StoreSettings) -> RedisAccess:
+def _redis(settings: _StoreSettings) -> RedisAccess:
     return RedisAccess(
-        url=given.address,
-        cache=given.cache,
-        credentials=given.credentials,
-        ca_file=given.ca_file,
+        url=settings.address,
+        cache=settings.cache,
+        credentials=settings.credentials,
+        ca_file=settings.ca_file,
     )
 
 
-def _postgres(given: _StoreSettings) -> PostgresAccess:
-    return PostgresAccess(dsn=given.address, credentials=given.credentials, ca_file=given.ca_file)
+def _postgres(settings: _StoreSettings) -> PostgresAccess:
+    return PostgresAccess(
+        dsn=settings.address, credentials=settings.credentials, ca_file=settings.ca_file
+    )
 
 
 class StoreSettings:
@@ -138,15 +140,15 @@ class StoreSettings:
         address = address or secret.get("address") or _composed(store, secret)
         if not address:
             raise SettingsInvalid(f"{PREFIX}{_ADDRESSES[store]} is missing")
-        given = self._environment.given
+        text = self._environment.given
         return _StoreSettings(
             address=address,
             credentials=Credentials(
                 username=secret.get("username", ""), password=secret.get("password", "")
             ),
-            security=given(f"{store}_SECURITY"),
-            cache=given(f"{store}_CACHE"),
-            ca_file=given(f"{store}_CA_FILE"),
+            security=text(f"{store}_SECURITY"),
+            cache=text(f"{store}_CACHE"),
+            ca_file=text(f"{store}_CA_FILE"),
         )
 
     def _address(self, setting: str, *, fresh: bool) -> str:

@@ -31,10 +31,10 @@ class ApiKeys:
 
     def name_of(self, key: str) -> str | None:
         """Compare with every key, so that the duration reveals nothing."""
-        result = sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+        digest = sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
         known = self._current().items()
-        found = [name for name, one in known if hmac.compare_digest(result, one)]
-        return found[0] if found else None
+        names = [name for name, one in known if hmac.compare_digest(digest, one)]
+        return names[0] if names else None
 
     def _current(self) -> Mapping[str, str]:
         if self._now() >= self._read_again:
@@ -52,16 +52,16 @@ def read_hashes(text: str) -> Mapping[str, str]:
     Messages never repeat a value, which may be a key by mistake.
     """
     try:
-        given = json.loads(text)
+        hashes = json.loads(text)
     except ValueError:
-        given = None
-    if not isinstance(given, dict):
+        hashes = None
+    if not isinstance(hashes, dict):
         raise SettingsInvalid(
             'the secret of TASKMILL_API_KEYS_SECRET must hold {"name": "<SHA-256 in hex>", …}'
         )
     wrong = [
         name
-        for name, value in given.items()
+        for name, value in hashes.items()
         if not isinstance(value, str) or _HASH.fullmatch(value) is None
     ]
     if wrong:
@@ -69,4 +69,4 @@ def read_hashes(text: str) -> Mapping[str, str]:
             "the secret of TASKMILL_API_KEYS_SECRET holds no SHA-256 in lower-case hex under "
             + ", ".join(wrong)
         )
-    return given
+    return hashes

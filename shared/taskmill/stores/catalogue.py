@@ -30,14 +30,14 @@ class AssembledCatalogue:
         """Return the first place where *payload* does not fit the type's schema."""
         for error in self._validators[name].iter_errors(payload):
             pointer = "".join(f"/{_escaped(step)}" for step in error.instance_path)
-            return PayloadMisfit(pointer, _words_of(error, self._formats))
+            return PayloadMisfit(pointer, _message_of(error, self._formats))
         return None
 
     @cached_property
     def _validators(self) -> dict[str, Any]:
         import jsonschema_rs  # noqa: PLC0415 - most functions only ask for names, and start sooner
 
-        known: dict[str, Callable[..., bool]] = {
+        formats: dict[str, Callable[..., bool]] = {
             name: partial(_fits, complaint) for name, complaint in self._formats.items()
         }
         return {
@@ -45,7 +45,7 @@ class AssembledCatalogue:
                 # Messages are kept and listed, and a value may be a secret.
                 dict(entry.schema),
                 validate_formats=True,
-                formats=known,
+                formats=formats,
                 mask="it",
             )
             for name, entry in self._entries.items()
@@ -56,11 +56,11 @@ def _fits(complaint: Complaint, text: str) -> bool:
     return complaint(text) is None
 
 
-def _words_of(error: Any, known: Mapping[str, Complaint]) -> str:
+def _message_of(error: Any, formats: Mapping[str, Complaint]) -> str:
     """Return what is wrong; for our own formats, in their own words."""
     if error.kind.name == "propertyNames":
-        return _words_of(error.kind.error, known)
-    complaint = known.get(error.kind.format) if error.kind.name == "format" else None
+        return _message_of(error.kind.error, formats)
+    complaint = formats.get(error.kind.format) if error.kind.name == "format" else None
     return (complaint and complaint(error.instance)) or str(error.message)
 
 

@@ -38,23 +38,27 @@ class _WithCrashPoint:
         if not callable(method):
             return method
 
-        def call(*given: Any, **named: Any) -> Any:
-            return self._call(verb, method, given, named)
+        def call(*arguments: Any, **keywords: Any) -> Any:
+            return self._call(verb, method, arguments, keywords)
 
         return call
 
     def _call(
-        self, verb: str, method: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]
+        self,
+        verb: str,
+        method: Callable[..., Any],
+        arguments: tuple[Any, ...],
+        keywords: dict[str, Any],
     ) -> Any:
         is_edge = verb == self._edge.method
-        if is_edge and self._edge.moment is CrashMoment.BEFORE and any(given):
+        if is_edge and self._edge.moment is CrashMoment.BEFORE and any(arguments):
             self._pass()
-        answer = method(*given, **named)
+        answer = method(*arguments, **keywords)
         if is_edge and self._edge.moment is CrashMoment.AFTER:
-            if any(given) or answer or self._has_sent:
+            if any(arguments) or answer or self._has_sent:
                 self._pass()
             self._has_sent = False
-        elif any(given):
+        elif any(arguments):
             self._has_sent = True  # what a flush, which has no arguments, sends
         return answer
 

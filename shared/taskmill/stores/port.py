@@ -27,8 +27,8 @@ class port(Generic[P]):  # noqa: N801 - it is written as a decorator, like `prop
 
     def __get__(self, stores: "Stores", owner: type["Stores"]) -> P:
         with _OPENING:
-            kept = stores.__dict__
-            if self._name not in kept:
-                kept[self._name] = stores.watched(self._name, self._opens(stores))
-            found: P = kept[self._name]
-            return found
+            ports = stores.__dict__
+            if self._name not in ports:
+                ports[self._name] = stores.watched(self._name, self._opens(stores))
+            port: P = ports[self._name]
+            return port

@@ -71,12 +71,12 @@ class Intake:
         return set(put_off)
 
     def _answers(self, records: Sequence[LogRecord]) -> list[Answer]:
-        opened = [self._opened(record) for record in records]
-        envelopes = [one for one in opened if isinstance(one, Envelope)]
+        readings = [self._opened(record) for record in records]
+        envelopes = [one for one in readings if isinstance(one, Envelope)]
         admission, bus = self._stores.admission, self._stores.bus
-        taken = iter(take(envelopes, admission=admission, bus=bus))
+        verdicts = iter(take(envelopes, admission=admission, bus=bus))
         answers: list[Answer] = [
-            _answer(next(taken)) if isinstance(one, Envelope) else one for one in opened
+            _answer(next(verdicts)) if isinstance(one, Envelope) else one for one in readings
         ]
         return _report(records, answers, bus)
 
@@ -92,7 +92,7 @@ class Intake:
             is_known=lambda one: has_a_task(one, self._stores.records),
         )
         if not isinstance(submission, Refusal):
-            return as_envelope(submission, now=at, entropy=_word(record))
+            return as_envelope(submission, now=at, entropy=_entropy(record))
         if submission.kind is RefusalKind.UNAVAILABLE:
             return NotNow(submission.detail)
         return submission
@@ -112,11 +112,11 @@ def _label(answer: Answer) -> str:
 
 def _key(record: LogRecord) -> str | None:
     """Return the key from the headers, whose names are case-insensitive, as over HTTP."""
-    found = [octets for name, octets in record.headers.items() if name.lower() == KEY_HEADER]
-    return b",".join(found).decode("latin-1") if found else None
+    keys = [octets for name, octets in record.headers.items() if name.lower() == KEY_HEADER]
+    return b",".join(keys).decode("latin-1") if keys else None
 
 
-def _word(record: LogRecord) -> bytes:
+def _entropy(record: LogRecord) -> bytes:
     """Name a record by its position, so that it is the same submission when redelivered.
 
     The time distinguishes it from a record that was there before its topic was recreated.
@@ -125,8 +125,8 @@ def _word(record: LogRecord) -> bytes:
     return sha256(f"{at.topic} {at.partition} {at.offset} {record.at_ms}".encode()).digest()[:16]
 
 
-def _answer(taken: InLog | KeyReused | NotNow) -> Answer:
-    return key_reused(taken.id) if isinstance(taken, KeyReused) else taken
+def _answer(verdict: InLog | KeyReused | NotNow) -> Answer:
+    return key_reused(verdict.id) if isinstance(verdict, KeyReused) else verdict
 
 
 def _report(records: Sequence[LogRecord], answers: list[Answer], bus: Bus) -> list[Answer]:

@@ -35,30 +35,30 @@ def missing_payload(
     if pointer is None:
         return None
     try:
-        found = payload_at(pointer, submission.type, DEFAULT_TENANT, blobs())
+        blob = payload_at(pointer, submission.type, DEFAULT_TENANT, blobs())
     except StoreUnavailable as error:
         return unavailable(f"the payload cannot be looked up: {error.store} is unavailable")
     except BlobRefused:  # the bucket or its role is not set up: the request may be right
         return unavailable("the payload cannot be looked up: the bucket refuses access")
-    if isinstance(found, str):
-        return invalid("payload_missing", found, "/payload_ref")
+    if isinstance(blob, str):
+        return invalid("payload_missing", blob, "/payload_ref")
     begins = due_ms(submission.timing, generation=0, created_at_ms=now) or now
-    why = gone_before(found, Millis(max(begins, now)))
+    why = gone_before(blob, Millis(max(begins, now)))
     if why is None or is_known(submission):
         return None
     return invalid("payload_missing", why, "/payload_ref")
 
 
-def gone_before(found: Blob, begins_ms: Millis) -> str | None:
+def gone_before(blob: Blob, begins_ms: Millis) -> str | None:
     """Return why a task that starts then may not find its payload, if so."""
-    if begins_ms + in_ms(PAYLOAD_MARGIN) <= found.kept_until_ms:
+    if begins_ms + in_ms(PAYLOAD_MARGIN) <= blob.kept_until_ms:
         return None
-    kept, begins = (
+    end, begins = (
         datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="seconds")
-        for at in (found.kept_until_ms, begins_ms)
+        for at in (blob.kept_until_ms, begins_ms)
     )
     return (
-        f"the payload is kept until {kept}, less than a day after the task would start at {begins}:"
+        f"the payload is kept until {end}, less than a day after the task would start at {begins}:"
         " upload it again, or start the task earlier"
     )
 
@@ -68,9 +68,9 @@ def payload_at(pointer: Pointer, task_type: str, tenant: str, blobs: Blobs) -> B
     own = blobs.url(payload_key(task_type, tenant, pointer.sha256))
     if pointer.url != own:
         return f"a payload of this type with this hash is stored at {own} after its upload"
-    found = blobs.look(own)
-    if found is None:
+    blob = blobs.look(own)
+    if blob is None:
         return f"there is nothing at {own}: upload it first with POST /v1/payloads"
-    if found.size != pointer.size:
-        return f"the object at {own} has {found.size} bytes, not {pointer.size}"
-    return found
+    if blob.size != pointer.size:
+        return f"the object at {own} has {blob.size} bytes, not {pointer.size}"
+    return blob

@@ -52,10 +52,10 @@ def read_request(  # noqa: PLR0913 - what is read, and whom it may ask, each nam
     The bucket is only opened for an uploaded payload, and *is_known* is only called for a request
     that comes too late to be the first one.
     """
-    given = read_value(octets)
-    if isinstance(given, Refusal):
-        return given
-    submission = read_submission(given, header_key, catalogue, now=now)
+    value = read_value(octets)
+    if isinstance(value, Refusal):
+        return value
+    submission = read_submission(value, header_key, catalogue, now=now)
     if isinstance(submission, Refusal):
         return submission
     return (
@@ -85,10 +85,10 @@ def read_value(octets: bytes) -> Any:
 
 
 def read_submission(
-    given: Any, header_key: str | None, catalogue: Catalogue, *, now: Millis
+    value: Any, header_key: str | None, catalogue: Catalogue, *, now: Millis
 ) -> Submission | Refusal:
-    """Return the submission that *given* (a JSON value) asks for, or the first refusal."""
-    request = _request(given)
+    """Return the submission that *value* (a JSON value) asks for, or the first refusal."""
+    request = _request(value)
     if isinstance(request, Refusal):
         return request
     entry = catalogue.entry(request.type)
@@ -108,14 +108,14 @@ def read_submission(
     )
     if refusal is not None:
         return refusal
-    submission = _submission(given, request, entry, payload, key)
+    submission = _submission(value, request, entry, payload, key)
     return submission if timing is None else replace(submission, timing=timing)
 
 
-def _request(given: Any) -> TaskRequest | Refusal:
-    if not isinstance(given, dict):
+def _request(value: Any) -> TaskRequest | Refusal:
+    if not isinstance(value, dict):
         return invalid("invalid_request", "a task must be a JSON object", "")
-    for name in given:
+    for name in value:
         if name in NOT_YET:
             return invalid("not_supported_yet", f"{name} is not supported yet: omit it", f"/{name}")
         if name not in TaskRequest.__struct_fields__:
@@ -123,13 +123,13 @@ def _request(given: Any) -> TaskRequest | Refusal:
             return invalid(
                 "invalid_request", detail, f"/{name.replace('~', '~0').replace('/', '~1')}"
             )
-    if "payload" in given and "payload_ref" in given:
+    if "payload" in value and "payload_ref" in value:
         detail = "a task must have either a payload or a payload_ref, not both"
         return invalid("payload_conflict", detail, "/payload_ref")
-    if "type" not in given:
+    if "type" not in value:
         return invalid("invalid_request", "type is missing: name a deployed type", "/type")
     try:
-        return msgspec.convert(given, TaskRequest)
+        return msgspec.convert(value, TaskRequest)
     except msgspec.ValidationError as error:
         return misfit(str(error))
 
@@ -139,9 +139,9 @@ _PATH = re.compile(r" - at `\$(?P<path>[^`]*)`$")
 
 def misfit(message: str) -> Refusal:
     """Return the field of a validation error as a JSON pointer."""
-    found = _PATH.search(message)
-    steps = re.findall(r"[^.\[\]]+", found["path"]) if found else []
-    detail = message[: found.start()] if found else message
+    place = _PATH.search(message)
+    steps = re.findall(r"[^.\[\]]+", place["path"]) if place else []
+    detail = message[: place.start()] if place else message
     return invalid("invalid_request", detail, "".join(f"/{step}" for step in steps))
 
 
@@ -158,12 +158,12 @@ def _key(request: TaskRequest, header_key: str | None) -> str | Refusal | None:
             " send such a key in the field idempotency_key"
         )
         return invalid("invalid_request", detail, "/idempotency_key")
-    given = [key for key in (request.idempotency_key, header_key) if isinstance(key, str)]
-    if len(set(given)) > 1:
+    keys = [key for key in (request.idempotency_key, header_key) if isinstance(key, str)]
+    if len(set(keys)) > 1:
         detail = "the header Idempotency-Key and the field idempotency_key differ"
         return invalid("invalid_request", detail, "/idempotency_key")
-    refusals = (key_refusal(key, "/idempotency_key") for key in given)
-    return next(filter(None, refusals), given[0] if given else None)
+    refusals = (key_refusal(key, "/idempotency_key") for key in keys)
+    return next(filter(None, refusals), keys[0] if keys else None)
 
 
 def key_refusal(key: str, pointer: str) -> Refusal | None:
@@ -192,8 +192,8 @@ def _size(text: str) -> int:
 
 
 def _timeout_refusal(request: TaskRequest, entry: TypeEntry) -> Refusal | None:
-    wanted = request.timeout_seconds
-    if isinstance(wanted, float) and wanted > entry.function_timeout_seconds:
+    seconds = request.timeout_seconds
+    if isinstance(seconds, float) and seconds > entry.function_timeout_seconds:
         detail = (
             f"the function of {entry.name!r} is stopped after"
             f" {entry.function_timeout_seconds:g} s: ask for less"
@@ -212,34 +212,34 @@ def _payload_refusal(request: TaskRequest, payload: Raw, catalogue: Catalogue) -
             " upload it with POST /v1/payloads, and send its payload_ref"
         )
         return too_large("payload_too_large", detail, "/payload")
-    found = catalogue.misfit(request.type, request.payload)
-    if found is not None:
-        return invalid("invalid_payload", found.why, f"/payload{found.pointer}")
+    mismatch = catalogue.misfit(request.type, request.payload)
+    if mismatch is not None:
+        return invalid("invalid_payload", mismatch.why, f"/payload{mismatch.pointer}")
     return None
 
 
 def _submission(
-    given: Mapping[str, Any], request: TaskRequest, entry: TypeEntry, payload: Raw, key: str | None
+    value: Mapping[str, Any], request: TaskRequest, entry: TypeEntry, payload: Raw, key: str | None
 ) -> Submission:
     """Return the request, completed with its type's defaults."""
     fields: dict[str, Any] = {
         "max_attempts": entry.defaults.max_attempts,
         "timeout_seconds": entry.defaults.timeout_seconds,
     }
-    fields |= {name: getattr(request, name) for name in _TAKEN_AS_GIVEN if name in given}
-    pointed = request.payload_ref
+    fields |= {name: getattr(request, name) for name in _PLAIN_FIELDS if name in value}
+    pointer = request.payload_ref
     return Submission(
         **fields,
         type=entry.name,
         payload=payload,
-        payload_ref=Pointer(**msgspec.structs.asdict(pointed)) if pointed else None,
-        fingerprint=fingerprint(given),
+        payload_ref=Pointer(**msgspec.structs.asdict(pointer)) if pointer else None,
+        fingerprint=fingerprint(value),
         idempotency_key=key,
         retry=_policy(request.retry, entry.defaults.retry),
     )
 
 
-_TAKEN_AS_GIVEN = {*TaskRequest.__struct_fields__} & {*Submission.__struct_fields__} - {
+_PLAIN_FIELDS = {*TaskRequest.__struct_fields__} & {*Submission.__struct_fields__} - {
     "type",
     "payload",
     "payload_ref",
@@ -249,8 +249,8 @@ _TAKEN_AS_GIVEN = {*TaskRequest.__struct_fields__} & {*Submission.__struct_field
 """Fields of a request that the submission takes over unchanged."""
 
 
-def _policy(wanted: RetryRequest, usual: RetryPolicy) -> RetryPolicy:
-    first, factor, cap = wanted.first_seconds, wanted.factor, wanted.cap_seconds
+def _policy(request: RetryRequest, usual: RetryPolicy) -> RetryPolicy:
+    first, factor, cap = request.first_seconds, request.factor, request.cap_seconds
     return RetryPolicy(
         first_seconds=usual.first_seconds if first is UNSET else first,
         factor=usual.factor if factor is UNSET else factor,
@@ -316,16 +316,16 @@ def read_begin(
 
 
 def _instant(
-    name: str, given: str | UnsetType, *, now: Millis, within: timedelta
+    name: str, text: str | UnsetType, *, now: Millis, within: timedelta
 ) -> Millis | Refusal | None:
-    if given is UNSET:
+    if text is UNSET:
         return None
     try:
-        at = datetime.fromisoformat(given.upper()) if _MOMENT.fullmatch(given) else None
+        at = datetime.fromisoformat(text.upper()) if _MOMENT.fullmatch(text) else None
     except ValueError:
         at = None
     if at is None:
-        detail = f"{name} must be a time with a zone, such as 2026-01-31T12:00:00Z; not {given!r}"
+        detail = f"{name} must be a time with a zone, such as 2026-01-31T12:00:00Z; not {text!r}"
         return invalid("invalid_request", detail, f"/{name}")
     at_ms = -((_EPOCH - at) // _MILLISECOND)
     if at_ms - now > in_ms(within):

@@ -41,26 +41,26 @@ class Relay:
         """
         relayed = 0
         for _ in range(ROUNDS):
-            with self._stores.outbox.held(most=ROWS_AT_A_TIME) as held:
-                count = len(held.rows)
-                _publish(_readable(held), held, self._stores.bus)
+            with self._stores.outbox.held(most=ROWS_AT_A_TIME) as hold:
+                count = len(hold.rows)
+                _publish(_readable(hold), hold, self._stores.bus)
             relayed += count
             if count < ROWS_AT_A_TIME:
                 break
         return relayed
 
 
-def _readable(held: HeldRows) -> list[tuple[Unsent, RawEnvelope]]:
+def _readable(hold: HeldRows) -> list[tuple[Unsent, RawEnvelope]]:
     raw: list[tuple[Unsent, RawEnvelope]] = []
-    for row in held.rows:
+    for row in hold.rows:
         try:
             raw.append((row, codec.as_raw(row.envelope)))
         except Undecodable as error:
-            _park(row, error, held)
+            _park(row, error, hold)
     return raw
 
 
-def _publish(rows: Sequence[tuple[Unsent, RawEnvelope]], held: HeldRows, bus: Bus) -> None:
+def _publish(rows: Sequence[tuple[Unsent, RawEnvelope]], hold: HeldRows, bus: Bus) -> None:
 
     def send(some: Sequence[tuple[Unsent, RawEnvelope]]) -> None:
         bus.send_pending([raw for _, raw in some])
@@ -68,11 +68,11 @@ def _publish(rows: Sequence[tuple[Unsent, RawEnvelope]], held: HeldRows, bus: Bu
 
     for some, refusal in publish_in_halves(rows, send):
         if refusal is None:
-            held.mark_published([row for row, _ in some])
+            hold.mark_published([row for row, _ in some])
         else:
-            _park(some[0][0], refusal, held)
+            _park(some[0][0], refusal, hold)
 
 
-def _park(row: Unsent, error: Exception, held: HeldRows) -> None:
-    held.park(row, clip(str(error), ERROR_TEXT_LIMIT))
+def _park(row: Unsent, error: Exception, hold: HeldRows) -> None:
+    hold.park(row, clip(str(error), ERROR_TEXT_LIMIT))
     _log.error("outbox row parked", extra={"row": row.number, "why": str(error)})

@@ -184,10 +184,10 @@ class _Intake(Struct):
 
     def _clear(self, items: Sequence[_Item]) -> None:
         try:
-            cleared = self.stores.admission.clear([item.owed for item in items if item.owed])
+            answers = self.stores.admission.clear([item.owed for item in items if item.owed])
         except StoreUnavailable:
-            cleared = [Cleared.COLD] * len(items)
-        for item, answer in zip(items, cleared, strict=True):
+            answers = [Cleared.COLD] * len(items)
+        for item, answer in zip(items, answers, strict=True):
             if answer is not Cleared.DONE and isinstance(item.receipt, Accepted):
                 item.receipt = replace(item.receipt, is_deferred=True)
 

@@ -74,10 +74,10 @@ class RequestTaker:
         for _ in range(ROUNDS):
             if not self._stores.requests.is_any_waiting():
                 break
-            with self._stores.requests.held(most=ROWS_AT_A_TIME) as held:
-                left, later = _Round(self._stores, held).work()
-            moved += left
-            if later and not left:
+            with self._stores.requests.held(most=ROWS_AT_A_TIME) as requests:
+                count, later = _Round(self._stores, requests).work()
+            moved += count
+            if later and not count:
                 raise StoreUnavailable("a store needed for taking requests", later[0].why)
         return moved
 
@@ -112,13 +112,13 @@ def look_at_request(
     if row.parked is not None:
         parked = row.parked
         return Nowhere(ReadRefused(parked.reason, parked.detail, parked.pointer))
-    given = read_value(row.request) if row.request is not None else _too_large(row)
-    if isinstance(given, Refusal):
-        return Nowhere(ReadRefused(given.code, given.detail, given.pointer))
-    read = read_submission(given, None, catalogue, now=row.created_at_ms)
-    if isinstance(read, Refusal):
-        return Nowhere(ReadRefused(read.code, read.detail, read.pointer))
-    return view_of(_envelope(row, read))
+    value = read_value(row.request) if row.request is not None else _too_large(row)
+    if isinstance(value, Refusal):
+        return Nowhere(ReadRefused(value.code, value.detail, value.pointer))
+    submission = read_submission(value, None, catalogue, now=row.created_at_ms)
+    if isinstance(submission, Refusal):
+        return Nowhere(ReadRefused(submission.code, submission.detail, submission.pointer))
+    return view_of(_envelope(row, submission))
 
 
 _Read: TypeAlias = tuple[Enqueued, Envelope]
@@ -133,32 +133,34 @@ class _Round(Struct):
 
     def work(self) -> tuple[int, list[NotNow]]:
         """Return how many left the queue, and why others did not."""
-        forgotten, rows = self._taken_long_ago()
-        read, left = self._read(rows)
-        taken = take(
-            [envelope for _, envelope in read], admission=self.stores.admission, bus=self.stores.bus
+        forgotten, rows = self._known_and_unknown()
+        pairs, moved = self._read(rows)
+        answers = take(
+            [envelope for _, envelope in pairs],
+            admission=self.stores.admission,
+            bus=self.stores.bus,
         )
         done = list(forgotten)
         later: list[tuple[Enqueued, NotNow]] = []
-        for (row, _), answer in zip(read, taken, strict=True):
+        for (row, _), answer in zip(pairs, answers, strict=True):
             match answer:
                 case InLog():
                     done.append(row)
                 case KeyReused(task_id):
                     self._park(row, key_reused(task_id))
-                    left += 1
+                    moved += 1
                 case NotNow():
                     later.append((row, answer))
                 case _:
                     assert_never(answer)
         if done:
             self.held.mark_done(done)
-        left += len(done)
-        if left:  # otherwise all of them wait for the same store, and the whole queue rests
+        moved += len(done)
+        if moved:  # otherwise all of them wait for the same store, and the whole queue rests
             self.held.put_off([row for row, _ in later], REST)
-        return left, [answer for _, answer in later]
+        return moved, [answer for _, answer in later]
 
-    def _taken_long_ago(self) -> tuple[Sequence[Enqueued], Sequence[Enqueued]]:
+    def _known_and_unknown(self) -> tuple[Sequence[Enqueued], Sequence[Enqueued]]:
         """Return the rows whose tasks Redis may have forgotten, and those that may be taken.
 
         PostgreSQL may have failed before they were marked, and come back when the tasks were long
@@ -169,10 +171,10 @@ class _Round(Struct):
         if not old:
             return [], self.held.rows
         ends = self.stores.log_ends.ends()  # before the ledger, which may advance meanwhile
-        result = self.held.look_back(old)
-        known = [row for row in old if row.submission in result.found]
+        past = self.held.look_back(old)
+        known = [row for row in old if row.submission in past.found]
         unknown = [row for row in self.held.rows if row not in known]
-        if result.is_complete({at: end for at, end in ends.items() if at[0] == topics.PENDING}):
+        if past.is_complete({at: end for at, end in ends.items() if at[0] == topics.PENDING}):
             return known, unknown
         self.held.put_off([row for row in unknown if row in old], REST_WITHOUT_THE_LEDGER)
         return known, [row for row in unknown if row not in old]
@@ -182,7 +184,7 @@ class _Round(Struct):
 
         The others are not affected: a long queue of postponed ones would hold everybody up.
         """
-        read: list[_Read] = []
+        pairs: list[_Read] = []
         blocked: list[Enqueued] = []
         parked = 0
         for row in rows:
@@ -190,7 +192,7 @@ class _Round(Struct):
                 break
             submission = self._submission(row)
             if isinstance(submission, Submission):
-                read.append((row, _envelope(row, submission)))
+                pairs.append((row, _envelope(row, submission)))
             elif submission.kind is RefusalKind.UNAVAILABLE:
                 self.absent = submission.detail
                 blocked.append(row)
@@ -199,7 +201,7 @@ class _Round(Struct):
                 parked += 1
         if blocked:
             self.held.put_off(blocked, REST)
-        return read, parked
+        return pairs, parked
 
     def _bucket(self) -> Blobs:
         if self.absent is not None:

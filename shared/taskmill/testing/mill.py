@@ -88,8 +88,8 @@ class Mill:
         plain = self._checked(task_type, payload, payload_ref)
         defaults = self._workers[task_type].defaults
         timing = _timing(delay, run_at, expires_at)
-        given: dict[str, object] = {"max_attempts": max_attempts, "timeout": timeout}
-        given |= {"metadata": metadata, "timing": timing, "payload_ref": payload_ref}
+        options: dict[str, object] = {"max_attempts": max_attempts, "timeout": timeout}
+        options |= {"metadata": metadata, "timing": timing, "payload_ref": payload_ref}
         submission = Submission(
             type=TaskType(task_type),
             payload=Raw(msgspec.json.encode(plain)),
@@ -99,7 +99,9 @@ class Mill:
             retry=retry or defaults.retry,
             metadata=metadata or {},
             timing=timing,
-            fingerprint=fingerprint({"type": task_type, "payload": plain, "retry": retry, **given}),
+            fingerprint=fingerprint(
+                {"type": task_type, "payload": plain, "retry": retry, **options}
+            ),
             payload_ref=payload_ref,
         )
         entropy = self.system.chance.randbytes(16)
@@ -120,9 +122,9 @@ class Mill:
             if payload is not NOTHING:
                 raise Refused("a task must have either a payload or a payload_ref, not both")
             bucket = self.system.stores.blobs
-            found = payload_at(payload_ref, task_type, DEFAULT_TENANT, bucket)
-            if isinstance(found, str):
-                raise Refused(found)
+            blob = payload_at(payload_ref, task_type, DEFAULT_TENANT, bucket)
+            if isinstance(blob, str):
+                raise Refused(blob)
             return None
         plain = {} if payload is NOTHING else msgspec.to_builtins(payload)
         misfit = self.system.stores.catalogue.misfit(task_type, plain)
@@ -174,10 +176,10 @@ class Life:
     @property
     def result(self) -> Any:
         """The worker's result, as a client reads it; None until it succeeded."""
-        told: bytes | None = self._view.result
+        encoded: bytes | None = self._view.result
         if (pointer := self.result_ref) is not None:
-            told = self._system.stores.blobs.read(pointer.url, most=pointer.size)
-        return None if told is None else msgspec.json.decode(told)
+            encoded = self._system.stores.blobs.read(pointer.url, most=pointer.size)
+        return None if encoded is None else msgspec.json.decode(encoded)
 
     @property
     def result_ref(self) -> Pointer | None:
@@ -198,14 +200,14 @@ class Life:
     @property
     def reason(self) -> str | None:
         """Why it is dead or waits for its next attempt, such as `failed`, `timeout`, `snoozed`."""
-        told = self._view.ending or self._view.waiting
-        return told.reason if told else None
+        state = self._view.ending or self._view.waiting
+        return state.reason if state else None
 
     @property
     def error(self) -> str | None:
         """The message of the latest failure."""
-        told = self._view.ending or self._view.waiting
-        return told.error_message if told else None
+        state = self._view.ending or self._view.waiting
+        return state.error_message if state else None
 
     @property
     def run_at(self) -> datetime | None:
@@ -221,11 +223,11 @@ class Life:
     @property
     def facts(self) -> Sequence[Fact]:
         """The facts about it so far, in order; each once, though the log may have duplicates."""
-        told: list[Fact] = []
+        facts: list[Fact] = []
         for fact in self._system.stores.log.facts():
-            if fact.id == self.id and fact not in told:
-                told.append(fact)
-        return told
+            if fact.id == self.id and fact not in facts:
+                facts.append(fact)
+        return facts
 
     def cancel(self) -> None:
         """Cancel it as a client would; a running task learns of it at its next heartbeat."""
@@ -240,10 +242,10 @@ class Life:
     ) -> None:
         """Change its time or metadata while it waits, as a client would."""
         timing = _timing(delay, run_at, None) or Timing()
-        wanted = WantedChange(
+        request = WantedChange(
             run_at_ms=timing.run_at_ms, delay_ms=timing.delay_ms, metadata=metadata
         )
-        answer = self._system.change(self.id, wanted)
+        answer = self._system.change(self.id, request)
         if not isinstance(answer, ChangeAccepted):
             raise Refused(f"it cannot be changed: {answer}")
 
@@ -253,10 +255,10 @@ class Life:
 
     @property
     def _view(self) -> TaskView:
-        found = self._system.find(self.id)
-        if isinstance(found, TaskView):
-            return found
-        raise LookupError(f"task {self.id} cannot be found: {found}")
+        finding = self._system.find(self.id)
+        if isinstance(finding, TaskView):
+            return finding
+        raise LookupError(f"task {self.id} cannot be found: {finding}")
 
 
 def _timing(

@@ -81,8 +81,8 @@ class System:
     def cancel(self, task_id: TaskId) -> Cancellation:
         return Canceller(self.stores, self.find).cancel(task_id)
 
-    def change(self, task_id: TaskId, wanted: WantedChange) -> Change:
-        return Changer(self.stores, self.find).change(task_id, wanted)
+    def change(self, task_id: TaskId, request: WantedChange) -> Change:
+        return Changer(self.stores, self.find).change(task_id, request)
 
     def redrive(self, task_id: TaskId) -> Redrive:
         (answer,) = Redriver(self.stores, self.find).redrive([RedriveRequest(task_id)])

@@ -100,7 +100,7 @@ def test_what_one_holds_another_passes_over(kept):
         kept.newer.held(readable=3, most=10) as held,
         kept.another.held(readable=3, most=10) as rest,
     ):
-        assert (len(held.parcels), len(rest.parcels)) == (4, 0)
+        assert (len(held.batches), len(rest.batches)) == (4, 0)
     assert kept.put_back(readable=3) == 4
 
 

@@ -70,7 +70,7 @@ def test_a_row_that_is_told_again_changes_nothing(one, other):
 
 @given(rows(), rows())
 def test_a_row_never_goes_back(one, other):
-    assert merged(one, other).standing >= max(one.standing, other.standing)
+    assert merged(one, other).precedence >= max(one.precedence, other.precedence)
 
 
 def test_a_dropped_submission_tells_nothing_of_the_row():

@@ -63,8 +63,8 @@ def _redriven(
     counters: Counters, orders: Sequence[RedriveOrder], answers: Sequence[RedriveAnswer]
 ) -> None:
     for order, answer in zip(orders, answers, strict=True):
-        word, type_ = REDRIVES[type(answer)], order.envelope.type
-        counters.count(Count.REDRIVEN, type=type_, answer=word)
+        label, type_ = REDRIVES[type(answer)], order.envelope.type
+        counters.count(Count.REDRIVEN, type=type_, answer=label)
 
 
 CONTROL: Final[Watchers] = {
@@ -80,8 +80,8 @@ CONTROL: Final[Watchers] = {
 def _relaying(call: Call, counters: Counters) -> Call:
     @contextmanager
     def watched(**how: Any) -> Iterator[HeldRows]:
-        with call(**how) as held:
-            counted = CountedHeld(held)
+        with call(**how) as hold:
+            counted = CountedHeld(hold)
             yield counted
         for answer, rows in counted.answers.items():
             counters.count(Count.OUTBOX, rows, answer=answer)
@@ -92,8 +92,8 @@ def _relaying(call: Call, counters: Counters) -> Call:
 def _taking(call: Call, counters: Counters) -> Call:
     @contextmanager
     def watched(**how: Any) -> Iterator[HeldRequests]:
-        with call(**how) as held:
-            counted = CountedHeldRequests(held)
+        with call(**how) as hold:
+            counted = CountedHeldRequests(hold)
             yield counted
         for answer, rows in counted.answers.items():
             counters.count(Count.ENQUEUED, rows, answer=answer)
@@ -109,48 +109,48 @@ REQUESTS: Final[Watchers] = {"held": _taking}
 class CountedHeld:
     """What is marked counts at the end: an alarm looks at what was parked."""
 
-    def __init__(self, held: HeldRows) -> None:
-        self._held = held
+    def __init__(self, hold: HeldRows) -> None:
+        self._hold = hold
         self.answers = {"relayed": 0, "parked": 0}
 
     @property
     def rows(self) -> Sequence[Unsent]:
-        return self._held.rows
+        return self._hold.rows
 
     def mark_published(self, rows: Sequence[Unsent]) -> None:
-        self._held.mark_published(rows)
+        self._hold.mark_published(rows)
         self.answers["relayed"] += len(rows)
 
     def park(self, row: Unsent, reason: str) -> None:
-        self._held.park(row, reason)
+        self._hold.park(row, reason)
         self.answers["parked"] += 1
 
 
 class CountedHeldRequests:
     """What is marked counts at the end: an alarm looks at what was parked."""
 
-    def __init__(self, held: HeldRequests) -> None:
-        self._held = held
+    def __init__(self, hold: HeldRequests) -> None:
+        self._hold = hold
         self.answers = {"taken": 0, "put_off": 0}
         self.parked = 0
 
     @property
     def rows(self) -> Sequence[Enqueued]:
-        return self._held.rows
+        return self._hold.rows
 
     def look_back(self, rows: Sequence[Enqueued]) -> LookBack:
-        return self._held.look_back(rows)
+        return self._hold.look_back(rows)
 
     def mark_done(self, rows: Sequence[Enqueued]) -> None:
-        self._held.mark_done(rows)
+        self._hold.mark_done(rows)
         self.answers["taken"] += len(rows)
 
     def park(self, row: Enqueued, why: Refusal) -> None:
-        self._held.park(row, why)
+        self._hold.park(row, why)
         self.parked += 1
 
     def put_off(self, rows: Sequence[Enqueued], by: timedelta) -> None:
-        self._held.put_off(rows, by)
+        self._hold.put_off(rows, by)
         self.answers["put_off"] += len(rows)
 
 
@@ -172,8 +172,8 @@ def _advanced(
 
 
 def _changing(call: Call, counters: Counters) -> Call:
-    def watched(seen: Schedule, draft: Draft) -> bool:
-        is_done: bool = call(seen, draft)
+    def watched(schedule: Schedule, draft: Draft) -> bool:
+        is_done: bool = call(schedule, draft)
         if is_done:
             _count(counters, skipped=draft.skipped, missed=draft.missed)
         return is_done
@@ -182,8 +182,8 @@ def _changing(call: Call, counters: Counters) -> Call:
 
 
 def _triggering(call: Call, counters: Counters) -> Call:
-    def watched(seen: Schedule, fire: Fire) -> bool:
-        is_done: bool = call(seen, fire)
+    def watched(schedule: Schedule, fire: Fire) -> bool:
+        is_done: bool = call(schedule, fire)
         _count(counters, triggered=int(is_done))
         return is_done
 
@@ -191,8 +191,8 @@ def _triggering(call: Call, counters: Counters) -> Call:
 
 
 def _backfilling(call: Call, counters: Counters) -> Call:
-    def watched(seen: Schedule, fires: Sequence[Fire]) -> bool:
-        is_done: bool = call(seen, fires)
+    def watched(schedule: Schedule, fires: Sequence[Fire]) -> bool:
+        is_done: bool = call(schedule, fires)
         if is_done:
             _count(counters, backfilled=len(fires))
         return is_done

@@ -56,9 +56,9 @@ def by_answer(count: Callable[[Counters, Any, Any], object]) -> Watcher:
     """Make a watcher that counts what a call was asked, its first argument, and its answer."""
 
     def watcher(call: Call, counters: Counters) -> Call:
-        def watched(*asked: Any, **named: Any) -> Any:
-            answer = call(*asked, **named)
-            count(counters, asked[0] if asked else None, answer)
+        def watched(*arguments: Any, **keywords: Any) -> Any:
+            answer = call(*arguments, **keywords)
+            count(counters, arguments[0] if arguments else None, answer)
             return answer
 
         return watched
@@ -66,8 +66,8 @@ def by_answer(count: Callable[[Counters, Any, Any], object]) -> Watcher:
     return watcher
 
 
-def tally(words: Iterable[W]) -> Iterable[tuple[W, int]]:
-    return Counter(words).items()
+def tally(labels: Iterable[W]) -> Iterable[tuple[W, int]]:
+    return Counter(labels).items()
 
 
 # Submission
@@ -99,9 +99,9 @@ ADMISSION: Final[Watchers] = {"admit": by_answer(_admitted)}
 def _sending(call: Call, counters: Counters) -> Call:
     """Count what fails: for a missing or barred topic, sending already fails."""
 
-    def watched(*sent: Any) -> Any:
+    def watched(*items: Any) -> Any:
         try:
-            return call(*sent)
+            return call(*items)
         except (StoreUnavailable, Unpublishable):
             counters.count(Count.PUBLISH_FAILURES)
             raise
@@ -139,9 +139,9 @@ def _then(count: Any) -> Watcher:
     def watcher(call: Call, counters: Counters) -> Call:
         send = _sending(call, counters)
 
-        def watched(*sent: Any) -> None:
-            send(*sent)
-            count(counters, *sent)
+        def watched(*items: Any) -> None:
+            send(*items)
+            count(counters, *items)
 
         return watched
 
@@ -162,12 +162,12 @@ BUS: Final[Watchers] = {
 # Dispatch
 
 
-def _taken(counters: Counters, _asked: object, taken: Sequence[tuple[OwedKey, Owed]]) -> None:
-    for name, _ in taken:
+def _taken(counters: Counters, _request: object, entries: Sequence[tuple[OwedKey, Owed]]) -> None:
+    for name, _ in entries:
         counters.count(Count.DUE, kind=name.kind)
 
 
-def _forgotten(counters: Counters, _asked: object, records: int) -> None:
+def _forgotten(counters: Counters, _request: object, records: int) -> None:
     counters.count(Count.FORGOTTEN, records)
 
 
@@ -210,11 +210,11 @@ _ENDS: Final[Mapping[type[Fact], str]] = {
 
 
 def _claimed(counters: Counters, claims: Sequence[Claim], answers: Sequence[ClaimAnswer]) -> None:
-    given = list(zip((claim.envelope for claim in claims), answers, strict=True))
-    words = ((envelope.type, CLAIMS[type(answer)]) for envelope, answer in given)
-    for (type_, word), turns in tally(words):
-        counters.count(Count.CLAIMS, turns, type=type_, answer=word)
-    _begun(counters, [(envelope, one) for envelope, one in given if type(one) is Claimed])
+    pairs = list(zip((claim.envelope for claim in claims), answers, strict=True))
+    labels = ((envelope.type, CLAIMS[type(answer)]) for envelope, answer in pairs)
+    for (type_, label), turns in tally(labels):
+        counters.count(Count.CLAIMS, turns, type=type_, answer=label)
+    _begun(counters, [(envelope, one) for envelope, one in pairs if type(one) is Claimed])
 
 
 def _extended(counters: Counters, _leases: Sequence[Lease], beats: Sequence[Beat]) -> None:
@@ -224,8 +224,8 @@ def _extended(counters: Counters, _leases: Sequence[Lease], beats: Sequence[Beat
 def _settled(
     counters: Counters, settlements: Sequence[Settlement], answers: Sequence[SettleAnswer]
 ) -> None:
-    for word, ends in tally(SETTLEMENTS[type(answer)] for answer in answers):
-        counters.count(Count.SETTLEMENTS, ends, answer=word)
+    for label, ends in tally(SETTLEMENTS[type(answer)] for answer in answers):
+        counters.count(Count.SETTLEMENTS, ends, answer=label)
     ended = [
         fact
         for settlement, answer in zip(settlements, answers, strict=True)
@@ -236,12 +236,12 @@ def _settled(
     _ended(counters, ended)
 
 
-def _begun(counters: Counters, given: Sequence[tuple[Envelope, Claimed]]) -> None:
-    for type_, losses in tally(one.type for one, claimed in given if _is_take_over(claimed)):
+def _begun(counters: Counters, pairs: Sequence[tuple[Envelope, Claimed]]) -> None:
+    for type_, losses in tally(one.type for one, claimed in pairs if _is_take_over(claimed)):
         counters.count(Count.LOSSES, losses, type=type_)
     waits = (
         (one.type, _seconds(one.created_at_ms, claimed.started_at_ms))
-        for one, claimed in given
+        for one, claimed in pairs
         if one.turn == 1 and not _is_take_over(claimed)
     )
     for type_, seconds in _by_type(waits):
@@ -277,9 +277,9 @@ LEASES: Final[Watchers] = {
 }
 
 
-def _by_type(taken: Iterable[tuple[str, float]]) -> Iterable[tuple[str, list[float]]]:
+def _by_type(pairs: Iterable[tuple[str, float]]) -> Iterable[tuple[str, list[float]]]:
     by_type: defaultdict[str, list[float]] = defaultdict(list)
-    for type_, seconds in taken:
+    for type_, seconds in pairs:
         by_type[type_].append(seconds)
     return by_type.items()
 

@@ -54,11 +54,11 @@ def _connected(**settings: Any) -> KafkaNetClient:
     failure: Exception = KafkaConnectionError("no broker is configured")
     deadline = time.monotonic() + _SECONDS_TO_CONNECT
     for broker in manager.cluster.bootstrap_brokers():
-        left = min(_SECONDS_FOR_ONE_BROKER, deadline - time.monotonic())
-        if left <= 0:
+        seconds = min(_SECONDS_FOR_ONE_BROKER, deadline - time.monotonic())
+        if seconds <= 0:
             break
         try:
-            manager.run(_connect, manager, broker.node_id, left * 1000)
+            manager.run(_connect, manager, broker.node_id, seconds * 1000)
         except Exception as error:  # noqa: BLE001 - a library of credentials raises what it likes
             failure = _unmasked(error, settings)
         else:

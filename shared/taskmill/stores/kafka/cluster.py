@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from taskmill.settings.access import KafkaAccess
 from taskmill.stores.kafka.connection import Connection
-from taskmill.stores.kafka.errors import KafkaFailure, asked_again
+from taskmill.stores.kafka.errors import KafkaFailure, timeouts_as
 from taskmill.stores.kafka.protocol import Api, layout_of, metadata_request
 
 Address: TypeAlias = tuple[str, int]
@@ -29,30 +29,30 @@ class Cluster:
 
     def leaders(self, topic: str, *, until: float) -> Sequence[Address]:
         """Return the broker that leads each partition of *topic*."""
-        said: KafkaFailure | None = None
+        failure: KafkaFailure | None = None
         while not self._knows(topic):
-            with asked_again(said):
+            with timeouts_as(failure):
                 self._learn(topic, until)
             if not self._knows(topic):
-                said = KafkaFailure(f"the topic {topic} does not exist or has no leader")
+                failure = KafkaFailure(f"the topic {topic} does not exist or has no leader")
                 if time.monotonic() + _PAUSE_SECONDS > until:
-                    raise said
+                    raise failure
                 time.sleep(_PAUSE_SECONDS)
         return [self._brokers[node] for node in self._leaders[topic]]
 
     def connection(self, address: Address, *, until: float) -> Connection:
-        known = self._connections.get(address)
-        if known is not None and not known.is_stale:
-            return known
+        existing = self._connections.get(address)
+        if existing is not None and not existing.is_stale:
+            return existing
         self.drop(address)
-        made = self._connections[address] = Connection(self._access, *address, until=until)
-        return made
+        connection = self._connections[address] = Connection(self._access, *address, until=until)
+        return connection
 
     def anyone(self, *, until: float) -> Connection:
         """Return a connection to any of the brokers."""
         failure: Exception = KafkaFailure("no broker is configured")
-        named = (_address(place) for place in self._access.brokers.split(","))
-        for address in (*self._connections, *named):
+        configured = (_address(place) for place in self._access.brokers.split(","))
+        for address in (*self._connections, *configured):
             try:
                 return self.connection(address, until=until)
             except OSError as error:

@@ -19,10 +19,10 @@ _READ_BYTES = 65_536
 
 def seconds_until(until: float) -> float:
     """Return the time left, by the monotonic clock; raise when there is none."""
-    left = until - time.monotonic()
-    if left <= 0:
+    seconds = until - time.monotonic()
+    if seconds <= 0:
         raise TimeoutError("the broker did not respond in time")
-    return left
+    return seconds
 
 
 class Connection:
@@ -79,5 +79,5 @@ class Connection:
             if not more:
                 raise ConnectionResetError("the broker hung up")
             self._arrived += more
-        taken, self._arrived = self._arrived[:count], self._arrived[count:]
-        return taken
+        octets, self._arrived = self._arrived[:count], self._arrived[count:]
+        return octets

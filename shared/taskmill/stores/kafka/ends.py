@@ -54,12 +54,12 @@ class KafkaLogEnds:
         return self._ask(self._cluster, until)
 
     def _ask(self, cluster: Cluster, until: float) -> Mapping[tuple[str, int], int]:
-        wanted: dict[Address, dict[str, list[int]]] = {}
+        requests: dict[Address, dict[str, list[int]]] = {}
         for topic in (topics.PENDING, topics.EVENTS):
             for partition, leader in enumerate(cluster.leaders(topic, until=until)):
-                wanted.setdefault(leader, {}).setdefault(topic, []).append(partition)
+                requests.setdefault(leader, {}).setdefault(topic, []).append(partition)
         ends: dict[tuple[str, int], int] = {}
-        for leader, places in wanted.items():
+        for leader, places in requests.items():
             connection = cluster.connection(leader, until=until)
             answer = connection.ask(Api.LIST_OFFSETS, ends_request(places), until=until)
             for place, (error, end) in ends_of(answer).items():

@@ -7,7 +7,7 @@ from taskmill.stores import tls
 
 STORE = "Kafka"
 
-_WORDS = {
+_SENTENCES = {
     3: "the topic or partition does not exist",
     10: "the record is larger than the topic allows",
     18: "the batch is larger than a segment of the log",
@@ -39,7 +39,7 @@ def failure_of(code: int) -> KafkaFailure:
 
 
 def sentence_for(code: int) -> str:
-    return _WORDS.get(code, f"the broker answered with error {code}")
+    return _SENTENCES.get(code, f"the broker answered with error {code}")
 
 
 def is_refusal(error: Exception) -> bool:
@@ -47,14 +47,14 @@ def is_refusal(error: Exception) -> bool:
 
 
 @contextmanager
-def asked_again(said: Exception | None) -> Iterator[None]:
+def timeouts_as(failure: Exception | None) -> Iterator[None]:
     """Raise the broker's previous error when the time is over before its next response."""
     try:
         yield
     except TimeoutError:
-        if said is None:
+        if failure is None:
             raise
-        raise said from None
+        raise failure from None
 
 
 def why(error: Exception) -> str:

@@ -46,8 +46,8 @@ def _shake_hands(ask: Ask, mechanism: str) -> None:
         raise LoginRefused(f"the broker does not support {mechanism}; it supports {known}")
 
 
-def _say(ask: Ask, words: bytes) -> bytes:
-    answer = ask(Api.SASL_AUTHENTICATE, octets(words))
+def _say(ask: Ask, message: bytes) -> bytes:
+    answer = ask(Api.SASL_AUTHENTICATE, octets(message))
     error, sentence = answer.number("h"), answer.text()
     if error:
         raise LoginRefused(f"the broker refused the login: {sentence or error}")
@@ -59,29 +59,29 @@ def _log_in_by_scram(ask: Ask, credentials: Credentials) -> None:
     user = credentials.username.replace("=", "=3D").replace(",", "=2C")
     nonce = b64encode(os.urandom(24)).decode()
     bare = f"n={user},r={nonce}"
-    asked = _say(ask, f"n,,{bare}".encode()).decode()
-    result = dict(part.split("=", 1) for part in asked.split(","))
-    rounds = int(result["i"])
-    if not result["r"].startswith(nonce) or not _FEWEST_ROUNDS <= rounds <= _MOST_ROUNDS:
+    challenge = _say(ask, f"n,,{bare}".encode()).decode()
+    fields = dict(part.split("=", 1) for part in challenge.split(","))
+    rounds = int(fields["i"])
+    if not fields["r"].startswith(nonce) or not _FEWEST_ROUNDS <= rounds <= _MOST_ROUNDS:
         raise LoginRefused("the broker's challenge does not match our message")
-    salted = hashlib.pbkdf2_hmac(
-        "sha512", credentials.password.encode(), b64decode(result["s"]), rounds
+    salted_password = hashlib.pbkdf2_hmac(
+        "sha512", credentials.password.encode(), b64decode(fields["s"]), rounds
     )
-    ending = f"c=biws,r={result['r']}"
-    spoken = f"{bare},{asked},{ending}".encode()
-    key = _hmac(salted, b"Client Key")
-    signature = _hmac(hashlib.sha512(key).digest(), spoken)
+    ending = f"c=biws,r={fields['r']}"
+    message = f"{bare},{challenge},{ending}".encode()
+    key = _hmac(salted_password, b"Client Key")
+    signature = _hmac(hashlib.sha512(key).digest(), message)
     proof = bytes(ours ^ theirs for ours, theirs in zip(key, signature, strict=True))
     answer = _say(ask, f"{ending},p={b64encode(proof).decode()}".encode())
-    expected = b"v=" + b64encode(_hmac(_hmac(salted, b"Server Key"), spoken))
+    expected = b"v=" + b64encode(_hmac(_hmac(salted_password, b"Server Key"), message))
     if not hmac.compare_digest(answer.split(b",")[0], expected):
         raise LoginRefused(
             "the broker cannot prove that it knows the password: it is not our broker"
         )
 
 
-def _hmac(key: bytes, words: bytes) -> bytes:
-    return hmac.digest(key, words, "sha512")
+def _hmac(key: bytes, message: bytes) -> bytes:
+    return hmac.digest(key, message, "sha512")
 
 
 def iam_request(host: str) -> bytes:
@@ -101,12 +101,12 @@ def iam_request(host: str) -> bytes:
         session.get_component("event_emitter"),
     )
     url = f"https://{host}/?Action={quote(_ACTION, safe='')}"
-    signed: str = signer.generate_presigned_url(
+    link: str = signer.generate_presigned_url(
         {"method": "GET", "url": url, "body": {}, "headers": {}, "context": {}},
         operation_name="Connect",
         expires_in=_SECONDS_TO_LIVE,
         region_name=region,
     )
-    words = {name.lower(): value for name, value in parse_qsl(urlsplit(signed).query)}
-    request = {"version": "2020_10_22", "host": host, "user-agent": "taskmill", **words}
+    fields = {name.lower(): value for name, value in parse_qsl(urlsplit(link).query)}
+    request = {"version": "2020_10_22", "host": host, "user-agent": "taskmill", **fields}
     return json.dumps(request, separators=(",", ":")).encode()

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from taskmill.stores.kafka.cluster import Address, Cluster
 from taskmill.stores.kafka.connection import Connection, seconds_until
-from taskmill.stores.kafka.errors import KafkaFailure, asked_again, failure_of
+from taskmill.stores.kafka.errors import KafkaFailure, failure_of, timeouts_as
 from taskmill.stores.kafka.protocol import (
     Api,
     Author,
@@ -83,19 +83,19 @@ class Producer:
 
     def flush(self) -> None:
         """Return when everything is acknowledged; raise when something is not, in time."""
-        said: Exception | None = None
+        cause: Exception | None = None
         while self._offers:
             offers, self._offers = self._offers, []
             failure, again = self._outcome(offers)
             if failure is None:
                 return
-            if said is None or not isinstance(failure, TimeoutError):
-                said = failure
+            if cause is None or not isinstance(failure, TimeoutError):
+                cause = failure
             if any(time.monotonic() + _PAUSE_SECONDS > offer.until for offer in again):
-                raise said
+                raise cause
             time.sleep(_PAUSE_SECONDS)
             self._cluster.forget({batch.topic for offer in again for batch in offer.batches})
-            with asked_again(said):
+            with timeouts_as(cause):
                 for offer in again:
                     self._offers += self._offer(offer.batches, offer.until)
 
@@ -110,12 +110,12 @@ class Producer:
     def _offer(self, batches: Iterable[Batch], until: float) -> list[_Offer]:
         """Send batches to their leaders, in as many requests as the fullest partition needs."""
         rounds: dict[tuple[int, Address], list[Batch]] = {}
-        seen: dict[tuple[str, int], int] = {}
+        counts: dict[tuple[str, int], int] = {}
         for batch in batches:
             place = (batch.topic, batch.partition)
-            seen[place] = seen.get(place, 0) + 1
+            counts[place] = counts.get(place, 0) + 1
             leader = self._cluster.leaders(batch.topic, until=until)[batch.partition]
-            rounds.setdefault((seen[place], leader), []).append(batch)
+            rounds.setdefault((counts[place], leader), []).append(batch)
         return [self._go(address, members, until) for (_, address), members in rounds.items()]
 
     def _go(self, address: Address, batches: Sequence[Batch], until: float) -> _Offer:
@@ -166,15 +166,15 @@ def _worst(codes: Iterable[int]) -> KafkaFailure:
 
 def _author(cluster: Cluster, until: float) -> Author:
     """Request a producer id; a broker that has just started must first load some names."""
-    said: KafkaFailure | None = None
+    failure: KafkaFailure | None = None
     while True:
-        with asked_again(said):
+        with timeouts_as(failure):
             error, author = _ask_for_author(cluster, until)
         if not error:
             return author
-        said = failure_of(error)
+        failure = failure_of(error)
         if error not in _WILL_PASS or time.monotonic() + _PAUSE_SECONDS > until:
-            raise said
+            raise failure
         time.sleep(_PAUSE_SECONDS)
 
 

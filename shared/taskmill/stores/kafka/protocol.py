@@ -172,9 +172,9 @@ def _record(offset: int, value: bytes, end: bytes) -> bytes:
 
 
 def _headers(headers: Sequence[Header]) -> bytes:
-    named = [(name.encode(), value) for name, value in headers]
-    return _varint(len(named)) + b"".join(
-        _varint(len(name)) + name + _varint(len(value)) + value for name, value in named
+    pairs = [(name.encode(), value) for name, value in headers]
+    return _varint(len(pairs)) + b"".join(
+        _varint(len(name)) + name + _varint(len(value)) + value for name, value in pairs
     )
 
 

@@ -72,8 +72,8 @@ class KafkaReaders:
         return [TopicPartition(topic, number) for number in sorted(numbers)]
 
 
-def _position(result: Any) -> int | None:
-    return result.offset if result is not None and result.offset >= 0 else None
+def _position(entry: Any) -> int | None:
+    return entry.offset if entry is not None and entry.offset >= 0 else None
 
 
 def _make_admin(access: KafkaAccess) -> Any:

@@ -13,8 +13,8 @@ class MemoryEndpoints:
     def disable(self, url: str, *, at_ms: Millis) -> None:
         self._disabled[url] = at_ms
         if len(self._disabled) > MOST_DISABLED:
-            kept = self.disabled(most=MOST_DISABLED)
-            self._disabled = {one.url: one.at_ms for one in kept}
+            latest = self.disabled(most=MOST_DISABLED)
+            self._disabled = {one.url: one.at_ms for one in latest}
 
     def is_disabled(self, url: str) -> bool:
         return url in self._disabled

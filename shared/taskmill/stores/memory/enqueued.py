@@ -74,73 +74,75 @@ class MemoryRequests:
     @contextmanager
     def held(self, *, most: int) -> Iterator["MemoryHeldRequests"]:
         self._ask()
-        free = _readable([kept for kept in self._line() if not kept.is_held][:most])
-        for kept in free:
-            kept.is_held = True
-        held = MemoryHeldRequests(free, self._clock, self._ledger)
+        free = _readable([entry for entry in self._line() if not entry.is_held][:most])
+        for entry in free:
+            entry.is_held = True
+        hold = MemoryHeldRequests(free, self._clock, self._ledger)
         try:
-            yield held
+            yield hold
             self._ask()
-            held.commit()
+            hold.commit()
         finally:
-            for kept in free:
-                kept.is_held = False
+            for entry in free:
+                entry.is_held = False
 
     def take_up(self, types: Collection[str], *, parked_within: timedelta) -> int:
         self._ask()
         since = self._clock() - in_ms(parked_within)
-        named = [kept for kept in self.kept if _wants(kept.row, since)]
-        known = [kept for kept in named if json.loads(kept.row.request or b"")["type"] in types]
-        for kept in known:
-            kept.row = replace(kept.row, parked=None)
-        return len(known)
+        candidates = [entry for entry in self.kept if _wants(entry.row, since)]
+        ready = [
+            entry for entry in candidates if json.loads(entry.row.request or b"")["type"] in types
+        ]
+        for entry in ready:
+            entry.row = replace(entry.row, parked=None)
+        return len(ready)
 
     def find(self, task_id: TaskId) -> Enqueued | None:
         self._ask()
-        found = [one for one in self.kept if one.row.task_id == task_id and one.done_at_ms is None]
-        found.sort(key=lambda kept: -kept.row.parked.at_ms if kept.row.parked else float("-inf"))
-        return _as_read(found[0].row) if found else None
+        rows = [one for one in self.kept if one.row.task_id == task_id and one.done_at_ms is None]
+        rows.sort(key=lambda entry: -entry.row.parked.at_ms if entry.row.parked else float("-inf"))
+        return _with_request(rows[0].row) if rows else None
 
     def page(
         self, *, is_parked: bool, before: int | None, most: int, is_discarded: bool = False
     ) -> Sequence[Enqueued]:
         self._ask()
-        rows = [kept.row for kept in reversed(self.kept) if kept.done_at_ms is None]
-        wanted = [
+        rows = [entry.row for entry in reversed(self.kept) if entry.done_at_ms is None]
+        matches = [
             row
             for row in rows
             if (row.parked is not None) is is_parked
             and (row.discarded is not None) is (is_parked and is_discarded)
         ]
-        page = [row for row in wanted if before is None or row.number < before][:most]
+        page = [row for row in matches if before is None or row.number < before][:most]
         return [replace(row, request=None) for row in page]
 
     def discard(self, task_id: TaskId, discard: Dismissal) -> Enqueued | None:
         self._ask()
-        refused = [
-            kept
-            for kept in self.kept
-            if kept.row.task_id == task_id and kept.row.parked is not None
+        entries = [
+            entry
+            for entry in self.kept
+            if entry.row.task_id == task_id and entry.row.parked is not None
         ]
-        for kept in refused:
-            kept.row = replace(kept.row, discarded=kept.row.discarded or discard)
-        return replace(refused[-1].row, request=None) if refused else None
+        for entry in entries:
+            entry.row = replace(entry.row, discarded=entry.row.discarded or discard)
+        return replace(entries[-1].row, request=None) if entries else None
 
     def backlog(self, *, most: int) -> Backlog:
         self._ask()
-        waiting = [kept.row for kept in self.kept if kept.is_waiting][:most]
+        waiting = [entry.row for entry in self.kept if entry.is_waiting][:most]
         return Backlog(
             waiting=len(waiting),
             parked=sum(
-                kept.row.parked is not None and kept.row.discarded is None for kept in self.kept
+                entry.row.parked is not None and entry.row.discarded is None for entry in self.kept
             ),
             oldest_at_ms=min((row.created_at_ms for row in waiting), default=None),
         )
 
     def _line(self) -> list[EnqueuedRow]:
         now = self._clock()
-        line = [kept for kept in self.kept if kept.is_waiting and kept.not_before_ms <= now]
-        return sorted(line, key=lambda kept: kept.not_before_ms)
+        line = [entry for entry in self.kept if entry.is_waiting and entry.not_before_ms <= now]
+        return sorted(line, key=lambda entry: entry.not_before_ms)
 
     def _ask(self) -> None:
         if self.is_away:
@@ -149,11 +151,11 @@ class MemoryRequests:
 
 def _readable(line: Sequence[EnqueuedRow]) -> Sequence[EnqueuedRow]:
     """Return the head of a queue that may be read at once."""
-    so_far = accumulate(len(_as_read(kept.row).request or b"") for kept in line)
-    return [kept for kept, octets in zip(line, so_far, strict=True) if octets <= OCTETS_HELD]
+    so_far = accumulate(len(_with_request(entry.row).request or b"") for entry in line)
+    return [entry for entry, octets in zip(line, so_far, strict=True) if octets <= OCTETS_HELD]
 
 
-def _as_read(row: Enqueued) -> Enqueued:
+def _with_request(row: Enqueued) -> Enqueued:
     return row if row.octets <= LARGEST_REQUEST else replace(row, request=None)
 
 
@@ -169,13 +171,13 @@ class MemoryHeldRequests:
     kept: Sequence[EnqueuedRow]
     clock: Clock
     ledger: Callable[[], MemoryLedger]
-    _said: dict[int, EnqueuedRow] = field(default_factory=dict)
+    _changes: dict[int, EnqueuedRow] = field(default_factory=dict)
 
     @property
     def rows(self) -> Sequence[Enqueued]:
         since = self.clock() - in_ms(MAY_BE_FORGOTTEN)
         return [
-            replace(_as_read(one.row), may_be_forgotten=one.row.created_at_ms < since)
+            replace(_with_request(one.row), may_be_forgotten=one.row.created_at_ms < since)
             for one in self.kept
         ]
 
@@ -197,21 +199,21 @@ class MemoryHeldRequests:
 
     def mark_done(self, rows: Sequence[Enqueued]) -> None:
         for row in rows:
-            self._said[row.number] = EnqueuedRow(row=row, done_at_ms=self.clock())
+            self._changes[row.number] = EnqueuedRow(row=row, done_at_ms=self.clock())
 
     def park(self, row: Enqueued, why: Refusal) -> None:
         parked = ParkedRequest(
             reason=why.code, detail=why.detail, pointer=why.pointer, at_ms=self.clock()
         )
-        self._said[row.number] = EnqueuedRow(row=replace(row, parked=parked))
+        self._changes[row.number] = EnqueuedRow(row=replace(row, parked=parked))
 
     def put_off(self, rows: Sequence[Enqueued], by: timedelta) -> None:
         for row in rows:
-            self._said[row.number] = EnqueuedRow(row=row, not_before_ms=self.clock() + in_ms(by))
+            self._changes[row.number] = EnqueuedRow(row=row, not_before_ms=self.clock() + in_ms(by))
 
     def commit(self) -> None:
-        for kept in self.kept:
-            if (said := self._said.get(kept.row.number)) is not None:
-                kept.row = said.row
-                kept.done_at_ms = said.done_at_ms
-                kept.not_before_ms = said.not_before_ms
+        for entry in self.kept:
+            if (change := self._changes.get(entry.row.number)) is not None:
+                entry.row = change.row
+                entry.done_at_ms = change.done_at_ms
+                entry.not_before_ms = change.not_before_ms

@@ -226,12 +226,12 @@ class MemoryDueSet:
             return []
         now = self._hot.clock()
         due = sorted((at, str(name), name) for name, (at, _) in self._hot.due.items() if at <= now)
-        taken: list[tuple[OwedKey, Owed]] = []
+        entries: list[tuple[OwedKey, Owed]] = []
         for _, _, name in due[:most]:
             _, owed = self._hot.due[name]
             self._hot.due[name] = (now + self._hold, owed)
-            taken.append((name, owed))
-        return taken
+            entries.append((name, owed))
+        return entries
 
     def clear(self, published: Sequence[OwedKey]) -> Sequence[Cleared]:
         return self._admission.clear(published)

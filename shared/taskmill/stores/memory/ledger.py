@@ -60,11 +60,11 @@ class MemoryLedger:
         self._keep_far(batch)
         self._keep_expiries(batch)
         for entry in batch.history:
-            named = (entry.id, entry.generation, entry.turn, entry.kind, entry.subject, entry.at_ms)
-            self.history.setdefault(named, entry)
-        for lost in batch.quarantined:
-            place = (lost.topic, lost.partition, lost.offset, lost.member)
-            self.quarantined.setdefault(place, lost)
+            key = (entry.id, entry.generation, entry.turn, entry.kind, entry.subject, entry.at_ms)
+            self.history.setdefault(key, entry)
+        for refusal in batch.quarantined:
+            place = (refusal.topic, refusal.partition, refusal.offset, refusal.member)
+            self.quarantined.setdefault(place, refusal)
         for run in batch.applied:
             self._apply(run)
         return late
@@ -110,13 +110,13 @@ class MemoryLedger:
         is_known = row is not None and row.generation == generation
         return bytes(row.spec.payload) if row and row.spec and is_known else None
 
-    def page(self, wanted: TaskFilter) -> Page:
+    def page(self, criteria: TaskFilter) -> Page:
         self.ask()
         views = [task_view(row, shown(row.spec)) for row in self.rows.values() if row.spec]
-        fitting = [view for view in views if _fits(view, wanted)]
+        fitting = [view for view in views if _fits(view, criteria)]
         fitting.sort(key=_age, reverse=True)
-        page = fitting[: wanted.limit]
-        has_more = len(fitting) > wanted.limit
+        page = fitting[: criteria.limit]
+        has_more = len(fitting) > criteria.limit
         last = page[-1] if page and has_more else None
         return Page(
             tasks=page,
@@ -124,17 +124,17 @@ class MemoryLedger:
             as_of_ms=self.as_of_ms(),
         )
 
-    def dead(self, wanted: TaskFilter) -> DeadPage:
+    def dead(self, criteria: TaskFilter) -> DeadPage:
         self.ask()
         letters = [
             self._letter(row, row.spec)
             for row in self.rows.values()
             if row.spec and row.status is Status.DEAD
         ]
-        fitting = [one for one in letters if _fits_the_dead(one.task, wanted)]
+        fitting = [one for one in letters if _fits_the_dead(one.task, criteria)]
         fitting.sort(key=lambda one: _death(one.task), reverse=True)
-        page = fitting[: wanted.limit]
-        has_more = len(fitting) > wanted.limit
+        page = fitting[: criteria.limit]
+        has_more = len(fitting) > criteria.limit
         return DeadPage(
             letters=page,
             next=After(*_death(page[-1].task)) if page and has_more else None,
@@ -161,8 +161,8 @@ class MemoryLedger:
         shown_ms = min((run.as_of_ms for run in feeding), default=None)
         if shown_ms is None:
             return None
-        missing = (kept for kept in self.outbox.kept if kept.is_missing(shown_ms))
-        return min([shown_ms, *(kept.since_ms for kept in missing)])
+        missing = (entry for entry in self.outbox.kept if entry.is_missing(shown_ms))
+        return min([shown_ms, *(entry.since_ms for entry in missing)])
 
     def applied(self) -> Mapping[tuple[str, int], int]:
         self.ask()
@@ -234,38 +234,38 @@ def _age(view: TaskView) -> tuple[int, str]:
     return view.spec.created_at_ms, view.id
 
 
-def _fits(view: TaskView, wanted: TaskFilter) -> bool:
-    behind = wanted.after
+def _fits(view: TaskView, criteria: TaskFilter) -> bool:
+    behind = criteria.after
     is_behind = behind is None or _age(view) < (behind.at_ms, behind.id)
-    return is_behind and _is_of(view, wanted)
+    return is_behind and _is_of(view, criteria)
 
 
 def _death(view: TaskView) -> tuple[Millis, TaskId]:
     return view.ending.finished_at_ms if view.ending else Millis(0), view.id
 
 
-def _fits_the_dead(view: TaskView, wanted: TaskFilter) -> bool:
-    behind, after, before = wanted.after, wanted.dead_after_ms, wanted.dead_before_ms
+def _fits_the_dead(view: TaskView, criteria: TaskFilter) -> bool:
+    behind, after, before = criteria.after, criteria.dead_after_ms, criteria.dead_before_ms
     ending = view.ending
     return (
         ending is not None
-        and _is_of(view, wanted)
-        and wanted.reason in {None, ending.reason}
-        and wanted.error_class in {None, ending.error_class}
+        and _is_of(view, criteria)
+        and criteria.reason in {None, ending.reason}
+        and criteria.error_class in {None, ending.error_class}
         and (after is None or ending.finished_at_ms > after)
         and (before is None or ending.finished_at_ms < before)
         and (behind is None or _death(view) < (behind.at_ms, behind.id))
     )
 
 
-def _is_of(view: TaskView, wanted: TaskFilter) -> bool:
+def _is_of(view: TaskView, criteria: TaskFilter) -> bool:
     created = view.spec.created_at_ms
-    after, before = wanted.created_after_ms, wanted.created_before_ms
+    after, before = criteria.created_after_ms, criteria.created_before_ms
     return (
-        view.spec.tenant == wanted.tenant
-        and wanted.type in {None, view.spec.type}
-        and wanted.status in {None, view.status}
-        and wanted.metadata.items() <= view.spec.metadata.items()
+        view.spec.tenant == criteria.tenant
+        and criteria.type in {None, view.spec.type}
+        and criteria.status in {None, view.status}
+        and criteria.metadata.items() <= view.spec.metadata.items()
         and (after is None or created > after)
         and (before is None or created < before)
     )

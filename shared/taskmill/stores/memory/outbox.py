@@ -51,7 +51,7 @@ class MemoryOutbox:
 
     def has_room(self, count: int) -> bool:
         self._ask()
-        return sum(kept.is_unsent for kept in self.kept) + count <= self._cap
+        return sum(entry.is_unsent for entry in self.kept) + count <= self._cap
 
     def add(self, envelopes: Sequence[Envelope]) -> None:
         self._ask()
@@ -59,18 +59,18 @@ class MemoryOutbox:
             self.put(codec.encode(one), (one.id, one.submission, one.generation))
 
     def put(self, envelope: bytes, name: tuple[TaskId, str, int]) -> None:
-        if all(kept.name != name for kept in self.kept):
+        if all(entry.name != name for entry in self.kept):
             row = Unsent(number=len(self.kept) + 1, envelope=envelope)
             self.kept.append(UnsentRow(row=row, name=name, since_ms=self.clock()))
 
     def find(self, task_id: TaskId) -> Envelope | Lost | None:
         self._ask()
-        found = [one for one in self.kept if one.name[0] == task_id and not one.is_published]
-        if not found:
+        rows = [one for one in self.kept if one.name[0] == task_id and not one.is_published]
+        if not rows:
             return None
-        found.sort(key=_place)
-        why = found[0].parked_reason
-        return codec.open_envelope(found[0].row.envelope) if why is None else Lost(why)
+        rows.sort(key=_place)
+        why = rows[0].parked_reason
+        return codec.open_envelope(rows[0].row.envelope) if why is None else Lost(why)
 
     def parked(self, *, most: int) -> Sequence[ParkedTask]:
         self._ask()
@@ -89,42 +89,42 @@ class MemoryOutbox:
 
     def unsent(self, *, after: int, most: int) -> Sequence[Unsent]:
         self._ask()
-        line = [kept.row for kept in self.kept if kept.is_unsent and kept.row.number > after]
+        line = [entry.row for entry in self.kept if entry.is_unsent and entry.row.number > after]
         return line[:most]
 
     def waits_since(self) -> Millis | None:
         self._ask()
-        return min((kept.since_ms for kept in self.kept if kept.is_unsent), default=None)
+        return min((entry.since_ms for entry in self.kept if entry.is_unsent), default=None)
 
     @contextmanager
     def held(self, *, most: int) -> Iterator["MemoryHeld"]:
         self._ask()
-        free = [kept for kept in self.kept if kept.is_unsent and not kept.is_held][:most]
-        for kept in free:
-            kept.is_held = True
-        held = MemoryHeld(free, self.clock)
+        free = [entry for entry in self.kept if entry.is_unsent and not entry.is_held][:most]
+        for entry in free:
+            entry.is_held = True
+        hold = MemoryHeld(free, self.clock)
         try:
-            yield held
+            yield hold
             self._ask()
-            held.commit()
+            hold.commit()
         finally:
-            for kept in free:
-                kept.is_held = False
+            for entry in free:
+                entry.is_held = False
 
     def _ask(self) -> None:
         if self.is_away:
             raise StoreUnavailable(STORE, "it is set to be unavailable")
 
 
-def _place(kept: UnsentRow) -> tuple[bool, bool, int, int]:
-    generation = kept.name[2]
-    return (kept.parked_reason is not None, generation == 0, -generation, kept.row.number)
+def _place(entry: UnsentRow) -> tuple[bool, bool, int, int]:
+    generation = entry.name[2]
+    return (entry.parked_reason is not None, generation == 0, -generation, entry.row.number)
 
 
 class MemoryHeld:
-    def __init__(self, kept: Sequence[UnsentRow], clock: Clock) -> None:
-        self.rows = [one.row for one in kept]
-        self._kept = {one.row.number: one for one in kept}
+    def __init__(self, entries: Sequence[UnsentRow], clock: Clock) -> None:
+        self.rows = [one.row for one in entries]
+        self._entries = {one.row.number: one for one in entries}
         self._clock = clock
         self._published: list[int] = []
         self._parked: dict[int, str] = {}
@@ -137,6 +137,6 @@ class MemoryHeld:
 
     def commit(self) -> None:
         for number in self._published:
-            self._kept[number].published_ms = self._clock()
+            self._entries[number].published_ms = self._clock()
         for number, reason in self._parked.items():
-            self._kept[number].parked_reason = reason
+            self._entries[number].parked_reason = reason

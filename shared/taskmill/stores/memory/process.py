@@ -73,10 +73,12 @@ class MemoryCounters:
     def times(self, what: Span, **labels: str) -> list[float]:
         return [seconds for series in self._of(self._times, what, labels) for seconds in series]
 
-    def _of(self, kept: Mapping[_Series, V], what: Counted, labels: Mapping[str, str]) -> list[V]:
-        wanted = set(labels.items())
+    def _of(
+        self, by_series: Mapping[_Series, V], what: Counted, labels: Mapping[str, str]
+    ) -> list[V]:
+        filters = set(labels.items())
         return [
             value
-            for (name, given), value in kept.items()
-            if name is what and wanted <= set(bounded(name, dict(given), self._types))
+            for (name, series_labels), value in by_series.items()
+            if name is what and filters <= set(bounded(name, dict(series_labels), self._types))
         ]

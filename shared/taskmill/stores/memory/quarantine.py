@@ -47,8 +47,8 @@ class MemoryQuarantine:
     def discard(self, place: Place, discard: Dismissal) -> QuarantinedRecord | None:
         if self.find(place) is not None:
             self._ledger().discarded.setdefault(place, discard)
-        found = self.find(place)
-        return found.record if found is not None else None
+        entry = self.find(place)
+        return entry.record if entry is not None else None
 
     def _records(self) -> list[QuarantinedRecord]:
         ledger = self._ledger()
@@ -82,7 +82,7 @@ class MemoryNewerBatches:
     def held(self, *, readable: int, most: int) -> Iterator["MemoryHeldBatches"]:
         ledger = self._ledger()
         ledger.ask()
-        found = [
+        batches = [
             KeptBatch(place=place, value=one.value)
             for one in ledger.quarantined.values()
             if one.version is not None
@@ -91,13 +91,13 @@ class MemoryNewerBatches:
             not in ledger.discarded
             and place not in self._held
         ][:most]
-        places = {parcel.place for parcel in found}
+        places = {batch.place for batch in batches}
         self._held |= places
-        held = MemoryHeldBatches(found)
+        hold = MemoryHeldBatches(batches)
         try:
-            yield held
+            yield hold
             ledger.ask()
-            if held.is_returned:
+            if hold.is_returned:
                 mark = Dismissal(at_ms=self._clock(), by=PUT_BACK)
                 ledger.discarded |= dict.fromkeys(places, mark)
         finally:
@@ -105,8 +105,8 @@ class MemoryNewerBatches:
 
 
 class MemoryHeldBatches:
-    def __init__(self, parcels: Sequence[KeptBatch]) -> None:
-        self.parcels = parcels
+    def __init__(self, batches: Sequence[KeptBatch]) -> None:
+        self.batches = batches
         self.is_returned = False
 
     def mark_returned(self) -> None:

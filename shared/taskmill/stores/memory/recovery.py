@@ -144,17 +144,17 @@ def _let_end(
 
 def _is_as_in_ledger(view: HotView, known: Record) -> bool:
     row = view.row
-    answer = (row.generation, view.envelope.turn, row.status, row.largest_token, row.losses)
-    return answer == (known.generation, known.turn, known.status, known.token, known.losses)
+    expected = (row.generation, view.envelope.turn, row.status, row.largest_token, row.losses)
+    return expected == (known.generation, known.turn, known.status, known.token, known.losses)
 
 
 def _is_further(view: HotView, known: Record) -> bool:
-    answer, has = view.envelope, known
-    if answer.generation != has.generation:
-        return answer.generation > has.generation
-    if has.is_key_alone and not view.is_far and answer.turn == has.turn:
+    task, record = view.envelope, known
+    if task.generation != record.generation:
+        return task.generation > record.generation
+    if record.is_key_alone and not view.is_far and task.turn == record.turn:
         return True
-    return view.row.status.is_final or (not has.status.is_final and answer.turn > has.turn)
+    return view.row.status.is_final or (not record.status.is_final and task.turn > record.turn)
 
 
 def _turn_of(task_id: TaskId, record: Record) -> OwedKey:
@@ -242,8 +242,8 @@ class MemoryUnreadable:
     def drop(self, ids: Sequence[TaskId]) -> None:
         """There is nothing to remove."""
 
-    def leave(self, found: Sequence[UnreadableKey]) -> int:
-        return len(found)
+    def leave(self, entries: Sequence[UnreadableKey]) -> int:
+        return len(entries)
 
 
 class MemoryTaskVersions:
@@ -267,7 +267,7 @@ class MemoryTaskVersions:
             yield None
             return
         passed = [row for row in self._rows() if self._until < _age(row) <= until]
-        step = _HeldStep([_standing(row) for row in passed])
+        step = _HeldStep([_task_version(row) for row in passed])
         yield step
         self._until = until
         far = self._ledger().far_tasks
@@ -275,7 +275,7 @@ class MemoryTaskVersions:
         self._apart |= waits | step.noted
 
     def young(self, *, since_ms: Millis) -> Iterator[Sequence[TaskVersion]]:
-        yield [_standing(row) for row in self._rows() if _age(row) > since_ms]
+        yield [_task_version(row) for row in self._rows() if _age(row) > since_ms]
 
     def unfinished(self, *, after: TaskId | None, most: int) -> Sequence[TaskVersion]:
         noted = self._apart | self._ledger().brought_near
@@ -289,7 +289,7 @@ class MemoryTaskVersions:
         return sorted(row.id for row in rows if not row.spec and row.generation < latest)[:most]
 
     def of(self, ids: Sequence[TaskId]) -> Sequence[TaskVersion]:
-        return [_standing(row) for row in self._ledger().of(ids)]
+        return [_task_version(row) for row in self._ledger().of(ids)]
 
     def leave(self, ids: Sequence[TaskId]) -> None:
         self._apart -= set(ids)
@@ -317,7 +317,7 @@ def _age(row: Row) -> int:
     return row.spec.created_at_ms if row.spec else 0
 
 
-def _standing(row: Row) -> TaskVersion:
+def _task_version(row: Row) -> TaskVersion:
     return TaskVersion(
         id=row.id,
         type=row.type,

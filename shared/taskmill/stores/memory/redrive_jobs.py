@@ -32,7 +32,7 @@ class _Item:
 
 
 @dataclass(slots=True)
-class _Kept:
+class _JobRecord:
     new: NewJob
     job: RedriveJob
     items: dict[TaskId, _Item]
@@ -43,13 +43,13 @@ class MemoryRedriveJobs:
     def __init__(self, ledger: Callable[[], MemoryLedger], clock: Clock) -> None:
         self._ledger = ledger
         self._clock = clock
-        self._kept: dict[str, _Kept] = {}
+        self._records: dict[str, _JobRecord] = {}
 
     def make(self, job: NewJob) -> RedriveJob:
         self._ledger().ask()
-        for kept in self._kept.values():
-            if kept.new.fingerprint == job.fingerprint and kept.job.state in LIVING:
-                return self._shown(kept)
+        for record in self._records.values():
+            if record.new.fingerprint == job.fingerprint and record.job.state in LIVING:
+                return self._shown(record)
         items = {one.id: _Item(one.generation) for one in self._dead(job)}
         fresh = RedriveJob(
             id=job.id,
@@ -63,109 +63,113 @@ class MemoryRedriveJobs:
             created_at_ms=job.at_ms,
             changed_at_ms=job.at_ms,
         )
-        self._kept[job.id] = _Kept(job, fresh, items)
+        self._records[job.id] = _JobRecord(job, fresh, items)
         return fresh
 
     def _dead(self, job: NewJob) -> list[Item]:
-        wanted = job.wanted
+        request = job.wanted
         page = self._ledger().dead(
             TaskFilter(
                 tenant=job.tenant,
-                type=wanted.type,
+                type=request.type,
                 status=Status.DEAD,
                 metadata={},
                 created_after_ms=None,
                 created_before_ms=None,
                 after=None,
                 limit=1_000_000,
-                reason=wanted.reason,
-                error_class=wanted.error_class,
-                dead_after_ms=wanted.dead_after_ms,
-                dead_before_ms=wanted.dead_before_ms,
+                reason=request.reason,
+                error_class=request.error_class,
+                dead_after_ms=request.dead_after_ms,
+                dead_before_ms=request.dead_before_ms,
             )
         )
-        letters = list(page.letters)[::-1][: wanted.limit]
+        letters = list(page.letters)[::-1][: request.limit]
         return [Item(letter.task.id, letter.task.generation) for letter in letters]
 
     def find(self, job_id: str) -> RedriveJob | None:
         self._ledger().ask()
-        kept = self._kept.get(job_id)
-        return self._shown(kept) if kept else None
+        record = self._records.get(job_id)
+        return self._shown(record) if record else None
 
     def latest(self, tenant: str, *, limit: int) -> Sequence[RedriveJob]:
         self._ledger().ask()
-        jobs = [self._shown(kept) for kept in self._kept.values() if kept.new.tenant == tenant]
+        jobs = [
+            self._shown(record) for record in self._records.values() if record.new.tenant == tenant
+        ]
         return sorted(jobs, key=lambda job: (job.created_at_ms, job.id), reverse=True)[:limit]
 
     def stop(self, job_id: str) -> None:
         self._ledger().ask()
-        kept = self._kept.get(job_id)
-        if kept and kept.job.state in LIVING:
-            self._set(kept, JobState.STOPPED, None)
+        record = self._records.get(job_id)
+        if record and record.job.state in LIVING:
+            self._set(record, JobState.STOPPED, None)
 
     def resume(self, job_id: str) -> None:
         self._ledger().ask()
-        kept = self._kept.get(job_id)
-        if kept is None or kept.job.state not in {JobState.PAUSED, JobState.STOPPED}:
+        record = self._records.get(job_id)
+        if record is None or record.job.state not in {JobState.PAUSED, JobState.STOPPED}:
             return
-        for other in self._kept.values():
-            is_same = other.new.fingerprint == kept.new.fingerprint and other is not kept
+        for other in self._records.values():
+            is_same = other.new.fingerprint == record.new.fingerprint and other is not record
             if is_same and other.job.state in LIVING:
                 return
-        tally = self._shown(kept).tally
+        tally = self._shown(record).tally
         stage = Stage(tally.redriven, tally.ended, tally.failed)
-        kept.job = replace(kept.job, stage=stage, paced_at_ms=self._clock())
-        self._set(kept, JobState.RUNNING, None)
+        record.job = replace(record.job, stage=stage, paced_at_ms=self._clock())
+        self._set(record, JobState.RUNNING, None)
 
     def running(self) -> Sequence[str]:
         self._ledger().ask()
-        names = [name for name, kept in self._kept.items() if kept.job.state is JobState.RUNNING]
+        names = [
+            name for name, record in self._records.items() if record.job.state is JobState.RUNNING
+        ]
         return sorted(names)
 
     @contextmanager
     def held(self, job_id: str) -> Iterator["MemoryHeldJob | None"]:
         self._ledger().ask()
-        kept = self._kept.get(job_id)
-        if kept is None or kept.is_held or kept.job.state is not JobState.RUNNING:
+        record = self._records.get(job_id)
+        if record is None or record.is_held or record.job.state is not JobState.RUNNING:
             yield None
             return
-        kept.is_held = True
-        held = MemoryHeldJob(self._shown(kept), self._clock(), kept.items)
+        record.is_held = True
+        job = MemoryHeldJob(self._shown(record), self._clock(), record.items)
         try:
-            yield held
+            yield job
         finally:
-            kept.is_held = False
-        self._write(kept, held)
+            record.is_held = False
+        self._write(record, job)
 
-    def _write(self, kept: _Kept, held: "MemoryHeldJob") -> None:
+    def _write(self, record: _JobRecord, job: "MemoryHeldJob") -> None:
         """Keep what was done while the job was held, or nothing of it after an error."""
-        for done in held.done:
-            item = kept.items[done.item.id]
+        for mark in job.done:
+            item = record.items[mark.item.id]
             item.next_generation, item.is_skipped = (
-                done.next_generation,
-                done.next_generation is None,
+                mark.next_generation,
+                mark.next_generation is None,
             )
-        kept.job = replace(kept.job, paced_at_ms=held.paced_at_ms)
-        if held.changed is not None:
-            self._set(kept, *held.changed)
+        record.job = replace(record.job, paced_at_ms=job.paced_at_ms)
+        if job.changed is not None:
+            self._set(record, *job.changed)
 
-    def _set(self, kept: _Kept, state: JobState, why: str | None) -> None:
-        kept.job = replace(kept.job, state=state, why=why, changed_at_ms=self._clock())
+    def _set(self, record: _JobRecord, state: JobState, why: str | None) -> None:
+        record.job = replace(record.job, state=state, why=why, changed_at_ms=self._clock())
 
-    def _shown(self, kept: _Kept) -> RedriveJob:
-        for task_id, item in kept.items.items():
+    def _shown(self, record: _JobRecord) -> RedriveJob:
+        for task_id, item in record.items.items():
             if item.ended is None and item.next_generation is not None:
                 item.ended = self._end_of(task_id, item.next_generation)
-        ends = [item.ended for item in kept.items.values()]
+        ends = [item.ended for item in record.items.values()]
         tally = Tally(
-            total=len(kept.items),
-            redriven=sum(item.next_generation is not None for item in kept.items.values()),
-            skipped=sum(item.is_skipped for item in kept.items.values()),
+            total=len(record.items),
+            redriven=sum(item.next_generation is not None for item in record.items.values()),
+            skipped=sum(item.is_skipped for item in record.items.values()),
             succeeded=ends.count(Status.SUCCEEDED),
             failed=ends.count(Status.DEAD),
             cancelled=ends.count(Status.CANCELLED),
         )
-        return replace(kept.job, tally=tally)
+        return replace(record.job, tally=tally)
 
     def _end_of(self, task_id: TaskId, generation: int) -> Status | None:
         row = self._ledger().rows.get(task_id)

@@ -40,9 +40,9 @@ class MemoryArchive:
             case Kept.QUARANTINE:
                 return _take(ledger.quarantined, lambda lost: lost.at_ms < before, most)
             case Kept.OUTBOX:
-                sent = [one for one in self._outbox.kept if one.is_published][:most]
-                self._outbox.kept = [one for one in self._outbox.kept if one not in sent]
-                return len(sent)
+                published = [one for one in self._outbox.kept if one.is_published][:most]
+                self._outbox.kept = [one for one in self._outbox.kept if one not in published]
+                return len(published)
             case Kept.ENQUEUED:
                 over = [one for one in self._requests.kept if _ended_before(one, before)][:most]
                 self._requests.kept = [one for one in self._requests.kept if one not in over]
@@ -57,8 +57,8 @@ def _ended_before(one: EnqueuedRow, before: int) -> bool:
     return ended_at_ms is not None and ended_at_ms < before
 
 
-def _take(kept: dict[K, V], is_old: Callable[[V], bool], most: int) -> int:
-    old = [name for name, value in kept.items() if is_old(value)][:most]
+def _take(entries: dict[K, V], is_old: Callable[[V], bool], most: int) -> int:
+    old = [name for name, value in entries.items() if is_old(value)][:most]
     for name in old:
-        del kept[name]
+        del entries[name]
     return len(old)

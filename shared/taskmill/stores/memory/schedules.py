@@ -39,7 +39,7 @@ class MemorySchedules:
         self._requests = requests
         self._clock = clock
         self._octets_at_a_time = octets_at_a_time
-        self._kept: dict[tuple[str, str], Schedule] = {}
+        self._schedules: dict[tuple[str, str], Schedule] = {}
         self._look_at: dict[tuple[str, str], Millis | None] = {}
         self._revisions = count(1)
 
@@ -49,17 +49,19 @@ class MemorySchedules:
 
     def find(self, tenant: str, name: str) -> Schedule | None:
         self._ledger().ask()
-        kept = self._kept.get((tenant, name))
-        return kept and self._shown(kept)
+        schedule = self._schedules.get((tenant, name))
+        return schedule and self._shown(schedule)
 
     def page(self, tenant: str, *, after: str, limit: int) -> Sequence[Schedule]:
         self._ledger().ask()
-        kept = sorted((one for one in self._kept.values() if one.tenant == tenant), key=_name)
-        return [self._shown(one) for one in kept if one.name > after][:limit]
+        in_order = sorted(
+            (one for one in self._schedules.values() if one.tenant == tenant), key=_name
+        )
+        return [self._shown(one) for one in in_order if one.name > after][:limit]
 
     def make(self, draft: Draft) -> bool:
         now = self.now()
-        if (draft.tenant, draft.name) in self._kept:
+        if (draft.tenant, draft.name) in self._schedules:
             return False
         self._keep(
             Schedule(
@@ -78,14 +80,14 @@ class MemorySchedules:
         )
         return True
 
-    def change(self, seen: Schedule, draft: Draft) -> bool:
+    def change(self, schedule: Schedule, draft: Draft) -> bool:
         now = self.now()
-        kept = self._as_seen(seen)
-        if kept is None or kept.next_at_ms != seen.next_at_ms:
+        current = self._if_unchanged(schedule)
+        if current is None or current.next_at_ms != schedule.next_at_ms:
             return False
         self._keep(
             replace(
-                kept,
+                current,
                 definition=draft.definition,
                 revision=next(self._revisions),
                 is_managed=draft.is_managed,
@@ -93,41 +95,41 @@ class MemorySchedules:
                 decided_at_ms=draft.decided_at_ms,
                 held=draft.held,
                 paused=draft.paused,
-                tally=_more(kept.tally, draft),
+                tally=_more(current.tally, draft),
                 changed_at_ms=now,
             )
         )
         return True
 
-    def delete(self, seen: Schedule) -> bool:
+    def delete(self, schedule: Schedule) -> bool:
         self._ledger().ask()
-        if self._as_seen(seen) is None:
+        if self._if_unchanged(schedule) is None:
             return False
-        del self._kept[seen.tenant, seen.name]
+        del self._schedules[schedule.tenant, schedule.name]
         return True
 
-    def trigger(self, seen: Schedule, fire: Fire) -> bool:
+    def trigger(self, schedule: Schedule, fire: Fire) -> bool:
         now = self.now()
-        kept = self._as_seen(seen)
-        if kept is None:
+        current = self._if_unchanged(schedule)
+        if current is None:
             return False
-        name = (kept.tenant, kept.name)
-        self._kept[name] = replace(
-            kept,
+        name = (current.tenant, current.name)
+        self._schedules[name] = replace(
+            current,
             last=LastFire(fire.nominal_ms, now, fire.request.task_id),
-            open_tasks=[*kept.open_tasks, fire.request.task_id][-OPEN_TASKS:],
-            tally=replace(kept.tally, fired=kept.tally.fired + 1),
+            open_tasks=[*current.open_tasks, fire.request.task_id][-OPEN_TASKS:],
+            tally=replace(current.tally, fired=current.tally.fired + 1),
         )
         self._requests.add([fire.request])
         return True
 
-    def backfill(self, seen: Schedule, fires: Sequence[Fire]) -> bool:
+    def backfill(self, schedule: Schedule, fires: Sequence[Fire]) -> bool:
         self._ledger().ask()
-        kept = self._as_seen(seen)
-        if kept is None:
+        current = self._if_unchanged(schedule)
+        if current is None:
             return False
-        tally = replace(kept.tally, backfilled=kept.tally.backfilled + len(fires))
-        self._kept[kept.tenant, kept.name] = replace(kept, tally=tally)
+        tally = replace(current.tally, backfilled=current.tally.backfilled + len(fires))
+        self._schedules[current.tenant, current.name] = replace(current, tally=tally)
         self._requests.add([fire.request for fire in fires])
         return True
 
@@ -135,14 +137,16 @@ class MemorySchedules:
         now = self.now()
         due = [
             (look_at, name)
-            for name, kept in self._kept.items()
+            for name in self._schedules
             if (look_at := self._look_at[name]) is not None and look_at <= now
         ]
-        line = [self._kept[name] for _, name in sorted(due)]
+        line = [self._schedules[name] for _, name in sorted(due)]
         before = accumulate((one.definition.octets for one in line), initial=0)
         room = takewhile(lambda octets: octets < self._octets_at_a_time, before)
-        result = [one for one, _ in zip(line[:most], room, strict=False)]
-        return DueSchedules(now, result, has_more=len(result) == most or len(result) < len(line))
+        schedules = [one for one, _ in zip(line[:most], room, strict=False)]
+        return DueSchedules(
+            now, schedules, has_more=len(schedules) == most or len(schedules) < len(line)
+        )
 
     def whereabouts(self, tasks: Sequence[TaskId]) -> Mapping[TaskId, Whereabouts]:
         self._ledger().ask()
@@ -153,38 +157,43 @@ class MemorySchedules:
         return [step for step in steps if self._advance(step, now)]
 
     def _advance(self, step: ScheduleStep, now: Millis) -> bool:
-        seen = step.seen
-        kept = self._as_seen(seen)
-        if kept is None or (kept.next_at_ms, kept.last) != (seen.next_at_ms, seen.last):
+        schedule = step.seen
+        current = self._if_unchanged(schedule)
+        if current is None or (current.next_at_ms, current.last) != (
+            schedule.next_at_ms,
+            schedule.last,
+        ):
             return False
         last = step.fires[-1] if step.fires else None
-        tally = _more(kept.tally, step)
-        moved = replace(
-            kept,
+        tally = _more(current.tally, step)
+        following = replace(
+            current,
             next_at_ms=step.next_at_ms,
             decided_at_ms=step.decided_at_ms,
             held=step.held,
-            last=LastFire(last.nominal_ms, now, last.request.task_id) if last else kept.last,
+            last=LastFire(last.nominal_ms, now, last.request.task_id) if last else current.last,
             open_tasks=list(step.open_tasks),
             tally=replace(tally, fired=tally.fired + len(step.fires)),
         )
-        self._keep(moved, look_at=step.look_at_ms)
+        self._keep(following, look_at=step.look_at_ms)
         self._requests.add([fire.request for fire in step.fires])
         return True
 
-    def _as_seen(self, seen: Schedule) -> Schedule | None:
-        kept = self._kept.get((seen.tenant, seen.name))
-        return kept if kept is not None and kept.revision == seen.revision else None
+    def _if_unchanged(self, schedule: Schedule) -> Schedule | None:
+        current = self._schedules.get((schedule.tenant, schedule.name))
+        return current if current is not None and current.revision == schedule.revision else None
 
     def _keep(self, schedule: Schedule, *, look_at: Millis | None = None) -> None:
         name = (schedule.tenant, schedule.name)
-        self._kept[name] = schedule
+        self._schedules[name] = schedule
         self._look_at[name] = schedule.next_at_ms if look_at is None else look_at
 
-    def _shown(self, kept: Schedule) -> Schedule:
-        request = self._requests.find(kept.last.task_id) if kept.last else None
+    def _shown(self, schedule: Schedule) -> Schedule:
+        request = self._requests.find(schedule.last.task_id) if schedule.last else None
         parked = request.parked if request else None
-        return replace(kept, refused=FireRefused(parked.reason, parked.detail) if parked else None)
+        return replace(
+            schedule, refused=FireRefused(parked.reason, parked.detail) if parked else None
+        )
 
     def _where(self, task_id: TaskId) -> Whereabouts:
         request, row = self._requests.find(task_id), self._ledger().rows.get(task_id)
@@ -199,7 +208,7 @@ def _name(schedule: Schedule) -> str:
     return schedule.name
 
 
-def _more(tally: FireTally, result: ScheduleStep | Draft) -> FireTally:
+def _more(tally: FireTally, source: ScheduleStep | Draft) -> FireTally:
     return replace(
-        tally, skipped=tally.skipped + result.skipped, missed=tally.missed + result.missed
+        tally, skipped=tally.skipped + source.skipped, missed=tally.missed + source.missed
     )

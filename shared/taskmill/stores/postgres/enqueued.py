@@ -44,13 +44,13 @@ class PostgresRequests:
 
     def add(self, requests: Sequence[Enqueue]) -> None:
         """Store all of them or none."""
-        result = {
+        parameters = {
             "tenants": [one.tenant for one in requests],
             "ids": [one.task_id for one in requests],
             "submissions": [one.submission for one in requests],
             "requests": [one.request.decode() for one in requests],
         }
-        self._database.run(lambda connection: connection.execute(self._add, result))
+        self._database.run(lambda connection: connection.execute(self._add, parameters))
 
     def is_any_waiting(self) -> bool:
         return bool(self._database.fetch(self._look, {}))
@@ -59,18 +59,18 @@ class PostgresRequests:
     def held(self, *, most: int) -> Iterator["PostgresHeldRequests"]:
         with self._database.transaction() as connection:
             connection.execute(self._limit_a_hold, self._limit)
-            asked = {
+            parameters = {
                 "most": most,
                 "octets": OCTETS_HELD,
                 "largest": LARGEST_REQUEST,
                 "old_seconds": MAY_BE_FORGOTTEN.total_seconds(),
             }
-            rows = connection.execute(self._hold, asked).fetchall()
+            rows = connection.execute(self._hold, parameters).fetchall()
             yield PostgresHeldRequests(connection, [_enqueued(row) for row in rows])
 
     def take_up(self, types: Collection[str], *, parked_within: timedelta) -> int:
-        asked = {"types": list(types), "seconds": parked_within.total_seconds()}
-        (row,) = self._database.fetch(self._take_up, asked)
+        parameters = {"types": list(types), "seconds": parked_within.total_seconds()}
+        (row,) = self._database.fetch(self._take_up, parameters)
         return int(row["taken_up"])
 
     def find(self, task_id: TaskId) -> Enqueued | None:
@@ -80,13 +80,13 @@ class PostgresRequests:
     def page(
         self, *, is_parked: bool, before: int | None, most: int, is_discarded: bool = False
     ) -> Sequence[Enqueued]:
-        asked = {"before": before, "most": most, "discarded": is_discarded}
+        parameters = {"before": before, "most": most, "discarded": is_discarded}
         statement = self._list_parked if is_parked else self._list_waiting
-        return [_enqueued(row) for row in self._database.fetch(statement, asked)]
+        return [_enqueued(row) for row in self._database.fetch(statement, parameters)]
 
     def discard(self, task_id: TaskId, discard: Dismissal) -> Enqueued | None:
-        asked = {"id": task_id, "at_ms": discard.at_ms, "by": discard.by}
-        rows = self._database.fetch(self._discard, asked)
+        parameters = {"id": task_id, "at_ms": discard.at_ms, "by": discard.by}
+        rows = self._database.fetch(self._discard, parameters)
         latest = max(rows, key=itemgetter("parked_at", "id"), default=None)
         return None if latest is None else _enqueued(latest)
 
@@ -108,14 +108,16 @@ class PostgresHeldRequests:
         self._connection = connection
 
     def look_back(self, rows: Sequence[Enqueued]) -> LookBack:
-        asked = {
+        parameters = {
             "ids": [row.task_id for row in rows],
             "submissions": [row.submission for row in rows],
             "seconds": LEDGER_MAY_LAG.total_seconds(),
         }
-        places = self._connection.execute(queries.load("submission/look_back"), asked).fetchall()
+        places = self._connection.execute(
+            queries.load("submission/look_back"), parameters
+        ).fetchall()
         return LookBack(
-            found=frozenset(word for row in places for word in row["found"]),
+            found=frozenset(submission for row in places for submission in row["found"]),
             applied={(row["topic"], row["partition"]): row["position"] for row in places},
             recent=frozenset(
                 (row["topic"], row["partition"]) for row in places if row["is_recent"]
@@ -136,8 +138,8 @@ class PostgresHeldRequests:
         self._connection.execute(queries.load("submission/park_enqueued"), parameters)
 
     def put_off(self, rows: Sequence[Enqueued], by: timedelta) -> None:
-        result = {"ids": [row.number for row in rows], "seconds": by.total_seconds()}
-        self._connection.execute(queries.load("submission/put_off_enqueued"), result)
+        parameters = {"ids": [row.number for row in rows], "seconds": by.total_seconds()}
+        self._connection.execute(queries.load("submission/put_off_enqueued"), parameters)
 
 
 def _enqueued(row: dict[str, Any]) -> Enqueued:

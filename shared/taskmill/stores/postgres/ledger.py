@@ -63,8 +63,8 @@ class PostgresLedger:
             rows = sorted(batch.rows, key=attrgetter("id"))  # one order prevents deadlocks
             upserted = connection.execute(self._upsert, {"rows": _listed(map(_flat, rows))})
             self._write_times(connection, batch)
-            if answer := [row for row in rows if row.spec]:
-                connection.execute(self._note_unfinished, _ages(answer))
+            if complete := [row for row in rows if row.spec]:
+                connection.execute(self._note_unfinished, _ages(complete))
         if batch.history:
             connection.execute(self._append, {"history": _text(batch.history)})
         if may_be_dead := failing(batch):
@@ -104,12 +104,12 @@ def _flat(row: Row) -> bytes:
     A missing column reads as NULL and costs PostgreSQL less than a named one; of one that row and
     spec both name, PostgreSQL takes either.
     """
-    answer = _encode(replace(row, spec=None, result=_boxed(row.result)))
+    state = _encode(replace(row, spec=None, result=_boxed(row.result)))
     if row.spec is None:
-        return answer
+        return state
     spec = _encode(replace(row.spec, payload=_boxed(row.spec.payload)))
-    made = b'"payload_size":%d,"changed":%d' % (row.spec.payload_size, row.spec.changed)
-    return b"%b,%b,%b" % (answer[:-1], made, spec[1:])
+    extra = b'"payload_size":%d,"changed":%d' % (row.spec.payload_size, row.spec.changed)
+    return b"%b,%b,%b" % (state[:-1], extra, spec[1:])
 
 
 def _boxed(value: Raw | None) -> Raw | None:

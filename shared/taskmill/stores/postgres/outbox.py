@@ -45,9 +45,9 @@ class PostgresOutbox:
         now = time.monotonic()
         is_old = now - self._counted_at > _SECONDS_THAT_A_COUNT_HOLDS
         if is_old or self._unsent + count > self._cap // 2:
-            asked = {"most": self._cap}
-            ((counted),) = self._database.fetch(self._count, asked, within=_WHILE_SUBMITTING)
-            self._unsent, self._counted_at = counted["unsent"], now
+            parameters = {"most": self._cap}
+            ((row),) = self._database.fetch(self._count, parameters, within=_WHILE_SUBMITTING)
+            self._unsent, self._counted_at = row["unsent"], now
         return self._unsent + count <= self._cap
 
     def add(self, envelopes: Sequence[Envelope]) -> None:
@@ -62,9 +62,9 @@ class PostgresOutbox:
             }
             for one in envelopes
         ]
-        result = {"rows": msgspec.json.encode(rows).decode()}
+        parameters = {"rows": msgspec.json.encode(rows).decode()}
         self._database.run(
-            lambda connection: connection.execute(self._add, result), within=_WHILE_SUBMITTING
+            lambda connection: connection.execute(self._add, parameters), within=_WHILE_SUBMITTING
         )
         self._unsent += len(rows)
 

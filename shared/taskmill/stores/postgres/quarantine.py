@@ -31,23 +31,23 @@ class PostgresNewerBatches:
     @contextmanager
     def held(self, *, readable: int, most: int) -> Iterator["PostgresHeldBatches"]:
         with self._database.transaction() as connection:
-            asked = {"readable": readable, "most": most}
-            rows = connection.execute(self._hold, asked).fetchall()
-            parcels = [KeptBatch(place=Place(*_place(row)), value=row["value"]) for row in rows]
-            yield PostgresHeldBatches(connection, parcels)
+            parameters = {"readable": readable, "most": most}
+            rows = connection.execute(self._hold, parameters).fetchall()
+            batches = [KeptBatch(place=Place(*_place(row)), value=row["value"]) for row in rows]
+            yield PostgresHeldBatches(connection, batches)
 
 
 class PostgresHeldBatches:
     """Parcels that nobody else returns during the transaction."""
 
-    def __init__(self, connection: psycopg.Connection[Any], parcels: Sequence[KeptBatch]) -> None:
-        self.parcels = parcels
+    def __init__(self, connection: psycopg.Connection[Any], batches: Sequence[KeptBatch]) -> None:
+        self.batches = batches
         self._connection = connection
 
     def mark_returned(self) -> None:
         mark = queries.load("ledger/mark_returned")
-        for parcel in self.parcels:
-            self._connection.execute(mark, asdict(parcel.place) | {"by": PUT_BACK})
+        for batch in self.batches:
+            self._connection.execute(mark, asdict(batch.place) | {"by": PUT_BACK})
 
 
 def _place(row: dict[str, Any]) -> tuple[str, int, int, int]:
@@ -62,13 +62,13 @@ class PostgresQuarantine:
         self._discard = queries.load("ledger/discard_record")
 
     def page(self, *, is_discarded: bool, after: AfterRecord | None, limit: int) -> QuarantinePage:
-        asked = {
+        parameters = {
             **(_named(after.place) if after else _NOWHERE),
             "after_ms": after.at_ms if after else None,
             "discarded": is_discarded,
             "limit": limit + 1,  # one extra row shows whether there is a next page
         }
-        rows = self._database.fetch(self._list, asked)
+        rows = self._database.fetch(self._list, parameters)
         records = [_record(row) for row in rows[:limit]]
         last = records[-1] if len(rows) > limit else None
         return QuarantinePage(records, AfterRecord(last.at_ms, last.place) if last else None)
@@ -78,8 +78,8 @@ class PostgresQuarantine:
         return _opened(rows[0]) if rows else None
 
     def discard(self, place: Place, discard: Dismissal) -> QuarantinedRecord | None:
-        asked = _named(place) | {"at_ms": discard.at_ms, "by": discard.by}
-        rows = self._database.fetch(self._discard, asked)
+        parameters = _named(place) | {"at_ms": discard.at_ms, "by": discard.by}
+        rows = self._database.fetch(self._discard, parameters)
         return _record(rows[0]) if rows else None
 
 

@@ -42,10 +42,10 @@ class PostgresRedriveJobs:
 
     def make(self, job: NewJob) -> RedriveJob:
         """Return the new job, or the active one for an identical request."""
-        return self._database.run(lambda connection: self._made(connection, job))
+        return self._database.run(lambda connection: self._make_or_find(connection, job))
 
-    def _made(self, connection: psycopg.Connection[Any], job: NewJob) -> RedriveJob:
-        result = {
+    def _make_or_find(self, connection: psycopg.Connection[Any], job: NewJob) -> RedriveJob:
+        parameters = {
             "id": job.id,
             "tenant": job.tenant,
             "fingerprint": job.fingerprint,
@@ -53,13 +53,13 @@ class PostgresRedriveJobs:
             "rate_per_second": job.rate_per_second,
             "at_ms": job.at_ms,
         }
-        if connection.execute(self._make, result).fetchall():
-            wanted = msgspec.structs.asdict(job.wanted)
-            connection.execute(self._snapshot, result | wanted)
-            asked = _ANY | {"id": job.id}
+        if connection.execute(self._make, parameters).fetchall():
+            criteria = msgspec.structs.asdict(job.wanted)
+            connection.execute(self._snapshot, parameters | criteria)
+            key = _ANY | {"id": job.id}
         else:
-            asked = _ANY | {"fingerprint": job.fingerprint}
-        return _job(connection.execute(self._read, asked).fetchall()[0])
+            key = _ANY | {"fingerprint": job.fingerprint}
+        return _job(connection.execute(self._read, key).fetchall()[0])
 
     def find(self, job_id: str) -> RedriveJob | None:
         self._look_again(job_id)
@@ -67,12 +67,12 @@ class PostgresRedriveJobs:
         return _job(rows[0]) if rows else None
 
     def latest(self, tenant: str, *, limit: int) -> Sequence[RedriveJob]:
-        asked = _ANY | {"tenant": tenant, "limit": limit}
-        return [_job(row) for row in self._database.fetch(self._read, asked)]
+        parameters = _ANY | {"tenant": tenant, "limit": limit}
+        return [_job(row) for row in self._database.fetch(self._read, parameters)]
 
     def stop(self, job_id: str) -> None:
-        asked = {"id": job_id, "state": JobState.STOPPED, "why": None, "known": list(LIVING)}
-        self._database.run(lambda connection: connection.execute(self._change, asked))
+        parameters = {"id": job_id, "state": JobState.STOPPED, "why": None, "known": list(LIVING)}
+        self._database.run(lambda connection: connection.execute(self._change, parameters))
 
     def resume(self, job_id: str) -> None:
         self._look_again(job_id)
@@ -107,15 +107,17 @@ class PostgresHeldJob:
         self._connection = connection
 
     def next(self, count: int) -> Sequence[Item]:
-        asked = {"id": self.job.id, "count": count}
-        rows = self._connection.execute(queries.load("orders/next_redrive_items"), asked).fetchall()
+        parameters = {"id": self.job.id, "count": count}
+        rows = self._connection.execute(
+            queries.load("orders/next_redrive_items"), parameters
+        ).fetchall()
         return [Item(TaskId(row["task_id"]), row["generation"]) for row in rows]
 
     def note(self, done: Sequence[Done], *, paced_for: int) -> None:
-        result = [{"task_id": one.item.id, "next_generation": one.next_generation} for one in done]
+        items = [{"task_id": one.item.id, "next_generation": one.next_generation} for one in done]
         self._connection.execute(
             queries.load("orders/mark_redrive_items"),
-            {"id": self.job.id, "done": msgspec.json.encode(result).decode()},
+            {"id": self.job.id, "done": msgspec.json.encode(items).decode()},
         )
         self._connection.execute(
             queries.load("orders/pace_redrive_job"),
@@ -123,8 +125,8 @@ class PostgresHeldJob:
         )
 
     def change(self, state: JobState, why: str | None) -> None:
-        asked = {"id": self.job.id, "state": state, "why": why, "known": [JobState.RUNNING]}
-        self._connection.execute(queries.load("orders/change_redrive_job"), asked)
+        parameters = {"id": self.job.id, "state": state, "why": why, "known": [JobState.RUNNING]}
+        self._connection.execute(queries.load("orders/change_redrive_job"), parameters)
 
 
 def _job(row: Mapping[str, Any]) -> RedriveJob:

@@ -20,8 +20,8 @@ class PostgresArchive:
         self._make_months = queries.load("ledger/make_months")
 
     def forget(self, kind: Kept, *, older_than: timedelta, most: int) -> int:
-        asked = {"seconds": older_than.total_seconds(), "most": most}
-        (row,) = self._database.fetch(self._forget[kind], asked)
+        parameters = {"seconds": older_than.total_seconds(), "most": most}
+        (row,) = self._database.fetch(self._forget[kind], parameters)
         return int(row["removed"])
 
     def make_months(self, *, ahead: int) -> int:

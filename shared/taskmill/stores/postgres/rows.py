@@ -40,11 +40,11 @@ class PostgresRows:
         rows = self._database.fetch(self._payload, {"id": task_id, "generation": generation})
         return rows[0]["payload"].encode() if rows else None
 
-    def page(self, wanted: TaskFilter) -> Page:
+    def page(self, criteria: TaskFilter) -> Page:
         as_of_ms = self._as_of_ms()  # read first, since the ledger advances meanwhile
-        rows = self._database.fetch(self._list, _asked(wanted))
-        views = [_view(row) for row in rows[: wanted.limit]]
-        has_more = len(rows) > wanted.limit
+        rows = self._database.fetch(self._list, _parameters(criteria))
+        views = [_view(row) for row in rows[: criteria.limit]]
+        has_more = len(rows) > criteria.limit
         last = views[-1] if views and has_more else None
         return Page(
             tasks=views,
@@ -52,13 +52,13 @@ class PostgresRows:
             as_of_ms=as_of_ms,
         )
 
-    def dead(self, wanted: TaskFilter) -> DeadPage:
+    def dead(self, criteria: TaskFilter) -> DeadPage:
         as_of_ms = self._as_of_ms()
-        rows = self._database.fetch(self._dead, _asked(wanted) | _asked_of_the_dead(wanted))
+        rows = self._database.fetch(self._dead, _parameters(criteria) | _dead_parameters(criteria))
         letters = [DeadLetter(_view(row), row["first_failed_at_ms"]) for row in rows]
-        last = rows[wanted.limit - 1] if len(rows) > wanted.limit else None
+        last = rows[criteria.limit - 1] if len(rows) > criteria.limit else None
         return DeadPage(
-            letters=letters[: wanted.limit],
+            letters=letters[: criteria.limit],
             next=After(last["finished_at_ms"], TaskId(last["id"])) if last else None,
             as_of_ms=as_of_ms,
         )
@@ -83,26 +83,26 @@ def as_of(database: Database) -> Millis | None:
     return rows[0]["as_of_ms"] if rows else None
 
 
-def _asked(wanted: TaskFilter) -> dict[str, Any]:
+def _parameters(criteria: TaskFilter) -> dict[str, Any]:
     return {
-        "tenant": wanted.tenant,
-        "type": wanted.type,
-        "status": wanted.status,
-        "metadata": msgspec.json.encode(wanted.metadata).decode(),
-        "created_after_ms": wanted.created_after_ms,
-        "created_before_ms": wanted.created_before_ms,
-        "after_ms": wanted.after.at_ms if wanted.after else None,
-        "after_id": wanted.after.id if wanted.after else None,
-        "limit": wanted.limit + 1,  # one extra row shows whether there is a next page
+        "tenant": criteria.tenant,
+        "type": criteria.type,
+        "status": criteria.status,
+        "metadata": msgspec.json.encode(criteria.metadata).decode(),
+        "created_after_ms": criteria.created_after_ms,
+        "created_before_ms": criteria.created_before_ms,
+        "after_ms": criteria.after.at_ms if criteria.after else None,
+        "after_id": criteria.after.id if criteria.after else None,
+        "limit": criteria.limit + 1,  # one extra row shows whether there is a next page
     }
 
 
-def _asked_of_the_dead(wanted: TaskFilter) -> dict[str, Any]:
+def _dead_parameters(criteria: TaskFilter) -> dict[str, Any]:
     return {
-        "reason": wanted.reason,
-        "error_class": wanted.error_class,
-        "dead_after_ms": wanted.dead_after_ms,
-        "dead_before_ms": wanted.dead_before_ms,
+        "reason": criteria.reason,
+        "error_class": criteria.error_class,
+        "dead_after_ms": criteria.dead_after_ms,
+        "dead_before_ms": criteria.dead_before_ms,
     }
 
 

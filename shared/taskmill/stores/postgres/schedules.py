@@ -42,35 +42,37 @@ class PostgresSchedules:
         self._backfill = queries.load("schedules/backfill_schedule")
 
     def now(self) -> Millis:
-        ((result),) = self._database.fetch(self._read_time, {})
-        return Millis(result["now_ms"])
+        ((row),) = self._database.fetch(self._read_time, {})
+        return Millis(row["now_ms"])
 
     def find(self, tenant: str, name: str) -> Schedule | None:
-        asked = {"tenant": tenant, "name": name, "after": "", "limit": 1}
-        rows = self._database.fetch(self._read, asked)
+        parameters = {"tenant": tenant, "name": name, "after": "", "limit": 1}
+        rows = self._database.fetch(self._read, parameters)
         return _schedule(rows[0]) if rows else None
 
     def page(self, tenant: str, *, after: str, limit: int) -> Sequence[Schedule]:
-        asked = {"tenant": tenant, "name": None, "after": after, "limit": limit}
-        return [_schedule(row) for row in self._database.fetch(self._read, asked)]
+        parameters = {"tenant": tenant, "name": None, "after": after, "limit": limit}
+        return [_schedule(row) for row in self._database.fetch(self._read, parameters)]
 
     def make(self, draft: Draft) -> bool:
-        return bool(self._database.fetch(self._make, _wanted(draft)))
+        return bool(self._database.fetch(self._make, _draft_fields(draft)))
 
-    def change(self, seen: Schedule, draft: Draft) -> bool:
-        return bool(self._database.fetch(self._change, _wanted(draft) | _name(seen)))
+    def change(self, schedule: Schedule, draft: Draft) -> bool:
+        return bool(self._database.fetch(self._change, _draft_fields(draft) | _name(schedule)))
 
-    def delete(self, seen: Schedule) -> bool:
-        return bool(self._database.fetch(self._delete, _name(seen)))
+    def delete(self, schedule: Schedule) -> bool:
+        return bool(self._database.fetch(self._delete, _name(schedule)))
 
-    def trigger(self, seen: Schedule, fire: Fire) -> bool:
-        result = _asked(fire) | {"nominal_ms": fire.nominal_ms, "most": OPEN_TASKS}
-        result["request"] = fire.request.request.decode()
-        return bool(self._database.fetch(self._trigger, _name(seen) | result))
+    def trigger(self, schedule: Schedule, fire: Fire) -> bool:
+        parameters = _request_fields(fire) | {"nominal_ms": fire.nominal_ms, "most": OPEN_TASKS}
+        parameters["request"] = fire.request.request.decode()
+        return bool(self._database.fetch(self._trigger, _name(schedule) | parameters))
 
-    def backfill(self, seen: Schedule, fires: Sequence[Fire]) -> bool:
-        result = {"fires": _json([{"place": n} | _asked(one) for n, one in enumerate(fires)])}
-        return bool(self._database.fetch(self._backfill, _name(seen) | result))
+    def backfill(self, schedule: Schedule, fires: Sequence[Fire]) -> bool:
+        parameters = {
+            "fires": _json([{"place": n} | _request_fields(one) for n, one in enumerate(fires)])
+        }
+        return bool(self._database.fetch(self._backfill, _name(schedule) | parameters))
 
 
 class PostgresFiring:
@@ -83,15 +85,15 @@ class PostgresFiring:
         self._unreadable: set[int] = set()
 
     def due(self, *, most: int) -> DueSchedules:
-        asked = {
+        parameters = {
             "most": most,
             "octets": self._octets_at_a_time,
             "unreadable": list(self._unreadable),
         }
-        rows = self._database.fetch(self._due, asked)
+        rows = self._database.fetch(self._due, parameters)
         now_ms = Millis(rows[0]["now_ms"] if rows else 0)
-        result = [one for one in map(self._if_it_can_be_read, rows) if one is not None]
-        return DueSchedules(now_ms, result, has_more=bool(rows) and rows[0]["has_more"])
+        schedules = [one for one in map(self._if_it_can_be_read, rows) if one is not None]
+        return DueSchedules(now_ms, schedules, has_more=bool(rows) and rows[0]["has_more"])
 
     def whereabouts(self, tasks: Sequence[TaskId]) -> Mapping[TaskId, Whereabouts]:
         rows = self._database.fetch(self._find, {"tasks": list(tasks)}) if tasks else []
@@ -99,19 +101,20 @@ class PostgresFiring:
 
     def advance(self, steps: Sequence[ScheduleStep]) -> Sequence[ScheduleStep]:
         fires = [(step.seen, fire) for step in steps for fire in step.fires]
-        result = {
+        parameters = {
             "steps": _json([_step(one) for one in steps]),
             "fires": _json(
                 [
-                    {"place": place, "tenant": seen.tenant, "name": seen.name} | _asked(fire)
-                    for place, (seen, fire) in enumerate(fires)
+                    {"place": place, "tenant": schedule.tenant, "name": schedule.name}
+                    | _request_fields(fire)
+                    for place, (schedule, fire) in enumerate(fires)
                 ]
             ),
         }
-        moved = {
-            (row["tenant"], row["name"]) for row in self._database.fetch(self._advance, result)
+        names = {
+            (row["tenant"], row["name"]) for row in self._database.fetch(self._advance, parameters)
         }
-        return [step for step in steps if (step.seen.tenant, step.seen.name) in moved]
+        return [step for step in steps if (step.seen.tenant, step.seen.name) in names]
 
     def _if_it_can_be_read(self, row: Mapping[str, Any]) -> Schedule | None:
         """Leave a schedule written by a newer version to the schedulers of that version.
@@ -126,16 +129,16 @@ class PostgresFiring:
             return None
 
 
-def _name(seen: Schedule) -> dict[str, Any]:
+def _name(schedule: Schedule) -> dict[str, Any]:
     return {
-        "tenant": seen.tenant,
-        "name": seen.name,
-        "revision": seen.revision,
-        "seen_ms": seen.next_at_ms,
+        "tenant": schedule.tenant,
+        "name": schedule.name,
+        "revision": schedule.revision,
+        "seen_ms": schedule.next_at_ms,
     }
 
 
-def _wanted(draft: Draft) -> dict[str, Any]:
+def _draft_fields(draft: Draft) -> dict[str, Any]:
     return {
         "tenant": draft.tenant,
         "name": draft.name,
@@ -151,7 +154,7 @@ def _wanted(draft: Draft) -> dict[str, Any]:
     }
 
 
-def _asked(fire: Fire) -> dict[str, Any]:
+def _request_fields(fire: Fire) -> dict[str, Any]:
     request = fire.request
     return {
         "task_id": request.task_id,

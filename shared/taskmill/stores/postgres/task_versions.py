@@ -49,14 +49,14 @@ class PostgresTaskVersions:
 
     def unfinished(self, *, after: TaskId | None, most: int) -> Sequence[TaskVersion]:
         rows = self._database.fetch(self._unfinished, {"after": after, "most": most})
-        return [_standing(row) for row in rows]
+        return [_task_version(row) for row in rows]
 
     def unsubmitted(self, *, age: timedelta, most: int) -> Sequence[TaskId]:
-        asked = {"age_ms": in_ms(age), "most": most}
-        return [TaskId(row["id"]) for row in self._database.fetch(self._unsubmitted, asked)]
+        parameters = {"age_ms": in_ms(age), "most": most}
+        return [TaskId(row["id"]) for row in self._database.fetch(self._unsubmitted, parameters)]
 
     def of(self, ids: Sequence[TaskId]) -> Sequence[TaskVersion]:
-        return [_standing(row) for row in self._database.fetch(self._find, {"ids": list(ids)})]
+        return [_task_version(row) for row in self._database.fetch(self._find, {"ids": list(ids)})]
 
     def leave(self, ids: Sequence[TaskId]) -> None:
         with self._database.transaction() as connection:
@@ -87,17 +87,17 @@ class _HeldStep:
 def _pages(
     connection: Connection, statement: bytes, bounds: Mapping[str, Any]
 ) -> Iterator[Sequence[TaskVersion]]:
-    with connection.cursor(name="standings") as cursor:
+    with connection.cursor(name="task_versions") as cursor:
         cursor.execute(statement, bounds)
         while rows := cursor.fetchmany(_ROWS_AT_A_TIME):
-            yield [_standing(row) for row in rows]
+            yield [_task_version(row) for row in rows]
 
 
 def _moment(at_ms: Millis) -> str:
     return datetime.fromtimestamp(at_ms / 1000, tz=UTC).isoformat()
 
 
-def _standing(row: Mapping[str, Any]) -> TaskVersion:
+def _task_version(row: Mapping[str, Any]) -> TaskVersion:
     return TaskVersion(
         id=TaskId(row["id"]),
         type=TaskType(row["type"]),

@@ -27,8 +27,8 @@ class PostgresExpiries:
     def past(self) -> Iterator[Sequence[Expiry]]:
         with self._database.transaction() as connection:
             connection.execute(self._leave_begun)
-        asked: dict[str, Any] = {"after_ms": None, "after_id": None, "most": self._at_a_time}
-        while rows := self._database.fetch(self._list, asked):
+        parameters: dict[str, Any] = {"after_ms": None, "after_id": None, "most": self._at_a_time}
+        while rows := self._database.fetch(self._list, parameters):
             last = rows[-1]
             yield [
                 Expiry(id=TaskId(row["id"]), expires_at_ms=Millis(row["expires_at_ms"]))
@@ -36,12 +36,12 @@ class PostgresExpiries:
             ]
             if len(rows) < self._at_a_time:
                 return
-            asked |= {"after_ms": last["expires_at_ms"], "after_id": last["id"]}
+            parameters |= {"after_ms": last["expires_at_ms"], "after_id": last["id"]}
 
     def leave(self, expiries: Sequence[Expiry]) -> None:
-        seen = [{"task_id": one.id, "expires_at_ms": one.expires_at_ms} for one in expiries]
+        entries = [{"task_id": one.id, "expires_at_ms": one.expires_at_ms} for one in expiries]
         with self._database.transaction() as connection:
-            connection.execute(self._leave, {"seen": msgspec.json.encode(seen).decode()})
+            connection.execute(self._leave, {"seen": msgspec.json.encode(entries).decode()})
 
 
 _ROWS_AT_A_TIME = 100
@@ -56,19 +56,21 @@ class PostgresFarTasks:
         self._near = queries.load("ledger/bring_near")
 
     def coming(self, *, within: timedelta) -> Iterator[Sequence[Row]]:
-        asked: dict[str, Any] = {
+        parameters: dict[str, Any] = {
             "ahead_seconds": within.total_seconds(),
             "after_ms": None,
             "after_id": None,
             "most": self._at_a_time,
         }
-        while rows := [whole_row(row) for row in self._database.fetch(self._coming, asked)]:
+        while rows := [whole_row(row) for row in self._database.fetch(self._coming, parameters)]:
             yield rows
             if len(rows) < self._at_a_time:
                 return
-            asked |= {"after_ms": rows[-1].due_at_ms, "after_id": rows[-1].id}
+            parameters |= {"after_ms": rows[-1].due_at_ms, "after_id": rows[-1].id}
 
     def leave(self, rows: Sequence[Row]) -> None:
-        seen = [{"task_id": row.id, "generation": row.generation, "turn": row.turn} for row in rows]
+        entries = [
+            {"task_id": row.id, "generation": row.generation, "turn": row.turn} for row in rows
+        ]
         with self._database.transaction() as connection:
-            connection.execute(self._near, {"seen": msgspec.json.encode(seen).decode()})
+            connection.execute(self._near, {"seen": msgspec.json.encode(entries).decode()})

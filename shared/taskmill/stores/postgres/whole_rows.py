@@ -48,18 +48,18 @@ class PostgresWholeRows:
         yield from self._pages(self._far, {})
 
     def unlisted(self, ids: Sequence[TaskId]) -> Sequence[Row]:
-        asked = self._spans | {"ids": list(ids)}
-        return [whole_row(row) for row in self._database.fetch(self._unlisted, asked)]
+        parameters = self._spans | {"ids": list(ids)}
+        return [whole_row(row) for row in self._database.fetch(self._unlisted, parameters)]
 
     def of(self, ids: Sequence[TaskId]) -> Sequence[Row]:
         return [whole_row(row) for row in self._database.fetch(self._find, {"ids": list(ids)})]
 
-    def _pages(self, statement: bytes, asked: Mapping[str, Any]) -> Iterator[Sequence[Row]]:
+    def _pages(self, statement: bytes, parameters: Mapping[str, Any]) -> Iterator[Sequence[Row]]:
         with (
             self._database.transaction() as connection,
             connection.cursor(name="restorable") as cursor,
         ):
-            cursor.execute(statement, asked)
+            cursor.execute(statement, parameters)
             while rows := cursor.fetchmany(_ROWS_AT_A_TIME):
                 yield [whole_row(row) for row in rows]
 

@@ -23,8 +23,8 @@ class RedisEndpoints:
         return bool(self._session.command("ZREM", DISABLED_ENDPOINTS, url))
 
     def disabled(self, *, most: int) -> Sequence[DisabledEndpoint]:
-        result = self._session.command("ZREVRANGE", DISABLED_ENDPOINTS, 0, most - 1, "WITHSCORES")
+        members = self._session.command("ZREVRANGE", DISABLED_ENDPOINTS, 0, most - 1, "WITHSCORES")
         return [
             DisabledEndpoint(url.decode(), Millis(int(float(at_ms))))
-            for url, at_ms in zip(result[::2], result[1::2], strict=True)
+            for url, at_ms in zip(members[::2], members[1::2], strict=True)
         ]

@@ -29,7 +29,7 @@ from taskmill.execution.lease import (
 from taskmill.stores.redis import scripts
 from taskmill.stores.redis.keys import ShardKeys, shard_keys
 from taskmill.stores.redis.scripts import Script
-from taskmill.stores.redis.session import Call, Session, Word
+from taskmill.stores.redis.session import Argument, Call, Session
 
 
 class RedisLeases:
@@ -137,7 +137,7 @@ class RedisLeases:
         return shard_keys(task_id, self._shards)
 
 
-def _next_turn(settlement: Settlement) -> tuple[Word, ...]:
+def _next_turn(settlement: Settlement) -> tuple[Argument, ...]:
     following = settlement.next
     if following is None:
         return "", "", ""
@@ -145,7 +145,7 @@ def _next_turn(settlement: Settlement) -> tuple[Word, ...]:
     return waiting.due_at_ms, codec.encode(following.owed), codec.encode(waiting)
 
 
-def _description(envelope: Envelope) -> tuple[Word, ...]:
+def _description(envelope: Envelope) -> tuple[Argument, ...]:
     """Return what a missing record is created from."""
     return (
         envelope.submission,
@@ -166,7 +166,7 @@ def _claim_answer(answer: Any) -> ClaimAnswer:
                 token=int(token),
                 losses=int(losses),
                 started_at_ms=Millis(int(started)),
-                unreported=tuple(_loss(words) for words in unreported.split()),
+                unreported=tuple(_loss(text) for text in unreported.split()),
                 cancel_requested=cancel_requested == b"1",
             )
         case [b"SUSPECT", losses]:
@@ -181,15 +181,15 @@ def _claim_answer(answer: Any) -> ClaimAnswer:
             return Cold()
 
 
-def _loss(words: bytes) -> Loss:
-    token, losses, started, at = (int(word) for word in words.split(b"|"))
+def _loss(text: bytes) -> Loss:
+    token, losses, started, at = (int(number) for number in text.split(b"|"))
     return Loss(token=token, losses=losses, started_at_ms=Millis(started), at_ms=Millis(at))
 
 
-def _settle_answer(answer: Any, reply: Sequence[Fact]) -> SettleAnswer:
+def _settle_answer(answer: Any, facts: Sequence[Fact]) -> SettleAnswer:
     match answer:
         case [b"SETTLED", before]:
-            return Settled(codec.open_fact_list(before) or tuple(reply))
+            return Settled(codec.open_fact_list(before) or tuple(facts))
         case [b"STALE", _]:
             return Stale()
         case [b"CANCEL", _]:

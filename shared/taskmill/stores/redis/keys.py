@@ -57,8 +57,8 @@ def type_of(key: str) -> str:
     return _TYPES.get(key[len(tag_of(key)) + 1 :], RECORD)
 
 
-def is_key(word: object) -> TypeGuard[str]:
-    return isinstance(word, str) and word.startswith("tm:{")
+def is_key(argument: object) -> TypeGuard[str]:
+    return isinstance(argument, str) and argument.startswith("tm:{")
 
 
 def task_in(key: str) -> TaskId | None:

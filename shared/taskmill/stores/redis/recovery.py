@@ -11,7 +11,7 @@ from taskmill.recovery.divergence import RepairAnswer, RepairOrder
 from taskmill.recovery.restoration import HotView, Restoration
 from taskmill.stores.redis import scripts
 from taskmill.stores.redis.keys import EVERY_RECORD, ShardKeys, shard_keys
-from taskmill.stores.redis.session import Call, Session, Word
+from taskmill.stores.redis.session import Argument, Call, Session
 
 _IDS_AT_A_TIME = 1000
 _TASKS_IN_A_CALL = 50
@@ -52,7 +52,7 @@ class RedisColdShards:
             ([one.marker, one.rebuild], [nonce, self._nonce_stays]) for one in every
         ]
         answers = self._session.call(self._begin, calls)
-        return frozenset(shard for shard, said in enumerate(answers) if said == b"BEGUN")
+        return frozenset(shard for shard, answer in enumerate(answers) if answer == b"BEGUN")
 
     def keep(self, nonce: str, shards: Collection[int]) -> frozenset[int]:
         return self._keep_for(self._nonce_stays, nonce, shards)
@@ -61,21 +61,21 @@ class RedisColdShards:
         self._keep_for(0, nonce, shards)
 
     def _keep_for(self, span: int, nonce: str, shards: Collection[int]) -> frozenset[int]:
-        asked = sorted(shards)
-        keys = [ShardKeys(shard, self._shards) for shard in asked]
+        in_order = sorted(shards)
+        keys = [ShardKeys(shard, self._shards) for shard in in_order]
         calls: list[Call] = [([one.rebuild], [nonce, span]) for one in keys]
         answers = self._session.call(self._keep, calls)
-        return _those(asked, answers, b"KEPT")
+        return _those(in_order, answers, b"KEPT")
 
     def held(self, shards: Collection[int]) -> Iterator[Sequence[TaskId]]:
         """Yield the ids that the server still has, some of them twice."""
         prefixes = {ShardKeys(shard, self._shards).record(TaskId("")).encode() for shard in shards}
         cursor = b"0"
         while True:
-            cursor, found = self._session.command(
+            cursor, keys = self._session.command(
                 "SCAN", cursor, "MATCH", EVERY_RECORD, "COUNT", _IDS_AT_A_TIME
             )
-            ids = [_id_in(key) for key in found if _prefix_of(key) in prefixes]
+            ids = [_id_in(key) for key in keys if _prefix_of(key) in prefixes]
             if ids:
                 yield ids
             if cursor == b"0":
@@ -91,31 +91,31 @@ class RedisColdShards:
             for start in range(0, len(numbers), _TASKS_IN_A_CALL)
         ]
         calls = [self._call(nonce, shard, [tasks[one] for one in group]) for shard, group in groups]
-        told: dict[int, Restoration] = {}
+        restorations: dict[int, Restoration] = {}
         for (_, group), answers in zip(
             groups, self._session.call(self._restore, calls), strict=True
         ):
-            words = [answers] * len(group) if answers == _START_AGAIN else answers
-            told |= zip(group, map(_RESTORATIONS.__getitem__, words), strict=True)
-        return [told[number] for number in range(len(tasks))]
+            outcomes = [answers] * len(group) if answers == _START_AGAIN else answers
+            restorations |= zip(group, map(_RESTORATIONS.__getitem__, outcomes), strict=True)
+        return [restorations[number] for number in range(len(tasks))]
 
     def open(self, nonce: str, shards: Collection[int]) -> frozenset[int]:
-        asked = sorted(shards)
-        keys = [ShardKeys(shard, self._shards) for shard in asked]
+        in_order = sorted(shards)
+        keys = [ShardKeys(shard, self._shards) for shard in in_order]
         calls: list[Call] = [([one.rebuild, one.marker], [nonce]) for one in keys]
-        return _those(asked, self._session.call(self._open, calls), b"OPEN")
+        return _those(in_order, self._session.call(self._open, calls), b"OPEN")
 
     def _call(self, nonce: str, shard: int, views: Sequence[HotView]) -> Call:
         keys = ShardKeys(shard, self._shards)
-        words: list[Word] = [nonce, self._lease, self._window, self._grace]
-        words += [in_ms(UNKEYED_RECORD), in_ms(FAR_RECORD)]
+        arguments: list[Argument] = [nonce, self._lease, self._window, self._grace]
+        arguments += [in_ms(UNKEYED_RECORD), in_ms(FAR_RECORD)]
         for view in views:
-            words += _arguments(view)
+            arguments += _arguments(view)
         records = [keys.record(view.envelope.id) for view in views]
-        return [keys.rebuild, keys.marker, keys.due, keys.owed, keys.lifetimes, *records], words
+        return [keys.rebuild, keys.marker, keys.due, keys.owed, keys.lifetimes, *records], arguments
 
 
-def _arguments(view: HotView) -> list[Word]:
+def _arguments(view: HotView) -> list[Argument]:
     row, task = view.row, view.envelope
     fields = _key_fields(view) if view.is_far else fields_of(view)
     return [
@@ -136,7 +136,7 @@ def _arguments(view: HotView) -> list[Word]:
     ]
 
 
-def _key_fields(view: HotView) -> list[Word]:
+def _key_fields(view: HotView) -> list[Argument]:
     """Return what a key needs of a task that only the ledger keeps."""
     task = view.envelope
     return [
@@ -146,10 +146,10 @@ def _key_fields(view: HotView) -> list[Word]:
     ]
 
 
-def fields_of(view: HotView) -> list[Word]:
+def fields_of(view: HotView) -> list[Argument]:
     """Return the record's fields, each followed by its value."""
     row, task = view.row, view.envelope
-    fields: list[Word] = [
+    fields: list[Argument] = [
         *("submitted", task.submitted or task.generation),
         *("submission", task.submission),
         *("fingerprint", task.fingerprint),
@@ -177,8 +177,10 @@ _RESTORATIONS = {
 }
 
 
-def _those(asked: Sequence[int], answers: Sequence[bytes], nonce: bytes) -> frozenset[int]:
-    return frozenset(shard for shard, said in zip(asked, answers, strict=True) if said == nonce)
+def _those(shards: Sequence[int], answers: Sequence[bytes], expected: bytes) -> frozenset[int]:
+    return frozenset(
+        shard for shard, answer in zip(shards, answers, strict=True) if answer == expected
+    )
 
 
 def _prefix_of(key: bytes) -> bytes:

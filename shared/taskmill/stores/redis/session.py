@@ -32,8 +32,8 @@ from taskmill.stores.redis.scripts import Script
 
 _log = logging.getLogger("taskmill.redis")
 
-Word: TypeAlias = str | bytes | int
-Call: TypeAlias = tuple[Sequence[str], Sequence[Word]]
+Argument: TypeAlias = str | bytes | int
+Call: TypeAlias = tuple[Sequence[str], Sequence[Argument]]
 """The keys of a script call, and its arguments after the run id."""
 
 STORE = "Redis"
@@ -97,13 +97,13 @@ class Session:
             self._refuse_errors(answers)
         return answers
 
-    def command(self, *words: Word) -> Any:
+    def command(self, *arguments: Argument) -> Any:
         """Run one plain command."""
         with self._lock, self._guard.watch(), self._connected() as connection:
-            answers = self._exchange(connection, [words])
+            answers = self._exchange(connection, [arguments])
             if _is_of_another_type(answers[0]):
-                self._part(connection, [word for word in words if is_key(word)])
-                answers = self._exchange(connection, [words])
+                self._part(connection, [argument for argument in arguments if is_key(argument)])
+                answers = self._exchange(connection, [arguments])
             self._refuse_errors(answers)
         return answers[0]
 
@@ -140,7 +140,7 @@ class Session:
         return connection
 
     def _exchange(
-        self, connection: ConnectionInterface, commands: Sequence[tuple[Word, ...]]
+        self, connection: ConnectionInterface, commands: Sequence[tuple[Argument, ...]]
     ) -> list[Any]:
         packed = b"".join(
             pack_command(command)  # type: ignore[arg-type]  # its stub means a tuple of one word
@@ -160,7 +160,7 @@ class Session:
         for key in (key for answer in answers for key in answer):
             _log.error("a key of another type in Redis", extra={"key": key.decode()})
 
-    def _parting(self, tag: str, keys: Iterable[str]) -> tuple[Word, ...]:
+    def _parting(self, tag: str, keys: Iterable[str]) -> tuple[Argument, ...]:
         own = [f"{tag}:apart", f"{tag}:alive", f"{tag}:rebuild"]
         others = sorted(set(keys) - set(own))
         operands = own + others
@@ -253,5 +253,5 @@ def _refuse_eviction(memory: Any) -> None:
 
 def _field(info: bytes, name: bytes) -> bytes:
     """Return a field of INFO; empty if the server does not report it."""
-    found = [line for line in info.splitlines() if line.startswith(name + b":")]
-    return found[0].partition(b":")[2].strip() if found else b""
+    lines = [line for line in info.splitlines() if line.startswith(name + b":")]
+    return lines[0].partition(b":")[2].strip() if lines else b""

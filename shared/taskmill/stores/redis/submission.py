@@ -81,8 +81,8 @@ _CLEARED = {
 
 
 def _verdict(answer: Any) -> Verdict:
-    word, generation, owed = answer
-    match word:
+    kind, generation, owed = answer
+    match kind:
         case b"CREATED":
             return Created(int(generation))
         case b"BEFORE":

@@ -46,10 +46,10 @@ class RedisUnreadable:
     def _owed(self, task_id: TaskId) -> Iterator[tuple[OwedKey, Owed]]:
         key, cursor = shard_keys(task_id, self._shards).owed, b"0"
         while True:
-            cursor, found = self._session.command(
+            cursor, members = self._session.command(
                 "HSCAN", key, cursor, "MATCH", f"{task_id}|*", "COUNT", _OWED_AT_A_TIME
             )
-            for member, value in zip(found[::2], found[1::2], strict=True):
+            for member, value in zip(members[::2], members[1::2], strict=True):
                 yield read(member, value), codec.open_owed(value)
             if cursor == b"0":
                 return
@@ -61,8 +61,8 @@ class RedisUnreadable:
             calls.append(([keys.marker, keys.record(task_id)], []))
         self._session.call(self._drop, calls)
 
-    def leave(self, found: Sequence[UnreadableKey]) -> int:
-        return sum(self._session.command("ZREM", _noted(one.name), one.name) for one in found)
+    def leave(self, entries: Sequence[UnreadableKey]) -> int:
+        return sum(self._session.command("ZREM", _noted(one.name), one.name) for one in entries)
 
 
 def _noted(key: str) -> str:

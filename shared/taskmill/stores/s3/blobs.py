@@ -136,7 +136,7 @@ class S3Blobs:
     def _ask_once(
         self, method: str, url: str, body: bytes | None, headers: Mapping[str, str], most: int
     ) -> _Answer:
-        with self._guard.watch(), self._asked(method, url, body, headers) as response:
+        with self._guard.watch(), self._response(method, url, body, headers) as response:
             answer = _Answer(
                 response.status,
                 int(response.headers.get("Content-Length") or 0),
@@ -148,7 +148,7 @@ class S3Blobs:
             return answer
 
     @contextmanager
-    def _asked(
+    def _response(
         self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]
     ) -> Iterator[HTTPResponse]:
         parts = urlsplit(url)
@@ -177,9 +177,9 @@ def _trust() -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
-def _moment(result: str | None) -> datetime | None:
+def _moment(text: str | None) -> datetime | None:
     try:
-        return parsedate_to_datetime(result) if result else None
+        return parsedate_to_datetime(text) if text else None
     except ValueError:
         return None
 

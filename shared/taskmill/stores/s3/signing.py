@@ -44,8 +44,8 @@ class SignedRequest(Struct, frozen=True, kw_only=True):
         key = f"AWS4{secret}".encode()
         for part in scope.split("/"):
             key = hmac.digest(key, part.encode(), "sha256")
-        result = f"{ALGORITHM}\n{stamp}\n{scope}\n{digest}"
-        return hmac.digest(key, result.encode(), "sha256").hex()
+        to_sign = f"{ALGORITHM}\n{stamp}\n{scope}\n{digest}"
+        return hmac.digest(key, to_sign.encode(), "sha256").hex()
 
 
 def canonical_query(query: Mapping[str, str]) -> str:
