@@ -26,7 +26,7 @@ from taskmill.stores.postgres.connection import Database
 class PostgresNewerBatches:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._hold = queries.load("ledger/hold_newer_parcels")
+        self._hold = queries.load("ledger/hold_newer_batches")
 
     @contextmanager
     def held(self, *, readable: int, most: int) -> Iterator["PostgresHeldBatches"]:

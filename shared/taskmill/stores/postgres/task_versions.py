@@ -27,10 +27,10 @@ class PostgresTaskVersions:
         self._hold = queries.load("recovery/hold_window")
         self._move = queries.load("recovery/move_window")
         self._note = queries.load("recovery/note_suspects")
-        self._list = queries.load("recovery/list_standings")
+        self._list = queries.load("recovery/list_task_versions")
         self._unfinished = queries.load("recovery/list_unfinished")
         self._unsubmitted = queries.load("recovery/list_unsubmitted")
-        self._find = queries.load("recovery/find_standings")
+        self._find = queries.load("recovery/find_task_versions")
         self._leave = queries.load("recovery/remove_unfinished")
 
     @contextmanager
