@@ -65,7 +65,7 @@ def _without_folder(home: Path) -> str:
 
 
 def _list(names: list[str]) -> str:
-    more = [f"and {len(names) - 3} more"] if len(names) > 3 else []  # noqa: PLR2004 - enough to see
+    more = [f"and {len(names) - 3} more"] if len(names) > 3 else []  # noqa: PLR2004 - enough to decide
     return ", ".join([*names[:3], *more])
 
 

@@ -61,7 +61,7 @@ def strip(folder: Path) -> None:
 def compile_all(folder: Path) -> None:
     """Write unchecked bytecode, which is never compared with its source: a layer is read-only."""
     mode = ("--invalidation-mode", "unchecked-hash")
-    subprocess.run([PYTHON, "-m", "compileall", "-q", "-f", *mode, str(folder)], check=True)  # noqa: S603 - our own words
+    subprocess.run([PYTHON, "-m", "compileall", "-q", "-f", *mode, str(folder)], check=True)  # noqa: S603 - only our own arguments
 
 
 def kibibytes(folder: Path) -> float:

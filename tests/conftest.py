@@ -1,4 +1,4 @@
-"""Settings for every folder: a slow machine is not a counterexample."""
+"""Settings for all tests: a slow machine must not fail a property test."""
 
 from hypothesis import HealthCheck, settings
 

@@ -1,4 +1,4 @@
-"""A clock that a process did not choose: libfaketime, which its package ships for Linux on x86."""
+"""A false system clock for processes: libfaketime, whose package includes Linux on x86."""
 
 from importlib.util import find_spec
 from pathlib import Path

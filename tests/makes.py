@@ -1,4 +1,4 @@
-"""Runs `make` as a person does, although `make test` runs the tests."""
+"""Runs `make` without the environment of an enclosing `make test`."""
 
 import os
 

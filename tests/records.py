@@ -1,4 +1,4 @@
-"""Records that none of our functions would write: nearly valid, or not at all."""
+"""Records that our functions never write: nearly valid ones and garbage."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""Disabled endpoints of webhooks over HTTP: shown and enabled."""
+"""Lists and enables disabled webhook endpoints over HTTP."""
 
 from http import HTTPStatus
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""Enqueued requests that are no tasks, over HTTP: shown, and marked as dealt with."""
+"""Lists enqueued requests that have not become tasks, and marks them as dealt with."""
 
 import re
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from functions.gateway.reading import id_of
 from taskmill.core.refusal import Dismissal
 from taskmill.submission.enqueued import Enqueued
 
-routes = Routes("what was enqueued is in the ledger")
+routes = Routes("enqueued requests are in the ledger")
 
 _STATES = ("waiting", "parked", "discarded")
 _NUMBER = re.compile(r"[0-9]{1,18}")

@@ -40,7 +40,7 @@ _log = logging.getLogger("taskmill.gateway")
 
 
 def _stores() -> Stores:
-    """Return the stores; a request waits for one that is away no longer than it must."""
+    """Return the stores, with short waits for one that is unavailable."""
     return process.stores("gateway", needs=_NEEDS, patience=OF_A_REQUEST)
 
 
@@ -65,12 +65,12 @@ def know_every_route() -> None:
 
 @app.not_found
 def nowhere(_error: Exception) -> Answer:
-    from functions.gateway.service import no_route  # noqa: PLC0415 - no cold start waits for it
+    from functions.gateway.service import no_route  # noqa: PLC0415 - this keeps cold starts short
 
     return respond(no_route(app.current_event.http_method, app.current_event.path))
 
 
-@app.exception_handler(Exception)  # type: ignore[untyped-decorator]  # powertools says not what it gives
+@app.exception_handler(Exception)  # type: ignore[untyped-decorator]  # powertools has no annotation here
 def our_fault(error: Exception) -> Answer:
     request_id = app.current_event.request_context.request_id
     _log.error("request failed", exc_info=error, extra={"request_id": request_id})

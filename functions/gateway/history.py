@@ -1,4 +1,4 @@
-"""Returns the history of a task: its facts in order, and its attempts."""
+"""Returns the history of a task: its facts in order and its attempts."""
 
 import re
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ from taskmill.core.view import TaskView
 from taskmill.ledger.listing import History
 from taskmill.ledger.projection import HistoryEntry
 
-routes = Routes("the history comes from the ledger")
+routes = Routes("the history is in the ledger")
 
 LONGEST_HISTORY = 500
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")

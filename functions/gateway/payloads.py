@@ -1,4 +1,4 @@
-"""Large payloads over HTTP: how one is uploaded, and whether one was."""
+"""Large payloads over HTTP: offers uploads and checks that they happened."""
 
 from collections.abc import Sequence
 from http import HTTPStatus
@@ -20,7 +20,7 @@ from taskmill.submission.read import unknown_type
 routes = Routes()
 
 MOST_IN_A_BATCH = 100
-"""Each takes a separate request to the bucket."""
+"""Each needs its own request to the bucket."""
 
 
 class UploadRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -33,7 +33,7 @@ class UploadRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 @routes.post("/v1/payloads", takes_json=True)
 def offer_upload(request: ApiRequest) -> Success | Problem:
-    """Return the one request that uploads this payload, and what then points at it."""
+    """Return the request that uploads this payload, and the reference to the object."""
     body = read_as(UploadRequest, request.body)
     if isinstance(body, Problem):
         return body

@@ -39,7 +39,7 @@ def task_as_json(task: TaskView) -> dict[str, Any]:
     if (started_ms := _started_ms(task)) is not None:
         first_ms = task.first_started_at_ms or started_ms
         due_ms = run_at_ms or 0
-        since_ms = due_ms if due_ms <= first_ms else 0  # it was put off when it had begun
+        since_ms = due_ms if due_ms <= first_ms else 0  # deferred after its start
         view["started_at"] = moment(started_ms)
         view["wait_ms"] = max(first_ms - max(since_ms, spec.created_at_ms), 0)
     if task.cancel_requested and not task.status.is_final:

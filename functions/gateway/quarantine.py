@@ -1,4 +1,4 @@
-"""The quarantine over HTTP: shown, and marked as dealt with."""
+"""Shows the quarantine over HTTP, and marks records as dealt with."""
 
 import re
 from base64 import b64encode

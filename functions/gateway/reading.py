@@ -1,4 +1,4 @@
-"""Shows one task, at once or after it has ended, with its payload when asked."""
+"""Returns one task, immediately or once it has ended, with its payload on request."""
 
 import re
 from collections.abc import Callable
@@ -27,7 +27,7 @@ _RAREST_LOOK = timedelta(milliseconds=200)
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[78][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
 
-routes = Routes("the payload comes from the ledger")
+routes = Routes("the payload is in the ledger")
 
 
 @routes.get("/v1/tasks/<task_id>", parameters={"include", "wait"})
@@ -52,7 +52,7 @@ def read_task(request: ApiRequest, task_id: str) -> Success | Problem:
 
 
 def _whole(stores: Stores, task: TaskView) -> dict[str, Any]:
-    """Return a task with a link to a result that is too large to be shown."""
+    """Return a task, with a link to a result that is too large to include."""
     view = task_as_json(task)
     if task.ending and task.ending.result_ref:
         pointer = task.ending.result_ref
@@ -81,9 +81,10 @@ def id_of(text: str) -> TaskId | Problem:
 
 
 def _find_ended(stores: Stores, task_id: TaskId, end_ms: int) -> Finding:
-    """Poll until the task has ended or the time is over; only some requests may wait so.
+    """Poll until the task has ended or the time is over; only some requests may wait at once.
 
-    What was accepted without Redis cannot be read for some seconds: a wait covers that, too.
+    A task accepted without Redis cannot be read for some seconds; a waiting request covers that
+    too.
     """
     find = finder(stores)
     finding = find(task_id)
@@ -111,7 +112,7 @@ def _is_awaited(finding: Finding) -> bool:
 
 
 def finder(stores: Stores) -> Callable[[TaskId], Finding]:
-    """Return what finds a task, also one that stands only in a request that was enqueued."""
+    """Return a function that finds a task, even one that exists only as an enqueued request."""
 
     def enqueued(task_id: TaskId) -> TaskView | Nowhere | None:
         return look_at_request(task_id, stores.requests, stores.catalogue)

@@ -1,4 +1,4 @@
-"""Redrive jobs over HTTP: made, shown, stopped and resumed."""
+"""Redrive jobs over HTTP: create, show, stop and resume."""
 
 from http import HTTPStatus
 from typing import Annotated, Any

@@ -45,7 +45,7 @@ routes = Routes(KEPT)
 _NO_TIME = Millis(0)
 
 
-@routes.router.exception_handler(ScheduleBroken)  # type: ignore[untyped-decorator]  # powertools says not what it gives
+@routes.router.exception_handler(ScheduleBroken)  # type: ignore[untyped-decorator]  # powertools has no annotation here
 def _broken(error: ScheduleBroken) -> Answer:
     return respond(unprocessable("invalid_schedule", str(error)))
 

@@ -45,7 +45,7 @@ def read_readiness(request: ApiRequest) -> Success | Problem:
 
 @lru_cache(maxsize=1)
 def _readiness(stores: Stores) -> Readiness:
-    """Keep what remembers since when shards are cold."""
+    """Return the one readiness check, which remembers since when shards are cold."""
     return Readiness(stores.health, stores.clock)
 
 

@@ -1,4 +1,4 @@
-"""Statistics over HTTP: how much waits, for how long, and how fast it is done."""
+"""Statistics over HTTP: queue lengths, waiting times and throughput."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ def read_statistics(request: ApiRequest) -> Success:
 
 @lru_cache(maxsize=1)
 def _board(bound: Stores) -> Board:
-    """Keep what was gathered for those who ask a moment later."""
+    """Return the one cache of statistics, shared by requests within a moment."""
     types = [entry.name for entry in bound.catalogue.entries()]
     return Board(
         bound.figures,

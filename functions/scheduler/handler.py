@@ -1,4 +1,4 @@
-"""Does everything that must happen at a time; two runs are always alive, none is the leader."""
+"""Runs all time-driven work; two runs are always active, and neither is the leader."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Everything that the scheduler does again and again, as one table."""
+"""The scheduler's periodic jobs, as one table."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -31,7 +31,7 @@ from taskmill.submission.take_enqueued import ParkedRequests, RequestTaker
 
 
 class Opener(Struct, frozen=True, kw_only=True):
-    """How a job comes to its stores: under which name, and which of them it needs."""
+    """How a job opens its stores: their name, and which of them it needs."""
 
     name: str
     needs: tuple[str, ...]
@@ -42,21 +42,21 @@ class Opener(Struct, frozen=True, kw_only=True):
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """A periodic job: safe beside itself in another scheduler, and after a death at any line."""
+    """A periodic job: safe to run in several schedulers at once, and to crash at any line."""
 
     name: str
     every: timedelta | None = None
-    """None: at every tick."""
+    """None means at every tick."""
 
     work: Callable[[Stores], int]
-    """Does what is to be done now, and returns how much that was."""
+    """Does everything that is due now, and returns how much that was."""
 
     opener: Opener
-    """Whose stores the work uses; those of a slow job are its own."""
+    """Opens the stores that the work uses; a slow job has its own."""
 
     is_slow: bool = False
-    """True for work that may take longer than a tick: it runs in a thread of its own, with
-    connections of its own. What asks PostgreSQL is slow, since PostgreSQL may hang."""
+    """True for work that may take longer than a tick: it runs in its own thread, with its own
+    connections. Every job that queries PostgreSQL is slow, since PostgreSQL may hang."""
 
     def run(self) -> int:
         return self.work(self.opener.stores())
@@ -66,7 +66,7 @@ _EVERY_STORE: Final = ("kafka", "redis", "postgres")
 
 TICKING: Final = Opener(name="scheduler", needs=("kafka", "redis"))
 _CANCELLING: Final = Opener(name="cancelling", needs=_EVERY_STORE, patience=BRIEF)
-"""Apart from what fires, because few schedules cancel the task of an earlier fire."""
+"""Separate from the stores of firing: few schedules cancel the task of an earlier fire."""
 
 
 def _publish_due(stores: Stores) -> int:
@@ -78,15 +78,15 @@ def _forget_expired(stores: Stores) -> int:
 
 
 def _report_counts(_stores: Stores) -> int:
-    """Report what was counted while the run goes on: it lasts too long to wait for its end."""
+    """Flush the counters during the run, which is too long to wait for its end."""
     process.counters().flush()
     return 0
 
 
 def _rebuild(stores: Stores) -> int:
-    """Rebuild what Redis forgot.
+    """Rebuild what Redis lost.
 
-    The grace is the time in which every living process has published what Redis decided before.
+    Within the grace, every live process has published what Redis decided before.
     """
     nonce = process.entropy().hex()
     grace = stores.pace.lease
@@ -100,7 +100,7 @@ def _reconcile(stores: Stores) -> int:
 
 @lru_cache(maxsize=1)
 def _reconciler(stores: Stores) -> Reconciler:
-    """Keep what remembers the disagreements that it saw."""
+    """Return the one reconciler, which remembers the disagreements that it saw."""
     return Reconciler(stores)
 
 
@@ -133,7 +133,7 @@ def _fire_schedules(stores: Stores) -> int:
 
 
 def _cancel(task_id: TaskId) -> bool:
-    """Cancel the task of an earlier fire; its stores are opened when a schedule asks for it."""
+    """Cancel the task of an earlier fire; the stores for it are opened on first use."""
     stores = _CANCELLING.stores()
     outcome = Canceller(stores, LedgerFinder(stores).find).cancel(task_id)
     return not isinstance(outcome, Unsure)
@@ -156,7 +156,7 @@ def _of(name: str, *needs: str, patience: Patience = USUAL) -> Opener:
 
 
 def _quick(name: str, work: Callable[[Stores], int], **every: float) -> Job:
-    """Return a job of every tick, or of so many seconds."""
+    """Return a job that runs at every tick, or at the given interval."""
     period = timedelta(**every) if every else None
     return Job(name=name, work=work, every=period, opener=TICKING)
 
@@ -185,7 +185,7 @@ JOBS: Final = (
     _slow("bring_near", _bring_near, _of("nearing", "redis", "postgres"), seconds=2),
     _slow("expire", _expire, _of("expiring", *_EVERY_STORE, patience=HOLDING), seconds=1),
     _slow("fire_schedules", _fire_schedules, _of("firing", "postgres"), milliseconds=250),
-    # Its end is seen at a tick: so it looks every 100 ms as a rule, and two schedulers do.
+    # A tick notices its end, so it usually runs every 100 ms, in each of the two schedulers.
     _slow(
         "take_requests",
         _take_requests,

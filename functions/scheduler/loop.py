@@ -1,4 +1,4 @@
-"""Runs each periodic job when it is due; one that fails pauses alone."""
+"""Runs each periodic job when it is due; a failing job pauses without delaying the others."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ class _Turn:
 
 
 class JobLoop:
-    def __init__(  # noqa: PLR0913 - what it needs of the world, each named
+    def __init__(  # noqa: PLR0913 - its dependencies, all named
         self,
         jobs: Sequence[Job],
         *,
@@ -61,7 +61,7 @@ class JobLoop:
         return min(max(rest, timedelta(0)), LONGEST_REST)
 
     def finish(self, *, within: timedelta) -> None:
-        """Wait for slow jobs to end: a frozen process would keep what they hold."""
+        """Wait for slow jobs to end: a frozen process would keep their locks and connections."""
         under_way = [turn.under_way for turn in self._turns if turn.under_way is not None]
         wait(under_way, timeout=max(within.total_seconds(), 0))
         for turn in self._turns:

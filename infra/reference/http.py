@@ -1,4 +1,4 @@
-"""Writes the page of the HTTP API from its OpenAPI description."""
+"""Writes the HTTP API page from the OpenAPI description."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ example below to a running system and compares the response.
   names in an object, no NaN, at most 32 levels. Unknown fields are refused.
 * **Responses may gain fields:** ignore those that you do not know.
 * **Times** are RFC 3339 with a zone; whole numbers have no decimal point.
-* **Refusals** are `application/problem+json`: see [errors](errors.md). Every answer of the API
+* **Refusals** are `application/problem+json`: see [errors](errors.md). Every response of the API
   has an `X-Request-Id`.
 * **The platform answers for the API** when the API's process died (500), when too many requests
   run at once (503), or when a request is too large or malformed (4xx): with `{"message": …}` and

@@ -70,11 +70,11 @@ def only_workers_go_out(template: Template) -> Iterator[str]:
 def logs_end(template: Template) -> Iterator[str]:
     for name, group in template.of(LOG_GROUP):
         if not group.get("RetentionInDays"):
-            yield f"{name} keeps its logs for ever; set RetentionInDays"
+            yield f"{name} keeps its logs forever; set RetentionInDays"
     for name, function in template.of(FUNCTION):
         own = target((function.get("LoggingConfig") or {}).get("LogGroup"))
         if not template.is_a(own, LOG_GROUP):
-            yield f"{name} logs into a group outside this template, which keeps logs for ever"
+            yield f"{name} logs into a group outside this template, which keeps logs forever"
 
 
 def the_api_is_not_open(template: Template) -> Iterator[str]:

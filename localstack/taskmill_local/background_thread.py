@@ -35,7 +35,7 @@ async def in_background_thread(
         outcome: Future[_Result] = Future()
         try:
             outcome.set_result(call(*arguments, **options))
-        except BaseException as error:  # noqa: BLE001 - it is raised again where it is awaited
+        except BaseException as error:  # noqa: BLE001 - raised again when awaited
             outcome.set_exception(error)
         with suppress(RuntimeError):  # the loop is closed, and nobody waits for the result
             loop.call_soon_threadsafe(settle, outcome)

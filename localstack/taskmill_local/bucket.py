@@ -22,7 +22,7 @@ from taskmill.core.lifetimes import LEDGER_DAYS
 from taskmill.stores.s3.signing import ALGORITHM, STAMP, UNSIGNED, SignedRequest
 
 KEY_ID: Final = "taskmill"
-SECRET: Final = "local"  # noqa: S105 - it opens nothing but a folder of one's own
+SECRET: Final = "local"  # noqa: S105 - it opens only a local folder
 _ADDRESS: Final = "127.0.0.1"
 _GLANCE_SECONDS: Final = 0.1
 _PATIENCE_SECONDS: Final = 30
@@ -92,7 +92,7 @@ class _Conversation(BaseHTTPRequestHandler):
     def do_HEAD(self) -> None:
         self._answer(self._get)
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is the class's
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's parameter name
         """Suppress request logs: the functions report failures."""
 
     def _answer(self, act: Any) -> None:
@@ -130,7 +130,7 @@ class _Conversation(BaseHTTPRequestHandler):
             try:
                 self._check_content(self._take(int(length), copy))
             except (_Refused, OSError):
-                os.unlink(copy.name)  # noqa: PTH108 - it is a name that tempfile gave
+                os.unlink(copy.name)  # noqa: PTH108 - the name comes from tempfile
                 raise
         os.replace(copy.name, file)  # noqa: PTH105 - as above
         self._respond(HTTPStatus.OK, b"", "application/xml")

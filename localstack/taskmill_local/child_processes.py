@@ -124,7 +124,7 @@ def _main(arguments: Sequence[str]) -> NoReturn:
         _become_watcher(lifeline, program)
     os.close(lifeline)
     try:
-        os.execvp(argv[0], argv)  # noqa: S606 - the very purpose: no shell, the caller's program
+        os.execvp(argv[0], argv)  # noqa: S606 - intended: the caller's program, without a shell
     except OSError as error:
         sys.stderr.write(f"Cannot start {argv[0]}: {error.strerror}.\n")
         os._exit(127)

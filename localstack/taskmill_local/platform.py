@@ -110,7 +110,7 @@ class Platform:
 
     async def broken(self) -> str:
         """Return when a store has ended by itself, with a sentence about it."""
-        while (sentence := self._stores.exited()) is None:  # noqa: ASYNC110 - stores are asked
+        while (sentence := self._stores.exited()) is None:  # noqa: ASYNC110 - the stores must be polled
             await asyncio.sleep(_GLANCE_SECONDS)
         return sentence
 

@@ -1,4 +1,4 @@
-"""The figures behind the cost of a deployment: list prices, the template's shape, and a load."""
+"""Figures for the cost estimate: list prices, the template's shape, and a load."""
 
 from dataclasses import dataclass, field
 from typing import Final

@@ -108,7 +108,7 @@ class Rules:
         self._in_flight.add(task)
         try:
             return await self._invoke(plan.function, event)
-        except Exception as error:  # noqa: BLE001 - a rule outlives an invocation that goes wrong
+        except Exception as error:  # noqa: BLE001 - a rule outlives a failed invocation
             return Failed(Failure.HANDLER_ERROR, json.dumps({"errorMessage": str(error)}).encode())
         finally:
             self._in_flight.discard(task)

@@ -21,9 +21,9 @@ _TYPES: Final = {
 _NOTHING: Final[Any] = object()
 
 
-def enqueue(  # noqa: PLR0913 - the fields of a request, each named
+def enqueue(  # noqa: PLR0913 - the fields of a request, all named
     connection: Any,
-    type: str,  # noqa: A002 - the word of the request
+    type: str,  # noqa: A002 - the request's field name
     payload: Any = _NOTHING,
     *,
     idempotency_key: str | None = None,

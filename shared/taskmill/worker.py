@@ -127,12 +127,12 @@ class Worker(Generic[P]):
             if isinstance(end, Succeeded) and (content := too_large(end.result)):
                 end = keep(content, task, bucket())
             return _noted(end, task)
-        except BaseException as error:  # noqa: BLE001 - a worker's bug stops no queue
+        except BaseException as error:  # noqa: BLE001 - a worker's bug must not stop the queue
             return self._end_by(error)
 
     async def run_async(self, task: Task, bucket: Callable[[], Blobs]) -> End:
         """Perform one task on the event loop, as `run` does in a thread."""
-        from asyncio import to_thread  # noqa: PLC0415 - workers without a loop start sooner
+        from asyncio import to_thread  # noqa: PLC0415 - workers without a loop start faster
 
         try:
             if task.payload_ref is not None:
@@ -141,7 +141,7 @@ class Worker(Generic[P]):
             if isinstance(end, Succeeded) and (content := too_large(end.result)):
                 end = await to_thread(lambda: keep(content, task, bucket()))
             return _noted(end, task)
-        except BaseException as error:  # noqa: BLE001 - a worker's bug stops no queue
+        except BaseException as error:  # noqa: BLE001 - a worker's bug must not stop the queue
             return self._end_by(error)
 
     def _call(self, task: Task) -> Any:
@@ -170,7 +170,7 @@ class Worker(Generic[P]):
 
 
 class _Hindered(Exception):
-    """The worker is not called: its payload does not fit, or is missing."""
+    """The payload does not fit or is missing, so the worker is not called."""
 
     def __init__(self, end: End) -> None:
         super().__init__()
@@ -206,7 +206,7 @@ def _noted(end: End, task: Task) -> End:
 def _message_of(error: BaseException) -> str:
     try:
         return str(error)
-    except Exception:  # noqa: BLE001 - it is the worker's own, and may be broken too
+    except Exception:  # noqa: BLE001 - the worker's own error may itself be broken
         return "its message cannot be printed"
 
 
@@ -238,7 +238,7 @@ def serve(
 ) -> Worker[P]: ...
 
 
-def serve(  # noqa: PLR0913 - what an author may say of a type, each by its name
+def serve(  # noqa: PLR0913 - the options of a type, all named
     payload_type: type[P],
     perform: Callable[..., Any],
     *,

@@ -1,4 +1,4 @@
-"""Gives schemathesis what no schema says, and keeps its requests from overloading the system."""
+"""Schemathesis hooks: values that schemas cannot express, and a bearable rate of requests."""
 
 import re
 from datetime import UTC, datetime, timedelta

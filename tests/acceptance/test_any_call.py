@@ -1,4 +1,4 @@
-"""Whatever the description allows is answered as it says, and whatever it forbids is refused."""
+"""Any described request gets a described response, and any other request is refused."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Whatever people write to any topic, the system goes on, and nothing waits behind it."""
+"""Arbitrary records in any topic stop nothing, and later records are processed."""
 
 import time
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""Whatever value is accepted comes back: through door, log, Redis, ledger, worker and answer."""
+"""Every accepted value survives entry point, log, Redis, ledger, worker and response unchanged."""
 
 import json
 from uuid import uuid4

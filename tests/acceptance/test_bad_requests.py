@@ -1,4 +1,4 @@
-"""What clients should not send: each line is answered in words, at once, and changes nothing."""
+"""Invalid requests get an immediate, readable refusal and change nothing."""
 
 import json
 import sys

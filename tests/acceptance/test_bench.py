@@ -1,4 +1,4 @@
-"""`taskmill bench` measures a system of its own and leaves nothing behind."""
+"""`taskmill bench` measures its own system and cleans up after itself."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The `taskmill` command, as people meet it."""
+"""The `taskmill` command as users see it."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Who looks after a system cancels, brings back, looks back and clears up."""
+"""Operators cancel tasks, redrive them, inspect histories and clean up."""
 
 from uuid import uuid4
 

@@ -1,4 +1,4 @@
-"""What runs past its deadline is cut off, and its process is not used again."""
+"""A call past its deadline is stopped, and its process is not reused."""
 
 from tests.waiting import eventually
 

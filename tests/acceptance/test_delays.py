@@ -1,4 +1,4 @@
-"""A running system begins tasks at their time; far ones wait in the ledger alone."""
+"""A running system starts tasks at their time; far ones wait only in the ledger."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""The examples of the documentation that need a running system, one page after another."""
+"""The documentation's examples that need a running system, page by page."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""One contract at every door: the same is taken as the same task, the same is refused alike."""
+"""One contract for all entry points: they accept, deduplicate and refuse the same requests."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta

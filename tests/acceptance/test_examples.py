@@ -1,4 +1,4 @@
-"""Every example of the API's description is answered by a running system as it says."""
+"""A running system answers every example of the API description as described."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A client that is generated from the description compiles, and its user gets a task done."""
+"""Clients generated from the description compile and can run a task."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Adding a type is copying a folder; what fires it by the clock is declared there."""
+"""Copying a folder adds a type, including the schedules that it declares."""
 
 import json
 import shutil

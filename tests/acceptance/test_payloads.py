@@ -1,4 +1,4 @@
-"""What is too large to travel goes through the whole system by links."""
+"""Large payloads and results pass through the whole system by links."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Redis may forget everything at any time: no task is lost, no success runs twice, keys hold."""
+"""Redis may lose all data at any time: no task is lost, no success runs twice, keys hold."""
 
 import json
 import time

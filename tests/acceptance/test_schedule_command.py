@@ -1,4 +1,4 @@
-"""Schedules as people meet them: on the command line, of a running system."""
+"""The schedule commands against a running system."""
 
 import json
 import os

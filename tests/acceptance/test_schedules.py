@@ -1,4 +1,4 @@
-"""A running system fires schedules at their time, and shows what became of them."""
+"""A running system fires schedules on time and reports the results."""
 
 import json
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Secrets that people hand over show up nowhere but where their own task is told."""
+"""Secrets in user data appear only in responses about their own task."""
 
 import json
 import re

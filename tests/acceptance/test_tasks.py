@@ -1,4 +1,4 @@
-"""A task gets through: HTTP in, status and ledger out."""
+"""A task from HTTP submission to its status in the ledger."""
 
 from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4

@@ -1,4 +1,4 @@
-"""Where one process is all that a function may have, its work waits in line and none is lost."""
+"""A function limited to one process queues its work and loses none."""
 
 from tests.acceptance.ledger import ends
 from tests.acceptance.system import System

@@ -1,4 +1,4 @@
-"""A worker's process that is told to end finishes what runs, and loses nothing."""
+"""A worker process that gets SIGTERM finishes or returns its tasks, and loses none."""
 
 import os
 import signal

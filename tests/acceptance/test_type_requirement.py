@@ -1,4 +1,4 @@
-"""A type that needs a package of its own is added in the five steps, and pinned alone."""
+"""The five documented steps add a type with its own pinned package."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Webhooks go through the whole system, and reach what they may."""
+"""Webhooks pass through the whole system and reach only allowed targets."""
 
 import hmac
 import json

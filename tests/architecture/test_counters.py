@@ -1,4 +1,4 @@
-"""What is counted is what the table says, each with its labels."""
+"""Every metric matches the table of metrics, including its labels."""
 
 import ast
 from collections.abc import Iterator, Mapping

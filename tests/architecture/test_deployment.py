@@ -1,4 +1,4 @@
-"""What stands beside the template, for the stages and for containers, fits it."""
+"""The files for stages and containers match the template."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""Each recorded event is handed to its function: an example that is not run will rot."""
+"""Every recorded event is run by its function, so that no example becomes outdated."""
 
 import json
 from base64 import b64decode

@@ -1,4 +1,4 @@
-"""A test replaces ports by fakes, and never a function of ours by another one."""
+"""Tests replace ports with fakes, and never patch our own functions."""
 
 import ast
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Each folder under functions/ is a deployable, wired as the platform is to be used."""
+"""Every folder in functions/ is deployable and configured as the platform requires."""
 
 import importlib
 from pathlib import Path

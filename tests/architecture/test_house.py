@@ -1,4 +1,4 @@
-"""How much of the tree one has to read stays within limits; `make house` prints the figures."""
+"""The figures of `make house`, such as jumps and files per task, stay within limits."""
 
 import pytest
 

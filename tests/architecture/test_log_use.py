@@ -1,4 +1,4 @@
-"""What the rules say of each function's use of the log is what its code does there."""
+"""The declared Kafka permissions of each function match its code."""
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping

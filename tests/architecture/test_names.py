@@ -1,4 +1,4 @@
-"""Keys and topics are spelled in one place each."""
+"""Keys and topics are each spelled in one module only."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""Each script keeps to its header, and each file that is loaded is there."""
+"""Every script matches its header, and every loaded file exists."""
 
 import re
 from pathlib import Path

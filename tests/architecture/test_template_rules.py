@@ -1,4 +1,4 @@
-"""The templates keep the rules of the house, and each rule catches what breaks it."""
+"""The templates obey the project's rules, and each rule detects a violation."""
 
 import re
 from copy import deepcopy
@@ -317,7 +317,7 @@ CONTROLS = [
     (
         functions.logs_end,
         put("RecorderLog", "RetentionInDays", None),
-        "RecorderLog keeps its logs for ever",
+        "RecorderLog keeps its logs forever",
     ),
     (
         functions.logs_end,

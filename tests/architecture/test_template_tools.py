@@ -1,4 +1,4 @@
-"""What `make check` and `make build` run over templates and bundles catches what is wrong."""
+"""The checks of `make check` and `make build` detect broken templates and bundles."""
 
 import shutil
 import subprocess

@@ -1,1 +1,1 @@
-"""What ports promise, kept by memory and by real servers, which end with the folder."""
+"""The contracts of the ports, run against memory and against real servers."""

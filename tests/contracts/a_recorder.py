@@ -1,4 +1,4 @@
-"""Recorders that die on their way through one transaction; run as a program, which may fork."""
+"""Recorders that crash during one transaction; a separate program, because it forks."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The stores that keep the ports' promises: memory, and real servers, started once and on need."""
+"""The stores under test: memory, and real servers that are started once, on first use."""
 
 import asyncio
 import itertools

@@ -1,4 +1,4 @@
-"""A hot store as the contract tests see it: its ports, and how it forgets."""
+"""The hot store for contract tests: its ports, and ways to lose its data."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""A ledger as the contract tests see it: its ports, and all that it holds."""
+"""The ledger for contract tests: its ports and its complete content."""
 
 from dataclasses import dataclass
 

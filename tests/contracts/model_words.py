@@ -1,4 +1,4 @@
-"""A task in the words of the models and in those of the stores: told there, and read back."""
+"""Translates a task between the values of the models and those of the stores."""
 
 from msgspec.structs import replace
 

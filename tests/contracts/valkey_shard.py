@@ -1,4 +1,4 @@
-"""A shard of Valkey that holds one task, read as a shard of the models."""
+"""A Valkey shard with one task, read as a shard of the models."""
 
 from hashlib import sha1
 

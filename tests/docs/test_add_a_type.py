@@ -1,4 +1,4 @@
-"""Adding a type as the pages say makes a type that the catalogue has."""
+"""Following the pages on adding a type creates a type in the catalogue."""
 
 import json
 import shutil

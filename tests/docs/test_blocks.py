@@ -1,4 +1,4 @@
-"""Every block of Python, shell, SQL and HTTP runs in a test, or says why not."""
+"""Every code block (Python, shell, SQL, HTTP) runs in a test, or states why not."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Every link of the documentation leads somewhere."""
+"""Every link in the documentation has a target."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The README is short, and says first what to do."""
+"""The README is short and begins with the first steps."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The reference pages have everything that the code has."""
+"""The reference pages cover everything in the code."""
 
 import re
 

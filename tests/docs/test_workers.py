@@ -1,4 +1,4 @@
-"""The examples of workers and of their tests do what the pages say."""
+"""The documented examples of workers and their tests work as described."""
 
 import socket
 from threading import Thread

@@ -1,4 +1,4 @@
-"""Passes batches to separate workers, beside those of the system."""
+"""Passes batches to separate workers, in addition to those of the system."""
 
 import json
 from base64 import b64encode

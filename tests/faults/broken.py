@@ -1,4 +1,4 @@
-"""The system with one rule taken away: each variant has to be caught."""
+"""The system with one rule removed: each variant must be caught."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""The system in memory, whose functions are the handlers and the jobs that are deployed."""
+"""The in-memory system with the deployed handlers and jobs as its functions."""
 
 import logging
 from contextlib import contextmanager
@@ -14,11 +14,11 @@ from taskmill.testing.system import INVOCATION, System
 from tests.unit.stage import Context, a_kafka_event, do_job
 
 TICK = ("publish_due", "relay_outbox", "bring_near", "expire", "forget_expired")
-"""The jobs that a tick of the system does, in this order."""
+"""The jobs of one tick of the system, in order."""
 
 
 class Deployed(System):
-    """Each invocation is a process of its own; several may be under way, one inside another."""
+    """Runs each invocation as its own process; invocations may be nested."""
 
     def __init__(self, workers, **how):
         super().__init__(workers, **how)
@@ -57,7 +57,7 @@ class Deployed(System):
 
     @contextmanager
     def _process(self, **others):
-        """Provide what a process has; then give back what the process around this one has."""
+        """Provide the services of a process, then restore those of the enclosing process."""
         around = dict(process.PROVIDED)
         process.PROVIDED.update(self._provided | others)
         try:

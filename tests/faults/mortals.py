@@ -1,4 +1,4 @@
-"""The system in memory, each of whose processes may die, and the history that it leaves."""
+"""The in-memory system with processes that can die, and the history it leaves."""
 
 import json
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Who rebuilds Redis dies as well, and another one finishes it.
+"""When a process dies during a rebuild of Redis, another one finishes it.
 
 By its name it runs before those that fill the ledger: how long a rebuild takes depends on that.
 """

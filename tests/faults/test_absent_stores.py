@@ -1,4 +1,4 @@
-"""Each store away, and each two of them: who goes on, who waits, and all is well soon after.
+"""Each store, and each pair, unavailable: what continues, what waits, and quick recovery.
 
 By its name it runs before those that fill the ledger: how long a rebuild takes depends on that.
 """

@@ -1,4 +1,4 @@
-"""Honest clocks are not assumed: one process of each function goes by another time (P31)."""
+"""Clocks are not trusted: one process of each function has a wrong one (P31)."""
 
 import signal
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""Whoever dies on whatever line between two stores: nothing is lost, and nothing lies."""
+"""Processes crash between any two store calls: nothing is lost or misreported."""
 
 import signal
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What is due is handed over, whoever dies while handing it over (P6)."""
+"""Due entries are published even if a process dies while publishing them (P6)."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What is committed in the caller's own transaction becomes a task, and nothing else (P2, P3)."""
+"""Exactly the requests committed in callers' transactions become tasks (P2, P3)."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor

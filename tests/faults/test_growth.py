@@ -1,4 +1,4 @@
-"""The schema and the topics grow while work goes on: code that knows neither loses nothing."""
+"""The schema and the topics grow during work: older code loses nothing."""
 
 import signal
 import time

@@ -1,4 +1,4 @@
-"""Every change of a task is in the history, which nobody edits (P27)."""
+"""Every change of a task is in its append-only history (P27)."""
 
 import random
 from functools import reduce

@@ -1,4 +1,4 @@
-"""What a worker may do to its process, and what becomes of its task and of the others."""
+"""A worker that harms its own process affects no other tasks."""
 
 import json
 import os
@@ -50,7 +50,7 @@ def test_a_worker_that_can_write_no_file_does_its_work(stack, run):
 
 
 def test_a_worker_whose_log_nobody_reads_is_ended_for_its_time_and_repeats_nothing(stack, run):
-    """It waits for ever with its first line, when all its tasks have their ends."""
+    """It waits forever with its first line, when all its tasks have their ends."""
     tasks = admitted(run, 9)
     with a_full_pipe() as log:
         process = stack.spawn_worker(LONG_ENOUGH, log=log)

@@ -1,4 +1,4 @@
-"""Kafka is away: intake goes on up to a stated cap (P18)."""
+"""Kafka is unavailable: intake continues up to a stated cap (P18)."""
 
 import signal
 import time

@@ -1,4 +1,4 @@
-"""The same key names one task, whatever dies (P8)."""
+"""A key identifies one task, whatever process dies (P8)."""
 
 import random
 import shutil

@@ -1,4 +1,4 @@
-"""PostgreSQL restarts or goes away: it costs time, not truth (P17, P19)."""
+"""PostgreSQL restarts or is unavailable: work is delayed, but never wrong (P17, P19)."""
 
 import signal
 import time

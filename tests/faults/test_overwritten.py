@@ -1,4 +1,4 @@
-"""Something else writes to the queue's keys in Redis: it costs those tasks a while, nobody else."""
+"""Another client overwrites keys of the queue in Redis: only their tasks are delayed."""
 
 import random
 import time

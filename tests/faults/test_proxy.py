@@ -1,4 +1,4 @@
-"""The fault proxy passes bytes on, and does the harm that it is told to do."""
+"""The fault proxy forwards bytes and injects the requested faults."""
 
 import socket
 import socketserver

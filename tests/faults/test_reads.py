@@ -1,4 +1,4 @@
-"""What was taken can be read at once (P32)."""
+"""An accepted task can be read at once (P32)."""
 
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,4 +1,4 @@
-"""Records that come twice, replies that never come: one run each (P4, P5)."""
+"""Records are delivered twice and replies are lost: every task runs once (P4, P5)."""
 
 import random
 import time

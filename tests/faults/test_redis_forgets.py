@@ -1,4 +1,4 @@
-"""Redis loses everything, or what came last: no task is lost, keys hold (P15, P16)."""
+"""Redis loses all or its latest data: no task is lost, keys hold (P15, P16)."""
 
 import random
 import shutil

@@ -1,4 +1,4 @@
-"""A redrive job is paced, watches itself, can be stopped, and cannot loop (P14)."""
+"""A redrive job is paced, pauses on failures, can be stopped, and cannot loop (P14)."""
 
 import time
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What fails together does not come back together (P11)."""
+"""Tasks that fail together are retried at different times (P11)."""
 
 from collections import Counter
 

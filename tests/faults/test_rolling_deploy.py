@@ -1,4 +1,4 @@
-"""While two versions run side by side nothing is lost (P25)."""
+"""Two versions run at the same time and lose nothing (P25)."""
 
 import shutil
 import signal

@@ -1,4 +1,4 @@
-"""What other queues were seen to get wrong, each as the sentence that holds here."""
+"""Known failures of other queues, each as a statement that holds here."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""Any number of schedulers, dying and standing still, fires each instant once (P20)."""
+"""Any number of crashing or paused schedulers fires each instant once (P20)."""
 
 import json
 import time

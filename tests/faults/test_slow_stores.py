@@ -1,4 +1,4 @@
-"""Stores that answer late, or let nobody in: callers are answered soon, and nothing is lost."""
+"""Slow or saturated stores: callers get a quick response, and nothing is lost."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor

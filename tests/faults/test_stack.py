@@ -1,4 +1,4 @@
-"""The shared system is at rest between two tests, whatever one of them did."""
+"""The shared system is idle between tests, whatever a test did."""
 
 import json
 

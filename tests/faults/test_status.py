@@ -1,4 +1,4 @@
-"""A status never goes back: to a reader who looks all the time, and in a ledger told twice (P9)."""
+"""A status never goes back: for a constant reader, and in a ledger with repeated facts (P9)."""
 
 import math
 import random

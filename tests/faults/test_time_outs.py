@@ -1,4 +1,4 @@
-"""A function that runs out of time in mid-batch repeats only what is unfinished (P26)."""
+"""A function that times out mid-batch repeats only unfinished records (P26)."""
 
 import json
 

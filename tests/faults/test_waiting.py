@@ -1,4 +1,4 @@
-"""What waits for a time, while those die who keep it: near, far, changed, or until it expires."""
+"""Waiting tasks (near, far, changed, expiring) while the processes that handle them die."""
 
 import signal
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The HTTP front with the gateway behind it: whatever is sent, the responses are HTTP."""
+"""Fuzzes the HTTP front with the gateway: every response must be HTTP."""
 
 import asyncio
 import json

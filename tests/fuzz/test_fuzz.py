@@ -1,4 +1,4 @@
-"""A little of `make fuzz` in every run, with a fixed seed: only a code change can fail it."""
+"""A short `make fuzz` in every run, with a fixed seed: only a code change can fail it."""
 
 import pytest
 

@@ -1,1 +1,1 @@
-"""Parts of the local platform, each beside the real thing that it speaks to."""
+"""Parts of the local platform, tested with the real counterparts that they talk to."""

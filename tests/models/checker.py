@@ -143,7 +143,7 @@ def _to_rest(model: Model[S], state: S) -> Iterator[str]:
             if step.state not in ways:
                 ways[step.state] = (*ways[here], step.label)
                 waiting.append(step.state)
-    yield "it goes round for ever"
+    yield "it goes round forever"
 
 
 def brief(value: object) -> str:

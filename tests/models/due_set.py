@@ -1,4 +1,4 @@
-"""The due set: how what Redis decided comes into the log, whoever dies.
+"""The due set: how Redis's decisions reach the log, whatever process dies.
 
 Two schedulers take, publish and clear; a worker retries or ends a turn; a client cancels.
 Simplified: a worker's turn is one step, time has three values (later, due, held), and the log may

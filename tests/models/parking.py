@@ -1,4 +1,4 @@
-"""A task of a type that no worker takes: it waits in the due set, again and again, and then dies.
+"""A task of a type without a worker: it waits in the due set repeatedly, and then dies.
 
 A dispatcher parks it, a scheduler takes, publishes and clears what is due, and a worker may be
 deployed meanwhile. Time is a number of spans, at whose ends what was parked in them is due. Not

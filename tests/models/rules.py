@@ -1,4 +1,4 @@
-"""The rules of the protocol, each of which can be taken back alone."""
+"""The rules of the protocol, each of which can be removed separately."""
 
 from typing import NamedTuple
 

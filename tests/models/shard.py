@@ -1,4 +1,4 @@
-"""One shard's data about one task, and what goes in and out of it."""
+"""One shard's data about one task, and its changes."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""The checker itself finds what it must, by the shortest path."""
+"""The checker finds every violation, by the shortest path."""
 
 import os
 import subprocess
@@ -64,7 +64,7 @@ def test_a_deadlock_behind_a_fault_is_found():
 
 def test_a_livelock_is_found():
     verdict = explore(Circle(), most=10)
-    assert (verdict.complaint, verdict.trace[-1]) == (STUCK, "it goes round for ever")
+    assert (verdict.complaint, verdict.trace[-1]) == (STUCK, "it goes round forever")
 
 
 def test_a_fault_is_no_way_out():

@@ -1,4 +1,4 @@
-"""The protocol holds in every state that its models reach; a rule taken back is found missing."""
+"""The protocol holds in every state that its models reach, and a removed rule is found."""
 
 import re
 from pathlib import Path

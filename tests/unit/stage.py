@@ -1,4 +1,4 @@
-"""A stage of stores in memory, which handlers are given in the place of real ones."""
+"""A test stage: in-memory stores that replace the real ones of the handlers."""
 
 import logging
 import random
@@ -30,14 +30,14 @@ NOW = 1_794_000_000_000
 
 
 class RealClock(MovableClock):
-    """Time moves by itself, for what runs or waits in earnest."""
+    """A clock of real time, for tests in which something really runs or waits."""
 
     def __call__(self) -> Millis:
         return Millis(time.time_ns() // 1_000_000)
 
 
 class Context:
-    """What the platform hands over beside the event."""
+    """The context object that the platform passes with an event."""
 
     def __init__(self, clock: Callable[[], int], *, lives: timedelta) -> None:
         self._clock = clock
@@ -49,7 +49,7 @@ class Context:
 
 
 class Places:
-    """Places to wait at: so many, and none returned too often."""
+    """A limited number of places for waiting requests."""
 
     def __init__(self) -> None:
         self.free = 1
@@ -86,7 +86,7 @@ class Stage(World):
         return Context(self.clock, lives=lives)
 
     def run(self, handler: Callable[[Any, Any], Any], topic: str) -> Any:
-        """Hand everything that stands in *topic* to *handler*, as its mapping does."""
+        """Pass every record of *topic* to *handler*, as its event source mapping does."""
         return handler(
             a_kafka_event(self.log.records(topic)), self.context(lives=timedelta(minutes=1))
         )
@@ -113,12 +113,12 @@ _JOBS = {job.name: job for job in JOBS}
 
 
 def do_job(name: str) -> int:
-    """Do once what the scheduler does again and again under this *name*."""
+    """Run the periodic job of this *name* once."""
     return _JOBS[name].run()
 
 
 def a_kafka_event(records: Iterable[LogRecord]) -> dict[str, Any]:
-    """Return the event in which a mapping hands over *records*."""
+    """Return the event in which an event source mapping delivers *records*."""
     lines: dict[str, list[dict[str, Any]]] = {}
     for one in records:
         at = one.position
@@ -149,7 +149,7 @@ def an_http_event(  # noqa: PLR0913 - a request has many parts
     body: str | None = None,
     is_base64: bool = False,
 ) -> dict[str, Any]:
-    """Return the event of a request, as short as the gateway may get it."""
+    """Return the event of a request, with only the fields that are always present."""
     event: dict[str, Any] = {
         "version": "2.0",
         "routeKey": f"{method} {path}",

@@ -1,4 +1,4 @@
-"""A world in memory: a clock that tests move, stores that can be away, and workers' hands."""
+"""An in-memory world: a movable clock, stores that can be unavailable, and an executor."""
 
 from copy import copy
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ from tests.builders import a_claim, a_clock, a_new_id, a_request, a_source
 
 
 class Away:
-    """A store that cannot be reached, whatever it is asked."""
+    """A store for which every call fails as unreachable."""
 
     def __getattr__(self, verb):
         def unreachable(*_asked, **_how):
@@ -37,7 +37,7 @@ class Away:
 
 
 class Instead:
-    """A port of whose verbs some answer otherwise."""
+    """A port with some of its methods replaced."""
 
     def __init__(self, port, **others):
         self._port = port
@@ -55,7 +55,7 @@ class KnowsAll:
 
 
 class WorldCrew(PatientExecutor):
-    """Performs inline; where threads would wait, the world's time passes."""
+    """Runs calls inline; where threads would wait, the world's clock moves."""
 
     def __init__(self, world):
         super().__init__(world.clock, pause=world.wait)
@@ -63,7 +63,7 @@ class WorldCrew(PatientExecutor):
 
 
 class HangingExecutor(WorldCrew):
-    """Never comes to an end with anything."""
+    """An executor whose calls never end."""
 
     def start(self, call):
         return super().start(lambda: None)
@@ -111,11 +111,11 @@ class World:
             act()
 
     def pass_time(self, **span):
-        """Let time pass in which nobody waits."""
+        """Move the clock without anybody waiting."""
         self.clock.move(timedelta(**span))
 
     def stores(self, **others):
-        """Return every port by its name; *others* stand in the place of some."""
+        """Return every port by its name, with *others* in place of some."""
         stores = copy(self.ports)
         vars(stores).update(others)
         return stores
@@ -137,7 +137,7 @@ class World:
         return routing.route(self.log.records(topics.PENDING), self.run_context())
 
     def admitted(self, *keys, **changes):
-        """Return tasks that wait in line for their worker."""
+        """Submit and dispatch tasks; return them as they wait for their worker."""
         requests = [self.request(key, id=a_new_id(), **changes) for key in keys or [None]]
         receipts = self.submit(*requests)
         self.dispatch()
@@ -194,7 +194,7 @@ def kinds(facts):
 
 
 def die_with(world, task, *, times=1):
-    """Let processes die, one after the other, while they hold *task*."""
+    """Let processes die, one after another, while they hold *task*."""
     for number in range(times):
         source = a_source(0, world.log.tasks("tasks.worker.echo").index(task))
         claim = a_claim(task, source=source, process=f"dead {number}", alone=True)
@@ -203,7 +203,7 @@ def die_with(world, task, *, times=1):
 
 
 class DeafExecutor(HangingExecutor):
-    """Begins each call, and never tells of its end."""
+    """Runs each call, and never reports its end."""
 
     def start(self, call):
         return WorldCrew.start(self, call)

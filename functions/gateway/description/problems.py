@@ -1,4 +1,4 @@
-"""What each refusal means, and what to do next."""
+"""The meaning of each refusal, and what to do next."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -16,7 +16,7 @@ class Refusal(Struct, frozen=True):
 
 
 ANYWHERE: Final[tuple[ProblemType, ...]] = ("unauthorized", "forbidden", "internal_error")
-"""What any route may answer; one that is open to all asks for no key."""
+"""The refusals of every route; a public route needs no key."""
 
 PROBLEMS: Final[Mapping[ProblemType, Refusal]] = {
     "already_exists": Refusal(
@@ -47,12 +47,12 @@ PROBLEMS: Final[Mapping[ProblemType, Refusal]] = {
     "enqueue_refused": Refusal(
         HTTPStatus.GONE,
         "The request was enqueued and committed but is invalid, or it was accepted while Kafka was"
-        " down and Kafka then refused it; `detail` says why.",
+        " down and Kafka later refused it; `detail` says why.",
         "Submit it again, corrected as `detail` says. `GET /v1/enqueued` lists refused requests.",
     ),
     "forbidden": Refusal(
         HTTPStatus.FORBIDDEN,
-        "The request was sent by a webhook task; such tasks could loop for ever.",
+        "The request was sent by a webhook task; such tasks could loop forever.",
         "Have the receiver of the webhook submit tasks with its own client.",
     ),
     "idempotency_key_reused": Refusal(

@@ -48,7 +48,7 @@ _RECORD: Final[dict[str, Any]] = {
     "partition": 0,
     "offset": 17,
     "at": "2026-11-06T21:20:00.000Z",
-    "reason": "the record is not a parcel: JSON is malformed: invalid character (byte 4)",
+    "reason": "the record is not a batch: JSON is malformed: invalid character (byte 4)",
     "size": 7,
     "header_names": [],
 }

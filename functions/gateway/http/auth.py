@@ -21,7 +21,7 @@ _REFUSED = Problem(
 _LOOP = Problem(
     HTTPStatus.FORBIDDEN,
     "forbidden",
-    "a webhook task must not call the API of a queue: it could loop for ever",
+    "a webhook task must not call the API of a queue: it could loop forever",
 )
 
 

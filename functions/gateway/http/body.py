@@ -1,4 +1,4 @@
-"""Reads the JSON of a request as what a route takes."""
+"""Decodes the JSON body of a request as the type that a route takes."""
 
 from typing import TypeVar
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def read_as(kind: type[T], body: bytes) -> T | Problem:
-    """Return *body* as *kind*, or the problem with it and its place as a JSON pointer."""
+    """Return *body* as *kind*, or a problem that points at the invalid place."""
     value = read_value(body)
     if isinstance(value, Refusal):
         return problem_of(value)

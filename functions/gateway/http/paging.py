@@ -20,7 +20,7 @@ _OF_A_PAGE = {"cursor", "limit", "wait"}
 
 
 class Mark(Struct, frozen=True):
-    """Where a page ended: the moment that orders the list, and the name of its last line."""
+    """Where a page ended: the time by which the list is ordered, and the name of its last line."""
 
     at_ms: Millis
     name: str
@@ -41,9 +41,9 @@ class _Cursor(Struct, array_like=True, frozen=True):
 def page_of(
     lines: Sequence[Line], *, rest: Mark | None, query: Mapping[str, str]
 ) -> tuple[list[Raw], str | None]:
-    """Return the first lines that fit an answer, and the cursor that asks for those after them.
+    """Return the first entries that fit in a response, and the cursor of the next page.
 
-    *rest* is where the lines end when there are more of them.
+    *rest* marks the end of *lines* when the list continues after them.
     """
     texts = [Raw(msgspec.json.encode(line.shown)) for line in lines]
     ends = list(accumulate(len(bytes(line)) for line in texts))
@@ -54,12 +54,12 @@ def page_of(
 
 
 def cursor_after(mark: Mark, query: Mapping[str, str]) -> str:
-    """Return the word that asks for the page after *mark*, for the same filter."""
+    """Return the cursor of the page after *mark*, for the same filter."""
     return _word(mark, _digest(query))
 
 
 def mark_of(text: str, query: Mapping[str, str]) -> Mark | Problem:
-    """Return where the page before ended, if *text* is a word of ours for this filter."""
+    """Return where the previous page ended, if *text* is a valid cursor for this filter."""
     try:
         cursor = msgspec.json.decode(b64decode(text, b"-_", validate=True), type=_Cursor)
     except (ValueError, RecursionError):

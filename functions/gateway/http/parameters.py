@@ -1,4 +1,4 @@
-"""Reads query parameters: limits, numbers, moments and waits, and refuses unknown ones."""
+"""Parses query parameters (limits, numbers, times and waits), and refuses unknown ones."""
 
 import re
 from collections.abc import Container, Iterable
@@ -17,7 +17,7 @@ _NO_TIME = timedelta()
 
 
 def unknown_parameter(names: Iterable[str], known: Container[str]) -> Problem | None:
-    """Refuse the first parameter that would be ignored."""
+    """Refuse the first parameter that the route does not know."""
     for name in names:
         if name not in known:
             return unprocessable("invalid_request", f"unknown parameter {name!r}", name)
@@ -65,5 +65,5 @@ def read_moment(name: str, text: str | None) -> Millis | Problem | None:
 def _in_utc(at: datetime) -> datetime:
     try:
         return at.astimezone(UTC)
-    except OverflowError:  # within a day of the calendar's end, where nothing ever happens
+    except OverflowError:  # within a day of either end of the calendar
         return at.replace(tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""Problems as application/problem+json."""
+"""Problems as `application/problem+json`."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -40,7 +40,7 @@ ProblemType: TypeAlias = Literal[
     "unknown_type",
     "unsupported_media_type",
 ]
-"""Every type of refusal; `description/problems.py` explains each and the next step."""
+"""Every type of refusal; `description/problems.py` gives the meaning and next step of each."""
 
 
 # Defined here because the phrases of HTTPStatus differ between Python versions.
@@ -51,7 +51,7 @@ _TITLES = {
 
 
 class Problem(Struct, frozen=True):
-    """What is wrong and where (a JSON pointer), with the headers of the response."""
+    """A refused request: what is wrong, where (a JSON pointer), and the response headers."""
 
     status: HTTPStatus
     type: ProblemType
@@ -82,7 +82,7 @@ _STATUS: Mapping[RefusalKind, HTTPStatus] = {
 
 
 def problem_of(refusal: Refusal) -> Problem:
-    """Turn a refusal of any entry point into an HTTP problem."""
+    """Convert a refusal from any entry point to an HTTP problem."""
     rest = 2 if refusal.kind is RefusalKind.UNAVAILABLE else None
     return Problem(_STATUS[refusal.kind], refusal.code, refusal.detail, refusal.pointer, rest)
 
@@ -121,6 +121,6 @@ def not_found(task_id: str) -> Problem:
 
 
 def refused(refusal: ReadRefused) -> Problem:
-    """Refuse the id of a request that was refused after its commit."""
+    """Return the problem for the id of a request that was refused after its commit."""
     detail = f"the enqueued request was refused as {refusal.code}: {refusal.detail}"
     return Problem(HTTPStatus.GONE, "enqueue_refused", detail, refusal.pointer)

@@ -23,9 +23,9 @@ def caught_up(
     *,
     within: timedelta = LONGEST_CATCH_UP,
 ) -> F:
-    """Return what *look* finds once the ledger has caught up, or when the time is over.
+    """Return the result of *look* once the ledger has caught up, or when the time is over.
 
-    Only some requests may wait longer than a moment.
+    Only a limited number of requests may wait longer than `LONGEST_CATCH_UP`.
     """
     state = _look_for(stores, min(within, LONGEST_CATCH_UP), look, is_behind)
     rest = within - LONGEST_CATCH_UP
@@ -50,12 +50,15 @@ def _look_for(
 def hear_the_log(stores: Stores, within: timedelta) -> Millis | None:
     """Wait until the ledger reaches the current end of the log; return that moment, if in time.
 
-    What happened before that moment is in the ledger then, in idle partitions, too; no moment is
-    later than what waits in the outbox. Without the log the ledger answers alone.
+    Everything that happened before that moment is then in the ledger, including idle partitions;
+    the moment is never later than the oldest row in the outbox. When the log is unavailable, the
+    ledger answers alone.
     """
     now = stores.clock()
     try:
-        waits_since = stores.outbox.waits_since()  # asked first: it goes into the log meanwhile
+        waits_since = (
+            stores.outbox.waits_since()
+        )  # read first: its rows move into the log meanwhile
         ends = stores.log_ends.ends()
     except StoreUnavailable:
         return None

@@ -21,7 +21,7 @@ from taskmill.platform import process
 from taskmill.stores.stores import Stores
 
 STORES: Final = "stores"
-"""Where the handler leaves the stores for the routes, in the context of a request."""
+"""The key of the stores in a request's context, where the handler puts them for the routes."""
 
 Answer: TypeAlias = Response[str]
 
@@ -35,13 +35,13 @@ class Success(Struct, frozen=True):
 
 
 class ApiRequest(Struct, frozen=True, kw_only=True):
-    """What was asked, and the stores of the process that answers it."""
+    """The parts of a request that routes read, and the stores of the process."""
 
     stores: Stores
     query: Mapping[str, str]
     headers: Mapping[str, str]
     body: bytes = b""
-    """The JSON that was sent, to a route that takes any."""
+    """The JSON body, for routes that take one."""
 
 
 Route: TypeAlias = Callable[..., Success | Problem | Answer]
@@ -49,17 +49,17 @@ R = TypeVar("R", bound=Route)
 
 
 class Routes:
-    """Registers the functions that answer one subject.
+    """Registers the route functions of one subject.
 
-    While a store is away they answer 503, and *kept* says what of theirs is kept where.
+    While a store is unavailable they answer 503; *kept* explains which data is kept where.
     """
 
     def __init__(self, kept: str | None = None) -> None:
-        self.router = APIGatewayHttpRouter()  # type: ignore[no-untyped-call]  # powertools says not what it gives
+        self.router = APIGatewayHttpRouter()  # type: ignore[no-untyped-call]  # powertools has no annotation here
         self._kept = kept
 
     def get(self, path: str, *, parameters: Container[str] | None = None) -> Callable[[R], R]:
-        """Refuse every query parameter but *parameters*, if they are given."""
+        """Register a GET route; it refuses query parameters other than *parameters*, if given."""
         return self._register("GET", path, parameters=parameters)
 
     def post(self, path: str, *, takes_json: bool = False) -> Callable[[R], R]:
@@ -115,7 +115,7 @@ class Routes:
         except StoreUnavailable as error:
             if self._kept is None:
                 raise
-            return unavailable(f"{self._kept}: {error.store} is away", 2)
+            return unavailable(f"{self._kept}: {error.store} is unavailable", 2)
 
 
 def _json_body(event: APIGatewayProxyEventV2) -> bytes | Problem:
@@ -145,7 +145,7 @@ def _refuse(problem: Problem) -> Answer:
     count_refusal(problem)
     headers: dict[str, str | list[str]] = {}
     if problem.retry_after_seconds is not None:
-        jitter = random.randint(0, 1)  # noqa: S311 - it only spreads repeats
+        jitter = random.randint(0, 1)  # noqa: S311 - it only spreads retries
         headers["Retry-After"] = str(problem.retry_after_seconds + jitter)
     if problem.allow:
         headers["Allow"] = ", ".join(problem.allow)

@@ -1,4 +1,4 @@
-"""Sends a mail by Amazon SES: a role opens it, and no password.
+"""Sends mail by Amazon SES, with a role instead of a password.
 
 boto3 is imported for the first mail: a deployment that uses SMTP never pays for it.
 """
@@ -35,7 +35,7 @@ class Ses:
         open_client: Callable[[int], Any] | None = None,
         seconds_to_answer: int = SECONDS_TO_ANSWER,
     ) -> None:
-        """Take another way to open a client, which is told how many seconds it may take."""
+        """*open_client* opens a client whose calls take at most the given seconds."""
         self._open = open_client or _open
         self._longest = SECONDS_TO_CONNECT + seconds_to_answer
         self._lock = Lock()

@@ -1,4 +1,4 @@
-"""Sends a mail by SMTP, and knows at which step it may have arrived although nobody said so."""
+"""Sends mail by SMTP, and knows at which step it may have arrived without a confirmation."""
 
 import smtplib
 import socket

@@ -1,5 +1,5 @@
 """Uploads reports with boto3, which only this function bundles."""
-# ruff: noqa: PLC0415 - boto3 is slow to import: the first report pays for it, not the start
+# ruff: noqa: PLC0415 - boto3 is slow to import: the first report pays, not the start
 
 from base64 import b64encode
 from functools import cache

@@ -1,4 +1,4 @@
-"""How this deployment calls others: read once, complaints all at once."""
+"""Settings of outgoing webhooks, read once; reports all problems together."""
 
 from collections.abc import Callable, Mapping
 from functools import partial

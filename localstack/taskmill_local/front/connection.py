@@ -159,7 +159,7 @@ class Connection(asyncio.Protocol):
     def _await_head(self) -> None:
         if len(self._arrived) >= self._limits.head_bytes:
             raise Refused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
-        # With lone line feeds the end would never be found, and the client would wait for ever.
+        # With lone line feeds the end would never be found, and the client would wait forever.
         if b"\n\n" in self._arrived or b"\n\r\n" in self._arrived:
             raise Refused(HTTPStatus.BAD_REQUEST)
         if self._arrived and self._phase is _Phase.IDLE:

@@ -117,7 +117,7 @@ def _encoded(response: Any) -> tuple[bytes, str]:
         return response, "application/unknown"
     try:
         return json.dumps(response, default=_number).encode(), "application/json"
-    except Exception as error:  # noqa: BLE001 - whatever a response's own methods raise
+    except Exception as error:  # noqa: BLE001 - its methods may raise anything
         message = f"Unable to marshal response: {error}"
         raise Fault("Runtime.MarshalError", message) from None
 
@@ -155,7 +155,7 @@ def _answer(api: _RuntimeApi, handler: Handler) -> None:
     path = f"invocation/{context.aws_request_id}/"
     try:
         response, content_type = _encoded(handler(_decoded(event), context))
-    except Exception as error:  # noqa: BLE001 - a handler's error is an answer
+    except Exception as error:  # noqa: BLE001 - a handler's error becomes a response
         api.post(path + "error", _error(error, context.aws_request_id))
     else:
         api.post(path + "response", response, content_type)
@@ -182,7 +182,7 @@ def main(handler_name: str) -> NoReturn:
     _set_up_logging()
     try:
         handler = _import_handler(handler_name)
-    except Exception as error:  # noqa: BLE001 - whatever a module raises at its import
+    except Exception as error:  # noqa: BLE001 - an import may raise anything
         api.post("init/error", _error(error))
         sys.exit(1)
     while True:

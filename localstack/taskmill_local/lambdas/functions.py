@@ -16,7 +16,7 @@ _INIT_LIMIT: Final = timedelta(seconds=10)
 
 
 class Functions:
-    def __init__(  # noqa: PLR0913 - what the platform gives to every function, each named
+    def __init__(  # noqa: PLR0913 - the platform's variables, all named
         self,
         plans: Mapping[str, FunctionPlan],
         *,

@@ -57,7 +57,7 @@ class RuntimeApi:
         return self._waiting is not None and not self._waiting.has_hung_up()
 
     def deliver(self, reply: bytes) -> None:
-        assert self._waiting is not None  # noqa: S101 - only a polled environment is given work
+        assert self._waiting is not None  # noqa: S101 - only polled environments get work
         self._delivered, self._waiting, self._unread = self._waiting, None, False
         self._delivered.write(reply)
 
@@ -139,7 +139,7 @@ class _Connection(asyncio.Protocol):
         self._missing = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - what a TCP server gives
+        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - always set for a TCP server
         self._transport = transport
         self._hang_up = select.poll()
         self._hang_up.register(transport.get_extra_info("socket"), select.POLLIN)

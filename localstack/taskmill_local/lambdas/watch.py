@@ -85,7 +85,7 @@ def _children_of(process: psutil.Process) -> Iterator[psutil.Process]:
         yield from process.children()
         return
     threads = f"/proc/{process.pid}/task"
-    for thread in os.listdir(threads):  # noqa: PTH208 - a quarter of the time, many times a second
+    for thread in os.listdir(threads):  # noqa: PTH208 - four times faster, and called often
         for child in _read(f"{threads}/{thread}/children").split():
             yield psutil.Process(int(child))
 

@@ -22,7 +22,7 @@ _GATHERED_BYTES: Final = 16 * 1024
 
 
 class ConsumerSettings(Protocol):
-    """How the consumer of a mapping is set up; each new client asks anew."""
+    """How the consumer of a mapping is set up; each new client reads it again."""
 
     def __call__(self, plan: MappingPlan, *, brokers: str) -> dict[str, Any]: ...
 

@@ -156,7 +156,7 @@ class Feed:
         if self._doubt.finds_a_broker(other):
             self._consumer, other = other, self._consumer
             self._subscribe()
-        # A client that waits for a commit's answer with no broker to send one waits for ever.
+        # A client that waits for a commit's answer with no broker to send one waits forever.
         threading.Thread(target=other.close, name="mapping-leftover", daemon=True).start()
 
     def _commit(self, offsets: Mapping[int, int]) -> None:

@@ -25,7 +25,7 @@ Batch: TypeAlias = Mapping[PartitionQueue, Sequence[Record]]
 class RunningMapping:
     """Lives on the event loop; its feed's thread delivers records and performs commits."""
 
-    def __init__(  # noqa: PLR0913 - what it needs of the world, each named
+    def __init__(  # noqa: PLR0913 - its dependencies, all named
         self,
         plan: MappingPlan,
         *,
@@ -205,7 +205,7 @@ class RunningMapping:
         )
         try:
             answer = await self._invoke(self._plan.function, event)
-        except Exception as error:  # noqa: BLE001 - a batch that cannot be given away has failed
+        except Exception as error:  # noqa: BLE001 - a batch that cannot be delivered has failed
             reason = json.dumps({"errorType": type(error).__name__, "errorMessage": str(error)})
             answer = Failed(Failure.HANDLER_ERROR, reason.encode())
         if isinstance(answer, Failed) and answer.failure is Failure.STOPPING:

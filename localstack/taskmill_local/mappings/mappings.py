@@ -17,7 +17,7 @@ _REPEAT_AFTER = timedelta(minutes=1)
 
 
 class Mappings:
-    def __init__(  # noqa: PLR0913 - what they need of the world, each named
+    def __init__(  # noqa: PLR0913 - their dependencies, all named
         self,
         plans: Sequence[MappingPlan],
         *,

@@ -1,4 +1,4 @@
-"""A PostgreSQL server that trusts who comes over the loopback: a laptop has one user."""
+"""A PostgreSQL server that trusts loopback connections: a laptop has one user."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""One store's server process: started on the leash, watched, and stopped."""
+"""One store's server process: started as a bound child, watched and stopped."""
 
 import asyncio
 import os
@@ -28,7 +28,7 @@ _START_LIMIT = timedelta(seconds=120)
 class Server:
     """A store's process, with its folder ``<home>/stores/<name>`` and its log."""
 
-    def __init__(  # noqa: PLR0913 - what it needs of the world, each named
+    def __init__(  # noqa: PLR0913 - its dependencies, all named
         self,
         name: str,
         home: Path,
@@ -38,7 +38,7 @@ class Server:
         draw: Draw = free_ports,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        """Take what its processes find in their environment beside what its store needs."""
+        """Take additional environment variables for the processes of the server."""
         self.name = name
         self.folder = home / "stores" / name.lower()
         self.log = home / "logs" / f"{name.lower()}.log"

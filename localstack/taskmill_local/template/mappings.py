@@ -18,7 +18,7 @@ def mapping_plan(resource: Resource) -> MappingPlan:
     resource.expect("FunctionResponseTypes", ["ReportBatchItemFailures"], default=None)
     resource.expect("MaximumRetryAttempts", -1, default=-1)
     resource.expect("MaximumRecordAgeInSeconds", -1, default=-1)
-    resource.expect("Enabled", True, default=True)  # noqa: FBT003 - the template's own value
+    resource.expect("Enabled", True, default=True)  # noqa: FBT003 - the template's value
     return MappingPlan(
         name=resource.name,
         function=resource.function("FunctionName", resource.properties.get("FunctionName")),

@@ -138,22 +138,22 @@ def _open(
     if not value:
         raise Undecodable("the record has no value")
     if len(value) > LARGEST_KEPT:
-        raise Undecodable(f"the record has {len(value)} bytes, more than any parcel")
+        raise Undecodable(f"the record has {len(value)} bytes, more than any batch")
     try:
-        value.decode()  # the raw payloads are not checked again before the ledger has to store them
+        value.decode()  # raw payloads are otherwise not checked before the ledger stores them
         batch = decode(value)
         if batch.v == VERSION:
             return members(batch)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         if newer_version(value) is None:
-            raise Undecodable(f"the record is not a parcel: {error}") from error
+            raise Undecodable(f"the record is not a batch: {error}") from error
     if (version := newer_version(value)) is not None:
         raise NewerVersion(version)
-    raise Undecodable(f"the parcel has an invalid version; this code reads {VERSION}")
+    raise Undecodable(f"the batch has an invalid version; this code reads {VERSION}")
 
 
 def newer_version(value: bytes) -> int | None:
-    """Return the version of a parcel that only a newer version of this code can read."""
+    """Return the version of a batch that only a newer version of this code can read."""
     try:
         version = _decode_version(value).v
     except (msgspec.DecodeError, RecursionError):

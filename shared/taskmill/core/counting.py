@@ -272,7 +272,7 @@ TABLE: Final[Mapping[Counted, Measure]] = {
         calls_for_help=True,
     ),
     Count.UNREADABLE: Measure(
-        about="Keys in Redis that something else had overwritten, when they were sound again",
+        about="Overwritten keys in Redis that were restored",
         labels={},
         calls_for_help=True,
     ),

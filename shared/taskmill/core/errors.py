@@ -1,7 +1,7 @@
 """Every exception that the queue raises."""
 
 NEWER_VERSION = "newer_version"
-"""Why a newer version's parcel is in quarantine."""
+"""Why a newer version's batch is in quarantine."""
 
 
 class TaskmillError(Exception):
@@ -31,11 +31,11 @@ class Unpublishable(TaskmillError):
 
 
 class Undecodable(TaskmillError):
-    """A Kafka record is not a parcel of this version; it belongs in quarantine."""
+    """A Kafka record is not a batch of this version; it belongs in quarantine."""
 
 
 class NewerVersion(Undecodable):
-    """A parcel that only a newer version of this code can read; it is kept until then."""
+    """A batch that only a newer version of this code can read; it is kept until then."""
 
     def __init__(self, version: int) -> None:
         super().__init__(NEWER_VERSION)

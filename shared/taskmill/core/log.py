@@ -18,7 +18,7 @@ class Position(Struct, frozen=True, order=True):
 
 
 class Source(Struct, frozen=True):
-    """The source of a lease: its record, and the index of the envelope in the parcel."""
+    """The source of a lease: its record, and the index of the envelope in the batch."""
 
     position: Position
     index: int

@@ -139,7 +139,7 @@ def shown(spec: Spec) -> ShownSpec:
 
 
 def keyed_id(tenant: str, task_type: TaskType, key: str) -> TaskId:
-    """Return the id that belongs to this idempotency key for ever: a UUIDv8."""
+    """Return the id that belongs to this idempotency key forever: a UUIDv8."""
     digest = sha256()
     for part in (tenant, task_type, key):
         octets = part.encode()

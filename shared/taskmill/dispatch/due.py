@@ -1,4 +1,4 @@
-"""Publishes due entries, so that everything that was decided is published in the end."""
+"""Publishes due entries, so that every decision is eventually published."""
 
 import logging
 from collections.abc import Sequence

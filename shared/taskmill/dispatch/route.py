@@ -1,4 +1,4 @@
-"""Routes what stands in `tasks.pending` to the topics of the workers."""
+"""Routes tasks from `tasks.pending` to the topics of their workers."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol, assert_never

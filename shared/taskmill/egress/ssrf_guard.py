@@ -1,4 +1,4 @@
-"""The SSRF guard: which URLs, and which addresses behind them, may be called."""
+"""The SSRF guard: which URLs, and which of their addresses, may be called."""
 
 import re
 from collections.abc import Sequence

@@ -104,7 +104,7 @@ class Claimer(Struct):
     """The queue of arrivals waiting to run, and the suspects waiting to run alone.
 
     Arrivals with the fewest losses go first: a task that kills its process then delays those that
-    ran beside it once, not at each of its deaths.
+    ran with it once, not at each of its deaths.
     """
 
     run_context: RunContext

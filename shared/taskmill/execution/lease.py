@@ -1,4 +1,4 @@
-"""The right to run a turn: what is claimed, and every answer to a claim, a beat and a settle."""
+"""The right to run a turn: claims, and every answer to a claim, a heartbeat and a settle."""
 
 from datetime import timedelta
 from enum import StrEnum

@@ -18,7 +18,7 @@ RESULT_LEVELS = 100
 
 
 class Succeeded(Struct, frozen=True):
-    """The work is done; *result* is kept for whoever asked for it."""
+    """The work is done; *result* is kept for clients to read."""
 
     result: Any = None
 

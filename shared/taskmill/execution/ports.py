@@ -48,6 +48,6 @@ class Executor(Protocol):
 
 
 class BackgroundJobs(Protocol):
-    """Background jobs beside the caller; a running job is not started twice."""
+    """Runs jobs in the background; a running job is not started twice."""
 
     def start(self, name: str, background_job: Callable[[], int]) -> Future[int]: ...

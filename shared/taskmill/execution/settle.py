@@ -74,7 +74,7 @@ class Settler(Struct):
         self.facts += self._settled_together(ended)
 
     def publish(self, *, is_over: bool) -> None:
-        """Send facts in full parcels, when the first has waited a while, or at the end.
+        """Send facts in full batches, when the first has waited a while, or at the end.
 
         A process that dies before loses nothing: the records keep what was settled, and the batch
         is redelivered.

@@ -1,4 +1,4 @@
-"""Gathers how much waits and how fast it is done; not anew for each who asks."""
+"""Gathers statistics on queue lengths and throughput, cached for a moment."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -18,7 +18,7 @@ MOST_COUNTED: Final = 50_000
 
 
 class Board:
-    def __init__(  # noqa: PLR0913 - whom it asks, each named
+    def __init__(  # noqa: PLR0913 - its dependencies, all named
         self,
         figures: LedgerFigures,
         log: LogReaders,
@@ -41,14 +41,14 @@ class Board:
         """Return statistics at most a moment old, or raise when a store is unavailable."""
         now = self._clock()
         if self._latest is None or not 0 <= now - self._latest.taken_at_ms < in_ms(KEPT):
-            since = self._outbox.waits_since()  # asked first: it goes on into the log meanwhile
+            since = self._outbox.waits_since()  # read first: its rows move into the log meanwhile
             lags = dict.fromkeys(self._readers, 0)
             for (reader, _), reach in self._log.reach(self._readers).items():
                 lags[reader] += reach.lag
             figures = self._figures.figures()
             if all(lags.get(one) == 0 for one in (RECORDER_PENDING, RECORDER_EVENTS)):
                 as_of = now if since is None else min(now, since)
-                figures = replace(figures, as_of_ms=as_of)  # idle partitions lack nothing, either
+                figures = replace(figures, as_of_ms=as_of)  # idle partitions are complete, too
             self._latest = Statistics(
                 figures=figures,
                 lags=lags,

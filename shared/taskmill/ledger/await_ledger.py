@@ -21,7 +21,7 @@ def await_ledger(
     pause: Pause,
     within: timedelta = LONGEST_CATCH_UP,
 ) -> F:
-    """Return what *look* finds once the ledger is not behind, or when the time is over."""
+    """Return the result of *look* once the ledger has caught up, or when the time is over."""
     waited = timedelta()
     answer = look()
     while waited < within and is_behind(answer):

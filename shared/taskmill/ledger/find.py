@@ -138,7 +138,7 @@ def _silence(
 ) -> Finding:
     """Let the ledger reach the log's end as of now, so that a missing row means something."""
     if not await_ledger(lambda: has_reached(ledger, ends), is_behind=not_, pause=pause):
-        return Unsure("the ledger is behind the log")
+        return Unsure("the ledger lags behind the log")
     row = ledger.find(task_id)
     if row is None:
         return Nowhere()

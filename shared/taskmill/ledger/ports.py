@@ -62,7 +62,7 @@ class Quarantine(Protocol):
 
 
 class HeldBatches(Protocol):
-    """Parcels that nobody else returns meanwhile."""
+    """Batches that nobody else returns meanwhile."""
 
     @property
     def batches(self) -> Sequence[KeptBatch]: ...
@@ -71,7 +71,7 @@ class HeldBatches(Protocol):
 
 
 class NewerBatches(Protocol):
-    """Parcels in quarantine that a newer version wrote."""
+    """Batches in quarantine that a newer version wrote."""
 
     def held(self, *, readable: int, most: int) -> AbstractContextManager[HeldBatches]: ...
 
@@ -92,7 +92,7 @@ class FarTasks(Protocol):
         ...
 
     def leave(self, rows: Sequence[Row]) -> None:
-        """Stop keeping them as such, if they are still as they were seen."""
+        """Remove them from the far tasks, if they are still as they were read."""
         ...
 
 

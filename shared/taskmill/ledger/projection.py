@@ -1,4 +1,4 @@
-"""Folds facts into ledger rows: idempotently, and in any order."""
+"""Folds facts into ledger rows: idempotent, and independent of their order."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
@@ -89,13 +89,13 @@ class Quarantined(Struct, frozen=True, kw_only=True):
     partition: int
     offset: int
     member: int
-    """The index in the parcel; a record that is not a parcel has member 0."""
+    """The index in the batch; a record that is not a batch has member 0."""
     reason: str
     value: bytes
     headers: Mapping[str, bytes] = {}
     at_ms: Millis
     version: int | None = None
-    """The version of a parcel that only a newer version of this code can read."""
+    """The version of a batch that only a newer version of this code can read."""
 
 
 class Applied(Struct, frozen=True, kw_only=True):
@@ -115,7 +115,7 @@ class LedgerBatch(Struct, frozen=True, kw_only=True):
     applied: Sequence[Applied] = ()
 
     def contradictions(self) -> list[HistoryEntry]:
-        """Return the facts that no life allows: those that came after an end."""
+        """Return the facts that no task life allows: those after an end."""
         ends = [one for one in self.history if one.kind in _ENDS]
         if not ends:
             return []
@@ -236,7 +236,7 @@ _AttemptFact: TypeAlias = (
 )
 
 
-def _row(  # noqa: PLR0913 - the columns that only some facts carry, each named
+def _row(  # noqa: PLR0913 - the columns of some facts only, all named
     fact: _AttemptFact,
     *,
     finished_at_ms: Millis | None = None,

@@ -9,7 +9,7 @@ from taskmill.core.task import Millis
 
 
 class Place(Struct, frozen=True, order=True):
-    """Position of a record in the log; the member is its index in the parcel."""
+    """Position of a record in the log; the member is its index in the batch."""
 
     topic: str
     partition: int
@@ -37,11 +37,11 @@ class OpenedRecord(Struct, frozen=True, kw_only=True):
 
 
 PUT_BACK = "taskmill: put back into its topic"
-"""Recorded as having dealt with a newer version's parcel once it could be read."""
+"""Recorded as having dealt with a newer version's batch once it could be read."""
 
 
 class KeptBatch(Struct, frozen=True, kw_only=True):
-    """A parcel as written by a newer version."""
+    """A batch as written by a newer version."""
 
     place: Place
     value: bytes

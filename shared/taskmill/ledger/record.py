@@ -65,10 +65,10 @@ class Recorder:
         self._stores = stores
 
     def record(self, records: Sequence[LogRecord]) -> tuple[Position, ...]:
-        """Write what *records* tell and how far they reach, in one transaction: none comes again.
+        """Write what *records* contain, and their offsets, in one transaction; none is read again.
 
-        If the ledger cannot store something, the batch is halved until the cause is isolated: it
-        goes to quarantine and blocks nothing else.
+        If the ledger cannot store something, the batch is halved until the cause is isolated: that
+        record goes to quarantine and blocks nothing else.
         """
         ledger = self._stores.ledger
         reading = _Reading()
@@ -157,7 +157,7 @@ def _quarantined(record: LogRecord, reason: str) -> Quarantined:
 
 
 def _version(record: LogRecord) -> int | None:
-    """Return which newer version may read a parcel; None for records of strangers in the inbox."""
+    """Return which newer version may read a batch; None for foreign records in the inbox."""
     is_ours = record.position.topic != INBOX
     return codec.newer_version(record.value or b"") if is_ours else None
 

@@ -40,7 +40,7 @@ class RedriveJobRequest(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Tally(Struct, frozen=True, kw_only=True):
-    """What has become of a job's tasks so far."""
+    """The results of a job's tasks so far."""
 
     total: int
     redriven: int = 0

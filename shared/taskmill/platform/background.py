@@ -37,5 +37,5 @@ def _work(queue: SimpleQueue[_Job]) -> None:
         background_job, outcome = queue.get()
         try:
             outcome.set_result(background_job())
-        except BaseException as error:  # noqa: BLE001 - it is raised where the outcome is asked for
+        except BaseException as error:  # noqa: BLE001 - raised again when the outcome is read
             outcome.set_exception(error)

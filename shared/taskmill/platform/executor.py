@@ -1,5 +1,5 @@
 """An executor that uses plain threads."""
-# ruff: noqa: PLC0415 - asyncio is slow to import, and most workers do without
+# ruff: noqa: PLC0415 - asyncio is slow to import, and most workers do not need it
 
 from collections.abc import Callable, Coroutine, Sequence
 from datetime import timedelta

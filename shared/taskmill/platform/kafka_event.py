@@ -11,7 +11,7 @@ from taskmill.core.task import Millis
 def respond(
     event: Mapping[str, Any], work: Callable[[list[LogRecord]], Iterable[Position]]
 ) -> dict[str, Any]:
-    """Hand the records of *event* to *work*; what it returns comes again, and nothing else."""
+    """Pass the records of *event* to *work*; only those that it returns are redelivered."""
     return failures(work(records_of(event)))
 
 
@@ -35,13 +35,15 @@ def _headers(pairs: Iterable[Mapping[str, Any]]) -> dict[str, bytes]:
     headers: dict[str, bytes] = {}
     for header in pairs:
         for name, octets in header.items():
-            value = bytes(octet & 0xFF for octet in octets or ())  # their bytes come signed
+            value = bytes(
+                octet & 0xFF for octet in octets or ()
+            )  # the platform sends their bytes as signed numbers
             headers[name] = headers[name] + b"," + value if name in headers else value
     return headers
 
 
 def failures(positions: Iterable[Position]) -> dict[str, Any]:
-    """Return the response that makes exactly these records come again."""
+    """Return the response that causes exactly these records to be redelivered."""
     return {
         "batchItemFailures": [
             {"itemIdentifier": {"partition": f"{at.topic}-{at.partition}", "offset": at.offset}}

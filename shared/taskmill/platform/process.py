@@ -1,4 +1,4 @@
-"""What every function needs of its process: time, chance, log lines, counts."""
+"""Process-wide services of every function: clock, randomness, logging, counters."""
 
 import gc
 import logging
@@ -25,13 +25,13 @@ P = TypeVar("P")
 _VALUES_BETWEEN_COLLECTIONS = 10_000
 
 PROVIDED: Final[dict[str, Callable[..., Any]]] = {}
-"""What tests provide in the place of what a process has, by the name of what is called here."""
+"""Replacements that tests provide, by the name of the function that they replace."""
 
 _opened: Final[dict[str, Stores]] = {}
 
 
 def replaceable(build: Callable[A, P]) -> Callable[A, P]:
-    """Let a test provide what a handler works with: the one seam for all of it."""
+    """Let a test replace what *build* returns: the one seam of all handlers."""
 
     @wraps(build)
     def built(*args: A.args, **named: A.kwargs) -> P:
@@ -45,7 +45,7 @@ def replaceable(build: Callable[A, P]) -> Callable[A, P]:
 def stores(name: str, *, needs: tuple[str, ...], patience: Patience = USUAL) -> Stores:
     """Return the stores of this *name*, which live as long as the process.
 
-    What is not among the *needs* cannot be reached: its settings are not even read.
+    Stores that are not among *needs* cannot be reached: their settings are not even read.
     """
     if name not in _opened:
         settings = Settings.from_env(os.environ, needs=needs)
@@ -62,7 +62,7 @@ def open_stores(settings: Settings, *, name: str, patience: Patience = USUAL) ->
 
 @cache
 def bucket() -> S3Access:
-    """Return where the bucket is, for a worker that opens it by a client of its own."""
+    """Return the bucket's settings, for a worker that opens it with its own client."""
     return Settings.from_env(os.environ, needs=("s3",)).s3
 
 
@@ -131,7 +131,7 @@ def counters() -> Counters:
 
 @contextmanager
 def invocation(service: str) -> Iterator[None]:
-    """Log as *service*, and report at the end what was counted: the process may then be frozen."""
+    """Log as *service*, and flush the counters at the end, before the process may be frozen."""
     log(service)
     try:
         yield
@@ -142,7 +142,7 @@ def invocation(service: str) -> Iterator[None]:
 def at_init(build: Callable[[], object]) -> None:
     """Build a service while the platform starts the process, so that bad settings fail early.
 
-    Elsewhere, as in tests and tools, importing a handler reads nothing.
+    Elsewhere, as in tests and tools, importing a handler reads no settings.
     """
     if "AWS_LAMBDA_RUNTIME_API" in os.environ:
         build()

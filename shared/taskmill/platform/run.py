@@ -1,7 +1,6 @@
-"""What an invocation runs tasks with: threads or a loop, and the end of its process."""
-# ruff: noqa: PLC0415 - a function imports only what it runs tasks with
+"""What an invocation runs tasks with: an executor, background jobs and a graceful shutdown."""
+# ruff: noqa: PLC0415 - each function imports only the executor it uses; shutdown is rare
 
-# ruff: noqa: PLC0415 - leaving is rare, and what it needs is slow to import
 import json
 import os
 import random
@@ -21,16 +20,16 @@ from taskmill.stores.stores import Stores
 
 
 class Shutdown:
-    """Knows when this process is to end, and ends it when no invocation is under way."""
+    """Ends the process after SIGTERM, as soon as no invocation is running."""
 
     def __init__(self, runtime_api: str | None) -> None:
-        """Take the address of the Runtime API; without one there is no platform to answer."""
+        """Take the address of the Runtime API; None means there is no platform to answer."""
         self.is_wanted = False
         self._runtime_api = runtime_api
         self._is_at_work = False
 
     def listen(self) -> None:
-        """Heed SIGTERM, even while the platform's client waits in C for the next event."""
+        """Listen for SIGTERM, even while the platform's client waits in C for the next event."""
         reading, writing = os.pipe()
         os.set_blocking(writing, False)
         signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
@@ -54,7 +53,7 @@ class Shutdown:
             self._is_at_work = False
 
     def leave(self, request_id: str, answer: Any) -> None:
-        """Answer the invocation, and end the process before it can be frozen."""
+        """Send the response of the invocation, and exit before the process can be frozen."""
         if self._runtime_api is None:
             return
         from http.client import HTTPConnection
@@ -76,7 +75,7 @@ class Shutdown:
 
 
 def _be_deaf() -> None:
-    """Let a child of this process die of what it is sent, and wake nobody by it."""
+    """Restore default signal handling in a child, whose signals must not wake its parent."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
@@ -113,10 +112,10 @@ def shutdown() -> Shutdown:
 
 @process.replaceable
 def chance() -> float:
-    return random.random()  # noqa: S311 - it spreads repetitions, and keeps no secret
+    return random.random()  # noqa: S311 - it only spreads retries
 
 
-def run_context(  # noqa: PLR0913 - how an invocation runs its tasks, each by its name
+def run_context(  # noqa: PLR0913 - all arguments are named
     stores: Stores,
     context: Any,
     *,
@@ -125,7 +124,7 @@ def run_context(  # noqa: PLR0913 - how an invocation runs its tasks, each by it
     executor: Executor,
     cuts_off_cancelled: bool = False,
 ) -> RunContext:
-    """Return what an invocation runs tasks with, for as long as its *context* gives it."""
+    """Return the run context of an invocation, limited by its *context*'s remaining time."""
     leaving = shutdown()
     return RunContext(
         leases=stores.leases,

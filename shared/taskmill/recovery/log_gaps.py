@@ -37,7 +37,7 @@ def gaps_of(readers: LogReaders, rows: WholeRows) -> Sequence[Gap]:
 def step_over(
     readers: LogReaders, rows: WholeRows, ledger: Ledger, stepped: set[tuple[str, int]]
 ) -> Sequence[Gap]:
-    """Let the ledger continue where records are gone: waiting readers would wait for ever.
+    """Let the ledger continue where records are gone: waiting readers would wait forever.
 
     Records that the recorder wrote before their offset was committed make another gap, which is
     skipped at the next look; hence the *stepped* places are remembered. Gaps that the log still has

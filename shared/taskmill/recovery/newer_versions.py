@@ -1,4 +1,4 @@
-"""Returns parcels of a newer version to their topics once this code can read them."""
+"""Returns batches of a newer version to their topics once this code can read them."""
 
 from typing import Protocol
 
@@ -10,7 +10,7 @@ AT_A_TIME = 50
 
 
 class ReturnStores(Protocol):
-    """Ports for returning parcels."""
+    """Ports for returning batches."""
 
     @property
     def bus(self) -> Bus: ...
@@ -24,9 +24,9 @@ class BatchReturn:
         self._stores = stores
 
     def put_back(self, *, readable: int = codec.VERSION) -> int:
-        """Publish parcels that can be read by now, mark them, and return their number.
+        """Publish batches that can be read by now, mark them, and return their number.
 
-        After a death on any line parcels are only published again, and every reader tolerates that.
+        After a death on any line batches are only published again, and every reader tolerates that.
         """
         bus = self._stores.bus
         with self._stores.newer_batches.held(readable=readable, most=AT_A_TIME) as hold:

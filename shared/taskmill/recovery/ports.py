@@ -43,30 +43,30 @@ class ColdShards(Protocol):
 
 
 class UnreadableKey(Struct, frozen=True, kw_only=True):
-    """A key of the hot state that was found to be none of the queue's."""
+    """A key of the hot state that was found overwritten."""
 
     name: str
     id: TaskId | None
-    """The task whose record it should be; None when it was removed, and its shard forgot."""
+    """The task whose record it should be; None for a deleted key, whose shard became cold."""
     age_ms: Millis
     """How long ago it was found."""
 
 
 class UnreadableKeys(Protocol):
-    """The keys of the hot state that somebody else overwrote."""
+    """Keys of the hot state that another client of Redis overwrote."""
 
     def found(self) -> Sequence[UnreadableKey]: ...
 
     def owed(self, ids: Sequence[TaskId]) -> Sequence[tuple[OwedKey, Owed]]:
-        """Return what the due set owes of these tasks, whatever their records said."""
+        """Return the due entries of these tasks, whatever their records contained."""
         ...
 
     def drop(self, ids: Sequence[TaskId]) -> None:
-        """Remove what is no record, so that these tasks have none."""
+        """Delete overwritten records, so that these tasks have none."""
         ...
 
     def leave(self, entries: Sequence[UnreadableKey]) -> int:
-        """Note these no longer; return how many were noted until now."""
+        """Remove these from the noted keys; return how many were noted."""
         ...
 
 

@@ -52,7 +52,7 @@ class RebuildStores(Protocol):
 class Rebuild:
     """Living processes publish what Redis decided before its loss within the *grace* period.
 
-    Only then the rebuild notes the end of the log that the ledger must reach. If the *word*
+    Only then the rebuild notes the end of the log that the ledger must reach. If the *nonce*
     disappears from a shard, the shard was emptied again, and another rebuild starts with it.
     """
 

@@ -1,4 +1,4 @@
-"""Makes records anew where somebody else overwrote them in the hot state."""
+"""Restores records that another client of Redis has overwritten."""
 
 import logging
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ _STEP = timedelta(milliseconds=250)
 
 
 class UnreadableStores(Protocol):
-    """The ports that mending uses."""
+    """The ports that the restoration uses."""
 
     @property
     def bus(self) -> Bus: ...
@@ -48,10 +48,10 @@ class UnreadableStores(Protocol):
 
 
 class UnreadableRecords:
-    """A small rebuild of single records; until then nobody runs or changes their tasks.
+    """Rebuilds single overwritten records; until then nobody runs or changes their tasks.
 
-    Living processes publish within the *grace* what Redis decided before; what the dead ones did
-    not publish is owed. What stands in the log then is all that is known of a task.
+    Within the *grace*, live processes publish what Redis decided before; what dead processes did
+    not publish is still in the due set. After that, the log holds everything known about a task.
     """
 
     def __init__(self, stores: UnreadableStores, *, grace: timedelta, pause: Pause) -> None:
@@ -60,7 +60,7 @@ class UnreadableRecords:
         self._pause = pause
 
     def mend(self) -> int:
-        """Mend what was found a while ago; return how many keys are sound again."""
+        """Restore the keys found at least a *grace* ago; return how many are intact again."""
         entries = self._stores.unreadable.found()
         ripe = {one.id for one in entries if one.id is not None and one.age_ms >= self._grace}
         sound = self._mended(sorted(ripe)) if ripe else frozenset()
@@ -84,9 +84,9 @@ class UnreadableRecords:
         return frozenset([*unborn, *unknown, *self._repaired(known)])
 
     def _tell_what_is_owed(self, ids: Sequence[TaskId]) -> None:
-        """Publish what Redis decided and its author may not have: the record knew it.
+        """Publish decisions of Redis that their process may not have published.
 
-        Turns wait for their time; the scheduler publishes all of it once more.
+        Turns wait for their time; the scheduler publishes everything again.
         """
         bus, owed = self._stores.bus, self._stores.unreadable.owed(ids)
         bus.send_facts([fact for _, one in owed for fact in one.facts])
@@ -119,12 +119,10 @@ class UnreadableRecords:
 
 
 def _is_unborn(row: Row) -> bool:
-    """Tell whether it was submitted and never admitted: the dispatcher does that."""
+    """Return whether it was submitted but never admitted, which the dispatcher does later."""
     return row.spec is not None and not row.generation
 
 
 def _report(done: Sequence[UnreadableKey]) -> None:
     for one in done:
-        _log.error(
-            "a key in Redis had been overwritten, and is sound again", extra={"key": one.name}
-        )
+        _log.error("a key in Redis had been overwritten; it was restored", extra={"key": one.name})

@@ -62,7 +62,7 @@ def next_behind(definition: Definition, at_ms: Millis) -> Millis | None:
 
 
 def fire_at(schedule: Schedule, nominal_ms: Millis, occasion: str = "") -> Fire:
-    """Return the request of an instant: the same under the same key, whoever computes it.
+    """Return the request of an instant: the same, under the same key, on every scheduler.
 
     On an *occasion* outside the rule it starts at once.
     """

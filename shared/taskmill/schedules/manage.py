@@ -224,7 +224,7 @@ def _as_it_is(schedule: Schedule) -> Draft:
     )
 
 
-def _draft(  # noqa: PLR0913 - what is wanted, what is there, and by whom
+def _draft(  # noqa: PLR0913 - the new and the current state, the time and the author
     request: WantedSchedule,
     current: Schedule | None,
     now: Millis,

@@ -1,4 +1,4 @@
-"""Where tests let a process end: the lines between two stores, by name."""
+"""Named points between two store calls where tests can crash the process."""
 
 import re
 from collections.abc import Mapping
@@ -13,13 +13,13 @@ class CrashMoment(StrEnum):
 
 
 class Edge(Struct, frozen=True):
-    """A call that carries something; calls that carry nothing do not count."""
+    """A call with at least one non-empty argument; calls without any do not count."""
 
     port: str
     method: str
     moment: CrashMoment
     where: str = ""
-    """Whose port is meant, when several stores of a process have it."""
+    """The name of the stores, when several stores of a process have this port."""
 
 
 POINTS: Mapping[str, Edge] = {

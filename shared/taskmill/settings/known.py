@@ -51,7 +51,7 @@ def misspelt(names: Iterable[str]) -> Iterator[str]:
 
 
 def _nearest(name: str) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415 - who spells well does not need it
+    from difflib import get_close_matches  # noqa: PLC0415 - only needed for a misspelled name
 
     candidates = sorted(one.removeprefix(PREFIX) for one in known())
     near = get_close_matches(name.removeprefix(PREFIX), candidates, n=1, cutoff=0.7)

@@ -1,4 +1,4 @@
-"""Where the stores are, and who we are there: from the environment, parameters and secrets."""
+"""Addresses and credentials of the stores, from the environment, parameters and secrets."""
 
 import json
 from collections.abc import Callable, Mapping

@@ -35,7 +35,7 @@ class AssembledCatalogue:
 
     @cached_property
     def _validators(self) -> dict[str, Any]:
-        import jsonschema_rs  # noqa: PLC0415 - most functions only ask for names, and start sooner
+        import jsonschema_rs  # noqa: PLC0415 - most functions only need names and start faster
 
         formats: dict[str, Callable[..., bool]] = {
             name: partial(_fits, complaint) for name, complaint in self._formats.items()

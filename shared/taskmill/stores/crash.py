@@ -1,4 +1,4 @@
-"""Ends the process at an edge of a port: so tests die on the lines that matter."""
+"""Crashes the process at a chosen call of a port, so that tests can cover critical moments."""
 
 import os
 from collections.abc import Callable
@@ -19,7 +19,7 @@ def die() -> None:
 def with_crash_point(
     name: str, port: P, at: CrashAt, *, opener: str, end: Callable[[], None] = die
 ) -> P:
-    """Return the *port* of this name; the process ends when its edge is passed for the nth time."""
+    """Return *port*; the process crashes when the point *at* is passed for the nth time."""
     if at.edge.port != name or at.edge.where not in {"", opener}:
         return port
     return cast("P", _WithCrashPoint(port, at, end))
@@ -59,7 +59,7 @@ class _WithCrashPoint:
                 self._pass()
             self._has_sent = False
         elif any(arguments):
-            self._has_sent = True  # what a flush, which has no arguments, sends
+            self._has_sent = True  # the next flush, which has no arguments, sends it
         return answer
 
     def _pass(self) -> None:

@@ -1,4 +1,4 @@
-"""How long a process waits for each store, and which of them have a guard before them."""
+"""How long a process waits for each store, and which stores a guard protects."""
 
 from datetime import timedelta
 from typing import Final
@@ -7,7 +7,7 @@ from msgspec import Struct
 
 
 class Patience(Struct, frozen=True, kw_only=True):
-    """None leaves a span to the adapter."""
+    """Time limits for store calls; None leaves the limit to the adapter."""
 
     redis: timedelta | None = None
     kafka: timedelta | None = None
@@ -15,11 +15,10 @@ class Patience(Struct, frozen=True, kw_only=True):
     s3: timedelta = timedelta(seconds=2)
     s3_tries: int = 1
     guarded: frozenset[str] = frozenset({"s3"})
-    """The stores that nobody waits for while they are known to be away."""
+    """The stores whose calls fail at once while the store is known to be unavailable."""
 
     holds_rows: bool = False
-    """True for work that asks PostgreSQL while it holds rows: those get a connection of their own.
-    """
+    """True for work that queries PostgreSQL while it holds row locks, on a second connection."""
 
 
 USUAL: Final = Patience()
@@ -30,15 +29,15 @@ OF_A_REQUEST: Final = Patience(
     postgres=timedelta(seconds=5),
     guarded=frozenset({"kafka", "redis", "postgres", "s3"}),
 )
-"""What a request may lose to a store that is away, once: its guard then keeps others from it."""
+"""The longest wait of a request for an unavailable store; then the guard spares the others."""
 
 OF_A_WORKER: Final = Patience(s3=timedelta(seconds=10), s3_tries=3, guarded=frozenset())
 """A worker has more time for the bucket than a request."""
 
 BRIEF: Final = Patience(redis=timedelta(seconds=1), kafka=timedelta(seconds=2))
-"""Together well below what the rows of a request are held for, and what a fire may be late."""
+"""In total well below the time that rows may be locked, and the lateness a fire may have."""
 
 HOLDING: Final = Patience(holds_rows=True)
 
 OF_ENDPOINTS: Final = Patience(redis=timedelta(seconds=1), guarded=frozenset({"redis"}))
-"""What a webhook may lose to a Redis that is away: it is sent all the same."""
+"""The longest wait of a webhook for an unavailable Redis; it is then sent anyway."""

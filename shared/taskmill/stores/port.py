@@ -1,4 +1,4 @@
-"""A port of the stores, which the first caller opens."""
+"""A property of the stores that opens a port on first use."""
 
 from collections.abc import Callable
 from threading import RLock
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 P = TypeVar("P")
 
 _OPENING: Final = RLock()
-"""Held while a port is opened. Several jobs of a process start at once, each with stores of its
-own, and packages such as psycopg break when several threads import them at the same time.
+"""Held while a port is opened. Several jobs of a process start at once, each with its own stores,
+and packages such as psycopg break when several threads import them at the same time.
 """
 
 
-class port(Generic[P]):  # noqa: N801 - it is written as a decorator, like `property`
-    """A `cached_property` that opens one port at a time in this process, and watches it."""
+class port(Generic[P]):  # noqa: N801 - used as a decorator, like `property`
+    """A `cached_property` for ports: opens one at a time per process, and watches it."""
 
     def __init__(self, opens: Callable[["Stores"], P]) -> None:
         self._opens = opens

@@ -1,7 +1,7 @@
 """The composition root: every port of the queue, over one session to each store.
 
-Each port is opened by the first who asks for it, and imports its adapter then: at its cold start
-a function pays only for the clients that it uses.
+A port is opened, and its adapter imported, on first use: at a cold start a function pays only for
+the clients that it uses.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from taskmill.stores.patience import USUAL, Patience
 from taskmill.stores.port import port
 from taskmill.stores.watch import Watch
 
-if TYPE_CHECKING:  # the ports of every subject would make each cold start longer
+if TYPE_CHECKING:  # importing all ports would slow every cold start
     from taskmill.dispatch.ports import Delays, DueSet, Parking
     from taskmill.egress.ports import Endpoints
     from taskmill.execution.ports import Leases
@@ -59,7 +59,7 @@ _TOLERANCE: Final = {"kafka": timedelta()}
 
 
 class Surroundings(Struct, frozen=True, kw_only=True):
-    """What a process gives its stores that is no store."""
+    """The services of a process that its stores need: clock, randomness, counters, catalogue."""
 
     clock: Clock
     pause: Pause
@@ -90,7 +90,7 @@ class Stores:
         self._guards: dict[str, Guard] = {}
 
     def opened(self, *names: str) -> "Stores":
-        """Open these ports now, while the process starts, and return their stores."""
+        """Open these ports now, during the start of the process, and return *self*."""
         for name in names:
             getattr(self, name)
         return self
@@ -101,7 +101,7 @@ class Stores:
 
     @cached_property
     def api_keys(self) -> "ApiKeys | None":
-        """Return the keys that open the gateway; None lets everybody in, on one's own machine."""
+        """Return the API keys of the gateway; None admits every caller, on a local machine."""
         from taskmill.stores.api_keys import ApiKeys
 
         read = self.settings.read_api_keys
@@ -326,7 +326,7 @@ class Stores:
 
     @cached_property
     def _of_held_rows(self) -> "Database":
-        """Return a connection that may hold rows while the other one is asked."""
+        """Return a connection that may hold row locks while the other one runs queries."""
         from taskmill.stores.postgres.connection import Database
 
         if not self._patience.holds_rows:
@@ -335,18 +335,18 @@ class Stores:
 
     @cached_property
     def _kept(self) -> dict[str, Any]:
-        """Return what adapters over Redis must know of the shards and of how long they keep."""
+        """Return the arguments that Redis adapters share: the shards and the lifetimes of keys."""
         lifetimes: Lifetimes = lifetimes_of(self.settings.pace)
         return {"shards": self.settings.shards, "lifetimes": lifetimes}
 
     def _within(self, store: str) -> dict[str, Any]:
-        """Return how long an adapter may wait for its store, and its guard."""
+        """Return the time an adapter may wait for its store, and its guard."""
         span = getattr(self._patience, store)
         guard = self._guard(store) if store in self._patience.guarded else None
         return {"guard": guard} if span is None else {"guard": guard, "patience": span}
 
     def _guard(self, store: str) -> Guard:
-        """Return the one guard of a store: what one port learns of it helps the others."""
+        """Return the one guard of a store; its ports share what they learn about it."""
         if store not in self._guards:
             tolerance = _TOLERANCE.get(store, QUICK)
             self._guards[store] = Guard(

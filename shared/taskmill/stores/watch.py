@@ -1,4 +1,4 @@
-"""Watches ports: counts what passes through them, and ends the process where a test says so."""
+"""Wraps ports: adds metrics to their calls and, for tests, a crash point."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -29,17 +29,17 @@ _COUNTED: Final[Mapping[str, str]] = {
     "requests": "orders",
     "schedules": "orders",
 }
-"""The ports that are counted, and the module of `counted` that says how; imported on need."""
+"""The module of `counted` with the metrics of each counted port; imported when it is opened."""
 
 
 class Watch(Struct, frozen=True):
-    """What stands around every port that a process opens."""
+    """The wrappers of every port that a process opens."""
 
     counters: Counters
     crash_at: CrashAt | None = None
 
     def over(self, name: str, port: P, *, opener: str) -> P:
-        """Return *port*, counted; *opener* names the stores that it belongs to."""
+        """Return *port* with its metrics; *opener* names the stores that it belongs to."""
         if name in _COUNTED:
             self._count(name, port)
         if self.crash_at is None:
@@ -47,7 +47,7 @@ class Watch(Struct, frozen=True):
         return with_crash_point(name, port, self.crash_at, opener=opener)
 
     def _count(self, name: str, port: object) -> None:
-        """Put a watcher around each counted call of *port*; it never makes these calls itself."""
+        """Wrap each counted method of *port*, which never calls these methods itself."""
         for call, watcher in _watchers_of(name).items():
             setattr(port, call, watcher(getattr(port, call), self.counters))
 

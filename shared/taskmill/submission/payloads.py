@@ -27,7 +27,7 @@ def missing_payload(
     now: Millis,
     is_known: Callable[[Submission], bool],
 ) -> Refusal | None:
-    """Return what is wrong with a payload that the submission only refers to.
+    """Return what is wrong with an uploaded payload.
 
     A repeated request comes later than the first, but its task keeps its time.
     """

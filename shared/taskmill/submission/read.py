@@ -38,7 +38,7 @@ def has_a_key(submission: Submission) -> bool:
     return submission.idempotency_key is not None
 
 
-def read_request(  # noqa: PLR0913 - what is read, and whom it may ask, each named
+def read_request(  # noqa: PLR0913 - its input and its dependencies, all named
     octets: bytes,
     header_key: str | None,
     catalogue: Catalogue,

@@ -37,7 +37,7 @@ def as_envelope(submission: Submission, *, now: Millis, entropy: bytes) -> Envel
 def named(submission: Submission, unkeyed: TaskId, *, nonce: str, now: Millis) -> Envelope:
     """Return the envelope, under the id of its key if it has one, otherwise the given one.
 
-    The *word* distinguishes requests: a repeated reading must bring the same word, name and time.
+    The *nonce* distinguishes requests: a repeated reading must bring the same nonce, name and time.
     """
     key = submission.idempotency_key
     return Envelope(

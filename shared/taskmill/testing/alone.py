@@ -23,7 +23,7 @@ from taskmill.worker import Worker
 P = TypeVar("P")
 
 
-def perform(  # noqa: PLR0913 - what a handler may look at, each by its name
+def perform(  # noqa: PLR0913 - the attributes of a task, all named
     worker: Worker[P],
     payload: P | Any,
     *,

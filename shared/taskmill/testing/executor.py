@@ -1,4 +1,4 @@
-"""A crew that performs where it is started, by a clock that only the calls themselves move."""
+"""An executor that performs calls where they are started, by a clock that only they move."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
@@ -13,7 +13,7 @@ from taskmill.testing.clock import MovableClock
 
 
 class PatientExecutor(InlineExecutor):
-    """A call that moved the clock past its deadline has not ended: it is cut off.
+    """A call that moved the clock past its deadline has not ended: it is stopped.
 
     Where threads would wait for an end, *pause* lets time pass.
     """

@@ -1,4 +1,4 @@
-"""A mill for tests: tasks of some workers live their whole life in it, in memory."""
+"""A queue for tests: the tasks of some workers live their whole life in memory."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -62,7 +62,7 @@ class Mill:
         self.clock = self.system.clock
         self._workers = dict(workers)
 
-    def submit(  # noqa: PLR0913 - what a request may say, each by its name
+    def submit(  # noqa: PLR0913 - the fields of a request, all named
         self,
         task_type: str,
         payload: Any = NOTHING,

@@ -1,4 +1,4 @@
-"""The whole queue in memory: every use case over stores of plain values, and no clock but ours.
+"""The whole queue in memory: every use case over in-memory stores, with a clock of its own.
 
 Nothing happens by itself. Each step is one invocation of one function, so that tests may put
 anything between two of them; a seed determines everything random.
@@ -58,7 +58,7 @@ class System:
         dress: Dress = as_it_is,
     ) -> None:
         self.clock = clock or MovableClock()
-        self.chance = random.Random(seed)  # noqa: S311 - it is to be foreseen, not to be safe
+        self.chance = random.Random(seed)  # noqa: S311 - reproducible, not secret
         self.stores = MemoryStores(
             self.clock,
             pause=self.clock.move,
@@ -120,7 +120,7 @@ class System:
             if not (self.tick() or any(moved)):
                 return
         raise RuntimeError(
-            f"tasks are redelivered for ever: {MOST_ROUNDS} rounds without time passing"
+            f"tasks are redelivered forever: {MOST_ROUNDS} rounds without time passing"
         )
 
     def pass_time(self, span: timedelta) -> None:
@@ -143,7 +143,7 @@ class System:
         return min([*owed, *near, *over], default=None)
 
     def invoke(self, reader: Reader, records: Sequence[LogRecord]) -> set[Position]:
-        """Do what the function of this reader does; return the positions that must come again."""
+        """Do what the function of this reader does; return the positions to retry."""
         task_type = topics.type_of(reader.topic)
         if task_type is not None:
             return self._work(self._workers[task_type], records)
@@ -160,7 +160,7 @@ class System:
             self.step(reader)
 
     def new_process(self) -> str:
-        """Name another process: nothing is left of the one before, which may have died."""
+        """Name a new process: nothing is left of the previous one, which may have died."""
         return f"process {next(self._processes)}"
 
     def _work(self, worker: Worker[Any], records: Sequence[LogRecord]) -> set[Position]:

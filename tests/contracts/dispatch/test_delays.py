@@ -1,4 +1,4 @@
-"""A task with a time waits for it: the near owed in the hot store, the far in the ledger alone."""
+"""A task waits for its time: near ones in the hot store, far ones only in the ledger."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""What is owed is taken when it is due, held by its taker, and handed over when the taker dies."""
+"""Due entries are taken on time, held by the taker, and taken over when it dies."""
 
 from datetime import timedelta
 

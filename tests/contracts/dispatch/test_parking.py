@@ -1,4 +1,4 @@
-"""A task that nobody takes is owed to the dispatcher again, as long as a worker may come."""
+"""A task without a worker is owed to the dispatcher again while a worker may still come."""
 
 from datetime import timedelta
 

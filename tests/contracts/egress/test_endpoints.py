@@ -1,4 +1,4 @@
-"""What is known of receivers of webhooks that are gone."""
+"""Disabled webhook receivers."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The right to run a turn is given to one record of the log at a time."""
+"""Only one record of the log at a time gets the right to run a turn."""
 
 from datetime import timedelta
 

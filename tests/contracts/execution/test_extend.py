@@ -1,4 +1,4 @@
-"""A lease lives for as long as its holder's heart beats, and its token stands."""
+"""Heartbeats keep a lease alive while its token is valid."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Tasks go together: claiming, prolonging and settling a group is one exchange with Redis each."""
+"""Claiming, extending or settling a group of tasks takes one round trip to Redis each."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A turn is ended once, by the holder of the largest token, and its answer can be had again."""
+"""Only the holder of the largest token ends a turn, once; the answer can be repeated."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""What is counted adds up alike in memory and in the lines that CloudWatch reads."""
+"""Counters add up the same in memory and in CloudWatch lines."""
 
 import json
 from collections import Counter

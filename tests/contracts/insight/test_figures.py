@@ -1,4 +1,4 @@
-"""How much waits and what happened of late: sums over the ledger, looked at in bounded time."""
+"""Queue lengths and recent events: aggregates over the ledger in bounded time."""
 
 import pytest
 from msgspec.structs import replace

@@ -1,4 +1,4 @@
-"""Whatever the log has told the ledger, whoever reads the ledger gets past it."""
+"""Readers of the ledger tolerate every row that the log can produce."""
 
 from datetime import timedelta
 from itertools import chain

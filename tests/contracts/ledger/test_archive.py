@@ -1,4 +1,4 @@
-"""What was kept long enough goes, in parts; what is young or unfinished stays, whoever asks."""
+"""Retention deletes old data in steps; young and unfinished data stays."""
 
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace

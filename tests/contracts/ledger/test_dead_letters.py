@@ -1,4 +1,4 @@
-"""The dead are listed as they are now, whatever came late, twice or anew."""
+"""The list of dead tasks is current despite late, repeated and redriven facts."""
 
 import pytest
 from msgspec.structs import replace

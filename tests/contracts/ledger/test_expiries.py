@@ -1,4 +1,4 @@
-"""The ledger knows who had to begin by now, and forgets it of who began, ended or was told."""
+"""The ledger knows expired tasks, and forgets those that started, ended or were reported."""
 
 from msgspec.structs import replace
 

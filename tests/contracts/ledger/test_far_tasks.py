@@ -1,4 +1,4 @@
-"""The ledger keeps far tasks alone: it finds what comes near, and what keys name of the rest."""
+"""The ledger finds far tasks that come near, and those that keys still name."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""What happened to a task is told in order, and what was said of odd records is kept."""
+"""A task's history is in order, and unusable records are kept."""
 
 from msgspec.structs import replace
 

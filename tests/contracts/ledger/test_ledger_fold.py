@@ -1,4 +1,4 @@
-"""The same facts lead to the same rows and history, in any order, told once or many times."""
+"""The same facts give the same rows and history, in any order and however often repeated."""
 
 from functools import partial
 from itertools import pairwise, permutations

@@ -1,4 +1,4 @@
-"""Lists of tasks: what fits, newest first, and a walk that sees each task once."""
+"""Lists of tasks: filters, newest first, and paging that visits each task once."""
 
 import pytest
 from msgspec import Raw

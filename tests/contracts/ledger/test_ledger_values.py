@@ -1,4 +1,4 @@
-"""The ledger keeps values to the byte, and refuses what it cannot hold."""
+"""The ledger keeps values byte for byte, and refuses those that it cannot store."""
 
 import random
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""What readers see of a task in the hot store."""
+"""The view of a task that readers get from the hot store."""
 
 from taskmill.core.task import Status, shown
 from taskmill.core.view import Absent, TaskView

@@ -1,4 +1,4 @@
-"""A recorder that dies within its transaction leaves nothing; the next one writes it whole."""
+"""A recorder that dies in its transaction leaves nothing; the next one writes all of it."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Rows are read as they were told, and those that the hot state is made of are found."""
+"""Complete rows are read unchanged, and those for the hot state are found."""
 
 import psycopg
 import pytest

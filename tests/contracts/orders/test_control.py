@@ -1,4 +1,4 @@
-"""An order stands only when its task is still as it was seen, and leaves nothing unpublished."""
+"""An order applies only to an unchanged task, and leaves nothing unpublished."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""A redrive job knows who was dead when it was made, and brings back each of them once."""
+"""A redrive job redrives exactly the tasks that were dead at its creation, each once."""
 
 import pytest
 from msgspec.structs import replace

@@ -1,4 +1,4 @@
-"""A shard that forgot, or may have, answers Cold and changes nothing."""
+"""A shard that lost data, or may have, answers Cold and changes nothing."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What outlived its retention in a real broker keeps nobody waiting for the ledger."""
+"""Records past their retention in a real broker block no reader of the ledger."""
 
 import pytest
 from confluent_kafka import TopicPartition

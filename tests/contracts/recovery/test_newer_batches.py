@@ -1,4 +1,4 @@
-"""What a newer version wrote waits until this code reads it, and goes back into its topic once."""
+"""Batches of a newer version wait until they can be decoded, and are returned once."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""A shard that forgot is filled from the ledger and opened; nothing is lowered on the way."""
+"""A cold shard is filled from the ledger and opened; no value decreases."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""A rebuild out of a real ledger: how long it takes, and what servers do to it meanwhile."""
+"""Rebuilds from a real ledger: their duration, and servers that fail meanwhile."""
 
 import shutil
 import signal

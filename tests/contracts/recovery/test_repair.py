@@ -1,4 +1,4 @@
-"""A record is raised to what the ledger knows only when it is still as it was seen."""
+"""A record is updated from the ledger only if it is unchanged."""
 
 from datetime import timedelta
 

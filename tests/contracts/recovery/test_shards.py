@@ -1,4 +1,4 @@
-"""How a shard is: whole, cold or rebuilt; and whether somebody takes what is due."""
+"""Health of shards: live, cold or rebuilding, and whether due entries are taken."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""How far tasks are is told by age, by name and by being unfinished for long."""
+"""Task versions are listed by age, by id, and for long unfinished tasks."""
 
 import time
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What something else overwrote in Redis stops nobody, and is made anew from the ledger."""
+"""Keys overwritten in Redis block nothing and are restored from the ledger."""
 
 from datetime import timedelta
 from types import SimpleNamespace

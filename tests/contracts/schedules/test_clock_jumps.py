@@ -1,4 +1,4 @@
-"""When the clock jumps by which schedules fire, no instant comes twice, and none is early."""
+"""When the schedulers' clock jumps, no instant fires twice or early."""
 
 import json
 import shutil

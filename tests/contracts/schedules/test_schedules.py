@@ -1,4 +1,4 @@
-"""A schedule is made once, changes only as it was seen, and asks for each instant once."""
+"""Schedules are created once, changed only if unchanged since read, and fire each instant once."""
 
 import json
 from contextlib import closing

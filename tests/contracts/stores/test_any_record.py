@@ -1,4 +1,4 @@
-"""Whatever stands in the log stops nobody: each function gets past it, and says what it was."""
+"""Every function skips any unusable record and reports it."""
 
 import itertools
 import random

@@ -1,4 +1,4 @@
-"""What is sent counts once it is flushed: in memory, and on a real broker."""
+"""Sent records count once flushed, in memory and on a real broker."""
 
 import base64
 import gc

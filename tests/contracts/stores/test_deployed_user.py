@@ -1,4 +1,4 @@
-"""The user that a deployment has in Redis may do what the functions do, and nothing worse."""
+"""The Redis user of a deployment has the permissions that functions need, and no dangerous ones."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A real broker goes away and comes back: tasks are taken all the while."""
+"""Tasks are accepted while a real broker fails and returns."""
 
 import shutil
 import tempfile

@@ -1,4 +1,4 @@
-"""A look for what is due reads that alone, however much waits for its time or is done."""
+"""Queries for due work read only that, however much else is stored."""
 
 from contextlib import closing
 

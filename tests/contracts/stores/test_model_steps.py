@@ -1,4 +1,4 @@
-"""Whatever is called in whatever order, a step of the models says and leaves what its script does.
+"""In any sequence of calls, a model's step answers and changes the same as its script.
 
 What the models show is so true of the scripts. What Valkey holds after a call is read as a shard of
 the models, and compared whole. No model knows of attempts, of what readers want to know, of how

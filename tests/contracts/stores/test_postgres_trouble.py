@@ -1,4 +1,4 @@
-"""What goes wrong in PostgreSQL is done again, or said; nothing of it is taken for done."""
+"""Failures in PostgreSQL are retried or reported, and never taken for success."""
 
 import threading
 import time

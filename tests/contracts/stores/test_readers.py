@@ -1,4 +1,4 @@
-"""How far readers of the log have come: in memory, and by a real broker."""
+"""Positions of log readers, in memory and on a real broker."""
 
 import gc
 import itertools

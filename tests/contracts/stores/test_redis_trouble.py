@@ -1,4 +1,4 @@
-"""Redis in trouble is said to be away; whoever asks again finds the server that is there."""
+"""A failing Redis is reported as unavailable, and the next call finds the current server."""
 
 import socketserver
 import time

@@ -1,4 +1,4 @@
-"""Whatever is called in whatever order, memory and Valkey say the same and keep the same.
+"""In any sequence of calls, memory and Valkey answer and store the same.
 
 What is true of the one, as simulations and models show it, is so true of the other's scripts.
 """

@@ -1,4 +1,4 @@
-"""What only the real server can show: slots, declared keys, lost scripts, and a restart."""
+"""Properties that only the real server has: slots, declared keys, lost scripts, a restart."""
 
 import signal
 import subprocess

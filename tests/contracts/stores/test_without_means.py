@@ -1,4 +1,4 @@
-"""A process that finds no name or may open nothing more says which store is away, and recovers."""
+"""Without DNS or descriptors a process names the unavailable store, and recovers."""
 
 import resource
 from contextlib import closing, contextmanager

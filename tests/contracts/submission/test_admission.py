@@ -1,4 +1,4 @@
-"""A submission becomes a task once per key, and is owed until it is published."""
+"""A submission becomes one task per key, and is owed until it is published."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""One behaviour of the bucket: what memory promises, S3 and the bucket of the laptop keep."""
+"""Memory, S3 and the local bucket behave the same."""
 
 import hashlib
 import time

@@ -1,4 +1,4 @@
-"""The helper asks over the connections that applications have, inside their transactions."""
+"""`enqueue` works inside transactions of every supported connection type."""
 
 import json
 import math

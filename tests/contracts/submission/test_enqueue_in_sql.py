@@ -1,4 +1,4 @@
-"""What `taskmill.enqueue` writes inside the caller's transaction, names, refuses and allows."""
+"""The rows, ids, errors and permissions of `taskmill.enqueue` in SQL."""
 
 import json
 import shutil

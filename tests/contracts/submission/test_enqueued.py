@@ -1,4 +1,4 @@
-"""What is enqueued waits, is held by one, is done or parked; in memory and in PostgreSQL."""
+"""Enqueued requests wait, are held by one process, and end as tasks or parked."""
 
 from contextlib import closing
 from datetime import timedelta

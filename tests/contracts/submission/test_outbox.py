@@ -1,4 +1,4 @@
-"""What the outbox keeps is found, counted and published once; in memory and in PostgreSQL."""
+"""Outbox rows are found, counted and published once, in memory and in PostgreSQL."""
 
 import pytest
 from msgspec import Raw

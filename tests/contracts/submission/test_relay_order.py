@@ -1,4 +1,4 @@
-"""Rows of the outbox may be committed in another order than that of their numbers."""
+"""Outbox rows may be committed in a different order than their numbers."""
 
 from contextlib import closing, contextmanager
 from types import SimpleNamespace

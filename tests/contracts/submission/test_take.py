@@ -1,4 +1,4 @@
-"""What comes from something durable: taken once however often it comes, or not now."""
+"""A durable request is taken once, however often it is delivered, or retried later."""
 
 from datetime import timedelta
 from types import SimpleNamespace
@@ -26,12 +26,12 @@ class Forgetful:
         self.admit = admission.admit
 
     def clear(self, published):
-        raise StoreUnavailable("Redis", "it is told to be away")
+        raise StoreUnavailable("Redis", "it is set to be unavailable")
 
 
 class Away:
     def admit(self, envelopes):
-        raise StoreUnavailable("Redis", "it is told to be away")
+        raise StoreUnavailable("Redis", "it is set to be unavailable")
 
 
 @pytest.fixture

@@ -1,1 +1,1 @@
-"""What the faults do to twins in memory: no system is shared here."""
+"""Fault tests of in-memory systems, which share no system."""

@@ -1,4 +1,4 @@
-"""Whatever Hypothesis lets happen in whatever order, nothing that was promised breaks."""
+"""Hypothesis orders the events; every invariant holds."""
 
 import random
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The checker sees nothing in sound histories, and each fault in broken ones."""
+"""The checker accepts sound histories and finds each fault in broken ones."""
 
 import time
 from dataclasses import replace

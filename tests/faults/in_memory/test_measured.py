@@ -1,4 +1,4 @@
-"""A machine that stood still once is no counterexample; what is late again is one."""
+"""A single stall of the machine fails no measurement; repeated lateness does."""
 
 from tests.faults.measured import exceeding
 

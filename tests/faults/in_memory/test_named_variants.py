@@ -1,4 +1,4 @@
-"""Ways to break a queue that chance seldom takes: a story leads to each, where it is caught."""
+"""Broken variants that random runs rarely reach: a scripted run finds each."""
 
 import json
 from dataclasses import replace

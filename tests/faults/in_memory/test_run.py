@@ -1,4 +1,4 @@
-"""What a run tells the checker of requests that were never acknowledged."""
+"""A run reports unacknowledged requests to the checker."""
 
 from tests.faults.checker import check
 from tests.faults.history import Outcome, Submit

@@ -1,4 +1,4 @@
-"""What chance did can be had again: a seed is told when it is drawn, and taken when it is named."""
+"""Random runs can be reproduced: the seed is printed, and can be given."""
 
 from tests.faults.run import SEED, a_seed
 

@@ -1,4 +1,4 @@
-"""The system under chance breaks nothing; without one of its rules it is caught."""
+"""Random runs violate no invariant; without any one of the rules, they do."""
 
 import pytest
 

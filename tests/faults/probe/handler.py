@@ -1,4 +1,4 @@
-"""Leaves a line for each start and each effect, and falls ill when told to: a subject of tests."""
+"""A test worker: records each start and effect, and fails as requested."""
 
 import json
 import os

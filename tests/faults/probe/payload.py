@@ -1,4 +1,4 @@
-"""What a test asks of `probe`: a name, and how to behave."""
+"""The payload of `probe`: a name, and how to behave."""
 
 from msgspec import Struct
 

@@ -1,4 +1,4 @@
-"""A front with a function of the test's own behind it, and a client that sends what it is told."""
+"""A front with a test function, and a client that sends exactly the given bytes."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine

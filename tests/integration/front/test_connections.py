@@ -1,4 +1,4 @@
-"""A connection serves request after request, and ends in good order."""
+"""A connection serves several requests and closes cleanly."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What a function receives for an HTTP request: payload format 2.0."""
+"""The event that a function receives for an HTTP request: payload format 2.0."""
 
 import asyncio
 import base64

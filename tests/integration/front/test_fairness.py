@@ -1,4 +1,4 @@
-"""What one client does costs the others little."""
+"""One client cannot slow the others down much."""
 
 import asyncio
 import os

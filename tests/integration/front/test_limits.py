@@ -1,4 +1,4 @@
-"""What the front grants a client ends where it says, and nobody else feels it."""
+"""Exceeding a limit of the front affects only that client."""
 
 import asyncio
 import json

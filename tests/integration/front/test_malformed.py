@@ -1,4 +1,4 @@
-"""Requests that two readers could understand differently are refused, and the connection ends."""
+"""Ambiguous requests are refused, and the connection is closed."""
 
 import pytest
 

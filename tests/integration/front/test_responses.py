@@ -1,4 +1,4 @@
-"""What a client receives for a function's answer."""
+"""The response that a client receives for a function's result."""
 
 import json
 

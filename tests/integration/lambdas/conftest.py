@@ -1,4 +1,4 @@
-"""Both runtime clients: what the platform's own does, ours must do too."""
+"""Both runtime clients: ours must behave like the platform's own."""
 
 from importlib.util import find_spec
 

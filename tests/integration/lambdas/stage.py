@@ -1,4 +1,4 @@
-"""Brings functions of the tests onto the emulator, and sees that nothing of them is left."""
+"""Runs test functions on the emulator, and checks that no process is left."""
 
 import json
 from collections.abc import AsyncIterator, Mapping

@@ -1,4 +1,4 @@
-"""The log of a function: whole lines, in order, each invocation framed as on the platform."""
+"""The log of a function: whole lines in order, framed as on the platform."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""Pools of environments: how many there are, who waits, and what a death or a stop leaves."""
+"""Pools of environments: size, waiting callers, crashes and shutdown."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""A function whose files change runs with what they say now, and no invocation is cut."""
+"""A function with changed files runs the new code, and no invocation is interrupted."""
 
 import asyncio
 

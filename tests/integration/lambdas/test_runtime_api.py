@@ -1,4 +1,4 @@
-"""The Runtime API's HTTP: what a client may send, in whatever pieces."""
+"""The Runtime API's HTTP, with requests split in any way."""
 
 import asyncio
 from contextlib import asynccontextmanager

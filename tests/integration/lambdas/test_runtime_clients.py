@@ -1,4 +1,4 @@
-"""One behaviour, two runtime clients: an invocation, seen from the function and from its caller."""
+"""Both runtime clients behave the same, for the function and for its caller."""
 
 import asyncio
 import json

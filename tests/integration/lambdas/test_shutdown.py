@@ -1,4 +1,4 @@
-"""A process that has to go is missed by nobody: its answer comes first."""
+"""A process that must end sends its response first."""
 
 import asyncio
 import os

@@ -1,1 +1,1 @@
-"""Mappings, beside one broker that ends with the folder."""
+"""Kafka mappings, tested with one broker for the whole folder."""

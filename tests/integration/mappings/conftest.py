@@ -1,4 +1,4 @@
-"""One broker for all tests of the mappings; each test has topics and groups of its own."""
+"""One broker for all mapping tests; each test uses its own topics and groups."""
 
 import asyncio
 import shutil

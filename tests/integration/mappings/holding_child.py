@@ -1,4 +1,4 @@
-"""A platform to be killed: its mapping's function never answers a batch with a record b'hold'."""
+"""A platform to be killed: its function never answers a batch with a record b'hold'."""
 
 import asyncio
 import base64

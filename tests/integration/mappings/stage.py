@@ -1,4 +1,4 @@
-"""What the tests of the mappings play with: a topic to fill, and a function that remembers."""
+"""The stage of mapping tests: a topic to fill, and a function that records its events."""
 
 import asyncio
 import json

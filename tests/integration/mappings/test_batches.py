@@ -1,4 +1,4 @@
-"""What a function is given: the event's shape, the size of batches, how long they collect."""
+"""The events that a function receives: their shape, size and gathering time."""
 
 import asyncio
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What comes again, when, and whom it holds up."""
+"""Which records are retried, when, and what they delay."""
 
 import asyncio
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What is committed, and what comes again after a stop, a crash and a move to another consumer."""
+"""Commits, and redelivery after a stop, a crash and a rebalance."""
 
 import asyncio
 import signal

@@ -1,4 +1,4 @@
-"""Order within a partition, and what may run side by side."""
+"""Order within a partition, and what may run concurrently."""
 
 import asyncio
 import random

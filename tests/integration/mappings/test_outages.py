@@ -1,4 +1,4 @@
-"""A broker that is away at the start, dies and comes back."""
+"""A broker that is unavailable at the start, crashes and returns."""
 
 import asyncio
 import os

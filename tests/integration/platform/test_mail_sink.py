@@ -1,4 +1,4 @@
-"""The local platform's postbox takes every mail, tells the latest, and outlives whoever leaves."""
+"""The mail sink accepts every mail, shows the latest, and survives disconnects."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Started stores are made ready for tasks; a Redis that may have lost something is not trusted."""
+"""Started stores are prepared for tasks; a Redis that may have lost data is not trusted."""
 
 import asyncio
 import shutil

@@ -1,1 +1,1 @@
-"""Keys, certificates and secrets, beside servers that ask for them and end with the folder."""
+"""Keys, certificates and secrets, tested with servers that require them."""

@@ -1,4 +1,4 @@
-"""Real stores, a throw-away authority for certificates, and an account that answers on loopback."""
+"""Real stores, a temporary certificate authority, and a local AWS account."""
 
 import asyncio
 import gc

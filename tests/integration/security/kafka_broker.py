@@ -1,4 +1,4 @@
-"""A real broker with a TLS listener and one that asks for SCRAM besides; some may be barred."""
+"""A real broker with TLS and SCRAM listeners, and with access control."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A mail server that says what a test tells it to say, and remembers all that it was told."""
+"""A mail server that gives the answers of a test, and records what it receives."""
 
 import socket
 import ssl

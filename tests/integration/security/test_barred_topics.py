@@ -1,4 +1,4 @@
-"""A topic that we may not use is a store that is away, and says why; nothing is swallowed."""
+"""A forbidden topic is reported as an unavailable store with the reason; no error is lost."""
 
 from contextlib import contextmanager
 from uuid import uuid4

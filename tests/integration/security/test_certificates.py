@@ -1,4 +1,4 @@
-"""Each store over TLS: a server that proves its name is spoken to, any other is not."""
+"""TLS to each store: only a server with a valid certificate is accepted."""
 
 from urllib.parse import urlsplit
 

@@ -1,4 +1,4 @@
-"""SES takes a mail whole, for its identity, or its answer says what becomes of the task."""
+"""SES sends the mail with its identity, or its answer decides the task's outcome."""
 
 import socket
 import time

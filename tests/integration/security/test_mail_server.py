@@ -1,4 +1,4 @@
-"""A mail reaches a real server whole, or its task learns what to do; a stranger learns nothing."""
+"""A mail arrives complete, or its task gets the right outcome; credentials never leak."""
 
 from datetime import UTC, datetime
 from email import message_from_bytes

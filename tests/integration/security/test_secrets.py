@@ -1,4 +1,4 @@
-"""Secrets of an account are read once, kept, and read anew when a store refuses them."""
+"""Secrets are read once, cached, and reread when a store rejects them."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""A server that speaks TLS with a given certificate, and hands on to a store that does not."""
+"""A TLS server with a given certificate that forwards to a plaintext store."""
 
 import select
 import socket

@@ -1,4 +1,4 @@
-"""A home for the stores that their servers' own account may enter, and a look at processes."""
+"""A home that the stores' own account may enter, and helpers for processes."""
 
 import shutil
 import tempfile

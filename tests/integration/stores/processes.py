@@ -1,4 +1,4 @@
-"""What tests ask about processes."""
+"""Process helpers for tests."""
 
 import psutil
 

@@ -1,4 +1,4 @@
-"""Root's folders are closed to others, and PostgreSQL runs in them as somebody else."""
+"""Root's folders are closed to others, and PostgreSQL runs in them as another user."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Children on the leash end with their parent and are otherwise ordinary processes."""
+"""Bound child processes end with their parent and are otherwise ordinary."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""A broker that cannot read what it wrote is told apart from one that does not run."""
+"""A broker with damaged data is distinguished from one that does not run."""
 
 import asyncio
 import re

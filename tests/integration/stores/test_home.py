@@ -1,4 +1,4 @@
-"""The platform's home is checked in words and held by one platform only."""
+"""Problems with the platform's home are explained, and one platform locks it."""
 
 import os
 import shutil

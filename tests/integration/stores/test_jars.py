@@ -1,4 +1,4 @@
-"""The broker's jars are those of the lock and no others."""
+"""The broker's jars are exactly those of the lock file."""
 
 import hashlib
 

@@ -1,4 +1,4 @@
-"""Java is found or asked for in one sentence."""
+"""Java is found, or one sentence asks for it."""
 
 import sys
 

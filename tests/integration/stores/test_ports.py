@@ -1,4 +1,4 @@
-"""Stores stay where they were, unless somebody else is there or a setting says where."""
+"""Stores keep their ports, unless these are taken or configured."""
 
 import asyncio
 import socket

@@ -1,4 +1,4 @@
-"""Each server alone: topics, a reused pid, and a start that fails."""
+"""Each server alone: topics, a reused pid, a failing start."""
 
 import asyncio
 import os

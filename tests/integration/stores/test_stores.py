@@ -1,4 +1,4 @@
-"""All stores together: side by side, on the loopback, and with their data after every end."""
+"""All stores together: concurrent start, loopback only, and data that survives any end."""
 
 import asyncio
 import json

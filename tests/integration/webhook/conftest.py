@@ -1,4 +1,4 @@
-"""A receiver with a certificate, and a sender whose every way into the world is watched."""
+"""A receiver with a certificate, and a sender whose connections are all observed."""
 
 import json
 import ssl

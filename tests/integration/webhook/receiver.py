@@ -1,4 +1,4 @@
-"""Receives webhooks over TLS on this machine, and answers as it is told."""
+"""A local TLS receiver of webhooks that gives the answers of a test."""
 
 import contextlib
 import socket

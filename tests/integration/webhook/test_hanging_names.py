@@ -1,4 +1,4 @@
-"""A host whose name server hangs holds up its own webhooks, and nobody else's."""
+"""A host with a hanging name server delays only its own webhooks."""
 
 import asyncio
 import socket

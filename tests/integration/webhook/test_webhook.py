@@ -1,4 +1,4 @@
-"""Webhooks go signed, over TLS, to the address that was vetted, and what is answered counts."""
+"""Webhooks are signed, use TLS to the vetted address, and map responses to outcomes."""
 
 import asyncio
 import hmac

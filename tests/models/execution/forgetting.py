@@ -1,4 +1,4 @@
-"""Redis forgets, and is rebuilt from the ledger."""
+"""Redis loses its data and is rebuilt from the ledger."""
 
 from collections.abc import Iterator
 

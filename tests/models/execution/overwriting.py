@@ -1,4 +1,4 @@
-"""Something else writes to the record's key, and the record is made anew from the ledger."""
+"""Another client overwrites the record's key, and the record is restored from the ledger."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Declares the answers of a step function, and remembers which of them were ever given."""
+"""Declares the answers of a step function, and records which of them occurred."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -13,16 +13,16 @@ P = ParamSpec("P")
 DECLARED: dict[str, frozenset[str]] = {}
 GIVEN: dict[str, set[str]] = defaultdict(set)
 UNREADABLE: dict[str, str] = {}
-"""What is answered in place of each where the record was overwritten; empty: it goes on."""
+"""What each answers instead when the record was overwritten; empty: it continues."""
 
 
 def answers(
     *words: str, unreadable: str = ""
 ) -> Callable[[Callable[P, Reply]], Callable[P, Reply]]:
-    """Hold a step function to the answers that its script's header names.
+    """Restrict a step function to the answers that its script's header names.
 
-    Where the record was overwritten the script fails before it changes anything, and its caller
-    hears *unreadable*.
+    When the record was overwritten, the script fails before it changes anything, and its caller
+    gets *unreadable*.
     """
 
     def held(step: Callable[P, Reply]) -> Callable[P, Reply]:

@@ -1,4 +1,4 @@
-"""The step of `drop_unreadable.lua`: what nobody knows has no record."""
+"""The step of `drop_unreadable.lua`: an unknown task has no record."""
 
 from tests.models.rules import Rules
 from tests.models.scripts.answers import answers

@@ -1,4 +1,4 @@
-"""The step of `forget_record.lua`, where the lifetime of a record is over; of none that is far."""
+"""The step of `forget_record.lua`, for an expired record of a task that is not far."""
 
 from tests.models.rules import Rules
 from tests.models.scripts.answers import answers

@@ -1,4 +1,4 @@
-"""Figures: what holds, how a table reads, how two versions compare."""
+"""Benchmark figures: their validity, tables, and the comparison of two versions."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The throw-away project of a measurement: the real one, and a bare function beside it."""
+"""The temporary project of a benchmark: the real one and an empty function."""
 
 import subprocess
 import sys

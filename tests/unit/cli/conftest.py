@@ -1,4 +1,4 @@
-"""A system for the commands to ask: it keeps what came, and answers what a test says."""
+"""A fake system for commands: records requests and returns a test's responses."""
 
 import json
 from collections import deque

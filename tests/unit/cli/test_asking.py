@@ -1,4 +1,4 @@
-"""What the commands ask of the API, and what they make of its answers."""
+"""The API requests that commands send, and how they show the responses."""
 
 import base64
 import json

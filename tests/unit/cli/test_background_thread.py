@@ -1,4 +1,4 @@
-"""Calls that block run aside."""
+"""Blocking calls run in background threads."""
 
 import asyncio
 import subprocess

@@ -1,4 +1,4 @@
-"""The command line: its words, its help, its exit codes for what is typed wrongly."""
+"""The command line: commands, help, and exit codes for usage errors."""
 
 import re
 import tomllib

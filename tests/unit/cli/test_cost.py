@@ -1,4 +1,4 @@
-"""What a deployment costs follows what is asked of it, and its lines add up."""
+"""The cost estimate follows the load, and its lines add up."""
 
 import json
 import re

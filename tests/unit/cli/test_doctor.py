@@ -1,4 +1,4 @@
-"""The doctor asks the stores that are meant, with the settings of the system that is meant."""
+"""The doctor uses the stores and settings of the intended system."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Logs on demand, from whichever terminal."""
+"""Shows logs from any terminal."""
 
 from pathlib import Path
 

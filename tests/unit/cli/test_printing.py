@@ -1,4 +1,4 @@
-"""What strangers wrote is shown, and commands no terminal."""
+"""Untrusted text is shown without controlling the terminal."""
 
 import json
 import re

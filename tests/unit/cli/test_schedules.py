@@ -1,4 +1,4 @@
-"""Schedules on the command line: sent as they were typed, shown so that people see when."""
+"""Schedule commands send values as typed, and show readable times."""
 
 import pytest
 

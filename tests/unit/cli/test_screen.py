@@ -1,4 +1,4 @@
-"""What `up` shows when all runs."""
+"""The screen of `up` once everything runs."""
 
 import re
 

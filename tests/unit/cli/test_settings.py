@@ -1,4 +1,4 @@
-"""What the platform is told by the environment."""
+"""The platform's settings from the environment."""
 
 from datetime import timedelta
 from pathlib import Path

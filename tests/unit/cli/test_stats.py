@@ -1,4 +1,4 @@
-"""`taskmill stats` is read by people."""
+"""The readable output of `taskmill stats`."""
 
 from taskmill_local.cli.commands.stats import stats_text
 

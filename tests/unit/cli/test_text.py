@@ -1,4 +1,4 @@
-"""How tasks and refusals look as text."""
+"""Tasks and refusals as text."""
 
 import pytest
 

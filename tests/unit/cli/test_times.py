@@ -1,4 +1,4 @@
-"""Times on the command line go out as they were typed, and are shown again."""
+"""Times are sent as typed and shown again."""
 
 from taskmill_local.cli.arguments import parser
 from taskmill_local.cli.commands import ask

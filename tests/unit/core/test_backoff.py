@@ -1,4 +1,4 @@
-"""Waits grow by a factor up to a cap, and half of each is left to chance."""
+"""Waits grow by a factor up to a cap, and half of each is random."""
 
 from datetime import timedelta
 

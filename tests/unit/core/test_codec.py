@@ -1,4 +1,4 @@
-"""Parcels: what is packed comes out again, and what is no parcel is undecodable."""
+"""Batches survive encoding and decoding, and anything else is undecodable."""
 
 import msgspec
 import pytest

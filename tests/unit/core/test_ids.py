@@ -1,4 +1,4 @@
-"""Names: no two keys meet, ids are UUIDs of their version, shards are even."""
+"""Ids: no two keys collide, UUIDs have their version, shards are even."""
 
 import uuid
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The life of a task is one table, and the table is sound."""
+"""The life cycle is one consistent table."""
 
 from collections import defaultdict
 from typing import get_args

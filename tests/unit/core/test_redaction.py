@@ -1,4 +1,4 @@
-"""What looks like a secret is not kept; what does not is kept as it is."""
+"""Likely secrets are removed; other text stays unchanged."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""Two versions side by side: each reads what the other writes, in the log, due entries and records.
+"""Two versions read each other's log records, due entries and Redis records.
 
 Only what Kafka holds has a version, and due entries and records have none. So their layout is that
 of the release before; a new field has a default, and an older process passes it on as it came.

@@ -1,4 +1,4 @@
-"""A task with a time does not begin before it, begins soon after it, and is lost on no line."""
+"""A task with a time starts soon after it, never before, and survives a crash on any line."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""The dispatcher puts tasks in line; what cannot be decided now comes again."""
+"""The dispatcher routes tasks, and retries those that cannot be decided now."""
 
 from datetime import timedelta
 

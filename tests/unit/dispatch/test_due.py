@@ -1,4 +1,4 @@
-"""What was decided is published, whoever died before."""
+"""Every decision is published, even if its process died."""
 
 from datetime import timedelta
 

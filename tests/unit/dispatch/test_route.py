@@ -1,4 +1,4 @@
-"""The dispatcher puts each task in line for its worker; what Redis could not admit, it admits."""
+"""Routes each task to its worker, and admits what Redis could not admit before."""
 
 import pytest
 from msgspec.structs import replace

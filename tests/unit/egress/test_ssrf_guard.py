@@ -1,4 +1,4 @@
-"""Nothing that is inside can be called, however its address is written."""
+"""No internal address can be called, however it is written."""
 
 from ipaddress import IPv4Address, ip_address, ip_network
 

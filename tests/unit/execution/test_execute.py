@@ -1,4 +1,4 @@
-"""A batch of tasks is brought to its end, whatever dies, hangs or is away."""
+"""A batch of tasks is run to its end despite crashes, hangs and outages."""
 
 import logging
 from datetime import timedelta

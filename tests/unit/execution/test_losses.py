@@ -1,4 +1,4 @@
-"""Who loses its worker is a suspect: it runs alone, and after three losses never again."""
+"""A task that lost its worker is a suspect: it runs alone, and never again after three losses."""
 
 from collections import deque
 

@@ -1,4 +1,4 @@
-"""Every end of an attempt becomes one fact, whatever the worker returned."""
+"""Every end of an attempt becomes one fact, whatever the worker returns."""
 
 import dataclasses
 import math

@@ -1,4 +1,4 @@
-"""A task gets its next turns at their time, and ends early when it is cancelled."""
+"""A task's next turns start at their time, and a cancelled task ends early."""
 
 from datetime import timedelta
 

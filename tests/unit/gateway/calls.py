@@ -1,4 +1,4 @@
-"""Calls the gateway as its clients do, and holds every answer to what each promises."""
+"""Calls the gateway like a client, and checks general promises of every response."""
 
 import json
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Holds answers of the gateway to what the API's description says of their route."""
+"""Checks responses of the gateway against the API description."""
 
 import json
 import re

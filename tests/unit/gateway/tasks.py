@@ -1,4 +1,4 @@
-"""Tasks as a reader finds them."""
+"""Tasks in the forms that readers can find."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Whatever comes in, the answer is ours: never a trace, never a 5xx while every store is there."""
+"""Any input gets a proper response: no stack trace, and no 5xx while stores are available."""
 
 import json
 from base64 import b64encode

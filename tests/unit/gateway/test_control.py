@@ -1,4 +1,4 @@
-"""Cancelling and redriving over HTTP: what is told, whatever the task does meanwhile."""
+"""Cancelling and redriving over HTTP, whatever the task does meanwhile."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The description of the API is that of the code: no route, refusal or schema more or less."""
+"""The API description matches the code: routes, refusals and schemas."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What was enqueued can be read from its commit on, and what was refused says why."""
+"""An enqueued request is readable from its commit on; a refused one has its reason."""
 
 import json
 from hashlib import sha256

@@ -1,4 +1,4 @@
-"""Clients can be generated from the description: no schema is written so that they misread it."""
+"""Every schema of the description is suitable for client generators."""
 
 import re
 from collections import Counter

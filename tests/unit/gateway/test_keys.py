@@ -1,4 +1,4 @@
-"""Who brings no key is turned away at the door, and learns nothing there."""
+"""Requests without a valid key are rejected and learn nothing."""
 
 import json
 import logging

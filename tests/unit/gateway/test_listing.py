@@ -1,4 +1,4 @@
-"""A list is asked for in known words, and its cursor leads to the next page of the same list."""
+"""Lists have known parameters, and a cursor leads to the next page of the same list."""
 
 from base64 import b64decode, urlsafe_b64encode
 

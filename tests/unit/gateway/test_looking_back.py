@@ -1,4 +1,4 @@
-"""The dead, histories and the quarantine over HTTP: for people when something went wrong."""
+"""Dead tasks, histories and the quarantine over HTTP."""
 
 import json
 from base64 import b64decode, b64encode
@@ -150,7 +150,7 @@ def test_a_history_that_the_ledger_has_not_heard_of_is_not_told_as_none(stage):
 
 def quarantined(stage, value=b"\x00\xff"):
     at = Position("tasks.pending", 0, 7)
-    stage.log.send_undecodable(a_log_record(value, at, who="else"), "no parcel")
+    stage.log.send_undecodable(a_log_record(value, at, who="else"), "no batch")
     stage.log.flush()
     stage.record(topics.DLQ)
 
@@ -161,7 +161,7 @@ IN_QUARANTINE = {
     "partition": 0,
     "offset": 7,
     "at": "2026-11-06T21:20:00.000Z",
-    "reason": "no parcel",
+    "reason": "no batch",
     "size": 2,
     "header_names": ["who"],
 }
@@ -225,7 +225,7 @@ def test_a_list_of_the_quarantine_is_asked_for_in_known_words(stage, asked, kind
 def test_the_quarantine_is_walked(stage):
     for offset in (7, 8):
         at = Position("tasks.pending", 0, offset)
-        stage.log.send_undecodable(a_log_record(b"x", at), "no parcel")
+        stage.log.send_undecodable(a_log_record(b"x", at), "no batch")
     stage.log.flush()
     stage.record(topics.DLQ)
     page = get(stage, "/v1/quarantine", limit="1").body

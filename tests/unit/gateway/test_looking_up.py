@@ -1,4 +1,4 @@
-"""A task is found by its type and its idempotency key: as it is now, or honestly not at all."""
+"""A lookup by type and idempotency key returns the current task or none."""
 
 import pytest
 

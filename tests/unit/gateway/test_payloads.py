@@ -1,4 +1,4 @@
-"""Large payloads at the door: how one is uploaded, and which pointers are taken."""
+"""Large payloads in requests: uploads, and valid references."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""A client sees the whole task, in the words of the contract."""
+"""A client sees the whole task, as described."""
 
 import msgspec
 import pytest

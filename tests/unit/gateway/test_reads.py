@@ -1,4 +1,4 @@
-"""A task is read from wherever it stands, and a read may wait for its end."""
+"""A task is read from any store, and a read may wait for its end."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Redrive jobs over HTTP: made once, watched, stopped, taken up again."""
+"""Redrive jobs over HTTP: create once, watch, stop, resume."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every refusal that the API's description names can be met, on every route that names it."""
+"""Every described refusal occurs on every route that names it."""
 
 import json
 import re

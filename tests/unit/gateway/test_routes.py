@@ -1,4 +1,4 @@
-"""Each route, from the event of the platform to its answer, with every store in memory."""
+"""Each route from the platform's event to the response, with in-memory stores."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""Schedules over HTTP: made, shown, edited, paused, fired beside their rule, and deleted."""
+"""Schedules over HTTP: create, show, edit, pause, trigger and delete."""
 
 import json
 

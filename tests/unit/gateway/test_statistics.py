@@ -1,4 +1,4 @@
-"""Statistics tell what waits, since when, what runs, and what happened: by type."""
+"""Statistics by type: what waits, since when, what runs and what happened."""
 
 import pytest
 from msgspec.structs import replace

@@ -1,4 +1,4 @@
-"""Times in requests: what they mean, and what is refused with the field named."""
+"""Times in requests: their meaning, and refusals that name the field."""
 
 import json
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Webhooks at the door: what is refused there, and which receivers are called again."""
+"""Webhooks in requests: refused targets, and receivers that are enabled again."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`make clean` removes the data of a home of taskmill, and never anything else."""
+"""`make clean` removes the data of a taskmill home and nothing else."""
 
 import os
 import re
@@ -84,7 +84,7 @@ def test_a_home_that_was_never_made_is_no_mistake(tmp_path):
 
 
 def test_all_that_the_platform_keeps_is_known():
-    """A name that is missing there would stay in the home for ever."""
+    """A name that is missing there would stay in the home forever."""
     sources = [path.read_text() for path in (ROOT / "localstack").rglob("*.py")]
     names = {part for text in sources for part in _kept(text)}
     assert names <= {*KEPT}

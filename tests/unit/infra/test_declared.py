@@ -1,4 +1,4 @@
-"""Schedules are declared in their types' folders, and what cannot be is said before deploying."""
+"""Schedules are declared in type folders, and invalid ones fail before deployment."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A worker's folder names what differs from the pattern; errors name file, key and next step."""
+"""A worker's folder names only its differences; errors name file, key and next step."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What happens to a task on its way is counted by the functions that it passes."""
+"""The functions on a task's way count its events."""
 
 import json
 

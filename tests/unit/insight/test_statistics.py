@@ -1,4 +1,4 @@
-"""Statistics are gathered for all who ask within a moment."""
+"""Statistics are shared by all requests within a moment."""
 
 import pytest
 

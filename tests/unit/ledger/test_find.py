@@ -1,4 +1,4 @@
-"""A reader gets the task, or an honest answer."""
+"""A reader gets the task, or an honest answer that it is unknown."""
 
 from datetime import timedelta
 
@@ -59,7 +59,7 @@ def test_no_such_task_in_an_empty_world(world):
 def test_a_ledger_that_is_behind_cannot_say_no(world):
     world.admitted()
     before = world.now
-    assert world.find(a_new_id()) == Unsure("the ledger is behind the log")
+    assert world.find(a_new_id()) == Unsure("the ledger lags behind the log")
     assert timedelta(milliseconds=world.now - before) == LONGEST_CATCH_UP
 
 

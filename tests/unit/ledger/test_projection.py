@@ -1,4 +1,4 @@
-"""Rows fold in any order, and runs of positions have no gaps."""
+"""Rows fold in any order, and runs of offsets have no gaps."""
 
 from itertools import pairwise
 

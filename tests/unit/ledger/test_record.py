@@ -1,4 +1,4 @@
-"""The recorder folds the log, and what the ledger cannot hold stands alone in quarantine."""
+"""The recorder folds the log; only what the ledger cannot store goes to quarantine."""
 
 import pytest
 
@@ -56,11 +56,11 @@ def test_what_is_no_parcel_goes_into_quarantine_and_the_rest_goes_on(world):
 
 
 def test_a_dead_letter_is_kept_under_its_first_place(world):
-    world.log.send_undecodable(a_log_record(b"\0", a_position(7), who="else"), "no parcel")
+    world.log.send_undecodable(a_log_record(b"\0", a_position(7), who="else"), "no batch")
     world.log.flush()
     world.record(topics.DLQ)
     (kept,) = world.ledger.quarantined.values()
-    assert (kept.topic, kept.offset, kept.reason) == ("tasks.worker.echo", 7, "no parcel")
+    assert (kept.topic, kept.offset, kept.reason) == ("tasks.worker.echo", 7, "no batch")
     assert (kept.value, kept.headers) == (b"\0", {"who": b"else"})
 
 

@@ -1,4 +1,4 @@
-"""The recorder takes a batch whole; without the ledger the log waits."""
+"""The recorder takes a whole batch; without the ledger, the log waits."""
 
 import pytest
 

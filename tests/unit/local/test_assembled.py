@@ -1,4 +1,4 @@
-"""A template that is stale is refused before anything runs by it."""
+"""A stale template is refused before anything runs."""
 
 import os
 import shutil

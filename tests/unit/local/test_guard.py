@@ -1,4 +1,4 @@
-"""Pages of strangers that are open in a browser may do nothing to the system on the machine."""
+"""Foreign web pages in a browser cannot affect the local system."""
 
 import json
 

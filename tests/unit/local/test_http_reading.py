@@ -1,4 +1,4 @@
-"""Whatever arrives, in whatever pieces, is read the same way or refused."""
+"""Input split in any way is parsed the same, or refused."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""What is wrong with a mapping's topic is said in a sentence."""
+"""Problems with a mapping's topic are reported in one sentence."""
 
 import pytest
 from confluent_kafka import KafkaError

@@ -1,4 +1,4 @@
-"""What functions print as metrics is taken out of their logs, and told to Prometheus."""
+"""Printed metrics are removed from logs and exposed to Prometheus."""
 
 import json
 from datetime import timedelta

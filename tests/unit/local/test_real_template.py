@@ -1,4 +1,4 @@
-"""The repository's own template holds nothing that the local platform does not know."""
+"""The local platform supports everything in the repository's template."""
 
 from pathlib import Path
 

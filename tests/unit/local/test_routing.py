@@ -1,4 +1,4 @@
-"""A request goes to the most exact of its routes."""
+"""A request uses its most specific route."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A template becomes a plan, or is refused with everything that is wrong with it."""
+"""A template becomes a plan, or is refused with all its problems."""
 
 from datetime import timedelta
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the platform says of itself, and what it keeps to itself."""
+"""What the platform shows of itself, and what it hides."""
 
 from datetime import timedelta
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A waiting task is cancelled at once, a running one is asked; the log knows before we say so."""
+"""Cancels a waiting task at once, asks a running one to stop; the log knows before the response."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What had to begin by a time ends as dead, wherever it waits; the log knows of what it tells."""
+"""Tasks that did not start in time die, wherever they wait, and the log knows."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""What is dead or cancelled begins a new generation, once, and the log knows before we say so."""
+"""A dead or cancelled task gets one new generation; the log knows before the response."""
 
 import pytest
 from msgspec.structs import replace
@@ -58,7 +58,7 @@ def test_without_redis_an_end_is_not_told_before_the_ledger_knows_of_each_redriv
     (task,) = dead(world, "k")
     assert without_redis(world, task).status is Status.DEAD
     ask(world, task.id)
-    assert without_redis(world, task) == Unsure("the ledger is behind the log")
+    assert without_redis(world, task) == Unsure("the ledger lags behind the log")
     world.record()
     assert isinstance(without_redis(world, task), Unsure)
     world.dispatch()

@@ -1,4 +1,4 @@
-"""A redrive job goes slowly, sends a canary first, and stops when too many fail again."""
+"""A redrive job is slow, sends a canary first, and pauses when too many fail again."""
 
 import pytest
 from msgspec.structs import replace

@@ -1,4 +1,4 @@
-"""A job goes on step by step, whoever dies in between, and each task comes back once."""
+"""A job proceeds despite crashes, and redrives each task once."""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,4 @@
-"""The lines that CloudWatch makes metrics of."""
+"""The log lines from which CloudWatch makes metrics."""
 
 import json
 

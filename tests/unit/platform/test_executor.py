@@ -1,4 +1,4 @@
-"""Crews perform side by side, and can let go of a call."""
+"""Executors run calls concurrently and can abandon one."""
 
 import asyncio
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""The event of a Kafka mapping, in its odd shapes."""
+"""Unusual forms of a Kafka mapping's event."""
 
 from taskmill.core.log import Position
 from taskmill.platform.kafka_event import failures, records_of

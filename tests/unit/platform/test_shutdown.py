@@ -1,4 +1,4 @@
-"""A process that is told to end does so in good order, and alone."""
+"""A process shuts down in order after SIGTERM, without its children."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What the log lost before the ledger had read it is told once, and keeps nobody waiting."""
+"""Records that the log lost are reported once and block no reader."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A rebuild waits for those who live, for the ledger, and starts again when Redis forgot again."""
+"""A rebuild waits for live processes and the ledger, and restarts after another loss."""
 
 from copy import deepcopy
 from datetime import timedelta

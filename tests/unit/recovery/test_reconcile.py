@@ -1,4 +1,4 @@
-"""What stands still while all readers pass is mended; what only takes its time is left alone."""
+"""Only persistent disagreements are repaired."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Jobs come in their turns; one that fails, hangs or has a bug stops no other."""
+"""A job that fails, hangs or has a bug does not affect the others."""
 
 import logging
 from concurrent.futures import Future
@@ -63,7 +63,7 @@ def failing(error, *, every=SECOND, is_slow=False):
     return a_job(name="fail", every=every, work=fail, is_slow=is_slow)
 
 
-AWAY = StoreUnavailable("PostgreSQL", "it is told to be away")
+AWAY = StoreUnavailable("PostgreSQL", "it is set to be unavailable")
 
 
 def test_a_job_without_a_period_is_done_at_every_tick():

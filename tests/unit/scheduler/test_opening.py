@@ -1,4 +1,4 @@
-"""The jobs of a scheduler that has just started open their stores at the same time."""
+"""The jobs of a starting scheduler open their stores concurrently."""
 
 import os
 import subprocess

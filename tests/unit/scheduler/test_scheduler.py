@@ -1,4 +1,4 @@
-"""The scheduler publishes what is due until its time is nearly over, whatever stores do."""
+"""The scheduler publishes due entries until its time is nearly over, despite failing stores."""
 
 import logging
 from datetime import timedelta
@@ -119,7 +119,7 @@ def test_a_store_that_is_away_is_asked_once_a_second(stage):
 
     def away(*, most):
         asked.append(most)
-        raise StoreUnavailable("Redis", "it is told to be away")
+        raise StoreUnavailable("Redis", "it is set to be unavailable")
 
     stage.ports.due = Instead(stage.due, take=away)
     assert run(stage, lives=timedelta(seconds=25)) == 0

@@ -1,4 +1,4 @@
-"""What the tests of use cases share."""
+"""Fixtures for schedule tests."""
 
 import zoneinfo
 from importlib import resources

@@ -1,4 +1,4 @@
-"""A desk with one schedule table, in memory: tests move its clock."""
+"""An in-memory schedule table with its use cases and a movable clock."""
 
 import json
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Whatever zone, expression, policies and moment: what fires is what each clock shows.
+"""In any zone, for any expression and policies, fires match the local clock.
 
 The oracle asks `zoneinfo` alone, minute by minute, and reads no expression: it is drawn as sets.
 """

@@ -1,4 +1,4 @@
-"""After downtime a schedule fires what its policy says, and counts the rest."""
+"""After downtime a schedule fires as its policy says, and counts the rest."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Where the rules of a zone change: an instant that moves fires once, at its new time.
+"""When a zone's rules change, a moved instant fires once, at its new time.
 
 A process keeps the rules that it has read; other ones come with another process.
 """

@@ -1,4 +1,4 @@
-"""Cron expressions mean what another reader of them takes them for."""
+"""Cron expressions mean the same as in croniter."""
 
 import random
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""A cron expression names readings of a clock, and whoever reads it otherwise is told so."""
+"""The readings of cron expressions, and refusals of ambiguous ones."""
 
 from datetime import date, datetime, time, timedelta
 from itertools import islice

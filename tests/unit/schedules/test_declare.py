@@ -1,4 +1,4 @@
-"""The managed schedules of a ledger become those that the folders declare."""
+"""The ledger's managed schedules become those that the folders declare."""
 
 import json
 

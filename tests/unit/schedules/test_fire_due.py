@@ -1,4 +1,4 @@
-"""Each instant of a schedule fires once, is skipped or missed as its policies say."""
+"""Each instant of a schedule fires once, is skipped or missed, by its policies."""
 
 import json
 from datetime import UTC, datetime, timedelta

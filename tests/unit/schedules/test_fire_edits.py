@@ -1,4 +1,4 @@
-"""What has come fires once and what is past does not, however a schedule is edited."""
+"""Edits of a schedule neither repeat nor lose an instant."""
 
 import pytest
 from msgspec import Raw

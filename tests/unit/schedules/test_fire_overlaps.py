@@ -1,4 +1,4 @@
-"""A fire meets the task of the one before: both run, it waits, is skipped, or ends the other."""
+"""A fire overlaps the previous task: both run, it waits, is skipped, or cancels the other."""
 
 import pytest
 

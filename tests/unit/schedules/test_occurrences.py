@@ -1,4 +1,4 @@
-"""A calendar gives the instants of a rule in a zone, and says what is unusual about them."""
+"""A calendar returns the instants of a rule in a zone, with their peculiarities."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Around every jump of every zone, a calendar fires what a look at each minute finds.
+"""At every clock change of every zone, a calendar agrees with a check of each minute.
 
 Neither the zones' jumps nor the instants are asked of what is tested, but of `zoneinfo`. Of jumps
 that are alike, one is looked at; TASKMILL_EVERY_ZONE=1 looks at each zone's own, hour by hour.

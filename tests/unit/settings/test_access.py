@@ -1,4 +1,4 @@
-"""A store that refuses us is tried once more when its secret says something new."""
+"""A rejected login is retried once with a changed secret."""
 
 import json
 import logging

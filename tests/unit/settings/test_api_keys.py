@@ -1,4 +1,4 @@
-"""Keys are known by their hashes, come and go without a restart, and are never shown."""
+"""Keys are known by hash, change without a restart, and are never shown."""
 
 import json
 from hashlib import sha256

@@ -1,4 +1,4 @@
-"""Each variable that the docs describe has an effect, and no other has one."""
+"""The documented variables are exactly those with an effect."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""The token by which a deployed function comes in at Redis."""
+"""The IAM token with which a deployed function logs in to Redis."""
 
 from urllib.parse import parse_qs, urlsplit
 

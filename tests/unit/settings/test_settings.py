@@ -1,4 +1,4 @@
-"""The environment is read whole, and everything that is wrong with it is told at once."""
+"""The environment is read completely, and all its problems are reported together."""
 
 import json
 from datetime import timedelta

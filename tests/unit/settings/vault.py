@@ -1,4 +1,4 @@
-"""A vault that answers from plain dictionaries, and notes what it is asked."""
+"""A vault of plain dictionaries that records which secrets are read."""
 
 from dataclasses import dataclass, field
 

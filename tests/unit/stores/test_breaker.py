@@ -1,4 +1,4 @@
-"""A breaker opens at a failure, lets one try after a pause, and never stays shut for good."""
+"""A breaker opens on failure, allows one trial after a pause, and always recovers."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""The catalogue says what is wrong with a payload, and where, and never what it holds."""
+"""The catalogue reports what is wrong with a payload and where, but never its values."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What passes through a counted port is done by the port, and counted by its answer."""
+"""A counted port behaves like the port, and its answers are counted."""
 
 from datetime import timedelta
 

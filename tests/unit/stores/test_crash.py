@@ -1,4 +1,4 @@
-"""A process ends at the line that a test names, and at no other."""
+"""A process crashes at the named point only."""
 
 import pytest
 

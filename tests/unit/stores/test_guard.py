@@ -1,4 +1,4 @@
-"""A guard lets a store be asked, and remembers one that did not answer."""
+"""A guard passes calls through, and remembers a store that did not respond."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""What we write is what another client of Kafka would write, and can read."""
+"""Our Kafka encoding equals that of another client, which can read it."""
 
 import json
 import warnings

@@ -1,4 +1,4 @@
-"""Links to S3 are signed as AWS signs them."""
+"""Links to S3 are signed like those of AWS."""
 
 from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qsl, urlsplit

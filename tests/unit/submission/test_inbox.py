@@ -1,4 +1,4 @@
-"""The inbox takes each request once, tells why it takes one not, and leaves the rest for later."""
+"""The inbox takes each request once, explains refusals, and retries the rest."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Each field of a submission keeps its rule, and a refusal points at the field."""
+"""Each field of a submission is checked, and a refusal names the field."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The relay publishes what the outbox keeps: all of it, as it is, and nobody is stopped by one."""
+"""The relay publishes all outbox rows unchanged, and no row blocks the others."""
 
 import pytest
 from msgspec import Raw

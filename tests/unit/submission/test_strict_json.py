@@ -1,4 +1,4 @@
-"""What two readers could take differently is not JSON here."""
+"""Ambiguous JSON is refused."""
 
 import json
 import math

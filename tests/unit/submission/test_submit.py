@@ -1,4 +1,4 @@
-"""Submissions: each key once, nothing accepted that is not in the log, nothing decided lost."""
+"""Each key is submitted once; accepted tasks are in the log, and no decision is lost."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""What was enqueued becomes one task each, or is parked; nobody is stopped by one."""
+"""Each enqueued request becomes one task or is parked, and blocks no other."""
 
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Whole numbers stay what they mean, however they are written."""
+"""Whole numbers keep their value in every notation."""
 
 import json
 

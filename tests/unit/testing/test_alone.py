@@ -1,4 +1,4 @@
-"""`perform` alone: one attempt, as in life, without a queue."""
+"""`perform` runs one attempt as in production, without a queue."""
 
 from dataclasses import dataclass
 from datetime import timedelta

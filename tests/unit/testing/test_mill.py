@@ -1,4 +1,4 @@
-"""A worker's author lets tasks live in a mill: no servers, and time passes when told."""
+"""Authors test workers in a mill: no servers, and time moves on request."""
 
 from datetime import timedelta
 
@@ -189,7 +189,7 @@ def test_the_same_seed_is_the_same_life():
 def test_a_task_that_comes_again_without_time_passing_is_noticed():
     mill = a_mill(lambda _order: Snooze(timedelta()))
     mill.submit("order", {})
-    with pytest.raises(RuntimeError, match="for ever"):
+    with pytest.raises(RuntimeError, match="forever"):
         mill.run()
 
 

@@ -1,4 +1,4 @@
-"""The system in memory: each function alone, a fault between two, and nothing lost."""
+"""The in-memory system: each function alone, faults in between, and nothing lost."""
 
 from datetime import timedelta
 

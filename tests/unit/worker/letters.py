@@ -1,4 +1,4 @@
-"""Letters for workers to take, and how their tasks end."""
+"""Tasks for a test worker, and their ends."""
 
 from dataclasses import dataclass
 from typing import Any

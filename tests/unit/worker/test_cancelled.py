@@ -1,4 +1,4 @@
-"""A cancelled task ends where its handler asks, or where its process is ended for it."""
+"""A cancelled task ends where its handler checks, or with its process."""
 
 import asyncio
 from datetime import timedelta

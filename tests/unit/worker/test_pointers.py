@@ -1,4 +1,4 @@
-"""What is too large to travel comes to the worker all the same, and so does what it answers."""
+"""Large payloads reach the worker, and large results are stored."""
 
 import hashlib
 import subprocess
@@ -174,7 +174,7 @@ def test_a_pointer_that_a_worker_answers_is_its_result(stage):
 
 def test_a_result_that_cannot_be_kept_is_tried_again_and_in_doubt(stage):
     def write(_key, _content):
-        raise StoreUnavailable("S3", "it is told to be away")
+        raise StoreUnavailable("S3", "it is set to be unavailable")
 
     stage.ports.blobs = Instead(stage.blobs, write=write)
     fact = end_of(stage, serve(dict[str, str], large))

@@ -1,4 +1,4 @@
-"""A worker's author writes one function; whatever it does, its task ends as a fact."""
+"""An author writes one function; whatever it does, its task ends as a fact."""
 
 import asyncio
 import logging
@@ -342,9 +342,9 @@ def test_what_is_no_parcel_goes_raw_to_the_dead_letters_with_its_reason_and_plac
     ] == [(topic.encode(), b"0", b"%d" % offset) for offset in range(1, 5)]
     reasons = [one.headers["reason"].decode() for one in dead]
     assert [reason.partition(":")[0] for reason in reasons] == [
-        "the record is not a parcel",
+        "the record is not a batch",
         "the record has no value",
-        "the record is not a parcel",
+        "the record is not a batch",
         "newer_version",
     ]
 

@@ -1,4 +1,4 @@
-"""Tasks run side by side, in threads or on a loop, and are cut off without harm to others."""
+"""Tasks run concurrently, in threads or on a loop, and are stopped independently."""
 
 import asyncio
 import threading

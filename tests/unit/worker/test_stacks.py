@@ -1,4 +1,4 @@
-"""What a worker raises is found again: its class, its message, and where it was."""
+"""An exception's class, message and place are kept."""
 
 import logging
 

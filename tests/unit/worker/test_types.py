@@ -1,4 +1,4 @@
-"""The type checker ties a worker's function to its payload type."""
+"""The type checker connects a worker's function to its payload type."""
 
 import re
 from pathlib import Path

@@ -1,1 +1,1 @@
-"""What each port counts: a watcher for each call that is counted."""
+"""The metrics of each port: a watcher for every counted call."""

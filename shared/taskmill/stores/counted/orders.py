@@ -1,4 +1,4 @@
-"""Counts what is ordered from outside, relayed, enqueued and scheduled."""
+"""Metrics of orders, the outbox, enqueued requests and schedules."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -107,7 +107,7 @@ REQUESTS: Final[Watchers] = {"held": _taking}
 
 
 class CountedHeld:
-    """What is marked counts at the end: an alarm looks at what was parked."""
+    """Held outbox rows whose marks are counted at the end; an alarm watches parked ones."""
 
     def __init__(self, hold: HeldRows) -> None:
         self._hold = hold
@@ -127,7 +127,7 @@ class CountedHeld:
 
 
 class CountedHeldRequests:
-    """What is marked counts at the end: an alarm looks at what was parked."""
+    """Held requests whose marks are counted at the end; an alarm watches parked ones."""
 
     def __init__(self, hold: HeldRequests) -> None:
         self._hold = hold

@@ -1,4 +1,4 @@
-"""Counts what passes through the ports on a task's way: by the batch, as every task passes them."""
+"""Metrics of the ports that every task passes, counted once per batch to keep them cheap."""
 
 import logging
 import time
@@ -39,7 +39,7 @@ from taskmill.execution.lease import (
 )
 from taskmill.submission.admission import AdmittedBefore, Conflict, Created, Replayed, Verdict
 
-if TYPE_CHECKING:  # nothing but annotations needs these, and each cold start would be longer
+if TYPE_CHECKING:  # only annotations need these, and they would slow every cold start
     from taskmill.core.codec import RawEnvelope
     from taskmill.dispatch.waiting import Delayed, ParkAnswer
     from taskmill.ledger.projection import LedgerBatch
@@ -47,13 +47,13 @@ if TYPE_CHECKING:  # nothing but annotations needs these, and each cold start wo
 Call: TypeAlias = Callable[..., Any]
 Watcher: TypeAlias = Callable[[Call, Counters], Call]
 Watchers: TypeAlias = Mapping[str, Watcher]
-"""The watched calls of a port, by the name of the call."""
+"""The watched methods of a port, by name."""
 
 W = TypeVar("W", str, tuple[str, str])
 
 
 def by_answer(count: Callable[[Counters, Any, Any], object]) -> Watcher:
-    """Make a watcher that counts what a call was asked, its first argument, and its answer."""
+    """Return a watcher that passes the first argument and the answer of a call to *count*."""
 
     def watcher(call: Call, counters: Counters) -> Call:
         def watched(*arguments: Any, **keywords: Any) -> Any:
@@ -84,7 +84,7 @@ VERDICTS: Final[Mapping[type[Verdict], str]] = {
 def _admitted(
     counters: Counters, envelopes: Sequence[Envelope], verdicts: Sequence[Verdict]
 ) -> None:
-    """Count what the dispatcher admits; the gateway counts what it answered."""
+    """Count admissions by the dispatcher; the gateway counts its responses itself."""
     for envelope, verdict in zip(envelopes, verdicts, strict=True):
         if envelope.deferred:
             counters.count(Count.DEFERRED, answer=VERDICTS[type(verdict)])
@@ -97,7 +97,7 @@ ADMISSION: Final[Watchers] = {"admit": by_answer(_admitted)}
 
 
 def _sending(call: Call, counters: Counters) -> Call:
-    """Count what fails: for a missing or barred topic, sending already fails."""
+    """Count failures; for a missing or forbidden topic, sending itself already fails."""
 
     def watched(*items: Any) -> Any:
         try:
@@ -134,7 +134,7 @@ def _refused(counters: Counters, _record: LogRecord, refusal: Refusal) -> None:
 
 
 def _then(count: Any) -> Watcher:
-    """Make a watcher that counts what was sent without a failure."""
+    """Return a watcher that applies *count* to successful sends only."""
 
     def watcher(call: Call, counters: Counters) -> Call:
         send = _sending(call, counters)
@@ -249,7 +249,7 @@ def _begun(counters: Counters, pairs: Sequence[tuple[Envelope, Claimed]]) -> Non
 
 
 def _is_take_over(claimed: Claimed) -> bool:
-    """Tell whether this very claim made the last of the losses."""
+    """Return whether this very claim recorded the last of the losses."""
     return bool(claimed.unreported) and claimed.unreported[-1].at_ms == claimed.started_at_ms
 
 
@@ -285,7 +285,7 @@ def _by_type(pairs: Iterable[tuple[str, float]]) -> Iterable[tuple[str, list[flo
 
 
 def _seconds(since_ms: int, until_ms: int) -> float:
-    """Return a span that two clocks may have measured: it is never negative."""
+    """Return a span in seconds, never negative although two clocks may have measured it."""
     return max(until_ms - since_ms, 0) / 1000
 
 

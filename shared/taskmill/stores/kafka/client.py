@@ -47,7 +47,7 @@ def why(error: Exception) -> str:
 def _connected(**settings: Any) -> KafkaNetClient:
     """Return a client that is connected to one of the brokers.
 
-    By itself it would retry for ever, and report a refusal only as a timeout.
+    By itself it would retry forever, and report a refusal only as a timeout.
     """
     client = KafkaNetClient(**settings)
     manager = client._manager  # noqa: SLF001 - nothing public opens a single connection
@@ -59,7 +59,7 @@ def _connected(**settings: Any) -> KafkaNetClient:
             break
         try:
             manager.run(_connect, manager, broker.node_id, seconds * 1000)
-        except Exception as error:  # noqa: BLE001 - a library of credentials raises what it likes
+        except Exception as error:  # noqa: BLE001 - a credentials library may raise anything
             failure = _unmasked(error, settings)
         else:
             return client

@@ -62,7 +62,7 @@ class KafkaReaders:
     def _connect(self) -> None:
         if self._admin is None:
             self._consumer = self._access.open(_make_consumer, is_refusal)
-            # Listing partitions would wait for ever for an unavailable broker, and the other client
+            # Listing partitions would wait forever for an unavailable broker, and the other client
             # leaks a thread; this does neither.
             self._consumer.end_offsets([TopicPartition(topics.PENDING, 0)])
             self._admin = self._access.open(_make_admin, is_refusal)

@@ -120,7 +120,7 @@ def record_of(envelope: Envelope) -> Record:
 
 
 class MemoryRecords:
-    """While `is_away`, nobody can read them."""
+    """Records for readers. While `is_away`, they are unavailable."""
 
     def __init__(self, hot: MemoryHot) -> None:
         self.is_away = False
@@ -128,7 +128,7 @@ class MemoryRecords:
 
     def read(self, ids: Sequence[TaskId]) -> Sequence[Reading]:
         if self.is_away:
-            raise StoreUnavailable("Redis", "it is told to be away")
+            raise StoreUnavailable("Redis", "it is set to be unavailable")
         return [self._read(task_id) for task_id in ids]
 
     def _read(self, task_id: TaskId) -> Reading:

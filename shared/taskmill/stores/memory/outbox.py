@@ -36,7 +36,7 @@ class UnsentRow:
         return not self.is_published and self.parked_reason is None
 
     def is_missing(self, as_of_ms: Millis) -> bool:
-        """Tell whether a ledger that shows the log up to this moment may lack it."""
+        """Return whether a ledger that shows the log up to this moment may lack it."""
         return self.is_unsent or (self.published_ms or 0) >= as_of_ms
 
 

@@ -31,7 +31,7 @@ class InlineExecutor:
     def abandon(self, ticket: int) -> None:
         self._ends.pop(ticket, None)
 
-    def strays(self, *, within: timedelta) -> int:  # noqa: ARG002 - what ended runs no more
+    def strays(self, *, within: timedelta) -> int:  # noqa: ARG002 - calls have ended when this is called
         return 0
 
 
@@ -40,7 +40,7 @@ class InlineBackgroundJobs:
         outcome: Future[int] = Future()
         try:
             outcome.set_result(background_job())
-        except Exception as error:  # noqa: BLE001 - it is raised where the outcome is asked for
+        except Exception as error:  # noqa: BLE001 - raised again when the outcome is read
             outcome.set_exception(error)
         return outcome
 

@@ -1,4 +1,4 @@
-"""The quarantine and the parcels of newer versions, in memory."""
+"""The quarantine and the batches of newer versions, in memory."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

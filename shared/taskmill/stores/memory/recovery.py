@@ -228,7 +228,7 @@ class MemoryShards:
 
 
 class MemoryUnreadable:
-    """Nobody else writes to what a process keeps for itself: nothing is ever found."""
+    """Finds nothing: no other program writes to the memory of this process."""
 
     def __init__(self, hot: MemoryHot) -> None:
         self._hot = hot

@@ -48,7 +48,7 @@ class MemoryArchive:
                 self._requests.kept = [one for one in self._requests.kept if one not in over]
                 return len(over)
 
-    def make_months(self, *, ahead: int) -> int:  # noqa: ARG002 - the port's word
+    def make_months(self, *, ahead: int) -> int:  # noqa: ARG002 - the port's parameter name
         return 0
 
 

@@ -1,4 +1,4 @@
-"""The quarantine and the parcels of newer versions, in PostgreSQL."""
+"""The quarantine and the batches of newer versions, in PostgreSQL."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -38,7 +38,7 @@ class PostgresNewerBatches:
 
 
 class PostgresHeldBatches:
-    """Parcels that nobody else returns during the transaction."""
+    """Batches that nobody else returns during the transaction."""
 
     def __init__(self, connection: psycopg.Connection[Any], batches: Sequence[KeptBatch]) -> None:
         self.batches = batches

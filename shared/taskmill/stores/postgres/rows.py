@@ -78,7 +78,7 @@ class PostgresRows:
 
 
 def as_of(database: Database) -> Millis | None:
-    """Return up to when the ledger shows everything that was accepted."""
+    """Return up to when the ledger contains everything that was accepted."""
     rows = database.fetch(queries.load("insight/read_as_of"), {"feeds": list(FEEDS)})
     return rows[0]["as_of_ms"] if rows else None
 

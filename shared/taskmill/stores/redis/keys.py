@@ -1,4 +1,4 @@
-"""Every key the queue owns in Redis. Nothing else spells a key."""
+"""Every key that the queue owns in Redis; no other module spells one."""
 
 from functools import cache
 from typing import TypeGuard

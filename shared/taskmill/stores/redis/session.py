@@ -1,4 +1,4 @@
-"""One connection to Redis that knows the run id of its server and pipelines script calls."""
+"""One connection to Redis that knows its server's run id and pipelines script calls."""
 
 import logging
 import time
@@ -69,10 +69,10 @@ class Session:
         self._note_unreadable = scripts.load("recovery/note_unreadable")
 
     def call(self, script: Script, calls: Sequence[Call], *, unreadable: Any = None) -> list[Any]:
-        """Run *script* once for each call, in one round trip.
+        """Run *script* once for each call, all in one round trip.
 
-        A call whose record is no record is answered *unreadable*: it stops no other call. Where any
-        other key is of another type, the shard is cold from now on, and its calls hear that.
+        A call whose record was overwritten returns *unreadable* and stops no other call. When any
+        other key has the wrong type, the shard becomes cold, and its calls return that.
         """
         if not calls:
             return []
@@ -151,7 +151,7 @@ class Session:
         return [_answer(connection, deadline) for _ in commands]
 
     def _part(self, connection: ConnectionInterface, keys: Iterable[str]) -> None:
-        """Set apart those of *keys* that are of another type than the queue gives them."""
+        """Set apart those of *keys* whose type is not the one that the queue gave them."""
         by_tag: dict[str, set[str]] = {}
         for key in keys:
             by_tag.setdefault(tag_of(key), set()).add(key)

@@ -109,7 +109,7 @@ def spell(name: OwedKey) -> str:
 
 
 def read(member: bytes, value: bytes = b"") -> OwedKey:
-    """Return the name of an entry, with the envelope that stands in its *value*."""
+    """Return the name of an entry, with the envelope from its *value*."""
     task_id, generation, turn, kind, *slot = member.decode().split("|")
     return OwedKey(
         id=TaskId(task_id),

@@ -1,4 +1,4 @@
-"""The keys in Redis that are of another type than the queue gives them."""
+"""Keys in Redis whose type is not the one that the queue gave them."""
 
 from collections.abc import Iterator, Sequence
 

@@ -43,7 +43,7 @@ class _Answer(Struct, frozen=True):
 
 
 class S3Blobs:
-    def __init__(  # noqa: PLR0913 - how long it waits and keeps, each a word of its own
+    def __init__(  # noqa: PLR0913 - time limits and lifetimes, all named
         self,
         access: S3Access,
         *,

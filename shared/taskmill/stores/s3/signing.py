@@ -56,7 +56,7 @@ def signed_names(headers: Mapping[str, str]) -> str:
     return ";".join(sorted(headers))
 
 
-def link(  # noqa: PLR0913 - what a link allows, each by its name
+def link(  # noqa: PLR0913 - the restrictions of a link, all named
     access: S3Access,
     method: str,
     key: str,

@@ -1,4 +1,4 @@
-"""Functions that behave, and functions that do not, for the tests of the Lambda emulator."""
+"""Well-behaved and faulty functions for the tests of the Lambda emulator."""
 
 import http.client
 import logging

@@ -1,4 +1,4 @@
-"""A function that never gets through its import."""
+"""A function whose import never ends."""
 
 import time
 

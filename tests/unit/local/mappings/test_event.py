@@ -1,4 +1,4 @@
-"""An event holds whatever stands in a topic."""
+"""An event can carry any record of a topic."""
 
 import json
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What each shape of answer means for a batch."""
+"""The meaning of each form of response to a batch."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What schedule expressions mean, held against a plain reading of every minute."""
+"""Schedule expressions, compared with a naive check of every minute."""
 
 from calendar import monthrange
 from datetime import UTC, datetime, timedelta

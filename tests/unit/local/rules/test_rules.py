@@ -1,4 +1,4 @@
-"""When rules fire, what they send, and what becomes of failures."""
+"""When rules fire, what they send, and how failures are handled."""
 
 import asyncio
 import json

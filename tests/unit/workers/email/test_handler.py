@@ -1,4 +1,4 @@
-"""A task of the type email ends as the way to send says."""
+"""A task of type email ends according to the mail server's answer."""
 
 from functools import partial
 

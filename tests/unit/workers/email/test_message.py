@@ -1,4 +1,4 @@
-"""A mail's bytes say what was asked, and no more, whatever was asked."""
+"""A mail contains exactly what was requested, whatever the input."""
 
 import re
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""What could become a second header or recipient is refused at the door, and behind it."""
+"""Injected headers and recipients are refused by the schema and by the worker."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""How mail is sent is said by the environment; what is wrong in it is said all at once."""
+"""Mail settings come from the environment; all problems are reported together."""
 
 import pytest
 

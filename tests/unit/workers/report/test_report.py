@@ -1,4 +1,4 @@
-"""A report is the rows that it was given, as CSV in the bucket; repeated it is the same one."""
+"""A report is its rows as CSV in the bucket; a repetition replaces it."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Signing secrets: read strictly, rotated without a restart, shown to nobody."""
+"""Signing secrets are read strictly, rotated without a restart, and never shown."""
 
 import json
 from base64 import b64encode

@@ -1,4 +1,4 @@
-"""What webhooks are told, and what a deployed stage refuses to be told."""
+"""Webhook settings, and those that a deployed stage refuses."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What we sign is what receivers who go by Standard Webhooks take."""
+"""Receivers that implement Standard Webhooks accept our signatures."""
 
 from base64 import b64encode
 from datetime import UTC, datetime

@@ -1,5 +1,5 @@
--- Read up to when the ledger shows everything, by the partition that is furthest behind. What waits in
--- the outbox was accepted before, and so was what the log got from there since.
+-- Read up to when the ledger is complete, by the partition that lags most. Rows that wait in the outbox
+-- were accepted earlier, and so were those that have moved from there into the log since.
 WITH shown AS (
     SELECT min(as_of) AS as_of
     FROM applied

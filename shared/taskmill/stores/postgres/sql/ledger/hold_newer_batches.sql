@@ -1,5 +1,4 @@
--- Hold parcels that a newer version wrote and that can be read by now, skipping those held by
--- others.
+-- Hold batches from a newer version that can be decoded by now, skipping those held by others.
 SELECT
     topic,
     partition,

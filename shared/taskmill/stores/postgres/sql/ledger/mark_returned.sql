@@ -1,4 +1,4 @@
--- Mark a parcel as returned to its topic. Repeated, the first time stays.
+-- Mark a batch as returned to its topic. Repeated, the first time stays.
 UPDATE quarantine
 SET
     discarded_at = now(),

@@ -1,4 +1,4 @@
--- Find where tasks of fires are: still enqueued, in the ledger, ended, or unknown.
+-- Find where the tasks of fires are: still enqueued, in the ledger, ended, or unknown.
 SELECT
     asked.id::text AS id,
     CASE

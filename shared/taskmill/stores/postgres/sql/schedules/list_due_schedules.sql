@@ -1,6 +1,6 @@
 -- List the due schedules, longest waiting first, up to the size limit but at least one. Nothing is
 -- locked: a scheduler that comes too late changes nothing. The comparison uses values that are
--- constant within a statement: only then is the index read no further than to now.
+-- constant within a statement: only then does the index scan stop at now.
 WITH head AS (
     SELECT
         look_at,

@@ -1,4 +1,4 @@
--- Read since when the first in the line of what still has to be published stands there.
+-- Read since when the first unpublished row has waited.
 SELECT floor(extract(EPOCH FROM created_at) * 1000)::bigint AS since_ms
 FROM outbox
 WHERE published_at IS NULL AND parked_reason IS NULL

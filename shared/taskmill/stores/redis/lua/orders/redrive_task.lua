@@ -20,7 +20,7 @@
   ARGV[11]  the due entry up to the generation: the facts that ended the previous one, and the head
   ARGV[12]  the due entry after the generation
   ARGV[13]  how long the caller may take to publish (ms)
-  ARGV[14]  the facts that ended the previous one (JSON): published by whoever is refused its turns
+  ARGV[14]  the facts that ended the previous one (JSON): published by a claim that is refused its turns
 
   Returns {answer, generation}
     COLD      the shard lost data, or may have; nothing was changed

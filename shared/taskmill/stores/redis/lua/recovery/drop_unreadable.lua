@@ -1,14 +1,14 @@
 #!lua
 --[[
-  Remove what stands in the place of a record and is none.
+  Delete the value at a record's key if it is not a record.
 
   KEYS[1]  the shard's marker
   KEYS[2]  the task's record
   ARGV[1]  run id of the server, as the connection knows it
 
   Returns
-    COLD  the shard forgot, or may have; nothing was changed
-    DONE  what stands there, if anything does, is a record
+    COLD  the shard lost data, or may have; nothing was changed
+    DONE  the key is now absent or holds a record
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then
   return "COLD"

@@ -1,11 +1,11 @@
 #!lua flags=no-writes
 --[[
-  Name the keys that were found to be of another type than the queue gives them.
+  Return the keys whose type was found not to be the one that the queue gave them.
 
-  KEYS[1]  what is noted: key -> when (ms)
-  ARGV[2]  how many at the most; ahead of it stands the run id, which does not matter here
+  KEYS[1]  the noted keys: key -> when it was found (ms)
+  ARGV[2]  maximum number of keys; the run id before it is not used
 
-  Returns a flat list: key, how long ago in ms, key, …
+  Returns a flat list: key, how long ago it was found in ms, key, …
 ]]
 local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

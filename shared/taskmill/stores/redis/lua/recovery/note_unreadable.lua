@@ -1,13 +1,13 @@
 #!lua
 --[[
-  Note the keys that are of another type than the queue gives them. A record stays as it is until it
-  is replaced: it is the trouble of one task. Any other is removed, and its shard forgot.
+  Note the keys whose type is not the one that the queue gave them. A record stays until it is
+  replaced, since it concerns one task only. Any other key is deleted, and its shard becomes cold.
 
-  KEYS[1]  what is noted: key -> when (ms)
+  KEYS[1]  the noted keys: key -> when it was found (ms)
   KEYS[2]  the shard's marker
-  KEYS[3]  the shard's rebuild: word|run id
-  Behind them: the keys to look at
-  For each of those, in ARGV: its type, or "record"
+  KEYS[3]  the shard's rebuild: nonce|run id
+  After them: the keys to check
+  In ARGV, for each of those: its type, or "record"
 
   Returns the keys that were not noted before
 ]]

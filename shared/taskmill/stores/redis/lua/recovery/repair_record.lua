@@ -36,7 +36,7 @@ if redis.call("GET", KEYS[1]) ~= ARGV[1] then
 end
 local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
--- What is no hash was put there by somebody else, and counts as no record.
+-- A value of another type was written by another client, and counts as no record.
 local seen = {}
 if redis.call("TYPE", KEYS[2])["ok"] == "hash" then
   seen = redis.call("HMGET", KEYS[2], "generation", "turn", "status", "token", "losses")

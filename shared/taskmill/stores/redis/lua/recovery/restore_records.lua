@@ -1,7 +1,7 @@
 #!lua
 --[[
-  Restore tasks of a cold shard from the ledger. What the server still has of a task stays if the
-  ledger is neither closed nor further along, or has the same.
+  Restore tasks of a cold shard from the ledger. A record that the server still has stays, unless
+  the ledger is further along or knows the end of the task.
 
   KEYS[1]  the shard's rebuild: nonce|run id
   KEYS[2]  the shard's marker
