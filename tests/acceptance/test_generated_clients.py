@@ -30,7 +30,7 @@ export const sent = [body, schedule, query];
 
 
 SPECTRAL = ("npx", "--yes", "-p", "@stoplight/spectral-cli@6", "spectral")
-WRONG_ON_PURPOSE = {"a-payload-that-does-not-fit", "one-good-and-one-bad"}
+WRONG_ON_PURPOSE = {"a-payload-that-does-not-fit-the-type", "one-valid-and-one-invalid-task"}
 
 
 def run(*command, cwd, **others):

@@ -124,7 +124,7 @@ class Reach(Struct, frozen=True):
         return self.end - self.place
 
 
-class Gap(Struct, frozen=True, kw_only=True):
+class LogGap(Struct, frozen=True, kw_only=True):
     """Records that the ledger lacks although its readers have moved past them."""
 
     topic: str

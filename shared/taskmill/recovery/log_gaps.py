@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Sequence
 
-from taskmill.core.log import Gap
+from taskmill.core.log import LogGap
 from taskmill.core.ports import LogReaders
 from taskmill.core.task import Millis
 from taskmill.core.topics import RECORDERS
@@ -13,7 +13,7 @@ from taskmill.ledger.projection import Applied, LedgerBatch
 _log = logging.getLogger("taskmill.step_over")
 
 
-def gaps_of(readers: LogReaders, rows: WholeRows) -> Sequence[Gap]:
+def gaps_of(readers: LogReaders, rows: WholeRows) -> Sequence[LogGap]:
     """Return where the ledger lacks records that its readers have passed.
 
     An offset is committed when the ledger has everything before it, unless records exceeded their
@@ -22,7 +22,7 @@ def gaps_of(readers: LogReaders, rows: WholeRows) -> Sequence[Gap]:
     reached = readers.reach(RECORDERS)
     applied = rows.applied()  # read last, since the ledger only grows
     return [
-        Gap(
+        LogGap(
             topic=reader.topic,
             partition=partition,
             first=known,
@@ -36,7 +36,7 @@ def gaps_of(readers: LogReaders, rows: WholeRows) -> Sequence[Gap]:
 
 def step_over(
     readers: LogReaders, rows: WholeRows, ledger: Ledger, stepped: set[tuple[str, int]]
-) -> Sequence[Gap]:
+) -> Sequence[LogGap]:
     """Let the ledger continue where records are gone: waiting readers would wait forever.
 
     Records that the recorder wrote before their offset was committed make another gap, which is
@@ -60,7 +60,7 @@ def step_over(
     return gaps
 
 
-def _applied(gap: Gap) -> Applied:
+def _applied(gap: LogGap) -> Applied:
     return Applied(
         topic=gap.topic,
         partition=gap.partition,

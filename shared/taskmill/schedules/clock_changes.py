@@ -11,7 +11,7 @@ from taskmill.schedules.cron_expression import Cron
 from taskmill.schedules.zones import Segment
 
 
-class ScheduleGap(StrEnum):
+class Gap(StrEnum):
     """What to do with readings that clocks skip when they go forward."""
 
     SKIP = "skip"
@@ -29,7 +29,7 @@ class Fold(StrEnum):
 class Dst(Struct, frozen=True, kw_only=True):
     """What a schedule does at daylight saving changes, and at any other clock change."""
 
-    gap: ScheduleGap = ScheduleGap.SKIP
+    gap: Gap = Gap.SKIP
     fold: Fold = Fold.FIRST
 
 
@@ -60,13 +60,9 @@ class Readings(Struct, frozen=True, kw_only=True):
 
     def coming(self, segment: Segment, first: datetime, until: datetime) -> Iterator[Coming]:
         """Yield the occurrences in a segment from *first* on and before *until*, in order."""
-        if (
-            segment.offset > segment.before
-            and self.dst.gap is ScheduleGap.SKIP
-            and first == segment.start
-        ):
+        if segment.offset > segment.before and self.dst.gap is Gap.SKIP and first == segment.start:
             yield from self._skipped(segment)
-        elif segment.offset > segment.before and self.dst.gap is ScheduleGap.SHIFT:
+        elif segment.offset > segment.before and self.dst.gap is Gap.SHIFT:
             yield from self._with_shifted(segment, first, until)
             return
         yield from self._usual(segment, first, until)
@@ -74,7 +70,7 @@ class Readings(Struct, frozen=True, kw_only=True):
     def count(self, segment: Segment, first: datetime, until: datetime) -> int:
         """Return how many of them fire."""
         usual = self.cron.count(self._since(segment, first), segment.reading(until))
-        if segment.offset <= segment.before or self.dst.gap is ScheduleGap.SKIP:
+        if segment.offset <= segment.before or self.dst.gap is Gap.SKIP:
             return usual
         jump = segment.offset - segment.before
         low, high = self._left_out(segment, first, until)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from taskmill.schedules.catch_up import MOST, ON_TIME, WINDOW, CatchUp
-from taskmill.schedules.clock_changes import Fold, ScheduleGap
+from taskmill.schedules.clock_changes import Fold, Gap
 from taskmill.schedules.occurrences import LONGEST_EVERY
 from taskmill.schedules.schedule import Overlap
 
@@ -29,9 +29,9 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 class DstRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What to do with readings that clocks skip or show twice."""
 
-    gap: Annotated[
-        ScheduleGap, Meta(description="Skip them, or fire them later by the clock change.")
-    ] = ScheduleGap.SKIP
+    gap: Annotated[Gap, Meta(description="Skip them, or fire them later by the clock change.")] = (
+        Gap.SKIP
+    )
     fold: Annotated[Fold, Meta(description="Fire once, or both times.")] = Fold.FIRST
 
 

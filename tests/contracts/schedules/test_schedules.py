@@ -14,7 +14,7 @@ from taskmill.core.errors import ScheduleBroken, StoreUnavailable
 from taskmill.core.refusal import invalid
 from taskmill.core.task import DEFAULT_TENANT, Millis
 from taskmill.schedules.catch_up import CatchUp
-from taskmill.schedules.clock_changes import Dst, Fold, ScheduleGap
+from taskmill.schedules.clock_changes import Dst, Fold, Gap
 from taskmill.schedules.fire_step import fire_at
 from taskmill.schedules.schedule import (
     OPEN_TASKS,
@@ -123,7 +123,7 @@ def test_what_is_made_is_found_as_it_was_made(scheduling):
         cron=None,
         every_seconds=7,
         timezone="Europe/Berlin",
-        dst=Dst(gap=ScheduleGap.SHIFT, fold=Fold.BOTH),
+        dst=Dst(gap=Gap.SHIFT, fold=Fold.BOTH),
         overlap=Overlap.QUEUE_ONE,
         catch_up=CatchUp.ALL,
         catch_up_window_seconds=77,

@@ -12,7 +12,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from taskmill.schedules.catch_up import MOST, ON_TIME, CatchUp, Lateness, due
-from taskmill.schedules.clock_changes import Dst, Fold, ScheduleGap
+from taskmill.schedules.clock_changes import Dst, Fold, Gap
 from taskmill.schedules.occurrences import read_calendar
 from tests.unit.schedules.test_zones import DAY, END, FIRST, HOUR, MINUTE, ZONES, jumps_of
 
@@ -117,9 +117,7 @@ def expected(zone, drawn, dst, first, end):
     found = set()
     for at, reading, is_again in looked_at(zone, first, end):
         is_left_out = is_again is None
-        fires = (
-            dst.gap is ScheduleGap.SHIFT if is_left_out else dst.fold is Fold.BOTH or not is_again
-        )
+        fires = dst.gap is Gap.SHIFT if is_left_out else dst.fold is Fold.BOTH or not is_again
         if fires and drawn.names(reading):
             found |= {at + second * SECOND for second in drawn.seconds or {0}}
     return sorted(at for at in found if first < at <= end)
@@ -129,7 +127,7 @@ def expected(zone, drawn, dst, first, end):
 @given(data=st.data())
 def test_what_fires_is_what_clocks_show(data):
     name, drawn = data.draw(A_ZONE), data.draw(EXPRESSIONS)
-    dst = data.draw(st.builds(Dst, gap=st.sampled_from(ScheduleGap), fold=st.sampled_from(Fold)))
+    dst = data.draw(st.builds(Dst, gap=st.sampled_from(Gap), fold=st.sampled_from(Fold)))
     behind, now = data.draw(stretches(name))
     calendar = read_calendar(cron=drawn.text, every_seconds=None, zone=name, dst=dst, now=behind)
     wanted = expected(ZoneInfo(name), drawn, dst, behind, now)

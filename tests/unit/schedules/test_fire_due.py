@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from taskmill.core.task import Millis
 from taskmill.core.time import in_ms
 from taskmill.schedules.catch_up import MOST, CatchUp
-from taskmill.schedules.clock_changes import Dst, Fold, ScheduleGap
+from taskmill.schedules.clock_changes import Dst, Fold, Gap
 from taskmill.schedules.fire_due import BATCH
 from taskmill.schedules.fire_step import millis_of
 from taskmill.schedules.manage import (
@@ -89,20 +89,20 @@ def test_a_busy_scheduler_is_no_downtime(scheduling):
     assert scheduling.fired() == list(range(1, 21))
 
 
-@pytest.mark.parametrize("gap", ScheduleGap)
+@pytest.mark.parametrize("gap", Gap)
 def test_what_clocks_leave_out_fires_as_the_policy_says(scheduling, gap):
     scheduling.now = Millis(1_806_195_600_000)  # 2027-03-28 01:00 in Berlin: an hour before the gap
     dst = Dst(gap=gap, fold=Fold.FIRST)
     scheduling.make(cron="30 2 * * *", timezone="Europe/Berlin", dst=dst)
     for _ in range(24):
         scheduling.fire(behind=HOUR // 4)
-    assert len(scheduling.fired()) == (gap is ScheduleGap.SHIFT)
+    assert len(scheduling.fired()) == (gap is Gap.SHIFT)
 
 
 @pytest.mark.parametrize("fold", Fold)
 def test_what_clocks_show_twice_fires_as_the_policy_says(scheduling, fold):
     scheduling.now = Millis(1_824_940_800_000)  # 2027-10-31 02:00 in Berlin, for the first time
-    dst = Dst(gap=ScheduleGap.SKIP, fold=fold)
+    dst = Dst(gap=Gap.SKIP, fold=fold)
     scheduling.make(cron="30 2 * * *", timezone="Europe/Berlin", dst=dst)
     for _ in range(24):
         scheduling.fire(behind=HOUR // 4)

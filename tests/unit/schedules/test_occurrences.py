@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taskmill.schedules.clock_changes import Dst, Fold, ScheduleGap
+from taskmill.schedules.clock_changes import Dst, Fold, Gap
 from taskmill.schedules.occurrences import Calendar, Unusable, jitter, read_calendar
 
 NOW = datetime(2026, 11, 19, 12, tzinfo=UTC)
@@ -15,7 +15,7 @@ SECOND = timedelta(seconds=1)
 DAY = timedelta(days=1)
 
 
-def calendar(rule, zone="UTC", gap=ScheduleGap.SKIP, fold=Fold.FIRST):
+def calendar(rule, zone="UTC", gap=Gap.SKIP, fold=Fold.FIRST):
     given = {"cron": rule, "every_seconds": None}
     if isinstance(rule, int):
         given = {"cron": None, "every_seconds": rule}
@@ -40,8 +40,8 @@ def at(text):
 @pytest.mark.parametrize(
     ("gap", "expected"),
     [
-        (ScheduleGap.SKIP, [("28. 02:30", None, "skipped"), ("29. 02:30", "29. 00:30Z", None)]),
-        (ScheduleGap.SHIFT, [("28. 02:30", "28. 01:30Z", "shifted")]),
+        (Gap.SKIP, [("28. 02:30", None, "skipped"), ("29. 02:30", "29. 00:30Z", None)]),
+        (Gap.SHIFT, [("28. 02:30", "28. 01:30Z", "shifted")]),
     ],
 )
 def test_what_clocks_leave_out_in_spring_is_skipped_or_later_by_an_hour(gap, expected):
@@ -66,7 +66,7 @@ def test_a_rule_of_each_half_hour_pauses_for_an_hour_unless_both_are_wanted():
 
 
 def test_where_a_shifted_and_a_usual_fire_meet_there_is_one():
-    shifting = calendar("*/30 * * * *", "Europe/Berlin", gap=ScheduleGap.SHIFT)
+    shifting = calendar("*/30 * * * *", "Europe/Berlin", gap=Gap.SHIFT)
     found = shifting.between(at("2027-03-28T00:00"), at("2027-03-28T03:00"), 10)
     assert found == [at("2027-03-28T00:30") + n * 30 * 60 * SECOND for n in range(6)]
 
@@ -76,7 +76,7 @@ def test_a_skipped_day_is_skipped_or_shifted_onto_the_next():
     since = "2011-12-29T12:00"
     skipping = preview(since, 2, *asked)
     assert [mark for _, _, mark in skipping] == [None, "skipped", None]
-    shifting = preview(since, 3, *asked, gap=ScheduleGap.SHIFT)
+    shifting = preview(since, 3, *asked, gap=Gap.SHIFT)
     assert [reading for reading, _, _ in shifting] == ["29. 09:00", "31. 09:00", "01. 09:00"]
 
 
@@ -132,7 +132,7 @@ def test_what_is_no_calendar_is_refused_with_the_reason(asked, field, reason):
 
 
 def test_what_fires_only_when_clocks_leave_it_out_may_be_shifted():
-    shifting = calendar("30 2 * 3 0#2", "America/New_York", gap=ScheduleGap.SHIFT)
+    shifting = calendar("30 2 * 3 0#2", "America/New_York", gap=Gap.SHIFT)
     assert shifting.after(NOW) == at("2027-03-14T07:30")
 
 

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 import pytest
 
-from taskmill.schedules.clock_changes import Dst, Fold, ScheduleGap
+from taskmill.schedules.clock_changes import Dst, Fold, Gap
 from taskmill.schedules.cron_expression import Cron
 from taskmill.schedules.occurrences import Calendar
 from taskmill.schedules.read_cron import read_cron
@@ -30,7 +30,7 @@ RULES = {
     "45 1,23 * * 0,6": lambda at: at.isoweekday() > 5 and at.hour in {1, 23} and at.minute == 45,
 }
 RULES_AND_LOOKS = list(RULES.items())
-POLICIES = list(product(ScheduleGap, Fold))
+POLICIES = list(product(Gap, Fold))
 
 
 def offset(zone, instant):
@@ -81,7 +81,7 @@ def expected(shown, left_out, is_named, gap, fold):
         for at, reading, is_again in shown
         if is_named(reading) and (fold is Fold.BOTH or not is_again)
     }
-    if gap is ScheduleGap.SHIFT:
+    if gap is Gap.SHIFT:
         fires |= {at for at, reading in left_out if is_named(reading)}
     return sorted(fires)
 
