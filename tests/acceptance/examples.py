@@ -101,7 +101,7 @@ class Play:
         return json.loads(text)
 
     def close(self):
-        """Leave behind no schedule, and no job that would redrive other tests' tasks."""
+        """Delete schedules, and stop jobs that would redrive other tests' tasks."""
         self._client.ask("DELETE", f"/v1/schedules/{self._cast[SCHEDULE]}")
         if JOB_ID in self._cast:
             self._client.post(f"/v1/redrives/{self._cast[JOB_ID]}/stop", None)

@@ -82,7 +82,7 @@ class SlowClients:
                     return
                 if not _trickles(line):
                     line.close()
-                    with suppress(OSError):  # who has asked for a lot once asks for no more
+                    with suppress(OSError):  # one large request is enough
                         self._lines[number] = self._ways[number % 2]()
 
     def _slow_head(self):

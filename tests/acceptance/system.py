@@ -19,7 +19,7 @@ from tests.waiting import eventually
 COMMAND = Path(sys.executable).with_name("taskmill")
 DEADLINE = 120
 QUICK = {"TASKMILL_BACKOFF_SECONDS": "1"}
-"""For systems whose batches fail for a while, and are tried again soon behind it."""
+"""For systems whose batches fail for a while and are then retried soon."""
 
 _LAST_LINES = 8
 _LONGEST_LINE = 300

@@ -18,7 +18,7 @@ LIVING = {"running", "paused"}
 
 @pytest.fixture
 def quiet_client(client):
-    """Give a client whose system is left without jobs and schedules that would go on."""
+    """Yield a client; afterwards, remove the system's active jobs and schedules."""
     yield client
     for job in client.get("/v1/redrives?limit=200").body["redrives"]:
         if job["state"] in LIVING:

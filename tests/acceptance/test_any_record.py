@@ -51,7 +51,7 @@ def test_what_people_send_by_mistake_stops_nobody(client):
 
 
 class NoText(str):
-    """A name that is nonsense in every alphabet; no broker looks."""
+    """A group name that is nonsense in any alphabet; brokers do not check it."""
 
     __slots__ = ()
 
@@ -103,16 +103,16 @@ def test_behind_all_of_it_a_task_of_each_type_comes_to_its_end(client, kind):
             in {"succeeded", "died"}
         ),
         within=LONG,
-        reason="the ledger has heard of it",
+        reason="the ledger has it",
     )
 
 
 def status_behind_it(client):
-    """Return how a task ends that is submitted now, when nothing waits any more."""
+    """Return how a task submitted now ends, once nothing waits any more."""
     task = client.task(client.submit({"say": "still"})["id"], wait=PATIENCE)
     eventually(
         lambda: client.platform()["lag"] == 0,
         within=LONG,
-        reason="nothing waits behind what is odd",
+        reason="later records are processed",
     )
     return task["status"]

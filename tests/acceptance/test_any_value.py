@@ -39,7 +39,7 @@ tasks = st.fixed_dictionaries(
 
 
 def submitted(client, batch, *, is_ascii):
-    """Submit *batch*, of which everything has to be taken; return the tasks as they were told."""
+    """Submit *batch*, all of which must be accepted; return the tasks as clients see them."""
     body = json.dumps({"tasks": batch}, ensure_ascii=is_ascii).encode()
     answer = ask(client, a_request("POST", "/v1/tasks/batch", body, JSON))
     assert answer.status == 200, answer

@@ -30,7 +30,7 @@ BATCH_BYTES = 5 * 1024 * 1024
 
 @pytest.fixture(scope="module")
 def hounded(stack):
-    """Give a client of a system on which fifty others hang, each slow in its own way."""
+    """Yield a client of a system with fifty other clients, each slow in its own way."""
     client, mark = stack.client, uuid4().hex
     large = {"type": "echo", "payload": {"say": "." * 60_000}, "metadata": {"mark": mark}}
     batch = client.post("/v1/tasks/batch", {"tasks": [large] * 40})
@@ -61,7 +61,7 @@ def a_task(**fields):
 
 
 def saying(value):
-    """Return a task that says *value*, which is JSON or nearly so."""
+    """Return a task with *value*, which is JSON or nearly so."""
     return b'{"type": "echo", "payload": {"say": %b}}' % value
 
 
@@ -379,7 +379,7 @@ def test_letters_that_mean_something_elsewhere_come_back_as_they_are(client, wor
 @pytest.mark.parametrize("letter", ["x", "é", "\U0001f600"])
 @pytest.mark.parametrize("beyond", [-1, 0])
 def test_a_payload_as_long_as_it_may_be_goes_all_the_way(client, letter, beyond):
-    """Its result is too long to be told, and is pointed at."""
+    """Its result is too large to return inline."""
     reply = ask(client, posted(filled(letter, PAYLOAD_BYTES + beyond)))
     assert (reply.status, reply.body["payload_size"]) == (202, PAYLOAD_BYTES + beyond)
     task = client.task(reply.body["id"], wait=PATIENCE)

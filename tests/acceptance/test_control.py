@@ -35,7 +35,7 @@ def listed(client, task_id):
 
 
 def tell(client, task_id, *expected):
-    """Wait until the history tells these facts, and no others."""
+    """Wait until the history contains exactly these facts."""
 
     def kinds():
         answer = client.get(f"/v1/tasks/{task_id}/history")

@@ -11,7 +11,7 @@ def worker(client):
 
 
 def gone(answer):
-    """Return how many of the processes that were started are there no more."""
+    """Return how many of the started processes have ended."""
     return answer["cold_starts"] - answer["environments"]
 
 

@@ -23,7 +23,7 @@ def test_a_delayed_task_begins_at_its_time(client):
 
 
 def test_a_task_is_put_off_called_back_and_cancelled(client):
-    """Each wish is asked again until the ledger has heard of the one before."""
+    """Each change is repeated until the ledger has the previous one."""
     task = client.submit(
         {"say": "never"}, idempotency_key=f"far {time.time_ns()}", delay_seconds=HOUR
     )

@@ -23,7 +23,7 @@ WITH_SHELL = [page for page, text in SCRIPTS.items() if text]
 
 @pytest.fixture
 def shell(stack, tmp_path):
-    """Give a shell beside the project, whose 8080 is the running system."""
+    """Return a shell next to the project, whose port 8080 is the running system."""
     bash, *others = map(shutil.which, ("bash", "curl", "jq", "sha256sum"))
     if bash is None or None in others:
         pytest.skip("the examples are written for a machine with bash, curl, jq and sha256sum")
@@ -92,7 +92,7 @@ def test_the_example_of_a_producer_submits(stack):
 
 
 def run_python(words, there, here):
-    """Run the example that has these words, with an address of the running system."""
+    """Run the example that contains this text, with the running system's address."""
     (example,) = (one for one in blocks_of("python") if one.runner == HERE and words in one.text)
     assert there in example.text
     names = {}

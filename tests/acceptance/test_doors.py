@@ -122,7 +122,7 @@ NO_WORDS_IN_SQL = {
 
 
 def keyed(cases, word):
-    """Give each request a key of its own."""
+    """Add a separate key to each request."""
     return {
         name: Case(request(**fields, idempotency_key=f"{word} {name}"))
         for name, fields in cases.items()
@@ -134,7 +134,7 @@ def id_of(name, word):
 
 
 def shown(client, name, word):
-    """Return what readers see of a task, but for what the moment gave it."""
+    """Return what readers see of a task, without its times."""
     target = f"/v1/tasks/{id_of(name, word)}?include=payload"
     eventually(
         lambda: is_settled(client.get(target)), within=PATIENCE_SECONDS, reason=f"{name} is settled"

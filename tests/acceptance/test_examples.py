@@ -22,7 +22,7 @@ def play(stack):
 
 @pytest.fixture(scope="module")
 def answers(play):
-    """Send all of them once, in their order: one may need what another one made."""
+    """Send all of them once, in order: one may need the objects of an earlier one."""
     return {
         (route, name): play.send(route, name, described.operations()[route])
         for route, name, _ in EXAMPLES

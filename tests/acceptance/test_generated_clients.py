@@ -46,7 +46,7 @@ def has(*command):
 
 @pytest.fixture(scope="module")
 def python_client(tmp_path_factory):
-    """Give a folder with a client in Python."""
+    """Return a folder with a Python client."""
     if not has(*GENERATOR, "--version"):
         pytest.skip("openapi-python-client is not installed: `make lock` and `make build` do it")
     folder = tmp_path_factory.mktemp("python")

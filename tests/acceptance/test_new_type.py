@@ -19,7 +19,7 @@ TYPES = {path.parent.name for path in (ROOT / "functions/workers").glob("*/handl
 
 @pytest.fixture
 def project(folder):
-    """Give a copy of what runs of this project."""
+    """Return a copy of the runnable part of this project."""
     copy = folder / "project"
     copy.mkdir()
     for part in PARTS:
@@ -33,7 +33,7 @@ def project(folder):
 
 
 def add_type(project):
-    """Do what docs/how-to/add-a-type.md says."""
+    """Follow docs/how-to/add-a-type.md."""
     folder = project / "functions/workers" / NEW
     shutil.copytree(folder.with_name(OLD), folder)
     for path in folder.iterdir():
@@ -49,7 +49,7 @@ def assemble(project):
 
 
 def apply(system, project):
-    """Return what it says that makes the ledger's schedules those of the folders."""
+    """Return the output of declaring the folders' schedules in the ledger."""
     dsn = system.client.platform()["stores"]["PostgreSQL"]["address"]
     words = ("schedule", "apply", "--dsn", dsn)
     result = run_command(system.folder, *words, TASKMILL_ROOT=str(project))

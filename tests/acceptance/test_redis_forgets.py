@@ -88,7 +88,7 @@ def test_an_emptied_redis_is_rebuilt_from_the_ledger(system):
 
 
 def accept_in_vain(system):
-    """Keep in the outbox what no log takes, until that is found out; return its id."""
+    """Put an unpublishable task into the outbox, wait until it is parked, and return its id."""
     task = a_fresh_envelope(payload=Raw(b'"%b"' % (b"x" * 2_200_000)))
     with closing(Database(system.client.platform()["stores"]["PostgreSQL"]["address"])) as database:
         outbox = PostgresOutbox(database)
@@ -98,7 +98,7 @@ def accept_in_vain(system):
 
 
 def enqueue_in_vain(system):
-    """Commit what is no request, and wait until that is found out; return the id that it had."""
+    """Commit an invalid request, wait until it is parked, and return its id."""
     dsn = system.client.platform()["stores"]["PostgreSQL"]["address"]
     with psycopg.connect(dsn.replace("taskmill_app@", "taskmill_enqueue@")) as connection:
         task_id = enqueue(connection, "echo", max_attempts=0)
@@ -111,7 +111,7 @@ def enqueue_in_vain(system):
 
 
 def facts_of_nobodys_task(system):
-    """Let the ledger hear of a task's end, and not of its submission; return its id."""
+    """Give the ledger a task's end without its submission; return its id."""
     task = a_fresh_envelope(generation=now_ms() - 2 * HOUR_MS)
     bus = KafkaBus(system.client.platform()["stores"]["Kafka"]["address"])
     bus.send_facts([succeeded(task)])
@@ -122,7 +122,7 @@ def facts_of_nobodys_task(system):
 
 
 def other_shards(system):
-    """Name the system's stores with another number of shards, which nobody opened."""
+    """Return the system's stores with another number of shards, which nobody opened."""
     stores = system.client.platform()["stores"]
     names = {"KAFKA_BROKERS": "Kafka", "REDIS_URL": "Valkey", "POSTGRES_DSN": "PostgreSQL"}
     places = {f"TASKMILL_{name}": stores[store]["address"] for name, store in names.items()}
@@ -130,7 +130,7 @@ def other_shards(system):
 
 
 def doctor(system, **settings):
-    """Return the exit code of the doctor, and what it found."""
+    """Return the exit code and the findings of the doctor."""
     answer = run_command(
         system.folder, "doctor", "--json", TASKMILL_URL=system.client.url, **settings
     )

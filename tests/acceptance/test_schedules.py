@@ -16,7 +16,7 @@ _SPOIL = "UPDATE schedules SET definition = replace(definition::text, '0.01', '-
 
 @pytest.fixture
 def schedule(client):
-    """Give a way to make schedules that end with the test."""
+    """Return a function that creates schedules, which are deleted after the test."""
     made = []
 
     def make(name, payload, **fields):

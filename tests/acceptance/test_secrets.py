@@ -53,7 +53,7 @@ ENCODED = re.compile(r"[A-Za-z0-9+/_-]{20,}")
 
 
 class Plants:
-    """Words that stand for secrets; each is used in one place only."""
+    """Markers in place of secrets; each is used in one place only."""
 
     def __init__(self):
         self._run = uuid4().hex[:12]
@@ -66,13 +66,13 @@ class Plants:
         return word
 
     def seen_in(self, text):
-        """Tell what shows in a text, and in all that may stand there in base64."""
+        """Return the markers in a text, including those in base64."""
         shown = "\n".join([text, *decoded(text)])
         return {self.where[word] for word in self.where if word in shown}
 
 
 def decoded(text):
-    """Read each run of letters of base64 from each of the four letters where a group may begin."""
+    """Decode each run of base64 from each of the four possible offsets."""
     for run in ENCODED.findall(text):
         for skipped in range(4):
             part = run[skipped:].replace("-", "+").replace("_", "/")
@@ -95,12 +95,12 @@ def submitted(client, payload, *headers, **fields):
 
 
 def said(plants, where):
-    """Return a text as an error would say it, with a secret in each of its ways."""
+    """Return an error text with a secret in each supported form."""
     return "; ".join(way.format(plants.new(f"{where}: {way}")) for way in WAYS)
 
 
 def live_through(client, plants):
-    """Let tasks with secrets succeed, fail, wait, be cancelled, die and live again."""
+    """Let tasks with secrets succeed, fail, wait, be cancelled, die and be redriven."""
     new = plants.new
     headers = (
         ("Authorization", f"Bearer {new('the header Authorization')}"),
@@ -111,7 +111,7 @@ def live_through(client, plants):
     )
     payload = {"say": {"card": new("the payload of a success"), new("the payload's names"): 1}}
     result = ended(client, submitted(client, payload, *headers))
-    assert (result["status"], result["result"]) == ("succeeded", payload), "its own task tells it"
+    assert (result["status"], result["result"]) == ("succeeded", payload), "its own task shows it"
 
     tried = {"say": new("the payload of a retry"), "retry": said(plants, "a retry")}
     again = submitted(client, tried | {"for_attempts": 1}, retry={"first_seconds": 0})
@@ -152,7 +152,7 @@ def live_through(client, plants):
 
 
 def be_refused(client, plants):
-    """Send what is turned away at the door, each with a secret in it."""
+    """Send requests that are refused, each with a secret."""
     new = plants.new
     refused = [
         submitted(client, {"more": new("a payload that does not fit")}),
@@ -175,7 +175,7 @@ def be_refused(client, plants):
 
 
 def come_by_kafka(stack, client, plants):
-    """Leave requests in the topic for them, one that is taken and others that are refused."""
+    """Write requests to the inbox: one that is accepted, and others that are refused."""
     new, key = plants.new, f"token={plants.new('a key that came by Kafka')}"
     requests = [
         ({"type": "echo", "payload": {"say": new("a payload by Kafka")}}, key),
@@ -206,7 +206,7 @@ def come_by_kafka(stack, client, plants):
 
 
 def be_enqueued(stack, client, plants):
-    """Ask for tasks in SQL and by schedules; some are refused behind the commit."""
+    """Request tasks in SQL and by schedules; some are refused after the commit."""
     new = plants.new
     address = client.platform()["stores"]["PostgreSQL"]["address"]
     calls = [
@@ -247,7 +247,7 @@ def be_enqueued(stack, client, plants):
 
 
 def be_odd(stack, client, plants):
-    """Write records with secrets that are no tasks, or that the ledger cannot hold."""
+    """Write records with secrets that are not tasks, or that the ledger cannot store."""
     new = plants.new
     before = len(plants.where)
     unheld = [
@@ -314,7 +314,7 @@ def logs_of(stack):
 
 
 def of_others(answer):
-    """Return an answer without the result, which each task tells of itself."""
+    """Return a response without the result, which every task shows."""
     body = answer.body
     if isinstance(tasks := body.get("tasks"), list):
         for task in tasks:
@@ -323,14 +323,14 @@ def of_others(answer):
 
 
 def headers_of(record):
-    """Return the headers; a plain call would go on with half of them where a name is no text."""
+    """Return the headers; a plain call would lose half of them if a name is not UTF-8."""
     with suppress(SystemError, UnicodeDecodeError):
         return methodcaller("headers")(record)
     return ()
 
 
 def headers_of_the_dead(client):
-    """Return the headers on `tasks.dlq` that are ours, as text; those of others are kept in one."""
+    """Return our headers on `tasks.dlq` as text; one of them contains the original ones."""
     consumer = Consumer(
         {
             "bootstrap.servers": client.platform()["stores"]["Kafka"]["address"],

@@ -216,7 +216,7 @@ def test_what_happens_is_counted_for_prometheus(client):
 
 
 def counted(client):
-    """Return each name that is on the page with each of its labels' words."""
+    """Return each metric name on the page, with each of its label values."""
     answer = client.get("/metrics")
     assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
     _, samples = parse(answer.text)
@@ -224,7 +224,7 @@ def counted(client):
 
 
 def test_statistics_tell_what_waits_and_what_was_done(client):
-    """What is told is up to three seconds old: it has to wait or run for longer than that."""
+    """Statistics are up to three seconds old: it must wait or run for longer than that."""
     client.submit({"sleep_seconds": 10})
 
     def is_start_reported():

@@ -32,14 +32,14 @@ def test_what_runs_comes_to_its_end_and_what_does_not_comes_again(stack, client)
     eventually(
         lambda: not {*before["pids"]} & {*worker(client)["pids"]},
         within=LONG,
-        reason="all that were told have ended",
+        reason="all processes that got the signal have ended",
     )
     assert worker(client)["errors"] == before["errors"]
     for task in ids:
         eventually(
             lambda task=task: [kind for kind, _ in history(stack, task)][-1:] == ["TaskSucceeded"],
             within=LONG,
-            reason="its success stands in the ledger",
+            reason="its success is in the ledger",
         )
 
 

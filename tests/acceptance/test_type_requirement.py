@@ -23,7 +23,7 @@ PACKAGE = "taskmill_parrot_words"
 
 @pytest.fixture
 def wheels(tmp_path):
-    """Give a folder that stands for the index of packages."""
+    """Return a folder in place of the package index."""
     folder = tmp_path / "wheels"
     folder.mkdir()
     publish(folder, "1.0")
@@ -45,7 +45,7 @@ def publish(folder, version):
 
 @pytest.fixture
 def project(tmp_path):
-    """Give a copy of the project, in an environment that lacks what the new type needs."""
+    """Yield a copy of the project, in an environment without the new type's requirement."""
     copy = tmp_path / "project"
     for part in PARTS:
         ignored = shutil.ignore_patterns("__pycache__")
@@ -65,7 +65,7 @@ def project(tmp_path):
 
 
 def installed_in(folder):
-    """Make an environment that has all of ours; what is installed there stays there."""
+    """Create an environment with all our packages; installations there do not affect ours."""
     venv.create(folder, with_pip=False, symlinks=True)
     packages = sysconfig.get_path("purelib")
     own = Path(sysconfig.get_path("purelib", vars={"base": str(folder)}))

@@ -16,7 +16,7 @@ BUSY = b"HTTP/1.1 503 Busy\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n"
 
 @pytest.fixture
 def system(folder):
-    """Give a system whose webhooks may call this machine."""
+    """Yield a system whose webhooks may call this machine."""
     system = System(folder, TASKMILL_WEBHOOK_LOOPBACK="1")
     try:
         yield system.start()

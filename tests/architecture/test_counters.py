@@ -25,7 +25,7 @@ NAMES: dict[str, Counted] = {one.name: one for kind in (Count, Span) for one in 
 
 
 def counting() -> Iterator[tuple[str, Counted, set[str | None]]]:
-    """Give each call that counts or times: its place, its measure, its labels."""
+    """Yield each call that counts or times: its place, its measure, its labels."""
     for path in [*(ROOT / "shared").rglob("*.py"), *(ROOT / "functions").rglob("*.py")]:
         for node in ast.walk(ast.parse(path.read_text())):
             match node:
@@ -86,7 +86,7 @@ def test_names_are_prometheus_names():
 
 
 def test_each_alarm_on_a_count_finds_its_sum_over_all_labels():
-    """CloudWatch knows a sum without labels only where the line tells it so."""
+    """CloudWatch has a sum without labels only if the line declares it."""
     whole = {alarm["MetricName"] for alarm in alarms() if not alarm.get("Dimensions")}
     assert whole == {str(what) for what, measure in TABLE.items() if measure.calls_for_help}
 
@@ -102,6 +102,6 @@ def test_each_alarm_on_a_part_of_a_count_names_labels_and_words_of_the_table():
 
 
 def alarms() -> list[Mapping[str, Any]]:
-    """Return those that look at what we count ourselves."""
+    """Return the alarms on our own metrics."""
     every = [alarm for _, alarm in expanded().of(ALARM)]
     return [alarm for alarm in every if str(alarm.get("MetricName")).startswith("taskmill_")]

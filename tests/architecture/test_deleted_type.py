@@ -36,7 +36,7 @@ assert len(list(misspelt(sys.argv[1:]))) == len(sys.argv) - 1
 
 @pytest.fixture
 def project(tmp_path):
-    """Give a copy of what is assembled and deployed."""
+    """Return a copy of everything that is assembled and deployed."""
     for part in PARTS:
         shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "template.yaml", tmp_path)

@@ -43,7 +43,7 @@ RUNS: dict[str, Run] = {}
 
 
 def recorded(name: str) -> Callable[[Run], Run]:
-    """Name the event that a run needs."""
+    """Return the name of the event that a run needs."""
 
     def register(run: Run) -> Run:
         RUNS[name] = run
@@ -200,7 +200,7 @@ def test_the_local_platform_writes_http_events_of_the_recorded_shape(name):
 
 
 def _common(event: dict[str, Any]) -> dict[str, Any]:
-    """Return an event without what is another in each place."""
+    """Return an event without the parts that differ in each place."""
     context = {
         name: value if name in {"http", "routeKey", "stage", "time", "timeEpoch"} else type(value)
         for name, value in event["requestContext"].items()
@@ -250,7 +250,7 @@ def test_recorded_kafka_events_are_of_the_kind_that_the_mappings_of_the_template
 
 
 class Fetched:
-    """A recorded record, as the client of Kafka hands it over."""
+    """A recorded record, as the Kafka client delivers it."""
 
     def __init__(self, one: dict[str, Any]) -> None:
         self._one = one

@@ -13,7 +13,7 @@ OF_A_TEST_S_OWN = frozenset({"tests/faults/a_nursery.py", "tests/faults/a_schedu
 
 
 def complaints(source):
-    """Return the lines that replace what they do not own, each with what is wrong there."""
+    """Return the lines with forbidden patches, each with the reason."""
     tree = ast.parse(source)
     imports = origins(tree)
     return [
@@ -24,7 +24,7 @@ def complaints(source):
 
 
 def origins(tree):
-    """Return where each name that is imported comes from, as its first word says."""
+    """Return the top-level package of each imported name."""
     found = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -56,7 +56,7 @@ def mocks(node):
 
 
 def is_of_others(target, imports):
-    """Tell whether something is patched that a package of others, or Python, brought."""
+    """Return whether the patched object belongs to another package or to Python."""
     if isinstance(target, ast.Constant):
         return first(str(target.value)) not in OURS
     return imports.get(root_of(target), "taskmill") not in OURS

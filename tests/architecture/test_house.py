@@ -16,7 +16,7 @@ from tests.house.way import walk
 
 
 def hold(limit, figure, *names):
-    """Fail with the target when the figure grew beyond what is allowed today."""
+    """Fail with the target if the figure exceeds its current limit."""
     assert figure <= limit.today, "\n  ".join([limit.line(figure), *names])
 
 

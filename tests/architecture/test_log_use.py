@@ -30,7 +30,7 @@ SENT_BY = {
     "send_refused": {topics.DLQ},
     "send_batch": {topics.PENDING, topics.worker(EVERY), topics.EVENTS, topics.DLQ},
 }
-"""Where the methods of a bus write; the last puts back what stood in any topic of ours."""
+"""Where the methods of a bus write; the last one returns records to any of our topics."""
 
 
 def file_of(module: str) -> Path | None:
@@ -61,7 +61,7 @@ def imported_by(module: str) -> Iterator[str]:
 
 @cache
 def code_of(handler: str) -> frozenset[str]:
-    """Return every module of ours that a function can come to, wherever it imports it.
+    """Return all our modules that a function may import, directly or not.
 
     What an adapter imports is the adapter's own affair: a function reaches it by a port.
     All of its own folder is among them: it may import that by a name which it puts together.
@@ -88,7 +88,7 @@ def names_in(modules: Iterable[str]) -> set[str]:
 
 
 def used_by(handler: str) -> set[str]:
-    """Return the names that a function's own code and its use cases speak of."""
+    """Return the names in a function's own code and in its use cases."""
     return names_in(one for one in code_of(handler) if not one.startswith("taskmill.stores"))
 
 
@@ -106,7 +106,7 @@ def ports_of(handler: str) -> set[str]:
 
 
 def needs_of(handler: str) -> set[str]:
-    """Return the words of a function's code: among them the stores that it may reach."""
+    """Return the strings in a function's code, including the stores that it may reach."""
     nodes = (
         node
         for module in code_of(handler)
@@ -158,7 +158,7 @@ def test_the_ends_that_are_looked_at_are_those_that_the_adapter_names():
 
 
 class Noting:
-    """Readers of the log that remember who asked for whom."""
+    """Readers of the log that record which groups each caller reads."""
 
     def __init__(self) -> None:
         self.asked: set[Reader] = set()

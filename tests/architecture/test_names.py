@@ -14,7 +14,7 @@ KEY = re.compile(r"\btm:")
 
 
 def words_of(path):
-    """Return the strings of a source that are no docstrings."""
+    """Return the strings of a source, except docstrings."""
     tree = ast.parse(path.read_text())
     explaining = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     return [

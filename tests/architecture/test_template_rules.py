@@ -39,7 +39,7 @@ def own(template: Template, role: str = "GatewayRole") -> list[dict[str, Any]]:
 
 
 def put(resource: str, path: str, value: Any) -> Any:
-    """Plant a value at a path of a resource's properties; None takes it away."""
+    """Set a value at a path of a resource's properties; None removes it."""
 
     def plant(template: Template) -> None:
         *way, last = path.split(".")
@@ -75,7 +75,7 @@ def deny_all(template: Template) -> None:
 
 
 def revoke(resource: str, role: str = "GatewayRole") -> Any:
-    """Take a resource out of all that a role may do."""
+    """Remove a resource from all permissions of a role."""
 
     def plant(template: Template) -> None:
         for statement in own(template, role):
@@ -92,7 +92,7 @@ def attach(*statements: dict[str, Any], role: str = "GatewayRole") -> Any:
 
 
 def door(**statement: Any) -> Any:
-    """Make an endpoint whose document has one statement."""
+    """Create an endpoint whose policy has one statement."""
     document = {"Statement": {"Effect": "Allow", "Action": "s3:GetObject", **statement}}
     return add("Door", "AWS::EC2::VPCEndpoint", PolicyDocument=document)
 

@@ -15,7 +15,7 @@ TOOLS = ROOT / ".venv-deploy/bin"
 
 @pytest.fixture
 def project(tmp_path):
-    """Give a copy of what the tools read."""
+    """Return a copy of everything that the tools read."""
     for part in ("docs", "functions", "infra", "localstack", "shared"):
         shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "template.yaml", tmp_path)

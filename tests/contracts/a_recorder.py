@@ -16,7 +16,7 @@ TASKS = [f"01a1b2c3-0000-7000-8000-{number:012x}" for number in range(4)]
 
 
 def the_batch():
-    """Return what needs every statement of a recording: an old task, ends, a death, a redrive."""
+    """Return a batch that needs every statement: an old task, ends, a death, a redrive."""
     queued, running, done, dead = (an_envelope(id=one, generation=9) for one in TASKS)
     again = an_envelope(id=TASKS[3], generation=10, submitted=9)
     answer = [queued, running, started(running), done, deferred(done), succeeded(done), dead, again]
@@ -44,7 +44,7 @@ def the_batch():
 
 
 def die_behind(statement):
-    """Let the server have executed so many statements, and not one more, when the process ends."""
+    """Crash the process after the server has executed exactly so many statements."""
     execute, so_far = psycopg.Connection.execute, 0
 
     def counted(connection, *given, **named):
@@ -70,7 +70,7 @@ def die_before_the_commit():
 
 
 def exit_code_of(dsn, line):
-    """Record in a process of its own that dies at this line, if it comes there."""
+    """Record in a separate process that dies at this line, if it gets there."""
     if child := os.fork():
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if line == "before commit":

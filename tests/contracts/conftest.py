@@ -35,7 +35,7 @@ with warnings.catch_warnings():
 
 GRACE = timedelta(seconds=3)
 PATIENCE = timedelta(seconds=30)
-"""A machine that stands still is no Redis that is away."""
+"""A stalled machine is not an unavailable Redis."""
 
 INFRA = Path(__file__).parents[2] / "infra"
 MIGRATIONS = INFRA / "postgres/migrations"
@@ -87,7 +87,7 @@ def kafka(runner, stores_home):
 
 @pytest.fixture(scope="package")
 def brokers(kafka):
-    """Give a broker with the topics of a system that has two types."""
+    """Return a broker with the topics of a system with two types."""
     plan = yaml.safe_load(TOPICS.read_text())
     defaults = {name: str(value) for name, value in plan["defaults"].items()}
     shapes = plan["topics"] | dict.fromkeys(OF_WORKERS, plan["worker"])
@@ -117,7 +117,7 @@ _numbers = itertools.count()
 
 @pytest.fixture(scope="package")
 def migrated(postgres):
-    """Name a database with the ledger's schema, to be copied: to migrate anew takes longer."""
+    """Return the name of a database with the ledger's schema; copying is faster than migrating."""
     _make_database(postgres, "migrated", "template0")
     migrate(_in_database(postgres.owner, "migrated"), MIGRATIONS)
     return "migrated"
@@ -138,7 +138,7 @@ def make_database(postgres, migrated):
 
 @pytest.fixture
 def database(make_database):
-    """Give a database of its own, with the ledger's schema: the owner's and the app's DSN."""
+    """Yield the owner's and the app's DSN of a separate database with the ledger's schema."""
     return make_database()
 
 

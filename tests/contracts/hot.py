@@ -108,21 +108,21 @@ class InMemory:
         return MemoryShards(self.store)
 
     def unlist(self, name):
-        """Lose a member of the due set, and nothing else."""
+        """Lose only a member of the due set."""
         self.store.due[name] = (UNLISTED, self.store.due[name][1])
 
     def forget(self):
         self.store.forget()
 
     def request_cancel(self, task):
-        """Note in the record of a running task that somebody cancelled it."""
+        """Mark a running task as cancelled in its record."""
         self.store.records[task.id].cancel_requested = True
 
     def become_another_server(self):
         self.store.restart()
 
     def forget_lifetimes(self):
-        """Lose what says how long records are kept, and nothing else."""
+        """Lose only the lifetimes of records."""
         self.store.lifetimes.clear()
 
     def life_left_ms(self, task):
@@ -176,26 +176,26 @@ class InValkey:
         return RedisShards(self.session, shards=SHARDS)
 
     def unlist(self, name):
-        """Lose a member of the due set, and nothing else."""
+        """Lose only a member of the due set."""
         self.session.command("ZREM", shard_keys(name.id, SHARDS).due, spell(name))
 
     def forget(self):
         self.session.command("FLUSHALL")
 
     def request_cancel(self, task):
-        """Note in the record of a running task that somebody cancelled it."""
+        """Mark a running task as cancelled in its record."""
         record = ShardKeys(shard_of(task.id, SHARDS), SHARDS).record(task.id)
         self.session.command("HSET", record, "cancel_requested", "1")
 
     def become_another_server(self):
-        """Let the markers, and who rebuilds, name a server that is not this one: a former run."""
+        """Make the markers and rebuilds name another server, as after a restart."""
         for shard in range(SHARDS):
             keys = ShardKeys(shard, SHARDS)
             self.session.command("SET", keys.marker, "another server")
             self.session.command("SET", keys.rebuild, "a word|another server", "XX", "KEEPTTL")
 
     def forget_lifetimes(self):
-        """Lose what says how long records are kept, and nothing else."""
+        """Lose only the lifetimes of records."""
         for shard in range(SHARDS):
             self.session.command("DEL", ShardKeys(shard, SHARDS).lifetimes)
 

@@ -52,7 +52,7 @@ _QUARANTINE = b'SELECT topic, partition, "offset", member, reason, value FROM qu
 
 
 def batch_of(*answer):
-    """Return what the recorder would write of these tellings."""
+    """Return the batch that the recorder would write for these facts."""
     story = LedgerFold()
     story.add(answer)
     return LedgerBatch(rows=list(story.rows.values()), history=list(story.history.values()))
@@ -138,7 +138,7 @@ class MemoryTables:
 
 
 class PostgresTables:
-    """The application's view; `empty` needs the owner, who alone may remove history."""
+    """The application's view; `empty` needs the owner, since only it may delete history."""
 
     def __init__(self, dsn, owner_dsn=None):
         self._owner_dsn = owner_dsn

@@ -32,7 +32,7 @@ from tests.builders import (
 from tests.models.shard import Entry, Envelope, Fact
 
 AHEAD = 1_000_000
-"""A token of a server whose clock was ahead of this one's."""
+"""A token from a server whose clock was ahead."""
 DAY_MS = 86_400_000
 
 
@@ -85,9 +85,9 @@ ANSWERS = {
 
 
 class Words:
-    """What the stores call the generations and tokens that the models only count.
+    """The stores' values for generations and tokens, which the models only count.
 
-    A body of the models is here the fingerprint, whatever else of a request it stands for there.
+    A body of the models is the fingerprint here.
     """
 
     def __init__(self):
@@ -105,7 +105,7 @@ class Words:
         by_size = sorted(self.tokens, key=self.tokens.__getitem__)
         assert by_size == sorted(self.tokens), "tokens grow otherwise there"
 
-    # Told in the words of the stores
+    # From the models to the stores
 
     def envelope(self, task, **changes):
         return an_envelope(
@@ -142,7 +142,7 @@ class Words:
         )
 
     def view(self, row, *, losses, due_at_ms):
-        """Return the record that a row of the models' ledger stands for."""
+        """Return the record for a row of the models' ledger."""
         task = self.envelope(Envelope(row.generation, row.turn, row.submission, row.body))
         known = replace(
             row_of(task),
@@ -183,7 +183,7 @@ class Words:
         return Entry(generation, key.turn, kind, when, facts, task)
 
     def answer_of(self, answer):
-        """Return what an answer says, by the names of the fields of a model's reply."""
+        """Return an answer by the field names of a model's reply."""
         said = {"answer": ANSWERS.get(type(answer)) or answer.upper().removesuffix("_GENERATION")}
         if hasattr(answer, "generation"):
             said["generation"] = self.generation_of(answer.generation)
@@ -199,5 +199,5 @@ class Words:
 
 
 def _name_of(called, names):
-    """Return what a model calls it; a stranger keeps its name, and is found to differ."""
+    """Return the model's value; an unknown one stays, so that the comparison fails."""
     return next((name for name, one in names.items() if one == called), called)

@@ -23,7 +23,7 @@ LOOK = Script(_LOOK, sha1(_LOOK, usedforsecurity=False).hexdigest())
 
 
 class ValkeyShard:
-    """The shard of one task, looked into, and how time passes over it."""
+    """The shard of one task: its content, and ways to let time pass."""
 
     def __init__(self, session, words):
         self._session = session
@@ -33,7 +33,7 @@ class ValkeyShard:
         self._all = [keys.marker, keys.rebuild, self._record, keys.due, keys.owed]
 
     def read(self):
-        """Return what a model would hold, as far as `seen_from_outside` leaves it."""
+        """Return what a model would contain, reduced by `seen_from_outside`."""
         (held,) = self._session.call(LOOK, [(self._all, [])])
         is_overwritten, run_id, marker, rebuild, record, stays, due, owed = held
         word, _, server = rebuild.partition(b"|")
@@ -79,7 +79,7 @@ class ValkeyShard:
         self._session.command("ZADD", self._keys.due, "XX", 0, spell(self._words.owed_key(entry)))
 
     def let_outlive(self):
-        """Let the lifetime of the task's record be over."""
+        """Let the lifetime of the task's record end."""
         self._session.command("ZADD", self._keys.lifetimes, 0, self._words.id)
 
     def overwrite_record(self):
@@ -106,12 +106,12 @@ def _lease(until):
 
 
 def _offset(source):
-    """Return the place that a source names; -1 is nobody known."""
+    """Return the position of a source; -1 is an unknown one."""
     return int(source.split("|")[2]) if source else -1
 
 
 def seen_from_outside(shard):
-    """Leave out who holds a due entry, and that the record of what has ended ends some time."""
+    """Omit the holders of due entries, and the expiry of finished records."""
     record = shard.record
     if record is not None and record.is_final:
         record = record._replace(ends=False)

@@ -66,7 +66,7 @@ def blocks_of(*languages: str) -> list[Block]:
 
 
 def links(page: Path) -> list[str]:
-    """Return the targets of a page's links, but for those in code."""
+    """Return the targets of a page's links, except those in code."""
     return _LINK.findall(_CODE.sub("", page.read_text()))
 
 

@@ -15,7 +15,7 @@ PAGE = ROOT / "docs/how-to/add-a-type.md"
 
 @pytest.fixture
 def project(tmp_path):
-    """Give a copy of what a type is added to."""
+    """Return a copy of the folders to which a type is added."""
     for part in ("functions", "infra", "localstack", "shared"):
         shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "template.yaml", tmp_path)

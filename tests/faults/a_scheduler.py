@@ -32,7 +32,7 @@ class Context:
 
 
 class PatientStores(Stores):
-    """Stores whose word in a rebuild stays longer behind it."""
+    """Stores whose rebuild nonce lives longer."""
 
     @cached_property
     def _kept(self):

@@ -13,7 +13,7 @@ from tests.faults.log import append
 
 LONG_ENOUGH = 60
 _FIRST = 10**9
-"""Behind every record that the system's own workers see."""
+"""Offset beyond every record that the system's own workers see."""
 
 
 def admitted(run, number, **how):
@@ -22,7 +22,7 @@ def admitted(run, number, **how):
 
 
 def publish(stack, tasks):
-    """Publish them for the system's own functions after all, and owe them no longer."""
+    """Publish them for the system's own functions, and clear their due entries."""
     for value in codec.batches_of_tasks(tasks):
         append(stack, topics.PENDING, value)
     session = Session(stack.ground.own_redis_url)

@@ -79,7 +79,7 @@ class RepeatsNoFacts(MemoryLeases):
 
 
 class DropsItsOwn(MemoryLeases):
-    """Drops a record whose lease lives, although it is the one that holds it."""
+    """Drops a record whose lease is live, although that record holds it."""
 
     def claim(self, claims):
         answers = super().claim(claims)
@@ -94,7 +94,7 @@ class ClaimsSuspectsTogether(MemoryLeases):
 
 
 class LetsEverybodyIn(MemoryLeases):
-    """Gives a turn that somebody holds to whoever asks."""
+    """Gives a held turn to any claimer."""
 
     def _refusal(self, claim, record):
         return None

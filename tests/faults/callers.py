@@ -105,7 +105,9 @@ def book(run):
     """Record what was committed, and return it: nobody else may have created a task."""
     stack = run.stack
     eventually(
-        lambda: stack.ask(_CALLERS) == [(0,)], within=60, reason="PostgreSQL knows who hung up"
+        lambda: stack.ask(_CALLERS) == [(0,)],
+        within=60,
+        reason="PostgreSQL noticed",
     )
     rows = stack.ask("SELECT label, task_id::text FROM orders WHERE run = %s", run.name)
     run.ids.update(rows)

@@ -26,5 +26,5 @@ class Effects:
         whole = more[: more.rfind(b"\n") + 1]
         self._read_bytes += len(whole)
         for line in whole.splitlines():
-            with suppress(json.JSONDecodeError):  # who died in it has left nothing
+            with suppress(json.JSONDecodeError):  # a crash while writing leaves a partial line
                 self._lines.append(json.loads(line))

@@ -209,7 +209,7 @@ def _wrong_steps(facts: list[Told], history: History) -> Iterator[str]:
     tried: dict[int, int] = {}
     for fact in facts:
         if fact.kind in {"TaskCancelled", "TaskChanged"}:
-            continue  # who is cancelled or put off while waiting has not begun the next attempt
+            continue  # a task cancelled or deferred while waiting has not started its next attempt
         if tried.setdefault(fact.turn, fact.attempt) != fact.attempt:
             yield f"turn {fact.turn} spent an attempt on a loss"
     for fact in _of(facts, "TaskDeferred"):

@@ -43,7 +43,7 @@ class Readers:
         """Return whether a reader is known to have committed its whole topic."""
         try:
             return self._has_read_all(reader)
-        except KafkaException:  # a broker that stood still must find itself first
+        except KafkaException:  # a broker that was paused must recover first
             return False
 
     def _has_read_all(self, reader):

@@ -44,7 +44,7 @@ class Parts:
 
 @dataclass
 class Process:
-    """Ports are bound when it first asks for them; *death* is the edge at which it dies."""
+    """Binds its ports on first use; *death* is the crash point at which it dies."""
 
     mortals: "Mortals"
     death: CrashAt | None = None

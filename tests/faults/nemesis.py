@@ -43,7 +43,7 @@ class Nemesis:
                 if answer:
                     self.strikes.append(answer)
                     self.last_ms = now_ms()
-        except Exception as failure:  # noqa: BLE001 - told where the test waits
+        except Exception as failure:  # noqa: BLE001 - raised again where the test waits
             self._failure = failure
 
     def _in_rounds(self):

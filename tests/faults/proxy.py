@@ -23,7 +23,7 @@ class Weather:
     """Closes each new connection at once."""
 
     cuts: Callable[[], object] | None = None
-    """Makes, for each new line, who says at which part of a reply it is cut: that part is lost."""
+    """Creates, for each new connection, the decision after which part of a reply to cut it."""
 
 
 class NthReply:
@@ -225,7 +225,7 @@ class Proxy:
     async def _pass(self, line, reader, writer, *, is_reply):
         try:
             await self._pass_on(line, reader, writer, is_reply=is_reply)
-        except OSError:  # one end is gone: the other must hear of it, as it would without us
+        except OSError:  # one end is gone: close the other one, as without a proxy
             line.reset()
 
     async def _pass_on(self, line, reader, writer, *, is_reply):

@@ -150,7 +150,7 @@ class Run:
         deadline = time.monotonic() + self.patience
         while (answer := self.ask(request)) is None or answer.status in {429, 503}:
             assert time.monotonic() < deadline, f"{request} was never answered"
-            time.sleep(0.05)  # as careful as one who brings a batch
+            time.sleep(0.05)  # as careful as a client with a batch
         return answer
 
     def _submit(self, request, outcome, result, span, *, has_retry_after=True):
@@ -234,7 +234,7 @@ class Run:
                 answer = None
             if answer is not None and answer.status < 300:
                 break
-            time.sleep(0.05)  # as careful as one who submits
+            time.sleep(0.05)  # as careful as a client
         if verb == "redrive":
             self.redrives.append(Redrive(id=task_id))
 
@@ -250,7 +250,7 @@ class Run:
                 answer = self.stack.client.ask("PATCH", f"/v1/tasks/{task_id}", body)
                 if answer.status in {200, 409}:
                     return
-            time.sleep(0.05)  # as careful as one who submits
+            time.sleep(0.05)  # as careful as a client
 
     def owe(self, numbers, *, each, apart=timedelta(milliseconds=50), first=timedelta(), **changes):
         """Admit tasks as a gateway does that dies before it publishes: some are due later.

@@ -27,7 +27,7 @@ DOOMED = frozenset({POISON, STRANGER})
 MOST_ROUNDS = 300
 (AFTER_CLAIM,) = deaths("worker after claim")
 AFTER_TAKE_OVER = replace(AFTER_CLAIM, nth=2)
-"""What was lost once is claimed alone, when the first answer has said so."""
+"""A task lost once is claimed alone, after the first answer."""
 
 
 class Weather(Enum):

@@ -39,7 +39,7 @@ def blows_on(stack, *, spares_workers):
         yield from (cut(stack, store), slow(stack, store, 3), swallow(stack, store, 2))
 
 
-# What becomes of a store, once a round
+# What happens to a store, once a round
 
 
 def nothing(_stack, _chance):

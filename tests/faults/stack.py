@@ -55,7 +55,7 @@ CREATE TABLE receipts (
     token text NOT NULL,
     label text NOT NULL,
     generation bigint NOT NULL,
-    -- The queue hands it to handlers for this: under another one a second receipt would stand.
+    -- Handlers get the key for this purpose: a different key would create a second receipt.
     PRIMARY KEY (token, generation)
 );
 GRANT SELECT, INSERT ON receipts TO taskmill_app

@@ -7,11 +7,11 @@ from tests.faults.stack import await_death
 
 TASKS = 200
 QUICK = {"TASKMILL_LEASE_MS": 500, "TASKMILL_HEARTBEAT_MS": 250, "WORD_SECONDS": 5}
-"""What else would be waited for: a lease before each rebuild, a word behind each death."""
+"""Shortens the waits: a lease before each rebuild, and a nonce after each crash."""
 
 
 def test_a_rebuild_that_dies_before_the_marker_is_followed_by_another(stack, run, scheduler):
-    """One scheduler dies in its first rebuild; who follows it dies in its tenth.
+    """One scheduler dies in its first rebuild; the next one dies in its tenth.
 
     Nobody works while it rebuilds, and therefore it does so after less than a lease.
     """

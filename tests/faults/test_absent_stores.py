@@ -30,10 +30,10 @@ class Cell:
     is_deferred: bool = False
     runs: bool = False
     ended: object = "succeeded"
-    """What a read of a task that has ended is told: how it stands, or the answer's status."""
+    """The result of reading an ended task: its status, or that of the response."""
 
     waiting: object = "retrying"
-    """What a read of one is told that waits for its next attempt."""
+    """The result of reading a task that waits for its next attempt."""
 
     lists: int = 200
 
@@ -155,7 +155,7 @@ def effects(stack, labels):
 
 
 def seconds_until_normal(stack):
-    """Wait until a task is taken with its key compared, runs, and is told and listed as ended."""
+    """Wait until a keyed task is accepted, runs, and is read and listed as ended."""
     began = time.monotonic()
     later = Run(stack)
     numbers = iter(range(1_000_000))

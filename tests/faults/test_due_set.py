@@ -69,7 +69,7 @@ def nursery(stack):
 
 
 def test_a_due_task_is_handed_over_and_seldom_twice(stack, run, nursery, figures):
-    """Those who die have the work: the system's own scheduler stands still meanwhile."""
+    """The crashing schedulers do the work: the system's own one is paused meanwhile."""
     before = ends(stack, topics.PENDING)
     between = (SECONDS_BETWEEN, SECONDS_BETWEEN)
     with stack.standing_still("Scheduler"):
@@ -93,7 +93,7 @@ def test_a_due_task_is_handed_over_and_seldom_twice(stack, run, nursery, figures
 
 
 def published(stack, begins, run_name):
-    """Return the label of each of the run's envelopes that stand behind these places."""
+    """Return the label of each of the run's envelopes after these positions."""
     tasks = [
         task
         for value in values_since(stack, topics.PENDING, begins)

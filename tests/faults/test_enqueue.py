@@ -155,7 +155,7 @@ class Commits:
 
 @contextmanager
 def committing(stack, run):
-    """Give who commits while another transaction is open that was the first to write."""
+    """Return callers that commit while an earlier transaction is still open."""
     with (
         Watch(stack, run.name) as watch,
         an_open_transaction(stack, run, "open"),
@@ -182,7 +182,7 @@ def test_a_commit_is_in_the_log_soon_after(stack, run, figures):
 
 
 def test_what_is_committed_becomes_a_task_and_what_is_not_does_not(stack, run, figures):
-    """Some callers roll back, some die in the middle, some never hear that they committed."""
+    """Some callers roll back, some crash, and some never learn that they committed."""
     each = TRANSACTIONS // CALLERS
     with ThreadPoolExecutor(CALLERS) as pool:
         for one in [
@@ -200,7 +200,7 @@ def test_what_is_committed_becomes_a_task_and_what_is_not_does_not(stack, run, f
 
 
 def test_no_commit_is_passed_over_whoever_dies_while_taking_them(stack, run, scheduler, figures):
-    """The system's own schedulers stand still meanwhile, perhaps while they hold rows."""
+    """The system's own schedulers are paused meanwhile, perhaps while they hold rows."""
     before = ends(stack, topics.PENDING)
     order = iter(range(1_000))
     living, dead = [scheduler(), scheduler()], []
@@ -256,7 +256,7 @@ def test_who_dies_while_taking_what_was_committed_is_followed_by_another(
             eventually(
                 lambda: process.poll() is not None or not are_some_waiting(run),
                 within=60,
-                reason="they were taken, or who takes them died",
+                reason="they were taken, or the taker died",
             )
         assert process.returncode == EXIT_CODE
     assert len(book(run)) == TAKEN
@@ -296,7 +296,7 @@ def write(stack, run, caller, is_over):
 
 
 def published(stack, begins, run_name):
-    """Return the label of each of the run's envelopes that stand behind these places."""
+    """Return the label of each of the run's envelopes after these positions."""
     return [
         task.metadata["label"]
         for value in values_since(stack, topics.PENDING, begins)

@@ -58,8 +58,8 @@ def test_a_column_and_an_index_are_added_under_load(stack, run, newer, figures):
 def errors_of(stack):
     """Return how often each function failed.
 
-    A run of the scheduler tells only at its end what went wrong in it, perhaps long before: its
-    log tells at once.
+    A run of the scheduler fails only at its end, perhaps long after the error, which its
+    log shows at once.
     """
     names = ("Gateway", "Dispatcher", WORKER, "Recorder")
     answer = {
@@ -79,7 +79,7 @@ def test_partitions_are_added_under_load(stack, run, figures):
         for done in admin.create_partitions(wanted).values():
             done.result(timeout=30)
         restarted = set(stack.functions()) - {"Scheduler"}  # the next would come within a minute
-        stack.signal(signal.SIGKILL, *restarted)  # what starts anew knows the new ones
+        stack.signal(signal.SIGKILL, *restarted)  # restarted processes know the new ones
         load.result()
     run.await_ends()
     assert run.complaints() == []

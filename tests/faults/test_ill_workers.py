@@ -25,7 +25,7 @@ def test_a_task_that_never_ends_is_cut_off_and_dead_in_the_end(stack, run):
 
 
 def the_end_among_others(run, *, ill, timeout_seconds):
-    """Return how an ill task ends; those who came with it must be unharmed."""
+    """Return how a harmful task ends; those in its batch must be unharmed."""
     retry = {"first_seconds": 0.2, "factor": 1}
     fields = {"max_attempts": 2, "timeout_seconds": timeout_seconds, "retry": retry}
     run.expected_dead.add(run.label(0))

@@ -75,13 +75,13 @@ def begun(stack, run):
 
 
 def stales(stack, run):
-    """Return how many of the run's attempts were told, and logged, that they are another's."""
+    """Return how many of the run's attempts learned, and logged, that they lost their lease."""
     said = [line for line in stack.log(WORKER).splitlines() if "stale settle" in line]
     return sum(any(task_id in line for task_id in run.ids.values()) for line in said)
 
 
 class stopped:  # noqa: N801 - it reads as one
-    """Let processes stand still for a while."""
+    """Pause processes for a while."""
 
     def __init__(self, pids):
         self._pids = pids

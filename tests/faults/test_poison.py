@@ -17,12 +17,12 @@ ENDS = {"raise": "failed", "exit": "poison", "kill": "poison", "hang": "timeout"
 
 @pytest.fixture(scope="module")
 def clean(stack):
-    """Tell how long the good tasks take alone."""
+    """Return how long the good tasks take alone."""
     return seconds_for(Run(stack), ())
 
 
 def test_two_killers_in_one_parcel_stop_no_good_one(stack, run, clean, figures):
-    """Their deaths come one after the other, and what is behind them in the line waits for all."""
+    """They die one after another, and everything queued after them waits for all of them."""
     bad = [run.request(GOOD + at, ill=ill) for at, ill in enumerate(("exit", "kill"))]
     run.expected_dead.update(one["idempotency_key"] for one in bad)
     mixed = seconds_for(run, bad, are_together=True)

@@ -92,7 +92,7 @@ def test_a_client_that_dies_is_gone_for_the_server_too(proxy, line, served):
     ask(line)
     line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     line.close()  # with a reset, as a killed process does that had something left to read
-    eventually(lambda: served.ended, within=10, reason="the server has heard of it")
+    eventually(lambda: served.ended, within=10, reason="the server noticed it")
     assert served.ended == 1
 
 

@@ -69,7 +69,7 @@ def test_losing_all_of_redis_loses_no_task(stack, run, figures, harm):
 
 @contextmanager
 def a_ledger_that_is_behind(stack):
-    """Let the recorder stand still for a while: what succeeded is in the log alone."""
+    """Pause the recorder for a while: successes are then only in the log."""
     stack.signal(signal.SIGSTOP, "Recorder")
     try:
         yield

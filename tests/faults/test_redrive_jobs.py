@@ -15,7 +15,7 @@ SOUND_FIRST = 200
 
 RATE = 20
 DEATHS = (1, 10)
-"""Behind how many scripts each scheduler of the test's own dies: one after the other."""
+"""After how many scripts each of the test's own schedulers dies, one after another."""
 
 
 def test_a_redrive_job_pauses_itself_when_more_than_a_third_fails_again(stack, run, figures):
@@ -69,14 +69,14 @@ def test_a_redrive_job_outlives_its_scheduler_and_redrives_each_once(
 
 
 def at_its_death(stack, job, scheduler, nth):
-    """Let a scheduler die behind its nth script; return how many the job knows as redriven."""
+    """Let a scheduler die after its nth script; return how many the job counts as redriven."""
     process = scheduler(f"redrive job after the script:{nth}")
     await_death(process)
     return shown(stack, job)["redriven"]
 
 
 def they_die(stack, run, is_ill_again):
-    """Let all die; some, by their place in a job's order, will die again in their next life."""
+    """Let all die; some, by their place in a job's order, will die again after the redrive."""
     kind = TaskType("probe")
     in_order = sorted(range(DEAD), key=lambda n: keyed_id("default", kind, run.label(n)))
     requests = [
@@ -118,7 +118,7 @@ def until(stack, job, state, behind=0, within=60):
 
 
 def come_to_ends(stack, job):
-    """Wait until all that were redriven have ended again: none is left to who comes after."""
+    """Wait until all redriven tasks have ended again, so that later tests see none."""
 
     def are_over():
         now = shown(stack, job)
@@ -129,7 +129,7 @@ def come_to_ends(stack, job):
 
 
 def redriven(stack, run):
-    """Return how often each task lives again."""
+    """Return how often each task was redriven."""
     query = """
         SELECT task_id::text, count(DISTINCT generation) - 1 FROM facts
         WHERE task_id = ANY(%s::uuid[]) GROUP BY task_id

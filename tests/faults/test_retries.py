@@ -20,7 +20,7 @@ def test_a_herd_that_fails_together_spreads_and_backs_off(stack, figures):
 
 
 def a_herd(stack, figures):
-    """Return the largest share that starts again within a step of time, and how large it may be."""
+    """Return the largest share that restarts within a time step, and its maximum."""
     run, fields = Run(stack), {"retry": {"first_seconds": FIRST, "factor": 2, "cap_seconds": 60}}
     run.submit_many(
         (run.request(n, fields=fields, ill="raise", ill_runs=2) for n in range(HERD)), batch=500
@@ -49,6 +49,6 @@ def a_herd(stack, figures):
 
 
 def peak(moments):
-    """Return the largest share of the herd that falls into one step of time."""
+    """Return the largest share of the herd within one time step."""
     steps = Counter(moment // STEP_MS for moment in moments)
     return max(steps.values()) / HERD

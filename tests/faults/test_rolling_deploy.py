@@ -20,7 +20,7 @@ SAYS = '"pid": os.getpid(),'
 
 @pytest.fixture
 def newer(stack):
-    """Start the next version beside the one that runs: it has one more type."""
+    """Start the next version next to the running one: it has one more type."""
     version = stack.another_version()
     stack.copy_project(version.project, ("probe", NEW))
     for name in ("probe", NEW):
@@ -72,7 +72,7 @@ ROLLED = ("Dispatcher", WORKER)
 
 
 def finish_rollout(stack, newer):
-    """Bring the older dispatcher what makes it the newer one."""
+    """Turn the older dispatcher into the newer one."""
     shutil.copy(newer.project / CATALOGUE, stack.project / CATALOGUE)
     stack.signal(signal.SIGTERM, "Dispatcher")
 

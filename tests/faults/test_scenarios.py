@@ -32,7 +32,7 @@ def runs(stack, run):
 
 
 def ended(run):
-    """Return how each task stands, by its label."""
+    """Return the state of each task, by its label."""
     run.await_ends()
     return {row.label: row for row in run.rows()}
 
@@ -122,7 +122,7 @@ def test_a_task_that_kills_its_worker_every_time_is_dead_lettered(stack, run):
 
 def test_a_task_cancelled_before_its_start_stays_cancelled_past_the_recovery_time(stack, run):
     run.submit([run.request(8)])
-    run.await_ends()  # so that there is a dispatcher, which stands still before the next parcel
+    run.await_ends()  # so that a dispatcher exists and is paused before the next batch
     with stack.standing_still("Dispatcher"):
         run.submit([run.request(n) for n in range(5)])
         cancelled = {run.label(n): run.ids[run.label(n)] for n in range(5)}
@@ -197,7 +197,7 @@ def test_a_retry_limit_of_a_tasks_own_is_honoured(stack, run):
 
 
 class Sampler:
-    """Asks for the same tasks over HTTP again and again, as several clients do."""
+    """Submits the same tasks over HTTP repeatedly, like several clients."""
 
     def __init__(self, stack, ids, readers):
         self._stack = stack

@@ -24,7 +24,7 @@ LATE_AT_MOST = 1.0
 HERD_LATE_AT_MOST = 10.0
 PATIENCE = 60
 STILL = 60
-"""So many seconds a scheduler stands still, and wakes up in the middle of what it did."""
+"""How many seconds a scheduler is paused in the middle of its work."""
 
 LONGEST_LIFE = 3_600
 """So many seconds it may live: longer than all of these tests take."""
@@ -64,7 +64,7 @@ FROM generate_series(1, %s) AS n
 
 
 class Clockwork:
-    """The schedules of one test: all of them bear the name of its run."""
+    """The schedules of one test, all named after its run."""
 
     def __init__(self, stack, run):
         self.stack, self.run, self.client = stack, run, stack.client
@@ -88,7 +88,7 @@ class Clockwork:
         return self.client.get(f"/v1/schedules/{self.name(number)}").body
 
     def fired(self):
-        """Return by schedule which instants were asked for, each as often as it was, and when."""
+        """Return the submitted instants by schedule, with repetitions and submission times."""
         result = defaultdict(list)
         for name, instant, at, _ in self._asked_for():
             result[name].append((datetime.fromisoformat(instant).timestamp(), at))
@@ -103,7 +103,7 @@ class Clockwork:
         return sorted(at - instant for instant, at in result if instant < until)
 
     def await_ends(self):
-        """Wait until every fire is a task that has succeeded; return when each began."""
+        """Wait until every fire's task has succeeded; return when each started."""
         wanted = sum(map(len, self.fired().values()))
 
         def have_ended():
@@ -113,7 +113,7 @@ class Clockwork:
         return dict(self.stack.ask(_ENDED, self.run.name))
 
     def once_each(self, made):
-        """Say that each instant from the first to the last was asked for, and once."""
+        """Check that each instant from the first to the last was submitted exactly once."""
         last = {one["name"]: self._pause(one["name"]) for one in made}
         plans = [
             Plan(
@@ -163,9 +163,9 @@ def clockwork(stack, run):
 
 @pytest.fixture(scope="module")
 def long_kept(stack):
-    """Give schedules that fire all along, whatever else is tried, and who stands still in a fire.
+    """Yield schedules that fire all the time, and a scheduler that is paused during a fire.
 
-    That scheduler has read what is due, and was about to tell PostgreSQL what becomes of it.
+    That scheduler has read the due schedules and was about to write their next state.
     """
     stack.await_schedulers()
     clockwork = Clockwork(stack, Run(stack))
@@ -190,7 +190,7 @@ def long_kept(stack):
 def test_each_instant_fires_once_whoever_dies_stands_still_or_edits(
     stack, run, clockwork, scheduler, figures
 ):
-    """Three schedulers: one dies in the middle, then the other two stand still for a while."""
+    """Three schedulers: one dies in the middle, then the other two are paused for a while."""
     made = [clockwork.put(number) for number in range(SCHEDULES)]
     doomed = scheduler()
     end = time.monotonic() + SECONDS
@@ -289,7 +289,7 @@ def test_a_scheduler_that_dies_inside_a_fire_fires_all_or_nothing(
 def test_clocks_that_are_an_hour_off_fire_nothing_early_or_late(
     stack, clockwork, scheduler, figures
 ):
-    """No scheduler but two is at work: one an hour ahead, one an hour behind."""
+    """Only two schedulers run: one an hour ahead, one an hour late."""
     with stack.standing_still("Scheduler"):
         for off in ("+1h", "-1h"):
             scheduler(**shifted(off))
@@ -352,7 +352,7 @@ def test_a_herd_of_the_same_second_is_fired_and_nothing_else_starves(
 
 
 def seconds_to_run_enqueued(stack, run):
-    """Return for how long as many requests take that were enqueued at once."""
+    """Return the duration of as many requests that were enqueued at once."""
     began = time.monotonic()
     about = {"label": "usual", "usual": run.name}
     stack.ask(_ENQUEUE, json.dumps({"name": "usual"}), json.dumps(about), HERD)

@@ -21,7 +21,7 @@ WATCHED = 100
 LEAST_TOLD_AGAIN = 20_000
 
 _OPEN = {topics.PENDING: codec.open_tasks, topics.EVENTS: codec.open_facts}
-"""A submission is a fact as well: its envelope tells it."""
+"""A submission is a fact as well, in its envelope."""
 
 
 class Watcher:
@@ -94,7 +94,7 @@ def test_a_status_never_goes_back(stack, run, figures):
 
 
 def tell_again(stack, logs, chance):
-    """Append everything since then, often enough, in another order; return how many facts."""
+    """Append all facts since then several times in another order; return their number."""
     answer = [(name, value) for name, at in logs.items() for value in values_since(stack, name, at)]
     facts = sum(len(_OPEN[name](value)) for name, value in answer)
     times = math.ceil(LEAST_TOLD_AGAIN / facts)

@@ -63,7 +63,7 @@ def test_what_had_ended_when_a_function_is_killed_for_its_time_does_not_run_agai
 
 
 def run_on(stack, run, tasks):
-    """Let the system's own functions see it all, which is over."""
+    """Publish all of it to the system's own functions, which find it finished."""
     before = starts(stack, set(run.ids))
     publish(stack, tasks)
     run.await_ends()

@@ -43,7 +43,7 @@ def test_what_comes_near_and_is_called_back_runs_once_whoever_dies(stack, run, s
 def test_what_expires_while_it_waits_is_dead_soon_though_the_first_to_see_it_dies(
     stack, run, scheduler, figures
 ):
-    """Half of it waits near, half of it far; a scheduler dies behind its script."""
+    """Half of them wait near, half far; a scheduler dies after its script."""
     end_ms = now_ms() + SECONDS_TO_GET_THERE * 1_000
     with stack.standing_still("Scheduler"):
         for at, delay in ((0, timedelta(minutes=1)), (TASKS, 2 * FAR)):
@@ -63,7 +63,7 @@ def test_what_expires_while_it_waits_is_dead_soon_though_the_first_to_see_it_die
 def test_schedulers_that_stand_still_make_nothing_early_twice_or_lost(
     stack, run, scheduler, figures
 ):
-    """One stands still for longer than its hold; meanwhile the other does, too, for a while."""
+    """One is paused for longer than its hold; meanwhile the other one is, too, for a while."""
     schedulers = {"first": scheduler(), "second": scheduler()}
     first_ms = now_ms() + 3_000
     due = {run.label(n): first_ms + 15 * n for n in range(400)}

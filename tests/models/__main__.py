@@ -8,7 +8,7 @@ from tests.models.cases import CASES
 
 
 def main(arguments: list[str]) -> int:
-    """Print each verdict; return 1 when one is not what its case expects."""
+    """Print each verdict; return 1 if one differs from its case's expectation."""
     words = [word for word in arguments if not word.startswith("-")]
     failed = 0
     for case in CASES:

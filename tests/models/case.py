@@ -32,7 +32,7 @@ class Case(NamedTuple):
 
 @cache
 def verdict_of(case: Case) -> Verdict:
-    """Explore a case once, however many tests ask for it."""
+    """Explore a case once, however many tests use it."""
     return explore(case.build(), most=MOST_STATES)
 
 

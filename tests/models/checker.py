@@ -82,7 +82,7 @@ class _Graph(Generic[S]):
         at = 0
         while at < len(self.states):
             if len(self.states) > self.most:
-                return f"gave up behind {self.most:,} states", ()
+                return f"gave up after {self.most:,} states", ()
             complaint = model.broken(self.states[at])
             if complaint is not None:
                 return complaint, self.trace(at)

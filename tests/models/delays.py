@@ -45,7 +45,7 @@ class State(NamedTuple):
     decided: frozenset[Fact] = frozenset()
     nearing: Nearing | None = None
     seen: Record | None = None
-    """What a client saw who is about to change it."""
+    """What a client saw before changing it."""
     body: str = ""
     """What the last change made of it."""
     changes: int = 0

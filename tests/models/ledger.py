@@ -20,7 +20,7 @@ class Row(NamedTuple):
     largest_token: int = 0
     submission: int = 0
     body: str = "?"
-    """A question mark: no submission has told it yet."""
+    """A question mark while no submission has arrived."""
     body_of: int = -1
     """The generation whose body it holds."""
     asked_of: int = 0

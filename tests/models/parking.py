@@ -1,7 +1,7 @@
 """A task of a type without a worker: it waits in the due set repeatedly, and then dies.
 
 A dispatcher parks it, a scheduler takes, publishes and clears what is due, and a worker may be
-deployed meanwhile. Time is a number of spans, at whose ends what was parked in them is due. Not
+deployed meanwhile. Time is a number of spans; a task parked within a span is due at its end. Not
 looked into: what the worker or the burial does is one step.
 """
 

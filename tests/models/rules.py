@@ -16,7 +16,7 @@ class Rules(NamedTuple):
     next_turn_carries_facts: bool = True
     """The entry of the next turn or generation carries the facts that ended the previous one."""
     what_is_owed_is_listed: bool = True
-    """An entry whose bytes are there, and that the due set does not name, is due now."""
+    """An entry with bytes that is missing from the due set is due now."""
     parking_again_is_another_name: bool = True
     """Clearing what was parked cannot take away what was parked again meanwhile."""
     cancel_takes_facts_over: bool = True

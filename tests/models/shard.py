@@ -32,7 +32,7 @@ class Envelope(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A due entry: owed now or later, or held by whoever took it."""
+    """A due entry: owed now or later, or held by its taker."""
 
     generation: int
     turn: int
@@ -65,7 +65,7 @@ class Record(NamedTuple):
     settled: tuple[int, int] = (0, 0)
     """The turn and the token of what settled last."""
     last: tuple[Fact, ...] = ()
-    """The facts of the last end, for who asks again."""
+    """The facts of the last end, for a repeated call."""
     cancel_requested: bool = False
     ends: bool = False
     """The ledger alone keeps its task: it ends after a while."""
@@ -76,7 +76,7 @@ class Record(NamedTuple):
 
     @property
     def is_restored(self) -> bool:
-        """Return whether it has a live lease with an unknown holder, who may run it."""
+        """Return whether it has a live lease with an unknown holder, which may run it."""
         return self.lease == "alive" and self.source == -1
 
 
@@ -144,7 +144,7 @@ class Reply(NamedTuple):
     token: int = 0
     losses: int = 0
     is_cancelled: bool = False
-    """The word that goes with a claim of a task whose cancellation was requested."""
+    """The flag of a claim of a task whose cancellation was requested."""
     facts: tuple[Fact, ...] = ()
     entries: tuple[Entry, ...] = ()
     owed: Entry | None = None

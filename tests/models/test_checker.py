@@ -76,7 +76,7 @@ def test_a_fault_is_no_way_out():
 
 
 def test_too_many_states_are_no_proof():
-    assert explore(Counter(end=20), most=10).complaint == "gave up behind 10 states"
+    assert explore(Counter(end=20), most=10).complaint == "gave up after 10 states"
 
 
 def explored_under(seed):

@@ -28,7 +28,7 @@ NEWER = b',"only_newer":{"x": 1.10}}'
 
 
 def waiting(hot, key=None, **when):
-    """Admit a task with a time and clear its first entry, as when it stands in the log."""
+    """Admit a task with a time and clear its first entry, as if it was in the log."""
     task = admitted(hot.admission(hold=AT_ONCE), a_request(key, timing=Timing(**when)))
     due = hot.due(hold=AT_ONCE)
     due.clear([name for name, _ in due.take(most=10)])
@@ -192,7 +192,7 @@ def test_an_entry_keeps_what_only_a_newer_version_knows(hot):
 
 
 def change(hot, task, *, delay_ms, seen=None, **changes):
-    """Order that *task* waits for another time; return the answer and the next turn."""
+    """Change the time of *task*; return the answer and the next turn."""
     seen = seen or snapshot(hot, task)
     timing = Timing(run_at_ms=seen.now_ms + delay_ms, said_ms=seen.now_ms, turn=seen.turn + 1)
     following = replace(task, turn=seen.turn + 1, timing=timing, **changes)
@@ -249,7 +249,7 @@ def test_what_is_put_off_far_is_owed_to_nobody(hot, key):
 @pytest.mark.parametrize("key", [None, "k"])
 @pytest.mark.parametrize("wish", ["change", "cancel"])
 def test_what_was_ordered_of_a_far_task_stays_for_a_day(hot, key, wish):
-    """Else a ledger that is behind would bring it near as it was."""
+    """Otherwise a lagging ledger would bring it near in its old form."""
     task = waiting(hot, key, delay_ms=HOUR)
     delayed(hot, task)
     if wish == "cancel":

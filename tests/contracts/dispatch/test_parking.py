@@ -22,7 +22,7 @@ def raw_envelope(task):
 
 
 def in_line(hot):
-    """Admit a task and clear its entry, as when it stands in the log."""
+    """Admit a task and clear its entry, as if it was in the log."""
     due = hot.due(hold=timedelta())
     task = admitted(hot.admission(hold=timedelta()), a_request())
     due.clear([name for name, _ in due.take(most=10)])

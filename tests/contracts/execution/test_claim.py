@@ -33,7 +33,7 @@ OURS, OTHERS = a_source(1), a_source(2)
 
 
 def lapsed(leases, claim):
-    """Wait until *claim* no longer finds a living lease; return the answer."""
+    """Wait until *claim* finds no live lease any more; return the answer."""
     answers = []
 
     def is_free():
@@ -45,7 +45,7 @@ def lapsed(leases, claim):
 
 
 def let_lapse(hot, task, token):
-    """Let a lease that lives end by now, as time would."""
+    """Let a live lease expire now."""
     hot.leases(lease=timedelta()).extend([a_lease(task, token)])
 
 

@@ -103,7 +103,7 @@ def test_all_kinds_are_kept_longer_than_a_key(ledger, archive):
     ledger.ledger.record(batch_of(task, succeeded(task)))
     counters = MemoryCounters()
     stores = SimpleNamespace(archive=archive, counters=counters)
-    assert Retention(stores, keeps=MONTH).forget_old() == 3  # with what the ledger told of it
+    assert Retention(stores, keeps=MONTH).forget_old() == 3  # with its history
     assert counters.total(Count.RETAINED, kind="tasks") == 1
     assert timedelta(hours=72) < AT_LEAST_KEPT
 
@@ -222,7 +222,7 @@ def test_what_is_old_is_found_without_a_scan_of_what_is_young(owner, kind):
 
 
 def rows_scanned(owner, table):
-    """Return how many rows scans of the whole table have read so far."""
+    """Return how many rows full table scans have read so far."""
     owner.execute("SELECT pg_stat_force_next_flush()")
     query = "SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = %s"
     return owner.execute(query, (table,)).fetchone()

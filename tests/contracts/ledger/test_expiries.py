@@ -74,7 +74,7 @@ def test_a_later_life_has_an_expiry_of_its_own(ledger):
 
 
 def test_a_change_that_drops_the_expiry_leaves_it_to_who_looks(ledger):
-    """Only the record in Redis can tell whether the change was the last word."""
+    """Only the record in Redis shows whether the change was the last one."""
     task = limited()
     record(ledger, task)
     record(ledger, changed(task))

@@ -34,7 +34,7 @@ def ids(rows):
 
 
 def changed(task, *, at_ms=None, turn=2, **changes):
-    """Tell that *task* was given another time: a delay from *at_ms* on, or other metadata."""
+    """Record that *task* got another time, as a delay from *at_ms* on, or other metadata."""
     at_ms = at_ms or now_ms()
     due = at_ms + changes.pop("delay_ms", HOUR)
     timing = Timing(run_at_ms=due, said_ms=at_ms, turn=turn)

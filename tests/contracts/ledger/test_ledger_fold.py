@@ -35,7 +35,7 @@ ENDS = [succeeded, partial(succeeded, result_ref=POINTER), died, cancelled]
 
 @st.composite
 def generations(draw, task_id, number):
-    """Return the tellings of one generation of a task, as the functions would have told them."""
+    """Return the facts of one generation of a task, as the functions would publish them."""
     base = NOW + number * 10_000
     task = an_envelope(
         id=task_id,
@@ -65,7 +65,7 @@ def generations(draw, task_id, number):
 
 @st.composite
 def logs(draw):
-    """Return what a log tells of some tasks: shuffled, repeated, cut into batches."""
+    """Return a log of some tasks: shuffled, with repetitions, cut into batches."""
     answer = []
     for _ in range(draw(st.integers(1, 2))):
         task_id = a_new_id()

@@ -32,7 +32,7 @@ def tasks_of(page):
 
 @pytest.fixture
 def told(ledger):
-    """Give the tasks of a ledger by a word for each."""
+    """Return the tasks of a ledger, each by its name."""
     tasks = {
         "old": an_envelope(id=a_new_id(), created_at_ms=Millis(NOW - 1000)),
         "other type": an_envelope(id=a_new_id(), type="other", created_at_ms=Millis(NOW + 1)),

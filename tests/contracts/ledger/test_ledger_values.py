@@ -173,7 +173,7 @@ def test_a_ledger_that_refused_takes_the_next_batch(ledger):
 
 @pytest.fixture
 def tables(request):
-    """Give the real tables only: what PostgreSQL itself cannot hold."""
+    """Return only the real tables, for values that PostgreSQL cannot store."""
     _, app = request.getfixturevalue("database")
     tables = PostgresTables(app)
     yield tables

@@ -25,7 +25,7 @@ def tables(database):
 
 
 def record(tables, *lines):
-    """Let a recorder after the other die at these lines; return their exit codes."""
+    """Let one recorder after another die at these lines; return their exit codes."""
     command = [sys.executable, "-m", "tests.contracts.a_recorder"]
     path = ":".join(str(ROOT / part) for part in ("", "shared", "localstack"))
     answer = subprocess.run(
@@ -48,7 +48,7 @@ def test_a_recorder_that_dies_between_two_statements_leaves_nothing(tables):
     lines = [*range(STATEMENTS), "before commit"]
     assert record(tables, *lines) == [EXIT_CODE] * len(lines)
     assert contents(tables) == ([], [], [], {})
-    assert record(tables, STATEMENTS) == [0], "there is no statement more to die behind"
+    assert record(tables, STATEMENTS) == [0], "there is no later statement to die after"
     whole = MemoryTables(MemoryLedger())
     whole.ledger.record(the_batch())
     assert contents(tables) == contents(whole)

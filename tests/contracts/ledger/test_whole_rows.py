@@ -77,7 +77,7 @@ def test_finished_and_unfinished_rows_come_apart(ledger):
 
 @pytest.fixture
 def tables(database):
-    """Give the ledger in PostgreSQL, and a connection of its owner."""
+    """Return the ledger in PostgreSQL, and a connection as its owner."""
     owner, app = database
     tables = PostgresTables(app, owner)
     with psycopg.connect(owner, autocommit=True) as connection:

@@ -87,7 +87,7 @@ def a_change(snapshot, task):
 
 
 def restore(hot, task, *, lease=LEASE, **changes):
-    """Let the server forget, and be rebuilt of what the ledger knows of one task."""
+    """Clear the server and rebuild it from one task's ledger row."""
     hot.forget()
     shards = hot.cold_shards(lease=lease)
     opened = shards.begin("word")
@@ -97,7 +97,7 @@ def restore(hot, task, *, lease=LEASE, **changes):
 
 
 def rebuilt(hot, **how):
-    """Return a task whose worker runs on while the server forgets it, and the worker's lease."""
+    """Return a task that still runs while the server loses its data, and the worker's lease."""
     task = admitted(hot.admission(), a_request())
     held = a_lease(task, claimed(hot.leases(), task).token)
     restore(hot, task, **how)

@@ -12,7 +12,7 @@ from tests.contracts.hot import admitted
 
 @pytest.fixture(params=["emptied", "restarted"])
 def cold(request, hot):
-    """Give a hot store that is not whole any more, or of which nobody knows."""
+    """Return a hot store that lost data, or may have."""
     if request.param == "emptied":
         hot.forget()
     else:

@@ -43,7 +43,7 @@ def answers(readers):
 
 @pytest.fixture
 def ends(brokers):
-    """Tell where the topic of submissions ends, by partition."""
+    """Return where the topic of submissions ends, by partition."""
     ends = KafkaLogEnds(brokers)
     yield lambda: {place: end for place, end in ends.ends().items() if place[0] == PENDING}
     ends.close()

@@ -41,7 +41,7 @@ class Kept:
 
 @pytest.fixture(params=["memory", "postgres"])
 def kept(request):
-    """Give what is kept after two newer parcels and one that was never a parcel."""
+    """Return the quarantine after two newer batches and one record that was never a batch."""
     if request.param == "memory":
         ledger = MemoryLedger()
         newer = MemoryNewerBatches(lambda: ledger, now_ms)

@@ -33,7 +33,7 @@ AT_ONCE = timedelta(0)
 
 
 def told(task, *facts):
-    """Return the record that the ledger's row of a task stands for, after these facts."""
+    """Return the record for a task's ledger row after these facts."""
     row = row_of(task)
     for fact in facts:
         row = merged(row, row_of(fact))
@@ -41,7 +41,7 @@ def told(task, *facts):
 
 
 def rebuilt(hot, *views, **spans):
-    """Restore into a store that forgot, open it, and return the answers."""
+    """Restore into a cold store, open it, and return the answers."""
     shards = hot.cold_shards(**spans)
     under = shards.begin("word")
     answers = shards.restore("word", views)

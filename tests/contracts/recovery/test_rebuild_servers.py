@@ -49,7 +49,7 @@ ENDED = "SELECT id::text FROM tasks WHERE status = 'succeeded' LIMIT 1"
 
 
 class Stand:
-    """A real Redis and a real ledger, and a log that has nothing to add."""
+    """A real Redis, a real ledger, and an empty log."""
 
     def __init__(self, url, dsn):
         self.session, self._database = Session(url), Database(dsn)

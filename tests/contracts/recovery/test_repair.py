@@ -28,7 +28,7 @@ AT_ONCE = timedelta(0)
 
 
 def an_order(seen, task, *facts):
-    """Return the order to say what the ledger says after these facts."""
+    """Return the repair order for the ledger's row after these facts."""
     row = row_of(task)
     for fact in facts:
         row = merged(row, row_of(fact))

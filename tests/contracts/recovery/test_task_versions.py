@@ -21,7 +21,7 @@ def ids(pages):
 
 
 def passed(task_versions):
-    """Let the window pass its next step; return whom it met."""
+    """Move the window by a step; return the tasks in it."""
     with task_versions.next_step() as step:
         return ids(step.pages()) if step else set()
 

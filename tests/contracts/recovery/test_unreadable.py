@@ -81,7 +81,7 @@ def a_neighbour(task):
 
 @pytest.fixture
 def overwritten(redis):
-    """Give a task whose record is none any more, and one beside it that is well."""
+    """Return a task with an overwritten record, and one with an intact record."""
     task = admitted(redis.admission(), a_request("k"))
     beside = admitted(redis.admission(), a_neighbour(task))
     overwrite(redis, record_of(task))
@@ -228,7 +228,7 @@ def test_what_the_gateway_and_webhooks_keep_is_begun_anew(redis, key):
 
 
 class RecordedBus:
-    """A log that is recorded at once."""
+    """A log whose records reach the ledger at once."""
 
     def __init__(self, ledger):
         self._ledger = ledger
@@ -241,7 +241,7 @@ class RecordedBus:
         self._ledger.record(batch_of(*envelopes))
 
     def flush(self):
-        """Everything stands there already."""
+        """Everything is there already."""
 
 
 class Mending:

@@ -36,7 +36,7 @@ HOUR = 3_600
 
 
 class Clock:
-    """The clock of a PostgreSQL, which begins amid a period: no instant is near."""
+    """A PostgreSQL clock that starts in the middle of a period, far from any instant."""
 
     def __init__(self, file):
         self._file = file
@@ -105,7 +105,7 @@ class _Scheduling:
         assert isinstance(put(wanted, self._people, tenant=T, by="ada"), KeptSchedule)
 
     def fired(self):
-        """Let a scheduler look; return how many instants of each it fired."""
+        """Run a scheduler once; return how many instants of each schedule it fired."""
         before = self._tally("fired")
         stores = SimpleNamespace(firing=self._firing)
         ScheduleFirer(stores, cancel=lambda _: True, now=timedelta).fire()

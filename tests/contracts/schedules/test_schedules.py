@@ -391,7 +391,7 @@ def test_schedulers_at_a_time_ask_for_each_instant_once(database):
 
 @pytest.mark.parametrize("what", ["trigger", "backfill", "fire"])
 def test_what_is_asked_for_is_counted_and_enqueued_together_or_not_at_all(database, what):
-    """Each is one statement, as every edit is: who dies in it has done all of it or nothing."""
+    """Each is one statement, like every edit: a crash leaves all of it or nothing."""
     owner, dsn = database
     with closing(Database(dsn)) as mine:
         people, firing = PostgresSchedules(mine), PostgresFiring(mine)
@@ -438,7 +438,7 @@ def test_what_a_newer_version_wrote_stops_no_other(database):
 
 
 def test_what_a_newer_version_wrote_fills_no_batch_twice(database):
-    """More than a batch of them stand at the head, and go on standing there."""
+    """More than a batch of them are at the head, and stay there."""
     owner, dsn = database
     with closing(Database(dsn)) as mine:
         people, firing = PostgresSchedules(mine), PostgresFiring(mine)

@@ -36,7 +36,7 @@ def a_record(at, value, answer):
 
 
 def lines_of(topic):
-    """Return what may stand in a topic, each with its place."""
+    """Return possible records of a topic, each with its position."""
     answer = st.lists(st.tuples(values, headers), min_size=1, max_size=3)
     return answer.map(lambda answer: standing_in(topic, next(_partitions), answer))
 

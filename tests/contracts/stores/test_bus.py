@@ -42,7 +42,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning
 
 
 class InKafka:
-    """A real bus and a look at its log, from where it ended when the test began."""
+    """A real bus, and its log from the start of the test on."""
 
     def __init__(self, brokers):
         self.bus = KafkaBus(brokers)
@@ -56,7 +56,7 @@ class InKafka:
         return [TopicPartition(topic, number) for number in sorted(numbers)]
 
     def records(self, topic):
-        """Return the new records of a topic, as a mapping would hand them to a function."""
+        """Return the new records of a topic, as a mapping would deliver them."""
         places = self._places(topic)
         ends = self._consumer.end_offsets(places)
         self._consumer.assign(places)
@@ -324,13 +324,13 @@ def test_a_topic_that_does_not_exist_is_named(brokers):
 
 
 class _Silence:
-    """Lets a proxy hand on so many replies, and none of those behind them."""
+    """Makes a proxy forward a number of replies, and none after them."""
 
     def __init__(self, weather, *, behind):
         self._weather, self._left = weather, behind
 
     def asked(self, part):
-        """Let everything be asked."""
+        """Send every request."""
 
     def is_cut_at(self, _part):
         self._left -= 1
@@ -340,7 +340,7 @@ class _Silence:
 
 @pytest.fixture
 def soon_silent(brokers):
-    """Give a bus whose broker says who the bus is and who leads a topic, and then nothing more."""
+    """Return a bus whose broker sends the producer id and the leaders, and then nothing more."""
     with Proxy(upstream=int(brokers.rpartition(":")[2])) as proxy:
         proxy.weather.cuts = partial(_Silence, proxy.weather, behind=2)
         bus = KafkaBus(f"127.0.0.1:{proxy.port}", patience=timedelta(seconds=2))

@@ -24,7 +24,7 @@ DATA = Path(__file__).parents[3] / "infra/data.yaml"
 
 @pytest.fixture
 def url(valkey):
-    """Open the store as its owner; give the URL of the user that the template declares."""
+    """Open the store as its owner; yield the URL of the user that the template declares."""
     session = Session(valkey)
     InValkey(session)
     session.close()

@@ -36,7 +36,7 @@ PATIENCE = timedelta(seconds=4)
 
 
 class Broker:
-    """One that comes back where it was, with all that it had."""
+    """A broker that returns at the same address with all its data."""
 
     def __init__(self, runner, home):
         self._runner, self._home, self._server = runner, home, None
@@ -91,7 +91,7 @@ def a_gateway(brokers, valkey, dsn):
 
 
 def warm_up(brokers):
-    """Let a broker that was just started write for the first time: a gateway waits for less."""
+    """Make a new broker write once: its first write takes longer than a gateway waits."""
     bus = KafkaBus(brokers, patience=timedelta(seconds=60))
     bus.send_facts([started(a_fresh_envelope())])
     bus.flush()

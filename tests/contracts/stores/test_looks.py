@@ -51,7 +51,7 @@ _LOOKS = {
 
 @pytest.fixture(scope="module")
 def full(make_database):
-    """Give a ledger in which much waits, and nothing is due."""
+    """Return a ledger with many waiting rows, none of them due."""
     owner, app = make_database()
     with closing(Database(app)) as database:
         timing = Timing(run_at_ms=now_ms() + 24 * HOUR, expires_at_ms=now_ms() + 48 * HOUR)

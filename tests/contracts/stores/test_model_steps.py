@@ -62,7 +62,7 @@ AGES = timedelta(days=10_000)
 HOUR_MS = 3_600_000
 MINUTE_MS = 60_000
 FACTS = {"succeeded": "succeeded", "dead": "dead", "cancelled": "cancelled", "retrying": "deferred"}
-"""What an attempt leads to, and what is told of it."""
+"""The result of an attempt, and its facts."""
 STATUSES = ("queued", "running", "scheduled", "scheduled", "retrying", *FACTS)
 """What the ledger may say; more often that a task waits, since that is then owed."""
 
@@ -106,14 +106,14 @@ WHILE_COLD = dict.fromkeys(WEIGHTS, 0.3) | {
 
 
 def step(function, shard, **words):
-    """Take a step as no model takes it: its answer is none that a model reached."""
+    """Take a step that no model takes, so that its answer does not count as reached."""
     return unread(function, shard, Rules()) or unwrap(function)(shard, Rules(), **words)
 
 
 class Walk:
-    """One task in a shard of the models and in Valkey, and chance that calls for both.
+    """One task in a model's shard and in Valkey; random calls go to both.
 
-    A call returns the model's reply and what Valkey said; None when there was nothing to ask.
+    A call returns the model's reply and Valkey's; None when the call was not possible.
     """
 
     def __init__(self, session, chance):
@@ -131,7 +131,7 @@ class Walk:
         return verb
 
     def go(self, verb, where):
-        """Hold both to the same, and return the model's answer."""
+        """Compare both, and return the model's answer."""
         went = getattr(self, verb)()
         if went is None:
             return ""
@@ -487,11 +487,11 @@ class Walk:
         return self.words.view(row, losses=losses, due_at_ms=due)
 
     def _age_of(self, task):
-        """Return the age up to which it is adopted; the models say who is older."""
+        """Return the age up to which it is adopted; the models decide what is older."""
         return OVER if task.generation <= self.shard.old else HOUR
 
     def _word(self):
-        """Return mostly the word of the rebuild that is under way; else one that nobody has."""
+        """Return mostly the nonce of the current rebuild, otherwise an unknown one."""
         is_own = self.shard.word and self.chance.random() < 0.8
         return self.shard.word if is_own else self.rebuilds + 1
 
@@ -503,13 +503,13 @@ class Walk:
 
 
 def _begin(*, later):
-    """Return when a turn begins: after every lease that is restored here, or some time ago."""
+    """Return when a turn starts: after every restored lease, or some time ago."""
     return now_ms() + 2 * HOUR_MS if later else 0
 
 
 @pytest.fixture(scope="module")
 def answers(valkey):
-    """Return every answer that was given, the same by both, which then held the same."""
+    """Return every answer; both gave the same, and then had the same content."""
     session, given = Session(valkey), defaultdict(set)
     try:
         for seed in range(SEEDS):

@@ -136,7 +136,7 @@ def test_a_view_that_gains_a_column_is_read_again_by_those_who_read_it_before(op
 
 
 class AnswersToCommit:
-    """Cuts the line at the first answer behind a COMMIT: it stands, and nobody is told."""
+    """Cuts the connection at the first reply to a COMMIT: committed, but unconfirmed."""
 
     def __init__(self):
         self._has_committed = False
@@ -153,7 +153,7 @@ class AnswersToCommit:
 
 @contextmanager
 def a_lost_answer(dsn):
-    """Give a database whose next answer to a COMMIT is lost."""
+    """Yield a database whose next reply to a COMMIT is lost."""
     port = int(dsn.rpartition("/")[0].rpartition(":")[2])
     with Proxy(upstream=port) as proxy:
         proxy.weather.cuts = AnswersToCommit()

@@ -81,7 +81,7 @@ def log(request):
 
 
 def answers(log, reader):
-    """Tell whether the broker has somebody for groups yet: its first question makes it look."""
+    """Return whether the broker has a group coordinator yet: the first request creates it."""
     try:
         return log.reach([reader])
     except StoreUnavailable:
@@ -90,7 +90,7 @@ def answers(log, reader):
 
 @pytest.fixture
 def reader(log, request):
-    """Give a reader of a topic of its own."""
+    """Return a reader of a separate topic."""
     name = f"readers{next(_numbers)}"
     if isinstance(log, InKafka):
         plans = {topics.worker(name): TopicPlan(partitions=1, configs={})}
@@ -144,7 +144,7 @@ def test_no_broker_is_an_unavailable_store(caplog):
 
 @pytest.fixture
 def cut_lines(runner, stores_home):
-    """Name a broker whose lines are cut every few milliseconds."""
+    """Return the address of a broker whose connections are cut every few milliseconds."""
     home = stores_home.with_name("cut")
     prepare_home(home)
     server, is_over, chance = Server("Kafka", home), Event(), random.Random(7)
@@ -185,7 +185,7 @@ def is_start_reported(readers):
 
 
 def complaint(brokers):
-    """Return what is raised as text: the error itself would hold them too."""
+    """Return the raised error as text: the error itself would keep the sockets alive."""
     try:
         KafkaReaders(brokers).reach(topics.readers([]))
     except StoreUnavailable as error:

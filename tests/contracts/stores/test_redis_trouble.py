@@ -26,7 +26,7 @@ def bulk(value):
 
 
 class Script:
-    """What a server answers to each command; it may also keep silent."""
+    """A server's reply to each command; it may also be silent."""
 
     def __init__(self, **answers):
         self.answers = {"INFO": bulk(INFO)} | answers
@@ -77,7 +77,7 @@ def a_session(url, **how):
 
 
 def standing_still_after_a_second():
-    """Give a clock by which one call takes a second, and all that follow come right behind it."""
+    """Return a clock by which one call takes a second and the following ones no time."""
     moments = chain([0], repeat(1_000))
     return lambda: next(moments)
 
@@ -130,7 +130,7 @@ def test_a_server_that_became_a_replica_is_left_at_once():
         for count in (1, 2):
             with pytest.raises(StoreUnavailable, match="read only"):
                 admission.admit([a_request()])
-            assert script.connections == count, "each call looks for the primary anew"
+            assert script.connections == count, "each call looks for the primary again"
 
 
 @pytest.mark.parametrize(

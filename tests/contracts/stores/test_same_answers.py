@@ -52,7 +52,7 @@ SECOND = timedelta(seconds=1)
 
 
 class Side:
-    """One store, and what it called the generations and tokens that the steps only count."""
+    """One store, with its values for generations and tokens, which the steps only count."""
 
     def __init__(self, hot):
         self.hot = hot
@@ -103,7 +103,7 @@ class Side:
         return beat, None
 
     def lapse(self, label):
-        """Let the present lease end by now, as time would."""
+        """Let the current lease expire now."""
         (snapshot,) = self.hot.control().see([self._request(label).id])
         if not isinstance(snapshot, TaskSnapshot):
             return "NOTHING", None
@@ -119,7 +119,7 @@ class Side:
         return word(answer), facts
 
     def look(self, label):
-        """Remember how a task stands: orders are made of what was seen, which may be long ago."""
+        """Keep a task's snapshot: orders are based on snapshots, which may be old."""
         (snapshot,) = self.hot.control().see([self._request(label).id])
         if isinstance(snapshot, TaskSnapshot):
             self.seen[label] = snapshot
@@ -137,7 +137,7 @@ class Side:
 
     def redrive(self, label, *, is_fresh):
         snapshot = self._snapshot(label, is_fresh=is_fresh)
-        if snapshot is None or not snapshot.task.status.is_final:  # nobody orders that of who lives
+        if snapshot is None or not snapshot.task.status.is_final:  # live tasks cannot be redriven
             return "NOTHING", None
         task = self._request(
             label, generation=snapshot.task.generation, submitted=snapshot.submitted
@@ -200,7 +200,7 @@ class Side:
     # What is left
 
     def standing(self):
-        """Return how each task stands, without its moments."""
+        """Return the state of each task, without its times."""
         tasks = [self._request(label) for label in LABELS]
         snapshots = self.hot.control().see([task.id for task in tasks])
         return {label: self._told(label, one) for label, one in zip(LABELS, snapshots, strict=True)}
@@ -296,7 +296,7 @@ WEIGHTS = {
 
 
 def a_step(chance):
-    """Choose a verb, and each word of it."""
+    """Choose a method and its arguments."""
     (verb,) = chance.choices(list(WEIGHTS), WEIGHTS.values())
     if verb in {"take", "forget", "become_another_server", "open"}:
         return verb, {}
@@ -331,7 +331,7 @@ def session(valkey):
 
 @pytest.fixture(scope="module")
 def answers(valkey):
-    """Return every answer that was given, the same by both stores after each step."""
+    """Return every answer; both stores agreed after each step."""
     session, given = Session(valkey), defaultdict(set)
     try:
         for seed in range(SEEDS):

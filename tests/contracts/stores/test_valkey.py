@@ -103,7 +103,7 @@ KEPT = ("bind", "port", "cluster-port", "cluster-enabled", "appendonly", "dir", 
 
 
 def killed(url):
-    """Kill a server; return the command that starts it anew at the same place."""
+    """Kill a server; return the command that restarts it at the same address."""
     with Redis.from_url(url) as client:
         process = psutil.Process(client.info("server")["process_id"])
         settings = client.config_get(*KEPT)

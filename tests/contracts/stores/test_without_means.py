@@ -49,7 +49,7 @@ STORES = {
 
 @contextmanager
 def nothing_more_to_open():
-    """Let this process open no file and no socket; what is open stays so."""
+    """Prevent this process from opening files and sockets; open ones stay open."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
     try:

@@ -195,7 +195,7 @@ def test_a_wrong_key_is_no_silence(laptop):
         S3Blobs(stranger).read(f"s3://mill/{KEY}", most=9)
     with pytest.raises(BlobRefused, match="403"):
         S3Blobs(stranger).write(KEY, b"x")
-    assert S3Blobs(stranger).look(f"s3://mill/{KEY}") is None  # who may not list, is told no more
+    assert S3Blobs(stranger).look(f"s3://mill/{KEY}") is None  # it may not list
 
 
 def test_a_bucket_that_is_away_is_said_to_be_away(tmp_path):

@@ -66,7 +66,7 @@ def requests(dsns):
 
 @pytest.fixture(scope="module")
 def shop(dsns):
-    """Give a connection of an application that may ask for tasks, and has a table of its own."""
+    """Yield a connection of an application that may enqueue, and has its own table."""
     owner, _ = dsns
     superuser = owner.replace("taskmill_owner@", "postgres@")
     with psycopg.connect(superuser, autocommit=True) as connection:
@@ -301,7 +301,7 @@ def test_nobody_else_may_ask_for_tasks(dsns):
 
 
 def test_no_object_of_the_caller_is_taken_for_one_of_ours(shop, requests):
-    """A temporary table or a function of its own stands before ours in nobody's path."""
+    """A caller's own temporary table or function never shadows ours."""
     with shop.transaction():
         shop.execute(
             "CREATE TEMPORARY TABLE enqueued (task_id uuid, submission text, request json)"

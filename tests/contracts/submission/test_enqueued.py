@@ -40,7 +40,7 @@ def memory_ledger():
 
 @pytest.fixture(params=["memory", "postgres"])
 def make_requests(request, memory_ledger):
-    """Give more views of one table, as two processes have them."""
+    """Return several views of one table, like two processes."""
     if request.param == "memory":
         requests = MemoryRequests(now_ms, lambda: memory_ledger)
         yield lambda **_: requests
@@ -64,7 +64,7 @@ def requests(make_requests):
 
 @pytest.fixture
 def ledger(request, make_requests, memory_ledger):
-    """Give the ledger that stands beside the requests."""
+    """Return the ledger in the same database as the requests."""
     if request.node.callspec.params["make_requests"] == "memory":
         yield memory_ledger
         return
@@ -235,7 +235,7 @@ def test_who_is_put_off_is_passed_over_for_a_while(requests):
     eventually(
         lambda: line(requests) == [good.task_id, slow.task_id],
         within=60,
-        reason="it is looked at again, behind who came before it meanwhile",
+        reason="it is tried again, after those that came meanwhile",
     )
 
 

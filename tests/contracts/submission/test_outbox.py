@@ -14,7 +14,7 @@ from tests.builders import a_fresh_envelope, a_request
 
 @pytest.fixture(params=["memory", "postgres"])
 def make_outbox(request):
-    """Give more views of one outbox, as two processes have them."""
+    """Return several views of one outbox, like two processes."""
     if request.param == "memory":
         outbox = MemoryOutbox(cap=5)
         yield lambda: outbox

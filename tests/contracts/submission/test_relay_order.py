@@ -20,7 +20,7 @@ ADD = (
 
 
 class ByTheLastNumber(PostgresOutbox):
-    """Gives only what has a larger number than all before: the relay that we did not build."""
+    """Returns only rows with increasing numbers: the faulty relay that we did not build."""
 
     last = 0
 

@@ -20,7 +20,7 @@ NOW = timedelta(0)
 
 
 class Forgetful:
-    """Admits, and cannot be reached when something is to be cleared."""
+    """Admits, but is unavailable for clearing."""
 
     def __init__(self, admission):
         self.admit = admission.admit

@@ -30,7 +30,7 @@ MOST_ORDERS = 1_000
 
 
 def may_die(function):
-    """Let a process of this function live, as a rule, or die at one of its edges.
+    """Usually let a process of this function live; otherwise let it die at a crash point.
 
     Nobody waits for a time here: that is left to the simulation.
     """
@@ -53,7 +53,7 @@ OF_A_READER = {
 
 
 class AnyOrder(RuleBasedStateMachine):
-    """What is called hopeless dies of itself; what is called shaky fails at first."""
+    """Tasks called hopeless always fail; those called shaky fail at first."""
 
     parts = None
     judged_by = None
@@ -113,7 +113,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule()
     def go_on(self):
-        """Let each function have its turn: most of what matters lies behind some of them."""
+        """Run each function once: most interesting states need several of them."""
         for reader in self.system.readers:
             self.mortals.live(lambda reader=reader: self.system.step(reader))
 
@@ -145,7 +145,7 @@ class AnyOrder(RuleBasedStateMachine):
     # What has to hold
 
     def teardown(self):
-        """Let everything come to rest, and judge what happened."""
+        """Let everything finish, and check the history."""
         for _ in range(MOST_ROUNDS):
             self.time_passes(1_500)
             self.mortals.live(lambda: self.system.rebuild(pause=self.write_meanwhile))
@@ -217,7 +217,7 @@ def test_what_is_cancelled_before_the_log_knew_it_stays_cancelled_when_redis_for
     """Found in an order that chance drew: the log knew the cancellation, and not of what."""
     order = AnyOrder()
     order.redis_forgets()
-    order.submit_under_a_key(name="first", death=None)  # it stands deferred, and nobody reads it
+    order.submit_under_a_key(name="first", death=None)  # it is deferred, and nobody reads it
     order.rebuild(death=None)
     order.submit_under_a_key(name="first", death=BEHIND_ADMISSION)
     order.mortals.cancel(order.ids[0], death=None)

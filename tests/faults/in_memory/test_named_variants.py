@@ -27,7 +27,7 @@ MINUTELY = Definition(task=Raw(b'{"type":"probe"}'), every_seconds=60)
 
 
 class Story:
-    """One system, the tasks that it is given, and what a handler does besides succeeding."""
+    """One system, its tasks, and the side effects of its handler."""
 
     def __init__(self, parts, *, perform=None):
         self.mortals = Mortals(self._perform, parts=parts)
@@ -43,7 +43,7 @@ class Story:
         return outcome
 
     def submit(self, *labels, death=None):
-        """Ask for tasks; who is asked for again is a repeated request."""
+        """Submit tasks; a repeated name is a repeated request."""
         for label in labels:
             again = len(self.mortals.submits)
             self.mortals.submit(label, key=label, entropy=again, death=death)
@@ -52,7 +52,7 @@ class Story:
         return self.mortals.live(work, **how)
 
     def pass_on(self):
-        """Let everybody but workers go on."""
+        """Let everything except workers continue."""
         self.live(self.system.tick)
         for reader in (topics.DISPATCHER, *topics.RECORDERS):
             self.live(lambda reader=reader: self.system.step(reader))
@@ -167,7 +167,7 @@ def a_poison_among_others(parts):
 
 
 def an_instant_that_two_schedulers_saw(parts):
-    """Another one fires what the first one saw; then nobody is there for five instants."""
+    """Another one fires what the first one saw; then none runs for five instants."""
     story = Story(parts)
     clock, stores = story.mortals.clock, story.system.stores
     schedules = stores.schedules

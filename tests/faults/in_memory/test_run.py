@@ -8,7 +8,7 @@ ID = "01a1b2c3-0000-7000-8000-000000000001"
 
 
 class Stack:
-    """A stack on which one task ran that nobody was promised."""
+    """A stack on which one unacknowledged task ran."""
 
     def __init__(self):
         self.label = ""

@@ -32,7 +32,7 @@ def perform(probe: Probe, task: Task) -> str:
 
 
 def _leave(kind: str, task: Task) -> None:
-    """Append one line, whoever else writes; who dies in it spoils no other."""
+    """Append one line atomically: a crash while writing damages no other line."""
     line = {
         "kind": kind,
         "label": task.metadata["label"],
@@ -67,7 +67,7 @@ def _written(task: Task) -> int:
 
 
 def _runs_before(probe: Probe) -> int:
-    """Count the runs of a task in a file of its own: the one that is killed counts as well."""
+    """Count the runs of a task in its own file, including a killed one."""
     counter = _EFFECTS.with_name(f"runs-{probe.name}")
     with counter.open("ab") as runs:
         before = runs.tell()

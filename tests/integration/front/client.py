@@ -29,7 +29,7 @@ def post(body: bytes, *headers: bytes) -> bytes:
 
 @dataclass(slots=True)
 class Function:
-    """Remembers its events and answers with what it was built with."""
+    """Records its events and returns a fixed response."""
 
     answer: Answer | None = None
     events: list[tuple[str, bytes]] = field(default_factory=list)

@@ -60,7 +60,7 @@ def test_a_guarded_front_refuses_a_stranger_and_serves_the_next_request():
 
 @pytest.fixture
 def few_files():
-    """Allow some files more than there are; give them all back in the end."""
+    """Limit the open files to a few more than now; restore the limit at the end."""
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (_highest() + 40, limits[1]))
     taken: list[int] = []
@@ -104,7 +104,7 @@ def test_without_a_descriptor_the_front_waits_and_does_not_spin(few_files):
 async def _line_that_finds_no_descriptor(
     port: int, taken: list[int]
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Connect with the last descriptor: the front has none for its end."""
+    """Connect with the last descriptor, so that the front has none for its end."""
     _take_all(taken)
     os.close(taken.pop())
     return await asyncio.open_connection("127.0.0.1", port)

@@ -145,7 +145,7 @@ def test_a_trickle_does_not_extend_the_time_for_a_body():
 
 
 async def trickle(client: Client, data: bytes) -> None:
-    """Send a byte at a time until the front has had enough."""
+    """Send a byte at a time until the front closes."""
     answer = asyncio.create_task(client.receive())
     for place in range(len(data)):
         if answer.done():

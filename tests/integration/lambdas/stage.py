@@ -65,7 +65,7 @@ def a_plan(function: str, **different: Any) -> FunctionPlan:
 
 
 @asynccontextmanager
-async def staged(  # noqa: PLR0913 - what the platform is told, each named
+async def staged(  # noqa: PLR0913 - the platform's options, all named
     *plans: FunctionPlan,
     logs: Path,
     client: RuntimeClient | None = None,

@@ -229,7 +229,7 @@ def test_a_process_killed_while_idle_costs_nobody_an_error(client, tmp_path):
                 assert await stage.result("echo", number) == number
                 [pid] = stage.snapshot("echo").pids
                 os.kill(pid, signal.SIGKILL)
-                # Blocks the loop on purpose: the platform has not heard of the death yet.
+                # Blocks the loop on purpose: the platform has not noticed the death yet.
                 eventually(lambda pid=pid: not is_alive(pid), within=WITHIN, reason="it is dead")
                 assert await stage.result("echo", number) == number
             assert stage.snapshot("echo").errors == 0
@@ -368,7 +368,7 @@ def test_nothing_is_done_while_nothing_is_asked(tmp_path):
 
 
 async def least_work_in_a_second(of):
-    """Return what the loop's thread burned in the quietest of some seconds.
+    """Return the CPU time of the loop's thread in the quietest of some seconds.
 
     Who polls does so in each of them; a collection of all garbage, or the last timers of the
     starts, do not come again and again.

@@ -91,7 +91,7 @@ def test_a_change_that_counts_once_it_is_assembled_says_so(tmp_path):
             )
             await reload.start()
             write(code / "workers/echo", "new, and longer")
-            await eventually_async(lambda: len(answer) == 2, within=WITHIN, reason="it is said")
+            await eventually_async(lambda: len(answer) == 2, within=WITHIN, reason="it is reported")
             await reload.stop()
 
     asyncio.run(check())

@@ -17,7 +17,7 @@ WITHIN = 20.0
 
 @dataclass(slots=True)
 class Recorded:
-    """Writes down what the process tells."""
+    """Records the calls of the process."""
 
     told: list = field(default_factory=list)
     poll: asyncio.Event = field(default_factory=asyncio.Event)

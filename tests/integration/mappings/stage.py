@@ -67,7 +67,7 @@ class Topic:
         return MappingPlan(**settings | changes)
 
     def committed(self, partition: int = 0) -> int:
-        """Ask the broker, as nobody of the group, what the group has committed."""
+        """Read the group's commits from the broker without joining the group."""
         consumer = Consumer(
             {"bootstrap.servers": self.brokers, "group.id": f"group-{self.name}", "log_level": 0}
         )
@@ -86,7 +86,7 @@ async def succeed(_event: dict[str, Any]) -> Answer:
 
 
 class Function:
-    """Stands for the pool: remembers each event, and what was in flight at the same time."""
+    """Replaces the pool: records each event, and what was in flight at the same time."""
 
     def __init__(self, handle: Handler = succeed) -> None:
         self.events: list[dict[str, Any]] = []
@@ -157,7 +157,7 @@ async def all_mapped(
     brokers: str,
     **how: Any,
 ) -> AsyncIterator[Mappings]:
-    """Run these mappings; *how* replaces what they are told beside that."""
+    """Run these mappings; *how* replaces their other options."""
     quietly = {"report": lambda _sentence: None}
     mappings = Mappings(plans, brokers=brokers, invoke=invoke, **quietly | how)
     await mappings.start()
@@ -168,7 +168,7 @@ async def all_mapped(
 
 
 def lag(mappings: Mappings) -> int | None:
-    """Return the lag of all six partitions, or None as long as it is not known of each."""
+    """Return the lag of all six partitions, or None while any is unknown."""
     found = mappings.snapshot()["tasks"].lag
     return sum(found.values()) if len(found) == PARTITIONS else None
 

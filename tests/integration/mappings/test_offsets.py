@@ -29,7 +29,7 @@ IMPATIENT = Limits(first_delay=timedelta(milliseconds=10))
 
 
 def start_child(topic):
-    """Run a mapping in a process of its own whose function never answers a record b'hold'."""
+    """Run a mapping in a separate process; its function never answers a record b'hold'."""
     script = Path(__file__).with_name("holding_child.py")
     return subprocess.Popen([sys.executable, str(script), topic.brokers, topic.name], cwd=ROOT)
 
@@ -254,7 +254,7 @@ def test_a_platform_that_crashes_leaves_its_share_to_the_other(topic):
 
 
 def lose(topic, before):
-    """Let retention take away what stands before a place in the first partition."""
+    """Let retention delete the records before an offset of the first partition."""
     admin = AdminClient({"bootstrap.servers": topic.brokers, "log_level": 0})
     for gone in admin.delete_records([TopicPartition(topic.name, 0, before)]).values():
         gone.result(timeout=SOON)

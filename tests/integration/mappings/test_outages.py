@@ -33,7 +33,7 @@ LONGER_THAN_A_SESSION = 13.0
 
 @asynccontextmanager
 async def a_broker(home: Path) -> AsyncIterator[tuple[Server, str]]:
-    """Run one, and end it whatever happens: its clients would tell of it in other tests."""
+    """Run one and always end it: its clients would log into other tests."""
     server = Server("Kafka", home, stop_signal=signal.SIGKILL)
     try:
         yield server, await kafka.start_kafka(server, find_java())
@@ -67,7 +67,7 @@ def test_a_mapping_outlives_its_broker(home, capfd):
         topic = await asyncio.to_thread(Topic.create, brokers)
         await server.stop(GRACE)
         async with mapped(topic.plan(), function, brokers=brokers, report=answer.append):
-            await eventually_async(lambda: answer, within=SOON, reason="the absence is told")
+            await eventually_async(lambda: answer, within=SOON, reason="the outage is reported")
             for count in (1, 2):
                 server = await start()
                 await asyncio.to_thread(topic.fill, [b"x"] * 10)
@@ -96,7 +96,7 @@ def test_a_mapping_outlives_its_broker(home, capfd):
 
 
 def test_all_mappings_go_on_after_a_broker_that_was_frozen(home):
-    """A broker that just woke up tells its clients for a while that there are no brokers."""
+    """A broker that just woke up reports for a while that there are no brokers."""
 
     async def work(_event):
         await asyncio.sleep(0.02)
@@ -126,7 +126,7 @@ def test_all_mappings_go_on_after_a_broker_that_was_frozen(home):
 
 
 def test_a_client_that_knows_no_broker_is_exchanged(topic):
-    """As those that were told that there are no brokers, of which some never ask again."""
+    """Like clients that learned that there are no brokers, some of which never ask again."""
     [nobody] = free_ports(1)
     addresses = iter([f"127.0.0.1:{nobody}"])
 
@@ -173,7 +173,7 @@ def test_a_mapping_waits_for_a_topic_that_does_not_exist_yet(brokers):
 
     async def scenario():
         async with mapped(missing.plan(), function, brokers=brokers, report=answer.append):
-            await eventually_async(lambda: answer, within=SOON, reason="the absence is told")
+            await eventually_async(lambda: answer, within=SOON, reason="the outage is reported")
             await asyncio.to_thread(missing.make)
             await asyncio.to_thread(missing.fill, [b"x"])
             await eventually_async(lambda: function.done, within=SOON, reason="it goes on")

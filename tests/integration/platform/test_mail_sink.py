@@ -12,7 +12,7 @@ MAIL = b"Subject: hello\r\nMessage-ID: <%d@x>\r\n\r\n.. one dot\r\n"
 
 
 async def with_mail_sink(use):
-    """Use a postbox in a thread; return what its page tells then."""
+    """Use a mail sink in a thread; return what its page then shows."""
     mail_sink = MailSink()
     host, _, port = (await mail_sink.start()).partition(":")
     try:

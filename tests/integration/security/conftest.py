@@ -43,7 +43,7 @@ SHOWS = ("good", "expired", "other_name", "unknown")
 
 @dataclass
 class Authority:
-    """Certificates of each kind, and the file that says whom to trust."""
+    """Certificates of each kind, and the CA file."""
 
     file: Path
 
@@ -92,7 +92,7 @@ def runner():
 
 @pytest.fixture(scope="package")
 def fronts(authority):
-    """Open a front with a certificate of a kind before a store."""
+    """Open a TLS front with a certificate of this kind for a store."""
     with ExitStack() as opened:
         yield lambda port, show="good", **ways: opened.enter_context(
             tls_front(authority.context(show), port, **ways)
@@ -110,7 +110,7 @@ def valkey(runner, secured_home):
 
 @pytest.fixture(scope="package")
 def postgres(runner, secured_home):
-    """Start a server that asks the app for its password, and others for nothing."""
+    """Start a server that requires a password from the app only."""
     server = Server("PostgreSQL", secured_home)
     try:
         dsn = runner.run(start_postgres(server, durable=False)).owner
@@ -152,7 +152,7 @@ def kafka(runner, secured_home, authority):
 
 @pytest.fixture(scope="package")
 def account():
-    """Let boto3 speak to an account on this machine; give its Secrets Manager and SSM."""
+    """Point boto3 to a local account; return its Secrets Manager and SSM."""
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
@@ -191,7 +191,7 @@ def _forget_clients():
 
 @pytest.fixture(autouse=True)
 def _without_leftovers():
-    """Let the sockets that kafka-python abandons go where the tests allow it.
+    """Collect the sockets that kafka-python leaves open, while the warning is allowed.
 
     Its log holds its errors, and these hold the sockets.
     """

@@ -42,7 +42,7 @@ super.users=User:ANONYMOUS
 async def start_secured_kafka(
     server: Server, java: Java, cert: trustme.LeafCert, login: str
 ) -> dict[str, str]:
-    """Start the broker and give the address of each listener."""
+    """Start the broker and return the address of each listener."""
     server.folder.mkdir(parents=True)
     names = ("PLAINTEXT", "SSL", "SASL_SSL")
     controller, *ports = free_ports(4)

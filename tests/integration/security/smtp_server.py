@@ -40,14 +40,14 @@ class MailServer:
     is_over: Event = field(default_factory=Event)
     lines: list[str] = field(default_factory=list)
     secured: list[str] = field(default_factory=list)
-    """Those of the lines that were said over TLS."""
+    """The lines that arrived over TLS."""
 
     raw: list[bytes] = field(default_factory=list)
     """The mails as they came, without the line that ends them."""
 
     @property
     def content(self) -> bytes:
-        """The only mail that came, with its dots taken off."""
+        """The only received mail, without dot-stuffing."""
         (raw,) = self.raw
         lines = raw.split(b"\r\n")
         return b"\r\n".join(line.removeprefix(b".") for line in lines)

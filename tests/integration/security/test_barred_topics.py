@@ -36,7 +36,7 @@ def admin(kafka):
 
 @pytest.fixture
 def access(kafka, authority, account, admin):
-    """Come as a user of our own, who may do everything that nobody forbids."""
+    """Connect as our own user, with every permission that is not denied."""
     how = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
     change = UserScramCredentialUpsertion(US, how, b"secret")
     for changed in admin.alter_user_scram_credentials([change]).values():
@@ -54,7 +54,7 @@ def access(kafka, authority, account, admin):
 
 @contextmanager
 def barred(admin, topic, operation):
-    """Forbid us something, until the end."""
+    """Deny us a permission until the end."""
     rule = (ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, f"User:{US}", "*", operation)
     for made in admin.create_acls([AclBinding(*rule, AclPermissionType.DENY)]).values():
         made.result(timeout=30)
@@ -67,7 +67,7 @@ def barred(admin, topic, operation):
 
 
 def publish(bus):
-    """Return what publishing comes to: nothing, or why it did not happen."""
+    """Publish, and return the error if there is one."""
     try:
         bus.send_pending([a_fresh_envelope()])
         bus.flush()
@@ -92,7 +92,7 @@ def test_who_may_not_publish_is_told_so_and_goes_on_once_it_may(access, admin, o
 
 
 def ask(ends):
-    """Return the ends that are told, or else why none are."""
+    """Return the end offsets, or the reason for having none."""
     try:
         return ends.ends()
     except StoreUnavailable as error:
@@ -104,7 +104,7 @@ def test_who_may_not_look_at_the_log_does_not_take_it_for_empty(access, admin):
     try:
         with barred(admin, topics.EVENTS, AclOperation.DESCRIBE):
             why = "access to the topic tasks.events is denied"
-            eventually(lambda: why in ask(ends), within=60, reason="it is known, and said")
+            eventually(lambda: why in ask(ends), within=60, reason="it is known and reported")
         eventually(lambda: (topics.EVENTS, 0) in ask(ends), within=60, reason="it may again")
     finally:
         ends.close()

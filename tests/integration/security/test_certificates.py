@@ -16,7 +16,7 @@ from tests.builders import an_envelope
 
 @pytest.fixture
 def env(authority):
-    """Trust the throw-away authority for every store."""
+    """Trust the temporary authority for every store."""
     return {
         f"TASKMILL_{name}_CA_FILE": str(authority.file) for name in ("KAFKA", "REDIS", "POSTGRES")
     }

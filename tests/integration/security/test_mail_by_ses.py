@@ -35,7 +35,7 @@ def test_ses_sends_for_an_identity_that_it_knows(account):
 
 
 class Client:
-    """Stands for SES in moods that moto does not know."""
+    """Replaces SES for failures that moto cannot simulate."""
 
     def __init__(self, error):
         self.error = error
@@ -71,7 +71,7 @@ def test_what_ses_says_decides(error, kind, in_doubt):
 
 @pytest.mark.parametrize("seconds", [0.5, 2, 80])
 def test_ses_is_asked_no_longer_than_its_task_has_time(seconds, account, monkeypatch):
-    """It takes the connection and never answers; only who still waits can say what that means."""
+    """It accepts the connection and never answers; only a waiting client can report that."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
         monkeypatch.setenv("AWS_ENDPOINT_URL_SESV2", address)

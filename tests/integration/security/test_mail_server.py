@@ -144,7 +144,7 @@ def test_a_mail_of_which_nothing_was_said_in_the_time_of_its_task_is_counted(
         stage.log.send_work([task])
         stage.log.flush()
         stage.run(handler.lambda_handler, "tasks.worker.email")
-    *_, end = stage.log.facts()  # an attempt of some seconds tells of its start, too
+    *_, end = stage.log.facts()  # an attempt of some seconds also reports its start
     assert isinstance(end, TaskDeferred)
     assert (end.reason, len(server.raw)) == ("failed", 1)
     assert stage.counters.total(Count.IN_DOUBT) == 1
@@ -236,7 +236,7 @@ def test_the_mail_and_the_login_go_over_tls_only(security, authority):
 
 
 def secret_with(*passwords):
-    """Return what gives a password after the other, as a secret that was rotated."""
+    """Return a reader that gives one password after another, like a rotated secret."""
     left = list(passwords)
 
     def read(name, *, fresh=False):

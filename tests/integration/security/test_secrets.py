@@ -191,7 +191,7 @@ def test_api_keys_are_read_from_their_secret(account, name):
 
 
 def start_of(handler, env):
-    """Import a handler as the platform does at init; return its last words."""
+    """Import a handler as the platform does at init; return its last line of output."""
     base = {
         "PATH": os.defpath,
         "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "shared"))),

@@ -14,7 +14,7 @@ _GLANCE_SECONDS = 0.05
 
 @contextmanager
 def tls_front(context: ssl.SSLContext, upstream: int, *, asks: bool = False) -> Iterator[int]:
-    """Give the port of a front to *upstream*; `asks` is for PostgreSQL's question before TLS."""
+    """Yield the port of a front to *upstream*; `asks` is for PostgreSQL's SSLRequest."""
     is_over = Event()
     threads: list[Thread] = []
 
@@ -59,7 +59,7 @@ def _serve(
 
 
 def _pass_on(secured: ssl.SSLSocket, store: socket.socket) -> bool:
-    """Pass on what came from either side; false once one has left."""
+    """Forward data from either side; return False once one has closed."""
     ready, _, _ = select.select([secured, store], [], [], _GLANCE_SECONDS)
     for source, target in ((secured, store), (store, secured)):
         if source in ready:

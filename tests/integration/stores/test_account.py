@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root needs a sta
 
 @pytest.fixture
 def closed():
-    """Give a folder of root's own, as a container's /root is, and one that is open."""
+    """Return a folder that only root may enter, like a container's /root, and an open one."""
     folder = Path(tempfile.mkdtemp(prefix="taskmill-closed-"))
     yield folder
     shutil.rmtree(folder)

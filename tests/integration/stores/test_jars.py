@@ -23,7 +23,7 @@ def folder(tmp_path):
 
 
 def cache_with(tmp_path, content):
-    """Fill a cache as the resolver keeps it, so that nothing is asked of the network."""
+    """Fill a cache like the resolver's, so that nothing is downloaded."""
     jar = tmp_path / "cache" / "org" / "example" / "broker" / "1.0" / "broker-1.0.jar"
     jar.parent.mkdir(parents=True, exist_ok=True)
     jar.write_bytes(content)

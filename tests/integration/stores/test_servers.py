@@ -91,7 +91,7 @@ def test_postgres_starts_though_the_pid_of_its_last_run_now_belongs_to_another(h
     asyncio.run(start_and_end(signal.SIGKILL))
     pid_file = home / "stores" / "postgresql" / "data" / "postmaster.pid"
     _, rest = pid_file.read_text().split("\n", 1)
-    pid_file.write_text(f"1\n{rest}")  # whoever that is: it lives
+    pid_file.write_text(f"1\n{rest}")  # any live process
     assert asyncio.run(start_and_end(signal.SIGINT)) == ("on",)
 
 

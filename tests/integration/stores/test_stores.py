@@ -144,7 +144,7 @@ def lose_it(home):
 
 
 def kill_it(home):
-    """Start once more, and end without a stop."""
+    """Start again, and exit without a stop."""
 
     async def start_and_kill():
         stores = Stores(home, durable=False)

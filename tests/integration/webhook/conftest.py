@@ -62,7 +62,7 @@ def certificates():
 
 @dataclass
 class Sender:
-    """Sends webhooks; whatever host is asked for leads where `addresses` says."""
+    """Sends webhooks; every host resolves as `addresses` says."""
 
     surroundings: Surroundings
     clock: MovableClock
@@ -97,7 +97,7 @@ class Sender:
 
 @pytest.fixture
 def sender(certificates, monkeypatch, tmp_path):
-    """Give a sender that trusts the throw-away authority beside those of the system."""
+    """Return a sender that trusts the temporary authority in addition to the system's."""
     ca_file = tmp_path / "authority.pem"
     certificates.trusted.cert_pem.write_to_path(ca_file)
     signers = {"shop": {"host": HOST, "secrets": [whsec(SECRET)]}}
@@ -119,7 +119,7 @@ def sender(certificates, monkeypatch, tmp_path):
 
 @pytest.fixture
 def hook(certificates, sender):
-    """Give a receiver with a good certificate, to which the sender's ways lead."""
+    """Yield a receiver with a valid certificate, to which the sender connects."""
     with receiver(certificates.context()) as result:
         sender.port = result.port
         yield result

@@ -52,7 +52,7 @@ class Receiver:
 
 
 def reset(connection: socket.socket) -> None:
-    """Cut the connection off as a machine does that fell over."""
+    """Reset the connection, like a crashed machine."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     connection.close()
 

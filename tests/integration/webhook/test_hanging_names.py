@@ -30,7 +30,7 @@ STUCK = 99
 
 @pytest.fixture
 def hanging(monkeypatch):
-    """Let one name hang, as the system's call does: in its thread, whoever waits or has left."""
+    """Let one name hang in its thread, like the system call, even if nobody waits any more."""
     answer = Event()
 
     def look_up(host, *_args, **_options):
@@ -76,7 +76,7 @@ def test_a_name_that_hangs_holds_up_no_webhook_to_another_host(hook, sender, mon
 
 
 class Book:
-    """Knows names as the system does, but for those that hang until they are let go."""
+    """Resolves like the system, except names that hang until released."""
 
     def __init__(self):
         self.let_go = Event()
@@ -103,7 +103,7 @@ async def nobody_waits_for(resolver, host):
 
 
 async def all_leave(resolver, hosts, book):
-    """Let so many names be looked up as there are, and then nobody wait for them any more."""
+    """Look up as many names as possible, and then stop waiting for them."""
     asked = [asyncio.create_task(resolver(host)) for host in hosts]
     await eventually_async(
         lambda: len(book.asked) == len(hosts), within=30, reason="each has a thread, and hangs"

@@ -39,7 +39,7 @@ def answer(status, *headers, body=b""):
 
 
 def verified(received, *secrets):
-    """Check a signature as the standard says it, with none of our code."""
+    """Verify a signature by the standard, without our code."""
     message_id, at = received.headers["webhook-id"], received.headers["webhook-timestamp"]
     content = f"{message_id}.{at}.".encode() + received.body
     wanted = {b64encode(hmac.new(one, content, "sha256").digest()) for one in secrets}
@@ -461,7 +461,7 @@ def test_who_is_not_there_is_tried_again(sender):
 
 
 def test_a_secret_signs_nothing_for_another_host(sender, hook):
-    """Else whoever may submit could have messages signed in the shop's name, and keep them."""
+    """Otherwise anyone who may submit could obtain messages signed in the shop's name."""
     outcome = sender.send(url="https://thief.example.com/in")
     assert outcome == Discard("the signing secret shop is for another host than thief.example.com")
     assert sender.dialled == []

@@ -53,7 +53,7 @@ def rebuild_steps(state: State, rules: Rules) -> Iterator[Step[State]]:
             unsent = sorted(state.outbox) if rules.the_outbox_counts else []
             after = _restored(state, [_row_of(one) for one in unsent if one.generation], rules)
             read = after._replace(rebuild=rebuild._replace(at="note"))
-            yield Step("the rebuild restores what stands in the outbox", read)
+            yield Step("the rebuild restores the rows of the outbox", read)
         case "note":
             noted = state.log if rules.rebuild_waits_for_the_ledger else frozenset()
             noting = state._replace(rebuild=rebuild._replace(at="restore", noted=noted))

@@ -20,7 +20,7 @@ OTHER_BODY = "the ledger shows a body that never ran"
 
 
 class Admission(NamedTuple):
-    """Two requests under one key; `bodies` are what each asks for."""
+    """Two requests under one key, with their `bodies`."""
 
     rules: Rules
     bodies: str = "XX"

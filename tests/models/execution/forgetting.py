@@ -31,7 +31,7 @@ def forgetting_steps(state: State, rules: Rules, world: World) -> Iterator[Step[
 
 
 def _expiry(state: State, rules: Rules) -> Iterator[Step[State]]:
-    """Let hours pass: whoever decided an end has published it."""
+    """Let hours pass: every decided end has been published."""
     record = state.shard.record
     if record is None or not set(record.last) <= state.log:
         return

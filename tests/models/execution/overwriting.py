@@ -25,7 +25,7 @@ def overwriting_steps(state: State, rules: Rules) -> Iterator[Step[State]]:
 
 
 def _told(state: State) -> State:
-    """Publish what is owed but the turns, which wait for their time; the log's end is behind it."""
+    """Publish everything owed except turns, which wait for their time; then note the log's end."""
     for entry in sorted(state.shard.due):
         if entry.kind == "turn":
             state = state._replace(log=state.log | set(entry.facts))

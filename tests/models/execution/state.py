@@ -23,7 +23,7 @@ class Worker(NamedTuple):
     is_old: bool = False
     """Its poller lost the partition: the record goes to somebody else too."""
     is_start_reported: bool = False
-    """The start of its attempt stands in the log."""
+    """The start of its attempt is in the log."""
 
     @property
     def turn(self) -> tuple[int, int]:
@@ -79,14 +79,14 @@ class State(NamedTuple):
     workers: tuple[Worker | None, Worker | None] = (None, None)
     client: Client | None = None
     log: frozenset[Fact] = frozenset()
-    """What stands in `tasks.pending` and `tasks.events`."""
+    """The records of `tasks.pending` and `tasks.events`."""
     applied: frozenset[Fact] = frozenset()
     row: Row = Row()
     rebuild: Rebuild | None = None
     slow: Rebuild | None = None
     """A rebuild that was paused until its word ran out."""
     mending: frozenset[Fact] | None = None
-    """Where the log ended for who makes an overwritten record anew."""
+    """The end of the log when the restoration of an overwritten record noted it."""
     words: int = 0
     """How often something was restored; each rebuild's word is another."""
     replica: Shard | None = None
@@ -113,7 +113,7 @@ class World(NamedTuple):
     one_partition: bool = False
     """Records come strictly in order, and a commit covers those before it."""
     clock_falls_back: int = 0
-    """How far the clock of the next server is behind."""
+    """How much the clock of the next server lags."""
     second_run_is_wrong: bool = True
     workers_may_pause: bool = True
     """Else only gateways are ever paused."""

@@ -45,7 +45,7 @@ def answers(
 
 
 def unread(step: Callable[..., Reply], shard: object, rules: object) -> Reply | None:
-    """Return what is answered in place of a script whose record was overwritten."""
+    """Return the answer of a script whose record was overwritten."""
     word = UNREADABLE[step.__name__]
     if not word or not isinstance(shard, Shard) or not isinstance(rules, Rules):
         return None

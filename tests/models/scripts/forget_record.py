@@ -12,5 +12,5 @@ def forget_record(shard: Shard, rules: Rules) -> Reply:
         return Reply("", shard)
     if not record.is_final and rules.forgetting_spares_the_unfinished:
         return Reply("", shard)
-    old = max(shard.old, record.generation)  # who lived so long is too old to be adopted
+    old = max(shard.old, record.generation)  # so old a generation is not adopted
     return Reply("", shard._replace(record=None, old=old))

@@ -32,7 +32,7 @@ SCHEDULE = {
 
 @pytest.fixture
 def asked(stub):
-    """Give what goes out; whatever it is, it is refused."""
+    """Return the sent requests, all of which are refused."""
     stub.answers({"detail": "no"}, status=422)
     return stub.requests
 

@@ -113,7 +113,7 @@ def test_facts_are_no_tasks_and_tasks_are_no_facts():
 
 
 def told(open_, value):
-    """Return what a parcel holds, or why it is none: to raise anything else would be a mistake."""
+    """Return the content of a batch, or why it is undecodable; nothing else may raise."""
     try:
         return open_(value)
     except Undecodable as error:

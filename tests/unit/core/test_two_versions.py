@@ -21,7 +21,7 @@ from tests.builders import NOW, TASK, an_envelope
 
 
 class OldEnvelope(Struct, kw_only=True):
-    """As the release before encodes it, and all that it needs."""
+    """Encoded as by the previous release, with every field that it needs."""
 
     generation: int
     id: str
@@ -46,7 +46,7 @@ class OldEnvelope(Struct, kw_only=True):
 
 
 class OldAbout(Struct, kw_only=True, omit_defaults=True):
-    """What a record of the release before keeps for readers."""
+    """The fields for readers in a record of the previous release."""
 
     type: str
     tenant: str
@@ -77,7 +77,7 @@ EITHER = pytest.mark.parametrize("task", [PLAIN, FULL], ids=["plain", "full"])
 
 
 def plain(struct: Struct) -> dict[str, Any]:
-    """Return the fields of *struct* that the release before knows."""
+    """Return the fields of *struct* that the previous release knows."""
     return {name: getattr(struct, name) for name in OldEnvelope.__struct_fields__}
 
 

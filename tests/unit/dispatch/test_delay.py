@@ -28,7 +28,7 @@ class Anything(Struct):
 
 
 class Line:
-    """The whole queue in memory, and when each task was performed in it."""
+    """The whole queue in memory, with the time of each performance."""
 
     def __init__(self, answer="done"):
         self.begun = []
@@ -234,7 +234,7 @@ def test_a_task_that_began_in_time_may_be_tried_again_after_it(line):
 
 
 def stand_still(line, *functions):
-    """Let these functions read nothing until others are named."""
+    """Pause the reading of these functions until the next call."""
     known = line.__dict__.setdefault("readers", line.system.readers)
     line.system.readers = [reader for reader in known if reader.name not in functions]
 

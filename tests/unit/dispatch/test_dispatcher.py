@@ -40,14 +40,14 @@ def failed(answer):
 
 
 def wait_until_it_is_put_in_line_again(stage):
-    """Also whatever was in line before: the log hands over everything again each time."""
+    """Including earlier records: the log delivers everything again each time."""
     stage.wait(REQUEUE_AFTER)
     published = do_job("publish_due")
     assert published <= 1, "copies that wait together are one"
 
 
 def deploy(stage, name):
-    """Let a worker take tasks of a type, as a rolling deployment does."""
+    """Deploy a worker for a type, as a rolling deployment does."""
     stage.ports.catalogue = Knows(name)
 
 

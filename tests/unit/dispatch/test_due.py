@@ -25,7 +25,7 @@ def world():
 
 
 def owe_a_submission(world):
-    """Let a gateway die behind its admission."""
+    """Let a gateway die after its admission."""
     request = world.request(id=a_new_id())
     world.admission.admit([request])
     world.let_holds_end()
@@ -135,7 +135,7 @@ class KnowsNone:
 
 
 class Refuses:
-    """A log that takes one task never, and everything else."""
+    """A log that always refuses one task and accepts everything else."""
 
     def __init__(self, log, task_id):
         self._log = log

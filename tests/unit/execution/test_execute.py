@@ -209,7 +209,7 @@ def test_what_is_to_end_while_redis_is_away_comes_again_and_nobody_waits_for_eve
 
 
 class LateExecutor(WorldCrew):
-    """Tells of an end only after the attempt was cut off, and other work goes on."""
+    """Reports an end only after the attempt was stopped; other work continues."""
 
     def __init__(self, world):
         super().__init__(world)

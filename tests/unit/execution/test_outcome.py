@@ -47,7 +47,7 @@ TOLD = {
 
 
 def the_last(**changes):
-    """Return the last attempt that a task has."""
+    """Return a task's last attempt."""
     return an_attempt(an_envelope(max_attempts=1), **changes)
 
 

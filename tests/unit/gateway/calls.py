@@ -29,7 +29,7 @@ class Answer:
 
 
 def answer_to(stage, event):
-    """Return the answer, which keeps what every answer promises."""
+    """Return the response after checking the promises of every response."""
     answer = lambda_handler(event, stage.context())
     assert answer["headers"]["X-Request-Id"] == event["requestContext"]["requestId"]
     is_fine = answer["statusCode"] < 400
@@ -82,7 +82,7 @@ def end(stage, task_id):
 
 
 def die(stage):
-    """Submit a task that its worker discards, and let the ledger hear of it."""
+    """Submit a task that its worker discards, and record its end in the ledger."""
     task = submit(stage).body
     (envelope,) = [one for one in stage.log.tasks(topics.PENDING) if one.id == task["id"]]
     leases = stage.leases

@@ -25,7 +25,7 @@ def operations():
 
 
 def answered():
-    """Return the routes that the code answers, each with the module that does."""
+    """Return the routes of the code, each with its module."""
     return {
         f"{method.upper()} {path.replace('<', '{').replace('>', '}')}": module.stem
         for module in GATEWAY.glob("*.py")
@@ -34,7 +34,7 @@ def answered():
 
 
 def check(method, path, status, headers, text):
-    """Fail where an answer is not as it is described, or says more than that."""
+    """Fail if a response differs from its description, or contains more."""
     route = route_of(method, path)
     if route is None:
         assert status in BEFORE_ANY_ROUTE
@@ -69,7 +69,7 @@ def response(route, status):
 
 
 def resolved(result):
-    """Follow a reference, where there is one."""
+    """Follow a reference, if there is one."""
     if "$ref" not in result:
         return result
     found = DOCUMENT
@@ -86,7 +86,7 @@ def validator(route, status, media):
 
 
 def closed(schema):
-    """Return *schema* with no room for what is not described."""
+    """Return *schema* without additional properties."""
     if isinstance(schema, list):
         return [closed(one) for one in schema]
     if not isinstance(schema, dict):

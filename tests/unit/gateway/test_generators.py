@@ -14,7 +14,7 @@ NOT_SCHEMAS = {"default", "enum", "const", "example", "examples", "required", "m
 
 
 def schemas_in(result, path=()):
-    """Give every schema with where it stands; what stands in examples is none."""
+    """Yield every schema with its place, except those in examples."""
     if isinstance(result, list):
         for at, one in enumerate(result):
             yield from schemas_in(one, (*path, at))
@@ -113,7 +113,7 @@ def test_the_examples_of_a_body_fit_its_schema_unless_they_are_refused():
 
 
 def names_of_what_is_taken(operation):
-    """Return the names of the examples that are answered well; a batch may hold what is refused."""
+    """Return the names of successful examples; a batch may contain refused tasks."""
     return {
         name
         for status, answer in operation["responses"].items()

@@ -25,7 +25,7 @@ def stage(monkeypatch):
 
 
 def settle(stage, task_id, make):
-    """Let a worker's attempt end as *make* says, and the log hear of it."""
+    """End a worker's attempt with the facts of *make*, and publish them."""
     leases = stage.leases
     (task,) = [one for one in stage.log.tasks(topics.PENDING) if one.id == task_id]
     (claimed,) = leases.claim([a_claim(task)])

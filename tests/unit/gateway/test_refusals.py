@@ -51,7 +51,7 @@ MIDNIGHT = {"cron": "0 0 * * *"}
 
 
 def scheduled(operation, task, **fields):
-    """Return a body that asks for a schedule of this task, or for the task itself."""
+    """Return a body with a schedule of this task, or with the task itself."""
     if operation.name not in SCHEDULING:
         return task
     name = {"name": NOBODY} if operation.name == "makeSchedule" else {}
@@ -73,7 +73,7 @@ def without_a_key(stage, operation):
 
 
 class Faulty:
-    """Stores of which all but the keys have a bug."""
+    """Stores in which everything except the keys has a bug."""
 
     api_keys = None
 
@@ -97,7 +97,7 @@ def without_stores(stage, operation):
 
 
 def ask_well(stage, operation):
-    """Ask for what a sound system would do."""
+    """Send a request that a healthy system would accept."""
     moments = {"from": "2026-01-01T00:00:00Z", "until": "2026-01-01T00:00:00Z"}
     body = {
         "POST /v1/tasks": {"type": "echo"},

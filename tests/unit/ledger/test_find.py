@@ -100,7 +100,7 @@ def test_a_task_that_stands_only_in_the_outbox_is_never_denied(world):
 
 
 def spilled_anew(world):
-    """Let a key be used again after its window, while Kafka is away."""
+    """Reuse a key after its window, while Kafka is unavailable."""
     world.submit(world.request("k"))
     world.dispatch()
     world.work()

@@ -26,7 +26,7 @@ from tests.builders import (
 
 @st.composite
 def rows(draw):
-    """Return a row as some record of one task's log shows it; equal places tell equal things."""
+    """Return a row from some record of one task's log; equal positions give equal rows."""
     generation, turn = draw(st.integers(1, 3)), draw(st.integers(1, 3))
     task = an_envelope(
         generation=generation, submission=f"s{generation}", payload=Raw(b"%d" % generation)

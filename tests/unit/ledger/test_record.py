@@ -80,7 +80,7 @@ def test_a_dead_letter_without_a_place_is_kept_where_it_stands(world, headers):
 
 
 class Picky:
-    """A ledger that cannot hold some tasks."""
+    """A ledger that cannot store some tasks."""
 
     def __init__(self, ledger, unholdable):
         self._ledger = ledger

@@ -45,7 +45,7 @@ def owed(world):
 
 
 def resubmitted(world, task):
-    """Return what stands in `tasks.pending` of the generations behind the first."""
+    """Return the envelopes of later generations in `tasks.pending`."""
     tasks = world.log.tasks(topics.PENDING)
     return [one for one in tasks if one.id == task.id and one.generation > task.generation]
 

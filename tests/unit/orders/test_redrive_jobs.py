@@ -19,7 +19,7 @@ class Killed(BaseException):
 
 @dataclass
 class Shift:
-    """A world with dead tasks, a job for them, and a worker who may do better this time."""
+    """A world with dead tasks, a job for them, and a worker that may succeed this time."""
 
     world: World = field(default_factory=World)
 

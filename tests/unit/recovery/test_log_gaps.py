@@ -13,7 +13,7 @@ NEW = Reach(0, 0, None)
 
 
 class Readers:
-    """Says of one partition of each topic how far its recorder is."""
+    """The recorder's position in one partition of each topic."""
 
     def __init__(self, *, pending=NEW, events=NEW):
         self._told = {(RECORDER_PENDING, 0): pending, (RECORDER_EVENTS, 0): events}

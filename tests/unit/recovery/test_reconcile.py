@@ -26,7 +26,7 @@ READERS = topics.readers([ECHO])
 
 
 class Office(World):
-    """A world with a reconciler, and readers that say how far they are."""
+    """A world with a reconciler, and readers with known positions."""
 
     def __post_init__(self):
         super().__post_init__()
@@ -39,12 +39,12 @@ class Office(World):
         return Reconciler(self.stores(**others))
 
     def commit(self, *readers):
-        """Let these have read everything; without names, everybody."""
+        """Let these readers reach the end; without names, all of them."""
         for reader in readers or READERS:
             self.log.commit(reader, len(self.log.records(reader.topic)))
 
     def reconcile(self, looks=3):
-        """Look a few times, a minute apart; return what was mended."""
+        """Look a few times, a minute apart; return what was repaired."""
         mended = {}
         for _ in range(looks):
             self.wait(MINUTE)

@@ -42,7 +42,7 @@ class Day:
 
 
 class NoStores:
-    """What opens nothing."""
+    """An opener without stores."""
 
     def stores(self):
         return None

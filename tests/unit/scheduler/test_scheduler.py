@@ -27,7 +27,7 @@ def stage(monkeypatch):
 
 
 def owe(stage, number, *, at_ms=NOW, kind=OwedKind.SUBMISSION, facts=()):
-    """Let something be owed, as a script leaves it; return the task."""
+    """Create a due entry, as a script leaves it; return the task."""
     task = an_envelope(id=TaskId(f"019f0000-0000-7000-8000-{number:012d}"), generation=NOW)
     name = OwedKey(id=task.id, generation=NOW, turn=1, kind=kind)
     stage.hot.due[name] = (at_ms, Owed(task=task, facts=facts))

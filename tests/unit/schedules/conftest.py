@@ -18,7 +18,7 @@ def scheduling():
 
 @pytest.fixture
 def rules(tmp_path):
-    """Let a process begin in which clocks there are so many hours ahead; None: nobody knows it."""
+    """Restart with a zone that many hours ahead of UTC; None makes the zone unknown."""
 
     def begin(hours):
         folder = tmp_path / str(hours)

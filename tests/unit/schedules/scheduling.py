@@ -23,7 +23,7 @@ SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
 
 
 class Scheduling:
-    """One schedule table, with a clock that stands still."""
+    """One schedule table, with a clock that only tests move."""
 
     def __init__(self):
         self.now = NOON
@@ -71,14 +71,14 @@ class Scheduling:
         return self.can_cancel
 
     def fired(self, name="n"):
-        """Return how long after midnight each instant is that was asked for, in seconds."""
+        """Return the requested instants in seconds after midnight."""
         keys = [json.loads(kept.row.request)["idempotency_key"] for kept in self.requests.kept]
         mine = [key.partition(f"schedule:{name}:")[2] for key in keys]
         answer = [datetime.fromisoformat(one) for one in mine if one and "trigger" not in one]
         return [(in_ms(at - datetime(1970, 1, 1, tzinfo=UTC)) - NOON) // SECOND for at in answer]
 
     def take(self):
-        """Let the relay take what is enqueued; the ledger knows it at once."""
+        """Take the enqueued requests; the ledger has them at once."""
         with self.requests.held(most=1_000) as held:
             rows = held.rows
             held.mark_done(rows)

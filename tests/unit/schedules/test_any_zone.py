@@ -22,7 +22,7 @@ TEN_YEARS = (END - FIRST) // SECOND
 
 @dataclass(frozen=True)
 class Drawn:
-    """An expression as sets of what it names; None names everything."""
+    """An expression as sets of its values; None means every value."""
 
     seconds: frozenset | None
     minutes: frozenset | None
@@ -89,7 +89,7 @@ def spans(most):
 
 @st.composite
 def stretches(draw, name):
-    """Draw two moments of ten years; mostly with a jump of clocks between them, if there is one."""
+    """Draw two moments within ten years, mostly with a clock change between them."""
     jumps = jumps_in(name)
     if jumps and draw(st.sampled_from([True, True, True, False])):
         near = draw(st.sampled_from(jumps))
@@ -99,7 +99,7 @@ def stretches(draw, name):
 
 
 def looked_at(zone, first, end):
-    """Yield each minute of UTC with what a clock shows and whether again, and what none shows."""
+    """Yield each UTC minute with its reading, whether it is repeated, and skipped readings."""
     at = first.replace(second=0) - DAY
     last = None
     while at <= end:

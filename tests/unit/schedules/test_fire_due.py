@@ -125,7 +125,7 @@ def test_two_schedulers_that_saw_the_same_fire_it_once(scheduling):
 
 
 class Forgetful(MemorySchedules):
-    """Takes whatever it is told, whether it is as it was seen or not."""
+    """Applies every step, even if the schedule changed since it was read."""
 
     def advance(self, steps):
         return super().advance([replace(step, seen=self._now(step.seen)) for step in steps])

@@ -38,7 +38,7 @@ def offset(zone, instant):
 
 
 def jumps_of(zone, first=FIRST, end=END):
-    """Return the jumps as instant, offset before and offset behind."""
+    """Return the clock changes as instant, offset before and offset after."""
     step, found, instant = (HOUR if IS_FULL else DAY), [], first
     before = offset(zone, first)
     while instant < end:
@@ -94,7 +94,7 @@ def calendars(zone, rules):
 
 
 def rules_for(turn):
-    """Return all rules, or two that take turns."""
+    """Return all rules, or two of them in turn."""
     at = turn % len(RULES_AND_LOOKS)
     return RULES_AND_LOOKS if IS_FULL else (RULES_AND_LOOKS * 2)[at : at + 2]
 

@@ -10,7 +10,7 @@ from tests.unit.settings.vault import Cupboard
 
 
 class Refused(Exception):
-    """The store knows another password."""
+    """The store has another password."""
 
 
 class Store:

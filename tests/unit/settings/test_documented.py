@@ -114,7 +114,7 @@ def documented():
 
 
 class Noting(dict):
-    """An environment that remembers what it was asked for."""
+    """An environment that records which variables are read."""
 
     def __init__(self, answer):
         super().__init__(answer)
@@ -126,7 +126,7 @@ class Noting(dict):
 
 
 def effect(env):
-    """Return all that a function makes of its environment."""
+    """Return everything that a function derives from its environment."""
     needs = ("kafka", "redis", "postgres", "api_keys", "s3")
     try:
         settings = Settings.from_env(env, needs=needs, vault=CUPBOARD.as_vault())
@@ -234,7 +234,7 @@ def test_what_is_read_is_used():
 
 
 def used_of(owner, paths):
-    """Return the attributes that are read of what is called *owner*, in these files."""
+    """Return the attributes of *owner* that these files read."""
     nodes = (node for path in paths for node in ast.walk(ast.parse((ROOT / path).read_text())))
     return {
         node.attr

@@ -13,7 +13,7 @@ LONGEST = in_ms(LONGEST_PAUSE)
 
 
 def after(*events, now=NOW):
-    """Return the breaker that went through *events*, each as soon as it may."""
+    """Return the breaker after *events*, each as early as possible."""
     breaker = Breaker()
     for event in events:
         now = max(now, breaker.shut_until_ms)

@@ -40,7 +40,7 @@ class Bus_:  # noqa: N801 - it stands in for a bus
         self.flushed = 0
 
     def send_work(self, envelopes):
-        """Take them."""
+        """Accept the arguments."""
 
     def flush(self):
         self.flushed += 1

@@ -33,7 +33,7 @@ def a_record(offset=0, value=None, at_ms=NOW, headers=None, **fields):
 
 
 def take(stage, *records):
-    """Return the offsets that are to come again."""
+    """Return the offsets to retry."""
     answer = inbox(a_kafka_event(records), stage.context())
     return [one["itemIdentifier"]["offset"] for one in answer["batchItemFailures"]]
 
@@ -43,7 +43,7 @@ def published(stage):
 
 
 def refused(stage):
-    """Return of each record on `tasks.dlq` what its headers tell."""
+    """Return the headers of each record on `tasks.dlq`."""
     result = []
     for record in stage.log.records(topics.DLQ):
         names = ("offset", "reason", "field")

@@ -49,7 +49,7 @@ def read(header_key=None, **fields):
 
 
 def pointed(found):
-    """Return what a refusal says to a program."""
+    """Return the machine-readable part of a refusal."""
     assert isinstance(found, Refusal), found
     return found.kind, found.code, found.pointer
 

@@ -175,7 +175,7 @@ def test_an_unkeyed_request_never_asks_the_ledger(world):
 
 
 class ForgetsBeforeClear:
-    """Forgets all between the publication and the clearing."""
+    """Loses all data between publishing and clearing."""
 
     def __init__(self, world):
         self.admit = world.admission.admit
@@ -320,7 +320,7 @@ def test_without_redis_the_outbox_knows_a_key(world):
 
 
 class TakesLong:
-    """A log that fails after so long that nothing may be decided any more."""
+    """A log that fails so late that nothing may be decided any more."""
 
     def __init__(self, world):
         self.is_shut = world.log.is_shut

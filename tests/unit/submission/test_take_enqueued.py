@@ -102,7 +102,7 @@ def test_a_request_that_is_taken_again_is_the_same_task(world, requests):
 
 
 def forget_the_mark(world, requests, *, meanwhile=MAY_BE_FORGOTTEN * 8):
-    """Let PostgreSQL go away before the mark, and come back when Redis knows the task no more."""
+    """Make PostgreSQL unavailable before the mark, until Redis has forgotten the task."""
     requests.kept[0].done_at_ms = None
     world.dispatch()
     world.work()

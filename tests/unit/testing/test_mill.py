@@ -32,7 +32,7 @@ def a_mill(perform, *, seed=0, clock=None, **how):
 
 
 def failing(times, answer=None):
-    """Return a worker that fails so often, and then succeeds."""
+    """Return a worker that fails that often and then succeeds."""
     seen = []
 
     def perform(order: Order, task: Task) -> object:

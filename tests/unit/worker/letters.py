@@ -34,7 +34,7 @@ def a_task(stage, number=0, *, payload: Any = None, **changes):
 
 
 def work(stage, worker, *tasks):
-    """Hand the tasks to the worker, each in its own record; return its answer."""
+    """Deliver the tasks to the worker, each in its own record; return its response."""
     for task in tasks:
         stage.log.send_work([task])
     stage.log.flush()
@@ -42,7 +42,7 @@ def work(stage, worker, *tasks):
 
 
 def ends(stage):
-    """Return how each task ended; one that runs for long tells of its start, too."""
+    """Return how each task ended; a long one also reported its start."""
     facts = stage.log.facts()
     return {fact.id: _end(fact) for fact in facts if not isinstance(fact, TaskStarted)}
 
@@ -55,7 +55,7 @@ def _end(fact: Any) -> Any:
 
 
 def the_end(stage, worker, **task):
-    """Return how the only task ended; no record comes again."""
+    """Return how the only task ended; no record is retried."""
     assert work(stage, worker, a_task(stage, **task)) == {"batchItemFailures": []}
     (end,) = ends(stage).values()
     return end

@@ -88,7 +88,7 @@ def test_a_task_of_another_type_comes_again_while_redis_cannot_keep_it(stage):
 
 
 def work_on(stage, worker, *envelopes):
-    """Hand over a parcel of what was written into the topic."""
+    """Deliver the records of the topic."""
     stage.log.send_batch(topics.worker(ECHO), b'{"v":1,"tasks":[%s]}' % b",".join(envelopes))
     stage.log.flush()
     return stage.run(worker, topics.worker(ECHO))

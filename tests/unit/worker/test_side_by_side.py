@@ -77,7 +77,7 @@ def test_an_async_task_that_takes_too_long_is_cancelled_and_harms_no_other(loope
 
 
 class Leaving(Shutdown):
-    """Notes that the process would end, and stays."""
+    """Records that the process would exit, without exiting."""
 
     def __init__(self, left: list[object]) -> None:
         super().__init__(None)

@@ -43,7 +43,7 @@ def describe(event, context):
 
 
 def wait_for_file(event, context):
-    """Say that it runs by writing one file, and end when another one appears."""
+    """Write one file once running, and end when another one appears."""
     Path(event["running"]).write_text(str(os.getpid()))
     while not Path(event["until"]).exists():
         time.sleep(0.005)
@@ -51,7 +51,7 @@ def wait_for_file(event, context):
 
 
 def run_until_sigterm(event, context):
-    """Answer when it is told to end, as a worker that gives back what it runs."""
+    """Respond on SIGTERM, like a worker that gives back its turns."""
     answer = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: answer.set())
     Path(event["running"]).touch()
@@ -126,7 +126,7 @@ def print_much(event, context):
 
 
 def leave_a_stray(event, context):
-    """Leave a call behind that goes on, and end the process with the answer."""
+    """Abandon a running call, and end the process with the response."""
     threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
     shutdown = Shutdown(os.environ["AWS_LAMBDA_RUNTIME_API"])
     with shutdown.at_work():
@@ -134,7 +134,7 @@ def leave_a_stray(event, context):
 
 
 def heed_sigterm(event, context):
-    """Listen; or say that it runs by writing a file, and end with the answer when told to."""
+    """Listen for SIGTERM; or write a file once running, and respond and exit on request."""
     if "running" not in event:
         heeding.listen()
         return {"pid": os.getpid()}
@@ -151,7 +151,7 @@ def ignore_sigterm(event, context):
 
 
 def ask_again(event, context):
-    """Do what only the runtime client may: ask for the next event."""
+    """Request the next event, which only the runtime client may do."""
     api = http.client.HTTPConnection(os.environ["AWS_LAMBDA_RUNTIME_API"])
     api.request("GET", "/2018-06-01/runtime/invocation/next")
     return api.getresponse().read().decode()

@@ -11,7 +11,7 @@ from taskmill_local.mappings.event import encode
 
 @dataclass(frozen=True)
 class Fetched:
-    """A message whose headers cannot be told, as when a name is not UTF-8."""
+    """A message with unreadable headers, such as a name that is not UTF-8."""
 
     complaint: Exception
 

@@ -108,7 +108,7 @@ def test_a_malformed_expression_is_refused_with_its_reason(expression, reason):
 
 
 def spans(low: int, high: int) -> st.SearchStrategy[tuple[str, frozenset[int]]]:
-    """Draw a part of a field together with the numbers that it plainly stands for."""
+    """Draw a part of a field together with the numbers that it means."""
     number = st.integers(low, high)
     step = st.integers(1, high - low + 1)
     span = st.tuples(number, number).map(sorted)

@@ -18,7 +18,7 @@ BROKEN = Failed(Failure.HANDLER_ERROR, b"{}")
 
 
 class HandClock:
-    """Time that passes only when a test says so."""
+    """A clock that only tests move."""
 
     def __init__(self):
         self._now = NOON
@@ -33,11 +33,11 @@ class HandClock:
         await awake
 
     def skip(self, duration):
-        """Let time pass with nobody awake: the laptop slept."""
+        """Let time pass while the laptop sleeps."""
         self._now += duration
 
     async def advance(self, duration):
-        """Let *duration* pass second by second, and everyone do what is due."""
+        """Let *duration* pass second by second, and run everything that is due."""
         end = self._now + duration
         await _settle()
         while self._now < end:

@@ -20,7 +20,7 @@ PAYLOAD = {"to": ["ada@example.com"], "subject": "Your order", "text": "It is on
 
 
 class Way:
-    """Sends nothing: it keeps what it is given, and answers as it is told."""
+    """Sends nothing: records the mails, and returns a test's outcome."""
 
     def __init__(self, answer):
         self.answer = answer
@@ -40,7 +40,7 @@ def stage(monkeypatch):
 
 @pytest.fixture
 def sending(monkeypatch):
-    """Bind a way to send, and a sender; give the way."""
+    """Provide a transport and a sender; return the transport."""
 
     def bind(answer, sender="shop@example.com"):
         way = Way(answer)

@@ -127,7 +127,7 @@ def assert_one_header(mail, name, value, more=()):
 
 
 def assert_lines(mail):
-    """Every server takes it: ASCII, lines of 998 at most, CRLF and nothing like it."""
+    """Check that every server accepts it: ASCII, at most 998 bytes per line, only CRLF."""
     assert mail.content.isascii()
     assert not re.search(rb"(?<!\r)\n|\r(?!\n)", mail.content)
     assert max(map(len, mail.content.split(b"\r\n"))) <= 998

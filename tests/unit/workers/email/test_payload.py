@@ -25,7 +25,7 @@ PLACES = {
 
 
 def is_refused(payload):
-    """Say where the door refuses it, and look that the worker does too."""
+    """Return where the gateway refuses it, and check that the worker does as well."""
     misfit = CATALOGUE.misfit("email", payload)
     try:
         msgspec.json.decode(json.dumps(payload), type=Email)

@@ -32,7 +32,7 @@ def stage(monkeypatch):
 
 @pytest.fixture
 def files(monkeypatch, tmp_path):
-    """Give the folder of a bucket that boto3 finds."""
+    """Yield the folder of a bucket that boto3 uses."""
     local = Bucket(tmp_path)
     answer = {**local.start(), "TASKMILL_BUCKET": "mill", "AWS_DEFAULT_REGION": "us-east-1"}
     for name, value in answer.items():

@@ -16,7 +16,7 @@ def entry(*secrets, host="shop.example"):
 
 
 class Shelf:
-    """A secret that changes while the clock goes."""
+    """A secret that changes as the clock moves."""
 
     def __init__(self, **entries):
         self.text = json.dumps(entries)
