@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Final
@@ -36,6 +36,9 @@ class Comparison:
     """This version's figure; the value is the median of all rounds."""
 
     there: float
+
+    spread: tuple[float, float] | None
+    """The least and the greatest ratio of the two versions in one round."""
 
     @property
     def ratio(self) -> float | None:
@@ -69,29 +72,34 @@ def compare(root: Path, reference: str, *, quick: bool, only: Sequence[str]) -> 
 
 def compared(ours: list[Figure], theirs: list[Figure]) -> list[Comparison]:
     """Compare the medians of the figures that both versions have."""
-    here, there = _medians(ours), _medians(theirs)
+    here, there = _rounds(ours), _rounds(theirs)
     return [
-        Comparison(here=figure, there=there[key].value)
-        for key, figure in here.items()
+        Comparison(
+            here=_median(rounds),
+            there=_median(there[key]).value,
+            spread=_spread(rounds, there[key]),
+        )
+        for key, rounds in here.items()
         if key in there
     ]
 
 
-def _medians(figures: list[Figure]) -> dict[tuple[str, str], Figure]:
-    """Return each figure once, as the median of all its rounds."""
-    values: dict[tuple[str, str], list[Figure]] = {}
+def _rounds(figures: list[Figure]) -> dict[tuple[str, str], list[Figure]]:
+    """Return the rounds of each figure in their order."""
+    rounds: dict[tuple[str, str], list[Figure]] = {}
     for figure in figures:
-        values.setdefault((figure.section, figure.name), []).append(figure)
-    return {
-        key: Figure(
-            section=members[0].section,
-            name=members[0].name,
-            value=median(one.value for one in members),
-            unit=members[0].unit,
-            better=members[0].better,
-        )
-        for key, members in values.items()
-    }
+        rounds.setdefault((figure.section, figure.name), []).append(figure)
+    return rounds
+
+
+def _median(rounds: list[Figure]) -> Figure:
+    return replace(rounds[0], value=median(one.value for one in rounds), limit=None)
+
+
+def _spread(ours: list[Figure], theirs: list[Figure]) -> tuple[float, float] | None:
+    pairs = zip(ours, theirs, strict=False)  # a part may have run in some rounds only
+    ratios = [here.value / there.value for here, there in pairs if there.value]
+    return (min(ratios), max(ratios)) if ratios else None
 
 
 @contextmanager
@@ -120,13 +128,17 @@ def _git(root: Path, *words: str) -> "subprocess.CompletedProcess[str]":
 
 def comparison_table(comparisons: Sequence[Comparison], reference: str) -> str:
     width = max(len(one.here.name) for one in comparisons)
-    lines = [f"{'':<{width}}  {reference[:12]:>12}  {'here':>9}  {'here ÷ there':>12}"]
+    lines = [
+        f"{'':<{width}}  {reference[:12]:>12}  {'here':>9}  {'here ÷ there':>12}  {'of rounds':>12}"
+    ]
     section = ""
     for one in comparisons:
         if one.here.section != section:
             section = one.here.section
             lines += ["", section]
         ratio = "-" if one.ratio is None else f"{one.ratio:.2f} x"
-        cells = f"{number(one.there):>10}  {number(one.here.value):>9}  {ratio:>12}  {one.verdict}"
+        spread = "-" if one.spread is None else f"{one.spread[0]:.2f} to {one.spread[1]:.2f}"
+        cells = f"{number(one.there):>10}  {number(one.here.value):>9}  {ratio:>12}  {spread:>12}"
+        cells += f"  {one.verdict}"
         lines.append(f"  {one.here.name:<{width}}  {cells}".rstrip())
     return "\n".join(lines)

@@ -68,7 +68,10 @@ def _compare(options: Options, reference: str) -> None:
         comparisons = compare(ROOT, reference, quick=options.quick, only=options.only)
     except UnknownVersion as error:
         raise SystemExit(str(error)) from None
-    rows = [asdict(one.here) | {"there": one.there, "ratio": one.ratio} for one in comparisons]
+    rows = [
+        asdict(one.here) | {"there": one.there, "ratio": one.ratio, "spread": one.spread}
+        for one in comparisons
+    ]
     _report(options, rows, comparison_table(comparisons, reference))
 
 

@@ -5,22 +5,20 @@ import json
 import os
 import tempfile
 import time
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-from msgspec import Raw
-
 from bench.figures import Figure
 from bench.measures.load import a_task
 from bench.project import BARE_PATH, TEMPLATE
 from bench.sizes import Sizes
 from bench.system import System
-from taskmill.core import codec, topics
-from taskmill.core.task import Envelope, Millis, TaskType, unkeyed_id
+from taskmill.core import topics
+from taskmill.core.task import Millis, TaskType, unkeyed_id
 from taskmill_local.lambdas.answer import Answer, Responded
 from taskmill_local.lambdas.functions import Functions
 from taskmill_local.plan import FunctionPlan
@@ -45,12 +43,12 @@ def measure_cold(system: System, sizes: Sizes) -> list[Figure]:
     events: dict[str, Callable[[], dict[str, Any]]] = {
         "Bare": lambda: _http_event(system.folder, BARE_PATH),
         "Gateway": lambda: _http_event(system.folder, "/v1/tasks"),
-        "Dispatcher": lambda: _kafka_event(topics.PENDING, _parcel("echo")),
-        "EchoWorker": lambda: _work_event("echo"),
-        "EmailWorker": lambda: _work_event("email"),
-        "ReportWorker": lambda: _work_event("report"),
-        "WebhookWorker": lambda: _work_event("webhook"),
-        "Recorder": lambda: _kafka_event(topics.PENDING, _parcel("echo")),
+        "Dispatcher": lambda: _kafka_event(topics.PENDING, _batch(system.folder, "echo")),
+        "EchoWorker": lambda: _work_event(system.folder, "echo"),
+        "EmailWorker": lambda: _work_event(system.folder, "email"),
+        "ReportWorker": lambda: _work_event(system.folder, "report"),
+        "WebhookWorker": lambda: _work_event(system.folder, "webhook"),
+        "Recorder": lambda: _kafka_event(topics.PENDING, _batch(system.folder, "echo")),
         "Inbox": lambda: _kafka_event(topics.INBOX, json.dumps(a_task()).encode()),
     }
     return [
@@ -122,17 +120,40 @@ def _http_event(folder: Path, path: str) -> dict[str, Any]:
     return event | body
 
 
-def _work_event(task_type: str) -> dict[str, Any]:
+def _work_event(folder: Path, task_type: str) -> dict[str, Any]:
     """Return a task for a worker; its payload fits `echo` and ends as invalid in other types.
 
     Either way it is claimed and settled, and its end is published.
     """
-    return _kafka_event(topics.worker(TaskType(task_type)), _parcel(task_type))
+    return _kafka_event(topics.worker(TaskType(task_type)), _batch(folder, task_type))
 
 
-def _parcel(task_type: str) -> bytes:
-    (value,) = codec.batches_of_tasks([_envelope(task_type)])
-    return value
+def _batch(folder: Path, task_type: str) -> bytes:
+    """Return a fresh task in the format of this version, made of one of its recorded events."""
+    recorded = json.loads((folder / "events" / "kafka_pending.json").read_text())
+    *_, (record,) = recorded["records"].values()
+    now = _now()
+    fresh = {
+        "generation": now,
+        "id": unkeyed_id(now, os.urandom(10)),
+        "submission": os.urandom(16).hex(),
+        "type": task_type,
+        "payload": a_task()["payload"],
+        "created_at_ms": now,
+    }
+    return json.dumps(_renewed(json.loads(b64decode(record["value"])), fresh)).encode()
+
+
+def _renewed(value: Any, fresh: Mapping[str, Any]) -> Any:
+    """Replace the fields that *fresh* names, at whatever depth this version keeps them."""
+    if isinstance(value, list):
+        return [_renewed(one, fresh) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: fresh[name] if name in fresh else _renewed(part, fresh)
+        for name, part in value.items()
+    }
 
 
 def _kafka_event(topic: str, value: bytes) -> dict[str, Any]:
@@ -147,21 +168,6 @@ def _kafka_event(topic: str, value: bytes) -> dict[str, Any]:
     }
     records = {f"{topic}-{_NO_PARTITION}": [record]}
     return {"eventSource": "SelfManagedKafka", "bootstrapServers": "", "records": records}
-
-
-def _envelope(task_type: str) -> Envelope:
-    now = _now()
-    return Envelope(
-        generation=now,
-        id=unkeyed_id(now, os.urandom(10)),
-        submission=os.urandom(16).hex(),
-        type=TaskType(task_type),
-        payload=Raw(json.dumps(a_task()["payload"]).encode()),
-        fingerprint="0" * 64,
-        created_at_ms=now,
-        max_attempts=4,
-        timeout_seconds=30,
-    )
 
 
 def _now() -> Millis:

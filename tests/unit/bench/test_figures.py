@@ -63,6 +63,7 @@ def test_versions_are_compared_by_the_medians_of_what_both_measure():
     (comparison,) = compared(ours, theirs)
 
     assert (comparison.here.value, comparison.there, comparison.ratio) == (2, 4, 0.5)
+    assert comparison.spread == (2 / 90, 90 / 4)
 
 
 @pytest.mark.parametrize(
@@ -82,4 +83,11 @@ def test_a_comparison_says_which_version_is_better(better, value, verdict):
 
 def test_a_figure_that_was_nothing_before_has_no_ratio():
     answer = comparison_table(compared([a_figure(1)], [a_figure(0)]), "main")
-    assert answer.splitlines()[-1].split() == ["single", "0", "1", "-"]
+    assert answer.splitlines()[-1].split() == ["single", "0", "1", "-", "-"]
+
+
+def test_a_comparison_shows_the_spread_of_its_rounds():
+    answer = comparison_table(
+        compared([*map(a_figure, (9, 12, 10))], [*map(a_figure, (10, 10, 10))]), "main"
+    )
+    assert "0.90 to 1.20" in answer.splitlines()[-1]
