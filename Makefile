@@ -49,6 +49,10 @@ MINUTES ?= 30
 soak: $(VENV)/.dev $(VENV)/.types ## inject every kind of fault for MINUTES=30; prints its seed, SEED=… repeats a run
 	@$(BIN)/python -m tests.faults.soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
+.PHONY: prove
+prove: $(VENV)/.dev $(VENV)/.types ## run a proof by hand that `make test` skips: NAME=rolling-deploy AGAINST=<git ref>
+	@AGAINST=$(AGAINST) $(BIN)/pytest tests/faults/test_$(subst -,_,$(NAME)).py
+
 .PHONY: fuzz
 fuzz: $(VENV)/.dev ## fuzz the decoders and the HTTP front for MINUTES=5; prints its seed, SEED=… repeats a run
 	@$(BIN)/python -m tests.fuzz $(if $(filter command line,$(origin MINUTES)),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED))

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from inspect import cleandoc
 from typing import Any, Final
 
 _FORMATS: Final = {"integer": "int64", "number": "double"}
@@ -48,6 +49,8 @@ def _within(word: str, value: Any) -> Any:
         return [plain(one) for one in value]
     if word in _BY_NAME:
         return {name: plain(one) for name, one in value.items()}
+    if word == "description":
+        return cleandoc(value)  # a docstring is indented before Python 3.13
     return value
 
 

@@ -31,7 +31,7 @@ from tests.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("functions", "infra", "localstack", "shared")
-PROBE = Path(__file__).with_name("probe")
+PROBE = Path("tests/faults/probe")
 SCHEDULER = Path(__file__).with_name("a_scheduler.py")
 A_RECONCILER = Path(__file__).with_name("a_reconciler.py")
 DOCTOR = Path(__file__).with_name("a_doctor.py")
@@ -109,6 +109,16 @@ def _let_know(folder, **variables):
     place.write_text(answer.replace(mark, mark + lines))
 
 
+def _names_its_type(folder):
+    """Tell a worker of a version before 0.2.0, and give it its name: it had a whole template."""
+    place = folder / "function.yaml"
+    text = place.read_text()
+    if "      Variables:\n" not in text:
+        return False
+    place.write_text(text.replace("echo", folder.name).replace("Echo", folder.name.capitalize()))
+    return True
+
+
 def _let_worker_know(folder, **variables):
     lines = "".join(f"  {name}: '{value}'\n" for name, value in variables.items())
     with (folder / "function.yaml").open("a") as place:
@@ -160,27 +170,31 @@ class Stack(Running):
             self._system.stop()
         self.ground.stop()
 
-    def another_version(self):
-        return Version(self.folder / "another", self.ground.settings)
+    def another_version(self, name):
+        return Version(self.folder / name, self.ground.settings)
 
-    def copy_project(self, project, types=("probe",)):
+    def copy_project(self, project, types=("probe",), source=ROOT):
         """Follow the README's steps for new types in a copy: all of them are probes."""
         for part in PARTS:
             ignored = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(ROOT / part, project / part, ignore=ignored)
+            shutil.copytree(source / part, project / part, ignore=ignored)
         for name in types:
-            self._add_type(project / "functions/workers" / name)
+            self._add_type(project / "functions/workers" / name, source)
         _let_know(project / "functions/gateway", TASKMILL_OUTBOX_CAP=OUTBOX_CAP)
-        subprocess.run([sys.executable, "infra/assemble.py"], cwd=project, check=True)
+        own = os.pathsep.join(str(project / one) for one in ("", "shared", "localstack"))
+        environment = os.environ | {"PYTHONPATH": own}
+        command = [sys.executable, "infra/assemble.py"]
+        subprocess.run(command, cwd=project, env=environment, check=True)
 
-    def _add_type(self, folder):
-        shutil.copytree(PROBE, folder)
+    def _add_type(self, folder, source):
+        shutil.copytree(source / PROBE, folder)
         handler = folder / "handler.py"
         handler.write_text(handler.read_text().replace("workers.probe", f"workers.{folder.name}"))
         shutil.copy(folder.with_name("echo") / "function.yaml", folder)
-        _let_worker_know(
-            folder, PROBE_EFFECTS=self.effects.path, PROBE_DSN=self.ground.dsn("taskmill_app")
-        )
+        let_know = _let_worker_know
+        if _names_its_type(folder):
+            let_know = _let_know
+        let_know(folder, PROBE_EFFECTS=self.effects.path, PROBE_DSN=self.ground.dsn("taskmill_app"))
 
     # What runs, and how it dies
 

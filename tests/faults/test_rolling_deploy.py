@@ -1,8 +1,11 @@
 """Two versions run at the same time and lose nothing (P25)."""
 
+import os
 import shutil
 import signal
+import subprocess
 from collections import Counter
+from contextlib import contextmanager
 
 import pytest
 
@@ -10,7 +13,7 @@ from taskmill.core import codec, topics
 from tests.faults.log import ends, values_since
 from tests.faults.nemesis import Nemesis, kill
 from tests.faults.run import a_seed
-from tests.faults.stack import WORKER
+from tests.faults.stack import ROOT, WORKER
 
 OLD_TASKS, NEW_TASKS = 600, 60
 NEW = "novel"
@@ -21,8 +24,30 @@ SAYS = '"pid": os.getpid(),'
 @pytest.fixture
 def newer(stack):
     """Start the next version next to the running one: it has one more type."""
-    version = stack.another_version()
-    stack.copy_project(version.project, ("probe", NEW))
+    with beside(stack, "newer", ROOT) as version:
+        yield version
+
+
+@pytest.fixture
+def other(stack, tmp_path):
+    """Start another release next to the running one; it, too, has one more type."""
+    reference = os.environ.get("AGAINST")
+    if not reference:
+        pytest.skip("`make prove NAME=rolling-deploy AGAINST=<git ref>` names another release")
+    source = tmp_path / "code"
+    git = ["git", "-C", str(ROOT), "worktree"]
+    subprocess.run([*git, "add", "--quiet", "--detach", str(source), reference], check=True)
+    try:
+        with beside(stack, "other", source) as version:
+            yield version
+    finally:
+        subprocess.run([*git, "remove", "--force", str(source)], check=True)
+
+
+@contextmanager
+def beside(stack, folder, source):
+    version = stack.another_version(folder)
+    stack.copy_project(version.project, ("probe", NEW), source)
     for name in ("probe", NEW):
         handler = version.project / "functions/workers" / name / "handler.py"
         answer = handler.read_text()
@@ -39,6 +64,14 @@ def newer(stack):
 
 
 def test_a_rolling_deploy_loses_nothing(stack, run, newer, figures):
+    deploy(stack, run, newer, figures)
+
+
+def test_a_rolling_deploy_from_another_release_loses_nothing(stack, run, other, figures):
+    deploy(stack, run, other, figures)
+
+
+def deploy(stack, run, newer, figures):
     seed = a_seed()
     begins = ends(stack, topics.PENDING)
     ended = [kill(one, name, number=signal.SIGTERM) for one in (stack, newer) for name in ROLLED]
