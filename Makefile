@@ -51,6 +51,7 @@ soak: $(VENV)/.dev $(VENV)/.types ## inject every kind of fault for MINUTES=30; 
 
 .PHONY: prove
 prove: $(VENV)/.dev $(VENV)/.types ## run a proof by hand that `make test` skips: NAME=rolling-deploy AGAINST=<git ref>
+	@test -n "$(NAME)" || { echo "say which proof: make prove NAME=rolling-deploy AGAINST=<git ref>" >&2; exit 1; }
 	@AGAINST=$(AGAINST) $(BIN)/pytest tests/faults/test_$(subst -,_,$(NAME)).py
 
 .PHONY: fuzz

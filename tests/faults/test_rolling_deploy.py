@@ -64,14 +64,14 @@ def beside(stack, folder, source):
 
 
 def test_a_rolling_deploy_loses_nothing(stack, run, newer, figures):
-    deploy(stack, run, newer, figures)
+    assert_that_a_deploy_loses_nothing(stack, run, newer, figures)
 
 
 def test_a_rolling_deploy_from_another_release_loses_nothing(stack, run, other, figures):
-    deploy(stack, run, other, figures)
+    assert_that_a_deploy_loses_nothing(stack, run, other, figures)
 
 
-def deploy(stack, run, newer, figures):
+def assert_that_a_deploy_loses_nothing(stack, run, newer, figures):
     seed = a_seed()
     begins = ends(stack, topics.PENDING)
     ended = [kill(one, name, number=signal.SIGTERM) for one in (stack, newer) for name in ROLLED]
