@@ -23,6 +23,7 @@ _LARGEST_LOG_BYTES = 2**20
 _GLANCE_SECONDS = 0.02
 _PORT_TAKEN = b"Address already in use"
 _START_LIMIT = timedelta(seconds=120)
+_KILL_LIMIT_SECONDS = 10
 
 
 class Server:
@@ -77,8 +78,7 @@ class Server:
         try:
             await tool.wait()
         except asyncio.CancelledError:
-            child_processes.send(tool, signal.SIGKILL)
-            await tool.wait()
+            await _kill_with_children(tool)
             raise
         if tool.returncode != 0:
             raise self._failed(f"{Path(argv[0]).name} ended with code {tool.returncode}")
@@ -170,6 +170,17 @@ class Server:
             f"{self.name} did not start: {what}. "
             f"Its log is {self.log}; it ends with:\n{self.last_words()}"
         )
+
+
+async def _kill_with_children(tool: Process) -> None:
+    """Kill a tool and all it has started, and wait: nobody may write to a folder being removed."""
+    started = []
+    with suppress(psutil.NoSuchProcess):
+        started = psutil.Process(tool.pid).children(recursive=True)
+    with suppress(ProcessLookupError):
+        os.killpg(tool.pid, signal.SIGKILL)  # each child leads a session of its own
+    await tool.wait()
+    await asyncio.to_thread(psutil.wait_procs, started, timeout=_KILL_LIMIT_SECONDS)
 
 
 def _how(returncode: int) -> str:

@@ -142,6 +142,25 @@ def test_a_server_that_does_not_listen_is_killed_when_its_grace_is_over(home):
     assert not is_alive(asyncio.run(scenario()))
 
 
+def test_an_interrupted_tool_leaves_no_child_that_still_writes(home):
+    """Initdb starts a server of its own, which wrote on into a folder that was being removed."""
+
+    async def scenario():
+        prepare_home(home)
+        server = Server("Tool", home)
+        server.folder.mkdir()
+        child = server.folder / "child"
+        script = "sh -c 'echo $$ > new; mv new child; while :; do sleep 1; done'; true"
+        tool = asyncio.create_task(server.run("sh", "-c", script, environment={"PATH": os.defpath}))
+        await eventually_async(child.exists, within=20, reason="the tool did not begin")
+        tool.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await tool
+        return int(child.read_text())
+
+    assert not is_alive(asyncio.run(scenario()))
+
+
 def test_a_store_that_cannot_start_is_told_with_its_log_and_lets_go_of_the_home(home):
     (home / "stores" / "postgresql" / "data").mkdir(parents=True)
     elsewhere = External(kafka_brokers="127.0.0.1:1", redis_url="redis://127.0.0.1:1")
