@@ -25,7 +25,8 @@ def test_bodies_in_chunks_of_one_byte_hold_up_nobody():
             quick = await clients.enter_async_context(connected(port))
             for client in slow:
                 client.writer.write(CHUNKED + TINY)
-            assert max([await _span(quick) for _ in range(20)]) < 0.2
+            spans = [await _span(quick) for _ in range(20)]
+            assert max(spans) < sum(spans) / 2, "one request waited for several bodies"
             for client in slow:
                 await client.send(b"0\r\n\r\n")
                 assert (await client.receive()).status == 200
@@ -113,10 +114,12 @@ async def _line_that_finds_no_descriptor(
 def test_the_median_answer_is_quick_while_many_connect():
     async def check() -> None:
         async with a_front() as port, AsyncExitStack() as clients:
+            first = await clients.enter_async_context(connected(port))
+            alone = median([await _span(first) for _ in range(50)])
             spans = []
             for _ in range(200):
                 client = await clients.enter_async_context(connected(port))
                 spans.append(await _span(client))
-            assert median(spans) < 0.05
+            assert median(spans) < 20 * alone
 
     run(check)
