@@ -132,6 +132,7 @@ class Feed:
                 record = encode(cast(Fetched, message))
                 records[record.partition].append(record)
         if records:
+            self._doubt.rest()
             self._notify(self._inbox.arrived, records)
 
     def _fulfil(self) -> None:
@@ -143,17 +144,18 @@ class Feed:
             self._look()
 
     def _look(self) -> None:
-        if places := self._consumer.assignment():
+        places = self._consumer.assignment()
+        if self._doubt.is_justified(self._consumer, has_partitions=bool(places)):
+            self._exchange(places)
             self._doubt.rest()
-        elif self._doubt.is_justified(self._consumer):
-            self._exchange()
-            self._doubt.rest()
-        self._bounds.look(self._consumer, places)
+        else:
+            self._bounds.look(self._consumer, places)
 
-    def _exchange(self) -> None:
+    def _exchange(self, places: list[TopicPartition]) -> None:
         """Replace the client with a new one if that finds a broker."""
         other = self._new_consumer()
         if self._doubt.finds_a_broker(other):
+            self._on_lost(self._consumer, places)
             self._consumer, other = other, self._consumer
             self._subscribe()
         # A client that waits for a commit's answer with no broker to send one waits forever.

@@ -5,32 +5,35 @@ from collections.abc import Callable
 from confluent_kafka import Consumer, KafkaException
 
 _DOUBT_SECONDS = 5.0
+_SILENT_SECONDS = 15.0
 _DOUBTS_OUTSIDE_THE_GROUP = 3
 _LOOKUP_SECONDS = 2.0
 
 
 class LivenessProbe:
-    """Grows while a client has no partition.
+    """Doubts a client that has no partition, and after longer one that reads nothing.
 
     After a freeze, a single broker can send metadata that does not list itself. A client that reads
     this forgets the broker and may never ask again:
-    https://github.com/confluentinc/librdkafka/issues/5301.
+    https://github.com/confluentinc/librdkafka/issues/5301. It may even keep its partitions: it
+    learns only from a broker that they have gone to others.
     """
 
     def __init__(self, topic: str, clock: Callable[[], float]) -> None:
         self._topic = topic
         self._clock = clock
-        self._looks_at = clock() + _DOUBT_SECONDS
+        self._rested_at = clock()
         self._times_outside = 0
         self._has_topic = False
 
     def rest(self) -> None:
         """Consider the client healthy for a while."""
-        self._looks_at = self._clock() + _DOUBT_SECONDS
+        self._rested_at = self._clock()
 
-    def is_justified(self, consumer: Consumer) -> bool:
+    def is_justified(self, consumer: Consumer, *, has_partitions: bool) -> bool:
         """Return whether the client has found no broker, or no way into its group, for too long."""
-        if self._clock() < self._looks_at:
+        patience = _SILENT_SECONDS if has_partitions else _DOUBT_SECONDS
+        if self._clock() < self._rested_at + patience:
             return False
         if self.finds_a_broker(consumer) and not self._is_left_outside(consumer):
             self.rest()

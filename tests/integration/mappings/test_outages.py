@@ -6,11 +6,13 @@ import signal
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 from taskmill_local.mappings.client import consumer_settings
 from taskmill_local.stores import kafka
+from taskmill_local.stores.home import prepare_home
 from taskmill_local.stores.java import find_java
 from taskmill_local.stores.ports import free_ports
 from taskmill_local.stores.server import Server
@@ -45,8 +47,12 @@ async def has_committed(topic: Topic, offset: int) -> bool:
     return await asyncio.to_thread(topic.committed) == offset
 
 
+def pid_of(server: Server) -> int:
+    return int((server.folder.parent / "kafka.pid").read_text().split()[0])
+
+
 async def freeze(server: Server) -> None:
-    pid = int((server.folder.parent / "kafka.pid").read_text().split()[0])
+    pid = pid_of(server)
     os.kill(pid, signal.SIGSTOP)
     await asyncio.sleep(LONGER_THAN_A_SESSION)
     os.kill(pid, signal.SIGCONT)
@@ -185,3 +191,37 @@ def test_a_mapping_waits_for_a_topic_that_does_not_exist_yet(brokers):
             " created."
         )
     ]
+
+
+def test_a_client_that_keeps_its_partitions_without_a_broker_is_exchanged(home):
+    """Without one it does not learn that others have them by now, at least not soon."""
+    homes = [home / name for name in ("first", "second")]
+    for one in homes:
+        prepare_home(one)
+
+    async def scenario():
+        async with a_broker(homes[0]) as (gone, first), a_broker(homes[1]) as (_, second):
+            topic = await asyncio.to_thread(Topic.create, first)
+            there = replace(topic, brokers=second)
+            await asyncio.to_thread(there.make)
+            await asyncio.to_thread(topic.fill, [b"x"] * 10)
+            addresses = iter([first])
+
+            def sticky(plan, *, brokers):
+                settings = consumer_settings(plan, brokers=next(addresses, brokers))
+                return settings | {"session.timeout.ms": 600_000}
+
+            function = Function()
+            async with mapped(topic.plan(), function, brokers=second, settings=sticky):
+                await eventually_async(
+                    lambda: len(function.seen) == 10, within=SOON, reason="it has its partitions"
+                )
+                os.kill(pid_of(gone), signal.SIGKILL)
+                await asyncio.to_thread(there.fill, [b"x"] * 5)
+                await eventually_async(
+                    lambda: len(function.seen) == 15,
+                    within=2 * SOON,
+                    reason="another client goes on",
+                )
+
+    asyncio.run(scenario())
