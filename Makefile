@@ -50,9 +50,9 @@ soak: $(VENV)/.dev $(VENV)/.types ## inject every kind of fault for MINUTES=30; 
 	@$(BIN)/python -m tests.faults.soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 .PHONY: prove
-prove: $(VENV)/.dev $(VENV)/.types ## run a proof by hand that `make test` skips: NAME=rolling-deploy AGAINST=<git ref>
-	@test -n "$(NAME)" || { echo "say which proof: make prove NAME=rolling-deploy AGAINST=<git ref>" >&2; exit 1; }
-	@AGAINST=$(AGAINST) $(BIN)/pytest tests/faults/test_$(subst -,_,$(NAME)).py
+prove: $(VENV)/.dev $(VENV)/.types ## run a fault test at its full size: NAME=head-of-line; rolling-deploy and way-back also take AGAINST=<git ref>
+	@test -n "$(NAME)" || { echo "say which proof: make prove NAME=head-of-line" >&2; exit 1; }
+	@PROVE=1 AGAINST=$(AGAINST) $(BIN)/pytest tests/faults/test_$(subst -,_,$(NAME)).py
 
 .PHONY: fuzz
 fuzz: $(VENV)/.dev ## fuzz the decoders and the HTTP front for MINUTES=5; prints its seed, SEED=… repeats a run

@@ -20,7 +20,7 @@ from bench.say import say
 from bench.sizes import COMPARISON, QUICK
 from bench.system import running
 
-_USUAL: Final = ("submit", "latency", "drain", "cold")
+_USUAL: Final = ("idle", "submit", "latency", "drain", "growth", "cold")
 _ROUNDS: Final = 9
 _NOISE: Final = 0.05
 """Smaller differences are not reported as such."""

@@ -28,7 +28,20 @@ class Ledger:
         row = self._connection.execute("SELECT count(*) FROM far_tasks").fetchone()
         return row[0] if row else 0
 
-    def wait_until_done(self, tasks: int, *, since: Any) -> float:
+    def shelved(self) -> int:
+        """Return how many tasks only the ledger keeps because their lines are full."""
+        row = self._connection.execute("SELECT count(*) FROM shelved_tasks").fetchone()
+        return row[0] if row else 0
+
+    def shelved_with_records(self) -> int:
+        """Return how many of them Redis still has, too."""
+        query = "SELECT count(*) FROM shelved_tasks WHERE has_record"
+        row = self._connection.execute(query).fetchone()
+        return row[0] if row else 0
+
+    def wait_until_done(
+        self, tasks: int, *, since: Any, patience: float = _DEADLINE_SECONDS
+    ) -> float:
         """Return how many seconds it took until *tasks* created *since* then were complete."""
         began = time.monotonic()
         while True:
@@ -38,8 +51,8 @@ class Ledger:
             count = row[0] if row else 0
             if count >= tasks:
                 return now - began
-            if now - began > _DEADLINE_SECONDS:
+            if now - began > patience:
                 raise SystemExit(
-                    f"{count:,} of {tasks:,} tasks are complete after {_DEADLINE_SECONDS} s"
+                    f"{count:,} of {tasks:,} tasks are complete after {patience:.0f} s"
                 )
             time.sleep(max(_SHORTEST_REST_SECONDS, (now - glance) * _REST_PER_COST))

@@ -20,10 +20,13 @@ class Sizes:
 
     rates: tuple[int, ...]
     seconds_per_rate: int
+    slow_seconds: float
     idle_seconds: int
     cold_starts: int
     waiting: tuple[int, ...]
     far_tasks: int
+    paused_tasks: int
+    """0 leaves this measurement out."""
 
 
 FULL: Final = Sizes(
@@ -37,10 +40,12 @@ FULL: Final = Sizes(
     batches=20,
     rates=(100, 200),
     seconds_per_rate=20,
+    slow_seconds=20,
     idle_seconds=20,
     cold_starts=7,
-    waiting=(1_000, 10_000, 100_000),
+    waiting=(2_000, 10_000, 100_000),
     far_tasks=20_000,
+    paused_tasks=1_000_000,
 )
 COMPARISON: Final = Sizes(
     warm_ups=2,
@@ -51,12 +56,14 @@ COMPARISON: Final = Sizes(
     yardstick_tasks=0,
     singles=500,
     batches=20,
-    rates=(100,),
+    rates=(200,),
     seconds_per_rate=5,
+    slow_seconds=3,
     idle_seconds=5,
     cold_starts=3,
-    waiting=(1_000, 10_000),
+    waiting=(2_000, 10_000),
     far_tasks=1_000,
+    paused_tasks=0,
 )
 """One round of several."""
 
@@ -71,8 +78,10 @@ QUICK: Final = Sizes(
     batches=2,
     rates=(50,),
     seconds_per_rate=2,
+    slow_seconds=1,
     idle_seconds=1,
     cold_starts=1,
     waiting=(1_000, 2_000),
     far_tasks=1_000,
+    paused_tasks=2_000,
 )

@@ -5,11 +5,12 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import psutil
 
@@ -17,6 +18,8 @@ from bench.children import child, family
 from bench.client import Client
 from bench.ledger import Ledger
 from bench.project import project
+
+_GLANCE_SECONDS: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,15 @@ class System:
     def pids_of(self, *functions: str) -> list[int]:
         pools = self.look()["functions"]
         return [pid for name in functions for pid in pools[name]["pids"]]
+
+    def await_backlog(self, topic: str) -> None:
+        """Wait until the readers of a topic have read everything in it."""
+        while any(
+            mapping["lag"]
+            for mapping in self.look()["mappings"].values()
+            if mapping["topic"] == topic
+        ):
+            time.sleep(_GLANCE_SECONDS)  # between two looks
 
     def usage(self) -> Usage:
         return Usage({name: sum(map(_seconds, pids)) for name, pids in self._parts().items()})

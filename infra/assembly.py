@@ -30,6 +30,7 @@ DESCRIPTION = ROOT / "functions/gateway/openapi.json"
 
 _GATEWAY = "functions/gateway/function.yaml"
 _ROUTES = "      # <Routes>: from the types' folders\n"
+_READERS = "  # <Readers>: deployed first, because they read what it writes\n"
 _EVENT = """\
       {name}:
         Type: HttpApi
@@ -58,10 +59,13 @@ def template(types: Sequence[WorkerFolder]) -> str:
 
 
 def _parts(types: Sequence[WorkerFolder]) -> Iterator[str]:
-    """Yield the resources of no type; the gateway gets all routes."""
+    """Yield the resources of no type, with what they have of all types."""
     for path in _of_no_type():
-        text = path.read_text()
-        yield text.replace(_ROUTES, _events(types)) if path == ROOT / _GATEWAY else text
+        yield path.read_text().replace(_ROUTES, _events(types)).replace(_READERS, _after(types))
+
+
+def _after(types: Sequence[WorkerFolder]) -> str:
+    return f"  DependsOn: [{', '.join(['Recorder', *(one.function for one in types)])}]\n"
 
 
 def _of_no_type() -> list[Path]:
@@ -132,13 +136,25 @@ def _entry(one: WorkerFolder) -> dict[str, Any]:
     title = (module.__doc__ or "").strip()
     if not title:
         raise SystemExit(f"{file} has no docstring: its first line becomes the title of the type")
+    _check_timeout(worker, one)
     return {
         "name": one.type,
         "title": title.splitlines()[0],
         "schema": msgspec.json.schema(worker.payload_type),
         "defaults": worker.defaults,
-        "function_timeout_seconds": one.timeout_seconds,
+        "longest_timeout_seconds": float(one.longest_timeout),
+        "partitions": one.partitions,
     }
+
+
+def _check_timeout(worker: Worker[Any], one: WorkerFolder) -> None:
+    seconds = worker.defaults.timeout_seconds
+    if seconds > one.longest_timeout:
+        raise SystemExit(
+            f"functions/workers/{one.type}/handler.py: serve has a timeout of {seconds:g} s, but"
+            f" LongestTimeout in functions/workers/{one.type}/{FILE} is {one.longest_timeout}:"
+            " raise LongestTimeout, or lower the timeout"
+        )
 
 
 def _handler(name: str) -> Any:

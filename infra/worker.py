@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
+from math import ceil
 from pathlib import Path
 from textwrap import indent
 from typing import Any, Final
@@ -12,6 +13,7 @@ from msgspec import Struct
 
 from infra.plain_yaml import plain
 from infra.sections import Section, sections
+from taskmill.core.time import LONGEST_TIMEOUT
 from taskmill.settings.known import PREFIX
 
 FILE: Final = "function.yaml"
@@ -31,6 +33,17 @@ _ROUTE = re.compile(r"(GET|POST|PUT|PATCH|DELETE) (/\S*)")
 _CONDITIONAL = re.compile(r" *# if (\w+)$")
 _INSERTION = re.compile(r"( *)# <(\w+)>.*")
 _PLACEHOLDER = re.compile(r"<(\w+)>")
+_LONGEST: Final = int(LONGEST_TIMEOUT.total_seconds())
+_LIFE: Final = 840  # seconds of an invocation, the most that a Kafka mapping allows
+_TAKES_FOR_LONG: Final = 300  # with a shorter time-out an invocation takes tasks most of its life
+_RUNS_OF_A_POLLER: Final = 5
+_RETIRED: Final[Mapping[str, str]] = {
+    "Timeout": f"every function has {_LIFE} s; declare LongestTimeout, the longest time-out that a"
+    " task of the type may ask for",
+    "BatchSize": "every batch has one record: delete the line",
+}
+"""Keys that a folder had before, and what to do with them."""
+
 _KINDS: Final[Mapping[type, str]] = {
     int: "a whole number",
     bool: "true or false",
@@ -43,7 +56,11 @@ class WorkerFolder(Struct, frozen=True, kw_only=True):
     """A folder of `functions/workers/`, expanded."""
 
     type: str
-    timeout_seconds: float
+    function: str
+    longest_timeout: int
+    """The longest time-out in seconds that a task may ask for."""
+
+    partitions: int
     settings: tuple[str, ...]
     """Variables with our prefix that only this type reads."""
 
@@ -69,11 +86,14 @@ class Pattern:
         for key in _BLOCKS.keys() & parts.keys():
             _check_block(key, parts[key], own[key], _name_of(folder))
         values = {**self._defaults, **own}
+        _check_processes(values, _name_of(folder))
         blocks = {key: _block(parts, key) for key in OF_TEMPLATE}
         resources = self._expanded(folder.name, values, parts)
         return WorkerFolder(
             type=folder.name,
-            timeout_seconds=float(values["Timeout"]),
+            function=f"{_camel_case(folder.name)}Worker",
+            longest_timeout=values["LongestTimeout"],
+            partitions=values["Partitions"],
             settings=tuple(_settings(own, _name_of(folder))),
             routes=_routes(own, _name_of(folder)),
             blocks=blocks | {"Resources": resources + blocks["Resources"]},
@@ -81,6 +101,8 @@ class Pattern:
 
     def _check(self, key: str, value: object, file: str) -> None:
         known = [*self._defaults, _SETTINGS, *_BLOCKS]
+        if key in _RETIRED:
+            raise SystemExit(f"{file}: {key} is no key any more: {_RETIRED[key]}")
         if key not in known:
             raise SystemExit(f"{file}: unknown key {key}{_nearest(key, known)}")
         kind = type(self._defaults[key]) if key in self._defaults else _BLOCKS.get(key, list)
@@ -93,7 +115,7 @@ class Pattern:
         words = {key: str(value) for key, value in values.items()} | {
             "type": name,
             "Name": _camel_case(name),
-            "LongestMilliseconds": str(_longest_ms(values["Timeout"])),
+            "Pollers": str(ceil(values["Partitions"] / _RUNS_OF_A_POLLER)),
         }
         lines = self._resources.splitlines(keepends=True)
         return "".join(_line(line, values, words, parts) for line in lines)
@@ -192,6 +214,24 @@ def _camel_case(name: str) -> str:
     return "".join(part.capitalize() for part in name.split("_"))
 
 
-def _longest_ms(timeout: int) -> int:
-    """Return the duration above which a run counts as slow: just below its timeout."""
-    return max((timeout - 10) * 1000, timeout * 5000 // 6)
+def _check_processes(values: Mapping[str, Any], file: str) -> None:
+    """Refuse limits under which tasks would wait for a process."""
+    longest, partitions = values["LongestTimeout"], values["Partitions"]
+    reserved = values["ReservedConcurrentExecutions"]
+    if longest > _LONGEST:
+        raise SystemExit(f"{file}: LongestTimeout must be at most {_LONGEST}, not {longest}")
+    if partitions < (needed := _partitions_for(longest)):
+        raise SystemExit(
+            f"{file}: Partitions must be at least {needed}, not {partitions}: with a LongestTimeout"
+            f" of {longest} processes spend much of their time on their last tasks"
+        )
+    if reserved < partitions:
+        raise SystemExit(
+            f"{file}: ReservedConcurrentExecutions must be at least {partitions}, not {reserved}:"
+            " each of the Partitions can keep a process busy"
+        )
+
+
+def _partitions_for(longest: int) -> int:
+    """Return how many processes are needed so that some take tasks while others end theirs."""
+    return 1 if longest <= _TAKES_FOR_LONG else ceil(2 + longest / (_LIFE - longest))

@@ -12,16 +12,19 @@ from taskmill.core.facts import (
     SubmissionDropped,
     TaskAdmitted,
     TaskCancelled,
+    TaskChanged,
     TaskDeferred,
     TaskDied,
+    TaskShelved,
     TaskStarted,
     TaskSucceeded,
 )
-from taskmill.core.log import LogRecord, Position, Source
+from taskmill.core.log import LogRecord, Position
 from taskmill.core.task import Envelope, Millis, Status, TaskId, TaskType, keyed_id, unkeyed_id
 from taskmill.core.view import Ending
 from taskmill.execution.lease import Claim, Lease, Settlement
 from taskmill.execution.outcome import Attempt
+from taskmill.lanes.lane import place_of
 from taskmill.testing import MovableClock
 
 NOW = Millis(1_800_000_000_000)
@@ -81,22 +84,34 @@ def a_log_record(value, at=None, **headers):
     return LogRecord(position=at or a_position(), at_ms=NOW, value=value, headers=octets)
 
 
-def a_source(offset=0, index=0):
-    return Source(a_position(offset), index)
+def a_source(number=0, index=0):
+    """Return the name of a take."""
+    return f"take {number}.{index}"
 
 
-def a_claim(envelope, *, source=None, process="p1", alone=False, timeout=timedelta(seconds=30)):
+NEVER = 2**52
+"""A look that no clock of a test reaches."""
+
+
+def a_claim(envelope, *, source=None, look=NEVER, alone=False, timeout=timedelta(seconds=30)):
     return Claim(
         envelope=envelope,
         source=source or a_source(),
-        process=process,
+        look=look,
         timeout=timeout,
         alone=alone,
     )
 
 
-def a_lease(envelope, token):
-    return Lease(id=envelope.id, generation=envelope.generation, turn=envelope.turn, token=token)
+def a_lease(envelope, token, *, source="somebody", is_sure=True):
+    return Lease(
+        id=envelope.id,
+        generation=envelope.generation,
+        turn=envelope.turn,
+        token=token,
+        source=source,
+        is_sure=is_sure,
+    )
 
 
 def an_attempt(envelope=None, **changes):
@@ -129,6 +144,10 @@ def admitted(envelope, **changes):
     return TaskAdmitted(**_told(envelope, envelope=envelope) | changes)
 
 
+def changed(envelope, **changes):
+    return TaskChanged(**_told(envelope, envelope=envelope) | changes)
+
+
 def dropped(envelope, **changes):
     answer = {"submission": envelope.submission, "verdict": "replayed"}
     return SubmissionDropped(**_told(envelope, **answer) | changes)
@@ -151,6 +170,11 @@ def deferred(envelope, **changes):
         "error_message": "busy",
     }
     return TaskDeferred(**_tried(envelope, **later | changes))
+
+
+def shelved(envelope, **changes):
+    place = place_of(envelope)
+    return TaskShelved(**_told(envelope, line=place.line, order=place.order) | changes)
 
 
 def cancel_requested(envelope, **changes):

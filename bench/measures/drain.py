@@ -8,6 +8,7 @@ from typing import Final
 from bench.children import held_still
 from bench.figures import Better, Figure
 from bench.measures.load import submit
+from bench.memory import redis_of, used
 from bench.sizes import Sizes
 from bench.system import System
 
@@ -32,6 +33,8 @@ class Drain:
     """CPU milliseconds per 1,000 tasks, by part; with the submission over HTTP."""
 
     cpu_ms: dict[str, float]
+    redis_bytes: float
+    """What each waiting task took in Redis before the drain."""
 
     @property
     def rate(self) -> float:
@@ -39,14 +42,21 @@ class Drain:
         return self.tasks / self.drain_seconds
 
 
-def drain(system: System, tasks: int) -> Drain:
-    """Submit *tasks* while dispatcher and recorder are stopped, then release them."""
+def drain(system: System, tasks: int, *, in_line: bool = False) -> Drain:
+    """Submit *tasks* while dispatcher and recorder are stopped, then release them.
+
+    With *in_line* it is the worker that is stopped: all of them wait for it.
+    """
     since, before = system.ledger.now(), system.usage()
-    with held_still(system.pids_of("Dispatcher", "Recorder")):
+    stopped = ("EchoWorker",) if in_line else ("Dispatcher", "Recorder")
+    with redis_of(system) as redis, held_still(system.pids_of(*stopped)):
+        empty = used(redis)
         began = time.monotonic()
         submit(system, tasks)
         intake_seconds = time.monotonic() - began
-        intake = system.usage()
+        if in_line:
+            system.await_backlog("tasks.pending")
+        intake, full = system.usage(), used(redis)
     drain_seconds = system.ledger.wait_until_done(tasks, since=since)
     end = system.usage()
     return Drain(
@@ -54,6 +64,7 @@ def drain(system: System, tasks: int) -> Drain:
         intake_seconds=intake_seconds,
         drain_seconds=drain_seconds,
         cpu_ms_in_all={name: seconds * 1e6 / tasks for name, seconds in end.since(before).items()},
+        redis_bytes=(full - empty) / tasks,
         cpu_ms={name: seconds * 1e6 / tasks for name, seconds in end.since(intake).items()},
     )
 

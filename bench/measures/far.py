@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, Final
 
-from redis import Redis
-
 from bench.client import Client
 from bench.figures import Figure
+from bench.memory import redis_of, used
 from bench.sizes import Sizes
 from bench.system import System
 from taskmill.stores.redis.keys import EVERY_RECORD, ShardKeys
@@ -26,12 +25,9 @@ _FEW_KEYS: Final = 20
 
 
 def measure_far(system: System, sizes: Sizes) -> list[Figure]:
-    redis = Redis.from_url(system.look()["stores"]["Valkey"]["address"])
-    try:
+    with redis_of(system) as redis:
         unkeyed = _cost(system, redis, sizes.far_tasks, key=None)
         keyed = _cost(system, redis, sizes.far_tasks, key=f"far {time.time_ns()}")
-    finally:
-        redis.close()
     return [
         Figure(section=_SECTION, name="in its first hour", value=unkeyed[0], unit="bytes"),
         Figure(section=_SECTION, name="then, without a key", value=unkeyed[1], unit="bytes"),
@@ -40,16 +36,16 @@ def measure_far(system: System, sizes: Sizes) -> list[Figure]:
 
 
 def _cost(system: System, redis: Any, tasks: int, *, key: str | None) -> tuple[float, float]:
-    before, count, keys = _used(redis), system.ledger.far(), redis.dbsize()
+    before, count, keys = used(redis), system.ledger.far(), redis.dbsize()
     _submit(system, tasks, key)
     _wait(lambda: system.ledger.far() >= count + tasks and not _owed(redis), "the ledger has them")
-    first = _used(redis) - before
+    first = used(redis) - before
     number = _let_an_hour_pass(redis)
     stays = keys + _FEW_KEYS + (0 if key is None else tasks)
     _wait(
         lambda: not _lifetimes(redis) and redis.dbsize() <= stays, f"{number:,} records have ended"
     )
-    return first / tasks, max(_used(redis) - before, 0) / tasks
+    return first / tasks, max(used(redis) - before, 0) / tasks
 
 
 def _submit(system: System, tasks: int, key: str | None) -> None:
@@ -103,10 +99,6 @@ def _lifetimes(redis: Any) -> int:
 
 def _owed(redis: Any) -> int:
     return sum(redis.zcard(ShardKeys(shard, SHARDS).due) for shard in range(SHARDS))
-
-
-def _used(redis: Any) -> int:
-    return int(redis.info("memory")["used_memory"])
 
 
 def _wait(is_so: Any, what: str) -> None:

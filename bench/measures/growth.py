@@ -37,6 +37,15 @@ def measure_growth(system: System, sizes: Sizes) -> list[Figure]:
             )
             for waiting, all_ in drains.items()
         ),
+        *(
+            Figure(
+                section=_SECTION,
+                name=f"{waiting:,} waiting: bytes of Redis for each waiting task",
+                value=median(one.redis_bytes for one in all_),
+                unit="bytes",
+            )
+            for waiting, all_ in drains.items()
+        ),
         Figure(
             section=_SECTION,
             name=f"rate with {most:,} waiting, of that with {middle:,}",
@@ -51,4 +60,4 @@ def measure_growth(system: System, sizes: Sizes) -> list[Figure]:
 def _drains(system: System, waiting: int) -> list[Drain]:
     """Drain a few tasks several times: one short drain says little."""
     times = min(max(_ENOUGH_TASKS // waiting, 1), 5)
-    return [drain(system, waiting) for _ in range(times)]
+    return [drain(system, waiting, in_line=True) for _ in range(times)]

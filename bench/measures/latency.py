@@ -18,6 +18,7 @@ _LIMITS: Final[Mapping[tuple[int, str, int], float]] = {
     (100, "start", 99): 30,
     (200, "start", 99): 60,
 }
+_CPU: Final = "CPU of all processes a task"
 _ENDS: Final = {"start": "started_at", "end": "finished_at"}
 
 
@@ -32,7 +33,7 @@ def measure_latency(system: System, sizes: Sizes) -> list[Figure]:
 def _at_rate(system: System, per_second: int, *, seconds: int) -> list[Figure]:
     """Submit at a fixed rate, however long the responses take; then read the times."""
     total = per_second * seconds
-    begins = time.time() + 0.5
+    before, begins = system.usage(), time.time() + 0.5
     with ThreadPoolExecutor(_CONNECTIONS) as senders:
         shares = senders.map(
             lambda first: _send(system, begins, range(first, total, _CONNECTIONS), per_second),
@@ -40,12 +41,25 @@ def _at_rate(system: System, per_second: int, *, seconds: int) -> list[Figure]:
         )
         submissions = {task: due for share in shares for task, due in share.items()}
     client = system.client()
+    client.call("GET", f"/v1/tasks/{list(submissions)[-1]}?wait=20")
+    cpu_seconds = sum(system.usage().since(before).values())
     tasks = [
         (client.call("GET", f"/v1/tasks/{task}?wait=20"), due) for task, due in submissions.items()
     ]
+    section = f"latency at {per_second}/s, {total:,} tasks"
+    cpu = Figure(section=section, name=_CPU, value=cpu_seconds * 1000 / total, unit="ms")
+    return [
+        cpu,
+        *_waits(section, per_second, tasks),
+    ]
+
+
+def _waits(
+    section: str, per_second: int, tasks: list[tuple[dict[str, Any], float]]
+) -> list[Figure]:
     return [
         Figure(
-            section=f"latency at {per_second}/s, {total:,} tasks",
+            section=section,
             name=f"submit → {what} p{percent}",
             value=percentile(sorted(_waits_ms(tasks, field)), percent),
             unit="ms",

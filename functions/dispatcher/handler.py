@@ -1,4 +1,4 @@
-"""Reads `tasks.pending` and routes each task to its worker's topic."""
+"""Reads `tasks.pending` and puts each task into the lane of its type."""
 
 from datetime import timedelta
 from typing import Any, Final
@@ -9,8 +9,9 @@ from taskmill.platform.kafka_event import respond
 from taskmill.stores.stores import Stores
 
 AT_A_TIME: Final = 100
+"""How many tasks without a worker are ended concurrently at most."""
+
 LONGEST: Final = timedelta(seconds=5)
-"""Maximum number of tasks without a worker that are ended concurrently."""
 
 
 def _stores() -> Stores:

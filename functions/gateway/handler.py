@@ -24,6 +24,7 @@ _ALL_BUT_SUBMITTING: Final = (
     "history",
     "listing",
     "orders",
+    "pauses",
     "payloads",
     "quarantine",
     "reading",

@@ -12,7 +12,7 @@ from functions.gateway.http.routes import ApiRequest, Routes, Success
 from functions.gateway.presenter import moment, task_as_json
 from functions.gateway.reading import finder, id_of, unread
 from taskmill.core.refusal import Refusal, invalid
-from taskmill.core.task import Millis
+from taskmill.core.task import PRIORITIES, Millis
 from taskmill.core.view import Nowhere, Unsure
 from taskmill.orders.cancel import AlreadyFinished, Asked, CancelAccepted, Canceller
 from taskmill.orders.change import (
@@ -25,7 +25,7 @@ from taskmill.orders.change import (
 )
 from taskmill.orders.redrive import Again, NotOver, Redrive, Redriver, RedriveRequest
 from taskmill.submission.read import metadata_refusal, misfit, read_begin, read_value
-from taskmill.submission.request import DelaySeconds, Metadata, RunAt
+from taskmill.submission.request import DelaySeconds, Metadata, PriorityRequest, RunAt
 
 routes = Routes()
 
@@ -56,6 +56,7 @@ class ChangeRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     delay_seconds: DelaySeconds | UnsetType = UNSET
     run_at: RunAt | UnsetType = UNSET
     metadata: Metadata | UnsetType = UNSET
+    priority: PriorityRequest | UnsetType = UNSET
 
 
 @routes.patch("/v1/tasks/<task_id>")
@@ -102,16 +103,14 @@ def _read(body: bytes, *, now: Millis) -> WantedChange | Refusal:
         run_at_ms=begin.run_at_ms if begin else None,
         delay_ms=begin.delay_ms if begin else None,
         metadata=metadata,
+        priority=None if request.priority is UNSET else PRIORITIES[request.priority],
     )
 
 
 def _change_request(value: Any) -> ChangeRequest | Refusal:
     if not isinstance(value, dict) or not value:
-        detail = "name what to change: run_at, delay_seconds or metadata"
+        detail = "name what to change: run_at, delay_seconds, priority or metadata"
         return invalid("invalid_request", detail, "")
-    if "priority" in value:
-        detail = "priority is not supported yet: omit it"
-        return invalid("not_supported_yet", detail, "/priority")
     try:
         return msgspec.convert(value, ChangeRequest)
     except msgspec.ValidationError as error:

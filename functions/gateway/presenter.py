@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from taskmill.core.redaction import redacted
-from taskmill.core.task import LAST_MOMENT, Millis
+from taskmill.core.task import LAST_MOMENT, PRIORITY_NAMES, Millis
 from taskmill.core.time import EXPIRED
 from taskmill.core.view import Ending, TaskView, Waiting
 from taskmill.submission.catalogue import TypeEntry
@@ -25,8 +25,11 @@ def task_as_json(task: TaskView) -> dict[str, Any]:
         "generation": task.generation,
         "created_at": moment(spec.created_at_ms),
         "metadata": spec.metadata,
+        "priority": PRIORITY_NAMES[spec.priority],
         "payload_size": spec.payload_size,
     }
+    if spec.fairness_key is not None:
+        view["fairness_key"] = spec.fairness_key
     if spec.payload_ref is not None:
         view["payload_ref"] = spec.payload_ref
     if spec.idempotency_key is not None:
@@ -59,6 +62,8 @@ def listed_as_json(task: TaskView, *, with_stack: bool = False) -> dict[str, Any
         view["error"].pop("stack", None)
     if task.spec.idempotency_key is not None:
         view["idempotency_key"] = redacted(task.spec.idempotency_key)
+    if task.spec.fairness_key is not None:
+        view["fairness_key"] = redacted(task.spec.fairness_key)
     return view
 
 
@@ -96,7 +101,7 @@ def type_as_json(entry: TypeEntry) -> dict[str, Any]:
         "title": entry.title,
         "schema": entry.schema,
         "defaults": entry.defaults,
-        "limits": {"timeout_seconds": entry.function_timeout_seconds},
+        "limits": {"timeout_seconds": entry.longest_timeout_seconds},
     }
 
 

@@ -1,4 +1,4 @@
-"""Health, readiness, the deployed types, and the API's own description with the routes it has."""
+"""Health, readiness, and the API's own description with the routes it has."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,6 @@ from aws_lambda_powertools.event_handler import Response, content_types
 
 from functions.gateway.http.problem import Problem, unavailable
 from functions.gateway.http.routes import Answer, ApiRequest, Routes, Success
-from functions.gateway.presenter import type_as_json
 from taskmill import __version__
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.task import TaskId
@@ -45,14 +44,8 @@ def read_readiness(request: ApiRequest) -> Success | Problem:
 
 @lru_cache(maxsize=1)
 def _readiness(stores: Stores) -> Readiness:
-    """Return the one readiness check, which remembers since when shards are cold."""
-    return Readiness(stores.health, stores.clock)
-
-
-@routes.get("/v1/types")
-def list_types(request: ApiRequest) -> Success:
-    entries = request.stores.catalogue.entries()
-    return Success(HTTPStatus.OK, {"types": [type_as_json(entry) for entry in entries]})
+    """Return the one readiness check, which remembers since when something is cold."""
+    return Readiness(stores.health, stores.lane_states, stores.clock)
 
 
 @routes.get("/openapi.json")

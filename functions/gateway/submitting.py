@@ -64,7 +64,7 @@ def submit_one(request: ApiRequest) -> Success | Problem:
     )
     if isinstance(submission, Refusal):
         return problem_of(submission)
-    (receipt,) = _submit(stores, [submission])
+    (receipt,) = _submit(stores, {0: submission})
     return _answer(receipt)
 
 
@@ -112,11 +112,15 @@ def _known_to(stores: Stores) -> Callable[[Submission], bool]:
     )
 
 
-def _submit(stores: Stores, submissions: Sequence[Submission]) -> list[Receipt]:
+def _submit(stores: Stores, submissions: Mapping[int, Submission]) -> list[Receipt]:
+    """Submit what stands at these places of the request."""
     now = stores.clock()
-    envelopes = [as_envelope(one, now=now, entropy=process.entropy()) for one in submissions]
+    envelopes = [
+        as_envelope(one, now=now, entropy=process.entropy(), index=index)
+        for index, one in submissions.items()
+    ]
     receipts = Submitter(stores).submit(envelopes)
-    for submission, receipt in zip(submissions, receipts, strict=True):
+    for submission, receipt in zip(submissions.values(), receipts, strict=True):
         stores.counters.count(Count.SUBMISSIONS, type=submission.type, answer=_counted(receipt))
     return receipts
 
@@ -154,7 +158,7 @@ def _doubt(*, is_deferred: bool) -> dict[str, str]:
 
 
 def _answer_batch(stores: Stores, entries: Sequence[Submission | Refusal]) -> Success:
-    sound = [one for one in entries if isinstance(one, Submission)]
+    sound = {index: one for index, one in enumerate(entries) if isinstance(one, Submission)}
     receipts = iter(_submit(stores, sound))
     answers = [
         problem_of(one) if isinstance(one, Refusal) else _answer(next(receipts)) for one in entries

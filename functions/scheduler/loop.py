@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from datetime import timedelta
+from functools import partial
 
 from functions.scheduler.jobs import Job
 from taskmill.core.counting import Count
@@ -14,6 +15,8 @@ from taskmill.execution.ports import BackgroundJobs
 AT_LEAST_AFTER_A_FAILURE = timedelta(seconds=1)
 LONGEST_REST = timedelta(milliseconds=100)
 """How often the loop checks whether a slow job has ended."""
+SELDOM = timedelta(milliseconds=500)
+"""A job that rests this long starts with what comes next, and wakes no process for itself."""
 
 
 class _Turn:
@@ -22,7 +25,23 @@ class _Turn:
         self.due_at = due_at
         self.under_way: Future[int] | None = None
         self.ended_at = due_at
+        self.is_idle = self.is_seldom = False
         self.done = 0
+
+    def run(self, now: Callable[[], timedelta]) -> int:
+        """Run the job once; return how much it did."""
+        self.is_idle = False
+        try:
+            done = self.job.run()
+            self.is_idle = done is None
+            return done or 0
+        finally:
+            self.ended_at = now()
+
+    def rest(self, tick: timedelta) -> timedelta:
+        """Return how long the job rests after a run."""
+        usual = self.job.every or tick
+        return self.job.every_idle or usual if self.is_idle else usual
 
 
 class JobLoop:
@@ -51,13 +70,16 @@ class JobLoop:
 
     def work(self) -> timedelta:
         """Start due jobs, record finished ones, and return how long to rest."""
+        now = self._now()  # what becomes due during this round comes in the next one, at once
         for turn in self._turns:
             self._book_what_has_ended(turn)
-            if turn.under_way is None and turn.due_at <= self._now():
+            if turn.under_way is None and turn.due_at <= now:
                 turn.under_way = self._begin(turn)
                 self._book_what_has_ended(turn)
-        waiting = [turn.due_at for turn in self._turns if turn.under_way is None]
-        rest = min(waiting, default=self._now() + LONGEST_REST) - self._now()
+        prompt = [
+            turn.due_at for turn in self._turns if turn.under_way is None and not turn.is_seldom
+        ]
+        rest = min(prompt, default=self._now() + LONGEST_REST) - self._now()
         return min(max(rest, timedelta(0)), LONGEST_REST)
 
     def finish(self, *, within: timedelta) -> None:
@@ -68,12 +90,7 @@ class JobLoop:
             self._book_what_has_ended(turn)
 
     def _begin(self, turn: _Turn) -> Future[int]:
-        def do() -> int:
-            try:
-                return turn.job.run()
-            finally:
-                turn.ended_at = self._now()
-
+        do = partial(turn.run, self._now)
         if turn.job.is_slow:
             return self._background_jobs.start(turn.job.name, do)
         future: Future[int] = Future()
@@ -88,7 +105,7 @@ class JobLoop:
             self._book(turn, turn.under_way)
 
     def _book(self, turn: _Turn, future: Future[int]) -> None:
-        turn.under_way, rest = None, turn.job.every or self._tick
+        turn.under_way, rest = None, turn.rest(self._tick)
         match future.exception():
             case None:
                 turn.done += future.result()
@@ -107,4 +124,5 @@ class JobLoop:
                 )
             case exit_:
                 raise exit_
+        turn.is_seldom = rest >= SELDOM
         turn.due_at = turn.ended_at + rest  # its end may be noticed one tick late

@@ -83,8 +83,8 @@ def _request(
     fields = json.loads(json.dumps(general["properties"]))
     fields["type"] = {"const": entry["name"]}
     fields["payload"] = {"$ref": f"{_SCHEMAS}{name}"}
-    fields["timeout_seconds"]["maximum"] = entry["function_timeout_seconds"]
-    for field in ("max_attempts", "timeout_seconds", "retry"):
+    fields["timeout_seconds"]["maximum"] = entry["longest_timeout_seconds"]
+    for field in ("max_attempts", "timeout_seconds", "retry", "priority"):
         fields[field] |= {"default": defaults[field]}
     schema = {**general, "description": entry["title"]}
     schema |= {"properties": fields, "required": ["type"]}

@@ -6,6 +6,7 @@ from typing import Final
 
 from functions.gateway.history import LONGEST_HISTORY
 from functions.gateway.http.parameters import LARGEST_PAGE, LONGEST_WAIT_SECONDS, USUAL_PAGE
+from functions.gateway.pauses import LONGEST_REASON
 from functions.gateway.payloads import MOST_IN_A_BATCH
 from functions.gateway.quarantine import SHOWN_BYTES
 from functions.gateway.redrives import MOST_TASKS
@@ -24,8 +25,9 @@ from taskmill.core.lifetimes import (
 )
 from taskmill.core.log import LARGEST_KEPT
 from taskmill.core.pointers import LINK_LIVES, PAYLOAD_MARGIN, POINTED_BYTES
+from taskmill.core.task import LONGEST_FAIRNESS_KEY
 from taskmill.core.text import ERROR_TEXT_LIMIT
-from taskmill.core.time import FAR, LONGEST_DELAY
+from taskmill.core.time import FAR, LONGEST_DELAY, LONGEST_TIMEOUT
 from taskmill.dispatch.waiting import PATIENCE_WITH_A_TYPE, REQUEUE_AFTER
 from taskmill.execution.lease import LOSSES_BEFORE_POISON
 from taskmill.execution.outcome import RESULT_LEVELS, RESULT_LIMIT
@@ -43,7 +45,6 @@ from taskmill.submission.outbox import OUTBOX_CAP
 from taskmill.submission.payloads import REST
 from taskmill.submission.request import LONGEST_KEY, METADATA_BYTES, METADATA_ENTRIES, PAYLOAD_BYTES
 from taskmill.submission.strict_json import DEEPEST, LONGEST_INTEGER
-from taskmill.worker import LONGEST_TIMEOUT
 
 Row = tuple[str, str, str]
 
@@ -109,6 +110,7 @@ _GROUPS: Final[dict[str, Sequence[Row]]] = {
             f"{METADATA_ENTRIES} entries, {_bytes(METADATA_BYTES)} in all",
             "422",
         ),
+        ("fairness key", f"{LONGEST_FAIRNESS_KEY} characters, no control characters", "422"),
         ("nesting of JSON", f"{DEEPEST} levels", "400"),
         ("digits of an integer", _number(LONGEST_INTEGER), "400"),
         ("delay", _span(LONGEST_DELAY), "422"),
@@ -128,7 +130,7 @@ _GROUPS: Final[dict[str, Sequence[Row]]] = {
         ),
         (
             "time of an attempt at most",
-            f"{_span(LONGEST_TIMEOUT)}, and the function's own timeout",
+            f"{_span(LONGEST_TIMEOUT)}, and `LongestTimeout` of its type",
             "422",
         ),
         (
@@ -195,6 +197,8 @@ _GROUPS: Final[dict[str, Sequence[Row]]] = {
     "Lists and operators": (
         ("tasks on a page", f"{USUAL_PAGE}, at most {LARGEST_PAGE}", "follow `next_cursor`"),
         ("facts of a history", f"the latest {LONGEST_HISTORY}", "older ones are left out"),
+        ("end of a pause", f"{LONGEST_DELAY.days} days ahead", "422"),
+        ("reason of a pause", f"{LONGEST_REASON} characters", "422"),
         ("tasks of a redrive job", _number(MOST_TASKS), "make another job"),
         ("canary of a redrive job", _number(CANARY), "pauses when more than a third fail again"),
         (

@@ -1,7 +1,7 @@
 """Writes the metrics page from the table of metrics."""
 
 from infra.reference.text import code, page, sentence, table, words
-from taskmill.core.counting import BUCKETS, DEPLOYED, OTHER, TABLE, Count, Counted
+from taskmill.core.counting import BUCKETS, DEPLOYED, OTHER, TABLE, Count, Counted, Gauge, Span
 
 _ABOUT = f"""
 The functions write metrics to their logs: one line for each invocation that
@@ -13,8 +13,11 @@ the format of Prometheus.
   had not yet written are lost.
 * **Labels are bounded.** `type` takes the deployed types; every other label takes the values below.
   Any other value is counted as `{OTHER}`.
-* **Alarm**: the deployment has an alarm on the sum over all labels. The stack's other
-  alarms watch single label values (parked rows of the outbox) and AWS's own metrics.
+* **Alarm**: the deployment has an alarm on the sum over all labels, or on a gauge's largest value.
+  The stack's other alarms watch single label values (parked rows of the outbox) and AWS's own
+  metrics.
+* **Gauges** are the present state of the lanes, which the scheduler reports every few seconds: a
+  value when there is one, and 0 once. Nothing is reported for a lane that is being rebuilt.
 * Histograms use these bounds, in seconds: {", ".join(f"{bound:g}" for bound in BUCKETS)}.
 
 `GET /v1/stats` and `taskmill stats` describe the present (what waits, since when, where); see
@@ -29,12 +32,12 @@ _OF_THE_PLATFORM = (
     (
         "`taskmill_function_*`",
         "invocations, errors, cold starts, throttles, in flight, queued, environments",
-        "`tasks_inflight`, `workers_total`",
+        "`workers_total`",
     ),
     (
         "`taskmill_mapping_*`",
         "lag, in flight, records, batches, failures of each Kafka mapping",
-        "`queue_depth`",
+        "",
     ),
 )
 
@@ -42,7 +45,8 @@ _ELSEWHERE = {
     "taskmill_submissions_total": (
         "`tasks_submitted_total`, `tasks_enqueued_total`, Celery's `task-sent`"
     ),
-    "taskmill_dispatched_total": "`tasks_routed_total`, Celery's `task-received`",
+    "taskmill_entered_total": "`tasks_routed_total`, Celery's `task-received`",
+    "taskmill_taken_total": "Sidekiq's fetched jobs",
     "taskmill_claims_total": "Celery's `task-started`",
     "taskmill_losses_total": (
         "Celery's `WorkerLostError`, orphan claims, Sidekiq's recovered jobs"
@@ -59,6 +63,9 @@ _ELSEWHERE = {
     "taskmill_redriven_total": "Sidekiq's retries from the dead set",
     "taskmill_delayed_total": "Celery's `eta`",
     "taskmill_parked_total": "Celery's `NotRegistered`",
+    "taskmill_waiting": "`queue_depth`, Sidekiq's queue size",
+    "taskmill_oldest_wait_seconds": "Sidekiq's queue latency",
+    "taskmill_in_flight": "`tasks_inflight`, Sidekiq's busy threads",
     "taskmill_wait_seconds": "Sidekiq's queue latency, `task_claim_duration_seconds`",
     "taskmill_attempt_seconds": "`task_duration_seconds`, Celery's `runtime`",
 }
@@ -99,14 +106,16 @@ _WORDS = (
 
 
 def metrics() -> str:
-    """Return the tables of counters and histograms."""
+    """Return the tables of counters, gauges and histograms."""
     counters = [_row(what) for what in TABLE if isinstance(what, Count)]
-    histograms = [_row(what) for what in TABLE if not isinstance(what, Count)]
+    gauges = [_row(what) for what in TABLE if isinstance(what, Gauge)]
+    histograms = [_row(what) for what in TABLE if isinstance(what, Span)]
     heads = ["metric", "labels", "what it counts", "alarm", "known elsewhere as"]
     return page(
         "Metrics",
         _ABOUT,
         f"## Counters\n\n{table(heads, counters)}",
+        f"## Gauges\n\n{table(heads, gauges)}",
         f"## Histograms\n\n{table(heads, histograms)}",
         f"## Label values\n\n{table(['metric', 'value', 'meaning'], _WORDS)}",
         _LOCAL.strip(),

@@ -74,6 +74,10 @@ GATEWAY: Final[Rows] = {
 }
 QUEUE: Final[Rows] = {
     "SHARDS": ("number of Redis shards; changing it makes every shard cold", "64"),
+    "WORKER_PARTITIONS": (
+        "most partitions of a worker's topic that have a process, `0` for all: for few processes",
+        "0",
+    ),
     "OUTBOX_CAP": (
         "tasks that may wait in the outbox while Kafka is unavailable; more get 503",
         str(OUTBOX_CAP),
@@ -104,7 +108,10 @@ LOCAL: Final[Rows] = {
     "HOME": ("folder for data and logs", ".taskmill in the project"),
     "ROOT": ("folder of the project to run", "nearest folder with `template.yaml`"),
     "URL": ("address that `taskmill` sends requests to", "http://127.0.0.1:$TASKMILL_PORT"),
-    "CONCURRENCY": ("maximum number of processes per function; the gateway has 8", "2"),
+    "CONCURRENCY": (
+        "maximum number of processes per function, and partitions per type; the gateway has 8",
+        "2",
+    ),
     "BACKOFF_SECONDS": ("longest wait before a failed batch is retried", "5"),
     "POSTGRES_OWNER_DSN": (
         "DSN of your own ledger, as the role that owns it",

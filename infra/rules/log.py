@@ -2,10 +2,19 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any, Final, TypeAlias
 
 from infra.rules.policies import statements_for
-from infra.rules.template import FUNCTION, MAPPING, Template, as_list, target, text_of, worker_of
+from infra.rules.template import (
+    FUNCTION,
+    MAPPING,
+    Template,
+    as_list,
+    target,
+    text_of,
+    worker_of,
+)
 from taskmill.core import topics
 from taskmill.core.task import TaskType
 from taskmill.core.topics import Reader
@@ -41,7 +50,7 @@ ENDS: Final = frozenset({topics.PENDING, topics.EVENTS})
 USES: Final[Mapping[str, Use]] = {
     "Gateway": Use(
         writes=_FACTS | {topics.PENDING},
-        watches=topics.readers([_EVERY_TYPE]),
+        watches=topics.LOG_READERS,
         looks_at=ENDS,
     ),
     "Inbox": Use(reads=[topics.INBOX_READER], writes=frozenset({topics.PENDING, topics.DLQ})),
@@ -49,7 +58,7 @@ USES: Final[Mapping[str, Use]] = {
     "Recorder": Use(reads=topics.RECORDERS),
     "Scheduler": Use(
         writes=_FACTS | {topics.PENDING, _WORK},
-        watches=[topics.DISPATCHER, *topics.RECORDERS, topics.worker_of(_EVERY_TYPE)],
+        watches=[topics.DISPATCHER, *topics.RECORDERS],
         looks_at=ENDS,
     ),
 }
@@ -58,7 +67,8 @@ USES: Final[Mapping[str, Use]] = {
 def use_of(name: str, function: Mapping[str, Any]) -> Use | None:
     own = worker_of(function)
     if own is not None:
-        return Use(reads=[topics.worker_of(TaskType(own))], writes=_FACTS)
+        own_topic = topics.worker(TaskType(own))
+        return Use(reads=[topics.worker_of(TaskType(own))], writes=_FACTS | {own_topic})
     return USES.get(name)
 
 
@@ -87,6 +97,23 @@ def mappings_feed_who_the_code_knows(template: Template) -> Iterator[str]:
         for group, topic in sorted(known ^ places_of.get(name, set())):
             where = "template" if (group, topic) in known else "code"
             yield f"{name}: the {where} has no consumer group {group} that reads {topic}"
+
+
+def readers_are_deployed_first(template: Template) -> Iterator[str]:
+    """Deploy readers before writers: an earlier version cannot read what a later one writes.
+
+    The dispatcher may come last: it passes on what it does not know.
+    """
+    uses = {name: use for name, one in template.of(FUNCTION) if (use := use_of(name, one))}
+    for writer, use in uses.items():
+        readers = {name for name, other in uses.items() if _writes_for(use, other)}
+        for reader in sorted(readers - {writer, *template.after(writer)}):
+            yield f"{writer} writes for {reader}, but its DependsOn does not name it"
+
+
+def _writes_for(writer: Use, reader: Use) -> bool:
+    read = {one.topic for one in reader.reads if one != topics.DISPATCHER}
+    return any(fnmatchcase(topic, pattern) for topic in read for pattern in writer.writes)
 
 
 def _needed(use: Use) -> Iterator[Grant]:

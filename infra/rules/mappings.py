@@ -16,6 +16,8 @@ _FORBIDDEN = ("DestinationConfig", "BisectBatchOnFunctionError", "FilterCriteria
 _GROUP = "taskmill-"
 _OFF_THE_LATENCY_PATH = "Recorder"
 _COPIES = 3
+_LIFE = 840  # seconds, the longest that a Kafka mapping allows
+_RUNS_OF_A_POLLER = 5
 
 
 def mappings_never_give_a_record_away(template: Template) -> Iterator[str]:
@@ -71,6 +73,40 @@ def topics_are_made_with_their_workers(template: Template) -> Iterator[str]:
     for name, topic in template.of(TOPIC):
         if topic.get("ReplicationFactor") != _COPIES:
             yield f"{name} does not have {_COPIES} replicas"
+
+
+def a_record_is_a_call(template: Template) -> Iterator[str]:
+    """Let each record start a process, which serves many tasks as long as a mapping allows."""
+    for name, mapping, function, _ in _of_workers(template):
+        if mapping.get("BatchSize") != 1:
+            yield f"{name} has a BatchSize other than 1: a batch holds all of its partitions"
+        if function.get("Timeout") != _LIFE:
+            yield f"{name} feeds a function with a Timeout other than {_LIFE}"
+
+
+def each_partition_can_have_a_process(template: Template) -> Iterator[str]:
+    for name, mapping, function, partitions in _of_workers(template):
+        pollers = mapping.get("ProvisionedPollerConfig") or {}
+        least, most = pollers.get("MinimumPollers", 1), pollers.get("MaximumPollers", 1)
+        if least != most or least * _RUNS_OF_A_POLLER < partitions:
+            yield (
+                f"{name} has {least} to {most} pollers, which run {_RUNS_OF_A_POLLER} invocations"
+                f" each, for {partitions} partitions"
+            )
+        if function.get("ReservedConcurrentExecutions", 0) < partitions:
+            yield f"{name} feeds a function with less reserved concurrency than partitions"
+
+
+def _of_workers(
+    template: Template,
+) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any], int]]:
+    """Yield each mapping of a worker with its name, its function and its partitions."""
+    topics = {topic["TopicName"]: topic for _, topic in template.of(TOPIC)}
+    for name, mapping in template.of(MAPPING):
+        function = template.properties(target(mapping.get("FunctionName")))
+        (source,) = mapping.get("Topics") or [None]
+        if is_worker(function) and source in topics:
+            yield name, mapping, function, topics[source]["PartitionCount"]
 
 
 def workers_are_fed(template: Template) -> Iterator[str]:

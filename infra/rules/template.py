@@ -40,6 +40,10 @@ class Template:
     def properties(self, name: str | None) -> Mapping[str, Any]:
         return (self.resources.get(name or "") or {}).get("Properties") or {}
 
+    def after(self, name: str) -> list[str]:
+        """Return the resources that are deployed before this one."""
+        return as_list((self.resources.get(name) or {}).get("DependsOn") or [])
+
     def is_a(self, name: str | None, kind: str) -> bool:
         return (self.resources.get(name or "") or {}).get("Type") == kind
 

@@ -54,7 +54,8 @@ def bill(load: Load, prices: Prices = LISTED, shape: Shape = DEPLOYED) -> Bill:
 def _standing(load: Load, prices: Prices, shape: Shape) -> Iterator[Line]:
     mappings = shape.fixed_mappings + load.types
     functions = shape.fixed_functions + load.types
-    units = ceil(mappings / shape.pollers_per_unit)
+    pollers = shape.fixed_mappings + shape.pollers_each_type * load.types
+    units = ceil(pollers / shape.pollers_per_unit)
     disks = shape.brokers * shape.broker_gb
     yield Line(
         what="Kafka",
@@ -64,7 +65,7 @@ def _standing(load: Load, prices: Prices, shape: Shape) -> Iterator[Line]:
     yield Line(
         what="pollers",
         usd=units * _HOURS * prices.pollers_hour,
-        why=f"{mappings} mappings share {units} event poller unit{'s' if units > 1 else ''}",
+        why=f"{pollers} pollers share {units} event poller unit{'s' if units > 1 else ''}",
     )
     yield Line(
         what="ledger",
@@ -91,6 +92,7 @@ def _standing(load: Load, prices: Prices, shape: Shape) -> Iterator[Line]:
     alarms = (
         shape.alarms_each_function * functions
         + shape.alarms_each_mapping * mappings
+        + shape.alarms_each_log_reader * shape.fixed_mappings
         + shape.alarms_else
     )
     yield Line(

@@ -15,6 +15,8 @@ class FunctionPlan:
     memory_mb: int
     concurrency: int
     environment: Mapping[str, str]
+    hands_back: bool = False
+    """Whether SIGTERM ends its invocations early: workers then give back what they run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +36,9 @@ class MappingPlan:
     group: str
     batch_size: int
     window: timedelta
-    pollers: int
+    most_in_flight: int
+    """How many batches the pollers hand over side by side, if so many partitions have records."""
+
     cluster: str | None = None
     """ARN of the cluster, as in its events; None for a self-managed Kafka."""
 
@@ -58,6 +62,6 @@ class Plan:
 def fitted(mappings: Sequence[MappingPlan], caps: Mapping[str, int]) -> list[MappingPlan]:
     """Limit each mapping's batches in flight to what can run, so that queued batches stay small."""
     return [
-        replace(mapping, pollers=min(mapping.pollers, caps[mapping.function]))
+        replace(mapping, most_in_flight=min(mapping.most_in_flight, caps[mapping.function]))
         for mapping in mappings
     ]

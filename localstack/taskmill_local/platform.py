@@ -43,7 +43,7 @@ _NOWHERE: Final = Addresses(
     kafka_brokers="-", redis_url="-", postgres_owner_dsn="-", postgres_app_dsn="-"
 )
 _FRONT_GRACE: Final = timedelta(seconds=0.5)
-_BATCH_GRACE: Final = timedelta(seconds=1)
+_BATCH_GRACE: Final = timedelta(seconds=1.5)  # a worker lets its tasks run for one second
 _FUNCTION_GRACE: Final = timedelta(seconds=0.3)
 _STORE_GRACE: Final = timedelta(seconds=2)
 _NO_GRACE: Final = timedelta()  # the scheduler's runs never end by themselves in time
@@ -95,10 +95,8 @@ class Platform:
             await self._front.stop(_FRONT_GRACE)
         if self._rules is not None:
             await self._rules.stop(_NO_GRACE)
-        if self._mappings is not None:
-            await self._mappings.stop(_BATCH_GRACE)
         if self._functions is not None:
-            await self._functions.stop(_FUNCTION_GRACE)
+            await self._stop_functions(self._functions)
         await self._mail_sink.stop()
         await in_background_thread(self._bucket.stop)
         if self._view is not None:
@@ -107,6 +105,12 @@ class Platform:
         if self._log is not None:
             logging.getLogger().removeHandler(self._log)
             self._log.close()
+
+    async def _stop_functions(self, functions: Functions) -> None:
+        if self._mappings is not None:
+            functions.hand_back()
+            await self._mappings.stop(_BATCH_GRACE)
+        await functions.stop(_FUNCTION_GRACE)
 
     async def broken(self) -> str:
         """Return when a store has ended by itself, with a sentence about it."""

@@ -1,9 +1,9 @@
-"""Prepares started stores for tasks: topics, the ledger's schema, the shards' markers."""
+"""Prepares started stores for tasks: topics, the ledger's schema, markers of shards and lanes."""
 
 import asyncio
 import json
 import resource
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from taskmill.core.task import TaskType
 from taskmill.core.topics import worker
 from taskmill.stores.postgres.migrate import migrate
 from taskmill.stores.redis.session import Session
-from taskmill.stores.redis.shards import open_shards
+from taskmill.stores.redis.shards import open_lanes, open_shards
 from taskmill_local.background_thread import in_background_thread
 from taskmill_local.declared import declare_all
 from taskmill_local.errors import StoreFailed
@@ -29,14 +29,14 @@ _MOST_FILES: Final = 65_536
 
 async def prepare(settings: Settings, addresses: Addresses) -> None:
     async with asyncio.TaskGroup() as steps:
-        topics = topic_plans(settings.root)
+        topics = topic_plans(settings.root, processes=settings.concurrency)
         steps.create_task(in_background_thread(make_topics, addresses.kafka_brokers, topics))
         steps.create_task(
             in_background_thread(prepare_ledger, addresses.postgres_owner_dsn, settings.root)
         )
-        checksum = addresses.redis_checksum
+        types, checksum = deployed_types(settings.root), addresses.redis_checksum
         steps.create_task(
-            in_background_thread(open_or_leave, addresses.redis_url, checksum=checksum)
+            in_background_thread(open_or_leave, addresses.redis_url, types, checksum=checksum)
         )
 
 
@@ -61,14 +61,31 @@ def raise_file_limit() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
-def topic_plans(root: Path) -> dict[str, TopicPlan]:
-    """Return the topics that the project needs; each type of the catalogue has its own."""
+def topic_plans(root: Path, *, processes: int) -> dict[str, TopicPlan]:
+    """Return the topics that the project needs; each type of the catalogue has its own.
+
+    A partition keeps one process of its type busy, so more than there may be would be of no use.
+    """
     document = yaml.safe_load((root / "infra" / "kafka" / "topics.yaml").read_text())
-    catalogue = json.loads((root / "shared" / "taskmill" / "catalogue.json").read_text())
     topics = document["topics"] | {
-        worker(TaskType(entry["name"])): document["worker"] for entry in catalogue
+        worker(TaskType(entry["name"])): {
+            # A project of a version before 0.2.0 names none.
+            "partitions": min(entry.get("partitions", processes), processes)
+        }
+        for entry in _catalogue(root)
     }
     return {name: _topic_plan(document["defaults"], own) for name, own in topics.items()}
+
+
+def deployed_types(root: Path) -> list[TaskType]:
+    return [TaskType(entry["name"]) for entry in _catalogue(root)]
+
+
+def _catalogue(root: Path) -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = json.loads(
+        (root / "shared" / "taskmill" / "catalogue.json").read_text()
+    )
+    return entries
 
 
 def _topic_plan(defaults: Mapping[str, Any], own: Mapping[str, Any]) -> TopicPlan:
@@ -94,17 +111,18 @@ def bring_up_to_date(owner_dsn: str, migrations: Path) -> list[str]:
         ) from error
 
 
-def open_or_leave(url: str, *, checksum: str | None) -> None:
-    """Reopen the shards that were open when the server was stopped, if its data is intact.
+def open_or_leave(url: str, types: Collection[TaskType], *, checksum: str | None) -> None:
+    """Reopen what was open when the server was stopped, if its data is intact.
 
-    The scheduler rebuilds the shards of a foreign server, or of one that crashed or lost the end of
-    its file: it trusts nothing that may have been lost.
+    The scheduler rebuilds shards and lanes of a foreign server, or of one that crashed or lost the
+    end of its file: it trusts nothing that may have been lost.
     """
     session = Session(url)
     try:
         session.run_id()
         if checksum is not None:
             open_shards(session, SHARDS, since=checksum)
+            open_lanes(session, types, since=checksum)
     except StoreUnavailable as error:
         raise StoreFailed(
             f"Redis does not answer: {_clause(error.why)}. Is TASKMILL_REDIS_URL right?"

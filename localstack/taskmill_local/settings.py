@@ -110,7 +110,8 @@ class Settings:
         """Variables of every function in addition to those of the template."""
         loopback = {"TASKMILL_WEBHOOK_LOOPBACK": "1"} if self.reaches_loopback else {}
         file = {"TASKMILL_WEBHOOK_SECRET_FILE": str(self.webhook_secrets.absolute())}
-        settings = {**EVERYWHERE, **self.pace, **file, **loopback}
+        partitions = {"TASKMILL_WORKER_PARTITIONS": str(self.concurrency)}
+        settings = {**EVERYWHERE, **self.pace, **partitions, **file, **loopback}
         # A setting of a deleted type's folder would be refused as misspelled.
         return {name: value for name, value in settings.items() if name in known()}
 

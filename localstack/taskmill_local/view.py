@@ -58,7 +58,7 @@ class View:
             "mappings": {name: _mapping(snapshot) for name, snapshot in mappings.items()},
             "tasks": tasks,
             "requests": pools[GATEWAY].invocations,
-            "lag": sum(sum(snapshot.lag.values()) for snapshot in mappings.values()),
+            "lag": sum(snapshot.backlog for snapshot in mappings.values()),
         }
 
     def close(self) -> None:
@@ -77,6 +77,7 @@ class View:
             "errors": pool.errors,
             "cold_starts": pool.cold_starts,
             "pids": list(pool.pids),
+            "start_error": pool.start_error,
             "log": str(self.settings.home / "logs" / f"{name}.log"),
         }
 
@@ -134,7 +135,7 @@ def _mapping(snapshot: MappingSnapshot) -> Json:
     return {
         "function": snapshot.function,
         "topic": snapshot.topic,
-        "lag": sum(snapshot.lag.values()),
+        "lag": snapshot.backlog,
         "lag_by_partition": {str(partition): lag for partition, lag in snapshot.lag.items()},
         "in_flight": snapshot.in_flight,
         "batches": snapshot.batches,

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 _TYPES: Final = {
     "type": "text",
@@ -17,6 +17,8 @@ _TYPES: Final = {
     "retry": "json",
     "metadata": "json",
     "payload_ref": "json",
+    "priority": "text",
+    "fairness_key": "text",
 }
 _NOTHING: Final[Any] = object()
 
@@ -35,6 +37,8 @@ def enqueue(  # noqa: PLR0913 - the fields of a request, all named
     retry: Mapping[str, float] | None = None,
     metadata: Mapping[str, str] | None = None,
     payload_ref: Mapping[str, Any] | None = None,
+    priority: Literal["critical", "high", "normal", "low", 3, 2, 1, 0] | None = None,
+    fairness_key: str | None = None,
 ) -> str:
     """Enqueue a task in the open transaction of *connection*, and return its id.
 
@@ -58,6 +62,8 @@ def enqueue(  # noqa: PLR0913 - the fields of a request, all named
         "retry": None if retry is None else _json(dict(retry)),
         "metadata": None if metadata is None else _json(dict(metadata)),
         "payload_ref": None if payload_ref is None else _json(dict(payload_ref)),
+        "priority": None if priority is None else str(priority),
+        "fairness_key": fairness_key,
     }
     parameters = {name: value for name, value in fields.items() if value is not None}
     arguments = ", ".join(f"{name} => %({name})s::{_TYPES[name]}" for name in parameters)

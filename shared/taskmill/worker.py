@@ -11,6 +11,8 @@ import msgspec
 from taskmill.core.backoff import DEFAULT_RETRY, RetryPolicy
 from taskmill.core.counting import Count
 from taskmill.core.pointers import Pointer
+from taskmill.core.task import PriorityName
+from taskmill.core.time import LONGEST_TIMEOUT
 from taskmill.dispatch.work import Execution
 from taskmill.execution.context import (
     Interrupted,
@@ -58,7 +60,6 @@ __all__ = [
 
 P = TypeVar("P")
 
-LONGEST_TIMEOUT = timedelta(seconds=800)
 TIME_TO_LET_GO = timedelta(milliseconds=100)
 """How long an abandoned call may still end before the process ends with it."""
 
@@ -87,7 +88,7 @@ class Worker(Generic[P]):
                 executor=run.loop_executor() if self.is_async else run.executor(),
                 cuts_off_cancelled=self.end_process_on_cancel,
             )
-            with process.invocation("worker"):
+            with process.invocation("worker"), run.watchdog().on_duty():
                 answer = self._work(event, stores, run_context)
             if shutdown.is_wanted or self._leaves_a_stray(run_context.executor):
                 shutdown.leave(context.aws_request_id, answer)
@@ -105,7 +106,7 @@ class Worker(Generic[P]):
         return inspect.iscoroutinefunction(self.perform)
 
     def _leaves_a_stray(self, executor: Executor) -> bool:
-        """Return whether an abandoned call still runs: frozen, it would wake in a later batch."""
+        """Return whether an abandoned call still runs: frozen, it would wake up much later."""
         strays = executor.strays(within=TIME_TO_LET_GO)
         if strays:
             log = process.log("worker")
@@ -218,6 +219,7 @@ def serve(
     max_attempts: int = ...,
     timeout: timedelta = ...,
     retry: RetryPolicy = ...,
+    priority: PriorityName = ...,
     concurrency: int = ...,
     discard: tuple[type[BaseException], ...] = ...,
     end_process_on_cancel: bool = ...,
@@ -232,6 +234,7 @@ def serve(
     max_attempts: int = ...,
     timeout: timedelta = ...,
     retry: RetryPolicy = ...,
+    priority: PriorityName = ...,
     concurrency: int = ...,
     discard: tuple[type[BaseException], ...] = ...,
     end_process_on_cancel: bool = ...,
@@ -245,6 +248,7 @@ def serve(  # noqa: PLR0913 - the options of a type, all named
     max_attempts: int = 4,
     timeout: timedelta = timedelta(seconds=30),
     retry: RetryPolicy = DEFAULT_RETRY,
+    priority: PriorityName = "normal",
     concurrency: int = 10,
     discard: tuple[type[BaseException], ...] = (),
     end_process_on_cancel: bool = False,
@@ -258,7 +262,8 @@ def serve(  # noqa: PLR0913 - the options of a type, all named
 
     Up to ``concurrency`` tasks run concurrently: in threads, or on one event loop when ``perform``
     is an ``async def``. An attempt that takes longer than ``timeout`` is stopped. A task has
-    ``max_attempts`` attempts in all, and waits between them as ``retry`` says.
+    ``max_attempts`` attempts in all, and waits between them as ``retry`` says. Waiting tasks of a
+    higher ``priority`` start first. Requests may set these four themselves.
 
     Cancelling a running task sets `Task.cancelled`, and `Task.check` raises; one that checks
     neither goes on. With ``concurrency=1`` and ``end_process_on_cancel=True`` the attempt is ended
@@ -282,7 +287,10 @@ def serve(  # noqa: PLR0913 - the options of a type, all named
         decode=_decoder(payload_type),
         defaults=_within_bounds(
             TypeDefaults(
-                max_attempts=max_attempts, timeout_seconds=timeout.total_seconds(), retry=retry
+                max_attempts=max_attempts,
+                timeout_seconds=timeout.total_seconds(),
+                retry=retry,
+                priority=priority,
             )
         ),
         concurrency=concurrency,

@@ -1,8 +1,9 @@
-"""Code that uses a generated client: a task's whole life, lists and a schedule."""
+"""Code that uses a generated client: a task's whole life, lists, a schedule and a pause."""
 
 import sys
 
 from taskmill_client import Client
+from taskmill_client.api.pauses import end_pause, list_pauses, make_pause
 from taskmill_client.api.schedules import delete_schedule, make_schedule
 from taskmill_client.api.stats import read_statistics
 from taskmill_client.api.tasks import (
@@ -19,6 +20,7 @@ from taskmill_client.models import (
     DstRequest,
     Gap,
     NewSchedule,
+    PauseRequest,
     PayloadEcho,
     ProblemNotFound,
     ReadTaskInclude,
@@ -58,6 +60,11 @@ schedule = NewSchedule(
 )
 assert make_schedule.sync(client=client, body=schedule).dst.gap is Gap.SHIFT
 assert delete_schedule.sync(mark, client=client).name == mark
+
+paused = make_pause.sync(client=client, body=PauseRequest(type_="report", seconds=60.0))
+assert (paused.id, paused.type_) == ("type:report", "report"), paused
+assert paused.id in {one.id for one in list_pauses.sync(client=client).pauses}
+assert end_pause.sync(paused.id, client=client).until == paused.until
 
 assert ChangeRequest(delay_seconds=1.5).to_dict() == {"delay_seconds": 1.5}
 assert read_statistics.sync(client=client).types is not None

@@ -14,7 +14,7 @@ OF_THE_DEAD = {"reason", "error_class", "dead_after", "dead_before"}
 MOST_KNOWN = 20
 MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt].*([Zz]|[+-][0-9]{2}:[0-9]{2})")
 _numbers = count()
-_known = {"/v1/tasks": [], "/v1/redrives": [], "/v1/schedules": []}
+_known = {"/v1/tasks": [], "/v1/redrives": [], "/v1/schedules": [], "/v1/pauses": []}
 MADE = {201, 202}
 SELDOM = 86_400
 
@@ -56,6 +56,8 @@ def before_call(context, case, kwargs):
     case.query = _question(case.query or {})
     if case.path == "/v1/payloads" and _names_a_type(case.body):
         case.body["type"] = "echo"  # one that is deployed
+    if case.path == "/v1/pauses" and isinstance(case.body, dict):
+        _pause_what_nobody_waits_for(case.body)
     for task in _tasks_of(case.body):
         _write_whole_numbers_without_a_point(task)
         _begin_before_the_end(task)
@@ -78,6 +80,16 @@ def _name_what_is_there(path, parameters):
 def _names_a_type(body):
     name = body.get("type") if isinstance(body, dict) else None
     return isinstance(name, str) and 1 <= len(name) <= 128
+
+
+def _pause_what_nobody_waits_for(body):
+    """Pause one deployed type, and until a time to come."""
+    if "type" not in body or _names_a_type(body):
+        body["type"] = "report"
+    if isinstance(body.get("until"), str) and MOMENT.fullmatch(body["until"]):
+        body["until"] = (datetime.now(UTC) + timedelta(hours=1)).isoformat(timespec="seconds")
+        if isinstance(body.get("seconds"), int | float):
+            del body["until"]
 
 
 def _question(query):
@@ -121,7 +133,7 @@ def _fire_seldom(body):
 def _hurry(task):
     payload = task.get("payload")
     seconds = payload.get("sleep_seconds") if isinstance(payload, dict) else None
-    if isinstance(seconds, float | int) and LONGEST_WAIT < seconds <= 800:
+    if isinstance(seconds, float | int) and LONGEST_WAIT < seconds <= 300:
         payload["sleep_seconds"] = LONGEST_WAIT
 
 

@@ -24,7 +24,9 @@ SELECT taskmill.enqueue(
     timeout_seconds => %(timeout_seconds)s,
     retry => %(retry)s::json,
     metadata => %(metadata)s::json,
-    payload_ref => %(payload_ref)s::json
+    payload_ref => %(payload_ref)s::json,
+    priority => %(priority)s::text,
+    fairness_key => %(fairness_key)s
 )::text
 """
 _ARGUMENTS = set(re.findall(r"%\((\w+)\)s", _ENQUEUE))

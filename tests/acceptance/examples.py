@@ -33,9 +33,11 @@ _WORDS = {
     "<id>": re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
     "<reading>": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?!\.)"),
     "<moment>": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"),
+    "<state of a worker>": re.compile("^(takes|busy|idle|absent)$"),
 }
-# Their keys are names of types, statuses or readers: as many as there are.
+# Their keys are names of types, statuses, priorities or readers: as many as there are.
 _MAPS = {"types", "depth", "lag"}
+_MAPS_OF_MAPS = {"priorities"}
 
 
 def all_examples():
@@ -101,7 +103,8 @@ class Play:
         return json.loads(text)
 
     def close(self):
-        """Delete schedules, and stop jobs that would redrive other tests' tasks."""
+        """Delete schedules and the pause, and stop jobs that would redrive other tests' tasks."""
+        self._client.ask("DELETE", "/v1/pauses/type:echo")
         self._client.ask("DELETE", f"/v1/schedules/{self._cast[SCHEDULE]}")
         if JOB_ID in self._cast:
             self._client.post(f"/v1/redrives/{self._cast[JOB_ID]}/stop", None)
@@ -189,7 +192,7 @@ class Play:
 
 
 def alike(shown, answer):
-    """Return whether *told* matches the example, except for ids, times, numbers and nulls."""
+    """Return whether *answer* matches the example, except for ids, times, numbers and nulls."""
     if shown is None or answer is None:
         return True
     if isinstance(shown, dict) and isinstance(answer, dict):
@@ -205,9 +208,17 @@ def alike(shown, answer):
 
 def _alike_at(name, shown, answer):
     if name in _MAPS:
-        one_of = shown[name].values()
-        return all(any(alike(one, other) for one in one_of) for other in answer[name].values())
+        return _are_alike(shown[name], answer[name], alike)
+    if name in _MAPS_OF_MAPS:
+        return _are_alike(
+            shown[name], answer[name], lambda one, other: _are_alike(one, other, alike)
+        )
     return name == "next_cursor" or alike(shown[name], answer[name])
+
+
+def _are_alike(shown, answer, is_alike):
+    """Return whether each value of a map is like one of the example, whatever their keys."""
+    return all(any(is_alike(one, other) for one in shown.values()) for other in answer.values())
 
 
 def _plain(text):

@@ -18,13 +18,15 @@ LIVING = {"running", "paused"}
 
 @pytest.fixture
 def quiet_client(client):
-    """Yield a client; afterwards, remove the system's active jobs and schedules."""
+    """Yield a client; afterwards, remove the system's active jobs, schedules and pauses."""
     yield client
     for job in client.get("/v1/redrives?limit=200").body["redrives"]:
         if job["state"] in LIVING:
             client.post(f"/v1/redrives/{job['id']}/stop", None)
     for one in client.get("/v1/schedules?limit=200").body["schedules"]:
         client.ask("DELETE", f"/v1/schedules/{one['name']}")
+    for one in client.get("/v1/pauses").body["pauses"]:
+        client.ask("DELETE", f"/v1/pauses/{one['id']}")
 
 
 def test_a_stranger_who_read_the_description_finds_it_true(quiet_client, tmp_path):

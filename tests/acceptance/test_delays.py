@@ -74,6 +74,10 @@ def test_the_command_puts_off(client, monkeypatch, capsys):
     later = run("change", "--delay", "700", "--meta", "order=17")
     assert later["run_at"] > task["run_at"]
     assert later["metadata"] == {"order": "17"}
+    assert (later["priority"], task["priority"]) == ("normal", "normal")
+    urgent = run("change", "--priority", "critical")
+    assert (urgent["priority"], urgent["run_at"]) == ("critical", later["run_at"])
     assert main(["change", task["id"], "--run-at", "soon"]) == 2
     assert "/run_at" in capsys.readouterr().err
     assert run("cancel")["status"] == "cancelled"
+    assert run("redrive")["priority"] == "critical"

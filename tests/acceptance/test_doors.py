@@ -55,8 +55,11 @@ GOOD = {
         "timeout_seconds": 1.5,
         "retry": {"first_seconds": 0.5, "factor": 3, "cap_seconds": 60},
         "metadata": {"who": "me", "": "é"},
+        "priority": "high",
+        "fairness_key": "é, 7",
         "expires_at": TOMORROW,
     },
+    "a priority that is a number": {"priority": 0},
     "one that dies": {"payload": {"discard": "never"}},
     "a delay": {"delay_seconds": 3600},
     "a time": {"run_at": TOMORROW},
@@ -80,7 +83,7 @@ BAD = {
     "no type": refused(FIELD, "/type", b"{}"),
     "an unknown field": refused(FIELD, "/a~1b~0c", **{"a/b~c": 1}),
     "an unknown type": refused("unknown_type", "/type", type="nobody"),
-    "a later field": refused("not_supported_yet", "/priority", priority="high"),
+    "a later field": refused("not_supported_yet", "/cost", cost=3),
     "a bad payload": refused(
         "invalid_payload", "/payload/for_attempts", payload={"for_attempts": 0}
     ),
@@ -110,6 +113,11 @@ BAD = {
     "an empty header": refused(FIELD, KEY, key=""),
     "many entries": refused(FIELD, "/metadata", metadata={str(n): "" for n in range(33)}),
     "much metadata": refused(FIELD, "/metadata", metadata={"who": "x" * 1_024}),
+    "an unknown priority": refused(FIELD, "/priority", priority="urgent"),
+    "a priority too high": refused(FIELD, "/priority", priority=4),
+    "no fairness key": refused(FIELD, "/fairness_key", fairness_key=""),
+    "a long fairness key": refused(FIELD, "/fairness_key", fairness_key="x" * 201),
+    "a tab in a fairness key": refused(FIELD, "/fairness_key", fairness_key="a\tb"),
     "metadata that is no text": refused(FIELD, "/metadata", metadata={"who": 1}),
 }  # fmt: skip - each case in a line
 

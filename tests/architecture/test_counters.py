@@ -11,17 +11,18 @@ from functions.gateway.submitting import ANSWERS
 from functions.scheduler.jobs import JOBS
 from infra.check_template import expanded
 from infra.rules.alarms import ALARM
-from taskmill.core.counting import TABLE, Count, Counted, Span
+from taskmill.core.counting import TABLE, Count, Counted, Gauge, Span
 from taskmill.dispatch.waiting import Delayed
 from taskmill.execution.lease import ClaimAnswer, SettleAnswer
 from taskmill.orders.control import OrderAnswer
 from taskmill.recovery.divergence import Divergence
+from taskmill.stores.counted.orders import ORDERS
 from taskmill.stores.counted.tasks import CLAIMS, SETTLEMENTS, VERDICTS
 from taskmill.submission.admission import Verdict
 from taskmill.submission.submission import Receipt
 
 ROOT = Path(__file__).parents[2]
-NAMES: dict[str, Counted] = {one.name: one for kind in (Count, Span) for one in kind}
+NAMES: dict[str, Counted] = {one.name: one for kind in (Count, Span, Gauge) for one in kind}
 
 
 def counting() -> Iterator[tuple[str, Counted, set[str | None]]]:
@@ -30,7 +31,7 @@ def counting() -> Iterator[tuple[str, Counted, set[str | None]]]:
         for node in ast.walk(ast.parse(path.read_text())):
             match node:
                 case ast.Call(
-                    args=[ast.Attribute(value=ast.Name(id="Count" | "Span")) as what, *_]
+                    args=[ast.Attribute(value=ast.Name(id="Count" | "Span" | "Gauge")) as what, *_]
                 ):
                     labels = {keyword.arg for keyword in node.keywords} - {"by"}
                     yield f"{path.relative_to(ROOT)}:{node.lineno}", NAMES[what.attr], labels
@@ -50,6 +51,7 @@ def test_everything_in_the_table_is_counted_somewhere():
         (VERDICTS, Verdict),
         (CLAIMS, ClaimAnswer),
         (SETTLEMENTS, SettleAnswer),
+        (ORDERS, OrderAnswer),
         (ANSWERS, Receipt),
     ],
 )
@@ -63,7 +65,7 @@ def test_every_word_of_an_answer_is_in_the_table():
     assert set(SETTLEMENTS.values()) <= words(Count.SETTLEMENTS, "answer")
     assert set(ANSWERS.values()) <= words(Count.SUBMISSIONS, "answer")
     assert set(Delayed) == words(Count.DELAYED, "answer")
-    assert set(OrderAnswer) == words(Count.CHANGES, "answer")
+    assert set(ORDERS.values()) == words(Count.CHANGES, "answer")
 
 
 def test_every_disagreement_has_its_word():
@@ -80,7 +82,8 @@ def test_every_chore_has_its_word():
 
 def test_names_are_prometheus_names():
     for what, measure in TABLE.items():
-        assert what.endswith("_total" if isinstance(what, Count) else "_seconds"), what
+        assert what.endswith("_total") is isinstance(what, Count), what
+        assert what.endswith("_seconds") or not isinstance(what, Span), what
         assert what.startswith("taskmill_")
         assert not measure.about.endswith(".")
 

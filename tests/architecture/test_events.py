@@ -150,8 +150,18 @@ def http_stats_tells_what_waits_and_where(stage: Stage, event: dict[str, Any]) -
     assert reply["types"] == {
         "echo": {
             "depth": {"queued": 1},
+            "priorities": {"normal": {"queued": 1}},
             "in_line": 1,
             "oldest_wait_seconds": 1.5,
+            "now": {
+                "lane": "live",
+                "waiting": dict.fromkeys(("critical", "high", "normal", "low", "alone"), 0),
+                "shelved": dict.fromkeys(("critical", "high", "normal", "low"), 0),
+                "in_flight": 0,
+                "oldest_wait_seconds": None,
+                "pauses": [],
+                "worker": {"state": "idle", "taken_at": None},
+            },
             "last_minute": none | {"submitted": 1},
         }
     }
@@ -304,7 +314,7 @@ def kafka_inbox_is_taken_or_told_why_not(stage: Stage, event: dict[str, Any]) ->
 @recorded("kafka_pending")
 def kafka_pending_is_put_in_line(stage: Stage, event: dict[str, Any]) -> None:
     assert dispatcher(event, stage.context()) == ALL_WELL
-    in_line = {task.id for task in stage.log.tasks(topics.worker(ECHO))}
+    in_line = {task.id for task in stage.waiting()}
     assert in_line == {TASK[1], TASK[2], TASK[4]}
     ((name, _),) = stage.hot.due.items()
     assert (name.id, name.kind) == (TASK[3], OwedKind.PARKED)
@@ -315,7 +325,7 @@ def kafka_pending_is_put_in_line(stage: Stage, event: dict[str, Any]) -> None:
 @recorded("kafka_pending_deferred")
 def kafka_pending_deferred_is_admitted_once(stage: Stage, event: dict[str, Any]) -> None:
     assert dispatcher(event, stage.context()) == ALL_WELL
-    assert {task.id for task in stage.log.tasks(topics.worker(ECHO))} == {ORDER_17, TASK[5]}
+    assert {task.id for task in stage.waiting()} == {ORDER_17, TASK[5]}
     reply = [type(fact).__name__ for fact in stage.log.facts()]
     assert sorted(reply) == [
         "SubmissionDropped",
@@ -380,7 +390,7 @@ def quarantine(stage: Stage) -> list[Any]:
 @recorded("kafka_odd")
 def kafka_odd_loses_nothing_and_stops_nothing(stage: Stage, event: dict[str, Any]) -> None:
     assert dispatcher(event, stage.context()) == ALL_WELL
-    assert {task.id for task in stage.log.tasks(topics.worker(ECHO))} == {TASK[1], TASK[2]}
+    assert {task.id for task in stage.waiting()} == {TASK[1], TASK[2]}
     odd = stage.log.records(topics.DLQ)
     given = {
         Position(one["topic"], one["partition"], one["offset"]): b64decode(one.get("value") or "")

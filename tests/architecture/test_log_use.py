@@ -9,7 +9,7 @@ import pytest
 
 from infra.check_template import expanded
 from infra.rules.log import ENDS, USES, Use, use_of
-from infra.rules.template import FUNCTION
+from infra.rules.template import FUNCTION, worker_of
 from taskmill.core import topics
 from taskmill.core.log import Reach
 from taskmill.core.task import TaskType
@@ -22,13 +22,14 @@ ROOT = Path(__file__).parents[2]
 HOMES = {"functions": ROOT / "functions", "taskmill": ROOT / "shared/taskmill"}
 FUNCTIONS = {name: function for name, function in expanded().of(FUNCTION) if use_of(name, function)}
 EVERY = TaskType("*")
+WORK = topics.worker(EVERY)
 SENT_BY = {
     "send_pending": {topics.PENDING},
-    "send_work": {topics.worker(EVERY)},
+    "send_wake_ups": {WORK},
     "send_facts": {topics.EVENTS, topics.DLQ},
     "send_undecodable": {topics.DLQ},
     "send_refused": {topics.DLQ},
-    "send_batch": {topics.PENDING, topics.worker(EVERY), topics.EVENTS, topics.DLQ},
+    "send_batch": {topics.PENDING, WORK, topics.EVENTS, topics.DLQ},
 }
 """Where the methods of a bus write; the last one returns records to any of our topics."""
 
@@ -137,7 +138,9 @@ def test_a_function_may_write_where_its_code_writes(name):
     has_a_bus = "bus" in ports_of(FUNCTIONS[name]["Handler"]) and "kafka" in needs_of(
         FUNCTIONS[name]["Handler"]
     )
-    assert use(name).writes == (written if has_a_bus else set())
+    own = worker_of(FUNCTIONS[name])  # a worker wakes others of its type alone
+    mine = {topics.worker(TaskType(own)) if own and one == WORK else one for one in written}
+    assert use(name).writes == (mine if has_a_bus else set())
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -170,9 +173,15 @@ class Noting:
 
 def test_statistics_ask_for_the_readers_that_the_gateway_may_watch():
     world, noting = World(), Noting()
-    ports, readers = world.ports, topics.readers([EVERY])
+    ports = world.ports
     Board(
-        ports.figures, noting, ports.requests, ports.outbox, readers=readers, clock=world.clock
+        ports.figures,
+        noting,
+        ports.requests,
+        ports.outbox,
+        readers=topics.LOG_READERS,
+        states=dict,
+        clock=world.clock,
     ).look()
     assert noting.asked == set(use("Gateway").watches)
 

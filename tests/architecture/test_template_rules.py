@@ -11,6 +11,7 @@ import yaml
 from infra.check_template import NESTED, RULES, complaints, expanded, nested
 from infra.rules import alarms, functions, log, mappings, policies, stores
 from infra.rules.template import TOPIC, Template
+from taskmill.stores.catalogue import AssembledCatalogue
 from taskmill_local.template.source import load_template
 
 ROOT = Path(__file__).parents[2]
@@ -166,8 +167,8 @@ CONTROLS = [
     ),
     (
         log.functions_use_the_log_as_their_code_does,
-        revoke("tasks.worker.*"),
-        "Gateway may not DescribeTopic tasks.worker.*, but must",
+        revoke("tasks.inbox", "GatewayRole"),
+        "Gateway may not DescribeTopic tasks.inbox, but must",
     ),
     (
         log.functions_use_the_log_as_their_code_does,
@@ -435,7 +436,7 @@ CONTROLS = [
     ),
     (
         mappings.topics_are_made_with_their_workers,
-        put("EchoWorkerTopic", "PartitionCount", 3),
+        put("EchoWorkerTopic", "PartitionCount", 1),
         "EchoWorkerTasks has more pollers",
     ),
     (
@@ -444,6 +445,44 @@ CONTROLS = [
         "EchoWorkerTopic does not have 3 replicas",
     ),
     (mappings.workers_are_fed, forget("EchoWorkerTasks"), "EchoWorker is a worker without a"),
+    (
+        mappings.a_record_is_a_call,
+        put("EchoWorkerTasks", "BatchSize", 2),
+        "EchoWorkerTasks has a BatchSize other than 1",
+    ),
+    (
+        mappings.a_record_is_a_call,
+        put("EchoWorker", "Timeout", 60),
+        "EchoWorkerTasks feeds a function with a Timeout other than 840",
+    ),
+    (
+        mappings.each_partition_can_have_a_process,
+        put("EchoWorkerTopic", "PartitionCount", 11),
+        "EchoWorkerTasks has 2 to 2 pollers, which run 5 invocations each, for 11 partitions",
+    ),
+    (
+        mappings.each_partition_can_have_a_process,
+        put("EchoWorkerTasks", "ProvisionedPollerConfig.MinimumPollers", 1),
+        "EchoWorkerTasks has 1 to 2 pollers",
+    ),
+    (
+        mappings.each_partition_can_have_a_process,
+        put("EchoWorker", "ReservedConcurrentExecutions", 5),
+        "EchoWorkerTasks feeds a function with less reserved concurrency than partitions",
+    ),
+    (
+        log.readers_are_deployed_first,
+        lambda template: template.resources["Dispatcher"].pop("DependsOn"),
+        "Dispatcher writes for EchoWorker, but its DependsOn does not name it",
+    ),
+    *(
+        (
+            log.readers_are_deployed_first,
+            lambda template, name=name: template.resources[name].pop("DependsOn"),
+            f"{name} writes for Recorder, but its DependsOn does not name it",
+        )
+        for name in ("Gateway", "Inbox", "Dispatcher", "EchoWorker", "Scheduler")
+    ),
     (
         alarms.alarms_tell_somebody,
         put("TasksDie", "AlarmActions", []),
@@ -536,8 +575,9 @@ def test_the_topics_of_the_deployment_are_those_of_the_local_platform(template):
     made = {topic["TopicName"]: topic for _, topic in shared.of(TOPIC)}
     partitions = {name: topic["PartitionCount"] for name, topic in made.items()}
     assert partitions == {name: topic["partitions"] for name, topic in asked["topics"].items()}
+    of_types = {entry.name: entry.partitions for entry in AssembledCatalogue().entries()}
     for _, topic in template.of(TOPIC):
-        assert topic["PartitionCount"] == asked["worker"]["partitions"]
+        assert topic["PartitionCount"] == of_types[topic["TopicName"].rpartition(".")[2]]
         assert topic["Configs"] == {"Fn::GetAtt": ["Data", "Outputs.TopicConfigs"]}
     configs = [*(topic["Configs"] for topic in made.values()), outputs("data")["TopicConfigs"]]
     defaults = {name: str(value) for name, value in asked["defaults"].items()}

@@ -94,11 +94,17 @@ def test_a_template_that_is_not_what_the_folders_say_does_not_pass(project):
         ),
         (
             "function.yaml",
-            "BatchSize: 500",
+            "LongestTimeout: 300",
             "Routes:\n  Look: GET /v1/parrots",
             "function.yaml: Routes: Look: the gateway has no GET /v1/parrots",
         ),
-        ("function.yaml", "BatchSize", "BatchSizes", "function.yaml: unknown key BatchSizes"),
+        (
+            "function.yaml",
+            "LongestTimeout",
+            "LongestTimeouts",
+            "function.yaml: unknown key Longest",
+        ),
+        ("function.yaml", "300", "29", "handler.py: serve has a timeout of 30 s, but Longest"),
     ],
 )
 def test_a_folder_that_cannot_be_assembled_is_named_with_the_next_step(

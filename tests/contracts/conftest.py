@@ -90,7 +90,7 @@ def brokers(kafka):
     """Return a broker with the topics of a system with two types."""
     plan = yaml.safe_load(TOPICS.read_text())
     defaults = {name: str(value) for name, value in plan["defaults"].items()}
-    shapes = plan["topics"] | dict.fromkeys(OF_WORKERS, plan["worker"])
+    shapes = plan["topics"] | {name: {"partitions": 6} for name in OF_WORKERS}
     create_topics(
         kafka,
         {

@@ -12,7 +12,7 @@ from taskmill.stores.memory.ledger import MemoryLedger
 from taskmill.stores.memory.quarantine import MemoryQuarantine
 from taskmill.stores.memory.recovery import MemoryTaskVersions
 from taskmill.stores.memory.redrive_jobs import MemoryRedriveJobs
-from taskmill.stores.memory.timing import MemoryExpiries, MemoryFarTasks
+from taskmill.stores.memory.timing import MemoryExpiries, MemoryFarTasks, MemoryShelf
 from taskmill.stores.postgres.connection import Database
 from taskmill.stores.postgres.insight import PostgresFigures
 from taskmill.stores.postgres.ledger import PostgresLedger
@@ -20,6 +20,7 @@ from taskmill.stores.postgres.outbox import PostgresOutbox
 from taskmill.stores.postgres.quarantine import PostgresQuarantine
 from taskmill.stores.postgres.redrive_jobs import PostgresRedriveJobs
 from taskmill.stores.postgres.rows import PostgresRows
+from taskmill.stores.postgres.shelf import PostgresShelf
 from taskmill.stores.postgres.task_versions import PostgresTaskVersions
 from taskmill.stores.postgres.timing import PostgresExpiries, PostgresFarTasks
 from taskmill.stores.postgres.whole_rows import PostgresWholeRows
@@ -39,7 +40,8 @@ SELECT
     submission, submitted, fingerprint, idempotency_key, payload::text AS payload,
     payload_ref::text AS payload_ref, payload_size, metadata, max_attempts, timeout_seconds,
     retry::text AS retry,
-    {_MOMENT.format("created_at")}, timing::text AS timing, changed
+    {_MOMENT.format("created_at")}, timing::text AS timing, changed,
+    priority, fairness_key, index, order_ms, ordered
 FROM tasks ORDER BY id
 """.encode()  # noqa: S608 - no value goes in
 _HISTORY = f"""
@@ -55,13 +57,18 @@ def batch_of(*answer):
     """Return the batch that the recorder would write for these facts."""
     story = LedgerFold()
     story.add(answer)
-    return LedgerBatch(rows=list(story.rows.values()), history=list(story.history.values()))
+    return LedgerBatch(
+        rows=list(story.rows.values()),
+        history=list(story.history.values()),
+        shelved=list(story.shelved.values()),
+    )
 
 
 def flat_row(row):
     columns = msgspec.structs.asdict(row)
     spec = columns.pop("spec")
     columns.pop("is_far")  # a column of its own table
+    columns.pop("is_shelved")
     if spec:
         made = {"payload_size": spec.payload_size, "changed": spec.changed}
         columns |= msgspec.structs.asdict(spec) | made
@@ -115,6 +122,9 @@ class MemoryTables:
     def far(self, **how):
         return MemoryFarTasks(lambda: self.ledger, now_ms, **how)
 
+    def shelf(self):
+        return MemoryShelf(lambda: self.ledger)
+
     def expiries(self, **_how):
         return MemoryExpiries(lambda: self.ledger, now_ms)
 
@@ -161,6 +171,9 @@ class PostgresTables:
     def far(self, **how):
         return PostgresFarTasks(self._database, **how)
 
+    def shelf(self):
+        return PostgresShelf(self._database)
+
     def expiries(self, **how):
         return PostgresExpiries(self._database, **how)
 
@@ -182,7 +195,8 @@ class PostgresTables:
     def empty(self):
         with psycopg.connect(self._owner_dsn) as connection:
             connection.execute(
-                "TRUNCATE tasks, facts, quarantine, applied, dead_letters, far_tasks, expiries"
+                "TRUNCATE tasks, facts, quarantine, applied, dead_letters, far_tasks, expiries,"
+                " shelved_tasks"
             )
 
     def close(self):

@@ -10,13 +10,15 @@ from taskmill.execution.lease import (
     Claimed,
     Forgotten,
     HeldLease,
-    LeaseRefused,
+    Late,
     Settled,
     Stale,
     Suspect,
+    TurnOver,
 )
+from taskmill.lanes.lane import TurnIsFree, TurnIsGone, TurnIsOver, TurnLives
 from taskmill.ledger.projection import row_of
-from taskmill.orders.control import Moment, Moved, Redriven
+from taskmill.orders.control import Moment, Moved, Ordered, Redriven
 from taskmill.recovery.restoration import hot_view
 from taskmill.submission.admission import AdmittedBefore, Conflict, Created, Replayed
 from tests.builders import (
@@ -74,13 +76,19 @@ ANSWERS = {
     Claimed: "CLAIMED",
     Suspect: "SUSPECT",
     HeldLease: "HELD",
-    LeaseRefused: "REFUSED",
+    Late: "LATE",
+    TurnOver: "OVER",
+    TurnLives: "LIVES",
+    TurnIsOver: "OVER",
+    TurnIsFree: "FREE",
+    TurnIsGone: "GONE",
     Forgotten: "FORGOTTEN",
     Settled: "SETTLED",
     Stale: "STALE",
     CancelFirst: "CANCEL",
     Redriven: "REDRIVEN",
     Moved: "MOVED",
+    Ordered: "DONE",
 }
 
 
@@ -131,7 +139,7 @@ class Words:
             return None
         return Moment(self.generations[seen.generation], seen.turn, Status(seen.status))
 
-    def owed_key(self, entry):
+    def owed_key(self, entry, *, hold=None):
         called, (kind, _, slot) = self.generations[entry.generation], entry.kind.partition(" ")
         return OwedKey(
             id=self.id,
@@ -139,6 +147,7 @@ class Words:
             turn=entry.turn,
             kind=OwedKind(kind),
             slot=int(slot or 0),
+            hold=hold,
         )
 
     def view(self, row, *, losses, due_at_ms):
@@ -191,6 +200,8 @@ class Words:
             said["token"] = self.token_of(answer.token)
         if hasattr(answer, "losses"):
             said["losses"] = answer.losses
+        if hasattr(answer, "alone"):
+            said["is_alone"] = answer.alone
         if hasattr(answer, "cancel_requested"):
             said["is_cancelled"] = answer.cancel_requested
         if hasattr(answer, "facts"):

@@ -56,10 +56,8 @@ class ValkeyShard:
             submission=int(known["submission"]),
             body=known["fingerprint"],
             lease=_lease(known.get("lease_until")),
-            source=_offset(known.get("source")),
-            process=int(known.get("process") or -1),
+            source=_number(known.get("source")),
             losses=int(known["losses"]),
-            dropped=frozenset(map(_offset, known.get("dropped", "").split())),
             settled=(int(settled_turn), self._words.token_of(int(settled_token))),
             last=self._words.facts_of(codec.open_fact_list(known.get("last", "").encode())),
             cancel_requested=known.get("cancel_requested") == "1",
@@ -73,7 +71,7 @@ class ValkeyShard:
             yield self._words.entry_of(read(member), codec.open_owed(owed[member]), when)
 
     def let_lapse(self):
-        self._session.command("HSET", self._record, "lease_until", 0)
+        self._session.command("HSET", self._record, "lease_until", 1)
 
     def make_due(self, entry):
         self._session.command("ZADD", self._keys.due, "XX", 0, spell(self._words.owed_key(entry)))
@@ -102,12 +100,14 @@ def _when(at):
 def _lease(until):
     if until is None:
         return ""
+    if until == "0":
+        return "closed"
     return "alive" if int(until) > now_ms() else "lapsed"
 
 
-def _offset(source):
-    """Return the position of a source; -1 is an unknown one."""
-    return int(source.split("|")[2]) if source else -1
+def _number(source):
+    """Return the number of a take; -1 is an unknown one."""
+    return int(source.removeprefix("take ").split(".")[0]) if source else -1
 
 
 def seen_from_outside(shard):
@@ -115,7 +115,7 @@ def seen_from_outside(shard):
     record = shard.record
     if record is not None and record.is_final:
         record = record._replace(ends=False)
-    due = {one._replace(when=one.when.replace("held", "later")) for one in shard.due}
+    due = {one._replace(when="later" if one.is_held else one.when) for one in shard.due}
     is_open = int(not shard.is_cold)
     seen = Shard(marker=is_open, word=shard.word, record=record, due=frozenset(due))
     return seen._replace(is_overwritten=shard.is_overwritten)

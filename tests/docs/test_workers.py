@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from msgspec import Raw
-from msgspec.structs import replace
 from mypy import api
 
 from taskmill.core.facts import TaskDeferred, TaskSucceeded
@@ -37,12 +36,17 @@ def ends(worker: Any, monkeypatch: pytest.MonkeyPatch, *payloads: Any) -> list[A
     """Return how tasks with these payloads end, or why and until when they wait."""
     stage = Stage()
     stage.bind(monkeypatch)
-    for number, payload in enumerate(payloads):
-        task_id = TaskId(f"019f0000-0000-7000-8000-{number:012d}")
-        task = an_envelope(id=task_id, generation=NOW, created_at_ms=NOW, payload=Raw(payload))
-        stage.log.send_work([replace(task, retry=worker.defaults.retry)])
-    stage.log.flush()
-    assert stage.run(worker, "tasks.worker.echo") == {"batchItemFailures": []}
+    tasks = [
+        an_envelope(
+            id=TaskId(f"019f0000-0000-7000-8000-{number:012d}"),
+            generation=NOW,
+            created_at_ms=NOW,
+            payload=Raw(payload),
+            retry=worker.defaults.retry,
+        )
+        for number, payload in enumerate(payloads)
+    ]
+    assert stage.deliver(worker, *tasks) == {"batchItemFailures": []}
     return [_end(fact) for fact in stage.log.facts()]
 
 

@@ -5,11 +5,12 @@ import dataclasses
 from msgspec.structs import replace
 
 from functions.dispatcher.handler import lambda_handler as dispatcher
-from taskmill.core.owed import OwedKind
-from taskmill.execution.lease import HeldLease, LeaseRefused, Settled, Stale
-from taskmill.orders.control import OrderAnswer
+from taskmill.core.owed import Cold, OwedKind
+from taskmill.execution.lease import Settled, Stale, TurnOver
+from taskmill.lanes.lane import TurnIsFree, TurnIsOver
+from taskmill.orders.control import Ordered
 from taskmill.stores.memory.dispatch import MemoryDelays
-from taskmill.stores.memory.execution import MemoryLeases
+from taskmill.stores.memory.execution import MemoryLeases, MemoryTurns
 from taskmill.stores.memory.hot import MemoryAdmission, MemoryDueSet
 from taskmill.stores.memory.ledger import MemoryLedger
 from taskmill.stores.memory.orders import MemoryControl
@@ -62,8 +63,8 @@ class ComparesNoToken(MemoryLeases):
         return answer
 
 
-class CommitsStaleEnds(MemoryLeases):
-    """Answers a stale holder with success, so that it reports its record as done."""
+class AcceptsStaleEnds(MemoryLeases):
+    """Answers a stale holder with success, so that the task leaves its lane."""
 
     def settle(self, settlements):
         answers = super().settle(settlements)
@@ -71,19 +72,42 @@ class CommitsStaleEnds(MemoryLeases):
 
 
 class RepeatsNoFacts(MemoryLeases):
-    """Refuses finished turns without the facts that may be unpublished."""
+    """Says that a turn is over without the facts that may be unpublished."""
 
     def claim(self, claims):
         answers = super().claim(claims)
-        return [LeaseRefused(()) if isinstance(one, LeaseRefused) else one for one in answers]
+        return [TurnOver(()) if isinstance(one, TurnOver) else one for one in answers]
 
 
-class DropsItsOwn(MemoryLeases):
-    """Drops a record whose lease is live, although that record holds it."""
+class FindsNoFacts(MemoryTurns):
+    """Lets what is over leave without the facts that may be unpublished."""
 
-    def claim(self, claims):
-        answers = super().claim(claims)
-        return [LeaseRefused(()) if isinstance(one, HeldLease) else one for one in answers]
+    def look(self, members):
+        states = super().look(members)
+        return [TurnIsOver(()) if isinstance(one, TurnIsOver) else one for one in states]
+
+
+class LooksAtNothing(MemoryTurns):
+    """Finds nothing, whatever died."""
+
+    def look(self, members):
+        return [Cold() for _ in members]
+
+
+class LetsTheLapsedLeave(MemoryTurns):
+    """Takes a lease that lapsed for an end."""
+
+    def look(self, members):
+        states = super().look(members)
+        return [TurnIsOver(()) if isinstance(one, TurnIsFree) else one for one in states]
+
+
+class SuspectsNobody(MemoryTurns):
+    """Puts suspects back among the others."""
+
+    def look(self, members):
+        states = super().look(members)
+        return [TurnIsFree() if isinstance(one, TurnIsFree) else one for one in states]
 
 
 class ClaimsSuspectsTogether(MemoryLeases):
@@ -91,13 +115,6 @@ class ClaimsSuspectsTogether(MemoryLeases):
 
     def claim(self, claims):
         return super().claim([replace(claim, alone=True) for claim in claims])
-
-
-class LetsEverybodyIn(MemoryLeases):
-    """Gives a held turn to any claimer."""
-
-    def _refusal(self, claim, record):
-        return None
 
 
 class OwesAtOnce(MemoryDelays):
@@ -114,7 +131,7 @@ class KeepsTheOldTime(MemoryControl):
     def _change(self, order):
         known = dict(self._hot.due)
         answer = super()._change(order)
-        if answer is OrderAnswer.DONE:
+        if answer == Ordered():
             before = {name: one for name, one in known.items() if name.id == order.envelope.id}
             for name, (at, owed) in before.items():
                 if name.kind is OwedKind.TURN:
@@ -187,11 +204,13 @@ VARIANTS = {
     "an admission that owes nothing": Parts({"admission": OwesNothing}),
     "keys that are not remembered": Parts({"admission": ForgetsKeys}),
     "no token compared": Parts({"leases": ComparesNoToken}),
-    "a stale settle commits its record": Parts({"leases": CommitsStaleEnds}),
-    "facts not repeated after a crash behind settle": Parts({"leases": RepeatsNoFacts}),
-    "the same source is dropped": Parts({"leases": DropsItsOwn}),
-    "suspects claimed together": Parts({"leases": ClaimsSuspectsTogether}),
-    "a lease that keeps nobody out": Parts({"leases": LetsEverybodyIn}),
+    "a stale settle lets its task leave": Parts({"leases": AcceptsStaleEnds}),
+    "facts not repeated after a crash behind settle": Parts(
+        {"leases": RepeatsNoFacts, "turns": FindsNoFacts}
+    ),
+    "a tick that finds nothing": Parts({"turns": LooksAtNothing}),
+    "what lapsed leaves its lane": Parts({"turns": LetsTheLapsedLeave}),
+    "suspects claimed together": Parts({"leases": ClaimsSuspectsTogether, "turns": SuspectsNobody}),
     "offset committed before the work": Parts(system=CommitsFirst),
     "a dispatcher that drops a record": Parts(system=DropsARecord),
     "a handler that reports no failure": Parts(system=ReportsNoFailure),

@@ -1,12 +1,14 @@
 """The one system that the fault tests share."""
 
 import asyncio
+import os
 
 import pytest
 
 from tests.acceptance.system import a_folder, log_tails, remove
 from tests.faults.run import Run
 from tests.faults.stack import Stack
+from tests.faults.versions import code_of
 
 
 @pytest.fixture(scope="package")
@@ -48,10 +50,21 @@ def scheduler(stack):
         process.wait()
 
 
+@pytest.fixture
+def before(tmp_path):
+    """Yield the code of the release that the environment names."""
+    reference = os.environ.get("AGAINST")
+    if not reference:
+        pytest.skip("`make prove NAME=rolling-deploy AGAINST=<git ref>` names another release")
+    with code_of(reference, tmp_path / "code") as folder:
+        yield folder
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item):
     report = yield
     stack = getattr(item, "funcargs", {}).get("stack")
     if report.failed and stack is not None:
-        report.sections.append((f"logs in {stack.folder}", log_tails(stack.folder)))
+        for home in stack.folder.rglob("home"):  # of another version, too
+            report.sections.append((f"logs in {home.parent}", log_tails(home.parent)))
     return report

@@ -7,13 +7,17 @@ from functions.dispatcher.handler import lambda_handler as dispatcher
 from functions.recorder.handler import lambda_handler as recorder
 from taskmill.core import topics
 from taskmill.core.log import Position
+from taskmill.execution.ports import Deaf
 from taskmill.platform import process
 from taskmill.stores.memory.process import InlineBackgroundJobs
 from taskmill.testing.executor import PatientExecutor
 from taskmill.testing.system import INVOCATION, System
 from tests.unit.stage import Context, a_kafka_event, do_job
 
-TICK = ("publish_due", "relay_outbox", "bring_near", "expire", "forget_expired")
+TICK = (
+    *("watch_lanes", "publish_due", "relay_outbox"),
+    *("bring_near", "expire", "refill", "forget_expired"),
+)
 """The jobs of one tick of the system, in order."""
 
 
@@ -30,6 +34,7 @@ class Deployed(System):
             "executor": lambda: PatientExecutor(self.clock),
             "loop_executor": lambda: PatientExecutor(self.clock),
             "background_jobs": InlineBackgroundJobs,
+            "rhythm": lambda _watched_at: None,
             "clock": self.clock,
             "chance": self.chance.random,
             "entropy": lambda: self.chance.randbytes(16),
@@ -37,6 +42,7 @@ class Deployed(System):
             "pause": self.clock.move,
             "log": lambda _service: logging.getLogger("taskmill"),
             "counters": lambda: self.stores.counters,
+            "bell": lambda _stores, _executor: Deaf(),
         }
 
     def invoke(self, reader, records):
@@ -53,7 +59,9 @@ class Deployed(System):
 
     def rebuild(self, *, pause=None):
         with self._process(pause=pause or self.write_meanwhile):
-            return do_job("rebuild")
+            restored = do_job("rebuild")
+            do_job("rebuild_lanes")
+            return restored
 
     @contextmanager
     def _process(self, **others):

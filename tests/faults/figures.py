@@ -12,7 +12,7 @@ from tests.lanes import is_under_faults
 SETTING = "TASKMILL_FIGURES"
 """Names a file that gets the figures of a whole run as JSON."""
 
-MOST_MINUTES = 25
+MOST_MINUTES = 30
 _FIGURES = pytest.StashKey["Figures"]()
 _TOLD = "figures"
 

@@ -4,7 +4,7 @@ import json
 
 from msgspec.structs import replace
 
-from taskmill.execution.lease import LeaseRefused, Suspect
+from taskmill.execution.lease import TurnOver
 from taskmill.stores.memory.execution import MemoryLeases
 from taskmill.stores.memory.hot import MemoryAdmission, MemoryDueSet
 from taskmill.stores.memory.log import MemoryLog
@@ -48,7 +48,7 @@ class OrdersByAttempt(MemoryLeases):
 
     def _claim_known(self, claim, record):
         if record.status.is_final or claim.envelope.attempt < record.attempt:
-            return LeaseRefused(record.last)
+            return TurnOver(record.last)
         return self._begin(claim, record)
 
 
@@ -93,14 +93,14 @@ def _with_an_attempt_spent(settlement):
 
 
 class BlamesEverybody(MemoryLeases):
-    """Charges each suspect of a batch with the losses of the others."""
+    """Charges each task of a take with the losses of the others."""
 
     def claim(self, claims):
         answers = super().claim(claims)
         pairs = zip(claims, answers, strict=True)
-        suspects = [claim.envelope.id for claim, one in pairs if isinstance(one, Suspect)]
-        for task_id in suspects:
-            self._hot.records[task_id].losses += len(suspects) - 1
+        lost = [one.envelope.id for one, answer in pairs if getattr(answer, "losses", 0)]
+        for task_id in lost:
+            self._hot.records[task_id].losses += len(lost) - 1
         return answers
 
 
@@ -121,8 +121,16 @@ class NamesNoInstant(MemorySchedules):
         return replace(fire, request=request)
 
 
+class LetsEverybodyIn(MemoryLeases):
+    """Gives a held turn to any claimer."""
+
+    def _refusal(self, claim, record):
+        return None
+
+
 UNHELD = Parts({"due": HoldsNothing})
 TOKENS_FROM_ONE = Parts({"leases": CountsTokensFromOne, "shards": RestoresNoTokens})
+OPEN_TO_ALL = Parts({"leases": LetsEverybodyIn})
 BY_ATTEMPT = Parts({"leases": OrdersByAttempt})
 AS_DUE = Parts({"shards": RestoresAsDue})
 HASTY = Parts({"bus": KnowsNoEnds})

@@ -1,15 +1,20 @@
 """The in-memory system with processes that can die, and the history it leaves."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
 
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from taskmill.core import codec, topics
+from taskmill.core import topics
+from taskmill.core.errors import StoreUnavailable
 from taskmill.core.task import TaskType, keyed_id, unkeyed_id
 from taskmill.core.view import TaskView
+from taskmill.execution.lease import Claimed, Settled
+from taskmill.lanes.caps import USUAL_CAPS
+from taskmill.lanes.lane import member_of
 from taskmill.orders.redrive import Again, NotOver
 from taskmill.settings.crash_points import POINTS, CrashAt
 from taskmill.stores.crash import with_crash_point
@@ -48,21 +53,59 @@ class Process:
 
     mortals: "Mortals"
     death: CrashAt | None = None
-    labels: frozenset = frozenset()
+    may_die: Callable | None = lambda _labels: True
+    """Says whether it may die with these tasks in its hands; None if it only loses an answer."""
+
+    labels: set = field(default_factory=set)
+    """The tasks that it holds."""
+
     is_dead: bool = False
     ports: dict = field(default_factory=dict)
 
     def port(self, name):
         if name not in self.ports:
             port = self.mortals.bind(name)
+            if name == "leases":
+                port = _Holding(port, self.labels)
             if self.death is not None:
-                port = with_crash_point(name, port, self.death, opener="", end=self.die)
+                port = with_crash_point(name, port, self.death, opener="", end=self.strike)
             self.ports[name] = port
         return self.ports[name]
+
+    def strike(self):
+        if self.may_die is None:
+            raise StoreUnavailable("Redis", "the answer was lost")
+        if self.may_die(self.labels):
+            self.die()
 
     def die(self):
         self.is_dead = True
         raise Killed
+
+
+class _Holding:
+    """Leases of a process, which notes what it holds."""
+
+    def __init__(self, leases, labels):
+        self._leases = leases
+        self._labels = labels
+        self.extend = leases.extend
+
+    def claim(self, claims):
+        answers = self._leases.claim(claims)
+        pairs = zip(claims, answers, strict=True)
+        self._labels |= {_label(one) for one, answer in pairs if isinstance(answer, Claimed)}
+        return answers
+
+    def settle(self, settlements):
+        answers = self._leases.settle(settlements)
+        pairs = zip(settlements, answers, strict=True)
+        self._labels -= {_label(one) for one, answer in pairs if isinstance(answer, Settled)}
+        return answers
+
+
+def _label(one):
+    return one.envelope.metadata["label"]
 
 
 class Outlet:
@@ -85,8 +128,9 @@ class Outlet:
 class Mortals:
     """A handler is *perform(task)*; a process chosen to die does so at a crash point of a port."""
 
-    def __init__(self, perform, *, seed=0, parts=None):
+    def __init__(self, perform, *, seed=0, parts=None, caps=USUAL_CAPS):
         self.kills = 0
+        self.entered = {}
         self.submits = []
         self.redrives = []
         self.effects = []
@@ -94,7 +138,7 @@ class Mortals:
         self._alive = []
         self._bound = {}
         worker = serve(Anything, lambda _, task: perform(task), concurrency=IN_FLIGHT)
-        self.system = self.parts.system({TYPE: worker}, seed=seed, dress=self._dress)
+        self.system = self.parts.system({TYPE: worker}, seed=seed, dress=self._dress, caps=caps)
         self.stores, self.clock = self.system.stores, self.system.clock
         self.hot, self.log = self.stores.hot, self.stores.log
 
@@ -104,6 +148,10 @@ class Mortals:
         self._bound[name] = port
         return Outlet(name, port, self)
 
+    @property
+    def lane(self):
+        return self.hot.lanes[TYPE]
+
     # Processes
 
     @property
@@ -111,9 +159,9 @@ class Mortals:
         """The current process; those below it are paused meanwhile."""
         return self._alive[-1] if self._alive else None
 
-    def live(self, work, *, death=None, labels=()):
+    def live(self, work, *, death=None, may_die=lambda _labels: True):
         """Let a process do some work; return None when it died during it."""
-        process = Process(self, death, frozenset(labels))
+        process = Process(self, death, may_die)
         self._alive.append(process)
         try:
             return work()
@@ -125,12 +173,9 @@ class Mortals:
 
     def bind(self, name):
         """Return a port as another process has it: its bus is its own."""
+        if name == "lanes":
+            return _Entering(self._bound[name], self.entered)
         return _producer(self.log) if name == "bus" else self._bound[name]
-
-    def labels(self, reader, most):
-        """Return the labels of the tasks that a reader would get next."""
-        records = self.log.records(reader.topic, since=self.log.position(reader))[:most]
-        return {task.metadata["label"] for one in records for task in codec.open_tasks(one.value)}
 
     # What clients do
 
@@ -184,12 +229,9 @@ class Mortals:
         return answer
 
     def repeat(self, chance):
-        """Publish an envelope again, as a slow scheduler does."""
-        tasks = self.log.tasks(WORK.topic)
-        if tasks:
-            bus = _producer(self.log)
-            bus.send_work([chance.choice(tasks)])
-            bus.flush()
+        """Enter a task again, as a slow scheduler does."""
+        if self.entered:
+            self._bound["lanes"].enter([chance.choice(list(self.entered.values()))], past=True)
 
     # What handlers do
 
@@ -206,8 +248,16 @@ class Mortals:
     # What is left
 
     def is_quiet(self):
-        return not (self.hot.due or self.stores.rows.far_tasks) and not any(
-            self.log.records(one.topic, since=self.log.position(one)) for one in self.system.readers
+        rows = self.stores.rows
+        is_owed = self.hot.due or rows.far_tasks or rows.shelved or self.lane.tasks
+        is_open = self.hot.is_open and self.lane.is_open
+        return (
+            is_open
+            and not is_owed
+            and not any(
+                self.log.records(one.topic, since=self.log.position(one))
+                for one in self.system.readers
+            )
         )
 
     def history(self, **more):
@@ -224,6 +274,21 @@ class Mortals:
             kills=self.kills,
             **more,
         )
+
+
+class _Entering:
+    """Lanes of a process, of which everybody can see what entered."""
+
+    def __init__(self, lanes, entered):
+        self._lanes = lanes
+        self._entered = entered
+
+    def __getattr__(self, verb):
+        return getattr(self._lanes, verb)
+
+    def enter(self, tasks, **how):
+        self._entered.update((member_of(one.envelope), one) for one in tasks)
+        return self._lanes.enter(tasks, **how)
 
 
 def deaths(function):

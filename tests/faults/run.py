@@ -396,7 +396,8 @@ class Run:
         """Check every invariant; return the history for figures."""
         self._come_to_rest()
         history = self.history(**about)
-        assert _told_of(check(history)) == []
+        complaints = _told_of(check(history))
+        assert complaints == [], complaints
         return history
 
     def to_be_mended(self):

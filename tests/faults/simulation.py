@@ -5,11 +5,10 @@ from collections import Counter
 from datetime import timedelta
 from enum import Enum
 
-from msgspec.structs import replace
-
 from taskmill.core import topics
 from taskmill.core.task import TaskType, Timing
 from taskmill.execution.outcome import Retry, Succeeded
+from taskmill.lanes.caps import USUAL_CAPS
 from taskmill.orders.change import WantedChange
 from tests.faults.mortals import TYPE, WORK, Mortals, deaths
 
@@ -17,45 +16,56 @@ NOBODYS = TaskType("nobodys")
 FAR_MS = 612_000
 """Twelve seconds later it is near."""
 LONG_MS = 5_000
+LONGEST_REBUILD_MS = 120_000
 CHANCE_TO_DIE = 0.15
 CHANCE_TO_HARM = 0.4
+CHANCE_TO_FORGET = 0.05
+CHANCE_TO_LOSE = 0.5
 DEEPEST_PAUSE = 2
 POISON = "poison"
 STRANGER = "stranger"
 """A task of a type that no worker takes: it waits for one, and dies."""
 DOOMED = frozenset({POISON, STRANGER})
 MOST_ROUNDS = 300
+MOST_LOSSES = 2
+"""After one more a task is poison."""
+
 (AFTER_CLAIM,) = deaths("worker after claim")
-AFTER_TAKE_OVER = replace(AFTER_CLAIM, nth=2)
-"""A task lost once is claimed alone, after the first answer."""
 
 
 class Weather(Enum):
     """What may happen; the seed decides the rest."""
 
-    POISON = 1
-    """One task kills every process that performs it, and the platform strikes others once."""
+    POISON = "poison"
+    """One task kills every process that performs it, and the platform strikes others."""
 
-    STORM = 2
+    STORM = "storm"
     """The platform strikes each task twice."""
 
-    PEACE = 0
+    OBLIVION = "oblivion"
+    """Redis loses its records, its lanes, or both, and answers of it are lost; nobody pauses."""
+
+    PEACE = "peace"
     """Nobody dies, so that nothing may run twice, whatever is published twice."""
 
 
 class Simulation:
-    def __init__(self, seed, *, parts=None, tasks=12):
+    def __init__(self, seed, *, parts=None, tasks=12, caps=USUAL_CAPS):
         self.random = random.Random(seed)
         self.weather = tuple(Weather)[seed % len(Weather)]
         self.waiting = [f"t{number}" for number in range(tasks)]
         self.waiting += [POISON] if self.weather is Weather.POISON else []
-        self.waiting.insert(tasks // 2, STRANGER)
+        if self.weather is not Weather.OBLIVION:  # then the reconciler finds it
+            self.waiting.insert(tasks // 2, STRANGER)
         self.is_calm = False
         self.depth = 0
         self.is_successor_doomed = False
         self.harm = Counter()
         self.timings = {label: self.timing() for label in self.waiting if label != POISON}
-        self.mortals = Mortals(self.perform, seed=seed, parts=parts)
+        self.mortals = Mortals(self.perform, seed=seed, parts=parts, caps=caps)
+        self.jobs = ("scheduler", "nearing", "watching")
+        if caps != USUAL_CAPS:
+            self.jobs += ("shelving",)
 
     def run(self):
         """Run at random, then let everything come to rest, and return what happened."""
@@ -81,6 +91,8 @@ class Simulation:
         )
 
     def step(self):
+        if self.weather is Weather.OBLIVION and self.random.random() < CHANCE_TO_FORGET:
+            self.forget()
         self.random.choice(
             (
                 self.schedule,
@@ -95,6 +107,22 @@ class Simulation:
             )
         )()
 
+    def forget(self):
+        hot = self.mortals.hot
+        self.random.choice((hot.forget, hot.forget_shards, hot.forget_lanes, hot.restart))()
+
+    def rebuild(self):
+        """Rebuild what is cold; a rebuild that waits for ever, as of a broken system, is killed."""
+        system, clock = self.mortals.system, self.mortals.clock
+        until = clock() + LONGEST_REBUILD_MS
+
+        def pause(span):
+            if clock() > until:
+                self.mortals.present.die()
+            system.write_meanwhile(span)
+
+        self.mortals.live(lambda: system.rebuild(pause=pause), death=self.death("rebuild"))
+
     def pass_time(self, milliseconds):
         self.mortals.clock.move(timedelta(milliseconds=milliseconds))
 
@@ -106,13 +134,14 @@ class Simulation:
 
     def timing(self):
         """Choose when a task should start: at once, soon, or so late that the ledger keeps it."""
-        delay_ms = self.random.choice((None, None, None, 0, 2_000, 20_000, FAR_MS))
+        far_ms = 20_000 if self.weather is Weather.OBLIVION else FAR_MS
+        delay_ms = self.random.choice((None, None, None, 0, 2_000, 20_000, far_ms))
         return None if delay_ms is None else Timing(delay_ms=delay_ms)
 
     def change(self):
         """Change a task's time, if it still waits."""
         known = [one.id for one in self.mortals.submits if one.id is not None]
-        if known:
+        if known and self.weather is not Weather.OBLIVION:
             delay_ms = self.random.choice((0, 1_000, 20_000, FAR_MS))
             death = self.death("gateway after the script of change")
             wanted = WantedChange(delay_ms=delay_ms)
@@ -139,8 +168,10 @@ class Simulation:
                 self.waiting.pop(0)
 
     def schedule(self):
-        function = self.random.choice(("scheduler", "nearing"))
+        function = self.random.choice(self.jobs)
         self.mortals.live(self.mortals.system.tick, death=self.death(function))
+        if self.weather is Weather.OBLIVION:
+            self.rebuild()
 
     def route(self):
         self.read(topics.DISPATCHER, "dispatcher")
@@ -154,30 +185,27 @@ class Simulation:
         self.mortals.live(lambda: step(reader, most=most), death=self.death(function))
 
     def work(self):
-        most = self.random.randint(1, 6)
-        labels = self.mortals.labels(WORK, most)
-        death = self.death("worker") if labels and self.may_harm(labels) else None
-        step = self.mortals.system.step
-        self.mortals.live(lambda: step(WORK, most=most), death=death, labels=labels)
+        step, strikes = self.mortals.system.step, self.random.random() < CHANCE_TO_HARM
+        death = self.death("worker") if strikes or self.is_successor_doomed else None
+        loses = self.weather is Weather.OBLIVION and self.random.random() < CHANCE_TO_LOSE
+        may_die = None if loses else self.may_harm
+        self.mortals.live(lambda: step(WORK, most=1), death=death, may_die=may_die)
 
     def death(self, function):
         """Choose where a process dies, if at all."""
         is_struck = function == "worker" or self.random.random() < CHANCE_TO_DIE
         if self.is_calm or self.weather is Weather.PEACE or not is_struck:
             return None
-        return AFTER_TAKE_OVER if self.is_successor_doomed else self.random.choice(deaths(function))
+        return AFTER_CLAIM if self.is_successor_doomed else self.random.choice(deaths(function))
 
     def may_harm(self, labels):
-        """Choose whether the platform kills these tasks' process.
+        """Return whether the platform may kill the process of these tasks, which counts it.
 
-        With one more loss, which a poison task may cause, a healthy task ends as `poison`: that is
-        a known limit and not tested here.
+        A poison task is lost twice in company. A healthy one that is lost once more than twice,
+        beside it and by the platform, ends as `poison`: a known limit, and not tested here.
         """
-        if self.is_successor_doomed:
-            self.harm.update(labels)
-            return True
-        is_spared = any(self.harm[label] >= self.weather.value for label in labels)
-        if self.is_calm or is_spared or self.random.random() > CHANCE_TO_HARM:
+        to_come = max(MOST_LOSSES - self.harm[POISON], 0) if self.weather is Weather.POISON else 0
+        if any(self.harm[label] + to_come >= MOST_LOSSES for label in labels - {POISON}):
             return False
         self.harm.update(labels)
         return True
@@ -186,12 +214,19 @@ class Simulation:
 
     def perform(self, task):
         process = self.mortals.present
-        if process.is_dead or task.metadata["label"] == POISON:
+        if process.is_dead:
+            process.die()
+        if task.metadata["label"] == POISON:
+            self.harm.update(process.labels)
             process.die()
         if not self.is_calm and self.depth < DEEPEST_PAUSE:
             if self.weather is Weather.PEACE:
                 self.meet()
-            elif self.may_harm(process.labels):
+            elif (
+                self.weather is not Weather.OBLIVION
+                and self.pauses()
+                and self.may_harm(process.labels)
+            ):
                 self.pause()
             if task.attempt < task.max_attempts and self.random.random() < CHANCE_TO_DIE:
                 return Retry("not today", timedelta(seconds=1))
@@ -204,6 +239,9 @@ class Simulation:
         for _ in range(self.random.randrange(6)):
             self.random.choice((self.repeat, self.work, self.route, self.schedule))()
         self.depth -= 1
+
+    def pauses(self):
+        return self.random.random() < CHANCE_TO_HARM
 
     def pause(self):
         """Pause for so long that others may take over what is held here."""
@@ -219,6 +257,7 @@ class Simulation:
     def outlive_the_successor(self):
         """Wake up after the successor died, with no other in its place."""
         self.pass_time(7_000)
+        self.mortals.live(self.mortals.system.tick)
         self.is_successor_doomed = True
         self.work()
         self.is_successor_doomed = False

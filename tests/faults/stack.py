@@ -10,6 +10,7 @@ import sys
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from tempfile import mkdtemp
 from threading import Event, Thread
 
 import psutil
@@ -19,7 +20,7 @@ from taskmill.core import topics
 from taskmill.core.owed import Cold
 from taskmill.core.task import TaskId
 from taskmill.stores.crash import EXIT_CODE
-from taskmill.stores.redis.keys import shard_keys
+from taskmill.stores.redis.keys import lane_keys, shard_keys
 from taskmill.stores.redis.records import RedisRecords
 from taskmill.stores.redis.session import Session
 from taskmill_local.settings import SHARDS
@@ -50,6 +51,17 @@ OUTBOX_CAP = 2_000
 """So few tasks may wait for Kafka that a test can bring more."""
 
 WORKER = "ProbeWorker"
+PLACES = 50
+ONE_PARTITION, ONE_PLACE = "slim", "lone"
+TYPES = {
+    "probe": {},
+    ONE_PARTITION: {"partitions": 1},
+    ONE_PLACE: {"partitions": 1, "places": 1},
+}
+"""The types of the shared system: all are probes, two of them with fewer processes or places."""
+
+_EVENTS = re.compile(r"^    Events:\n(?:      .*\n)+", re.MULTILINE)
+
 _RECEIPTS = """
 CREATE TABLE receipts (
     token text NOT NULL,
@@ -86,11 +98,12 @@ class Running:
 
 
 class Version(Running):
-    """Another version of the code, which shares the stores with the running one."""
+    """Another version of the code with a platform of its own; the stores are shared."""
 
     def __init__(self, folder, settings):
         self.project = folder / "project"
-        self._system = System(folder, TASKMILL_ROOT=str(self.project), **PACE, **settings)
+        code = {"TASKMILL_ROOT": str(self.project), "PYTHONPATH": _path_of(self.project)}
+        self._system = System(folder, **code, **PACE, **settings)
 
     def start(self):
         self.client = self._system.start().client
@@ -98,6 +111,33 @@ class Version(Running):
 
     def stop(self):
         self._system.stop()
+
+
+def _path_of(project):
+    """Return where Python finds the code of a project, its local platform included."""
+    return os.pathsep.join(str(project / one) for one in ("", "shared", "localstack"))
+
+
+def _assemble(project):
+    environment = os.environ | {"PYTHONPATH": _path_of(project)}
+    command = [sys.executable, "infra/assemble.py"]
+    subprocess.run(command, cwd=project, env=environment, check=True)
+
+
+def _undeploy(project, functions):
+    """Take functions out of the template; the others know all types, as in a whole deployment."""
+    known = {path: path.read_bytes() for path in (project / "shared/taskmill").rglob("*.json")}
+    for name in functions:
+        folder = project / "functions" / name
+        if name == "scheduler":  # the platform shows its settings: only nobody calls it
+            place = folder / "function.yaml"
+            place.write_text(_EVENTS.sub("", place.read_text(), count=1))
+        else:
+            shutil.rmtree(folder)
+    _assemble(project)
+    for path, text in known.items():
+        path.write_bytes(text)
+    (project / "infra/assemble.py").unlink()  # else the platform would call the template stale
 
 
 def _let_know(folder, **variables):
@@ -137,7 +177,7 @@ class Stack(Running):
     def start(self):
         self.ground.start()
         self.effects.path.parent.mkdir()
-        self.copy_project(self.project)
+        self.copy_project(self.project, TYPES)
         settings = {"TASKMILL_ROOT": str(self.project)} | PACE | self.ground.settings
         self._system = System(self.folder, **settings).start()
         self.client = self._system.client
@@ -159,34 +199,60 @@ class Stack(Running):
         session.close()
 
     def await_rebuild(self, within=60):
-        """Wait until Redis serves every shard: a new one is rebuilt from the ledger."""
+        """Wait until Redis serves every shard and lane: new ones are rebuilt from the ledger."""
         ids = [TaskId(f"00000000-0000-7000-8000-{shard:012x}") for shard in range(SHARDS)]
         eventually(
             lambda: Cold() not in self.records(ids), within=within, reason="the shards are open"
         )
+        eventually(self.lanes_are_live, within=within, reason="the lanes are open")
+
+    def lanes_are_live(self):
+        """Return whether the lane of every type serves, as far as its marker says."""
+        session = Session(self.ground.own_redis_url)
+        try:
+            run_id = session.run_id().encode()
+            markers = [session.command("GET", lane_keys(one).marker) for one in self.types()]
+        finally:
+            session.close()
+        return all(marker == run_id for marker in markers)
+
+    def types(self):
+        """Return the names of the deployed types."""
+        return [path.parent.name for path in self.project.glob("functions/workers/*/handler.py")]
 
     def stop(self):
         if self._system is not None:
             self._system.stop()
         self.ground.stop()
 
-    def another_version(self, name):
-        return Version(self.folder / name, self.ground.settings)
+    @contextmanager
+    def away(self):
+        """Stop this version meanwhile; the stores stay."""
+        self._system.stop()
+        try:
+            yield
+        finally:
+            self.client = self._system.start().client
 
-    def copy_project(self, project, types=("probe",), source=ROOT):
-        """Follow the README's steps for new types in a copy: all of them are probes."""
+    def another_version(self):
+        return Version(Path(mkdtemp(dir=self.folder)), self.ground.settings)
+
+    def copy_project(self, project, types=("probe",), source=ROOT, without=()):
+        """Follow the README's steps for new types in a copy: all of them are probes.
+
+        Some functions may stay undeployed, by their folders.
+        """
         for part in PARTS:
             ignored = shutil.ignore_patterns("__pycache__")
             shutil.copytree(source / part, project / part, ignore=ignored)
         for name in types:
-            self._add_type(project / "functions/workers" / name, source)
+            self._add_type(project / "functions/workers" / name, source, **TYPES.get(name, {}))
         _let_know(project / "functions/gateway", TASKMILL_OUTBOX_CAP=OUTBOX_CAP)
-        own = os.pathsep.join(str(project / one) for one in ("", "shared", "localstack"))
-        environment = os.environ | {"PYTHONPATH": own}
-        command = [sys.executable, "infra/assemble.py"]
-        subprocess.run(command, cwd=project, env=environment, check=True)
+        _assemble(project)
+        if without:
+            _undeploy(project, without)
 
-    def _add_type(self, folder, source):
+    def _add_type(self, folder, source, *, partitions=None, places=PLACES):
         shutil.copytree(source / PROBE, folder)
         handler = folder / "handler.py"
         handler.write_text(handler.read_text().replace("workers.probe", f"workers.{folder.name}"))
@@ -194,7 +260,15 @@ class Stack(Running):
         let_know = _let_worker_know
         if _names_its_type(folder):
             let_know = _let_know
-        let_know(folder, PROBE_EFFECTS=self.effects.path, PROBE_DSN=self.ground.dsn("taskmill_app"))
+        let_know(
+            folder,
+            PROBE_EFFECTS=self.effects.path,
+            PROBE_DSN=self.ground.dsn("taskmill_app"),
+            PROBE_CONCURRENCY=places,
+        )
+        if partitions is not None:
+            with (folder / "function.yaml").open("a") as place:
+                place.write(f"Partitions: {partitions}\n")
 
     # What runs, and how it dies
 

@@ -9,7 +9,6 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions
 
 from taskmill.core import topics
-from taskmill.core.task import TaskType
 from taskmill.stores.postgres.migrate import migrate
 from tests.faults.history import Outcome
 from tests.faults.log import ends
@@ -26,7 +25,8 @@ SHRINK = """
 ALTER TABLE tasks DROP COLUMN only_newer;
 DELETE FROM migrations WHERE name = '9999_pre_grow.sql';
 """
-GROWING = (topics.PENDING, topics.worker(TaskType("probe")), topics.EVENTS)
+GROWING = (topics.PENDING, topics.EVENTS)
+"""A worker topic grows with what its type declares: wake-ups go to no other partition."""
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 import pytest
 
 from taskmill.core import topics
-from taskmill.core.task import TaskType
 from tests.faults import log
 from tests.faults.replica import Replica
 from tests.faults.run import a_seed
@@ -19,7 +18,7 @@ from tests.waiting import eventually
 TASKS = 5_000
 SAMPLE = 50
 SECONDS_BEHIND = 2
-TOPIC = topics.worker(TaskType("probe"))
+TOPIC = topics.PENDING
 
 
 def emptied(stack):

@@ -5,9 +5,8 @@ from tests.models.case import Case, told
 from tests.models.checker import STUCK
 from tests.models.delays import OUTDATED, Delays
 from tests.models.due_set import DOUBLED, DueSet
-from tests.models.execution import cases as execution_cases
+from tests.models.lanes import cases as lanes_cases
 from tests.models.parking import Parking
-from tests.models.suspects import BLAMED, Suspects
 
 
 def _due(
@@ -30,13 +29,6 @@ def _waiting(
 def _parked(without: str = "", expected: str | None = None, *, kills: int = 1) -> Case:
     name = told("parking", {"kills": kills})
     return Case(name, lambda rules: Parking(rules, kills), without, expected)
-
-
-def _batch(
-    without: str = "", expected: str | None = None, *, innocents: int = 2, kills: int = 0
-) -> Case:
-    name = told("suspects", {"innocents": innocents, "kills": kills})
-    return Case(name, lambda rules: Suspects(rules, innocents, kills), without, expected)
 
 
 DUE_SET = [
@@ -68,13 +60,10 @@ PARKING = [
     _parked("parking_again_is_another_name", STUCK),
 ]
 
-SUSPECTS = [
-    _batch(),
-    _batch(innocents=3, kills=1),
-    _batch("suspects_are_claimed_alone", BLAMED),
-    # One loss beside a poison task and two more kills by the platform alone: the known residual
-    # risk.
-    _batch("", BLAMED, kills=2),
+CASES = [
+    *DUE_SET,
+    *DELAYS,
+    *PARKING,
+    *admission_cases.CASES,
+    *lanes_cases.CASES,
 ]
-
-CASES = [*DUE_SET, *DELAYS, *PARKING, *SUSPECTS, *execution_cases.CASES, *admission_cases.CASES]

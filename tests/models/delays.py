@@ -3,7 +3,7 @@
 A dispatcher delays the task, a scheduler brings it near, another publishes due entries, a client
 changes or cancels it, a worker retries or ends a turn; the ledger reads the log in any order, and
 late. Not modelled: taking and clearing, which are in the due set's model, and a worker's turn,
-which is in that of execution. When entries are due is left to chance; but a record does not expire
+which is in that of lanes. When entries are due is left to chance; but a record does not expire
 under a scheduler that brings its task near, since that takes no hour.
 """
 
@@ -155,12 +155,13 @@ class Delays(NamedTuple):
     def _publisher(self, state: State) -> Iterator[Step[State]]:
         for entry in sorted(state.shard.due):
             due = state.shard.with_entry(entry._replace(when="due"))
-            (taken,) = take_due(due, self.rules).entries
+            reply = take_due(due, self.rules)
+            (taken,) = reply.entries
             sent = state._replace(
                 log=state.log | set(taken.facts),
                 line=state.line | ({taken.envelope} if taken.kind == "turn" else set()),
             )
-            cleared = clear_owed(state.shard, self.rules, entry=entry).shard
+            cleared = clear_owed(reply.shard, self.rules, entry=entry, hold=0).shard
             name = f"{entry.kind} {entry.turn}"
             yield Step(f"{name} is published", sent._replace(shard=cleared))
             if state.kills:
@@ -223,7 +224,7 @@ class Delays(NamedTuple):
     def _worker(self, state: State, envelope: Envelope) -> Iterator[Step[State]]:
         rest = state._replace(line=state.line - {envelope})
         claimed = claim_turn(
-            state.shard, self.rules, envelope=envelope, source=envelope.turn, process=0, alone=True
+            state.shard, self.rules, envelope=envelope, source=envelope.turn, alone=True
         )
         if claimed.answer != "CLAIMED":
             sent = rest._replace(shard=claimed.shard, log=state.log | set(claimed.facts))

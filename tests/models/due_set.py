@@ -76,7 +76,7 @@ class DueSet(NamedTuple):
             name = f"{entry.kind} {entry.turn}"
             if entry.when == "later":
                 yield Step(f"{name} becomes due", due)
-            if entry.when == "held":
+            if entry.is_held:
                 members = [one.member for each in state.schedulers for one in each.taken]
                 if entry.member not in members:
                     yield Step(f"the hold on {name} runs out", due)
@@ -104,7 +104,7 @@ class DueSet(NamedTuple):
             return base._replace(schedulers=pair)
 
         if one.at == "idle":
-            reply = take_due(state.shard, self.rules)
+            reply = take_due(state.shard, self.rules, hold=index)
             if reply.entries:
                 taken = put(Scheduler("facts", reply.entries), state._replace(shard=reply.shard))
                 yield Step(f"{name} takes {_named(reply.entries)}", taken)
@@ -125,7 +125,7 @@ class DueSet(NamedTuple):
                 broken=self._doubled(state, one, other),
             )
         else:
-            reply = clear_owed(state.shard, self.rules, entry=one.taken[0])
+            reply = clear_owed(state.shard, self.rules, entry=one.taken[0], hold=index)
             rest = Scheduler("clear", one.taken[1:]) if one.taken[1:] else Scheduler()
             cleared = put(rest, state._replace(shard=reply.shard))
             yield Step(f"{name} clears {_named(one.taken[:1])}", cleared)
@@ -142,7 +142,7 @@ class DueSet(NamedTuple):
         name = f"the worker runs {envelope}"
         rest = state._replace(line=state.line - {envelope})
         claimed = claim_turn(
-            state.shard, self.rules, envelope=envelope, source=envelope.turn, process=0, alone=True
+            state.shard, self.rules, envelope=envelope, source=envelope.turn, alone=True
         )
         if claimed.answer != "CLAIMED":
             sent = rest._replace(shard=claimed.shard, log=state.log | set(claimed.facts))

@@ -7,8 +7,12 @@ from tests.models.rules import Rules
 from tests.models.shard import FINAL, Fact
 
 _LEADS_TO = {"submitted": "queued", "admitted": "queued", "started": "running"}
-_LEADS_TO |= {"deferred": "retrying", **{status: status for status in FINAL}}
-_RANKS = {"queued": 0, "running": 2, "retrying": 3, **dict.fromkeys(FINAL, 4)}
+_LEADS_TO |= {
+    "changed": "scheduled",
+    "deferred": "retrying",
+    **{status: status for status in FINAL},
+}
+_RANKS = {"scheduled": 0, "queued": 0, "running": 2, "retrying": 3, **dict.fromkeys(FINAL, 4)}
 
 
 class Row(NamedTuple):

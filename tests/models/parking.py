@@ -63,7 +63,7 @@ class Parking(NamedTuple):
             sent = state._replace(pending=state.pending | {state.taken.envelope}, at="clear")
             yield Step(f"the scheduler publishes {state.taken.kind}", sent)
         else:
-            shard = clear_owed(state.shard, self.rules, entry=state.taken).shard
+            shard = clear_owed(state.shard, self.rules, entry=state.taken, hold=0).shard
             cleared = state._replace(shard=shard, at="idle", taken=None)
             yield Step(f"the scheduler clears {state.taken.kind}", cleared)
 
@@ -86,9 +86,7 @@ class Parking(NamedTuple):
             yield Step("the dispatcher parks it, and dies", again, is_fault=True)
 
     def _ended(self, state: State, envelope: Envelope, status: str) -> State:
-        claimed = claim_turn(
-            state.shard, self.rules, envelope=envelope, source=1, process=0, alone=True
-        )
+        claimed = claim_turn(state.shard, self.rules, envelope=envelope, source=1, alone=True)
         if claimed.answer != "CLAIMED":
             return state._replace(shard=claimed.shard)
         fact = Fact(*envelope[:2], status, claimed.token)
@@ -113,7 +111,7 @@ class Parking(NamedTuple):
 
 def _time(state: State) -> Iterator[Step[State]]:
     for entry in state.shard.due:
-        if entry.when == "held" and (state.taken is None or state.taken.member != entry.member):
+        if entry.is_held and (state.taken is None or state.taken.member != entry.member):
             again = state.shard.with_entry(entry._replace(when="due"))
             yield Step(f"the hold on {entry.kind} runs out", state._replace(shard=again))
     if state.span == LAST_SPAN and not any(one.when == "later" for one in state.shard.due):

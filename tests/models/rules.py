@@ -38,8 +38,7 @@ class Rules(NamedTuple):
     admit_knows_its_own: bool = True
     """A submission admitted before gets that answer and is no duplicate of itself."""
     an_end_holds_its_key: bool = True
-    """A key is free again only after the redelivery of the record of a worker that did not report
-    the end."""
+    """A key is free again only when the log says how its task ended."""
     a_replay_publishes: bool = True
     """A replay publishes what the first request still owes before it answers."""
     what_is_owed_goes_whole: bool = True
@@ -62,12 +61,8 @@ class Rules(NamedTuple):
     # Claim, lease, settle
     claim_compares_generation_first: bool = True
     """A newer generation replaces the record, whatever its status."""
-    same_record_waits: bool = True
-    """The record that holds a live lease is redelivered until the lease expires."""
-    drops_are_remembered: bool = True
-    """A record that was dropped for a turn never takes its lease."""
     refusals_tell_what_is_owed: bool = True
-    """A refusal carries the facts of the end; they are published before the position moves."""
+    """A refusal carries the facts of the end, which are published before the member leaves."""
     only_the_young_are_adopted: bool = True
     """A missing record is recreated only for a generation younger than an hour."""
     suspects_are_claimed_alone: bool = True
@@ -82,10 +77,6 @@ class Rules(NamedTuple):
     """A turn that is over stays over, whatever the fencing token."""
     settle_compares_the_token: bool = True
     """A holder that lost its lease cannot settle."""
-    stale_comes_again: bool = True
-    """A stale settle reports its item as failed: claim decides what happens to it."""
-    position_moves_after_the_work: bool = True
-    """The position of a record is committed only when its facts are in the log."""
 
     # Control
     control_compares: bool = True
@@ -131,3 +122,126 @@ class Rules(NamedTuple):
     it."""
     restored_leases_may_run: bool = True
     """Cancelling or changing a task under such a lease treats it as running."""
+
+    # Lanes: what a worker and the lane say to each other
+    leaving_follows_the_log: bool = True
+    """A worker takes its member out of the lane only when the facts of its turn are in the log."""
+    a_retry_leaves_after_the_log: bool = True
+    """That the due set carries the facts of a retry is not enough: the due set may be lost."""
+    what_is_over_is_published_again: bool = True
+    """A worker whose claim finds a turn that is over publishes its facts before the member
+    leaves."""
+    stale_says_nothing: bool = True
+    """After a stale settle a worker says nothing about the member: another may run it."""
+    held_says_nothing: bool = True
+    """Neither does it after a claim that found the lease of another."""
+    claims_carry_their_look: bool = True
+    """A claim after the look that came with its take is refused: the tick may have put the member
+    back."""
+    a_closed_lease_stays_closed: bool = True
+    """A lease that the tick or a rebuild closed cannot be extended."""
+    an_old_holder_takes_no_restored_lease: bool = True
+    """A process whose last answered beat is older than a lease extends only a lease of its own."""
+    a_release_compares: bool = True
+    """A process that stops releases only a lease that is still its own."""
+    places_belong_to_members: bool = True
+    """A place is given back once, however often the end of its turn is reported."""
+    a_member_is_a_turn: bool = True
+    """What is said of a turn changes nothing for the next turn of its task."""
+    reports_name_their_epoch: bool = True
+    """What was asked of a record before a rebuild changes nothing in the lane after it."""
+
+    nothing_starts_beside_a_suspect: bool = True
+    """While a process runs a task alone it takes nothing."""
+
+    # Lanes: the tick
+    what_is_nobodys_comes_back: bool = True
+    """A member in flight that nobody runs goes back into its line."""
+    records_say_what_comes_back: bool = True
+    """Its record decides, not its age."""
+    put_back_compares_the_look: bool = True
+    """A member that was taken anew since its record was read stays in flight."""
+    put_back_frees_the_place: bool = True
+    """Whatever waits holds no place."""
+    put_back_overrules_an_end: bool = True
+    """A member whose end was reported, and then lost with the shard, comes back like any other."""
+    restored_leases_live: bool = True
+    """A lease without a source may belong to somebody who runs the turn."""
+    cold_is_not_missing: bool = True
+    """A shard that lost data says nothing about a record."""
+    the_tick_ends_what_is_over: bool = True
+    """A member whose turn is over leaves even if its worker died."""
+    the_tick_looks_at_what_ended: bool = True
+    """A member whose end was reported still owes its facts."""
+    the_tick_publishes: bool = True
+    """The facts of the end are in the log before the tick takes the member out."""
+    the_tick_publishes_first: bool = True
+    """They are in the log before, not after: the tick may die between."""
+    the_tick_publishes_any_turn: bool = True
+    """It publishes the last facts of the record, also when a later turn decided them."""
+
+    # Lanes: what enters, and what is withdrawn
+    enter_before_commit: bool = True
+    """The dispatcher commits a record of `tasks.pending` after its task has entered the lane."""
+    clearing_compares_its_hold: bool = True
+    """A clear after its hold ran out clears nothing: a rebuild may have counted on the entry."""
+    clearing_compares_what_it_told: bool = True
+    """A gateway clears its own facts only: another may owe more facts of the turn by then."""
+    due_turns_publish_their_change: bool = True
+    """Before a changed turn enters, the log says that it was changed."""
+    withdrawing_follows_the_log: bool = True
+    """A member is withdrawn when what made its turn old is in the log."""
+    only_an_end_is_withdrawn: bool = True
+    """A running task whose cancellation was requested stays in the lane."""
+
+    # Lanes: when a lane or a shard is lost
+    a_lane_is_filled: bool = True
+    """What waits is filled in from the ledger: no log brings it again."""
+    fill_reads_the_records: bool = True
+    """What a record says is running goes into flight, with its place."""
+    fill_waits_a_lease: bool = True
+    """What was taken before is claimed or late when the records are read."""
+    fill_closes_lapsed_leases: bool = True
+    """Whoever it finds nobody running cannot go on under the old lease."""
+    fill_goes_by_the_ledger: bool = True
+    """It places the turn that the ledger names, whatever further turn only the shard knows."""
+    fill_lets_the_unreadable_run: bool = True
+    """What has an unreadable record holds its place: somebody may run it."""
+    fill_places_what_is_over: bool = True
+    """What is over by its record alone is placed: its claim publishes the end."""
+    opening_compares_its_word: bool = True
+    """A rebuild opens only the lane that it filled."""
+    a_rebuild_keeps_pauses: bool = True
+    """A lane that was paused is paused when it opens again."""
+    a_rebuilt_shard_renews_epochs: bool = True
+    """Living lanes get another epoch before a rebuilt shard opens."""
+
+    # Lanes: while no scheduler is there
+    the_last_process_stays: bool = True
+    """A process with nothing to do stays while tasks are in flight and no other process asks."""
+    who_must_go_hands_over: bool = True
+    """A process that should stay and cannot wakes another one in its place."""
+    who_goes_takes_its_note_along: bool = True
+    """After the last ask of a process nobody takes it for one that is there."""
+    its_own_note_is_no_company: bool = True
+    """The note of its own partition is its predecessor's, which may have died."""
+    a_worker_is_no_scheduler: bool = True
+    """What a worker has watched counts as watched, but not by a scheduler."""
+
+    # Lanes: the shelf
+    the_last_row_closes_the_shelf: bool = True
+    """The shelf of a line is open until the row that was shelved last has been brought in."""
+    newcomers_follow_the_shelf: bool = True
+    """While the shelf is open, newcomers of its line are shelved."""
+    rows_outlast_the_shelf: bool = True
+    """What stands in the table is brought in whether the shelf is open or not."""
+    rows_leave_last: bool = True
+    """A row is deleted after its task has entered the lane."""
+    shelving_is_told: bool = True
+    """The dispatcher publishes that a task was shelved before it commits."""
+    every_shelved_task_gets_a_row: bool = True
+    """Also one that has ended meanwhile: the shelf may be waiting for its row."""
+    facts_of_a_line_keep_their_order: bool = True
+    """The recorder applies the facts of one line in the order in which they were published."""
+    a_rebuild_shelves_the_rest: bool = True
+    """What a line cannot hold after a rebuild gets rows."""

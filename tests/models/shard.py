@@ -39,9 +39,13 @@ class Entry(NamedTuple):
     kind: str
     """submission, turn or facts; parked, and in which span of time."""
     when: str
-    """later, due or held; or unlisted: its bytes are there, and the due set does not name it."""
+    """later, due or held, by which hold; or unlisted: its bytes are there, but it is not listed."""
     facts: tuple[Fact, ...] = ()
     envelope: Envelope = Envelope(0)
+
+    @property
+    def is_held(self) -> bool:
+        return self.when.startswith("held")
 
     @property
     def member(self) -> tuple[int, int, str]:
@@ -56,12 +60,10 @@ class Record(NamedTuple):
     submission: int = 0
     body: str = "X"
     lease: str = ""
-    """Nothing, alive or lapsed."""
+    """Nothing, alive or lapsed; or closed: lapsed, and nobody can extend it any more."""
     source: int = -1
-    """The position that holds the lease; -1 is nobody known."""
-    process: int = -1
+    """The take that holds the lease; -1 is nobody known."""
     losses: int = 0
-    dropped: frozenset[int] = frozenset()
     settled: tuple[int, int] = (0, 0)
     """The turn and the token of what settled last."""
     last: tuple[Fact, ...] = ()
@@ -111,13 +113,12 @@ class Shard(NamedTuple):
         return next((one for one in self.due if one.member == member), None)
 
     def owed_facts(self) -> tuple[Fact, ...]:
-        """Return what the present turn of the record still owes."""
+        """Return what the present turn of the record still owes, each fact once."""
         if self.record is None:
             return ()
         moment = self.record[:2]
-        return tuple(
-            fact for one in sorted(self.due) if one.member[:2] == moment for fact in one.facts
-        )
+        owed = (fact for one in sorted(self.due) if one.member[:2] == moment for fact in one.facts)
+        return tuple(dict.fromkeys(owed))
 
     def with_entry(self, entry: Entry) -> "Shard":
         return self._replace(due=self.without(entry.member).due | {entry})
@@ -143,6 +144,8 @@ class Reply(NamedTuple):
     generation: int = 0
     token: int = 0
     losses: int = 0
+    is_alone: bool = False
+    """Whether a free turn must run alone."""
     is_cancelled: bool = False
     """The flag of a claim of a task whose cancellation was requested."""
     facts: tuple[Fact, ...] = ()

@@ -80,7 +80,7 @@ def test_too_many_states_are_no_proof():
 
 
 def explored_under(seed):
-    words = "from tests.models.case import *; from tests.models.execution.cases import *; "
+    words = "from tests.models.case import *; from tests.models.lanes.cases import *; "
     words += "[print(verdict_of(case)) for case in TWINS[2:4]]"
     run = subprocess.run(
         [sys.executable, "-c", words],

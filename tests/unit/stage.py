@@ -13,13 +13,15 @@ from typing import Any
 import pytest
 
 from functions.scheduler.jobs import JOBS
+from taskmill.core import codec, topics
 from taskmill.core.log import LogRecord
-from taskmill.core.task import Millis
-from taskmill.execution.ports import Executor
+from taskmill.core.task import Envelope, Millis
+from taskmill.core.wake_up import WakeUp
+from taskmill.execution.ports import Deaf
 from taskmill.platform import process
 from taskmill.stores.api_keys import ApiKeys
 from taskmill.stores.catalogue import AssembledCatalogue
-from taskmill.stores.memory.process import InlineBackgroundJobs, InlineExecutor, MemoryCounters
+from taskmill.stores.memory.process import InlineBackgroundJobs, MemoryCounters
 from taskmill.stores.watch import Watch
 from taskmill.submission.ports import Catalogue
 from taskmill.testing.clock import MovableClock
@@ -70,7 +72,6 @@ class Stage(World):
     clock: MovableClock = field(default_factory=lambda: a_clock(NOW))
     catalogue: Catalogue = field(default_factory=AssembledCatalogue)
     counters: MemoryCounters = field(default_factory=lambda: MemoryCounters({"echo"}))
-    executor: Executor = field(default_factory=InlineExecutor)
     api_keys: ApiKeys | None = None
 
     def __post_init__(self) -> None:
@@ -91,6 +92,17 @@ class Stage(World):
             a_kafka_event(self.log.records(topic)), self.context(lives=timedelta(minutes=1))
         )
 
+    def wake(self, *tasks: Envelope) -> None:
+        """Let tasks enter their lanes, and wake the worker of each type once."""
+        self.ports.lanes.enter([codec.as_raw(codec.encode(task)) for task in tasks])
+        self.log.send_wake_ups([WakeUp(one, 0) for one in dict.fromkeys(t.type for t in tasks)])
+        self.log.flush()
+
+    def deliver(self, handler: Callable[[Any, Any], Any], *tasks: Envelope) -> Any:
+        """Wake the worker of the tasks' type for them; return its response."""
+        self.wake(*tasks)
+        return self.run(handler, topics.worker(tasks[0].type))
+
     def bind(self, monkeypatch: pytest.MonkeyPatch) -> None:
         for name, provided in self._provided().items():
             monkeypatch.setitem(process.PROVIDED, name, provided)
@@ -101,11 +113,13 @@ class Stage(World):
             "executor": lambda: self.executor,
             "loop_executor": lambda: self.executor,
             "background_jobs": InlineBackgroundJobs,
+            "rhythm": lambda _watched_at: None,
             "clock": self.clock,
             "entropy": lambda: self.entropy.randbytes(16),
             "pause": self.wait,
             "log": lambda _service: logging.getLogger("taskmill"),
             "counters": lambda: self.counters,
+            "bell": lambda _stores, _executor: Deaf(),
         }
 
 
@@ -114,7 +128,7 @@ _JOBS = {job.name: job for job in JOBS}
 
 def do_job(name: str) -> int:
     """Run the periodic job of this *name* once."""
-    return _JOBS[name].run()
+    return _JOBS[name].run() or 0
 
 
 def a_kafka_event(records: Iterable[LogRecord]) -> dict[str, Any]:

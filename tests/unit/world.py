@@ -3,17 +3,21 @@
 from copy import copy
 from dataclasses import dataclass, field
 from datetime import timedelta
+from itertools import count
+from types import SimpleNamespace
 
-from taskmill.core import topics
+from taskmill.core import codec, topics
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.lifetimes import HOLD, LEASE
+from taskmill.core.task import unkeyed_id
 from taskmill.dispatch.due import DuePublisher
 from taskmill.dispatch.route import Dispatch
-from taskmill.execution.claim import open_arrivals
 from taskmill.execution.context import RunContext
 from taskmill.execution.execute import execute
 from taskmill.execution.outcome import Succeeded
 from taskmill.execution.ports import Executor
+from taskmill.lanes.lane import Alone, Take, member_of
+from taskmill.lanes.watch import LaneWatch
 from taskmill.ledger.find import TaskFinder
 from taskmill.ledger.record import Recorder
 from taskmill.stores.memory.process import MemoryCounters
@@ -23,7 +27,7 @@ from taskmill.submission.relay import Relay
 from taskmill.submission.submit import Submitter
 from taskmill.testing.clock import MovableClock
 from taskmill.testing.executor import PatientExecutor
-from tests.builders import a_claim, a_clock, a_new_id, a_request, a_source
+from tests.builders import a_claim, a_clock, a_request
 
 
 class Away:
@@ -51,7 +55,10 @@ class KnowsAll:
     """A catalogue in which every type is deployed."""
 
     def entry(self, name):
-        return name
+        return SimpleNamespace(name=name, partitions=1)
+
+    def entries(self):
+        return [self.entry("echo")]
 
 
 class WorldCrew(PatientExecutor):
@@ -97,6 +104,7 @@ class World:
         self.leases, self.records = self.ports.leases, self.ports.records
         self.schedules = self.ports.schedules
         self.executor = self.executor or WorldCrew(self)
+        self._numbers = count(1)
 
     def dress(self, name, port):
         return as_it_is(name, port)
@@ -129,25 +137,37 @@ class World:
     def find(self, task_id, **others):
         return TaskFinder(self.stores(**others)).find(task_id)
 
-    def arrivals(self, topic):
-        return open_arrivals(self.log.records(topic), self.log)
-
     def dispatch(self, **others):
         routing = Dispatch(self.stores(**others))
         return routing.route(self.log.records(topics.PENDING), self.run_context())
 
     def admitted(self, *keys, **changes):
         """Submit and dispatch tasks; return them as they wait for their worker."""
-        requests = [self.request(key, id=a_new_id(), **changes) for key in keys or [None]]
+        requests = [self.request(key, id=self.new_id(), **changes) for key in keys or [None]]
         receipts = self.submit(*requests)
         self.dispatch()
-        by_id = {task.id: task for task in self.log.tasks("tasks.worker.echo")}
+        by_id = {task.id: task for task in self.waiting()}
         return [by_id[receipt.task.id] for receipt in receipts]
+
+    def new_id(self):
+        """Return an id greater than those before: ids decide the order of one moment."""
+        return unkeyed_id(self.clock(), next(self._numbers).to_bytes(10, "big"))
+
+    def waiting(self, task_type="echo"):
+        """Return the tasks in the lane of a type, in order, whether they wait or are in flight."""
+        held = self.hot.lanes[task_type].tasks.values()
+        return [codec.open_envelope(one.raw) for one in sorted(held, key=lambda one: one.order)]
+
+    def take(self, **how):
+        """Take tasks of `echo` from their lane, as a worker that then does nothing."""
+        return self.ports.lanes.take(Take(type="echo", **{"most": 100, "partition": 0} | how)).tasks
 
     def run_context(self, **changes):
         end = self.clock() + 60_000
         values = {
+            "lanes": self.ports.lanes,
             "leases": self.leases,
+            "counters": self.counters,
             "bus": self.log,
             "executor": self.executor,
             "clock": self.clock,
@@ -163,10 +183,12 @@ class World:
         self.performed.append(envelope.id)
         return Succeeded("done")
 
-    def work(self, perform=None, arrivals=None, **changes):
-        if arrivals is None:
-            arrivals = self.arrivals("tasks.worker.echo")
-        return execute(arrivals, perform or self.perform, self.run_context(**changes))
+    def work(self, perform=None, **changes):
+        """Let one invocation of the worker of `echo` run."""
+        execute("echo", perform or self.perform, self.run_context(**changes))
+
+    def watch(self):
+        return LaneWatch(self.ports).run()
 
     def publish_due(self):
         return DuePublisher(self.stores()).publish()
@@ -196,10 +218,18 @@ def kinds(facts):
 def die_with(world, task, *, times=1):
     """Let processes die, one after another, while they hold *task*."""
     for number in range(times):
-        source = a_source(0, world.log.tasks("tasks.worker.echo").index(task))
-        claim = a_claim(task, source=source, process=f"dead {number}", alone=True)
+        claim = a_claim(task, source=f"dead {number}", look=taken(world, task).look, alone=True)
         world.leases.claim([claim])
         world.wait(LEASE + timedelta(seconds=1))
+        world.watch()
+
+
+def taken(world, task):
+    """Take everything until *task* is among it, and return it as it was taken."""
+    tasks = [*world.take()]
+    while member_of(task) not in {one.member for one in tasks}:
+        tasks += world.take(alone=Alone.FIRST)
+    return next(one for one in tasks if one.member == member_of(task))
 
 
 class DeafExecutor(HangingExecutor):

@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from functions.gateway.description.reasons import Reason
 from functions.gateway.http.problem import ProblemType
-from taskmill.core.task import Status
+from taskmill.core.task import PriorityName, Status
 
 Moment = Annotated[datetime, Meta(tz=True)]
 Count = Annotated[int, Meta(ge=0)]
@@ -61,9 +61,11 @@ class Task(Struct, kw_only=True):
     ]
     created_at: Moment
     metadata: dict[str, str]
+    priority: PriorityName
     payload_size: Annotated[Count, Meta(description="Bytes.")]
     payload_ref: LinkedPointer | UnsetType = UNSET
     idempotency_key: str | UnsetType = UNSET
+    fairness_key: str | UnsetType = UNSET
     run_at: (
         Annotated[Moment, Meta(description="When it may start, if the request set a time.")]
         | UnsetType

@@ -89,8 +89,9 @@ REDRIVE: Final = Operation(
 CHANGE: Final = Operation(
     route="PATCH /v1/tasks/{task_id}",
     name="changeTask",
-    summary="Change the time or the metadata of a waiting task",
-    details="The task becomes `scheduled`, even if it was queued or waiting for its next attempt.",
+    summary="Change the time, the priority or the metadata of a waiting task",
+    details="The task becomes `scheduled`, even if it was queued or waiting for its next attempt."
+    " Without a new time it keeps the one for which it waits, and its place among waiting tasks.",
     parameters=[TASK_ID],
     takes=ChangeRequest,
     answers={HTTPStatus.OK: Answer(what="The changed task.", body=Task)},
@@ -101,7 +102,6 @@ CHANGE: Final = Operation(
         "bad_request",
         "unsupported_media_type",
         "invalid_request",
-        "not_supported_yet",
         "unavailable",
     ],
     examples=[

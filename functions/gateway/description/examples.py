@@ -19,6 +19,7 @@ QUEUED: Final[dict[str, Any]] = {
     "generation": 1794000000123,
     "created_at": "2026-11-06T21:20:00.123Z",
     "metadata": {"order": "17"},
+    "priority": "normal",
     "payload_size": 15,
 }
 SUCCEEDED: Final = QUEUED | {

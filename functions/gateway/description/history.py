@@ -12,6 +12,7 @@ from functions.gateway.description.operation import Answer, Example, Operation
 from functions.gateway.description.parameters import TASK_ID
 from functions.gateway.description.reasons import Reason
 from functions.gateway.history import LONGEST_HISTORY
+from taskmill.core.task import PriorityName
 
 
 class Fact(Struct, kw_only=True):
@@ -37,6 +38,7 @@ class Fact(Struct, kw_only=True):
         | UnsetType
     ) = UNSET
     metadata: dict[str, str] | UnsetType = UNSET
+    priority: PriorityName | UnsetType = UNSET
 
 
 class Attempt(Struct, kw_only=True):

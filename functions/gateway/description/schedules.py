@@ -17,7 +17,14 @@ from taskmill.schedules.catch_up import CatchUp
 from taskmill.schedules.clock_changes import Dst, Mark
 from taskmill.schedules.request import NamedScheduleRequest, RevisedScheduleRequest
 from taskmill.schedules.schedule import Overlap
-from taskmill.submission.request import MaxAttempts, Metadata, RetryRequest, TimeoutSeconds
+from taskmill.submission.request import (
+    FairnessKey,
+    MaxAttempts,
+    Metadata,
+    PriorityRequest,
+    RetryRequest,
+    TimeoutSeconds,
+)
 
 SCHEDULE: Final = "nightly-report"
 OTHER: Final = "weekly-report"
@@ -32,6 +39,8 @@ class ScheduledTask(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     timeout_seconds: TimeoutSeconds | UnsetType = UNSET
     retry: RetryRequest = RetryRequest()
     metadata: Metadata = {}
+    priority: PriorityRequest | UnsetType = UNSET
+    fairness_key: FairnessKey | UnsetType = UNSET
 
 
 class NewSchedule(NamedScheduleRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):

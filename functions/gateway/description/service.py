@@ -7,8 +7,9 @@ from msgspec import Meta, Struct
 
 from functions.gateway.description.answers import AsOf, Count
 from functions.gateway.description.operation import Answer, Example, Operation
+from functions.gateway.description.type_states import A_BUSY_TYPE, TypeNow
 from taskmill import __version__
-from taskmill.core.task import Status
+from taskmill.core.task import PriorityName, Status
 from taskmill.submission.catalogue import TypeDefaults
 
 
@@ -19,13 +20,14 @@ class TypeLimits(Struct):
 
 
 class Type(Struct):
-    """A deployed type: its payload schema, and the defaults for its tasks."""
+    """A deployed type: its payload schema, the defaults for its tasks, and its present state."""
 
     name: str
     title: str
     schema: Annotated[dict[str, Any], Meta(description="JSON Schema of the payload.")]
     defaults: TypeDefaults
     limits: TypeLimits
+    now: TypeNow
 
 
 class Types(Struct):
@@ -46,14 +48,20 @@ class LastMinute(Struct):
 
 
 class TypeFigures(Struct):
-    """Tasks of a type by status, and how long the oldest queued one has waited.
+    """The ledger's view of a type's unfinished tasks, and what its lane holds now.
 
-    A scheduled task counts as queued once its time has come; its status changes when it starts.
+    A scheduled task counts as in line once its time has come; its status changes when it starts.
     """
 
-    depth: dict[Status, Count]
-    in_line: Count
-    oldest_wait_seconds: float | None
+    depth: Annotated[dict[Status, Count], Meta(description="By status.")]
+    priorities: Annotated[
+        dict[PriorityName, dict[Status, Count]], Meta(description="By priority, then by status.")
+    ]
+    in_line: Annotated[Count, Meta(description="By the ledger, as of `as_of`.")]
+    oldest_wait_seconds: Annotated[
+        float | None, Meta(description="By the ledger; `now` has that of the lane.")
+    ]
+    now: Annotated[TypeNow | None, Meta(description="Null for a type that is not deployed.")]
     last_minute: LastMinute
 
 
@@ -86,7 +94,11 @@ class Statistics(Struct):
     is_complete: Annotated[bool, Meta(description="False: the figures are lower bounds.")]
     last_minute: LastMinute
     lag: Annotated[
-        dict[str, Count], Meta(description="Log records that a function has yet to read.")
+        dict[str, Count],
+        Meta(
+            description="Log records that a function has yet to read; workers take from their"
+            " lanes."
+        ),
     ]
 
 
@@ -115,24 +127,27 @@ _STATISTICS: Final = {
     "as_of": "2026-11-06T21:20:00.000Z",
     "types": {
         "echo": {
-            "depth": {"queued": 3},
+            "depth": {"queued": 3, "running": 2},
+            "priorities": {"normal": {"queued": 3, "running": 2}},
             "in_line": 3,
             "oldest_wait_seconds": 0.25,
+            "now": A_BUSY_TYPE,
             "last_minute": _LAST_MINUTE,
         }
     },
-    "in_flight": 0,
+    "in_flight": 2,
     "is_complete": True,
     "enqueued": {"waiting": 0, "oldest_wait_seconds": None, "parked": 0},
     "outbox": {"waiting": 0, "parked": 0},
     "last_minute": _LAST_MINUTE,
-    "lag": {"dispatcher": 0, "worker-echo": 3},
+    "lag": {"dispatcher": 0},
 }
 
 TYPES: Final = Operation(
     route="GET /v1/types",
     name="listTypes",
-    summary="List the deployed types",
+    summary="List the deployed types, with their present state",
+    details="The state comes from Redis and the ledger; without them the rest of the answer stays.",
     answers={HTTPStatus.OK: Answer(what="Types.", body=Types)},
 )
 STATISTICS: Final = Operation(

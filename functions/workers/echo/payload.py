@@ -11,7 +11,7 @@ class Echo(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown
     """Returned unchanged, unless it asks for something else."""
 
     say: Any = UNSET
-    sleep_seconds: Annotated[float, Meta(ge=0, le=800)] = 0.0
+    sleep_seconds: Annotated[float, Meta(ge=0, le=300)] = 0.0
     retry: Reason | None = None
     discard: Reason | None = None
     crash: Reason | None = None

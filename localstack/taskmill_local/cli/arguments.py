@@ -4,8 +4,15 @@ import argparse
 from typing import Final, NoReturn, TypeAlias
 
 from taskmill import __version__
-from taskmill_local.cli.control_words import add_control, add_page, add_retry
+from taskmill_local.cli.control_words import (
+    add_control,
+    add_fairness_key,
+    add_page,
+    add_priority,
+    add_retry,
+)
 from taskmill_local.cli.exits import Exit
+from taskmill_local.cli.pause_words import add_pauses
 from taskmill_local.cli.schedule_words import add_schedule
 from taskmill_local.cli.values import count, positive, seconds, some_seconds
 
@@ -85,7 +92,7 @@ examples:
   taskmill bench --profile worker                profile a function during a drain
 """
 
-MEASURES: Final = ("idle", "submit", "latency", "drain", "cold", "far", "growth")
+MEASURES: Final = ("idle", "submit", "latency", "head", "drain", "cold", "far", "growth", "paused")
 PROFILES: Final = ("worker", "gateway", "dispatcher", "recorder", "scheduler")
 
 
@@ -93,6 +100,16 @@ _COST: Final = """\
 examples:
   taskmill cost --tasks-per-month 1000000
   taskmill cost --tasks-per-month 500e6 --per-submit 100 --per-run 100 --task-milliseconds 5
+"""
+
+
+_LEAVE_LANES: Final = """\
+A step on the way back to version 0.1. Stop the dispatcher and the schedulers first; the recorder
+must run. Closes all lanes, publishes every task in them and on their shelves to the topic of its
+worker, and empties the lanes. May be repeated: a task that is published twice runs once. Uses the
+stores that TASKMILL_KAFKA_BROKERS, TASKMILL_REDIS_URL, TASKMILL_POSTGRES_DSN and TASKMILL_SHARDS
+name. A local system runs schedulers, which open the lanes again: there the command fails.
+Exit code 0: all were published; 1: something keeps tasks back, and what; 3: a store is unavailable.
 """
 
 
@@ -135,12 +152,14 @@ def parser() -> argparse.ArgumentParser:
         _get,
         _logs,
         _migrate,
+        _leave_lanes,
         _doctor,
         _bench,
         _cost,
     ):
         add(words)
     add_control(lambda *about: _command(words, *about))
+    add_pauses(lambda *about: _command(words, *about))
     add_schedule(lambda *about: _command(words, *about))
     return root
 
@@ -179,6 +198,8 @@ def _submit(words: "_Words") -> None:
     one.add_argument(
         "--meta", action="append", default=[], metavar="KEY=VALUE", help="metadata; repeatable"
     )
+    add_priority(one)
+    add_fairness_key(one)
     one.add_argument(
         "--max-attempts", type=positive, metavar="N", help="maximum number of attempts"
     )
@@ -269,6 +290,13 @@ def _logs(words: "_Words") -> None:
 def _migrate(words: "_Words") -> None:
     one = _command(words, "migrate", "migrate the ledger's schema")
     one.add_argument("--dsn", required=True, help="the database, as its owner")
+
+
+def _leave_lanes(words: "_Words") -> None:
+    one = _command(
+        words, "leave-lanes", "move what waits to where version 0.1 looks for it", _LEAVE_LANES
+    )
+    one.add_argument("--json", action="store_true", help="print the numbers as JSON")
 
 
 def _doctor(words: "_Words") -> None:

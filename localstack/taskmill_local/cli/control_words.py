@@ -38,6 +38,7 @@ _CHANGE: Final = """\
 examples:
   taskmill change <id> --delay 3600              start it in an hour
   taskmill change <id> --run-at 2026-01-31T12:00:00Z --meta order=17
+  taskmill change <id> --priority critical       start it before others that wait
 """
 _ENQUEUED: Final = """\
 A request that an application enqueued in its database becomes a task within moments, or is refused
@@ -67,12 +68,15 @@ CONTROL: Final = (
     "endpoints",
     "redrives",
 )
+PRIORITIES: Final = ("critical", "high", "normal", "low")
 ACTIONS: Final = ("list", "start", "show", "stop", "resume")
 
 
 def add_control(add: Add) -> None:
     _with_id(add("cancel", "cancel a task; a running one is asked to stop"))
-    _change(add("change", "change the time or the metadata of a waiting task", _CHANGE))
+    _change(
+        add("change", "change the time, the priority or the metadata of a waiting task", _CHANGE)
+    )
     _with_id(add("redrive", "run a dead or cancelled task again"))
     _with_id(add("history", "show the history of a task"))
     _dead(add("dead", "list dead tasks, latest first", _DEAD))
@@ -93,6 +97,7 @@ def _change(one: argparse.ArgumentParser) -> None:
     one.add_argument(
         "--meta", action="append", default=[], metavar="KEY=VALUE", help="metadata; repeatable"
     )
+    add_priority(one)
     _with_id(one)
 
 
@@ -153,6 +158,17 @@ def add_page(one: argparse.ArgumentParser, usual: int = 20) -> None:
 def add_retry(one: argparse.ArgumentParser) -> None:
     about = "wait before the second attempt, growth factor for each further one, maximum"
     one.add_argument("--retry", type=retry, metavar="FIRST[:FACTOR[:CAP]]", help=about)
+
+
+def add_priority(one: argparse.ArgumentParser) -> None:
+    one.add_argument(
+        "--priority", choices=PRIORITIES, help="waiting tasks of a higher one start first"
+    )
+
+
+def add_fairness_key(one: argparse.ArgumentParser) -> None:
+    about = "waiting tasks with different keys take turns"
+    one.add_argument("--fairness-key", metavar="KEY", help=about)
 
 
 def _as_json(one: argparse.ArgumentParser) -> None:

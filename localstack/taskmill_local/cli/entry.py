@@ -12,6 +12,7 @@ from taskmill_local.cli.api import Unreachable
 from taskmill_local.cli.arguments import parser
 from taskmill_local.cli.control_words import CONTROL
 from taskmill_local.cli.exits import Exit
+from taskmill_local.cli.pause_words import PAUSES
 from taskmill_local.cli.printing import complain
 from taskmill_local.errors import PlatformError
 
@@ -73,7 +74,7 @@ def _list(options: argparse.Namespace) -> Exit:
 
 
 def _types(options: argparse.Namespace) -> Exit:
-    from taskmill_local.cli.commands.ask import list_types
+    from taskmill_local.cli.commands.types import list_types
 
     return list_types(options)
 
@@ -120,6 +121,13 @@ def _migrate(options: argparse.Namespace) -> Exit:
     return Exit.DONE
 
 
+def _leave_lanes(options: argparse.Namespace) -> Exit:
+    from taskmill_local.cli.commands.leave_lanes import leave_lanes
+    from taskmill_local.cli.reporting import address
+
+    return leave_lanes(os.environ, address(), as_json=options.json)
+
+
 def _doctor(options: argparse.Namespace) -> Exit:
     from taskmill_local.cli.commands.doctor import examine
     from taskmill_local.cli.reporting import address
@@ -156,6 +164,13 @@ def _control(options: argparse.Namespace) -> Exit:
     return command(options)
 
 
+def _pauses(options: argparse.Namespace) -> Exit:
+    from taskmill_local.cli.commands import pauses
+
+    command: Command = getattr(pauses, options.command)
+    return command(options)
+
+
 def _schedule(options: argparse.Namespace) -> Exit:
     from taskmill_local.cli.commands.schedules import schedule
 
@@ -175,9 +190,11 @@ _COMMANDS: Final[Mapping[str, Command]] = {
     "get": _get,
     "logs": _logs,
     "migrate": _migrate,
+    "leave-lanes": _leave_lanes,
     "doctor": _doctor,
     "cost": _cost,
     "bench": _bench,
     "schedule": _schedule,
     **dict.fromkeys(CONTROL, _control),
+    **dict.fromkeys(PAUSES, _pauses),
 }

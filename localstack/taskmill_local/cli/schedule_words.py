@@ -4,7 +4,13 @@ import argparse
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from taskmill_local.cli.control_words import Add, add_page, add_retry
+from taskmill_local.cli.control_words import (
+    Add,
+    add_fairness_key,
+    add_page,
+    add_priority,
+    add_retry,
+)
 from taskmill_local.cli.values import count, positive, seconds, some_seconds
 
 _ABOUT: Final = """\
@@ -78,6 +84,8 @@ def _definition(one: argparse.ArgumentParser) -> None:
     one.add_argument(
         "--meta", action="append", default=[], metavar="KEY=VALUE", help="metadata; repeatable"
     )
+    add_priority(one)
+    add_fairness_key(one)
     one.add_argument(
         "--max-attempts", type=positive, metavar="N", help="maximum number of attempts of each task"
     )

@@ -80,6 +80,8 @@ def task_card(task: Json) -> str:
         "type": task["type"],
         "status": task["status"],
         "attempt": f"{task['attempt']} of {task['max_attempts']}",
+        "priority": task.get("priority"),
+        "fairness key": task.get("fairness_key"),
         "created": task["created_at"],
         "begins": task.get("run_at"),
         "expires": task.get("expires_at"),
@@ -128,6 +130,8 @@ def type_card(entry: Json) -> str:
     ]
     defaults = entry["defaults"]
     limits = f"{defaults['max_attempts']} attempts, {defaults['timeout_seconds']:g} s each"
+    if (priority := defaults.get("priority", "normal")) != "normal":
+        limits += f", {priority} priority"
     head = f"{entry['name']}  {entry['title']}\n  by default {limits}"
     return f"{head}\n{aligned(rows)}" if rows else head
 

@@ -44,6 +44,18 @@ def rate(text: str) -> float:
     return value
 
 
+_UNITS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+
+
+def span(text: str) -> float:
+    """Parse a duration with its unit, such as 10m; without one it is in seconds."""
+    unit = _UNITS.get(text[-1:])
+    value = _number(text) if unit is None else _number(text[:-1]) * unit
+    if not 0 < value < math.inf:
+        raise ArgumentTypeError(f"give a time above 0, such as 90s, 10m, 2h or 1d, not {text!r}")
+    return value
+
+
 def retry(text: str) -> dict[str, float]:
     """Parse how waits between attempts grow: FIRST, FIRST:FACTOR or FIRST:FACTOR:CAP."""
     values = [_number(one) for one in text.split(":")]

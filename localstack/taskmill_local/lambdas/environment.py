@@ -29,6 +29,9 @@ class State(Enum):
 class Host(Protocol):
     """The pool that owns an environment, as the environment sees it."""
 
+    @property
+    def is_stopping(self) -> bool: ...
+
     def became_idle(self, environment: "Environment") -> None: ...
 
     def answered(self, invocation: Invocation, answer: Answer) -> None: ...
@@ -84,14 +87,19 @@ class Environment:
         self._watch.begin(invocation.began + timeout)
 
     def retire(self) -> None:
-        """End the process as soon as it has no invocation."""
+        """End the process as soon as it has no invocation; one that can is asked to end that."""
         self._is_retiring = True
+        self.hand_back()
         if self.state is State.BUSY or self._child is None:
             return
         self._child.terminate()
         self._timer.cancel()
         loop = asyncio.get_running_loop()
         self._timer = loop.call_later(_SIGTERM_SECONDS, self._end, words.stopping())
+
+    def hand_back(self) -> None:
+        if self._launch.plan.hands_back:
+            self.terminate()
 
     def terminate(self) -> None:
         """Ask a busy process to end: one that listens first returns what it is running."""
@@ -216,7 +224,7 @@ class Environment:
             self._invocation = None
             self._host.undelivered(invocation)
             return
-        is_obedient = self._is_retiring and code == -SIGTERM
+        is_obedient = self._host.is_stopping and code == -SIGTERM
         answer = words.stopping() if is_obedient else words.exited(invocation.request_id, code)
         failure = self._verdict or answer
         self._log_failure("", failure)

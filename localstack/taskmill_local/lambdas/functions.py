@@ -59,6 +59,11 @@ class Functions:
         """Retire the function's processes once they are idle; new ones take over."""
         self._pools[function].recycle()
 
+    def hand_back(self) -> None:
+        """Ask every invocation that may last for minutes to end, and to give back what it runs."""
+        for pool in self._pools.values():
+            pool.hand_back()
+
     async def stop(self, grace: timedelta) -> None:
         """Refuse new invocations and give running ones *grace*; no process survives."""
         await asyncio.gather(*(pool.stop(grace) for pool in self._pools.values()))

@@ -36,6 +36,8 @@ class PoolSnapshot:
     cold_starts: int
     throttles: int
     pids: tuple[int, ...]
+    start_error: str | None = None
+    """Why the latest process did not start."""
 
 
 class Pool:
@@ -48,9 +50,10 @@ class Pool:
         self._queue: deque[Invocation] = deque()
         self._numbers = count(1)
         self._init_failures = 0
+        self._start_error: str | None = None
         self._last_init_failure = 0.0
         self._retry: asyncio.TimerHandle | None = None
-        self._is_stopping = False
+        self.is_stopping = False
         self._invocations = 0
         self._errors = 0
         self._cold_starts = 0
@@ -63,7 +66,7 @@ class Pool:
         await asyncio.gather(*(environment.initialised.wait() for environment in fresh))
 
     async def invoke(self, event: bytes) -> Answer:
-        if self._is_stopping:
+        if self.is_stopping:
             return words.stopping()
         if len(event) > REQUEST_LIMIT:
             return words.request_too_large(len(event))
@@ -80,15 +83,23 @@ class Pool:
         return busy >= self._limit
 
     def recycle(self) -> None:
-        """Retire every environment; new ones serve later invocations."""
+        """Retire every environment; new ones serve later invocations.
+
+        Some invocations last for minutes: their processes are asked to end them.
+        """
         self._idle.clear()
         self._init_failures = 0
+        self._start_error = None
         for environment in tuple(self._environments):
             environment.retire()
         self._match()
 
+    def hand_back(self) -> None:
+        for environment in tuple(self._environments):
+            environment.hand_back()
+
     async def stop(self, grace: timedelta) -> None:
-        self._is_stopping = True
+        self.is_stopping = True
         if self._retry is not None:
             self._retry.cancel()
         while self._queue:
@@ -121,10 +132,12 @@ class Pool:
             cold_starts=self._cold_starts,
             throttles=self._throttles,
             pids=tuple(e.pid for e in self._environments if e.pid is not None),
+            start_error=self._start_error,
         )
 
     def became_idle(self, environment: Environment) -> None:
         self._init_failures = 0
+        self._start_error = None
         self._idle.append(environment)
         self._match()
 
@@ -135,7 +148,7 @@ class Pool:
             invocation.answer.set_result(answer)
 
     def undelivered(self, invocation: Invocation) -> None:
-        if self._is_stopping:
+        if self.is_stopping:
             self.answered(invocation, words.stopping())
         elif invocation.deliveries < _MAX_DELIVERIES:
             self._queue.appendleft(invocation)
@@ -147,6 +160,7 @@ class Pool:
         if environment in self._idle:
             self._idle.remove(environment)
         if init_failure is not None:
+            self._start_error = words.message_of(init_failure)
             self._back_off(environment)
             self._refuse(init_failure)
         self._match()
@@ -174,7 +188,7 @@ class Pool:
                 self._queue.popleft()
             elif (environment := self._idle.pop()).can_begin():
                 environment.begin(self._queue.popleft())
-        if self._queue and not self._is_stopping and self._retry is None:
+        if self._queue and not self.is_stopping and self._retry is None:
             for _ in range(self._missing()):
                 self._start()
 

@@ -155,7 +155,7 @@ class RunningMapping:
     def _pump(self) -> None:
         """Start as many batches as allowed, and set a timer for the next one."""
         now = self._loop.time()
-        while not self._is_stopping and len(self._running) < self._plan.pollers:
+        while not self._is_stopping and len(self._running) < self._plan.most_in_flight:
             partition_queues = self._batching.choose(
                 self._partition_queues.values(), now=now, gather_until=self._gather_until()
             )

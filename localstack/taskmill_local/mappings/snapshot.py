@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
+from taskmill.core import topics
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MappingSnapshot:
@@ -24,3 +26,8 @@ class MappingSnapshot:
     last_error: str | None
     backing_off: Mapping[int, timedelta]
     """Per partition whose last batch failed: how long it still has to wait."""
+
+    @property
+    def backlog(self) -> int:
+        """The records that wait to be processed; those of a worker topic only start a process."""
+        return 0 if topics.type_of(self.topic) else sum(self.lag.values())

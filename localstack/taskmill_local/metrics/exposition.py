@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final, Literal
 
-from taskmill.core.counting import BUCKETS, TABLE, Count
+from taskmill.core.counting import BUCKETS, TABLE, Count, Gauge
 from taskmill_local.metrics.meter import Histogram, Labels, Meter
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -31,6 +31,9 @@ def families_of(meter: Meter) -> Iterator[Family]:
             sums: Mapping[Labels, int] = meter.sums.get(what) or _nothing(measure.labels, 0)
             samples = [("", labels, float(value)) for labels, value in sums.items()]
             yield Family(name=what, about=measure.about, kind="counter", samples=samples)
+        elif isinstance(what, Gauge):
+            values = [("", labels, value) for labels, value in meter.values(what).items()]
+            yield Family(name=what, about=measure.about, kind="gauge", samples=values)
         else:
             histograms: Mapping[Labels, Histogram] = meter.histograms.get(what, {})
             buckets = [line for labels, one in histograms.items() for line in _buckets(labels, one)]

@@ -1,18 +1,22 @@
 """Aggregates the metrics that functions print among their log lines."""
 
+import time
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from taskmill.core.counting import BUCKETS, TABLE, Count, Counted, Span, bounded
+from taskmill.core.counting import BUCKETS, TABLE, Count, Counted, Gauge, Span, bounded
 
 Labels: TypeAlias = tuple[tuple[str, str], ...]
 
 _MARK: Final = b'{"_aws":'
+_FRESH_SECONDS: Final = 30.0
+"""A value other than 0 that nobody repeats for so long is not known any more."""
+
 _NOT_OURS: Final = (
     msgspec.DecodeError,
     ValueError,
@@ -47,10 +51,20 @@ class _Reported:
 class Meter:
     """Takes only our own metrics: those of a worker stay in its log."""
 
-    def __init__(self, types: Collection[str | None] = ()) -> None:
+    def __init__(
+        self, types: Collection[str | None] = (), *, now: Callable[[], float] = time.monotonic
+    ) -> None:
         self.sums: dict[Count, dict[Labels, int]] = {}
         self.histograms: dict[Span, dict[Labels, Histogram]] = {}
         self._types = types
+        self._now = now
+        self._gauges: dict[Gauge, dict[Labels, tuple[float, float]]] = {}
+
+    def values(self, what: Gauge) -> Mapping[Labels, float]:
+        """Return the values of a gauge that are known now."""
+        since = self._now() - _FRESH_SECONDS
+        series = self._gauges.get(what, {}).items()
+        return {labels: value for labels, (value, at) in series if not value or at > since}
 
     def take(self, line: bytes) -> bool:
         """Add up *line* and return True, or return False to leave it in the log."""
@@ -77,14 +91,20 @@ class Meter:
             sums = self.sums.setdefault(measure.what, {})
             sums[measure.labels] = sums.get(measure.labels, 0) + measure.value
             return
+        if isinstance(measure.what, Gauge):
+            gauges = self._gauges.setdefault(measure.what, {})
+            gauges[measure.labels] = (measure.value, self._now())
+            return
         histogram = self.histograms.setdefault(measure.what, {}).setdefault(
             measure.labels, Histogram()
         )
         histogram.add(measure.value)
 
 
-def _checked(what: Counted, value: Any) -> int | Sequence[float]:
-    figures = [value] if isinstance(what, Count) else list(value)
+def _checked(what: Counted, value: Any) -> float | Sequence[float]:
+    figures = list(value) if isinstance(what, Span) else [value]
     if min(figures, default=0) < 0 or not isfinite(sum(figures)):
         raise ValueError(f"{what} cannot be {value}")
+    if isinstance(what, Gauge):
+        return float(value)
     return int(value) if isinstance(what, Count) else figures

@@ -75,7 +75,7 @@ _MAPPINGS: Final = (
     _OfMappings(
         "taskmill_mapping_lag",
         "gauge",
-        "Records between the last commit and the end of the topic",
+        "Records between the last commit and the end of the topic; in a worker topic only wake-ups",
         lambda answer: sum(answer.lag.values()),
     ),
     _OfMappings(

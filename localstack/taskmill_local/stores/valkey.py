@@ -22,6 +22,7 @@ _SETTINGS = {
     "cluster-announce-ip": "127.0.0.1",
     "appendonly": "yes",
     "appendfsync": "everysec",
+    "auto-aof-rewrite-min-size": "128mb",  # rewrites took 4 % of a drain's CPU at 64
     "aof-load-truncated": "yes",  # a kill during a write must not prevent the next start
     "save": "",
     "maxmemory-policy": "noeviction",

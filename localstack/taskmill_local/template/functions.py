@@ -10,6 +10,7 @@ from taskmill_local.template.resource import Resource
 
 # Functions without a reservation share the whole account's; ten fit a laptop.
 _CONCURRENCY = 10
+_WORKERS = "functions.workers."
 
 
 def function_plan(resource: Resource, *, root: Path) -> FunctionPlan:
@@ -17,9 +18,10 @@ def function_plan(resource: Resource, *, root: Path) -> FunctionPlan:
     runtime = resource.get("Runtime", "")
     if not str(runtime).startswith("python3"):
         resource.complain(f"Runtime is {runtime!r}, but only python3.… is supported here")
+    handler = resource.text("Handler")
     return FunctionPlan(
         name=resource.name,
-        handler=resource.text("Handler"),
+        handler=handler,
         code=root,
         timeout=timedelta(seconds=resource.number("Timeout", default=3, low=1, high=900)),
         memory_mb=resource.number("MemorySize", default=128, low=128, high=10_240),
@@ -27,6 +29,7 @@ def function_plan(resource: Resource, *, root: Path) -> FunctionPlan:
             "ReservedConcurrentExecutions", default=_CONCURRENCY, low=0, high=1_000
         ),
         environment=_environment(resource),
+        hands_back=handler.startswith(_WORKERS),
     )
 
 

@@ -7,6 +7,7 @@ from taskmill_local.template.resource import Resource
 
 _CONFIGS = ("AmazonManagedKafkaEventSourceConfig", "SelfManagedKafkaEventSourceConfig")
 _THE_CLUSTER = "arn:aws:kafka:us-east-1:000000000000:cluster/local/0"
+_RUNS_OF_A_POLLER = 5
 _POLLERS = frozenset({"MaximumPollers", "MinimumPollers", "PollerGroupName"})
 # How long Kafka mappings wait for a fuller batch when the template sets no window.
 _DEFAULT_WINDOW = timedelta(milliseconds=500)
@@ -26,7 +27,7 @@ def mapping_plan(resource: Resource) -> MappingPlan:
         group=_group(resource),
         batch_size=resource.number("BatchSize", default=100, low=1, high=10_000),
         window=_window(resource),
-        pollers=_pollers(resource),
+        most_in_flight=_RUNS_OF_A_POLLER * _pollers(resource),
         cluster=_cluster(resource),
     )
 

@@ -18,7 +18,11 @@ class Count(StrEnum):
     REFUSALS = "taskmill_refusals_total"
     INBOX = "taskmill_inbox_total"
     DEFERRED = "taskmill_deferred_submissions_total"
-    DISPATCHED = "taskmill_dispatched_total"
+    ENTERED = "taskmill_entered_total"
+    TAKEN = "taskmill_taken_total"
+    PUT_BACK = "taskmill_put_back_total"
+    LEFT = "taskmill_left_total"
+    WAKE_UPS = "taskmill_wake_ups_total"
     CLAIMS = "taskmill_claims_total"
     LOSSES = "taskmill_losses_total"
     LEASES_LOST = "taskmill_leases_lost_total"
@@ -44,9 +48,11 @@ class Count(StrEnum):
     ENQUEUED = "taskmill_enqueued_total"
     ENQUEUED_IN_VAIN = "taskmill_enqueued_in_vain_total"
     BREAKERS = "taskmill_breakers_opened_total"
+    CLOCKS_APART = "taskmill_clocks_apart_total"
     CHORES = "taskmill_chores_done_total"
     CHORE_FAILURES = "taskmill_chore_failures_total"
     RESTORED = "taskmill_records_restored_total"
+    PLACED = "taskmill_tasks_placed_total"
     RECONCILED = "taskmill_reconciled_total"
     GAPS = "taskmill_log_gaps_total"
     UNSUBMITTED = "taskmill_unsubmitted_total"
@@ -65,7 +71,15 @@ class Span(StrEnum):
     FIRE_LATENESS = "taskmill_schedule_lateness_seconds"
 
 
-Counted: TypeAlias = Count | Span
+class Gauge(StrEnum):
+    """Present values; each report replaces the one before."""
+
+    WAITING = "taskmill_waiting"
+    OLDEST_WAIT = "taskmill_oldest_wait_seconds"
+    IN_FLIGHT = "taskmill_in_flight"
+
+
+Counted: TypeAlias = Count | Span | Gauge
 
 OTHER: Final = "other"
 """Replaces every unknown label value, because clients choose types and topics."""
@@ -78,7 +92,7 @@ class Measure(Struct, frozen=True, kw_only=True):
     about: str
     labels: Mapping[str, frozenset[str] | None]
     calls_for_help: bool = False
-    """An alarm watches its sum over all labels."""
+    """An alarm watches its sum over all labels; of a gauge, its largest value."""
 
 
 def _one_of(text: str) -> frozenset[str]:
@@ -86,9 +100,9 @@ def _one_of(text: str) -> frozenset[str]:
 
 
 CHORES: Final = _one_of(
-    "bring_near expire fire_schedules forget_expired forget_old publish_due"
-    " put_back_parcels rebuild reconcile redrive_many relay_outbox"
-    " take_requests take_up_requests tell_counts"
+    "bring_near expire fire_schedules forget_expired forget_old measure_lanes publish_due "
+    "put_back_parcels rebuild rebuild_lanes reconcile redrive_many refill relay_outbox "
+    "repeat_pauses take_requests take_up_requests tell_counts watch_lanes"
 )
 _TYPE: Final[dict[str, frozenset[str] | None]] = {"type": DEPLOYED}
 _TOPICS: Final = frozenset(
@@ -128,13 +142,29 @@ TABLE: Final[Mapping[Counted, Measure]] = {
         about="Tasks accepted while Redis was unavailable, by its later answer to the dispatcher",
         labels={"answer": _one_of("created known replayed conflict cold")},
     ),
-    Count.DISPATCHED: Measure(
-        about="Tasks routed to their worker's topic, at once or when due",
+    Count.ENTERED: Measure(
+        about="Tasks sent to their lane, by its answer; one that is in it already counts again",
+        labels=_TYPE | {"answer": _one_of("waits shelved cold")},
+    ),
+    Count.TAKEN: Measure(
+        about="Tasks that workers took from their lane",
+        labels=_TYPE,
+    ),
+    Count.PUT_BACK: Measure(
+        about="Tasks in flight that nobody ran and that were sent back to their line",
+        labels=_TYPE,
+    ),
+    Count.LEFT: Measure(
+        about="Tasks sent off from their lane, because the log has their last facts",
+        labels=_TYPE,
+    ),
+    Count.WAKE_UPS: Measure(
+        about="Wake-ups that lanes asked for; each starts a process in one partition",
         labels=_TYPE,
     ),
     Count.CLAIMS: Measure(
         about="Claims by workers, by answer",
-        labels=_TYPE | {"answer": _one_of("claimed suspect held refused forgotten cold")},
+        labels=_TYPE | {"answer": _one_of("claimed suspect held late over forgotten cold")},
     ),
     Count.LOSSES: Measure(
         about="Attempts that ended because the platform killed them",
@@ -242,6 +272,11 @@ TABLE: Final[Mapping[Counted, Measure]] = {
         about="Times that a process stopped calling a store that did not answer",
         labels={"store": _one_of("Kafka Redis PostgreSQL S3")},
     ),
+    Count.CLOCKS_APART: Measure(
+        about="Claims repeated because the clocks of two Redis servers differ by a second or more",
+        labels={},
+        calls_for_help=True,
+    ),
     Count.CHORES: Measure(
         about="Work done by the scheduler's periodic jobs, each in its own unit",
         labels={"chore": CHORES},
@@ -253,6 +288,10 @@ TABLE: Final[Mapping[Counted, Measure]] = {
     ),
     Count.RESTORED: Measure(
         about="Records rebuilt from the ledger after Redis lost them",
+        labels={},
+    ),
+    Count.PLACED: Measure(
+        about="Tasks put into lanes that were rebuilt from the ledger",
         labels={},
     ),
     Count.RECONCILED: Measure(
@@ -307,6 +346,20 @@ TABLE: Final[Mapping[Counted, Measure]] = {
     Span.FIRE_LATENESS: Measure(
         about="Delay between an instant of a schedule and its firing",
         labels={},
+    ),
+    Gauge.WAITING: Measure(
+        about="Tasks in line or on a shelf, by priority; alone: those that must run alone",
+        labels=_TYPE | {"priority": _one_of("critical high normal low alone")},
+        calls_for_help=True,
+    ),
+    Gauge.OLDEST_WAIT: Measure(
+        about="How long the oldest of them has waited; 0 when none waits",
+        labels=_TYPE,
+        calls_for_help=True,
+    ),
+    Gauge.IN_FLIGHT: Measure(
+        about="Tasks that workers took from their lane and that have not left it",
+        labels=_TYPE,
     ),
 }
 

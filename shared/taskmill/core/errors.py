@@ -17,6 +17,10 @@ class StoreUnavailable(TaskmillError):
         self.why = why
 
 
+class StoreFull(StoreUnavailable):
+    """A store has no memory left: it refuses what would add to it, and serves all else."""
+
+
 class BlobRefused(TaskmillError):
     """The bucket refused: the policy or the name is wrong, or the bucket does not exist."""
 

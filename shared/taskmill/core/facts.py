@@ -34,8 +34,16 @@ class CancelRequested(_Fact, frozen=True, kw_only=True):
     """A running task was asked to end: only its end changes the status."""
 
 
+class TaskShelved(_Fact, frozen=True, kw_only=True):
+    """A first turn waits in the ledger only, because its line is full; its status is unchanged."""
+
+    line: str
+    order: int
+    """Its place in the line."""
+
+
 class TaskChanged(_Fact, frozen=True, kw_only=True):
-    """A waiting task got a new time or new metadata, which apply to its next turn."""
+    """A waiting task got a new time, metadata or priority, which apply to its next turn."""
 
     envelope: Envelope
 
@@ -61,6 +69,9 @@ class TaskStarted(_AttemptFact, frozen=True, kw_only=True):
 
 class AttemptLost(_AttemptFact, frozen=True, kw_only=True):
     """The platform died under an attempt; `token` is that of the expired lease."""
+
+
+SNOOZED = "snoozed"
 
 
 class TaskDeferred(_AttemptFact, frozen=True, kw_only=True):
@@ -100,6 +111,7 @@ Fact: TypeAlias = (
     TaskAdmitted
     | SubmissionDropped
     | CancelRequested
+    | TaskShelved
     | TaskChanged
     | TaskStarted
     | AttemptLost

@@ -22,10 +22,16 @@ KEY_WINDOW = timedelta(hours=72)
 
 KEY_GRACE = timedelta(minutes=20)
 """A key identifies its task for at least this long after its end: longer than any invocation, so
-that the redelivered record of a worker that died before reporting the end still finds it."""
+that the end that a worker did not report before it died is still found."""
 
 UNKEYED_RECORD = timedelta(hours=2)
 """How long Redis keeps the record of a finished task without a key; then the ledger answers."""
+
+ENDS_SOON = timedelta(minutes=10)
+"""A record that lasts less long than this, and whose end may not be in the log, is kept longer."""
+
+END_STAYS = timedelta(hours=1)
+"""How long it is kept then, each time that it is looked at: the log may be away for hours."""
 
 HOLD = timedelta(seconds=5)
 """How long a process may take to publish what it decided or took; then the scheduler does it."""

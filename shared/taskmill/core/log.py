@@ -17,17 +17,6 @@ class Position(Struct, frozen=True, order=True):
     offset: int
 
 
-class Source(Struct, frozen=True):
-    """The source of a lease: its record, and the index of the envelope in the batch."""
-
-    position: Position
-    index: int
-
-    def __str__(self) -> str:
-        place = self.position
-        return f"{place.topic}|{place.partition}|{place.offset}|{self.index}"
-
-
 DEAD_LETTER: Mapping[str, bytes] = {"kind": b"dead_letter"}
 """Headers that mark a dead task's copy on `tasks.dlq`; all other records there were never tasks."""
 

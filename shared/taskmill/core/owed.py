@@ -10,7 +10,7 @@ from taskmill.core.task import Envelope, TaskId
 
 
 class OwedKind(StrEnum):
-    """Where a due entry is published: `tasks.pending`, the worker's topic, `tasks.events`.
+    """Where a due entry goes: `tasks.pending`, the lane of its type, `tasks.events`.
 
     Parked tasks go to `tasks.pending` again: the dispatcher may know their type by then.
     """
@@ -21,8 +21,13 @@ class OwedKind(StrEnum):
     PARKED = "parked"
 
 
+HELD_ALONE = frozenset({OwedKind.TURN, OwedKind.FACTS})
+"""What is cleared only under the hold under which it was published: a rebuild may count on the
+turn by then, and another order may owe more facts."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OwedKey:  # not a Struct: one field is excluded from comparison
+class OwedKey:  # not a Struct: two fields are excluded from comparison
     """The name of a due entry; a new turn gets a new name."""
 
     id: TaskId
@@ -34,6 +39,9 @@ class OwedKey:  # not a Struct: one field is excluded from comparison
     clearing the old entry cannot remove the new one. Within a slot, copies are one entry."""
     task: bytes = field(default=b"", compare=False, repr=False)
     """The envelope under this name, passed on unchanged; not part of the name."""
+    hold: int | None = field(default=None, compare=False, repr=False)
+    """Until when the scheduler or gateway that publishes it has it to itself (ms); not part of the
+    name."""
 
 
 class Owed(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -50,4 +58,6 @@ class Cold(Struct, frozen=True):
 class Cleared(StrEnum):
     DONE = "done"
     OTHER_GENERATION = "other_generation"
+    LATE = "late"
+    """The hold ran out before, or another has the entry: nothing was changed."""
     COLD = "cold"

@@ -5,12 +5,13 @@ from datetime import timedelta
 from typing import Protocol, TypeAlias
 
 from taskmill.core.codec import RawEnvelope
-from taskmill.core.counting import Count, Span
+from taskmill.core.counting import Count, Gauge, Span
 from taskmill.core.facts import Fact
 from taskmill.core.log import LogRecord, Reach
 from taskmill.core.refusal import Refusal
 from taskmill.core.task import Envelope, Millis
 from taskmill.core.topics import Reader
+from taskmill.core.wake_up import WakeUp
 
 Clock: TypeAlias = Callable[[], Millis]
 Pause: TypeAlias = Callable[[timedelta], None]
@@ -32,7 +33,9 @@ class Bus(Protocol):
 
     def send_pending(self, envelopes: Sequence[Envelope | RawEnvelope]) -> None: ...
 
-    def send_work(self, envelopes: Sequence[Envelope | RawEnvelope]) -> None: ...
+    def send_wake_ups(self, wake_ups: Sequence[WakeUp]) -> None:
+        """Send a record without content to each type and partition."""
+        ...
 
     def send_facts(self, facts: Sequence[Fact]) -> None: ...
 
@@ -43,6 +46,18 @@ class Bus(Protocol):
     def send_refused(self, record: LogRecord, refusal: Refusal) -> None: ...
 
     def flush(self) -> None: ...
+
+    def is_flushed(self) -> bool:
+        """Return whether a `flush` would not have to wait; raise if it would fail."""
+        ...
+
+    @property
+    def drops(self) -> int:
+        """Return how often whatever was sent and not flushed was lost: with each failure.
+
+        It may be the failure of another call, such as that of a wake-up, about which nobody cares.
+        """
+        ...
 
 
 class LogEnds(Protocol):
@@ -65,6 +80,10 @@ class Counters(Protocol):
     def count(self, what: Count, by: int = 1, **labels: str) -> None: ...
 
     def time(self, what: Span, *seconds: float, **labels: str) -> None: ...
+
+    def measure(self, what: Gauge, value: float, **labels: str) -> None:
+        """Note a present value, which replaces the one before."""
+        ...
 
     def flush(self) -> None:
         """Report everything added up since the last flush."""

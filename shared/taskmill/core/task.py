@@ -1,10 +1,10 @@
 """A task: its specification, its envelope, its status, and how its id is made."""
 
+import re
 from collections.abc import Mapping
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from hashlib import sha256
-from operator import attrgetter
-from typing import Annotated, NewType, TypeAlias
+from typing import Annotated, Literal, NewType, TypeAlias
 
 import msgspec
 from msgspec import Meta, Raw, Struct, convert
@@ -38,6 +38,37 @@ class Status(StrEnum):
     @property
     def is_final(self) -> bool:
         return self in FINAL
+
+
+PriorityName: TypeAlias = Literal["critical", "high", "normal", "low"]
+
+
+class Priority(IntEnum):
+    """Which of the waiting tasks of a type start first: the larger ones."""
+
+    LOW = 0
+    NORMAL = 1
+    HIGH = 2
+    CRITICAL = 3
+
+
+PRIORITY_NAMES: Mapping[Priority, PriorityName] = {
+    Priority.CRITICAL: "critical",
+    Priority.HIGH: "high",
+    Priority.NORMAL: "normal",
+    Priority.LOW: "low",
+}
+PRIORITIES: Mapping[PriorityName | int, Priority] = {
+    **{name: priority for priority, name in PRIORITY_NAMES.items()},
+    **{int(priority): priority for priority in Priority},
+}
+"""What clients may send: a name or a number."""
+
+LONGEST_FAIRNESS_KEY = 200
+FAIRNESS_KEY = re.compile(rf"[^\x00-\x1f\x7f-\x9f]{{1,{LONGEST_FAIRNESS_KEY}}}")
+"""A lane joins its names with tabs, so no control character may be part of a key."""
+
+LARGEST_INDEX = 999
 
 
 _Uuid = Annotated[TaskId, Meta(pattern=r"\A[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")]
@@ -74,6 +105,9 @@ class Submission(Struct, frozen=True, kw_only=True):
     retry: RetryPolicy = DEFAULT_RETRY
     metadata: Mapping[str, str] = {}
     timing: Timing | None = None
+    priority: Priority = Priority.NORMAL
+    fairness_key: str | None = None
+    """Tasks of one tenant with different keys take turns."""
 
     @property
     def payload_size(self) -> int:
@@ -81,7 +115,7 @@ class Submission(Struct, frozen=True, kw_only=True):
 
     @property
     def changed(self) -> int:
-        """The turn from which metadata and timing apply: 1 as submitted."""
+        """The turn from which metadata, priority and timing apply: 1 as submitted."""
         return self.timing.turn if self.timing else 1
 
 
@@ -93,9 +127,11 @@ class Spec(Submission, frozen=True, kw_only=True):
     submitted: int = 0
     """The generation of the submission, which a redrive keeps. Zero means this generation."""
     created_at_ms: Moment
+    index: Annotated[int, Meta(ge=0, le=LARGEST_INDEX)] = 0
+    """Its place in the batch with which it was submitted."""
 
 
-class Envelope(Spec, frozen=True, kw_only=False):
+class Envelope(Spec, frozen=True, kw_only=False, omit_defaults=True):
     """A task in transit on Kafka: its spec and its place in the life cycle."""
 
     generation: int
@@ -107,17 +143,31 @@ class Envelope(Spec, frozen=True, kw_only=False):
     """True when Redis was unavailable to the gateway: the dispatcher then admits it."""
     parked_until_ms: Millis | None = None
     """How long the dispatcher waits for a worker of this type."""
+    order_ms: Moment | None = None
+    """Its place among waiting tasks, if that follows neither from its submission nor its timing."""
 
     @property
     def spec(self) -> Spec:
         """The spec, as in the ledger: it names the generation of the submission."""
-        fields = dict(zip(_SPEC, _spec_of(self), strict=True))
-        fields["submitted"] = self.submitted or self.generation
-        return Spec(**fields)
-
-
-_SPEC = Spec.__struct_fields__
-_spec_of = attrgetter(*_SPEC)
+        return Spec(
+            type=self.type,
+            tenant=self.tenant,
+            payload=self.payload,
+            payload_ref=self.payload_ref,
+            fingerprint=self.fingerprint,
+            idempotency_key=self.idempotency_key,
+            max_attempts=self.max_attempts,
+            timeout_seconds=self.timeout_seconds,
+            retry=self.retry,
+            metadata=self.metadata,
+            timing=self.timing,
+            priority=self.priority,
+            fairness_key=self.fairness_key,
+            submission=self.submission,
+            submitted=self.submitted or self.generation,
+            created_at_ms=self.created_at_ms,
+            index=self.index,
+        )
 
 
 class ShownSpec(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -132,6 +182,8 @@ class ShownSpec(Struct, frozen=True, kw_only=True, omit_defaults=True):
     metadata: Mapping[str, str]
     timing: Timing | None = None
     payload_ref: Pointer | None = None
+    priority: Priority = Priority.NORMAL
+    fairness_key: str | None = None
 
 
 def shown(spec: Spec) -> ShownSpec:

@@ -31,6 +31,9 @@ EXPIRED_CLASS = "Expired"
 
 LONGEST_DELAY = timedelta(days=400)
 
+LONGEST_TIMEOUT = timedelta(seconds=800)
+"""The limit of every type: an invocation lasts 840 s at most, and reports its tasks in the rest."""
+
 
 def due_ms(timing: Timing | None, *, generation: int, created_at_ms: Millis) -> Millis | None:
     """Return when a task may start; None means at once."""

@@ -47,6 +47,9 @@ def worker_of(task_type: TaskType) -> Reader:
     return Reader(f"worker-{task_type}", worker(task_type))
 
 
+LOG_READERS = (DISPATCHER, *RECORDERS, INBOX_READER)
+"""Those whose records are work; the topics of workers hold only wake-ups."""
+
+
 def readers(types: Iterable[TaskType]) -> list[Reader]:
-    own = map(worker_of, types)
-    return [DISPATCHER, *RECORDERS, *own, INBOX_READER]
+    return [*LOG_READERS, *map(worker_of, types)]

@@ -10,9 +10,9 @@ from taskmill.core.errors import StoreUnavailable
 from taskmill.core.log import Position
 from taskmill.core.task import Envelope
 from taskmill.core.time import due_of, is_delayed
+from taskmill.dispatch.arrivals import Arrival
 from taskmill.dispatch.ports import Delays, Parking
 from taskmill.dispatch.waiting import Delayed, DelayOrder, ParkAnswer
-from taskmill.execution.claim import RawArrival
 from taskmill.execution.context import named
 
 _log = logging.getLogger("taskmill.delay")
@@ -24,7 +24,7 @@ def waits(envelope: Envelope) -> bool:
     return is_admitted and is_delayed(envelope)
 
 
-def delay(arrivals: Sequence[RawArrival], delays: Delays) -> set[Position]:
+def delay(arrivals: Sequence[Arrival], delays: Delays) -> set[Position]:
     """Delay each arrival; return the positions to retry.
 
     The others may be committed: a near task is owed by Redis, and scheduled in the ledger from
@@ -34,7 +34,7 @@ def delay(arrivals: Sequence[RawArrival], delays: Delays) -> set[Position]:
     failed: set[Position] = set()
     for arrival, answer in zip(arrivals, _answers(arrivals, delays), strict=True):
         if answer is Delayed.COLD:
-            failed.add(arrival.source.position)
+            failed.add(arrival.position)
         elif answer is Delayed.FORGOTTEN:
             _log.warning(
                 "envelope without a record is too old to adopt", extra=named(arrival.envelope)
@@ -42,7 +42,7 @@ def delay(arrivals: Sequence[RawArrival], delays: Delays) -> set[Position]:
     return failed
 
 
-def _answers(arrivals: Sequence[RawArrival], delays: Delays) -> Sequence[Delayed]:
+def _answers(arrivals: Sequence[Arrival], delays: Delays) -> Sequence[Delayed]:
     orders = [
         DelayOrder(envelope=one.envelope, due_at_ms=due, raw=one.raw.raw)
         for one in arrivals
@@ -57,13 +57,13 @@ def _answers(arrivals: Sequence[RawArrival], delays: Delays) -> Sequence[Delayed
 
 
 class Parkings(Struct):
-    over: list[RawArrival] = field(default_factory=list)
+    over: list[Arrival] = field(default_factory=list)
     """Tasks that no worker will take: they end here unless they have moved on."""
 
     failed: set[Position] = field(default_factory=set)
 
 
-def park(arrivals: Sequence[RawArrival], parking: Parking) -> Parkings:
+def park(arrivals: Sequence[Arrival], parking: Parking) -> Parkings:
     """Owe each arrival to `tasks.pending` after a while; retry those that cannot be owed.
 
     The positions of parked tasks may be committed: they are then owed by Redis, and queued in the
@@ -77,13 +77,13 @@ def park(arrivals: Sequence[RawArrival], parking: Parking) -> Parkings:
             case ParkAnswer.OVER:
                 parkings.over.append(arrival)
             case ParkAnswer.COLD:
-                parkings.failed.add(arrival.source.position)
+                parkings.failed.add(arrival.position)
             case _:
                 assert_never(answer)
     return parkings
 
 
-def _parkings(arrivals: Sequence[RawArrival], parking: Parking) -> Sequence[ParkAnswer]:
+def _parkings(arrivals: Sequence[Arrival], parking: Parking) -> Sequence[ParkAnswer]:
     if not arrivals:
         return []
     try:

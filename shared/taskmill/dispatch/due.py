@@ -1,26 +1,28 @@
-"""Publishes due entries, so that every decision is eventually published."""
+"""Publishes due entries and puts due turns into their lanes, so that no decision is lost."""
 
 import logging
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from typing import Protocol, TypeAlias
-
-from msgspec.structs import replace
 
 from taskmill.core import codec
 from taskmill.core.codec import RawEnvelope
+from taskmill.core.errors import StoreUnavailable
 from taskmill.core.owed import Owed, OwedKey, OwedKind
 from taskmill.core.ports import Bus, Clock
-from taskmill.core.task import Envelope, Millis, TaskType
+from taskmill.core.task import Millis, TaskType
 from taskmill.core.time import in_ms
 from taskmill.dispatch.ports import DueSet
 from taskmill.dispatch.waiting import PATIENCE_WITH_A_TYPE
+from taskmill.lanes.enter import enter
+from taskmill.lanes.lane import Entered
+from taskmill.lanes.ports import Lanes
 from taskmill.submission.halving import publish_in_halves
 from taskmill.submission.ports import Catalogue
 
 MOST_PER_SHARD = 500
 _Entry: TypeAlias = tuple[OwedKey, Owed]
-_Line: TypeAlias = list[Envelope | RawEnvelope]
 
 _log = logging.getLogger("taskmill.due")
 
@@ -40,6 +42,9 @@ class DueStores(Protocol):
     @property
     def due(self) -> DueSet: ...
 
+    @property
+    def lanes(self) -> Lanes: ...
+
 
 class DuePublisher:
     """The scheduler's tick for the whole queue."""
@@ -48,25 +53,25 @@ class DuePublisher:
         self._stores = stores
 
     def publish(self) -> int:
-        """Take due entries, publish and clear them; return their number.
+        """Take due entries, publish or enter them, clear them; return their number.
 
         Taken entries are hidden for a while and then due again: after a death on any line here the
-        next tick publishes them once more. The same holds after a refusal: an entry that the log
-        never accepts stays owed and blocks no other.
+        next tick repeats them. The same holds after a refusal: an entry that the log never accepts
+        stays owed and blocks no other.
         """
         due = self._stores.due.take(most=MOST_PER_SHARD)
-        published: list[OwedKey] = []
+        sent: list[_Entry] = []
         for entries, refusal in publish_in_halves(due, self._send):
-            names = [name for name, _ in entries]
             if refusal is None:
-                published += names
+                sent += entries
             else:
-                (name,) = names
+                ((name, _),) = entries
                 extra = {"task_id": name.id, "turn": name.turn, "why": str(refusal)}
                 _log.error("due entry rejected by the log", extra=extra)
-        if published:
-            self._stores.due.clear(published)
-        return len(published)
+        done = self._enter(sent) if sent else []
+        if done:
+            self._stores.due.clear(done)
+        return len(done)
 
     def _send(self, entries: Sequence[_Entry]) -> None:
         bus = self._stores.bus
@@ -76,22 +81,31 @@ class DuePublisher:
             _tasks(entries, {OwedKind.SUBMISSION, OwedKind.PARKED})
             + self._waiting([one for one in turns if not self._knows(one.type)])
         )
-        bus.send_work([one for one in turns if self._knows(one.type)])
         bus.flush()
+
+    def _enter(self, entries: Sequence[_Entry]) -> Sequence[OwedKey]:
+        """Put turns into their lanes, and return the entries that are owed no more."""
+        turns = [one for one in entries if self._is_for_a_lane(one)]
+        answers = enter([_raw(*one) for one in turns], self._stores, past=True)
+        with suppress(StoreUnavailable):  # only wake-ups are on their way now
+            self._stores.bus.flush()
+        cold = {
+            name for (name, _), answer in zip(turns, answers, strict=True) if answer is Entered.COLD
+        }
+        return [name for name, _ in entries if name not in cold]
+
+    def _is_for_a_lane(self, entry: _Entry) -> bool:
+        name, owed = entry
+        task = owed.task
+        return name.kind is OwedKind.TURN and task is not None and self._knows(task.type)
 
     def _knows(self, task_type: TaskType) -> bool:
         return self._stores.catalogue.entry(task_type) is not None
 
-    def _waiting(self, turns: _Line) -> _Line:
+    def _waiting(self, turns: list[RawEnvelope]) -> list[RawEnvelope]:
         """Mark *turns* as waiting for a worker of their type; their own time has come."""
         until = Millis(self._stores.clock() + in_ms(PATIENCE_WITH_A_TYPE))
-        return [_parked(one, until) for one in turns]
-
-
-def _parked(task: Envelope | RawEnvelope, until_ms: Millis) -> Envelope | RawEnvelope:
-    if isinstance(task, RawEnvelope):
-        return codec.amended(task, parked_until_ms=until_ms)
-    return replace(task, parked_until_ms=until_ms)
+        return [codec.amended(one, parked_until_ms=until) for one in turns]
 
 
 def _publish_facts_first(entries: Sequence[_Entry], bus: Bus) -> None:
@@ -101,9 +115,14 @@ def _publish_facts_first(entries: Sequence[_Entry], bus: Bus) -> None:
         bus.flush()
 
 
-def _tasks(entries: Sequence[_Entry], kinds: AbstractSet[OwedKind]) -> _Line:
+def _tasks(entries: Sequence[_Entry], kinds: AbstractSet[OwedKind]) -> list[RawEnvelope]:
     return [
-        RawEnvelope(owed.task, name.task) if name.task else owed.task
-        for name, owed in entries
-        if name.kind in kinds and owed.task is not None
+        _raw(name, owed) for name, owed in entries if name.kind in kinds and owed.task is not None
     ]
+
+
+def _raw(name: OwedKey, owed: Owed) -> RawEnvelope:
+    """Return the envelope of an entry that has one, with its bytes if they are known."""
+    if owed.task is None:
+        raise LookupError(f"entry {name.id} of kind {name.kind} has no task")
+    return RawEnvelope(owed.task, name.task or codec.encode(owed.task))

@@ -1,11 +1,19 @@
 """Ports of dispatch."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Protocol
 
 from taskmill.core.codec import RawEnvelope
 from taskmill.core.owed import Cleared, Owed, OwedKey
-from taskmill.dispatch.waiting import Delayed, DelayOrder, ParkAnswer
+from taskmill.dispatch.waiting import (
+    Delayed,
+    DelayOrder,
+    ParkAnswer,
+    Unshelved,
+    UnshelveOrder,
+)
+from taskmill.lanes.lane import Member
 
 
 class Parking(Protocol):
@@ -18,6 +26,16 @@ class Delays(Protocol):
     """Delays tasks until their time."""
 
     def delay(self, orders: Sequence[DelayOrder]) -> Sequence[Delayed]: ...
+
+
+class ShelvedRecords(Protocol):
+    """Records of tasks that only the ledger keeps because their lines are full."""
+
+    def shelve(self, members: Sequence[Member], *, stays: timedelta) -> None:
+        """Let records end after a while, but for what keys need of them."""
+        ...
+
+    def unshelve(self, orders: Sequence[UnshelveOrder]) -> Sequence[Unshelved]: ...
 
 
 class DueSet(Protocol):

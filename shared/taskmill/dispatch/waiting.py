@@ -10,7 +10,7 @@ from taskmill.core.task import Envelope, Millis
 
 class Delayed(StrEnum):
     NEAR = "near"
-    """The task is owed to its worker at its time."""
+    """The task is owed to its lane at its time."""
     FAR = "far"
     """The ledger keeps the task and will bring it near."""
     OVER = "over"
@@ -32,6 +32,23 @@ class DelayOrder(Struct, frozen=True, kw_only=True):
     losses: int = 0
     raw: bytes = b""
     """The envelope as received, to be passed on unchanged."""
+
+
+class Unshelved(StrEnum):
+    QUEUED = "queued"
+    """It waits, and has a record; or it runs, and its lane must have it."""
+    OVER = "over"
+    """The task has moved on."""
+    COLD = "cold"
+
+
+class UnshelveOrder(Struct, frozen=True, kw_only=True):
+    """Makes the record of a task that only the ledger keeps because its line is full."""
+
+    envelope: Envelope
+    token: int
+    """The largest known fencing token: no later lease may have a smaller one."""
+    losses: int
 
 
 PATIENCE_WITH_A_TYPE = timedelta(minutes=10)

@@ -1,20 +1,18 @@
-"""Claims what arrives: only envelopes that hold a lease may start."""
+"""Claims what was taken from the lane: only a task with a lease may start."""
 
 import logging
-from bisect import insort
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
-from typing import TypeVar, assert_never
+from typing import assert_never
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-from taskmill.core import codec, topics
-from taskmill.core.codec import RawEnvelope
+from taskmill.core import codec
+from taskmill.core.counting import Count
 from taskmill.core.errors import StoreUnavailable, Undecodable
-from taskmill.core.log import LogRecord, Position, Source
+from taskmill.core.facts import Fact
 from taskmill.core.owed import Cold
-from taskmill.core.ports import Bus
 from taskmill.core.task import Envelope, Millis
 from taskmill.core.time import in_ms
 from taskmill.execution.context import RunContext, Running, named
@@ -24,194 +22,178 @@ from taskmill.execution.lease import (
     Claimed,
     Forgotten,
     HeldLease,
-    LeaseRefused,
+    Late,
     Suspect,
+    TurnOver,
 )
 from taskmill.execution.outcome import Attempt
-
-M = TypeVar("M")
-
-_log = logging.getLogger("taskmill.arrivals")
-
-
-class Arrival(Struct, frozen=True):
-    envelope: Envelope
-    source: Source
-
-
-class RawArrival(Arrival, frozen=True):
-    """An envelope to pass on, which must keep fields that only a newer version knows."""
-
-    raw: RawEnvelope
-
-
-def open_arrivals(records: Iterable[LogRecord], bus: Bus) -> list[Arrival]:
-    """Return the envelopes of *records*; records that were never a task go to `tasks.dlq`."""
-    return [
-        Arrival(envelope, source) for envelope, source in _members(records, codec.open_tasks, bus)
-    ]
-
-
-def open_own_arrivals(
-    records: Sequence[LogRecord], bus: Bus
-) -> tuple[list[Arrival], list[RawArrival]]:
-    """Return the envelopes in a worker's records, and separately those of other types.
-
-    The latter go to the dispatcher, which knows where their type belongs.
-    """
-    arrivals = open_arrivals(records, bus)
-    places = {one.source.position for one in arrivals if _is_astray(one)}
-    if not places:
-        return arrivals, []
-    _log.warning(
-        "envelopes of another type in this type's topic",
-        extra={"records": sorted(map(str, places))},
-    )
-    opened = open_raw_arrivals([one for one in records if one.position in places], bus)
-    own = [one for one in arrivals if not _is_astray(one)]
-    return own, [one for one in opened if _is_astray(one)]
-
-
-def _is_astray(arrival: Arrival) -> bool:
-    return arrival.envelope.type != topics.type_of(arrival.source.position.topic)
-
-
-def open_raw_arrivals(records: Iterable[LogRecord], bus: Bus) -> list[RawArrival]:
-    """Return the envelopes of *records* with their bytes, like `open_arrivals`."""
-    return [
-        RawArrival(raw.envelope, source, raw)
-        for raw, source in _members(records, codec.open_raw, bus)
-    ]
-
-
-def _members(
-    records: Iterable[LogRecord], open_value: Callable[[bytes | None], tuple[M, ...]], bus: Bus
-) -> Iterator[tuple[M, Source]]:
-    for record in records:
-        try:
-            members = open_value(record.value)
-        except Undecodable as error:
-            bus.send_undecodable(record, str(error))
-            continue
-        for index, member in enumerate(members):
-            yield member, Source(record.position, index)
-
+from taskmill.lanes.lane import Leave, PutBack, TakenTask, member_of
 
 _log = logging.getLogger("taskmill.claim")
 
 
-class Claimer(Struct):
-    """The queue of arrivals waiting to run, and the suspects waiting to run alone.
+class Candidate(Struct, frozen=True, kw_only=True):
+    """A task that was taken, and is not claimed yet."""
 
-    Arrivals with the fewest losses go first: a task that kills its process then delays those that
-    ran with it once, not at each of its deaths.
-    """
-
-    run_context: RunContext
-    waiting: deque[Arrival]
-    suspects: list[tuple[Suspect, Arrival]] = field(default_factory=list)
-    failed: set[Position] = field(default_factory=set)
-    has_begun: bool = False
-    is_closed: bool = False
-    """True when nothing more starts here: waiting arrivals are retried."""
+    envelope: Envelope
+    source: str
+    look: int
+    """When the lane looks at the record; 0 for a task that stands in no lane."""
+    epoch: str
+    alone: bool
+    taken_at_ms: int
 
     @property
-    def is_empty(self) -> bool:
-        return not (self.waiting or self.suspects)
+    def leave(self) -> Leave:
+        return Leave(member_of(self.envelope), self.epoch)
 
-    def claim(self, *, free: int, is_idle: bool) -> list[Running]:
-        """Return newly claimed tasks; a suspect only when nothing else runs."""
-        tasks: list[Running] = []
-        startable = self._startable(self.waiting, min(free, len(self.waiting)))
-        if startable:
-            tasks = self._ask(startable, alone=False)
-        elif is_idle and self.suspects:
-            _, arrival = self.suspects.pop(0)
-            tasks = self._ask(self._startable(deque([arrival]), 1), alone=True)
-        self.has_begun = self.has_begun or bool(tasks)
-        return tasks
+    @property
+    def put_back(self) -> PutBack:
+        member = member_of(self.envelope)
+        return PutBack(type=self.envelope.type, member=member, look=self.look)
 
-    def _startable(self, line: deque[Arrival], most: int) -> list[tuple[Arrival, timedelta]]:
-        """Take from the queue what can end in time; the rest is retried.
 
-        The first of an invocation always starts, with whatever time is left.
-        """
-        left = self.run_context.remaining() - self.run_context.pace.margin
-        startable: list[tuple[Arrival, timedelta]] = []
-        for _ in range(most):
-            arrival = line.popleft()
-            longest = self.run_context.longest.total_seconds()
-            timeout = timedelta(seconds=min(arrival.envelope.timeout_seconds, longest))
-            fits = timeout <= left or (not self.has_begun and left > timedelta())
-            if fits and not (self.is_closed or self.run_context.is_leaving()):
-                startable.append((arrival, min(timeout, left)))
-            else:
-                self.failed.add(arrival.source.position)
-        return startable
+class Claims(Struct):
+    """What became of claims. Where nothing is said, the lane's tick finds the task."""
 
-    def _ask(self, startable: Sequence[tuple[Arrival, timedelta]], *, alone: bool) -> list[Running]:
-        claims = [
-            Claim(
-                envelope=arrival.envelope,
-                source=arrival.source,
-                process=self.run_context.process,
-                timeout=timeout,
-                alone=alone,
+    running: list[Running] = field(default_factory=list)
+    facts: list[Fact] = field(default_factory=list)
+    """Facts that may not be in the log yet."""
+
+    leaves: list[Leave] = field(default_factory=list)
+    """What leaves the lane once these facts are in the log."""
+
+    put_backs: list[PutBack] = field(default_factory=list)
+    again: list[Candidate] = field(default_factory=list)
+    """What is claimed once more: the reply was lost, or the clocks of two servers disagree."""
+
+
+class _RoundTrip(Struct, frozen=True):
+    """When claims were asked for and answered, by our own clock."""
+
+    asked_at_ms: Millis
+    answered_at_ms: Millis
+
+
+class Claimer(Struct, frozen=True):
+    run_context: RunContext
+
+    def candidates(
+        self, tasks: Sequence[TakenTask], *, epoch: str, alone: bool, taken_at_ms: int
+    ) -> list[Candidate]:
+        """Open what was taken; what only newer code can read is left to it."""
+        candidates: list[Candidate] = []
+        for task in tasks:
+            try:
+                envelope = codec.open_envelope(task.raw)
+            except Undecodable as error:
+                extra = {"task_id": task.member.id, "why": str(error)}
+                _log.error("an envelope in the lane cannot be decoded", extra=extra)
+                continue
+            source = f"{self.run_context.process}|{task.look}"
+            candidates.append(
+                Candidate(
+                    envelope=envelope,
+                    source=source,
+                    look=task.look,
+                    epoch=epoch,
+                    alone=alone,
+                    taken_at_ms=taken_at_ms,
+                )
             )
-            for arrival, timeout in startable
-        ]
+        return candidates
+
+    def claim(self, candidates: Sequence[Candidate]) -> Claims:
+        """Ask for the leases of *candidates*, all in one round trip."""
+        claims = Claims()
+        timeouts = self._timeouts(candidates)
         asked_at_ms = self.run_context.clock()
         try:
-            answers = self.run_context.leases.claim(claims)
+            answers = self.run_context.leases.claim(
+                [_claim(one, span) for one, span in zip(candidates, timeouts, strict=True)]
+            )
         except StoreUnavailable as error:
             _log.warning("claim failed", extra={"store": error.store, "why": error.why})
-            self.failed.update(arrival.source.position for arrival, _ in startable)
-            return []
-        tasks = [
-            self._begin(arrival, timeout, answer, asked_at_ms)
-            for (arrival, timeout), answer in zip(startable, answers, strict=True)
-        ]
-        return [running for running in tasks if running is not None]
+            claims.again += [one for one in candidates if self._is_fresh(one)]
+            return claims
+        round_trip = _RoundTrip(asked_at_ms, self.run_context.clock())
+        for one, span, answer in zip(candidates, timeouts, answers, strict=True):
+            self._hear(claims, one, answer, span, round_trip)
+        return claims
 
-    def _begin(
-        self, arrival: Arrival, timeout: timedelta, answer: ClaimAnswer, asked_at_ms: Millis
-    ) -> Running | None:
+    def _timeouts(self, candidates: Sequence[Candidate]) -> Sequence[timedelta]:
+        """Return how long each may run: an invocation ends, whatever a task wants."""
+        left = self.run_context.remaining() - self.run_context.pace.margin
+        longest = max(min(self.run_context.longest, left), timedelta()).total_seconds()
+        wanted = [one.envelope.timeout_seconds for one in candidates]
+        spans = {one: timedelta(seconds=min(one, longest)) for one in set(wanted)}
+        return [spans[one] for one in wanted]
+
+    def _is_fresh(self, candidate: Candidate) -> bool:
+        """Return whether, by our own clock, nobody looks at the record soon."""
+        age = self.run_context.clock() - candidate.taken_at_ms
+        return age < in_ms(self.run_context.pace.lease) // 2
+
+    def _hear(
+        self,
+        claims: Claims,
+        candidate: Candidate,
+        answer: ClaimAnswer,
+        timeout: timedelta,
+        round_trip: _RoundTrip,
+    ) -> None:
         match answer:
             case Claimed():
-                return self._running(arrival, timeout, answer, asked_at_ms)
+                claims.running.append(_running(candidate, timeout, answer, round_trip))
             case Suspect():
-                insort(self.suspects, (answer, arrival), key=_losses)
-            case HeldLease() | Cold():
-                self.failed.add(arrival.source.position)
-            case LeaseRefused(facts):
-                # If the holder dies, the log redelivers its own record: ours may be dropped.
-                self.run_context.bus.send_facts(facts)
+                claims.put_backs.append(_alone(candidate.put_back))
+            case TurnOver(facts):
+                claims.facts += facts
+                claims.leaves.append(candidate.leave)
             case Forgotten():
-                _log.warning(
-                    "envelope without a record is too old to adopt", extra=named(arrival.envelope)
-                )
+                extra = named(candidate.envelope)
+                _log.warning("task without a record is too old to adopt", extra=extra)
+                claims.leaves.append(candidate.leave)
+            case Late() if candidate.look and self._is_fresh(candidate):
+                _log.error("clocks of two Redis servers differ", extra=named(candidate.envelope))
+                self.run_context.counters.count(Count.CLOCKS_APART)
+                claims.again.append(replace(candidate, look=0))
+            case HeldLease() | Late() | Cold():
+                pass  # the place is the holder's, or the tick's
             case _:
                 assert_never(answer)
-        return None
-
-    def _running(
-        self, arrival: Arrival, timeout: timedelta, claimed: Claimed, asked_at_ms: Millis
-    ) -> Running:
-        return Running(
-            attempt=Attempt(
-                envelope=arrival.envelope,
-                token=claimed.token,
-                losses=claimed.losses,
-                started_at_ms=claimed.started_at_ms,
-            ),
-            position=arrival.source.position,
-            timeout=timeout,
-            deadline_ms=self.run_context.clock() + in_ms(timeout),
-            ahead_ms=claimed.started_at_ms - asked_at_ms,
-            unreported=claimed.unreported,
-            cancel_requested=claimed.cancel_requested,
-        )
 
 
-def _losses(suspect: tuple[Suspect, Arrival]) -> int:
-    return suspect[0].losses
+def _running(
+    candidate: Candidate, timeout: timedelta, claimed: Claimed, round_trip: _RoundTrip
+) -> Running:
+    return Running(
+        attempt=Attempt(
+            envelope=candidate.envelope,
+            token=claimed.token,
+            losses=claimed.losses,
+            started_at_ms=claimed.started_at_ms,
+        ),
+        source=candidate.source,
+        leave=candidate.leave,
+        timeout=timeout,
+        answered_at_ms=round_trip.asked_at_ms,
+        deadline_ms=round_trip.answered_at_ms + in_ms(timeout),
+        ahead_ms=claimed.started_at_ms - round_trip.asked_at_ms,
+        unreported=claimed.unreported,
+        cancel_requested=claimed.cancel_requested,
+    )
+
+
+def _claim(candidate: Candidate, timeout: timedelta) -> Claim:
+    return Claim(
+        envelope=candidate.envelope,
+        source=candidate.source,
+        look=candidate.look,
+        timeout=timeout,
+        alone=candidate.alone,
+    )
+
+
+def _alone(put_back: PutBack) -> PutBack:
+    return replace(put_back, alone=True)

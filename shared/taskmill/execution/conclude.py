@@ -7,7 +7,14 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from taskmill.core.backoff import LONGEST_WAIT, delay_after
-from taskmill.core.facts import TaskCancelled, TaskDeferred, TaskDied, TaskSucceeded, TurnEnd
+from taskmill.core.facts import (
+    SNOOZED,
+    TaskCancelled,
+    TaskDeferred,
+    TaskDied,
+    TaskSucceeded,
+    TurnEnd,
+)
 from taskmill.core.redaction import redacted
 from taskmill.core.task import Millis
 from taskmill.core.text import ERROR_TEXT_LIMIT, STACK_LIMIT, clip, clip_start
@@ -103,7 +110,7 @@ def _failure_of(
         case Retry(reason=reason):
             return _Failure("failed", "Retry", reason)
         case Snooze(_, reason):
-            return _Failure("snoozed", "Snooze", reason)
+            return _Failure(SNOOZED, "Snooze", reason)
         case Discard(reason):
             return _Failure("discarded", "Discard", reason)
         case Raised(error_class, message, is_hopeless, stack):
@@ -164,7 +171,20 @@ def _succeeded(attempt: Attempt, result: Any, now: Millis) -> TaskSucceeded | Ta
         encoded = encode_result(result)
     except ValueError as error:
         return _died(attempt, now, _Failure("result_invalid", "ResultInvalid", str(error)))
-    return TaskSucceeded(**_common(attempt, now), result=encoded)
+    envelope = attempt.envelope
+    return TaskSucceeded(  # the fact of most tasks: field by field takes a quarter of the time
+        id=envelope.id,
+        generation=envelope.generation,
+        turn=envelope.turn,
+        type=envelope.type,
+        tenant=envelope.tenant,
+        attempt=envelope.attempt,
+        token=attempt.token,
+        losses=attempt.losses,
+        started_at_ms=attempt.started_at_ms,
+        at_ms=now,
+        result=encoded,
+    )
 
 
 def _common(attempt: Attempt, now: Millis) -> dict[str, Any]:

@@ -11,9 +11,8 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from taskmill.core.errors import BlobRefused, StoreUnavailable
-from taskmill.core.log import Position
 from taskmill.core.pointers import POINTED_BYTES, Pointer, pointer_to, result_key
-from taskmill.core.ports import Bus, Chance, Clock
+from taskmill.core.ports import Bus, Chance, Clock, Counters
 from taskmill.core.task import Envelope, Millis, TaskId, TaskType
 from taskmill.core.time import expires_ms
 from taskmill.execution.lease import Lease, Loss
@@ -29,7 +28,9 @@ from taskmill.execution.outcome import (
     encode_result,
 )
 from taskmill.execution.pace import USUAL, Pace
-from taskmill.execution.ports import Executor, Leases, Performed
+from taskmill.execution.ports import Bell, Deaf, Executor, Leases, Performed
+from taskmill.lanes.lane import Leave
+from taskmill.lanes.ports import Lanes
 from taskmill.submission.payloads import REST
 from taskmill.submission.ports import Blobs
 
@@ -40,8 +41,10 @@ _MEDIA_TYPE = re.compile(r"[\w.+\-]{1,100}/[\w.+\-]{1,100}(?:; ?[\w.+\-]{1,40}=[
 
 
 class RunContext(Struct, frozen=True, kw_only=True):
+    lanes: Lanes
     leases: Leases
     bus: Bus
+    counters: Counters
     executor: Executor
     clock: Clock
     chance: Chance
@@ -57,10 +60,21 @@ class RunContext(Struct, frozen=True, kw_only=True):
     is_leaving: Callable[[], bool] = lambda: False
     """True when this process must end: nothing is started, and running tasks end soon."""
 
+    partition: int = 0
+    """The partition of the wake-up that started this invocation."""
+
+    bell: Bell = Deaf()
+    beat: Callable[[], None] = lambda: None
+    """Called with each heartbeat: shows that the process works, and reports its counters."""
+
+    watch: Callable[[TaskType], None] = lambda _: None
+    """Watches the lane of a type while no scheduler does."""
+
 
 class Running(Struct, kw_only=True):
     attempt: Attempt
-    position: Position
+    source: str
+    leave: Leave
     timeout: timedelta
     deadline_ms: int
     ahead_ms: int
@@ -69,6 +83,12 @@ class Running(Struct, kw_only=True):
     unreported: tuple[Loss, ...]
     cancel_requested: bool = False
     is_lost: bool = False
+    answered_at_ms: int
+    """When its last claim or beat was sent that was answered, by our own clock."""
+
+    is_sure: bool = True
+    """Whether no lease has passed since an answer; from then on only its own lease is extended."""
+
     is_start_reported: bool = False
 
     @property
@@ -87,6 +107,8 @@ class Running(Struct, kw_only=True):
             generation=envelope.generation,
             turn=envelope.turn,
             token=self.attempt.token,
+            source=self.source,
+            is_sure=self.is_sure,
         )
 
 

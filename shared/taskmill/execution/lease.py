@@ -2,25 +2,36 @@
 
 from datetime import timedelta
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 
 from taskmill.core.facts import Fact
-from taskmill.core.log import Source
 from taskmill.core.owed import Cold, Owed
 from taskmill.core.task import Envelope, Millis, Status, TaskId
 from taskmill.core.view import Ending, Waiting
 
 LOSSES_BEFORE_POISON = 3
+LOSSES_IN_COMPANY = 1
+"""A task with more losses runs alone, so that it takes nobody with it."""
+
+_MARGIN: Final = 6
+"""A claim is late from this part of a lease before its look: one second in six."""
 
 
 class Claim(Struct, frozen=True, kw_only=True):
     envelope: Envelope
-    source: Source
-    process: str
+    source: str
+    """The take: a process, and its number there. After a lost reply the same one claims again."""
+    look: int
+    """When the lane looks at the record: milliseconds times 1000, plus a number. 0 if never."""
     timeout: timedelta
     alone: bool
+
+
+def latest_claim_ms(claim: Claim, *, lease_ms: int) -> int | None:
+    """Return until when it may be made: before its look, by more than two clocks may differ."""
+    return claim.look // 1000 - lease_ms // _MARGIN if claim.look else None
 
 
 class Loss(Struct, frozen=True, kw_only=True):
@@ -46,17 +57,21 @@ class Claimed(Struct, frozen=True, kw_only=True):
 
 
 class Suspect(Struct, frozen=True):
-    """The platform died under this task before: claim it alone, when nothing else runs."""
+    """The platform died under this task more than once: it must be taken alone."""
 
     losses: int
 
 
 class HeldLease(Struct, frozen=True):
-    """A live lease of the same record, or of an unknown holder: the item is retried."""
+    """Another take, or an unknown holder, has a living lease: the turn is its own."""
 
 
-class LeaseRefused(Struct, frozen=True):
-    """Another record holds the turn, or it is over: publish what it still owes, then drop it."""
+class Late(Struct, frozen=True):
+    """The lane is about to look at the record, and may give the turn to another taker."""
+
+
+class TurnOver(Struct, frozen=True):
+    """The record is over, or further than this turn: publish these facts, then leave the lane."""
 
     facts: tuple[Fact, ...]
 
@@ -65,7 +80,7 @@ class Forgotten(Struct, frozen=True):
     """No record, and too old to adopt: the ledger decides."""
 
 
-ClaimAnswer: TypeAlias = Claimed | Suspect | HeldLease | LeaseRefused | Forgotten | Cold
+ClaimAnswer: TypeAlias = Claimed | Suspect | HeldLease | Late | TurnOver | Forgotten | Cold
 
 
 class Lease(Struct, frozen=True, kw_only=True):
@@ -73,6 +88,11 @@ class Lease(Struct, frozen=True, kw_only=True):
     generation: int
     turn: int
     token: int
+    source: str
+    """The take that claimed it."""
+    is_sure: bool
+    """Whether no lease has passed between two answers to its beats. Otherwise a lease that was
+    restored may be that of another process, which took the turn over meanwhile."""
 
 
 class Beat(StrEnum):
@@ -108,7 +128,7 @@ class Settled(Struct, frozen=True):
 
 
 class Stale(Struct, frozen=True):
-    """The turn has a new owner or is over: nothing was changed, and the record is retried."""
+    """The turn has a new owner or is over: nothing was changed."""
 
 
 class CancelFirst(Struct, frozen=True):

@@ -1,16 +1,18 @@
 """Gathers statistics on queue lengths and throughput, cached for a moment."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
 from msgspec.structs import replace
 
 from taskmill.core.ports import Clock, LogReaders
+from taskmill.core.task import TaskType
 from taskmill.core.time import in_ms
-from taskmill.core.topics import RECORDER_EVENTS, RECORDER_PENDING, Reader, type_of
+from taskmill.core.topics import RECORDER_EVENTS, RECORDER_PENDING, Reader
 from taskmill.insight.ports import LedgerFigures
 from taskmill.insight.statistics import Statistics
+from taskmill.insight.types import TypeState
 from taskmill.submission.ports import Outbox, Requests
 
 KEPT: Final = timedelta(seconds=3)
@@ -26,6 +28,7 @@ class Board:
         outbox: Outbox,
         *,
         readers: Sequence[Reader],
+        states: Callable[[], Mapping[TaskType, TypeState]],
         clock: Clock,
     ) -> None:
         self._figures = figures
@@ -33,7 +36,7 @@ class Board:
         self._requests = requests
         self._outbox = outbox
         self._readers = readers
-        self._types = frozenset(filter(None, (type_of(one.topic) for one in readers)))
+        self._states = states
         self._clock = clock
         self._latest: Statistics | None = None
 
@@ -54,7 +57,7 @@ class Board:
                 lags=lags,
                 backlog=self._requests.backlog(most=MOST_COUNTED),
                 outbox=self._outbox.backlog(most=MOST_COUNTED),
-                types=self._types,
+                states=self._states(),
                 taken_at_ms=now,
             )
         return self._latest

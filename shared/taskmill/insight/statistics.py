@@ -1,20 +1,22 @@
 """Queue depths, waits and throughput."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from taskmill.core.task import Millis, Status, TaskType
+from taskmill.core.task import Millis, Priority, Status, TaskType
 from taskmill.core.topics import Reader
+from taskmill.insight.types import TypeState
 from taskmill.submission.enqueued import Backlog
 from taskmill.submission.outbox import OutboxBacklog
 
 
 class Depth(Struct, frozen=True, kw_only=True):
-    """How many tasks of a type are in a status, and how many of them wait only for their worker."""
+    """How many tasks of a type and priority are in a status, and how many of them wait in line."""
 
     type: TaskType
     status: Status
+    priority: Priority
     tasks: int
     in_line: int
     """Queued tasks and those whose time has come: their status changes when they start."""
@@ -45,7 +47,7 @@ class Statistics(Struct, frozen=True, kw_only=True):
     """Enqueued requests that have not become tasks."""
 
     outbox: OutboxBacklog
-    types: Collection[TaskType]
-    """The deployed types; all others are reported under one name."""
+    states: Mapping[TaskType, TypeState]
+    """Of the deployed types; all others are reported under one name."""
 
     taken_at_ms: Millis

@@ -72,7 +72,8 @@ class TaskFinder:
         if row is not None and not _is_before(row, unsent):
             if row.status.is_final and isinstance(reading, Cold):
                 return _unless_redriven(row, ledger, log_ends, pause)
-            return row if _is_reported(row, reading) else Unsure("its record cannot be read now")
+            is_reported = _is_reported(row, reading, ledger)
+            return row if is_reported else Unsure("its record cannot be read now")
         if not is_keyed(task_id):
             unsent = outbox.find(task_id)
         if isinstance(unsent, Envelope):
@@ -111,10 +112,12 @@ def _is_before(row: TaskView, unsent: Envelope | Lost | None) -> bool:
     return unsent.deferred or unsent.generation > row.generation
 
 
-def _is_reported(row: TaskView, reading: Reading) -> bool:
-    """Return whether the ledger alone can answer: for ended tasks and for far ones."""
-    is_waiting = row.status is Status.SCHEDULED and isinstance(reading, Absent)
-    return row.status.is_final or is_waiting
+def _is_reported(row: TaskView, reading: Reading, ledger: LedgerRows) -> bool:
+    """Return whether the ledger alone can answer: for ended tasks, and those it alone keeps."""
+    if row.status.is_final or not isinstance(reading, Absent):
+        return row.status.is_final
+    is_queued = row.status is Status.QUEUED
+    return row.status is Status.SCHEDULED or (is_queued and ledger.is_shelved(row.id))
 
 
 def _read(task_id: TaskId, records: Records) -> Reading:
@@ -142,4 +145,4 @@ def _silence(
     row = ledger.find(task_id)
     if row is None:
         return Nowhere()
-    return row if _is_reported(row, Absent()) else Unsure("it has only just been submitted")
+    return row if _is_reported(row, Absent(), ledger) else Unsure("it has only just been submitted")

@@ -1,15 +1,18 @@
 """Ports for writing, reading and maintaining the ledger."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import timedelta
-from typing import Protocol
+from typing import Protocol, TypeAlias
+
+from msgspec import Struct
 
 from taskmill.core.lifetimes import Kept
 from taskmill.core.refusal import Dismissal
-from taskmill.core.task import TaskId
+from taskmill.core.task import Priority, TaskId, TaskType
 from taskmill.core.time import Expiry
 from taskmill.core.view import TaskView
+from taskmill.lanes.lane import ClassCount, Member, Shelved
 from taskmill.ledger.listing import DeadPage, History, Page, TaskFilter
 from taskmill.ledger.projection import LedgerBatch, Row
 from taskmill.ledger.quarantine import (
@@ -20,6 +23,9 @@ from taskmill.ledger.quarantine import (
     QuarantinedRecord,
     QuarantinePage,
 )
+
+ShelfCounts: TypeAlias = Mapping[TaskType, Mapping[Priority, ClassCount]]
+"""What waits on shelves, where anything does."""
 
 
 class Ledger(Protocol):
@@ -36,6 +42,10 @@ class LedgerRows(Protocol):
     def find(self, task_id: TaskId) -> TaskView | None: ...
 
     def fingerprint(self, task_id: TaskId) -> str | None: ...
+
+    def is_shelved(self, task_id: TaskId) -> bool:
+        """Return whether it waits in the ledger only, because its line is full."""
+        ...
 
     def payload(self, task_id: TaskId, generation: int) -> bytes | None:
         """Return the payload of this life of the task; None while it is unknown."""
@@ -96,6 +106,41 @@ class FarTasks(Protocol):
         ...
 
 
+class ShelvedTask(Struct, frozen=True):
+    """A task of the shelf; without a row it is over, or further than its first turn."""
+
+    place: Shelved
+    row: Row | None
+
+
+class Shelf(Protocol):
+    """Tasks kept only in the ledger because their lines are full."""
+
+    def last(self, *, after: str, most: int) -> Sequence[Shelved]:
+        """Return the last task of each line that has tasks here: the first lines after *after*."""
+        ...
+
+    def first(self, line: str, *, most: int) -> Sequence[ShelvedTask]:
+        """Return the first tasks of a line, in order; those without a submission yet wait."""
+        ...
+
+    def keep(self, places: Sequence[Shelved]) -> None: ...
+
+    def leave(self, places: Sequence[Shelved]) -> None: ...
+
+    def with_records(self, *, most: int) -> Sequence[Member]:
+        """Return tasks here whose records were not ended yet."""
+        ...
+
+    def note_ended(self, members: Sequence[Member]) -> None:
+        """Note that their records were ended."""
+        ...
+
+    def count(self, *, most: int) -> ShelfCounts:
+        """Count the tasks here by type and class; *most* of all lines."""
+        ...
+
+
 class Expiries(Protocol):
     """Expiry times of tasks, as the ledger has them."""
 
@@ -112,6 +157,10 @@ class WholeRows(Protocol):
     """Complete rows, for rebuilding the hot state."""
 
     def restorable(self, *, finished: bool) -> Iterable[Sequence[Row]]: ...
+
+    def unfinished(self, types: Collection[TaskType]) -> Iterable[Sequence[Row]]:
+        """Return the unfinished tasks of these types, except far ones."""
+        ...
 
     def far(self) -> Iterable[Sequence[Row]]:
         """Return what keys need of the tasks kept only in the ledger; payloads are left out."""

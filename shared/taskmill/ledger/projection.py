@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import TypeAlias, assert_never
+from typing import Any, TypeAlias, assert_never
 
 import msgspec
 from msgspec import Raw, Struct, field
 from msgspec.structs import asdict
 
 from taskmill.core.facts import (
+    SNOOZED,
     AttemptLost,
     CancelRequested,
     Fact,
@@ -18,14 +19,16 @@ from taskmill.core.facts import (
     TaskChanged,
     TaskDeferred,
     TaskDied,
+    TaskShelved,
     TaskStarted,
     TaskSucceeded,
 )
 from taskmill.core.lifecycle import RANKS, SUBMITTED_RANK, may_follow, status_after
 from taskmill.core.log import Position
 from taskmill.core.pointers import Pointer
-from taskmill.core.task import Envelope, Millis, Spec, Status, TaskId, TaskType
+from taskmill.core.task import PRIORITY_NAMES, Envelope, Millis, Spec, Status, TaskId, TaskType
 from taskmill.core.time import due_of, is_delayed, is_far
+from taskmill.lanes.lane import Member, Shelved
 
 
 class Row(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -59,6 +62,11 @@ class Row(Struct, frozen=True, kw_only=True, omit_defaults=True):
     cancel_requested: bool = False
     is_far: bool = False
     """True when only the ledger keeps it until its time comes near."""
+    is_shelved: bool = False
+    """True when only the ledger keeps it, because its line is full; known where it is asked for."""
+    order_ms: Millis | None = None
+    """What its envelope has from the turn `ordered` on; `ordered` is 0 while that was never set."""
+    ordered: int = 0
     spec: Spec | None = None
     """The spec, once a submission has arrived: other facts do not carry it."""
 
@@ -113,6 +121,8 @@ class LedgerBatch(Struct, frozen=True, kw_only=True):
     history: Sequence[HistoryEntry] = ()
     quarantined: Sequence[Quarantined] = ()
     applied: Sequence[Applied] = ()
+    shelved: Sequence[Shelved] = ()
+    """Whatever became of them since: the shelf of a line closes with what was shelved last."""
 
     def contradictions(self) -> list[HistoryEntry]:
         """Return the facts that no task life allows: those after an end."""
@@ -123,11 +133,13 @@ class LedgerBatch(Struct, frozen=True, kw_only=True):
             (e.id, e.generation): [] for e in ends
         }
         for entry in self.history:
-            if (entry.id, entry.generation) in lives:
-                lives[entry.id, entry.generation].append(entry)
+            life = lives.get((entry.id, entry.generation))
+            if life is not None:
+                life.append(entry)
         return [
             later
             for life in lives.values()
+            if len(life) > 1
             for earlier, later in pairwise(sorted(life, key=_place_in_life))
             if not may_follow(earlier.kind, later.kind)
         ]
@@ -141,12 +153,16 @@ class LedgerFold(Struct):
 
     rows: dict[TaskId, Row] = field(default_factory=dict)
     history: dict[tuple[object, ...], HistoryEntry] = field(default_factory=dict)
+    shelved: dict[Member, Shelved] = field(default_factory=dict)
 
     def add(self, events: Iterable[Event]) -> None:
         for event in events:
             entry = history_of(event)
             name = (entry.id, entry.generation, entry.turn, entry.kind, entry.subject, entry.at_ms)
             self.history[name] = entry
+            if isinstance(event, TaskShelved):
+                place = shelved_by(event)
+                self.shelved[place.member] = place
             row = row_of(event)
             if row is not None:
                 known = self.rows.get(row.id)
@@ -162,8 +178,9 @@ def merged(left: Row, right: Row) -> Row:
     largest = max(left.largest_token, right.largest_token)
     if older.generation < newer.generation:
         return msgspec.structs.replace(newer, largest_token=largest)
-    started = older.started_at_ms if newer.started_at_ms is None else newer.started_at_ms
-    first = min(filter(None, (_first_start(left), _first_start(right))), default=None)
+    started = _largest(left.started_at_ms, right.started_at_ms)
+    first = _smallest(_first_start(left), _first_start(right))
+    ordering = left if left.ordered >= right.ordered else right
     return msgspec.structs.replace(
         newer,
         largest_token=largest,
@@ -171,8 +188,18 @@ def merged(left: Row, right: Row) -> Row:
         cancel_requested=left.cancel_requested or right.cancel_requested,
         started_at_ms=started,
         first_started_at_ms=None if first == started else first,
+        order_ms=ordering.order_ms,
+        ordered=ordering.ordered,
         spec=_spec_of(newer.spec or older.spec, older.spec),
     )
+
+
+def _largest(one: Millis | None, other: Millis | None) -> Millis | None:
+    return max(one, other) if one and other else one or other
+
+
+def _smallest(one: Millis | None, other: Millis | None) -> Millis | None:
+    return min(one, other) if one and other else one or other
 
 
 def _first_start(row: Row) -> Millis | None:
@@ -183,23 +210,33 @@ def _spec_of(known: Spec | None, event: Spec | None) -> Spec | None:
     """Return *known* with the later turn's values from *event*."""
     if known is None or event is None or event.changed <= known.changed:
         return known
-    return msgspec.structs.replace(known, metadata=event.metadata, timing=event.timing)
+    return msgspec.structs.replace(
+        known, metadata=event.metadata, timing=event.timing, priority=event.priority
+    )
 
 
 def row_of(event: Event) -> Row | None:
     """Return what *event* contributes to the task's row, if anything."""
-    match event:
+    match event:  # the most frequent first
         case Envelope():
             return _queued(event)
+        case TaskSucceeded():
+            return _row(
+                event,
+                finished_at_ms=event.at_ms,
+                result=event.result,
+                result_ref=event.result_ref,
+            )
         case TaskAdmitted() | TaskChanged():
             return _queued(event.envelope, is_change=isinstance(event, TaskChanged))
         case SubmissionDropped():
             return None
-        case CancelRequested():
-            return _cancel_requested(event)
+        case CancelRequested() | TaskShelved():
+            return _unchanged(event)
         case TaskStarted() | AttemptLost():
             return _row(event)
         case TaskDeferred():
+            is_snoozed = event.reason == SNOOZED
             return _row(
                 event,
                 due_at_ms=event.due_at_ms,
@@ -208,13 +245,8 @@ def row_of(event: Event) -> Row | None:
                 error_class=event.error_class,
                 error_message=event.error_message,
                 stack=event.stack,
-            )
-        case TaskSucceeded():
-            return _row(
-                event,
-                finished_at_ms=event.at_ms,
-                result=event.result,
-                result_ref=event.result_ref,
+                order_ms=event.due_at_ms if is_snoozed else None,
+                ordered=event.turn + 1 if is_snoozed else 0,
             )
         case TaskDied():
             return _row(
@@ -236,45 +268,32 @@ _AttemptFact: TypeAlias = (
 )
 
 
-def _row(  # noqa: PLR0913 - the columns of some facts only, all named
-    fact: _AttemptFact,
-    *,
-    finished_at_ms: Millis | None = None,
-    due_at_ms: Millis | None = None,
-    next_attempt: int | None = None,
-    result: Raw | None = None,
-    result_ref: Pointer | None = None,
-    reason: str | None = None,
-    error_class: str | None = None,
-    error_message: str | None = None,
-    stack: str | None = None,
-) -> Row:
+def _row(fact: _AttemptFact, **columns: Any) -> Row:
+    """Return the row that *fact* tells of, with the columns that only its kind has."""
+    kind = type(fact)
     return Row(
         id=fact.id,
         type=fact.type,
         tenant=fact.tenant,
-        status=status_after(type(fact)),
+        status=status_after(kind),
         generation=fact.generation,
         turn=fact.turn,
-        rank=RANKS[type(fact)],
+        rank=RANKS[kind],
         token=fact.token,
         largest_token=fact.token,
         attempt=fact.attempt,
         losses=fact.losses,
         started_at_ms=fact.started_at_ms,
-        finished_at_ms=finished_at_ms,
-        due_at_ms=due_at_ms,
-        next_attempt=next_attempt,
-        result=result,
-        result_ref=result_ref,
-        reason=reason,
-        error_class=error_class,
-        error_message=error_message,
-        stack=stack,
+        **columns,
     )
 
 
-def _cancel_requested(fact: CancelRequested) -> Row:
+def shelved_by(fact: TaskShelved) -> Shelved:
+    member = Member(fact.id, fact.generation, fact.turn)
+    return Shelved(member=member, line=fact.line, order=fact.order)
+
+
+def _unchanged(fact: CancelRequested | TaskShelved) -> Row:
     """Return the lowest version of the generation, so that the status stays unchanged."""
     return Row(
         id=fact.id,
@@ -284,7 +303,7 @@ def _cancel_requested(fact: CancelRequested) -> Row:
         generation=fact.generation,
         turn=1,
         rank=SUBMITTED_RANK,
-        cancel_requested=True,
+        cancel_requested=isinstance(fact, CancelRequested),
     )
 
 
@@ -301,6 +320,8 @@ def _queued(envelope: Envelope, *, is_change: bool = False) -> Row:
         attempt=envelope.attempt,
         due_at_ms=due_of(envelope) if is_waiting else None,
         is_far=is_far(envelope),
+        order_ms=envelope.order_ms,
+        ordered=envelope.turn if is_change or envelope.order_ms is not None else 0,
         spec=envelope.spec,
     )
 
@@ -310,10 +331,19 @@ _NOTHING = Raw(b"{}")
 
 def history_of(event: Event) -> HistoryEntry:
     """Return *event* as a history entry; repeated, it is the same entry."""
-    match event:
+    match event:  # the most frequent first
         case Envelope():
             kind, subject, body = "TaskSubmitted", event.submission, _NOTHING
             at_ms = _born_at_ms(event)
+        case (
+            TaskSucceeded()
+            | TaskStarted()
+            | AttemptLost()
+            | TaskDeferred()
+            | TaskDied()
+            | TaskCancelled()
+        ):
+            kind, subject, at_ms, body = _kind(event), str(event.token), event.at_ms, _body(event)
         case TaskAdmitted():
             kind, subject, at_ms, body = (
                 _kind(event),
@@ -325,10 +355,12 @@ def history_of(event: Event) -> HistoryEntry:
             kind, subject, at_ms, body = _kind(event), event.submission, event.at_ms, _body(event)
         case CancelRequested():
             kind, subject, at_ms, body = _kind(event), "", event.at_ms, _body(event)
+        case TaskShelved():
+            kind, subject, at_ms, body = _kind(event), "", event.at_ms, _NOTHING
         case TaskChanged():
             kind, subject, at_ms, body = _kind(event), "", event.at_ms, _change(event)
         case _:
-            kind, subject, at_ms, body = _kind(event), str(event.token), event.at_ms, _body(event)
+            assert_never(event)
     return HistoryEntry(
         id=event.id,
         generation=event.generation,
@@ -356,7 +388,7 @@ def is_failure(entry: HistoryEntry) -> bool:
     """Return whether an attempt failed; an intended deferral is no failure."""
     if entry.kind == TaskDeferred.__name__:
         event = msgspec.json.decode(entry.body, type=TaskDeferred)
-        return event.reason not in {"snoozed", "stopped"}
+        return event.reason not in {SNOOZED, "stopped"}
     return entry.kind in {AttemptLost.__name__, TaskDied.__name__}
 
 
@@ -419,7 +451,12 @@ def _body(fact: Fact) -> Raw:
 
 
 def _change(fact: TaskChanged) -> Raw:
-    changed = {"due_at_ms": due_of(fact.envelope), "metadata": fact.envelope.metadata}
+    envelope = fact.envelope
+    changed = {
+        "due_at_ms": due_of(envelope),
+        "metadata": envelope.metadata,
+        "priority": PRIORITY_NAMES[envelope.priority],
+    }
     return Raw(msgspec.json.encode(changed))
 
 
@@ -457,5 +494,6 @@ def envelope_of(row: Row, spec: Spec) -> Envelope:
         id=row.id,
         turn=row.turn + is_retrying,
         attempt=(row.next_attempt or row.attempt) if is_retrying else row.attempt,
+        order_ms=row.order_ms,
         **asdict(spec),
     )

@@ -105,6 +105,7 @@ def _batch(
         history=list(fold.history.values()),
         quarantined=quarantined,
         applied=applied,
+        shelved=list(fold.shelved.values()),
     )
 
 

@@ -13,10 +13,12 @@ from taskmill.core.owed import Cold, OwedKind
 from taskmill.core.ports import Bus, Clock
 from taskmill.core.task import Status, TaskId
 from taskmill.core.view import Absent, Ending, Finding, Nowhere, TaskView, Unsure
-from taskmill.dispatch.ports import Delays
-from taskmill.ledger.far import load
+from taskmill.dispatch.ports import Delays, ShelvedRecords
+from taskmill.lanes.ports import Lanes
+from taskmill.lanes.withdraw import epochs_before, withdraw
+from taskmill.ledger.far import KEPT_BY_THE_LEDGER, load
 from taskmill.ledger.ports import WholeRows
-from taskmill.orders.control import CancelOrder, OrderAnswer, TaskSnapshot, before_the_end
+from taskmill.orders.control import CancelOrder, Moved, Ordered, TaskSnapshot, before_the_end
 from taskmill.orders.ports import Control
 from taskmill.submission.ports import Admission
 
@@ -41,6 +43,7 @@ Cancellation: TypeAlias = CancelAccepted | Asked | AlreadyFinished | Nowhere | U
 
 _LOOKS = 5
 _COLD = Unsure("Redis is being rebuilt; tasks cannot be cancelled meanwhile")
+_NOT_ADMITTED = Unsure("the task was accepted a moment ago and is not admitted yet: try again")
 
 
 class CancelStores(Protocol):
@@ -60,6 +63,12 @@ class CancelStores(Protocol):
 
     @property
     def delays(self) -> Delays: ...
+
+    @property
+    def shelved_records(self) -> ShelvedRecords: ...
+
+    @property
+    def lanes(self) -> Lanes: ...
 
     @property
     def whole_rows(self) -> WholeRows: ...
@@ -111,8 +120,10 @@ class Canceller:
         finding = self._find(task_id)
         if not isinstance(finding, TaskView):
             return finding
-        if finding.status is Status.SCHEDULED:
-            load(self._stores.whole_rows.of([task_id]), self._stores.delays)
+        if not finding.generation:
+            return _NOT_ADMITTED
+        if finding.status in KEPT_BY_THE_LEDGER:
+            load(self._stores.whole_rows.of([task_id]), self._stores)
         return _reported_again(finding) if finding.status.is_final else None
 
     def _ended(self, snapshot: TaskSnapshot) -> Cancellation:
@@ -134,13 +145,16 @@ class Canceller:
             ending=ending,
             begins_ms=snapshot.begins_ms,
         )
+        lanes, in_line = self._stores.lanes, snapshot.in_line
+        epochs = epochs_before([name for name, _ in in_line], lanes)
         (answer,) = self._stores.control.cancel([order])
         match answer:
-            case OrderAnswer.DONE:
-                self._publish(snapshot, facts)
-            case OrderAnswer.MOVED:
+            case Ordered(hold):
+                self._publish(snapshot, facts, hold)
+                withdraw(in_line, epochs, lanes)
+            case Moved():
                 return None
-            case OrderAnswer.COLD:
+            case Cold():
                 return _COLD
             case _:
                 assert_never(answer)
@@ -150,12 +164,14 @@ class Canceller:
             else CancelAccepted(_over(snapshot.task, ending))
         )
 
-    def _publish(self, snapshot: TaskSnapshot, facts: tuple[Fact, ...]) -> None:
+    def _publish(
+        self, snapshot: TaskSnapshot, facts: tuple[Fact, ...], hold: int | None = None
+    ) -> None:
         if facts:
             self._stores.bus.send_facts(facts)
             self._stores.bus.flush()
             with suppress(StoreUnavailable):  # then the scheduler publishes them again
-                self._stores.admission.clear([snapshot.owed_key(OwedKind.FACTS)])
+                self._stores.admission.clear([snapshot.owed_key(OwedKind.FACTS, hold=hold)])
 
 
 def _reported_again(task: TaskView) -> Cancellation:

@@ -1,4 +1,4 @@
-"""Changes the time and metadata of a waiting task."""
+"""Changes the time, the priority and the metadata of a waiting task."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -11,15 +11,18 @@ from taskmill.core.errors import StoreUnavailable
 from taskmill.core.facts import Fact, TaskChanged
 from taskmill.core.owed import Cold, OwedKey, OwedKind
 from taskmill.core.ports import Bus, Pause
-from taskmill.core.task import Envelope, Millis, Status, TaskId, Timing
+from taskmill.core.task import Envelope, Millis, Priority, Status, TaskId, Timing
 from taskmill.core.time import expires_ms
 from taskmill.core.view import Absent, Finding, Nowhere, TaskView, Unsure
-from taskmill.dispatch.ports import Delays
+from taskmill.dispatch.ports import Delays, ShelvedRecords
+from taskmill.lanes.order import order_ms
+from taskmill.lanes.ports import Lanes
+from taskmill.lanes.withdraw import epochs_before, withdraw
 from taskmill.ledger.await_ledger import await_ledger
-from taskmill.ledger.far import load
+from taskmill.ledger.far import KEPT_BY_THE_LEDGER, load
 from taskmill.ledger.ports import WholeRows
 from taskmill.ledger.projection import envelope_of
-from taskmill.orders.control import ChangeOrder, OrderAnswer, TaskSnapshot
+from taskmill.orders.control import ChangeOrder, Moved, Ordered, TaskSnapshot
 from taskmill.orders.ports import Control
 from taskmill.submission.payloads import gone_before
 from taskmill.submission.ports import Admission, Blobs
@@ -32,6 +35,11 @@ class WantedChange(Struct, frozen=True, kw_only=True):
     run_at_ms: Millis | None = None
     delay_ms: int | None = None
     metadata: Mapping[str, str] | None = None
+    priority: Priority | None = None
+
+    @property
+    def has_time(self) -> bool:
+        return self.run_at_ms is not None or self.delay_ms is not None
 
 
 class ChangeAccepted(Struct, frozen=True):
@@ -82,6 +90,12 @@ class ChangeStores(Protocol):
 
     @property
     def delays(self) -> Delays: ...
+
+    @property
+    def shelved_records(self) -> ShelvedRecords: ...
+
+    @property
+    def lanes(self) -> Lanes: ...
 
     @property
     def pause(self) -> Pause: ...
@@ -149,22 +163,25 @@ class _OrdersUnderWay(Struct, frozen=True):
         finding = self.find(task_id)
         if not isinstance(finding, TaskView):
             return finding
-        if finding.status is Status.SCHEDULED:
-            load(self.stores.whole_rows.of([task_id]), self.stores.delays)
+        if not finding.generation:
+            return _BEHIND
+        if finding.status in KEPT_BY_THE_LEDGER:
+            load(self.stores.whole_rows.of([task_id]), self.stores)
         return NotWaiting(finding) if finding.status.is_final else None
 
     def _order(self, snapshot: TaskSnapshot) -> Change | None:
         envelope = self._queued(snapshot)
         if envelope is None:
             return _BEHIND
-        due = self._due(snapshot)
+        begin = self._begin(envelope, snapshot)
+        due = Millis(max(begin, snapshot.now_ms))
         latest = None if _has_begun(snapshot) else expires_ms(envelope)
         if latest is not None and due >= latest:
             return TooLate(latest)
         reason = self._why_gone(envelope, due)
         if reason is not None:
             return PayloadGone(reason)
-        following = self._following(envelope, snapshot, due, latest)
+        following = self._following(envelope, snapshot, begin, latest)
         facts = (*snapshot.owed_facts(OwedKind.TURN), _changed_fact(following, snapshot))
         order = ChangeOrder(
             seen=snapshot.moment,
@@ -173,13 +190,16 @@ class _OrdersUnderWay(Struct, frozen=True):
             facts=facts,
             begins_ms=snapshot.begins_ms,
         )
+        lanes, in_line = self.stores.lanes, snapshot.in_line
+        epochs = epochs_before([name for name, _ in in_line], lanes)
         (answer,) = self.stores.control.change([order])
         match answer:
-            case OrderAnswer.DONE:
-                self._publish(following, facts)
-            case OrderAnswer.MOVED:
+            case Ordered(hold):
+                self._publish(following, facts, hold)
+                withdraw(in_line, epochs, lanes)
+            case Moved():
                 return None
-            case OrderAnswer.COLD:
+            case Cold():
                 return _COLD
             case _:
                 assert_never(answer)
@@ -197,36 +217,46 @@ class _OrdersUnderWay(Struct, frozen=True):
                 return envelope if envelope.turn == snapshot.turn else None
         return None
 
-    def _due(self, snapshot: TaskSnapshot) -> Millis:
-        """Return the next turn's time by the clock of Redis; a past time means now."""
+    def _begin(self, envelope: Envelope, snapshot: TaskSnapshot) -> Millis:
+        """Return from when the next turn may start, by the clock of Redis.
+
+        Without a new time that is the one for which the task waits, or since when it stands in
+        line: its wait is counted from there.
+        """
         now, request = snapshot.now_ms, self.wanted
         if request.delay_ms is not None:
             return Millis(now + request.delay_ms)
-        due = request.run_at_ms if request.run_at_ms is not None else snapshot.task.due_at_ms
-        return Millis(max(now, due or now))
+        if request.run_at_ms is not None:
+            return Millis(max(now, request.run_at_ms))
+        return snapshot.task.due_at_ms or order_ms(envelope)
 
     def _why_gone(self, envelope: Envelope, due: Millis) -> str | None:
         """Return why the payload may be gone by then; one that is gone already blocks nothing."""
-        pointer, request = envelope.payload_ref, self.wanted
-        if pointer is None or (request.run_at_ms, request.delay_ms) == (None, None):
+        pointer = envelope.payload_ref
+        if pointer is None or not self.wanted.has_time:
             return None
         blob = self.stores.blobs.look(pointer.url)
         return None if blob is None else gone_before(blob, due)
 
     def _following(
-        self, envelope: Envelope, snapshot: TaskSnapshot, due: Millis, latest: Millis | None
+        self, envelope: Envelope, snapshot: TaskSnapshot, begin: Millis, latest: Millis | None
     ) -> Envelope:
-        turn, metadata = snapshot.turn + 1, self.wanted.metadata
+        """Return the envelope of the next turn; without a new time it keeps its place in line."""
+        turn, wanted = snapshot.turn + 1, self.wanted
         return replace(
             envelope,
             turn=turn,
-            metadata=envelope.metadata if metadata is None else metadata,
+            metadata=envelope.metadata if wanted.metadata is None else wanted.metadata,
+            priority=envelope.priority if wanted.priority is None else wanted.priority,
+            order_ms=None if wanted.has_time else order_ms(envelope),
             deferred=False,
             parked_until_ms=None,
-            timing=Timing(run_at_ms=due, said_ms=snapshot.now_ms, turn=turn, expires_at_ms=latest),
+            timing=Timing(
+                run_at_ms=begin, said_ms=snapshot.now_ms, turn=turn, expires_at_ms=latest
+            ),
         )
 
-    def _publish(self, envelope: Envelope, facts: tuple[Fact, ...]) -> None:
+    def _publish(self, envelope: Envelope, facts: tuple[Fact, ...], hold: int | None) -> None:
         self.stores.bus.send_facts(facts)
         self.stores.bus.flush()
         owed = OwedKey(
@@ -234,6 +264,7 @@ class _OrdersUnderWay(Struct, frozen=True):
             generation=envelope.generation,
             turn=envelope.turn,
             kind=OwedKind.FACTS,
+            hold=hold,
         )
         with suppress(StoreUnavailable):  # then the scheduler publishes them again
             self.stores.admission.clear([owed])

@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TypeAlias
 
 from msgspec import Struct
 
 from taskmill.core.facts import Fact, TaskAdmitted
 from taskmill.core.owed import Cold, Owed, OwedKey, OwedKind
-from taskmill.core.task import Envelope, Millis, Status, TaskId
+from taskmill.core.task import Envelope, Millis, Status, TaskId, TaskType
 from taskmill.core.view import Absent, Ending, TaskView
+from taskmill.lanes.lane import Member
 from taskmill.submission.submission import admission_of
 
 
@@ -42,12 +42,19 @@ class TaskSnapshot:  # not a Struct: one field is excluded from comparison
         return self.task.status is Status.RUNNING or is_restored
 
     @property
+    def in_line(self) -> tuple[tuple[TaskType, Member], ...]:
+        """Return its place in its lane: none while it runs, or waits for a time."""
+        if self.task.status.is_final or self.may_run or self.begins_ms > self.now_ms:
+            return ()
+        return ((self.task.spec.type, Member(self.task.id, self.task.generation, self.turn)),)
+
+    @property
     def moment(self) -> "Moment":
         return Moment(self.task.generation, self.turn, self.task.status)
 
-    def owed_key(self, kind: OwedKind) -> OwedKey:
+    def owed_key(self, kind: OwedKind, *, hold: int | None = None) -> OwedKey:
         generation = self.task.generation
-        return OwedKey(id=self.task.id, generation=generation, turn=self.turn, kind=kind)
+        return OwedKey(id=self.task.id, generation=generation, turn=self.turn, kind=kind, hold=hold)
 
     def owed_facts(self, kind: OwedKind) -> tuple[Fact, ...]:
         owed = self.owed.get(kind)
@@ -95,7 +102,7 @@ class RedriveOrder(Struct, frozen=True, kw_only=True):
 
 
 class ChangeOrder(Struct, frozen=True, kw_only=True):
-    """Starts a waiting task's next turn, with another time or other metadata."""
+    """Starts a waiting task's next turn, with another time, priority or metadata."""
 
     seen: Moment
     envelope: Envelope
@@ -116,11 +123,15 @@ class Moved(Struct, frozen=True):
 RedriveAnswer: TypeAlias = Redriven | Moved | Cold
 
 
-class OrderAnswer(StrEnum):
-    DONE = "done"
-    MOVED = "moved"
-    """The task has moved on since it was read: nothing was changed. Read it again."""
-    COLD = "cold"
+@dataclass(frozen=True, slots=True)
+class Ordered:  # not a Struct: its field is excluded from comparison
+    """The order is valid: publish its facts."""
+
+    hold: int | None = field(default=None, compare=False)
+    """Until when the caller has the entry with these facts to itself (ms)."""
+
+
+OrderAnswer: TypeAlias = Ordered | Moved | Cold
 
 
 def before_the_end(snapshot: TaskSnapshot) -> tuple[Fact, ...]:
@@ -131,4 +142,7 @@ def before_the_end(snapshot: TaskSnapshot) -> tuple[Fact, ...]:
     """
     owed = snapshot.owed.get(OwedKind.SUBMISSION)
     admitted = (admission_of(owed.task),) if owed is not None and owed.task is not None else ()
-    return (*(fact for kind in OwedKind for fact in snapshot.owed_facts(kind)), *admitted)
+    facts: list[Fact] = []
+    for kind in OwedKind:  # a changed turn carries what its change owes, too
+        facts += [fact for fact in snapshot.owed_facts(kind) if fact not in facts]
+    return (*facts, *admitted)

@@ -1,6 +1,6 @@
 """Ends tasks that did not start by their expiry, wherever they wait."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Protocol, assert_never
 
@@ -10,15 +10,18 @@ from taskmill.core.errors import StoreUnavailable
 from taskmill.core.facts import TaskDied
 from taskmill.core.owed import Cold, OwedKind
 from taskmill.core.ports import Bus
-from taskmill.core.task import Millis, Status, TaskId
+from taskmill.core.task import Millis, Status, TaskId, TaskType
 from taskmill.core.time import EXPIRED, EXPIRED_CLASS, Expiry, latest_start, why_expired
 from taskmill.core.view import Absent, Ending
-from taskmill.dispatch.ports import Delays
+from taskmill.dispatch.ports import Delays, ShelvedRecords
+from taskmill.lanes.lane import Member
+from taskmill.lanes.ports import Lanes
+from taskmill.lanes.withdraw import epochs_before, withdraw
 from taskmill.ledger.far import load
 from taskmill.ledger.ports import Expiries, WholeRows
 from taskmill.orders.control import (
     CancelOrder,
-    OrderAnswer,
+    Ordered,
     SnapshotAnswer,
     TaskSnapshot,
     before_the_end,
@@ -45,7 +48,13 @@ class ExpirationStores(Protocol):
     def delays(self) -> Delays: ...
 
     @property
+    def shelved_records(self) -> ShelvedRecords: ...
+
+    @property
     def expiries(self) -> Expiries: ...
+
+    @property
+    def lanes(self) -> Lanes: ...
 
     @property
     def whole_rows(self) -> WholeRows: ...
@@ -72,14 +81,14 @@ class Expiration:
         ):
             look.weigh(expiry, snapshot)
         if look.absent:  # only the ledger keeps them: on the next look they have records
-            load(stores.whole_rows.of(look.absent), stores.delays)
+            load(stores.whole_rows.of(look.absent), stores)
+        epochs = epochs_before({name for name, _ in _in_line(look.late)}, stores.lanes)
         answers = stores.control.cancel([one.order for one in look.late])
-        ended = [
-            one
-            for one, answer in zip(look.late, answers, strict=True)
-            if answer is OrderAnswer.DONE
-        ]
-        _publish(ended, stores.admission, stores.bus)
+        pairs = zip(look.late, answers, strict=True)
+        done = [(one, answer.hold) for one, answer in pairs if isinstance(answer, Ordered)]
+        _publish(done, stores.admission, stores.bus)
+        ended = [one for one, _ in done]
+        withdraw(_in_line(ended), epochs, stores.lanes)
         over = [*look.over, *(one.expiry for one in ended)]
         if over:
             stores.expiries.leave(over)
@@ -114,6 +123,11 @@ class _Look(Struct):
                     self.late.append(_Late(expiry=expiry, snapshot=snapshot, order=order))
             case _:
                 assert_never(snapshot)
+
+
+def _in_line(late: Sequence[_Late]) -> Iterator[tuple[TaskType, Member]]:
+    for one in late:
+        yield from one.snapshot.in_line
 
 
 def _latest(snapshot: TaskSnapshot) -> Millis | None:
@@ -159,9 +173,11 @@ def _death(snapshot: TaskSnapshot, latest: Millis) -> TaskDied:
     )
 
 
-def _publish(ended: Sequence[_Late], admission: Admission, bus: Bus) -> None:
-    if ended:
-        bus.send_facts([fact for one in ended for fact in one.order.facts])
+def _publish(done: Sequence[tuple[_Late, int | None]], admission: Admission, bus: Bus) -> None:
+    """Publish what ended, each under its hold."""
+    if done:
+        bus.send_facts([fact for one, _ in done for fact in one.order.facts])
         bus.flush()
+        owed = [one.snapshot.owed_key(OwedKind.FACTS, hold=hold) for one, hold in done]
         with suppress(StoreUnavailable):  # then the scheduler publishes them again
-            admission.clear([one.snapshot.owed_key(OwedKind.FACTS) for one in ended])
+            admission.clear(owed)

@@ -213,9 +213,19 @@ class _OrdersUnderWay(Struct):
 
 
 def _order(row: Row, spec: Spec, *, seen: TaskSnapshot | None) -> RedriveOrder:
+    """Return the order; the ledger may not have read the latest change, which the record has."""
+    latest = seen.task.spec if seen else spec
     return RedriveOrder(
         seen=seen.moment if seen else None,
-        envelope=replace(envelope_of(row, spec), turn=1, attempt=1, timing=None),
+        envelope=replace(
+            envelope_of(row, spec),
+            turn=1,
+            attempt=1,
+            metadata=latest.metadata,
+            priority=latest.priority,
+            timing=None,
+            order_ms=None,
+        ),
         facts=seen.last if seen else (),
         token=max(row.largest_token, seen.token if seen else 0),
     )

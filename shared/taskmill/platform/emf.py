@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 import msgspec
 from msgspec import Struct, field
 
-from taskmill.core.counting import TABLE, Count, Counted, Span, bounded
+from taskmill.core.counting import TABLE, Count, Counted, Gauge, Span, bounded
 from taskmill.core.ports import Clock
 
 MOST_VALUES: Final = 100
@@ -16,9 +16,9 @@ MOST_VALUES: Final = 100
 
 _Labels: TypeAlias = tuple[tuple[str, str], ...]
 _Series: TypeAlias = tuple[Counted, _Labels]
-_Value: TypeAlias = int | list[float]
+_Value: TypeAlias = float | list[float]
 
-V = TypeVar("V", int, list[float])
+V = TypeVar("V", int, float, list[float])
 
 
 def print_line(line: bytes) -> None:
@@ -44,6 +44,7 @@ class EmfCounters:
         self._lock = Lock()
         self._sums: dict[_Series, int] = {}
         self._times: dict[_Series, list[float]] = {}
+        self._values: dict[_Series, float] = {}
 
     def count(self, what: Count, by: int = 1, **labels: str) -> None:
         if by:
@@ -56,13 +57,18 @@ class EmfCounters:
         with self._lock:
             self._times.setdefault(series, []).extend(seconds)
 
+    def measure(self, what: Gauge, value: float, **labels: str) -> None:
+        with self._lock:
+            self._values[what, tuple(labels.items())] = value
+
     def flush(self) -> None:
         with self._lock:
             sums, self._sums = self._sums, {}
             times, self._times = self._times, {}
+            values, self._values = self._values, {}
         # Aggregated only here, because counting is on every task's path.
-        added, timed = self._bounded(sums), self._bounded(times)
-        for line in _lines([*added.items(), *_in_parts(timed)]):
+        added, timed, read = self._bounded(sums), self._bounded(times), self._bounded(values)
+        for line in _lines([*added.items(), *_in_parts(timed), *read.items()]):
             self._write(msgspec.json.encode({"_aws": self._about(line), **line.values}))
 
     def _bounded(self, by_series: Mapping[_Series, V]) -> dict[_Series, V]:
@@ -100,8 +106,12 @@ class _Line(Struct):
         dimensions = [[name for name, _ in labels]]
         if TABLE[what].calls_for_help and labels:
             dimensions.append([])
-        unit = "Count" if isinstance(what, Count) else "Seconds"
-        self.metrics.append((dimensions, {"Name": what, "Unit": unit}))
+        self.metrics.append((dimensions, {"Name": what, "Unit": _unit(what)}))
+
+
+def _unit(what: Counted) -> str:
+    is_time = isinstance(what, Span) or what is Gauge.OLDEST_WAIT
+    return "Seconds" if is_time else "Count"
 
 
 def _lines(counts: Iterable[tuple[_Series, _Value]]) -> list[_Line]:

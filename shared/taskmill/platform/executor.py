@@ -5,7 +5,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from datetime import timedelta
 from itertools import count
 from queue import Empty, SimpleQueue
-from threading import Condition, Thread
+from threading import Condition, Lock, Thread
 from typing import TypeAlias
 
 from taskmill.execution.outcome import End
@@ -23,15 +23,16 @@ class ThreadExecutor:
 
     def __init__(self) -> None:
         self._calls: SimpleQueue[_Call] = SimpleQueue()
-        self._ends: SimpleQueue[Ended] = SimpleQueue()
-        self._changed = Condition()
+        self._ends: SimpleQueue[Ended | None] = SimpleQueue()
+        self._lock = Lock()
+        self._changed = Condition(self._lock)
         self._tickets = count(1)
         self._idle = 0
         self._under_way: set[int] = set()
         self._abandoned: set[int] = set()
 
     def start(self, call: Callable[[], Performed]) -> int:
-        with self._changed:
+        with self._lock:  # a condition would be entered in Python
             ticket = next(self._tickets)
             self._under_way.add(ticket)
             needs_thread = self._idle == 0
@@ -45,6 +46,9 @@ class ThreadExecutor:
     def ended(self, *, within: timedelta) -> Sequence[Ended]:
         """Return ended calls; wait for the first, but no longer than *within*."""
         return gathered(self._ends, within)
+
+    def nudge(self) -> None:
+        self._ends.put(None)
 
     def abandon(self, ticket: int) -> None:
         """Abandon a call: its end, if it ever comes, is not reported."""
@@ -61,7 +65,7 @@ class ThreadExecutor:
         ticket, call = first
         while True:
             end = _ended(call())
-            with self._changed:
+            with self._lock:
                 self._under_way.discard(ticket)
                 if ticket in self._abandoned:
                     self._abandoned.discard(ticket)
@@ -80,12 +84,15 @@ def _ended(performed: Performed) -> End:
     return asyncio.run(performed)
 
 
-def gathered(ends: SimpleQueue[Ended], within: timedelta) -> Sequence[Ended]:
-    """Take everything available; wait for the first item, but no longer than *within*."""
-    endings: list[Ended] = []
+def gathered(ends: SimpleQueue[Ended | None], within: timedelta) -> Sequence[Ended]:
+    """Take everything available; wait for the first item, but no longer than *within*.
+
+    An item may be a nudge, which only ends the wait.
+    """
+    endings: list[Ended | None] = []
     try:
         endings.append(ends.get(timeout=max(within.total_seconds(), 0)))
         while True:
             endings.append(ends.get_nowait())
     except Empty:
-        return endings
+        return [one for one in endings if one is not None]

@@ -16,7 +16,7 @@ class LoopExecutor:
     """Abandoned calls are cancelled; one that blocks the loop or does not end is a stray."""
 
     def __init__(self) -> None:
-        self._ends: SimpleQueue[Ended] = SimpleQueue()
+        self._ends: SimpleQueue[Ended | None] = SimpleQueue()
         self._tickets = count(1)
         self._under_way: dict[int, asyncio.Task[None]] = {}
         self._abandoned: set[int] = set()
@@ -32,6 +32,9 @@ class LoopExecutor:
     def ended(self, *, within: timedelta) -> Sequence[Ended]:
         """Return ended calls; wait for the first, but no longer than *within*."""
         return gathered(self._ends, within)
+
+    def nudge(self) -> None:
+        self._ends.put(None)
 
     def abandon(self, ticket: int) -> None:
         """Abandon a call: its end, if it ever comes, is not reported."""

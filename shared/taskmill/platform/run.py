@@ -11,12 +11,18 @@ from contextlib import contextmanager
 from datetime import timedelta
 from functools import cache
 from threading import Thread
-from typing import Any
+from time import monotonic
+from typing import TYPE_CHECKING, Any
 
 from taskmill.execution.context import RunContext
-from taskmill.execution.ports import BackgroundJobs, Executor
+from taskmill.execution.ports import BackgroundJobs, Bell, Executor
 from taskmill.platform import process
+from taskmill.platform.watchdog import Watchdog
 from taskmill.stores.stores import Stores
+
+if TYPE_CHECKING:
+    from taskmill.core.task import TaskType
+    from taskmill.lanes.watch import Rhythm
 
 
 class Shutdown:
@@ -127,8 +133,10 @@ def run_context(  # noqa: PLR0913 - all arguments are named
     """Return the run context of an invocation, limited by its *context*'s remaining time."""
     leaving = shutdown()
     return RunContext(
+        lanes=stores.lanes,
         leases=stores.leases,
         bus=stores.bus,
+        counters=stores.counters,
         executor=executor,
         clock=stores.clock,
         chance=chance,
@@ -139,4 +147,52 @@ def run_context(  # noqa: PLR0913 - all arguments are named
         pace=stores.pace,
         cuts_off_cancelled=cuts_off_cancelled,
         is_leaving=lambda: leaving.is_wanted,
+        bell=bell(stores, executor),
+        beat=_beat,
+        watch=lambda task_type: watch_lane(stores, task_type),
     )
+
+
+def _beat() -> None:
+    """Show that the process works, and report counters: an invocation may take minutes."""
+    watchdog().reassure()
+    process.counters().flush()
+
+
+@process.replaceable
+@cache
+def watchdog() -> Watchdog:
+    return Watchdog()
+
+
+@process.replaceable
+def bell(stores: Stores, executor: Executor) -> Bell:
+    """Return the bell of this process: it has one executor, and its thread goes on."""
+    if executor not in _bells:
+        from taskmill.platform.bell import RingBell
+
+        _bells[executor] = RingBell(stores.rings, executor)
+    return _bells[executor]
+
+
+_bells: dict[Executor, Bell] = {}
+
+
+def watch_lane(stores: Stores, task_type: "TaskType") -> None:
+    from taskmill.lanes.watch import LaneWatch
+
+    # A worker watches only when nobody has watched for a while.
+    LaneWatch(stores, rhythm(timedelta()), only=task_type).run()
+
+
+@process.replaceable
+@cache
+def rhythm(watched_at: timedelta | None) -> "Rhythm | None":
+    """Return the rhythm in which this process watches, by its own clock; None to trust it."""
+    from taskmill.lanes.watch import Rhythm
+
+    return Rhythm(_monotonic, watched_at=watched_at)
+
+
+def _monotonic() -> timedelta:
+    return timedelta(seconds=monotonic())

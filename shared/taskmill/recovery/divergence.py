@@ -12,6 +12,7 @@ from taskmill.core.owed import Cold, OwedKind
 from taskmill.core.task import Millis, Status, TaskId, TaskType
 from taskmill.core.time import FAR, in_ms
 from taskmill.core.view import Absent
+from taskmill.lanes.lane import Member
 from taskmill.orders.control import Moment, SnapshotAnswer, TaskSnapshot
 from taskmill.recovery.restoration import HotView
 
@@ -42,8 +43,8 @@ ABOUT: Mapping[Divergence, tuple[str, str]] = {
         "create the record from the ledger and queue the task",
     ),
     Divergence.NOT_QUEUED: (
-        "unfinished in both, but neither owed nor in the log",
-        "queue the task again",
+        "unfinished in both, but neither owed nor in its lane",
+        "put the task into its lane again",
     ),
     Divergence.UNLISTED: (
         "owed, but missing from the due set, so nobody publishes it",
@@ -63,6 +64,8 @@ class TaskVersion(Struct, frozen=True, kw_only=True):
     turn: int
     due_at_ms: Millis | None
     finished_at_ms: Millis | None
+    is_shelved: bool = False
+    """True when it waits in the ledger only, because its line is full."""
 
     @property
     def position(self) -> "Position":
@@ -90,7 +93,8 @@ def divergence(
         case Absent():
             is_old = task_version.generation + in_ms(ADOPTION_AGE) < now
             is_lost = is_old and task_version.generation and not task_version.status.is_final
-            return Divergence.RECORD_MISSING if is_lost and not _is_far(task_version, now) else None
+            is_kept = task_version.is_shelved or _is_far(task_version, now)
+            return Divergence.RECORD_MISSING if is_lost and not is_kept else None
         case TaskSnapshot():
             return _between(task_version, snapshot, now)
         case _:
@@ -116,7 +120,8 @@ def _between(task_version: TaskVersion, snapshot: TaskSnapshot, now: Millis) -> 
         return None if OwedKind.SUBMISSION in snapshot.owed else Divergence.LEDGER_BEHIND
     due = snapshot.task.due_at_ms
     is_early = due is not None and due > now
-    return None if snapshot.owed or is_early else Divergence.NOT_QUEUED
+    has_a_place = snapshot.owed or is_early or task_version.is_shelved
+    return None if has_a_place else Divergence.NOT_QUEUED  # unless its lane has it
 
 
 class Diverged(Struct, frozen=True, kw_only=True):
@@ -131,6 +136,14 @@ class Diverged(Struct, frozen=True, kw_only=True):
         """What must be the same at the next look."""
         token = self.snapshot.token if isinstance(self.snapshot, TaskSnapshot) else 0
         return self.kind, self.task_version, self.seen, token
+
+    @property
+    def place(self) -> tuple[TaskType, Member] | None:
+        """Return where it should be in its lane, if that is all that disagrees."""
+        if self.kind is not Divergence.NOT_QUEUED or not isinstance(self.snapshot, TaskSnapshot):
+            return None
+        task = self.snapshot.task
+        return self.task_version.type, Member(task.id, task.generation, self.snapshot.turn)
 
     @property
     def seen(self) -> Moment | None:

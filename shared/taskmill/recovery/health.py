@@ -1,4 +1,4 @@
-"""Health of the hot state's shards."""
+"""Health of the hot state: its shards, and the lanes."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from taskmill.core.task import TaskType
 from taskmill.core.time import in_ms
 
 REBUILD_TAKES = timedelta(seconds=30)
@@ -13,6 +14,9 @@ REBUILD_TAKES = timedelta(seconds=30)
 
 DUE_IS_TAKEN_WITHIN = timedelta(seconds=30)
 """A scheduler polls ten times a second: if entries are due for so long, none is running."""
+
+
+_NAMED = 5
 
 
 class ShardState(StrEnum):
@@ -31,6 +35,13 @@ class ShardHealth(Struct, frozen=True, kw_only=True):
 
     unlisted: int = 0
     """How many entries are owed but missing from the due set: nobody would publish them."""
+
+
+class LaneHealth(Struct, frozen=True, kw_only=True):
+    """Whether tasks of a type can be taken."""
+
+    type: TaskType
+    state: ShardState
 
 
 def nobody_rebuilds(shards: Sequence[ShardHealth]) -> str | None:
@@ -61,3 +72,20 @@ def nobody_takes(shards: Sequence[ShardHealth]) -> str | None:
     if overdue <= in_ms(DUE_IS_TAKEN_WITHIN):
         return None
     return f"due tasks have waited for {overdue // 1000} s: start a scheduler"
+
+
+def cold_lanes(lanes: Sequence[LaneHealth]) -> str | None:
+    """Return a sentence about lanes that are cold for too long."""
+    cold = [one for one in lanes if one.state is not ShardState.LIVE]
+    if not cold:
+        return None
+    names = ", ".join(one.type for one in cold[:_NAMED]) + (", …" if len(cold) > _NAMED else "")
+    if all(one.state is ShardState.REBUILDING for one in cold):
+        return (
+            f"{len(cold)} of {len(lanes)} lanes are being rebuilt ({names}), and their tasks do not"
+            " start meanwhile: a rebuild waits until the recorder has read the log"
+        )
+    return (
+        f"{len(cold)} of {len(lanes)} lanes are cold ({names}), so their tasks do not start: start"
+        " a scheduler that knows these types"
+    )

@@ -10,13 +10,20 @@ from msgspec import Struct
 from taskmill.core.owed import Owed, OwedKey
 from taskmill.core.task import Millis, TaskId
 from taskmill.recovery.divergence import RepairAnswer, RepairOrder, TaskVersion
-from taskmill.recovery.health import ShardHealth
+from taskmill.recovery.health import LaneHealth, ShardHealth
+from taskmill.recovery.placement import Placement
 from taskmill.recovery.restoration import HotView, Restoration
 
 
 class Shards(Protocol):
     def check(self) -> Sequence[ShardHealth]:
         """Return the health of each shard."""
+        ...
+
+
+class LaneStates(Protocol):
+    def check(self) -> Sequence[LaneHealth]:
+        """Return the health of each deployed type's lane."""
         ...
 
 
@@ -39,6 +46,17 @@ class ColdShards(Protocol):
 
     def leave(self, nonce: str, shards: Collection[int]) -> None:
         """Remove the nonce, so that another rebuild may begin at once."""
+        ...
+
+
+class Placements(Protocol):
+    """The records of unfinished tasks whose lane is rebuilt."""
+
+    def place(self, tasks: Sequence[HotView]) -> Sequence[Placement]:
+        """Return where each belongs; a lease found lapsed is closed, and never extended again.
+
+        What waits for a time that is still ahead is owed by the due set afterwards.
+        """
         ...
 
 

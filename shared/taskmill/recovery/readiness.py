@@ -7,31 +7,38 @@ from taskmill.core.task import Millis
 from taskmill.core.time import in_ms
 from taskmill.recovery.health import (
     REBUILD_TAKES,
+    LaneHealth,
     ShardHealth,
     ShardState,
+    cold_lanes,
     nobody_rebuilds,
     nobody_takes,
     rebuild_drags,
 )
-from taskmill.recovery.ports import Shards
+from taskmill.recovery.ports import LaneStates, Shards
 
 
 class Readiness:
-    """Remembers since when it has seen cold shards: a rebuild in progress is no problem."""
+    """Remembers since when it has seen something cold: a rebuild in progress is no problem.
 
-    def __init__(self, shards: Shards, clock: Clock) -> None:
+    Nor is the lane of a type that the scheduler gets to know a little later.
+    """
+
+    def __init__(self, shards: Shards, lanes: LaneStates, clock: Clock) -> None:
         self._shards = shards
+        self._lanes = lanes
         self._clock = clock
         self._cold_since_ms: Millis | None = None
 
     def complaint(self) -> str | None:
         """Return why tasks cannot run; None when they can, or will soon."""
-        shards = self._shards.check()
-        drags = rebuild_drags(shards) if self._is_cold_for_long(shards) else None
+        shards, lanes = self._shards.check(), self._lanes.check()
+        is_long = self._is_cold_for_long([*shards, *lanes])
+        drags = rebuild_drags(shards) or cold_lanes(lanes) if is_long else None
         return nobody_rebuilds(shards) or drags or nobody_takes(shards)
 
-    def _is_cold_for_long(self, shards: Sequence[ShardHealth]) -> bool:
-        if all(one.state is ShardState.LIVE for one in shards):
+    def _is_cold_for_long(self, parts: Sequence[ShardHealth | LaneHealth]) -> bool:
+        if all(one.state is ShardState.LIVE for one in parts):
             self._cold_since_ms = None
             return False
         now = self._clock()

@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from typing import Protocol
@@ -15,15 +15,16 @@ from taskmill.core.errors import StoreUnavailable, Undecodable
 from taskmill.core.ports import Clock, Counters, LogEnds, Pause
 from taskmill.core.task import Envelope, TaskId
 from taskmill.core.time import in_ms
+from taskmill.lanes.ports import ColdLanes
 from taskmill.ledger.ports import WholeRows
 from taskmill.ledger.projection import Row, row_of
 from taskmill.recovery.ports import ColdShards
 from taskmill.recovery.restoration import Restoration, hot_view, waits_far
+from taskmill.recovery.waits import wait_for_ledger, wait_until
 from taskmill.submission.outbox import Unsent
 from taskmill.submission.ports import Outbox
 
 _log = logging.getLogger("taskmill.rebuild")
-_STEP = timedelta(milliseconds=250)
 _ROWS_AT_A_TIME = 500
 
 
@@ -32,6 +33,9 @@ class RebuildStores(Protocol):
 
     @property
     def clock(self) -> Clock: ...
+
+    @property
+    def cold_lanes(self) -> ColdLanes: ...
 
     @property
     def counters(self) -> Counters: ...
@@ -72,7 +76,7 @@ class Rebuild:
         stores.log_ends.ends()  # if a store is unavailable, no nonce is left behind
         stores.whole_rows.applied()
         under = stores.shards.begin(self._nonce)
-        return self._rebuild(_Rebuild(stores, self._nonce, self._pause, under)) if under else 0
+        return self._rebuild(_Rebuild(stores, self._nonce, under)) if under else 0
 
     def _rebuild(self, work: "_Rebuild") -> int:
         began = self._stores.clock()
@@ -93,12 +97,18 @@ class Rebuild:
         return restored
 
     def _fill(self, work: "_Rebuild") -> frozenset[int]:
-        """Restore everything, and return the shards that are then open."""
+        """Restore everything, and return the shards that are then open.
+
+        Living lanes get a new epoch before: what was said of a lost record says nothing of a
+        restored one, which may run again.
+        """
         ledger = self._stores.whole_rows
-        work.wait(self._grace)
+        rests_at_ms = self._stores.clock() + in_ms(self._grace)
+        wait_until(rests_at_ms, clock=self._stores.clock, pause=self._pause, goes_on=work.goes_on)
         for envelopes in _unsent(self._stores.outbox):
             work.restore([row for one in envelopes if (row := row_of(one)) is not None])
-        work.wait_for(ledger, self._stores.log_ends.ends())
+        ends = self._stores.log_ends.ends()
+        wait_for_ledger(ledger, ends, pause=self._pause, goes_on=work.goes_on)
         for rows in ledger.far():
             work.restore(rows, is_far=True)
         for rows in ledger.restorable(finished=True):
@@ -107,6 +117,7 @@ class Rebuild:
             work.restore(ledger.unlisted(ids))
         for rows in ledger.restorable(finished=False):  # last: their leases must not expire
             work.restore(rows)
+        self._stores.cold_lanes.renew_epochs()
         return work.open()
 
 
@@ -129,25 +140,14 @@ def _opened(row: Unsent) -> Envelope | None:
 class _Rebuild(Struct):
     stores: RebuildStores
     nonce: str
-    pause: Pause
     under: frozenset[int]
     """The shards that still have the nonce."""
     counted: Counter[Restoration] = field(default_factory=Counter)
 
-    def wait(self, span: timedelta) -> None:
-        until = self.stores.clock() + in_ms(span)
-        while self.under and self.stores.clock() < until:
-            self.pause(_STEP)
-            self._keep()
-
-    def wait_for(self, ledger: WholeRows, ends: Mapping[tuple[str, int], int]) -> None:
-        """Wait until the ledger has read the log up to its *ends*."""
-        while self.under:
-            applied = ledger.applied()
-            if all(applied.get(place, 0) >= end for place, end in ends.items()):
-                return
-            self.pause(_STEP)
-            self._keep()
+    def goes_on(self) -> bool:
+        """Renew the nonces, and return whether any shard still has one."""
+        self._keep()
+        return bool(self.under)
 
     def restore(self, rows: Iterable[Row], *, is_far: bool = False) -> None:
         """Restore *rows*; of those that only the ledger keeps, restore what a key needs."""

@@ -10,7 +10,8 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from taskmill.core import topics
+from taskmill.core import codec, topics
+from taskmill.core.codec import RawEnvelope
 from taskmill.core.counting import Count, topic_label
 from taskmill.core.lifetimes import SUBMISSION_IS_LOST, UNKEYED_RECORD
 from taskmill.core.ports import Bus, Clock, Counters, LogReaders
@@ -18,6 +19,8 @@ from taskmill.core.task import Millis, TaskId
 from taskmill.core.time import in_ms
 from taskmill.core.topics import Reader
 from taskmill.core.view import Absent
+from taskmill.lanes.enter import enter
+from taskmill.lanes.ports import Lanes
 from taskmill.ledger.ports import Ledger, WholeRows
 from taskmill.orders.control import TaskSnapshot
 from taskmill.orders.ports import Control
@@ -64,6 +67,9 @@ class ReconcilerStores(Protocol):
 
     @property
     def counters(self) -> Counters: ...
+
+    @property
+    def lanes(self) -> Lanes: ...
 
     @property
     def ledger(self) -> Ledger: ...
@@ -206,17 +212,27 @@ class Reconciler:
     def _compare(
         self, page: Sequence[TaskVersion], before: Mapping[TaskId, _Suspicion], reach: "_Reach"
     ) -> list[Diverged]:
-        snapshots = self.stores.control.see([task_version.id for task_version in page])
         confirmed: list[Diverged] = []
-        for task_version, snapshot in zip(page, snapshots, strict=True):
-            kind = divergence(task_version, snapshot, now=self.stores.clock())
-            if kind is None or not isinstance(snapshot, TaskSnapshot | Absent):
-                continue
-            diverged = Diverged(kind=kind, task_version=task_version, snapshot=snapshot)
-            suspicion = self._suspicion(diverged, before.get(task_version.id))
+        for diverged in self._outside_lanes(list(self._diverged(page))):
+            suspicion = self._suspicion(diverged, before.get(diverged.task_version.id))
             if suspicion is not None and self._stands(suspicion, reach):
                 confirmed.append(diverged)
         return confirmed
+
+    def _diverged(self, page: Sequence[TaskVersion]) -> Iterator[Diverged]:
+        snapshots = self.stores.control.see([task_version.id for task_version in page])
+        for task_version, snapshot in zip(page, snapshots, strict=True):
+            kind = divergence(task_version, snapshot, now=self.stores.clock())
+            if kind is not None and isinstance(snapshot, TaskSnapshot | Absent):
+                yield Diverged(kind=kind, task_version=task_version, snapshot=snapshot)
+
+    def _outside_lanes(self, found: Sequence[Diverged]) -> Sequence[Diverged]:
+        """Leave out what stands in its lane, or in one that is being rebuilt."""
+        placed = [one.place for one in found if one.place is not None]
+        if not placed:
+            return found
+        held = dict(zip(placed, self.stores.lanes.holds(placed), strict=True))
+        return [one for one in found if one.place is None or held[one.place] is False]
 
     def _suspicion(self, diverged: Diverged, known: _Suspicion | None) -> _Suspicion | None:
         """Return the suspicion and its start; None when the task is checked later."""
@@ -250,7 +266,7 @@ def _gates(diverged: Diverged) -> list[Sequence[Reader]]:
         case Divergence.LEDGER_BEHIND:
             return [[topics.RECORDER_PENDING, topics.RECORDER_EVENTS]]
         case Divergence.NOT_QUEUED:
-            return [[topics.DISPATCHER], [topics.worker_of(diverged.task_version.type)]]
+            return [[topics.DISPATCHER]]
         case Divergence.RECORD_BEHIND | Divergence.RECORD_MISSING | Divergence.UNLISTED:
             return []
 
@@ -317,8 +333,8 @@ def _is_raised(diverged: Diverged, view: HotView) -> bool:
 
 def _requeue(stores: ReconcilerStores, diverged: Sequence[Diverged]) -> int:
     views = _views(stores, diverged)
-    stores.bus.send_work([view.envelope for view in views.values()])
-    stores.bus.flush()
+    envelopes = [view.envelope for view in views.values()]
+    enter([RawEnvelope(one, codec.encode(one)) for one in envelopes], stores, past=True)
     return len(views)
 
 

@@ -16,10 +16,10 @@ from taskmill.ledger.projection import Row
 from taskmill.recovery.divergence import RepairAnswer, RepairOrder
 from taskmill.recovery.ports import Repairs, UnreadableKey, UnreadableKeys
 from taskmill.recovery.restoration import hot_view
+from taskmill.recovery.waits import wait_for_ledger
 from taskmill.submission.ports import Outbox
 
 _log = logging.getLogger("taskmill.unreadable")
-_STEP = timedelta(milliseconds=250)
 
 
 class UnreadableStores(Protocol):
@@ -75,7 +75,8 @@ class UnreadableRecords:
     def _mended(self, ids: Sequence[TaskId]) -> frozenset[TaskId]:
         has_unsent = bool(self._stores.outbox.unsent(after=0, most=1))
         self._tell_what_is_owed(ids)
-        self._wait_for_the_ledger()
+        ends = self._stores.log_ends.ends()
+        wait_for_ledger(self._stores.whole_rows, ends, pause=self._pause)
         rows = {row.id: row for row in self._stores.whole_rows.of(ids)}
         unborn = [one for one in ids if (row := rows.get(one)) is not None and _is_unborn(row)]
         unknown = [] if has_unsent else [one for one in ids if one not in rows]
@@ -99,14 +100,6 @@ class UnreadableRecords:
             ]
         )
         bus.flush()
-
-    def _wait_for_the_ledger(self) -> None:
-        ends = self._stores.log_ends.ends()
-        while True:
-            applied = self._stores.whole_rows.applied()
-            if all(applied.get(place, 0) >= end for place, end in ends.items()):
-                return
-            self._pause(_STEP)
 
     def _repaired(self, rows: Sequence[Row]) -> list[TaskId]:
         orders = [RepairOrder(seen=None, view=hot_view(row, row.spec)) for row in rows if row.spec]

@@ -32,6 +32,9 @@ class Settings:
     """Returns the hashes of the API keys; None leaves the gateway open."""
 
     shards: int
+    worker_partitions: int
+    """How many partitions of a worker's topic are read at most; 0 for all."""
+
     waiting_places: int
     """How many requests to the gateway may wait for tasks at the same time."""
 
@@ -73,6 +76,7 @@ class Settings:
             s3=stores.s3(),
             read_api_keys=reading.api_keys(),
             shards=environment.whole("SHARDS", "64"),
+            worker_partitions=environment.whole("WORKER_PARTITIONS", "0"),
             waiting_places=environment.whole("WAITING_PLACES", "0"),
             outbox_cap=environment.whole("OUTBOX_CAP", str(OUTBOX_CAP)),
             keeps=reading.keeps(),

@@ -31,18 +31,22 @@ POINTS: Mapping[str, Edge] = {
     "inbox after clear before the batch ends": Edge(
         "admission", "clear", CrashMoment.AFTER, "inbox"
     ),
-    "dispatcher after read": Edge("bus", "send_work", CrashMoment.BEFORE),
-    "dispatcher after publish before the batch ends": Edge("bus", "flush", CrashMoment.AFTER),
+    "dispatcher after read": Edge("lanes", "enter", CrashMoment.BEFORE),
+    "dispatcher after enter before the batch ends": Edge("lanes", "enter", CrashMoment.AFTER),
     "dispatcher after the due set write": Edge("delays", "delay", CrashMoment.AFTER),
+    "worker after take": Edge("lanes", "take", CrashMoment.AFTER),
     "worker after claim": Edge("leases", "claim", CrashMoment.AFTER),
     "worker after the effect before settle": Edge("leases", "settle", CrashMoment.BEFORE),
     "worker after settle before the facts are flushed": Edge("leases", "settle", CrashMoment.AFTER),
-    "worker after the facts before the batch ends": Edge("bus", "flush", CrashMoment.AFTER),
+    "worker after the facts before the leave": Edge("bus", "flush", CrashMoment.AFTER),
     "recorder before commit": Edge("ledger", "record", CrashMoment.BEFORE),
     "recorder after commit": Edge("ledger", "record", CrashMoment.AFTER),
     "scheduler after take": Edge("due", "take", CrashMoment.AFTER),
     "scheduler after publish before clear": Edge("due", "clear", CrashMoment.BEFORE),
     "scheduler after clear": Edge("due", "clear", CrashMoment.AFTER),
+    "watching after the look": Edge("turns", "look", CrashMoment.AFTER),
+    "watching after the put back": Edge("lanes", "put_back", CrashMoment.AFTER),
+    "watching after the facts before the leave": Edge("lanes", "leave", CrashMoment.BEFORE),
     "relay after publish before mark": Edge("bus", "flush", CrashMoment.AFTER, "relaying"),
     "enqueued after admit": Edge("admission", "admit", CrashMoment.AFTER, "taking"),
     "enqueued after take before mark": Edge("admission", "clear", CrashMoment.AFTER, "taking"),
@@ -52,6 +56,12 @@ POINTS: Mapping[str, Edge] = {
     "gateway after the script of change": Edge("control", "change", CrashMoment.AFTER, "gateway"),
     "nearing before the due set write": Edge("delays", "delay", CrashMoment.BEFORE, "nearing"),
     "nearing after the due set write": Edge("far", "leave", CrashMoment.BEFORE, "nearing"),
+    "shelving after the records before the enter": Edge(
+        "shelved_records", "unshelve", CrashMoment.AFTER, "shelving"
+    ),
+    "shelving after the enter before the rows": Edge(
+        "lanes", "bring_in", CrashMoment.AFTER, "shelving"
+    ),
     "expiring after the script": Edge("control", "cancel", CrashMoment.AFTER, "expiring"),
     "firing before the statement": Edge("firing", "advance", CrashMoment.BEFORE, "firing"),
     "firing behind the statement": Edge("firing", "advance", CrashMoment.AFTER, "firing"),

@@ -2,19 +2,21 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
-from importlib import resources
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import msgspec
 
 from taskmill.egress.formats import Complaint, formats
 from taskmill.submission.catalogue import PayloadMisfit, TypeEntry
 
+_FILE: Final = Path(__file__).parents[1] / "catalogue.json"
+
 
 class AssembledCatalogue:
     def __init__(self, source: bytes | None = None, *, reaches_loopback: bool = False) -> None:
         if source is None:
-            source = resources.files("taskmill").joinpath("catalogue.json").read_bytes()
+            source = _FILE.read_bytes()
         self._entries: dict[str, TypeEntry] = {
             entry.name: entry for entry in msgspec.json.decode(source, type=list[TypeEntry])
         }

@@ -22,10 +22,11 @@ from taskmill.stores.port import port
 from taskmill.stores.watch import Watch
 
 if TYPE_CHECKING:  # importing all ports would slow every cold start
-    from taskmill.dispatch.ports import Delays, DueSet, Parking
+    from taskmill.dispatch.ports import Delays, DueSet, Parking, ShelvedRecords
     from taskmill.egress.ports import Endpoints
     from taskmill.execution.ports import Leases
     from taskmill.insight.ports import LedgerFigures
+    from taskmill.lanes.ports import ColdLanes, Lanes, Rings, Rules, Turns
     from taskmill.ledger.ports import (
         Archive,
         Expiries,
@@ -34,10 +35,19 @@ if TYPE_CHECKING:  # importing all ports would slow every cold start
         LedgerRows,
         NewerBatches,
         Quarantine,
+        Shelf,
         WholeRows,
     )
     from taskmill.orders.ports import Control, RedriveJobs
-    from taskmill.recovery.ports import ColdShards, Repairs, Shards, TaskVersions, UnreadableKeys
+    from taskmill.recovery.ports import (
+        ColdShards,
+        LaneStates,
+        Placements,
+        Repairs,
+        Shards,
+        TaskVersions,
+        UnreadableKeys,
+    )
     from taskmill.schedules.ports import Firing, Schedules
     from taskmill.stores.api_keys import ApiKeys
     from taskmill.stores.postgres.connection import Database
@@ -164,16 +174,53 @@ class Stores:
         return RedisDelays(self._redis, **self._kept)
 
     @port
+    def shelved_records(self) -> "ShelvedRecords":
+        from taskmill.stores.redis.shelved import RedisShelvedRecords
+
+        return RedisShelvedRecords(self._redis, shards=self.settings.shards)
+
+    @port
     def parking(self) -> "Parking":
         from taskmill.stores.redis.dispatch import RedisParking
 
         return RedisParking(self._redis, shards=self.settings.shards)
 
     @port
+    def lanes(self) -> "Lanes":
+        from taskmill.stores.redis.lanes import RedisLanes
+
+        return RedisLanes(
+            self._redis,
+            self.catalogue,
+            lifetimes=lifetimes_of(self.settings.pace),
+            most_partitions=self.settings.worker_partitions,
+        )
+
+    @port
+    def cold_lanes(self) -> "ColdLanes":
+        from taskmill.stores.redis.lanes import RedisColdLanes
+
+        lifetimes = lifetimes_of(self.settings.pace)
+        return RedisColdLanes(self._redis, self.catalogue, lifetimes=lifetimes)
+
+    @port
+    def rings(self) -> "Rings":
+        from taskmill.stores.redis.lanes import RedisRings
+        from taskmill.stores.redis.session import Session
+
+        return RedisRings(Session(self.settings.redis))
+
+    @port
     def leases(self) -> "Leases":
         from taskmill.stores.redis.execution import RedisLeases
 
         return RedisLeases(self._redis, **self._kept)
+
+    @port
+    def turns(self) -> "Turns":
+        from taskmill.stores.redis.turns import RedisTurns
+
+        return RedisTurns(self._redis, **self._kept)
 
     @port
     def control(self) -> "Control":
@@ -186,6 +233,12 @@ class Stores:
         from taskmill.stores.redis.recovery import RedisColdShards
 
         return RedisColdShards(self._redis, **self._kept)
+
+    @port
+    def placements(self) -> "Placements":
+        from taskmill.stores.redis.placements import RedisPlacements
+
+        return RedisPlacements(self._redis, shards=self.settings.shards)
 
     @port
     def repairs(self) -> "Repairs":
@@ -204,6 +257,12 @@ class Stores:
         from taskmill.stores.redis.health import RedisShards
 
         return RedisShards(self._redis, shards=self.settings.shards)
+
+    @port
+    def lane_states(self) -> "LaneStates":
+        from taskmill.stores.redis.health import RedisLaneStates
+
+        return RedisLaneStates(self._redis, self.catalogue)
 
     @port
     def endpoints(self) -> "Endpoints":
@@ -268,6 +327,12 @@ class Stores:
         return PostgresFarTasks(self._postgres)
 
     @port
+    def shelf(self) -> "Shelf":
+        from taskmill.stores.postgres.shelf import PostgresShelf
+
+        return PostgresShelf(self._postgres)
+
+    @port
     def expiries(self) -> "Expiries":
         from taskmill.stores.postgres.timing import PostgresExpiries
 
@@ -296,6 +361,12 @@ class Stores:
         from taskmill.stores.postgres.schedules import PostgresFiring
 
         return PostgresFiring(self._postgres)
+
+    @port
+    def rules(self) -> "Rules":
+        from taskmill.stores.postgres.rules import PostgresRules
+
+        return PostgresRules(self._postgres)
 
     @port
     def figures(self) -> "LedgerFigures":

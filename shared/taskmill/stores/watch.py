@@ -22,6 +22,7 @@ _COUNTED: Final[Mapping[str, str]] = {
     "delays": "tasks",
     "due": "tasks",
     "firing": "orders",
+    "lanes": "lanes",
     "leases": "tasks",
     "ledger": "tasks",
     "outbox": "orders",

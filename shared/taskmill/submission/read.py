@@ -13,7 +13,15 @@ from msgspec.structs import replace
 from taskmill.core.backoff import RetryPolicy
 from taskmill.core.pointers import Pointer
 from taskmill.core.refusal import Refusal, invalid, malformed, too_large
-from taskmill.core.task import Millis, Submission, Timing, fingerprint
+from taskmill.core.task import (
+    FAIRNESS_KEY,
+    LONGEST_FAIRNESS_KEY,
+    PRIORITIES,
+    Millis,
+    Submission,
+    Timing,
+    fingerprint,
+)
 from taskmill.core.time import LONGEST_DELAY, in_ms
 from taskmill.submission import strict_json
 from taskmill.submission.catalogue import TypeEntry
@@ -103,6 +111,7 @@ def read_submission(
     payload = NO_PAYLOAD if request.payload_ref else Raw(msgspec.json.encode(request.payload))
     refusal = (
         metadata_refusal(request.metadata)
+        or _fairness_refusal(request.fairness_key)
         or _timeout_refusal(request, entry)
         or _payload_refusal(request, payload, catalogue)
     )
@@ -186,6 +195,15 @@ def metadata_refusal(metadata: Mapping[str, str]) -> Refusal | None:
     return None
 
 
+def _fairness_refusal(key: str | UnsetType) -> Refusal | None:
+    if key is UNSET or FAIRNESS_KEY.fullmatch(key):
+        return None
+    detail = (
+        f"fairness_key must have 1 to {LONGEST_FAIRNESS_KEY} characters, and no control characters"
+    )
+    return invalid("invalid_request", detail, "/fairness_key")
+
+
 def _size(text: str) -> int:
     """Return the size of *text* as JSON without quotes: a control character takes six bytes."""
     return len(msgspec.json.encode(text)) - 2
@@ -193,10 +211,11 @@ def _size(text: str) -> int:
 
 def _timeout_refusal(request: TaskRequest, entry: TypeEntry) -> Refusal | None:
     seconds = request.timeout_seconds
-    if isinstance(seconds, float) and seconds > entry.function_timeout_seconds:
+    if isinstance(seconds, float) and seconds > entry.longest_timeout_seconds:
         detail = (
-            f"the function of {entry.name!r} is stopped after"
-            f" {entry.function_timeout_seconds:g} s: ask for less"
+            f"timeout_seconds is {seconds:g}; the limit of {entry.name!r} is"
+            f" {entry.longest_timeout_seconds:g}: ask for less, or raise LongestTimeout in"
+            f" functions/workers/{entry.name}/function.yaml"
         )
         return invalid("invalid_request", detail, "/timeout_seconds")
     return None
@@ -236,6 +255,9 @@ def _submission(
         fingerprint=fingerprint(value),
         idempotency_key=key,
         retry=_policy(request.retry, entry.defaults.retry),
+        priority=PRIORITIES[
+            entry.defaults.priority if request.priority is UNSET else request.priority
+        ],
     )
 
 
@@ -245,6 +267,7 @@ _PLAIN_FIELDS = {*TaskRequest.__struct_fields__} & {*Submission.__struct_fields_
     "payload_ref",
     "idempotency_key",
     "retry",
+    "priority",
 }
 """Fields of a request that the submission takes over unchanged."""
 

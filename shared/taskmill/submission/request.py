@@ -7,7 +7,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from taskmill.core.backoff import Factor, Seconds
 from taskmill.core.pointers import Digest, Size
-from taskmill.core.time import LONGEST_DELAY
+from taskmill.core.task import LONGEST_FAIRNESS_KEY, PriorityName
+from taskmill.core.time import LONGEST_DELAY, LONGEST_TIMEOUT
 
 PAYLOAD_BYTES = 262_144
 METADATA_BYTES = 1_024
@@ -15,11 +16,9 @@ METADATA_ENTRIES = 32
 LONGEST_KEY = 255
 
 NOT_YET = (
-    "priority",
     "concurrency_key",
     "rate_key",
     "cost",
-    "fairness_key",
     "ordering_key",
 )
 
@@ -51,7 +50,10 @@ ExpiresAt = Annotated[
 MaxAttempts = Annotated[
     int, Meta(ge=1, le=100, description="Maximum number of calls of the worker.")
 ]
-TimeoutSeconds = Annotated[float, Meta(ge=0.1, le=800, description="Time limit of an attempt.")]
+TimeoutSeconds = Annotated[
+    float,
+    Meta(ge=0.1, le=LONGEST_TIMEOUT.total_seconds(), description="Time limit of an attempt."),
+]
 
 
 class RetryRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -95,6 +97,25 @@ Metadata = Annotated[
 ]
 
 
+PriorityRequest = Annotated[
+    PriorityName | Annotated[int, Meta(ge=0, le=3)],
+    Meta(
+        description="Waiting tasks with a higher one start first; 3 to 0 mean `critical` to `low`."
+    ),
+]
+FairnessKey = Annotated[
+    str,
+    Meta(
+        description="Waiting tasks with different keys take turns, such as those of two customers.",
+        extra_json_schema={
+            "minLength": 1,
+            "maxLength": LONGEST_FAIRNESS_KEY,
+            "pattern": r"^[^\x00-\x1f\x7f-\x9f]+$",
+        },
+    ),
+]
+
+
 class TaskRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A task; omitted fields get the defaults of its type."""
 
@@ -109,3 +130,5 @@ class TaskRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     run_at: RunAt | UnsetType = UNSET
     expires_at: ExpiresAt | UnsetType = UNSET
     metadata: Metadata = {}
+    priority: PriorityRequest | UnsetType = UNSET
+    fairness_key: FairnessKey | UnsetType = UNSET

@@ -26,15 +26,19 @@ from taskmill.submission.admission import Verdict
 from taskmill.submission.ports import Admission
 
 
-def as_envelope(submission: Submission, *, now: Millis, entropy: bytes) -> Envelope:
+def as_envelope(submission: Submission, *, now: Millis, entropy: bytes, index: int = 0) -> Envelope:
     """Return the envelope; *entropy* names an unkeyed task and distinguishes requests.
 
-    A request that may be read more than once must bring the same entropy each time.
+    A request that may be read more than once must bring the same entropy each time. *index* is its
+    place in the batch that was sent.
     """
-    return named(submission, unkeyed_id(now, entropy), nonce=entropy.hex(), now=now)
+    unkeyed = unkeyed_id(now, entropy)
+    return named(submission, unkeyed, nonce=entropy.hex(), now=now, index=index)
 
 
-def named(submission: Submission, unkeyed: TaskId, *, nonce: str, now: Millis) -> Envelope:
+def named(
+    submission: Submission, unkeyed: TaskId, *, nonce: str, now: Millis, index: int = 0
+) -> Envelope:
     """Return the envelope, under the id of its key if it has one, otherwise the given one.
 
     The *nonce* distinguishes requests: a repeated reading must bring the same nonce, name and time.
@@ -45,6 +49,7 @@ def named(submission: Submission, unkeyed: TaskId, *, nonce: str, now: Millis) -
         id=keyed_id(submission.tenant, submission.type, key) if key else unkeyed,
         submission=nonce,
         created_at_ms=now,
+        index=index,
         **asdict(submission),
     )
 

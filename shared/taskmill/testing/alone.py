@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Raw
 
-from taskmill.core.log import Position
 from taskmill.core.pointers import POINTED_BYTES
 from taskmill.core.task import Envelope, TaskType, unkeyed_id
 from taskmill.core.time import in_ms
 from taskmill.execution.context import Running, Task
 from taskmill.execution.outcome import Attempt, Outcome, Succeeded, encode_result
+from taskmill.lanes.lane import Leave, member_of
 from taskmill.stores.memory.blobs import MemoryBlobs
 from taskmill.testing.clock import MovableClock
 from taskmill.testing.refusal import Refused
@@ -96,9 +96,11 @@ def _task(envelope: Envelope, *, is_cancelled: bool) -> Task:
     return Task(
         Running(
             attempt=Attempt(envelope=envelope, token=1, losses=0, started_at_ms=now),
-            position=Position("alone", 0, 0),
+            source="",
+            leave=Leave(member_of(envelope), ""),
             timeout=timeout,
             deadline_ms=now + in_ms(timeout),
+            answered_at_ms=now,
             ahead_ms=0,
             unreported=(),
             cancel_requested=is_cancelled,

@@ -13,7 +13,10 @@ from taskmill.core.facts import Fact
 from taskmill.core.pointers import Pointer, payload_key, pointer_to
 from taskmill.core.task import (
     DEFAULT_TENANT,
+    PRIORITIES,
+    PRIORITY_NAMES,
     Millis,
+    PriorityName,
     Status,
     Submission,
     TaskId,
@@ -73,6 +76,8 @@ class Mill:
         timeout: timedelta | None = None,
         retry: RetryPolicy | None = None,
         metadata: Mapping[str, str] | None = None,
+        priority: PriorityName | int | None = None,
+        fairness_key: str | None = None,
         delay: timedelta | None = None,
         run_at: datetime | None = None,
         expires_at: datetime | None = None,
@@ -90,6 +95,7 @@ class Mill:
         timing = _timing(delay, run_at, expires_at)
         options: dict[str, object] = {"max_attempts": max_attempts, "timeout": timeout}
         options |= {"metadata": metadata, "timing": timing, "payload_ref": payload_ref}
+        options |= {"priority": priority, "fairness_key": fairness_key}
         submission = Submission(
             type=TaskType(task_type),
             payload=Raw(msgspec.json.encode(plain)),
@@ -99,6 +105,8 @@ class Mill:
             retry=retry or defaults.retry,
             metadata=metadata or {},
             timing=timing,
+            priority=PRIORITIES[defaults.priority if priority is None else priority],
+            fairness_key=fairness_key,
             fingerprint=fingerprint(
                 {"type": task_type, "payload": plain, "retry": retry, **options}
             ),
@@ -216,6 +224,10 @@ class Life:
         return None if run_at_ms is None else datetime.fromtimestamp(run_at_ms / 1000, UTC)
 
     @property
+    def priority(self) -> PriorityName:
+        return PRIORITY_NAMES[self._view.spec.priority]
+
+    @property
     def next_attempt_at(self) -> datetime | None:
         waiting = self._view.waiting
         return datetime.fromtimestamp(waiting.due_at_ms / 1000, UTC) if waiting else None
@@ -239,11 +251,15 @@ class Life:
         delay: timedelta | None = None,
         run_at: datetime | None = None,
         metadata: Mapping[str, str] | None = None,
+        priority: PriorityName | int | None = None,
     ) -> None:
-        """Change its time or metadata while it waits, as a client would."""
+        """Change its time, priority or metadata while it waits, as a client would."""
         timing = _timing(delay, run_at, None) or Timing()
         request = WantedChange(
-            run_at_ms=timing.run_at_ms, delay_ms=timing.delay_ms, metadata=metadata
+            run_at_ms=timing.run_at_ms,
+            delay_ms=timing.delay_ms,
+            metadata=metadata,
+            priority=None if priority is None else PRIORITIES[priority],
         )
         answer = self._system.change(self.id, request)
         if not isinstance(answer, ChangeAccepted):

@@ -17,7 +17,7 @@ from taskmill.core.lifetimes import LEASE
 from taskmill.core.log import LogRecord, Position
 from taskmill.core.ports import Pause
 from taskmill.core.task import Envelope, TaskId, TaskType
-from taskmill.core.time import FAR, in_ms
+from taskmill.core.time import FAR, LONGEST_TIMEOUT, in_ms
 from taskmill.core.topics import Reader
 from taskmill.core.view import Finding
 from taskmill.dispatch.due import DuePublisher
@@ -25,14 +25,19 @@ from taskmill.dispatch.forget_expired import ExpiredRecords
 from taskmill.dispatch.route import Dispatch
 from taskmill.dispatch.work import Execution
 from taskmill.execution.context import RunContext
+from taskmill.lanes.caps import USUAL_CAPS, Caps
+from taskmill.lanes.repeat_pauses import repeat_pauses
+from taskmill.lanes.watch import LaneWatch
 from taskmill.ledger.far import FarFuture
 from taskmill.ledger.find import TaskFinder
 from taskmill.ledger.record import Recorder
+from taskmill.ledger.refill import ShelfRefill
 from taskmill.orders.cancel import Cancellation, Canceller
 from taskmill.orders.change import Change, Changer, WantedChange
 from taskmill.orders.expire import Expiration
 from taskmill.orders.redrive import Redrive, Redriver, RedriveRequest
 from taskmill.recovery.rebuild import Rebuild
+from taskmill.recovery.rebuild_lanes import LaneRebuild
 from taskmill.stores.catalogue import AssembledCatalogue
 from taskmill.stores.memory.process import MemoryCounters
 from taskmill.stores.memory.stores import Dress, MemoryStores, as_it_is
@@ -56,6 +61,7 @@ class System:
         clock: MovableClock | None = None,
         seed: int = 0,
         dress: Dress = as_it_is,
+        caps: Caps = USUAL_CAPS,
     ) -> None:
         self.clock = clock or MovableClock()
         self.chance = random.Random(seed)  # noqa: S311 - reproducible, not secret
@@ -65,7 +71,9 @@ class System:
             catalogue=_catalogue_of(workers),
             counters=MemoryCounters(set(workers)),
             dress=dress,
+            caps=caps,
         )
+        self.stores.hot.lanes.attend()
         self._processes = count(1)
         self._workers = {TaskType(name): worker for name, worker in workers.items()}
         # Nobody writes to the inbox: tasks come by `submit`.
@@ -103,15 +111,23 @@ class System:
 
     def tick(self) -> int:
         """Run the scheduler's jobs once; return how much was published."""
-        published = DuePublisher(self.stores).publish() + Relay(self.stores).run()
+        repeat_pauses(self.stores)
+        published = LaneWatch(self.stores).run()
+        published += DuePublisher(self.stores).publish() + Relay(self.stores).run()
         published += FarFuture(self.stores).bring_near() + Expiration(self.stores).run()
+        published += ShelfRefill(self.stores).run()
         ExpiredRecords(self.stores).forget()
         return published
 
     def rebuild(self, *, pause: Pause | None = None) -> int:
-        """Rebuild and open a hot state that lost its data, as the scheduler does."""
-        nonce, pause = self.new_process(), pause or self.write_meanwhile
-        return Rebuild(self.stores, nonce=nonce, grace=LEASE, pause=pause).run()
+        """Rebuild and open a hot state that lost its data, as the scheduler does.
+
+        Return how many records it restored.
+        """
+        pause = pause or self.write_meanwhile
+        restored = Rebuild(self.stores, nonce=self.new_process(), grace=LEASE, pause=pause).run()
+        LaneRebuild(self.stores, nonce=self.new_process(), grace=LEASE, pause=pause).run()
+        return restored
 
     def run(self) -> None:
         """Let everything happen that can happen without time passing."""
@@ -140,7 +156,8 @@ class System:
         far = [rows.rows[one].due_at_ms or 0 for one in rows.far_tasks]
         near = [at - in_ms(FAR) + 1 for at in far]
         over = [at + 1 for at in rows.expiries.values() if at >= self.clock()]
-        return min([*owed, *near, *over], default=None)
+        lanes = self.stores.hot.lanes.next_look_ms(self.clock())
+        return min([*owed, *near, *over, *lanes], default=None)
 
     def invoke(self, reader: Reader, records: Sequence[LogRecord]) -> set[Position]:
         """Do what the function of this reader does; return the positions to retry."""
@@ -173,8 +190,10 @@ class System:
     def _run_context(self, concurrency: int, executor: PatientExecutor) -> RunContext:
         end = self.clock.now + INVOCATION
         return RunContext(
+            lanes=self.stores.lanes,
             leases=self.stores.leases,
             bus=self.stores.bus,
+            counters=self.stores.counters,
             executor=executor,
             clock=self.clock,
             chance=self.chance.random,
@@ -192,7 +211,8 @@ def _catalogue_of(workers: Mapping[str, Worker[Any]]) -> AssembledCatalogue:
             "title": name,
             "schema": msgspec.json.schema(worker.payload_type),
             "defaults": worker.defaults,
-            "function_timeout_seconds": 900.0,
+            "longest_timeout_seconds": LONGEST_TIMEOUT.total_seconds(),
+            "partitions": 1,
         }
         for name, worker in workers.items()
     ]

@@ -7,14 +7,14 @@ from msgspec.structs import replace
 
 from taskmill.core import codec
 from taskmill.core.facts import TaskChanged
-from taskmill.core.owed import OwedKind
+from taskmill.core.owed import Cold, OwedKind
 from taskmill.core.task import Status, Timing
 from taskmill.core.time import due_of
 from taskmill.core.view import Absent, Ending, TaskView
 from taskmill.dispatch.waiting import Delayed, DelayOrder
-from taskmill.execution.lease import LeaseRefused
+from taskmill.execution.lease import TurnOver
 from taskmill.ledger.projection import row_of
-from taskmill.orders.control import CancelOrder, ChangeOrder, OrderAnswer
+from taskmill.orders.control import CancelOrder, ChangeOrder, Moved, Ordered
 from taskmill.recovery.restoration import hot_view
 from taskmill.submission.admission import Replayed
 from tests.builders import a_claim, a_fresh_envelope, a_request, cancelled, now_ms
@@ -216,7 +216,7 @@ def test_a_change_is_a_new_turn_that_owes_its_facts(hot):
     task = waiting(hot, delay_ms=60_000)
     delayed(hot, task)
     answer, following, fact = change(hot, task, delay_ms=SOON, metadata={"a": "b"})
-    assert answer is OrderAnswer.DONE
+    assert answer == Ordered()
     seen = snapshot(hot, task)
     assert (seen.turn, seen.task.status, seen.last) == (2, Status.SCHEDULED, (fact,))
     assert (seen.task.spec.metadata, seen.task.run_at_ms) == ({"a": "b"}, due_of(following))
@@ -231,7 +231,7 @@ def test_a_change_is_a_new_turn_that_owes_its_facts(hot):
 def test_who_stands_in_line_for_the_turn_before_is_refused(hot):
     task = waiting(hot)
     _, following, fact = change(hot, task, delay_ms=60_000)
-    assert hot.leases().claim([a_claim(task)]) == [LeaseRefused((fact,))]
+    assert hot.leases().claim([a_claim(task)]) == [TurnOver((fact,))]
     assert claimed(hot.leases(), following).losses == 0
 
 
@@ -240,7 +240,7 @@ def test_what_is_put_off_far_is_owed_to_nobody(hot, key):
     task = waiting(hot, key, delay_ms=60_000)
     delayed(hot, task)
     answer, _, _ = change(hot, task, delay_ms=HOUR)
-    assert answer is OrderAnswer.DONE
+    assert answer == Ordered()
     assert set(snapshot(hot, task).owed) == {OwedKind.FACTS}
     assert delayed(hot, task) is Delayed.OVER
     assert snapshot(hot, task).turn == 2
@@ -259,7 +259,7 @@ def test_what_was_ordered_of_a_far_task_stays_for_a_day(hot, key, wish):
             facts=(cancelled(task, token=0, started_at_ms=None),),
             ending=Ending(finished_at_ms=now_ms()),
         )
-        assert hot.control(window=AT_ONCE).cancel([result]) == [OrderAnswer.DONE]
+        assert hot.control(window=AT_ONCE).cancel([result]) == [Ordered()]
     else:
         change(hot, task, delay_ms=2 * HOUR)
     assert 23 * HOUR < hot.life_left_ms(task) <= 24 * HOUR
@@ -291,14 +291,14 @@ def test_a_change_of_what_went_on_changes_nothing(hot, what):
         hot.request_cancel(task)
         seen = snapshot(hot, task)
     answer, _, _ = change(hot, task, delay_ms=SOON, seen=seen)
-    assert answer is OrderAnswer.MOVED
+    assert answer == Moved()
 
 
 def test_a_cold_shard_changes_nothing(hot):
     task = waiting(hot)
     seen = snapshot(hot, task)
     hot.become_another_server()
-    assert change(hot, task, delay_ms=SOON, seen=seen)[0] is OrderAnswer.COLD
+    assert change(hot, task, delay_ms=SOON, seen=seen)[0] == Cold()
     hot.open()
     assert snapshot(hot, task) == seen
 

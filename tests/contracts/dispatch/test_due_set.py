@@ -2,11 +2,11 @@
 
 from datetime import timedelta
 
-from taskmill.core.owed import Owed
+from taskmill.core.owed import Cleared, Owed, OwedKey, OwedKind
 from taskmill.core.view import Absent, TaskView
 from taskmill.submission.submission import owed_submission
-from tests.builders import a_claim, a_request, a_success
-from tests.contracts.hot import admitted, finished
+from tests.builders import a_claim, a_request, a_success, now_ms
+from tests.contracts.hot import admitted, claimed, finished, next_turn
 from tests.waiting import eventually
 
 NOW = timedelta()
@@ -43,6 +43,66 @@ def test_what_a_dead_taker_held_is_taken_again(hot):
     again = []
     eventually(lambda: again.extend(hot.due().take(most=10)) or again, within=10, reason="held")
     assert again == first == [(owed_submission(task), Owed(task=task))]
+
+
+def a_turn_that_is_due(hot):
+    task = a_request(generation=now_ms())
+    answer = claimed(hot.leases(), task)
+    hot.leases().settle([next_turn(task, answer.token, due_at_ms=now_ms() - 1)])
+    return task
+
+
+def taken(hot, *, hold):
+    ((name, _),) = hot.due(hold=hold).take(most=10)
+    return name
+
+
+def taken_again(hot, *, hold):
+    entries = []
+    eventually(
+        lambda: entries.extend(hot.due(hold=hold).take(most=10)) or entries,
+        within=10,
+        reason="the hold runs out",
+    )
+    ((name, _),) = entries
+    return name
+
+
+def test_a_taker_clears_the_turn_that_it_holds(hot):
+    a_turn_that_is_due(hot)
+    name = taken(hot, hold=LONG)
+    assert hot.due().clear([name]) == [Cleared.DONE]
+    assert hot.due().clear([name]) == [Cleared.LATE]
+    assert hot.shards().check()[0].unlisted == 0
+
+
+def test_a_taker_whose_hold_ran_out_clears_nothing_that_another_took(hot):
+    a_turn_that_is_due(hot)
+    first = taken(hot, hold=SOON)
+    second = taken_again(hot, hold=SOON)
+    assert hot.due().clear([first]) == [Cleared.LATE]
+    assert taken_again(hot, hold=LONG) == first == second
+
+
+def test_a_taker_whose_hold_ran_out_clears_nothing_that_nobody_else_took(hot):
+    a_turn_that_is_due(hot)
+    name = taken(hot, hold=NOW)
+    assert hot.due().clear([name]) == [Cleared.LATE]
+    assert taken(hot, hold=LONG) == name
+
+
+def test_what_was_submitted_is_cleared_whoever_holds_it(hot):
+    admitted(hot.admission(hold=NOW), a_request())
+    first = taken(hot, hold=SOON)
+    taken_again(hot, hold=LONG)
+    assert hot.due().clear([first]) == [Cleared.DONE]
+
+
+def test_a_turn_is_cleared_by_a_caller_that_took_nothing(hot):
+    task = a_turn_that_is_due(hot)
+    taken(hot, hold=LONG)
+    name = OwedKey(id=task.id, generation=task.generation, turn=2, kind=OwedKind.TURN)
+    assert hot.admission().clear([name]) == [Cleared.DONE]
 
 
 def test_no_more_is_taken_than_asked(hot):

@@ -1,19 +1,22 @@
-"""Only one record of the log at a time gets the right to run a turn."""
+"""Only one take at a time gets the right to run a turn."""
 
 from datetime import timedelta
 
 import pytest
 from msgspec.structs import replace
 
+from taskmill.core.task import Status
 from taskmill.execution.lease import (
     Beat,
     Claimed,
     Forgotten,
     HeldLease,
-    LeaseRefused,
+    Late,
     Settled,
     Suspect,
+    TurnOver,
 )
+from taskmill.lanes.lane import member_of
 from tests.builders import (
     a_claim,
     a_fresh_envelope,
@@ -21,15 +24,14 @@ from tests.builders import (
     a_request,
     a_source,
     a_success,
-    deferred,
     now_ms,
 )
-from tests.contracts.hot import admitted, claimed, next_turn
+from tests.contracts.hot import admitted, claimed, mended, next_turn
 from tests.waiting import eventually
 
 SHORT = timedelta(milliseconds=50)
 LONG = timedelta(minutes=1)
-OURS, OTHERS = a_source(1), a_source(2)
+OURS, OTHERS, THIRD = a_source(1), a_source(2), a_source(3)
 
 
 def lapsed(leases, claim):
@@ -42,11 +44,6 @@ def lapsed(leases, claim):
 
     eventually(is_free, within=10, reason="the lease lapses")
     return answers[-1]
-
-
-def let_lapse(hot, task, token):
-    """Let a live lease expire now."""
-    hot.leases(lease=timedelta()).extend([a_lease(task, token)])
 
 
 def _lost(answer):
@@ -93,33 +90,64 @@ def test_an_old_task_without_a_record_is_left_to_the_ledger(hot):
     assert leases.claim([a_claim(old)]) == [Forgotten()]
 
 
-def test_a_living_lease_is_refused_to_another_record(hot):
+@pytest.mark.parametrize("other", [OTHERS, a_source(11), f"{OURS}1"], ids=str)
+def test_a_living_lease_is_held_against_another_take(hot, other):
+    leases, task = hot.leases(lease=LONG), a_fresh_envelope()
+    first = claimed(leases, task, source=OURS)
+    assert leases.claim([a_claim(task, source=other)]) == [HeldLease()]
+    assert leases.claim([a_claim(task, source=other, alone=True)]) == [HeldLease()]
+    assert leases.extend([a_lease(task, first.token)]) == [Beat.HELD]
+
+
+def test_a_take_that_did_not_hear_its_answer_gets_it_again(hot):
+    leases, task = hot.leases(lease=LONG), a_fresh_envelope()
+    first = claimed(leases, task, source=OURS)
+    assert claimed(leases, task, source=OURS) == first
+    assert leases.extend([a_lease(task, first.token)]) == [Beat.HELD]
+
+
+def test_an_answer_that_is_given_again_names_the_losses_and_the_cancel(hot):
+    leases, task = hot.leases(lease=timedelta()), a_fresh_envelope()
+    claimed(leases, task, source=OURS)
+    leases = hot.leases(lease=LONG)
+    first = claimed(leases, task, source=OTHERS)
+    hot.request_cancel(task)
+    again = claimed(leases, task, source=OTHERS)
+    assert again == replace(first, cancel_requested=True)
+    assert (again.losses, len(again.unreported)) == (1, 1)
+
+
+def test_a_lease_is_held_as_long_as_if_it_were_claimed_once_more(hot):
     leases, task = hot.leases(lease=LONG), a_fresh_envelope()
     claimed(leases, task, source=OURS)
-    assert leases.claim([a_claim(task, source=OTHERS, process="p2")]) == [LeaseRefused(())]
+    claimed(hot.leases(lease=timedelta()), task, source=OURS)
+    assert claimed(leases, task, source=OTHERS).losses == 1
 
 
-def test_a_second_copy_in_one_parcel_is_another_record(hot):
+def test_a_claim_near_its_look_is_late_and_changes_nothing(hot):
+    leases, task = hot.leases(lease=timedelta(seconds=6)), admitted(hot.admission(), a_request())
+    near = (now_ms() + 999) * 1000
+    assert leases.claim([a_claim(task, look=near)]) == [Late()]
+    (view,) = hot.records().read([task.id])
+    assert view.status is Status.QUEUED
+    far = (now_ms() + 60_000) * 1000 + 7
+    assert leases.claim([a_claim(task, look=far)]) != [Late()]
+
+
+def test_a_claim_without_a_look_is_never_late(hot):
+    (answer,) = hot.leases(lease=LONG).claim([a_claim(a_fresh_envelope(), look=0)])
+    assert isinstance(answer, Claimed)
+
+
+def test_a_claim_is_late_before_anything_else_is_asked(hot):
     leases, task = hot.leases(lease=LONG), a_fresh_envelope()
-    claimed(leases, task, source=a_source(1, index=0))
-    assert leases.claim([a_claim(task, source=a_source(1, index=1))]) == [LeaseRefused(())]
+    settlement = a_success(task, claimed(leases, task).token)
+    leases.settle([settlement])
+    gone = a_fresh_envelope(generation=now_ms() - 10 * 3_600_000)
+    assert leases.claim([a_claim(task, look=1), a_claim(gone, look=1)]) == [Late(), Late()]
 
 
-def test_a_living_lease_is_held_against_its_own_record_in_another_process(hot):
-    leases, task = hot.leases(lease=LONG), a_fresh_envelope()
-    claimed(leases, task)
-    assert leases.claim([a_claim(task, process="p2")]) == [HeldLease()]
-
-
-def test_the_same_process_gets_its_lease_again_without_a_loss(hot):
-    leases, task = hot.leases(lease=LONG), a_fresh_envelope()
-    first = claimed(leases, task)
-    again = claimed(leases, task)
-    assert (again.losses, _lost(again)) == (0, [])
-    assert again.token > first.token
-
-
-def test_the_same_process_gets_its_lapsed_lease_again_without_a_loss(hot):
+def test_the_same_take_gets_its_lapsed_lease_again_without_a_loss(hot):
     leases, task = hot.leases(lease=timedelta()), a_fresh_envelope()
     claimed(leases, task)
     again = claimed(leases, task)
@@ -129,7 +157,7 @@ def test_the_same_process_gets_its_lapsed_lease_again_without_a_loss(hot):
 def test_a_take_over_is_a_loss_and_names_the_token_that_lapsed(hot):
     leases, task = hot.leases(lease=SHORT), a_fresh_envelope()
     first = claimed(leases, task)
-    answer = lapsed(leases, a_claim(task, process="p2", alone=True))
+    answer = lapsed(leases, a_claim(task, source=OTHERS, alone=True))
     assert (answer.losses, _lost(answer)) == (1, [first.token])
     assert answer.token > first.token
 
@@ -137,9 +165,9 @@ def test_a_take_over_is_a_loss_and_names_the_token_that_lapsed(hot):
 def test_a_loss_that_was_not_told_is_handed_on(hot):
     leases, task = hot.leases(lease=timedelta()), a_fresh_envelope()
     first = claimed(leases, task)
-    second = claimed(leases, task, process="p2", alone=True)
-    third = claimed(leases, task, process="p3", alone=True)
-    again = claimed(leases, task, process="p3", alone=True)
+    second = claimed(leases, task, source=OTHERS, alone=True)
+    third = claimed(leases, task, source=THIRD, alone=True)
+    again = claimed(leases, task, source=THIRD, alone=True)
     losses = [(loss.token, loss.losses, loss.started_at_ms) for loss in third.unreported]
     assert losses == [
         (first.token, 1, first.started_at_ms),
@@ -155,7 +183,7 @@ def test_a_loss_that_was_not_told_is_handed_on(hot):
 def test_losses_that_were_told_with_the_end_of_a_turn_are_not_handed_on(hot):
     leases, task = hot.leases(lease=timedelta()), a_fresh_envelope()
     claimed(leases, task)
-    second = claimed(leases, task, process="p2", alone=True)
+    second = claimed(leases, task, source=OTHERS, alone=True)
     settlement = next_turn(task, second.token, due_at_ms=now_ms())
     leases.settle([settlement])
     answer = claimed(leases, settlement.next.owed.task, alone=True)
@@ -166,7 +194,7 @@ def test_who_takes_over_a_cancelled_task_is_told(hot):
     leases, task = hot.leases(lease=timedelta()), a_fresh_envelope()
     assert not claimed(leases, task).cancel_requested
     hot.request_cancel(task)
-    answer = claimed(leases, task, process="p2", alone=True)
+    answer = claimed(leases, task, source=OTHERS, alone=True)
     assert (answer.cancel_requested, answer.losses) == (True, 1)
 
 
@@ -179,70 +207,33 @@ def test_a_wish_to_cancel_ends_with_its_generation(hot):
     assert not hot.records().read([task.id])[0].cancel_requested
 
 
-def test_another_record_that_was_never_dropped_may_take_over(hot):
-    leases, task = hot.leases(lease=timedelta()), a_fresh_envelope()
-    first = claimed(leases, task, source=OURS)
-    (answer,) = leases.claim([a_claim(task, source=OTHERS, process="p2", alone=True)])
-    assert (answer.losses, _lost(answer)) == (1, [first.token])
-
-
-def test_without_the_word_a_take_over_is_suspect_and_changes_nothing(hot):
+def test_the_first_loss_runs_in_company_and_the_second_is_suspect(hot):
     leases, task = hot.leases(lease=SHORT), a_fresh_envelope()
-    first = claimed(leases, task)
-    assert lapsed(leases, a_claim(task, process="p2")) == Suspect(1)
-    assert leases.extend([a_lease(task, first.token)]) == [Beat.HELD]
+    claimed(leases, task, source=OURS)
+    second = lapsed(leases, a_claim(task, source=OTHERS))
+    assert second.losses == 1
+    assert lapsed(leases, a_claim(task, source=THIRD)) == Suspect(2)
+    assert leases.extend([a_lease(task, second.token)]) == [Beat.HELD]
+    assert lapsed(leases, a_claim(task, source=THIRD, alone=True)).losses == 2
 
 
-def test_a_turn_behind_a_loss_is_suspect_too(hot):
+def test_a_turn_after_two_losses_is_suspect_too(hot):
     leases, task = hot.leases(lease=timedelta()), a_fresh_envelope()
-    claimed(leases, task)
-    second = claimed(leases, task, process="p2", alone=True)
-    settlement = next_turn(task, second.token, due_at_ms=now_ms())
+    claimed(leases, task, source=OURS)
+    claimed(leases, task, source=OTHERS)
+    third = claimed(leases, task, source=THIRD, alone=True)
+    settlement = next_turn(task, third.token, due_at_ms=now_ms())
     leases.settle([settlement])
     following = settlement.next.owed.task
-    assert leases.claim([a_claim(following, process="p3")]) == [Suspect(1)]
-    assert claimed(leases, following, process="p3", alone=True).losses == 1
+    assert leases.claim([a_claim(following, source=THIRD)]) == [Suspect(2)]
+    assert claimed(leases, following, source=THIRD, alone=True).losses == 2
 
 
-def test_a_dropped_record_is_remembered_after_the_lease_has_lapsed(hot):
-    leases, task = hot.leases(lease=LONG), a_fresh_envelope()
+def test_a_closed_lease_is_a_loss_for_the_next_take(hot):
+    leases, task = hot.leases(lease=timedelta()), a_fresh_envelope()
     first = claimed(leases, task, source=OURS)
-    assert leases.claim([a_claim(task, source=OTHERS, process="p2")]) == [LeaseRefused(())]
-    let_lapse(hot, task, first.token)
-    assert leases.claim([a_claim(task, source=OURS, process="p3")]) == [Suspect(1)]
-    again = a_claim(task, source=OTHERS, process="p2", alone=True)
-    assert leases.claim([again]) == [LeaseRefused(())]
-    assert _lost(claimed(leases, task, source=OURS, process="p3", alone=True)) == [first.token]
-
-
-@pytest.mark.parametrize("other", [a_source(2, 11), a_source(22, 1)], ids=str)
-def test_a_record_is_not_taken_for_one_with_a_longer_name(hot, other):
-    leases, task = hot.leases(lease=LONG), a_fresh_envelope()
-    first = claimed(leases, task, source=OURS)
-    dropped = a_claim(task, source=a_source(22, 11), process="p2")
-    assert leases.claim([dropped]) == [LeaseRefused(())]
-    let_lapse(hot, task, first.token)
-    assert claimed(leases, task, source=other, process="p3", alone=True).losses == 1
-
-
-def test_a_dropped_record_of_one_turn_may_hold_the_next(hot):
-    leases, task = hot.leases(lease=LONG), a_fresh_envelope()
-    first = claimed(leases, task, source=OURS)
-    leases.claim([a_claim(task, source=OTHERS)])
-    settlement = next_turn(task, first.token, due_at_ms=now_ms())
-    leases.settle([settlement])
-    assert claimed(leases, settlement.next.owed.task, source=OTHERS).losses == 0
-
-
-def test_a_dropped_record_of_one_turn_may_take_over_the_next(hot):
-    leases, task = hot.leases(lease=LONG), a_fresh_envelope()
-    first = claimed(leases, task, source=OURS)
-    leases.claim([a_claim(task, source=OTHERS)])
-    settlement = next_turn(task, first.token, due_at_ms=now_ms())
-    leases.settle([settlement])
-    following = settlement.next.owed.task
-    claimed(hot.leases(lease=timedelta()), following, source=OURS)
-    assert claimed(leases, following, source=OTHERS, process="p2", alone=True).losses == 1
+    hot.turns().look([member_of(task)])
+    assert _lost(claimed(leases, task, source=OTHERS)) == [first.token]
 
 
 def test_a_newer_generation_replaces_a_running_one(hot):
@@ -268,26 +259,26 @@ def test_an_older_generation_is_refused(hot):
     leases, task = hot.leases(), a_fresh_envelope()
     claimed(leases, task)
     older = replace(task, generation=task.generation - 1)
-    assert leases.claim([a_claim(older)]) == [LeaseRefused(())]
+    assert leases.claim([a_claim(older)]) == [TurnOver(())]
 
 
 def test_an_older_turn_is_refused_with_the_facts_that_ended_it(hot):
     leases, task = hot.leases(), a_fresh_envelope()
     settlement = next_turn(task, claimed(leases, task).token, due_at_ms=now_ms())
     leases.settle([settlement])
-    assert leases.claim([a_claim(task)]) == [LeaseRefused(settlement.facts)]
+    assert leases.claim([a_claim(task)]) == [TurnOver(settlement.facts)]
 
 
 def test_a_finished_task_is_refused_with_its_last_facts(hot):
     leases, task = hot.leases(), a_fresh_envelope()
     settlement = a_success(task, claimed(leases, task).token)
     leases.settle([settlement])
-    assert leases.claim([a_claim(task)]) == [LeaseRefused(settlement.facts)]
+    assert leases.claim([a_claim(task)]) == [TurnOver(settlement.facts)]
 
 
 def test_a_later_turn_than_the_record_knows_is_claimed(hot):
     leases, task = hot.leases(lease=LONG), a_fresh_envelope()
-    first = claimed(leases, task)
+    first = claimed(hot.leases(lease=timedelta()), task)
     later = replace(task, turn=3, attempt=2)
     answer = claimed(leases, later, source=OTHERS)
     assert (answer.losses, _lost(answer)) == (0, [])
@@ -295,6 +286,13 @@ def test_a_later_turn_than_the_record_knows_is_claimed(hot):
         Beat.LOST,
         Beat.HELD,
     ]
+
+
+@pytest.mark.parametrize("source", [OURS, OTHERS], ids=str)
+def test_a_living_lease_of_an_earlier_turn_is_held_too(hot, source):
+    leases, task = hot.leases(lease=LONG), a_fresh_envelope()
+    claimed(leases, task, source=OURS)
+    assert leases.claim([a_claim(replace(task, turn=2), source=source)]) == [HeldLease()]
 
 
 def test_tokens_never_become_smaller(hot):
@@ -308,18 +306,16 @@ def test_tokens_never_become_smaller(hot):
 def test_a_lease_of_nobody_known_holds_every_claim_and_lapses_without_a_loss(hot):
     leases = hot.leases(lease=SHORT)
     task = admitted(hot.admission(), a_request())
-    token = now_ms() * 1000
-    leases.extend([a_lease(task, token)])
+    mended(hot, task, lease=SHORT)
     answer = lapsed(leases, a_claim(task))
     assert (answer.losses, _lost(answer)) == (0, [])
-    assert answer.token > token
 
 
 def test_a_living_lease_of_nobody_known_holds_every_claim(hot):
     leases = hot.leases(lease=LONG)
     task = admitted(hot.admission(), a_request())
-    leases.extend([a_lease(task, now_ms() * 1000)])
-    assert leases.claim([a_claim(task), a_claim(task, source=OTHERS, process="p2")]) == [
+    mended(hot, task, lease=LONG)
+    assert leases.claim([a_claim(task), a_claim(task, source=OTHERS)]) == [
         HeldLease(),
         HeldLease(),
     ]
@@ -329,15 +325,4 @@ def test_each_claim_of_a_call_gets_its_own_answer(hot):
     leases = hot.leases(adoption_age=timedelta(minutes=1))
     young, old = a_fresh_envelope(), a_fresh_envelope(generation=now_ms() - 120_000)
     answers = leases.claim([a_claim(young), a_claim(old), a_claim(young, source=OTHERS)])
-    assert [type(answer) for answer in answers] == [Claimed, Forgotten, LeaseRefused]
-
-
-def test_a_refusal_within_a_turn_tells_the_facts_of_the_turn_before(hot):
-    leases, task = hot.leases(lease=LONG), a_fresh_envelope()
-    settlement = next_turn(task, claimed(leases, task).token, due_at_ms=now_ms())
-    leases.settle([settlement])
-    following = settlement.next.owed.task
-    claimed(leases, following, source=OURS)
-    assert leases.claim([a_claim(following, source=OTHERS)]) == [
-        LeaseRefused((deferred(task, token=settlement.token),))
-    ]
+    assert [type(answer) for answer in answers] == [Claimed, Forgotten, HeldLease]

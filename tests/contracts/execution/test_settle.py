@@ -10,12 +10,13 @@ from taskmill.core.owed import Cleared, OwedKey, OwedKind
 from taskmill.core.pointers import Pointer
 from taskmill.core.task import Status
 from taskmill.core.view import Ending
-from taskmill.execution.lease import Beat, CancelFirst, LeaseRefused, Settled, Stale
+from taskmill.execution.lease import Beat, CancelFirst, Settled, Stale, TurnOver
 from tests.builders import (
     a_claim,
     a_fresh_envelope,
     a_lease,
     a_request,
+    a_source,
     a_success,
     cancelled,
     died,
@@ -53,7 +54,7 @@ def test_a_turn_that_was_settled_with_another_to_follow_is_answered_again(hot):
 def test_a_smaller_token_is_stale(hot):
     leases, task = hot.leases(lease=timedelta()), a_fresh_envelope()
     first = claimed(leases, task)
-    second = claimed(leases, task, process="p2", alone=True)
+    second = claimed(leases, task, source=a_source(2), alone=True)
     assert leases.settle([a_success(task, first.token), a_success(task, second.token)]) == [
         Stale(),
         Settled((succeeded(task, token=second.token),)),
@@ -137,7 +138,7 @@ def test_a_finished_task_is_not_settled_anew(hot):
     first = a_success(task, token)
     leases.settle([first])
     assert leases.settle([a_success(task, token + 1)]) == [Stale()]
-    assert leases.claim([a_claim(task)]) == [LeaseRefused(first.facts)]
+    assert leases.claim([a_claim(task)]) == [TurnOver(first.facts)]
 
 
 def test_a_stale_settlement_changes_nothing(hot):
@@ -151,7 +152,7 @@ def test_a_stale_settlement_changes_nothing(hot):
 def test_a_late_answer_of_a_worker_that_lost_the_task_is_ignored(hot):
     leases, task = hot.leases(lease=timedelta()), a_fresh_envelope()
     loser = claimed(leases, task)
-    winner = a_success(task, claimed(leases, task, process="p2", alone=True).token)
+    winner = a_success(task, claimed(leases, task, source=a_source(2), alone=True).token)
     late = a_death(task, loser.token)
     assert leases.settle([late]) == [Stale()]
     assert leases.settle([winner]) == [Settled(winner.facts)]
@@ -165,7 +166,7 @@ def test_a_young_task_without_a_record_is_adopted(hot):
     leases, task = hot.leases(), a_fresh_envelope()
     settlement = a_success(task, 7)
     assert leases.settle([settlement]) == [Settled(settlement.facts)]
-    assert leases.claim([a_claim(task)]) == [LeaseRefused(settlement.facts)]
+    assert leases.claim([a_claim(task)]) == [TurnOver(settlement.facts)]
 
 
 def test_tasks_with_and_without_a_record_are_settled_in_one_call(hot):

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from taskmill.core.counting import TABLE, Count, Span
+from taskmill.core.counting import TABLE, Count, Gauge, Span
 from taskmill.platform.emf import EmfCounters
 from taskmill.stores.memory.process import MemoryCounters
 
@@ -18,6 +18,7 @@ class InMemory:
         self.counters = MemoryCounters(TYPES)
         self.total = self.counters.total
         self.times = self.counters.times
+        self.value = self.counters.value
 
 
 class InLines:
@@ -34,6 +35,9 @@ class InLines:
 
     def times(self, what, **labels):
         return [second for result in self._told(what, labels) for second in result]
+
+    def value(self, what, **labels):
+        return next(reversed(list(self._told(what, labels))), None)
 
     def _told(self, what, labels):
         self.counters.flush()
@@ -68,6 +72,15 @@ def test_counts_add_up_over_several_flushes(kept):
     kept.counters.count(Count.FORGOTTEN, 3)
     kept.counters.flush()
     assert kept.total(Count.FORGOTTEN) == 5
+
+
+def test_of_a_gauge_the_latest_value_counts(kept):
+    assert kept.value(Gauge.IN_FLIGHT, type="echo") is None
+    kept.counters.measure(Gauge.IN_FLIGHT, 4, type="mail")
+    for value in (7, 3, 0):
+        kept.counters.measure(Gauge.IN_FLIGHT, value, type="echo")
+    assert kept.value(Gauge.IN_FLIGHT, type="echo") == 0
+    assert kept.value(Gauge.IN_FLIGHT, type="mail") == 4
 
 
 def test_each_time_is_kept(kept):

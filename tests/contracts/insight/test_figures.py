@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from taskmill.core.task import TaskType, Timing
+from taskmill.core.task import Priority, TaskType, Timing
 from tests.builders import a_fresh_envelope, deferred, died, now_ms, started, succeeded
 from tests.contracts.ledgers import batch_of
 
@@ -15,10 +15,13 @@ def a_task(**changes):
 
 
 def depths(tables, **how):
-    return {
-        (one.type, one.status): (one.tasks, one.in_line, one.waits_since_ms)
-        for one in tables.figures(**how).figures().depths
+    """Return the figures of the tasks of each type and status; all have the same priority."""
+    found = tables.figures(**how).figures().depths
+    by_status = {
+        (one.type, one.status): (one.tasks, one.in_line, one.waits_since_ms) for one in found
     }
+    assert len(by_status) == len(found)
+    return by_status
 
 
 def test_an_empty_ledger_has_nothing_waiting(ledger):
@@ -39,6 +42,19 @@ def test_what_is_unfinished_is_counted_by_type_and_status(ledger):
         ("echo", "running"): (1, 0, None),
         ("echo", "retrying"): (1, 0, None),
         ("mail", "queued"): (1, 1, mail.generation),
+    }
+
+
+def test_priorities_are_counted_by_themselves(ledger):
+    urgent = [a_task(priority=Priority.CRITICAL) for _ in range(2)]
+    low, normal = a_task(priority=Priority.LOW), a_task()
+    ledger.ledger.record(batch_of(*urgent, low, normal, started(urgent[0])))
+    found = ledger.figures().figures().depths
+    assert {(one.priority, one.status): one.tasks for one in found} == {
+        (Priority.CRITICAL, "running"): 1,
+        (Priority.CRITICAL, "queued"): 1,
+        (Priority.LOW, "queued"): 1,
+        (Priority.NORMAL, "queued"): 1,
     }
 
 

@@ -89,6 +89,7 @@ def test_a_redis_is_rebuilt_from_any_rows(tables, valkeys, answer):
     log = MemoryLog(now_ms)
     stores = SimpleNamespace(
         clock=now_ms,
+        cold_lanes=valkeys.cold_lanes(),
         counters=MemoryCounters(),
         log_ends=log,
         outbox=MemoryOutbox(),

@@ -161,6 +161,7 @@ def test_keys_of_what_is_far_are_told_and_nothing_else(ledger):
     whole = ledger.whole()
     assert ids(row for rows in whole.far() for row in rows) == [keyed.id]
     assert ids(row for rows in whole.restorable(finished=False) for row in rows) == [near.id]
+    assert ids(row for rows in whole.unfinished(["echo"]) for row in rows) == [near.id]
     assert ids(whole.unlisted([keyed.id, other.id, near.id])) == [other.id]
 
 

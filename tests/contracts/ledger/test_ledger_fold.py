@@ -10,7 +10,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from taskmill.core.pointers import Pointer
-from taskmill.core.task import Millis, Status
+from taskmill.core.task import Millis, Priority, Status, Timing
 from taskmill.core.view import Waiting
 from taskmill.ledger.projection import LedgerBatch, LedgerFold
 from tests.builders import (
@@ -20,6 +20,7 @@ from tests.builders import (
     an_envelope,
     cancel_requested,
     cancelled,
+    changed,
     deferred,
     died,
     dropped,
@@ -45,11 +46,15 @@ def generations(draw, task_id, number):
         fingerprint=f"f{number}",
         payload=Raw(b"[%d]" % number),
         payload_ref=draw(st.sampled_from([None, POINTER])),
+        priority=draw(st.sampled_from(Priority)),
+        fairness_key=draw(st.sampled_from([None, f"a customer {number}"])),
+        index=number,
     )
     answer = [draw(st.sampled_from([task, admitted(task)])), dropped(replace(task, submission="x"))]
     losses, token = 0, base * 1000
-    for turn in range(1, draw(st.integers(1, 3)) + 1):
-        this = replace(task, turn=turn, attempt=turn)
+    for attempt in range(1, draw(st.integers(1, 3)) + 1):
+        turn = attempt * 3 - 2
+        this = replace(task, turn=turn, attempt=attempt)
         for _ in range(draw(st.integers(0, 2))):
             token, losses = token + 1, losses + 1
             answer.append(lost(this, token=token, losses=losses, at_ms=Millis(base + token % 997)))
@@ -58,9 +63,23 @@ def generations(draw, task_id, number):
         answer.append(started(this, **spent))
         if draw(st.booleans()):
             answer.append(cancel_requested(this))
-        answer.append(deferred(this, **spent, due_at_ms=Millis(base + turn * 100)))
+        later = deferred(this, **spent, due_at_ms=Millis(base + turn * 100), reason=draw(REASONS))
+        answer += [later, *draw(changes(replace(this, turn=turn + 2, attempt=attempt + 1)))]
     end = draw(st.sampled_from([None, *ENDS]))
-    return [*answer[:-1], end(this, **spent)] if end else answer
+    return [*answer[: answer.index(later)], end(this, **spent)] if end else answer
+
+
+REASONS = st.sampled_from(["failed", "snoozed"])
+
+
+@st.composite
+def changes(draw, task):
+    """Return a change of a task that waits for its next attempt, or none."""
+    timing = Timing(run_at_ms=Millis(NOW + task.turn), said_ms=NOW, turn=task.turn)
+    order_ms = draw(st.sampled_from([None, Millis(NOW - task.turn)]))
+    priority = draw(st.sampled_from(Priority))
+    following = replace(task, priority=priority, timing=timing, order_ms=order_ms)
+    return [changed(following)] if draw(st.booleans()) else []
 
 
 @st.composite

@@ -1,5 +1,7 @@
 """Complete rows are read unchanged, and those for the hot state are found."""
 
+from datetime import timedelta
+
 import psycopg
 import pytest
 from msgspec import Raw
@@ -7,12 +9,14 @@ from msgspec.structs import replace
 
 from taskmill.core.backoff import RetryPolicy
 from taskmill.core.pointers import Pointer
+from taskmill.core.task import Priority, Timing
 from taskmill.ledger.projection import merged, row_of
 from tests.builders import (
     a_fresh_envelope,
     a_new_id,
     a_request,
     cancel_requested,
+    changed,
     deferred,
     died,
     now_ms,
@@ -32,6 +36,10 @@ def test_a_row_is_read_as_it_was_told(ledger):
         retry=RetryPolicy(first_seconds=7, factor=3, cap_seconds=70),
         idempotency_key="k1",
     )
+    ordered = replace(task, priority=Priority.LOW, fairness_key="a customer", index=999)
+    moved = replace(
+        ordered, turn=2, priority=Priority.HIGH, timing=Timing(run_at_ms=now_ms(), turn=2)
+    )
     pointing = replace(task, payload=Raw(b"null"), payload_ref=POINTER)
     answer = [
         [task],
@@ -39,6 +47,11 @@ def test_a_row_is_read_as_it_was_told(ledger):
         [task, started(task, token=5), deferred(task, token=5)],
         [task, started(task, token=5), deferred(task, token=5), succeeded(task, token=9)],
         [task, died(task)],
+        [ordered],
+        [ordered, deferred(ordered, reason="snoozed")],
+        [ordered, deferred(ordered, reason="snoozed"), started(replace(ordered, turn=2))],
+        [ordered, changed(replace(moved, order_ms=now_ms())), started(moved)],
+        [ordered, changed(moved)],
         [pointing],
         [pointing, succeeded(pointing, result=Raw(b"null"), result_ref=POINTER)],
     ]
@@ -73,6 +86,19 @@ def test_finished_and_unfinished_rows_come_apart(ledger):
     rows = ledger.whole()
     assert [row.id for page in rows.restorable(finished=False) for row in page] == [waiting.id]
     assert [row.id for page in rows.restorable(finished=True) for row in page] == [done.id]
+
+
+def unfinished(rows, *types):
+    return {row.id for page in rows.unfinished(types) for row in page}
+
+
+def test_the_unfinished_tasks_of_some_types_are_found(ledger):
+    waiting, done, other = (a_fresh_envelope(type=one) for one in ("echo", "echo", "sleep"))
+    ledger.ledger.record(batch_of(waiting, done, succeeded(done), other))
+    rows = ledger.whole()
+    assert unfinished(rows, "echo", "unused") == {waiting.id}
+    assert unfinished(rows, "echo", "sleep") == {waiting.id, other.id}
+    assert list(rows.unfinished(["unused"])) == []
 
 
 @pytest.fixture
@@ -122,6 +148,17 @@ def test_what_is_unfinished_is_restored_however_old_it_is(tables):
     task = days_ago(10)
     ledger.ledger.record(batch_of(task))
     assert found(ledger.whole()) == {task.id}
+    assert unfinished(ledger.whole(), "echo") == {task.id}
+
+
+def test_what_is_unfinished_stays_so_when_the_window_has_passed(tables):
+    ledger, owner = tables
+    task = days_ago(0)
+    ledger.ledger.record(batch_of(task))
+    owner.execute("UPDATE windows SET until = now() - interval '1 second'")
+    with ledger.task_versions(behind=timedelta(0)).next_step() as step:
+        assert [one.id for page in step.pages() for one in page] == [task.id]
+    assert unfinished(ledger.whole(), "echo") == {task.id}
 
 
 def test_many_rows_come_in_pages(tables):

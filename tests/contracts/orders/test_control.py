@@ -7,15 +7,15 @@ from msgspec.structs import replace
 
 from taskmill.core.lifetimes import LEASE
 from taskmill.core.owed import Cleared, Cold, Owed, OwedKey, OwedKind
-from taskmill.core.task import Status, Timing
+from taskmill.core.task import Priority, Status, Timing
 from taskmill.core.view import Absent, Ending
-from taskmill.execution.lease import Beat, LeaseRefused, Stale
+from taskmill.execution.lease import Beat, Stale, TurnOver
 from taskmill.ledger.projection import row_of
 from taskmill.orders.control import (
     CancelOrder,
     ChangeOrder,
     Moved,
-    OrderAnswer,
+    Ordered,
     Redriven,
     RedriveOrder,
     TaskSnapshot,
@@ -75,8 +75,9 @@ def redrive(hot, task, **how):
     return answer
 
 
-def a_change(snapshot, task):
-    following = replace(task, turn=snapshot.turn + 1, timing=Timing(run_at_ms=now_ms()))
+def a_change(snapshot, task, **changes):
+    timing = Timing(run_at_ms=now_ms())
+    following = replace(task, turn=snapshot.turn + 1, timing=timing, **changes)
     return ChangeOrder(
         seen=snapshot.moment,
         envelope=following,
@@ -154,7 +155,7 @@ def test_a_cold_shard_is_not_asked_and_takes_no_order(hot):
     snapshot = seen(hot, task)
     hot.become_another_server()
     assert hot.control().see([task.id]) == [Cold()]
-    assert hot.control().cancel([a_cancellation(snapshot, task)]) == [OrderAnswer.COLD]
+    assert hot.control().cancel([a_cancellation(snapshot, task)]) == [Cold()]
     assert hot.control().redrive([a_redrive(snapshot, task)]) == [Cold()]
     hot.open()
     assert seen(hot, task) == snapshot
@@ -163,7 +164,7 @@ def test_a_cold_shard_is_not_asked_and_takes_no_order(hot):
 def test_a_waiting_task_is_cancelled_at_once(hot):
     task = admitted(hot.admission(), a_request())
     order = a_cancellation(seen(hot, task), task)
-    assert hot.control().cancel([order]) == [OrderAnswer.DONE]
+    assert hot.control().cancel([order]) == [Ordered()]
     snapshot = seen(hot, task)
     assert (snapshot.task.status, snapshot.task.ending) == (Status.CANCELLED, order.ending)
     assert snapshot.last == order.facts
@@ -179,17 +180,17 @@ def test_what_waits_can_also_end_as_dead(hot):
         ending=ending,
         status=Status.DEAD,
     )
-    assert hot.control().cancel([order]) == [OrderAnswer.DONE]
+    assert hot.control().cancel([order]) == [Ordered()]
     snapshot = seen(hot, task)
     assert (snapshot.task.status, snapshot.task.ending) == (Status.DEAD, ending)
-    assert hot.leases().claim([a_claim(task)]) == [LeaseRefused(order.facts)]
+    assert hot.leases().claim([a_claim(task)]) == [TurnOver(order.facts)]
 
 
 def test_a_cancelled_task_is_refused_to_workers_with_the_facts_that_say_so(hot):
     task = admitted(hot.admission(), a_request())
     order = a_cancellation(seen(hot, task), task)
     hot.control().cancel([order])
-    assert hot.leases().claim([a_claim(task)]) == [LeaseRefused(order.facts)]
+    assert hot.leases().claim([a_claim(task)]) == [TurnOver(order.facts)]
 
 
 def test_a_cancellation_is_owed_beside_the_submission_that_must_still_reach_the_log(hot):
@@ -210,7 +211,7 @@ def test_a_cancellation_owes_the_body_that_it_tells_and_keeps_it_from_late_claim
     hot.control(hold=timedelta()).cancel([order])
     assert what_is_owed(hot) == {of_turn(task, OwedKind.FACTS): Owed(facts=facts)}
     assert seen(hot, task).last == (end,)
-    assert hot.leases().claim([a_claim(task)]) == [LeaseRefused((end,))]
+    assert hot.leases().claim([a_claim(task)]) == [TurnOver((end,))]
 
 
 def test_a_cancellation_takes_over_the_facts_of_the_turn_that_it_removes(hot):
@@ -222,14 +223,51 @@ def test_a_cancellation_takes_over_the_facts_of_the_turn_that_it_removes(hot):
     owed = what_is_owed(hot)
     assert owed == {of_turn(task, OwedKind.FACTS): Owed(facts=facts)}
     assert seen(hot, task).owed == {OwedKind.FACTS: Owed(facts=facts)}
-    assert hot.due().clear(list(owed)) == [Cleared.DONE]
+    assert hot.due().clear([of_turn(task, OwedKind.FACTS)]) == [Cleared.DONE]
     assert what_is_owed(hot) == {}
+
+
+def test_a_changed_turn_carries_its_change(hot):
+    """The log has it before the turn enters its lane, even if the gateway died."""
+    task = admitted(hot.admission(), a_request())
+    order = a_change(seen(hot, task), task)
+    hot.control().change([order])
+    owed = seen(hot, task).owed
+    assert owed[OwedKind.TURN] == Owed(facts=order.facts, task=order.envelope)
+    assert owed[OwedKind.FACTS] == Owed(facts=order.facts)
+
+
+def test_a_gateway_clears_only_the_facts_that_it_owes(hot):
+    """A cancel takes over the facts of a change, and adds its own under the same name."""
+    task = admitted(hot.admission(), a_request())
+    changed = a_change(seen(hot, task), task)
+    (first,) = hot.control().change([changed])
+    snapshot = seen(hot, task)
+    facts = (*snapshot.owed_facts(OwedKind.FACTS), cancelled(task, started_at_ms=None))
+    later = hot.control(hold=timedelta())  # its clock alone would give it an earlier one
+    (second,) = later.cancel([a_cancellation(snapshot, task, facts=facts)])
+    assert second.hold == first.hold + 1
+    names = [snapshot.owed_key(OwedKind.FACTS, hold=one.hold) for one in (first, second)]
+    assert hot.admission().clear(names[:1]) == [Cleared.LATE]
+    assert seen(hot, task).owed == {OwedKind.FACTS: Owed(facts=facts)}
+    assert hot.admission().clear(names[1:]) == [Cleared.DONE]
+    assert seen(hot, task).owed == {}
+
+
+def test_facts_are_cleared_only_while_their_hold_lasts(hot):
+    task = admitted(hot.admission(), a_request())
+    snapshot = seen(hot, task)
+    order = a_cancellation(snapshot, task)
+    (answer,) = hot.control(hold=timedelta()).cancel([order])
+    name = snapshot.owed_key(OwedKind.FACTS, hold=answer.hold)
+    assert hot.admission().clear([name]) == [Cleared.LATE]
+    assert what_is_owed(hot)
 
 
 def test_a_running_task_is_told_and_runs_on(hot):
     task = admitted(hot.admission(), a_request())
     lease = claimed(hot.leases(), task)
-    assert cancel(hot, task, is_running=True) is OrderAnswer.DONE
+    assert cancel(hot, task, is_running=True) == Ordered()
     snapshot = seen(hot, task)
     assert (snapshot.task.status, snapshot.task.cancel_requested) == (Status.RUNNING, True)
     assert snapshot.owed_facts(OwedKind.FACTS) == (cancel_requested(task),)
@@ -242,9 +280,9 @@ def test_under_a_restored_lease_nothing_ends_and_its_holder_is_asked(hot):
     task, _ = rebuilt(hot)
     snapshot = seen(hot, task)
     assert snapshot.may_run
-    assert hot.control().cancel([a_cancellation(snapshot, task)]) == [OrderAnswer.MOVED]
+    assert hot.control().cancel([a_cancellation(snapshot, task)]) == [Moved()]
     asked = a_cancellation(snapshot, task, is_running=True)
-    assert hot.control().cancel([asked]) == [OrderAnswer.DONE]
+    assert hot.control().cancel([asked]) == [Ordered()]
     assert (seen(hot, task).task.status, seen(hot, task).task.cancel_requested) == ("queued", True)
 
 
@@ -259,13 +297,13 @@ def test_a_restored_lease_that_lapsed_is_nobodys(hot):
     snapshot = seen(hot, task)
     assert not snapshot.may_run
     asked = a_cancellation(snapshot, task, is_running=True)
-    assert hot.control().cancel([asked]) == [OrderAnswer.MOVED]
-    assert hot.control().cancel([a_cancellation(snapshot, task)]) == [OrderAnswer.DONE]
+    assert hot.control().cancel([asked]) == [Moved()]
+    assert hot.control().cancel([a_cancellation(snapshot, task)]) == [Ordered()]
 
 
 def test_under_a_restored_lease_nothing_is_changed(hot):
     task, _ = rebuilt(hot)
-    assert hot.control().change([a_change(seen(hot, task), task)]) == [OrderAnswer.MOVED]
+    assert hot.control().change([a_change(seen(hot, task), task)]) == [Moved()]
 
 
 def test_what_begins_after_its_restored_lease_waits(hot):
@@ -274,14 +312,24 @@ def test_what_begins_after_its_restored_lease_waits(hot):
     restore(hot, task, status=Status.SCHEDULED, due_at_ms=due)
     snapshot = seen(hot, task)
     assert (snapshot.may_run, snapshot.begins_ms) == (False, due)
-    assert hot.control().change([a_change(snapshot, task)]) == [OrderAnswer.DONE]
+    assert hot.control().change([a_change(snapshot, task)]) == [Ordered()]
+
+
+def test_a_change_is_what_readers_see_and_what_the_next_turn_carries(hot):
+    task = admitted(hot.admission(), a_request(fairness_key="a customer"))
+    order = a_change(seen(hot, task), task, priority=Priority.CRITICAL, order_ms=now_ms())
+    assert hot.control().change([order]) == [Ordered()]
+    snapshot = seen(hot, task)
+    assert snapshot.owed[OwedKind.TURN].task == order.envelope
+    spec = snapshot.task.spec
+    assert (spec.priority, spec.fairness_key) == (Priority.CRITICAL, "a customer")
 
 
 def test_a_second_wish_to_cancel_finds_the_first(hot):
     task = admitted(hot.admission(), a_request())
     claimed(hot.leases(), task)
     cancel(hot, task, is_running=True)
-    assert cancel(hot, task, is_running=True) is OrderAnswer.MOVED
+    assert cancel(hot, task, is_running=True) == Moved()
 
 
 @pytest.mark.parametrize("has_begun", [True, False])
@@ -292,7 +340,7 @@ def test_an_order_about_what_is_no_longer_so_changes_nothing(hot, has_begun):
     if not has_begun:
         hot.leases().settle([a_success(task, lease.token)])
     now = seen(hot, task)
-    assert hot.control().cancel([a_cancellation(before, task)]) == [OrderAnswer.MOVED]
+    assert hot.control().cancel([a_cancellation(before, task)]) == [Moved()]
     assert hot.control().redrive([a_redrive(before, task)]) == [Moved()]
     assert seen(hot, task) == now
 
@@ -302,7 +350,7 @@ def test_an_order_about_a_task_that_is_gone_changes_nothing(hot):
     snapshot = seen(hot, task)
     other = a_fresh_envelope()
     order = CancelOrder(id=other.id, seen=snapshot.moment, facts=(), ending=None)
-    assert hot.control().cancel([order]) == [OrderAnswer.MOVED]
+    assert hot.control().cancel([order]) == [Moved()]
     assert hot.control().see([other.id]) == [Absent()]
 
 
@@ -368,7 +416,7 @@ def test_a_redriven_task_gets_a_larger_token_and_its_old_turn_the_facts_that_end
     ended = dead(hot, task)
     answer = redrive(hot, task, facts=ended.facts)
     again = replace(task, generation=answer.generation, submitted=task.generation)
-    assert hot.leases().claim([a_claim(task, source=a_source(7))]) == [LeaseRefused(ended.facts)]
+    assert hot.leases().claim([a_claim(task, source=a_source(7))]) == [TurnOver(ended.facts)]
     assert claimed(hot.leases(), again).token > ended.token
 
 

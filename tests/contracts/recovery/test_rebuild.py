@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from taskmill.core.task import Status
 from taskmill.core.view import Absent
-from taskmill.execution.lease import Beat, Claimed, HeldLease, LeaseRefused, Settled, Suspect
+from taskmill.execution.lease import Beat, Claimed, HeldLease, Settled, Suspect, TurnOver
 from taskmill.ledger.projection import merged, row_of
 from taskmill.recovery.restoration import Restoration, hot_view
 from taskmill.submission.admission import Conflict, Created, Replayed
@@ -210,7 +210,7 @@ def test_a_finished_task_does_not_run_again(emptied, end, key):
     view = view_of(emptied, task)
     assert view.status.is_final
     assert view.ending.finished_at_ms == fact.at_ms
-    assert emptied.leases().claim([a_claim(task)]) == [LeaseRefused(())]
+    assert emptied.leases().claim([a_claim(task)]) == [TurnOver(())]
 
 
 def test_a_key_still_names_its_task(emptied):
@@ -285,7 +285,7 @@ def test_an_end_that_only_the_server_knows_is_kept_with_its_facts(hot):
     (settled,) = hot.leases().settle([a_success(task, token)])
     hot.become_another_server()
     assert rebuilt(hot, told(task)) == [Restoration.KEPT]
-    assert hot.leases().claim([a_claim(task)]) == [LeaseRefused(settled.facts)]
+    assert hot.leases().claim([a_claim(task)]) == [TurnOver(settled.facts)]
 
 
 def test_an_end_that_both_tell_is_kept_with_its_facts(hot):
@@ -294,7 +294,7 @@ def test_an_end_that_both_tell_is_kept_with_its_facts(hot):
     (settled,) = hot.leases().settle([a_success(task, token)])
     hot.become_another_server()
     assert rebuilt(hot, told(task, *settled.facts)) == [Restoration.KEPT]
-    assert hot.leases().claim([a_claim(task)]) == [LeaseRefused(settled.facts)]
+    assert hot.leases().claim([a_claim(task)]) == [TurnOver(settled.facts)]
 
 
 def test_an_end_that_both_tell_differently_is_the_ledgers(hot):

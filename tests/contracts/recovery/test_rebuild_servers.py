@@ -14,11 +14,16 @@ from taskmill.core.errors import StoreUnavailable
 from taskmill.core.owed import Cold
 from taskmill.core.task import Status
 from taskmill.recovery.rebuild import Rebuild
+from taskmill.recovery.rebuild_lanes import LaneRebuild
 from taskmill.stores.memory.log import MemoryLog
 from taskmill.stores.memory.process import MemoryCounters
 from taskmill.stores.postgres.connection import Database
 from taskmill.stores.postgres.outbox import PostgresOutbox
+from taskmill.stores.postgres.rules import PostgresRules
+from taskmill.stores.postgres.shelf import PostgresShelf
 from taskmill.stores.postgres.whole_rows import PostgresWholeRows
+from taskmill.stores.redis.lanes import RedisColdLanes, RedisLanes
+from taskmill.stores.redis.placements import RedisPlacements
 from taskmill.stores.redis.recovery import RedisColdShards
 from taskmill.stores.redis.session import Session
 from taskmill.stores.redis.shards import open_shards
@@ -26,7 +31,7 @@ from taskmill_local.stores import valkey as valkey_server
 from taskmill_local.stores.home import prepare_home
 from taskmill_local.stores.server import Server
 from tests.builders import now_ms
-from tests.contracts.hot import SHARDS, InValkey
+from tests.contracts.hot import CATALOGUE, SHARDS, InValkey
 
 AT_ONCE = timedelta(0)
 MANY = """
@@ -55,16 +60,30 @@ class Stand:
         self.session, self._database = Session(url), Database(dsn)
         self.hot = InValkey(self.session)
         self._stores = SimpleNamespace(
+            bus=MemoryLog(now_ms),
             clock=now_ms,
+            cold_lanes=RedisColdLanes(self.session, CATALOGUE),
             counters=MemoryCounters(),
+            lanes=RedisLanes(self.session, CATALOGUE),
             log_ends=MemoryLog(now_ms),
             outbox=PostgresOutbox(self._database),
+            placements=RedisPlacements(self.session, shards=SHARDS),
+            rules=PostgresRules(self._database),
             shards=RedisColdShards(self.session, shards=SHARDS),
+            shelf=PostgresShelf(self._database),
             whole_rows=PostgresWholeRows(self._database),
         )
 
     def rebuild(self, nonce="word"):
         return Rebuild(self._stores, nonce=nonce, grace=AT_ONCE, pause=lambda _: None).run()
+
+    def rebuild_lanes(self, nonce="word"):
+        rebuild = LaneRebuild(self._stores, nonce=nonce, grace=AT_ONCE, pause=lambda _: None)
+        return rebuild.run()
+
+    def in_flight_and_in_line(self):
+        (count,) = self._stores.lanes.count(["echo"])
+        return count.in_flight + sum(one.waiting for one in count.classes.values())
 
     def close(self):
         self.session.close()
@@ -90,6 +109,19 @@ def test_a_rebuild_takes_seconds(stand, rows):
     print(f"\n{rows} rows restored in {span:.2f} s")  # noqa: T201 - a figure to look at
     assert not RedisColdShards(stand.session, shards=SHARDS).are_some()
     assert span < 120
+
+
+@pytest.mark.parametrize("rows", [1_000, 100_000])
+def test_a_rebuild_of_a_lane_takes_seconds(stand, rows):
+    stand.fill(rows)
+    stand.hot.forget()
+    stand.rebuild()
+    began = time.monotonic()
+    assert stand.rebuild_lanes() == rows // 2
+    span = time.monotonic() - began
+    print(f"\n{rows // 2} tasks placed in {span:.2f} s")  # noqa: T201 - a figure to look at
+    assert stand.in_flight_and_in_line() == rows // 2
+    assert span < 60
 
 
 @pytest.mark.parametrize("persists", [False, True], ids=["without its file", "on its file"])

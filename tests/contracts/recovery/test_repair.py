@@ -6,7 +6,7 @@ import pytest
 
 from taskmill.core.task import Status
 from taskmill.core.view import Absent
-from taskmill.execution.lease import Claimed, HeldLease, LeaseRefused, Stale
+from taskmill.execution.lease import Claimed, HeldLease, Stale, TurnOver
 from taskmill.ledger.projection import merged, row_of
 from taskmill.orders.control import Moment
 from taskmill.recovery.divergence import RepairAnswer, RepairOrder
@@ -55,7 +55,7 @@ def test_a_record_behind_a_closed_ledger_is_closed(hot):
     order = an_order(moment(hot, task), task, succeeded(task, token=token))
     assert repaired(hot, order) is RepairAnswer.DONE
     assert view_of(hot, task).status is Status.SUCCEEDED
-    assert hot.leases().claim([a_claim(task)]) == [LeaseRefused(())]
+    assert hot.leases().claim([a_claim(task)]) == [TurnOver(())]
     assert hot.leases().settle([a_success(task, token)]) == [Stale()]
     assert hot.repairs().repair([order]) == [RepairAnswer.MOVED]
 

@@ -1,11 +1,11 @@
-"""Health of shards: live, cold or rebuilding, and whether due entries are taken."""
+"""Health of shards and lanes: live, cold or rebuilding, and whether due entries are taken."""
 
 from datetime import timedelta
 
 from taskmill.core.owed import Owed, OwedKey, OwedKind
 from taskmill.recovery.health import ShardState
 from tests.builders import a_request
-from tests.contracts.hot import admitted
+from tests.contracts.hot import TYPES, admitted
 from tests.waiting import eventually
 
 AT_ONCE = timedelta()
@@ -89,3 +89,21 @@ def test_nothing_is_listed_again_in_a_cold_shard(hot):
     hot.unlist(submission_of(task))
     hot.become_another_server()
     assert hot.repairs().relist() == 0
+
+
+def lane_states(hot):
+    return {one.type: one.state for one in hot.lane_states().check()}
+
+
+def test_a_lane_is_live_cold_or_rebuilt(hot):
+    assert lane_states(hot) == dict.fromkeys(TYPES, ShardState.LIVE)
+    hot.forget_lanes()
+    assert lane_states(hot) == dict.fromkeys(TYPES, ShardState.COLD)
+    lanes, (first, *others) = hot.cold_lanes(), TYPES
+    lanes.begin("word", [first])
+    cold = dict.fromkeys(others, ShardState.COLD)
+    assert lane_states(hot) == cold | {first: ShardState.REBUILDING}
+    lanes.open("word", [first])
+    assert lane_states(hot) == cold | {first: ShardState.LIVE}
+    hot.become_another_server()
+    assert lane_states(hot) == dict.fromkeys(TYPES, ShardState.COLD)

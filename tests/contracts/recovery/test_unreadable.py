@@ -12,15 +12,17 @@ from taskmill.core.owed import Cleared, Cold, OwedKey, OwedKind
 from taskmill.core.task import Millis, Status, shard_of
 from taskmill.core.view import Absent, Ending
 from taskmill.dispatch.waiting import Delayed, DelayOrder, ParkAnswer
-from taskmill.execution.lease import Beat, Forgotten
+from taskmill.execution.lease import Beat
+from taskmill.lanes.lane import member_of
 from taskmill.ledger.projection import row_of
 from taskmill.orders.control import (
     CancelOrder,
     ChangeOrder,
     Moment,
-    OrderAnswer,
+    Ordered,
     RedriveOrder,
 )
+from taskmill.recovery.placement import InLine, Overwritten
 from taskmill.recovery.restoration import Restoration, hot_view
 from taskmill.recovery.unreadable import UnreadableRecords
 from taskmill.stores.memory.ledger import MemoryLedger
@@ -123,7 +125,8 @@ CALLS = {
         lambda hot, tasks: hot.admission().clear(each(an_owed, tasks)),
         Cleared.OTHER_GENERATION,
     ),
-    "claim": (lambda hot, tasks: hot.leases().claim(each(a_claim, tasks)), Forgotten()),
+    "claim": (lambda hot, tasks: hot.leases().claim(each(a_claim, tasks)), Cold()),
+    "look": (lambda hot, tasks: hot.turns().look(each(member_of, tasks)), Cold()),
     "extend": (
         lambda hot, tasks: hot.leases().extend([a_lease(one, 1) for one in tasks]),
         Beat.COLD,
@@ -134,8 +137,8 @@ CALLS = {
     ),
     "delay": (lambda hot, tasks: hot.delays().delay(each(a_delay, tasks)), Delayed.FORGOTTEN),
     "see": (lambda hot, tasks: hot.control().see([one.id for one in tasks]), Cold()),
-    "cancel": (lambda hot, tasks: hot.control().cancel(each(a_cancel, tasks)), OrderAnswer.COLD),
-    "change": (lambda hot, tasks: hot.control().change(each(a_change, tasks)), OrderAnswer.COLD),
+    "cancel": (lambda hot, tasks: hot.control().cancel(each(a_cancel, tasks)), Cold()),
+    "change": (lambda hot, tasks: hot.control().change(each(a_change, tasks)), Cold()),
     "redrive": (lambda hot, tasks: hot.control().redrive(each(a_redrive, tasks)), Cold()),
     "read": (lambda hot, tasks: hot.records().read([one.id for one in tasks]), Cold()),
 }
@@ -150,6 +153,14 @@ def test_what_is_no_record_is_one_tasks_trouble(redis, overwritten, call):
     assert result == answer
     assert other != answer
     assert redis.admission().admit([a_neighbour(task)]) != [Cold()], "its shard goes on"
+
+
+def test_where_a_task_belongs_whose_record_is_none_is_unknown(redis, overwritten):
+    task, beside = overwritten
+    views = [hot_view(row, row.spec) for row in map(row_of, (task, beside))]
+    assert redis.placements().place(views) == [Overwritten(), InLine()]
+    (entry,) = found(redis)
+    assert entry.id == task.id
 
 
 def test_a_task_is_parked_though_its_record_is_none(redis, overwritten):
@@ -283,7 +294,7 @@ def mending(redis):
 def test_a_task_whose_record_is_none_runs_when_it_was_made_anew(redis, mending, overwritten):
     task, _ = overwritten
     mending.record(task)
-    assert redis.leases().claim([a_claim(task)]) == [Forgotten()]
+    assert redis.leases().claim([a_claim(task)]) == [Cold()]
     assert mending.mend(grace=timedelta(minutes=1)) == 0
     assert mending.mend() == 1
     assert mending.counters.total(Count.UNREADABLE) == 1
@@ -299,7 +310,7 @@ def test_what_a_dead_gateway_decided_is_not_undone(redis, mending):
     seen = Moment(task.generation, 1, Status.QUEUED)
     end = Ending(finished_at_ms=Millis(now_ms()))
     order = CancelOrder(id=task.id, seen=seen, facts=(cancelled(task),), ending=end)
-    assert redis.control().cancel([order]) == [OrderAnswer.DONE]
+    assert redis.control().cancel([order]) == [Ordered()]
     overwrite(redis, record_of(task))
     noticed(redis, task)
     assert mending.mend() == 1

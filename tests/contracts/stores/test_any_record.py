@@ -16,8 +16,9 @@ from taskmill.dispatch.work import Execution
 from taskmill.execution.context import RunContext
 from taskmill.execution.outcome import Succeeded
 from taskmill.ledger.record import Recorder
+from taskmill.stores.catalogue import AssembledCatalogue
 from taskmill.stores.memory.log import MemoryLog
-from taskmill.stores.memory.process import InlineExecutor
+from taskmill.stores.memory.process import InlineExecutor, MemoryCounters
 from tests.builders import ECHO, a_position, now_ms
 from tests.records import TOPICS, headers, values
 
@@ -48,8 +49,10 @@ def standing_in(topic, partition, answer):
 
 def a_run_context(hot, log):
     return RunContext(
+        lanes=hot.lanes(),
         leases=hot.leases(),
         bus=log,
+        counters=MemoryCounters(),
         executor=InlineExecutor(),
         clock=now_ms,
         chance=random.Random(1).random,
@@ -85,29 +88,27 @@ def test_an_origin_that_cannot_be_is_no_reason_to_stop(ledger):
     assert ledger.whole().applied() == {(topics.DLQ, 0): len(lines)}
 
 
-class OnlyEcho:
+class OnlyEcho(AssembledCatalogue):
     """A catalogue in which one type is deployed."""
 
     def entry(self, name):
-        return name if name == ECHO else None
+        return super().entry(name) if name == ECHO else None
+
+
+def stores_of(hot, log, **others):
+    stores = {"bus": log, "catalogue": OnlyEcho(), "counters": MemoryCounters()}
+    return SimpleNamespace(lanes=hot.lanes(), parking=hot.parking(), **stores, **others)
 
 
 def publish_due(hot, log):
-    stores = {"due": hot.due(), "bus": log, "catalogue": OnlyEcho(), "clock": now_ms}
-    DuePublisher(SimpleNamespace(**stores)).publish()
+    DuePublisher(stores_of(hot, log, due=hot.due(), clock=now_ms)).publish()
 
 
 @ANYTHING
 @given(lines_of(topics.PENDING))
 def test_the_dispatcher_gets_past_any_record(hot, records):
     log = MemoryLog(now_ms)
-    stores = SimpleNamespace(
-        admission=hot.admission(),
-        bus=log,
-        catalogue=OnlyEcho(),
-        delays=hot.delays(),
-        parking=hot.parking(),
-    )
+    stores = stores_of(hot, log, admission=hot.admission(), delays=hot.delays())
     assert Dispatch(stores).route(records, a_run_context(hot, log)) == set()
     publish_due(hot, log)
 
@@ -116,6 +117,6 @@ def test_the_dispatcher_gets_past_any_record(hot, records):
 @given(lines_of(topics.worker(ECHO)))
 def test_a_worker_gets_past_any_record(hot, records):
     log = MemoryLog(now_ms)
-    execution = Execution(SimpleNamespace(bus=log, parking=hot.parking()))
+    execution = Execution(stores_of(hot, log))
     assert execution.run(records, lambda _: Succeeded("done"), a_run_context(hot, log)) == set()
     publish_due(hot, log)

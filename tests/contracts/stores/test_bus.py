@@ -13,9 +13,10 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from taskmill.core import codec, topics
-from taskmill.core.errors import StoreUnavailable, Unpublishable
+from taskmill.core.errors import NewerVersion, StoreUnavailable, Unpublishable
 from taskmill.core.log import LARGEST_KEPT, is_dead_letter
 from taskmill.core.refusal import invalid, malformed
+from taskmill.core.wake_up import WakeUp
 from taskmill.platform.kafka_event import failures, records_of
 from taskmill.settings.access import KafkaAccess
 from taskmill.stores.guard import Guard
@@ -50,6 +51,7 @@ class InKafka:
         self.ends = self._ends.ends
         self._consumer = KafkaConsumer(bootstrap_servers=brokers, group_id=None)
         self._begins = {name: self._consumer.end_offsets(self._places(name)) for name in ALL}
+        self.partitions = len(self._places(topics.worker(ECHO)))
 
     def _places(self, topic):
         numbers = self._consumer.partitions_for_topic(topic)
@@ -90,9 +92,11 @@ class InMemory:
         self.bus = MemoryLog(now_ms)
         self.ends = self.bus.ends
         self.records = self.bus.records
+        self.partitions = 1
 
 
-ALL = (topics.PENDING, topics.EVENTS, topics.DLQ, topics.worker(ECHO), "tasks.worker.other")
+OF_WORKERS = (topics.worker(ECHO), "tasks.worker.other")
+ALL = (topics.PENDING, topics.EVENTS, topics.DLQ, *OF_WORKERS)
 
 
 @pytest.fixture(autouse=True)
@@ -124,12 +128,24 @@ def test_submissions_stand_in_the_pending_topic(log):
     assert tasks_at(log, topics.PENDING) == [task]
 
 
-def test_work_stands_in_the_topic_of_its_type(log):
-    ours, others = a_fresh_envelope(), a_fresh_envelope(type="other")
-    log.bus.send_work([others, ours, others])
+def test_a_wake_up_stands_in_the_topic_of_its_type_and_has_no_content(log):
+    log.bus.send_wake_ups([WakeUp("other", 0), WakeUp(ECHO, 0), WakeUp("other", 0)])
     log.bus.flush()
-    assert tasks_at(log, "tasks.worker.echo") == [ours]
-    assert tasks_at(log, "tasks.worker.other") == [others, others]
+    values = {name: [one.value for one in log.records(name)] for name in OF_WORKERS}
+    wake_up = codec.WAKE_UP
+    assert values == {"tasks.worker.echo": [wake_up], "tasks.worker.other": [wake_up, wake_up]}
+    with pytest.raises(NewerVersion):  # so a worker of the version before does not lose it
+        codec.open_tasks(wake_up)
+
+
+def test_a_wake_up_stands_in_its_partition_modulo_their_number(log):
+    """A lane may count more partitions than a topic has: they are added to the topic later."""
+    sent = (0, 1, log.partitions + 1, 2 * log.partitions - 1)
+    for partition in sent:
+        log.bus.send_wake_ups([WakeUp(ECHO, partition)])
+    log.bus.flush()
+    found = [record.position.partition for record in log.records(topics.worker(ECHO))]
+    assert sorted(found) == sorted(partition % log.partitions for partition in sent)
 
 
 def test_facts_stand_in_the_topic_of_events(log):
@@ -246,16 +262,37 @@ def test_a_record_that_is_too_large_is_refused_as_such_and_stops_nobody_else(log
 def test_a_sealed_envelope_is_sent_as_it_is(log):
     raw = codec.encode(a_fresh_envelope())[:-1] + b',"only_newer": 1.10}'
     log.bus.send_pending([codec.as_raw(raw)])
-    log.bus.send_work([codec.as_raw(raw)])
     log.bus.flush()
-    for topic in (topics.PENDING, "tasks.worker.echo"):
-        (record,) = log.records(topic)
-        assert raw in record.value
+    (record,) = log.records(topics.PENDING)
+    assert raw in record.value
 
 
 def test_flushing_nothing_is_no_failure(log):
     log.bus.send_facts([])
     log.bus.flush()
+    assert log.bus.is_flushed()
+
+
+def test_a_bus_is_flushed_when_what_was_sent_stands_in_the_log(log):
+    task = a_fresh_envelope()
+    log.bus.send_pending([task])
+    eventually(log.bus.is_flushed, within=10, reason="the broker acknowledges it")
+    assert tasks_at(log, topics.PENDING) == [task]
+
+
+def test_what_a_failure_lost_is_not_on_its_way(log):
+    """Whoever sent it may not have met the failure: the count says that there was one."""
+    log.bus.send_facts([started(a_fresh_envelope())])
+    before = log.bus.drops
+
+    def fail():
+        log.bus.send_batch(topics.PENDING, b"x" * 2_200_000)
+        log.bus.flush()
+
+    with pytest.raises(Unpublishable):
+        fail()
+    assert log.bus.is_flushed()
+    assert log.bus.drops == before + 1
 
 
 def test_the_ends_tell_how_far_the_log_reaches(log):
@@ -320,7 +357,7 @@ def test_a_producer_that_was_fenced_says_so_and_is_followed_by_another(brokers):
 def test_a_topic_that_does_not_exist_is_named(brokers):
     bus = KafkaBus(brokers)
     with pytest.raises(StoreUnavailable, match=r"the topic tasks\.worker\.nobody does not exist"):
-        bus.send_work([a_fresh_envelope(type="nobody")])
+        bus.send_wake_ups([WakeUp("nobody", 0)])
 
 
 class _Silence:
@@ -364,6 +401,92 @@ def test_a_broker_that_fell_silent_behind_its_refusal_has_refused(soon_silent):
         soon_silent.flush()
 
 
+class _Through(Cluster):
+    """A cluster whose leaders are asked through a proxy."""
+
+    def __init__(self, brokers, port, *, until):
+        self._front = ("127.0.0.1", port)
+        super().__init__(KafkaAccess(brokers=brokers), until=until)
+
+    def connection(self, _address, *, until):
+        return super().connection(self._front, until=until)
+
+
+@pytest.fixture
+def fronted(brokers):
+    """Return a producer that has sent something, and the weather between it and its broker."""
+    until = time.monotonic() + 60
+    with Proxy(upstream=int(brokers.rpartition(":")[2])) as proxy:
+        cluster = _Through(brokers, proxy.port, until=until)
+        producer = Producer(cluster, until=until)
+        producer.send(topics.EVENTS, [b"warm"], until=until)
+        assert producer.flush()
+        yield producer, proxy.weather
+        proxy.weather.is_black_hole = False
+        cluster.close()
+
+
+def test_a_look_waits_for_no_acknowledgement(fronted):
+    producer, weather = fronted
+    weather.is_black_hole = True
+    before = time.monotonic()
+    producer.send(topics.EVENTS, [b"x"], until=before + 30)
+    assert not producer.flush(until=before)
+    assert time.monotonic() - before < 5
+    weather.is_black_hole = False
+    eventually(
+        lambda: producer.flush(until=time.monotonic()), within=30, reason="the broker answers"
+    )
+
+
+class _Leaderless(Cluster):
+    """A cluster whose leaders are known, but refuse every connection after a while."""
+
+    is_refusing = False
+
+    def leaders(self, topic, *, until):
+        return self._known if self.is_refusing else super().leaders(topic, until=until)
+
+    def refuse(self, topic):
+        self._known = self.leaders(topic, until=time.monotonic() + 30)
+        self.is_refusing = True
+        self.close()
+
+    def connection(self, address, *, until):
+        if self.is_refusing:
+            raise ConnectionRefusedError
+        return super().connection(address, until=until)
+
+
+def test_a_look_waits_for_no_leader(brokers):
+    """A worker looks while tasks run: their leases must not lapse meanwhile."""
+    before = time.monotonic()
+    cluster = _Leaderless(KafkaAccess(brokers=brokers), until=before + 60)
+    producer = Producer(cluster, until=before + 60)
+    producer.send(topics.EVENTS, [b"warm"], until=before + 60)
+    producer.flush()
+    cluster.refuse(topics.EVENTS)
+    producer.send(topics.EVENTS, [b"x"], until=time.monotonic() + 30)
+    before = time.monotonic()
+    assert not producer.flush(until=before)
+    assert time.monotonic() - before < 10
+    cluster.is_refusing = False
+    eventually(
+        lambda: producer.flush(until=time.monotonic()), within=30, reason="the leader answers"
+    )
+    cluster.close()
+
+
+def test_a_look_after_its_time_says_that_the_broker_is_away(fronted):
+    producer, weather = fronted
+    weather.is_black_hole = True
+    soon = time.monotonic() + 0.5
+    producer.send(topics.EVENTS, [b"x"], until=soon)
+    eventually(lambda: time.monotonic() > soon, within=10, reason="its time is over")
+    with pytest.raises(TimeoutError):
+        producer.flush(until=time.monotonic())
+
+
 def test_what_was_acknowledged_long_ago_is_no_failure(brokers):
     until = time.monotonic() + 60
     cluster = Cluster(KafkaAccess(brokers=brokers), until=until)
@@ -380,9 +503,10 @@ def test_what_was_acknowledged_long_ago_is_no_failure(brokers):
 def test_a_log_that_is_away_loses_what_was_sent():
     log = MemoryLog(now_ms)
     log.is_away = True
-    log.send_pending([a_fresh_envelope()])
-    with pytest.raises(StoreUnavailable):
-        log.flush()
+    for ask in (log.flush, log.is_flushed):
+        log.send_pending([a_fresh_envelope()])
+        with pytest.raises(StoreUnavailable):
+            ask()
     log.is_away = False
     log.flush()
     assert log.records(topics.PENDING) == []

@@ -15,17 +15,19 @@ import pytest
 
 from taskmill.core import codec
 from taskmill.core.codec import RawEnvelope
-from taskmill.core.owed import Owed
+from taskmill.core.owed import Cold, Owed
 from taskmill.core.task import Status, Timing
 from taskmill.core.time import in_ms
 from taskmill.core.view import Ending, Waiting
 from taskmill.dispatch.waiting import DelayOrder
 from taskmill.execution.lease import Claimed, NextTurn, Settlement
-from taskmill.orders.control import CancelOrder, ChangeOrder, Redriven, RedriveOrder
+from taskmill.lanes.lane import member_of
+from taskmill.orders.control import CancelOrder, ChangeOrder, Ordered, Redriven, RedriveOrder
 from taskmill.recovery.divergence import RepairOrder
+from taskmill.recovery.placement import InDueSet, InFlight, InLine, Overwritten
 from taskmill.stores.redis.session import Session
 from taskmill.submission.admission import Created
-from tests.builders import a_claim, a_lease, a_source, now_ms
+from tests.builders import NEVER, a_claim, a_lease, a_source, now_ms
 from tests.contracts.hot import InValkey
 from tests.contracts.model_words import AHEAD, Words
 from tests.contracts.valkey_shard import ValkeyShard, seen_from_outside
@@ -43,8 +45,10 @@ from tests.models.scripts.drop_unreadable import drop_unreadable
 from tests.models.scripts.extend_lease import extend_lease
 from tests.models.scripts.forget_record import forget_record
 from tests.models.scripts.keep_rebuild import keep_rebuild
+from tests.models.scripts.look_at_turn import look_at_turn
 from tests.models.scripts.open_shard import open_shard
 from tests.models.scripts.park_turn import park_turn
+from tests.models.scripts.place_turn import place_turn
 from tests.models.scripts.redrive_task import redrive_task
 from tests.models.scripts.relist_owed import relist_owed
 from tests.models.scripts.repair_record import repair_record
@@ -66,11 +70,21 @@ FACTS = {"succeeded": "succeeded", "dead": "dead", "cancelled": "cancelled", "re
 STATUSES = ("queued", "running", "scheduled", "scheduled", "retrying", *FACTS)
 """What the ledger may say; more often that a task waits, since that is then owed."""
 
+PLACES = {
+    InFlight: "LIVES",
+    InDueSet: "OWED",
+    InLine: "WAITS",
+    Overwritten: "UNREADABLE",
+    Cold: "COLD",
+}
+
 WEIGHTS = {
     "admit": 6,
     "clear_owed": 1,
     "take_due": 2,
     "claim_turn": 12,
+    "look_at_turn": 4,
+    "place_turn": 4,
     "extend_lease": 2,
     "settle_turn": 6,
     "cancel_task": 2,
@@ -88,7 +102,7 @@ WEIGHTS = {
     "begin_rebuild": 0.2,
     "keep_rebuild": 0.2,
     "open_shard": 0.2,
-    "lease_lapses": 6,
+    "lease_lapses": 9,
     "entry_becomes_due": 4,
     "record_ends": 0.5,
     "client_looks": 3,
@@ -97,6 +111,8 @@ WEIGHTS = {
     "server_is_another": 4,
 }
 """Claims most of all: they have the most answers."""
+OPENING = ("admit", *("claim_turn", "lease_lapses") * 5)
+"""A task that loses its takers has more answers to claims."""
 WHILE_COLD = dict.fromkeys(WEIGHTS, 0.3) | {
     "restore_records": 8,
     "begin_rebuild": 8,
@@ -124,6 +140,7 @@ class Walk:
         self.lives = []
         self.seen = None
         self.rebuilds = 0
+        self.holds = [(None, None)]
 
     def next_verb(self):
         weights = WHILE_COLD if self.shard.is_cold else WEIGHTS
@@ -163,26 +180,32 @@ class Walk:
         task = self._task()
         kind = self.chance.choice(("submission", "turn", "facts"))
         entry = Entry(task.generation, task.turn, kind, "later")
-        reply = step(clear_owed, self.shard, entry=entry)
-        (cleared,) = self.hot.admission().clear([self.words.owed_key(entry)])
+        is_last = self.chance.random() < 0.7
+        hold, until = self.holds[-1] if is_last else self.chance.choice(self.holds)
+        reply = step(clear_owed, self.shard, entry=entry, hold=hold)
+        (cleared,) = self.hot.admission().clear([self.words.owed_key(entry, hold=until)])
         return reply, self.words.answer_of(cleared)
 
     def take_due(self):
-        reply = step(take_due, self.shard)
+        hold = len(self.holds)
+        reply = step(take_due, self.shard, hold=hold)
         taken = self.hot.due(hold=HOUR).take(most=100)
+        self.holds += [(hold, key.hold) for key, _ in taken[:1]]
+        _wait_for_the_next_millisecond()  # else the next hold may be the same one
         entries = (self.words.entry_of(key, owed, "due") for key, owed in taken)
         return reply, {"entries": tuple(sorted(entries))}  # the port tells no cold shard
 
     def claim_turn(self):
         task, alone = self._task(), self.chance.random() < 0.5
-        source, process = self.chance.choice((1, 2)), self.chance.choice((0, 1))
+        source = self.chance.choice((1, 2, 3))
+        is_late = self.chance.random() < 0.1 and not self.shard.is_overwritten
         reply = step(
-            claim_turn, self.shard, envelope=task, source=source, process=process, alone=alone
+            claim_turn, self.shard, envelope=task, source=source, alone=alone, is_late=is_late
         )
         claim = a_claim(
             self.words.envelope(task),
             source=a_source(source),
-            process=str(process),
+            look=1 if is_late else NEVER,
             alone=alone,
             timeout=HOUR,
         )
@@ -192,10 +215,36 @@ class Walk:
             self.words.name_token(reply.token, answer.token)
         return reply, self.words.answer_of(answer)
 
+    def look_at_turn(self):
+        task = self._task()
+        reply = step(look_at_turn, self.shard, envelope=task)
+        turns = self.hot.turns(adoption_age=self._age_of(task))
+        (state,) = turns.look([member_of(self.words.envelope(task))])
+        return reply, self.words.answer_of(state)
+
+    def place_turn(self):
+        row, is_early = self._row(), self.chance.random() < 0.5
+        is_early = is_early and row.status in WAITING
+        reply = step(place_turn, self.shard, row=row, is_early=is_early)
+        view = self._view(row, due_in_ms=HOUR_MS if is_early else -HOUR_MS)
+        (placement,) = self.hot.placements().place([view])
+        if isinstance(placement, InFlight):
+            generation = self.words.generation_of(placement.envelope.generation)
+            assert (generation, placement.envelope.turn) == self.shard.record[:2]
+        return reply, {"answer": PLACES[type(placement)]}
+
     def extend_lease(self):
-        task, token = self._task(), self._token()
-        reply = step(extend_lease, self.shard, envelope=task, token=token)
-        lease = a_lease(self.words.envelope(task), self.words.tokens[token])
+        task, token, source = self._task(), self._token(), self.chance.choice((1, 2, 3))
+        is_sure = self.chance.random() < 0.7
+        reply = step(
+            extend_lease, self.shard, envelope=task, token=token, source=source, is_sure=is_sure
+        )
+        lease = a_lease(
+            self.words.envelope(task),
+            self.words.tokens[token],
+            source=a_source(source),
+            is_sure=is_sure,
+        )
         (beat,) = self.hot.leases(lease=HOUR).extend([lease])
         return reply, self.words.answer_of(beat)
 
@@ -239,6 +288,7 @@ class Walk:
             facts=facts,
             is_asked=is_asked,
             begins_later=begins_later,
+            hold=len(self.holds),
         )
         order = CancelOrder(
             id=self.words.id,
@@ -248,6 +298,7 @@ class Walk:
             begins_ms=_begin(later=begins_later),
         )
         (answer,) = self.hot.control(hold=HOUR).cancel([order])
+        self._note_hold(answer)
         return reply, self.words.answer_of(answer)
 
     def redrive_task(self):
@@ -284,6 +335,7 @@ class Walk:
             facts=facts,
             is_far=is_far,
             begins_later=begins_later,
+            hold=len(self.holds),
         )
         due = now_ms() + (HOUR_MS if is_far else MINUTE_MS)
         timing = Timing(run_at_ms=due, turn=task.turn, said_ms=now_ms())
@@ -295,6 +347,7 @@ class Walk:
             begins_ms=_begin(later=begins_later),
         )
         (answer,) = self.hot.control(hold=HOUR).change([order])
+        self._note_hold(answer)
         return reply, self.words.answer_of(answer)
 
     def delay_task(self):
@@ -449,6 +502,11 @@ class Walk:
         """Return a task as it was submitted or redriven once: mostly the last."""
         return self.lives[-1] if self.chance.random() < 0.7 else self.chance.choice(self.lives)
 
+    def _note_hold(self, answer):
+        if isinstance(answer, Ordered):
+            self.holds.append((len(self.holds), answer.hold))
+            _wait_for_the_next_millisecond()  # else the next hold may be the same one
+
     def _task(self):
         """Return a task as the log may have it: mostly in the turn that its record is in."""
         life, record = self._life(), self.shard.record
@@ -480,10 +538,10 @@ class Walk:
             asked_of=self.chance.choice((0, 0, task.generation)),
         )
 
-    def _view(self, row):
+    def _view(self, row, *, due_in_ms=HOUR_MS):
         """Let the ledger know as many losses as the record: that of the models counts none."""
         losses = self.shard.losses_of(row.generation)
-        due = now_ms() + HOUR_MS if row.status in WAITING else None
+        due = now_ms() + due_in_ms if row.status in WAITING else None
         return self.words.view(row, losses=losses, due_at_ms=due)
 
     def _age_of(self, task):
@@ -507,6 +565,12 @@ def _begin(*, later):
     return now_ms() + 2 * HOUR_MS if later else 0
 
 
+def _wait_for_the_next_millisecond():
+    began = now_ms()
+    while now_ms() == began:
+        pass
+
+
 @pytest.fixture(scope="module")
 def answers(valkey):
     """Return every answer; both gave the same, and then had the same content."""
@@ -514,7 +578,8 @@ def answers(valkey):
     try:
         for seed in range(SEEDS):
             walk = Walk(session, random.Random(seed))
-            given["admit"].add(walk.go("admit", f"seed {seed}"))
+            for number, verb in enumerate(OPENING):
+                given[verb].add(walk.go(verb, f"seed {seed}, opening {number}: {verb}"))
             for number in range(STEPS):
                 verb = walk.next_verb()
                 given[verb].add(walk.go(verb, f"seed {seed}, step {number}: {verb}"))

@@ -16,6 +16,7 @@ from kafka.structs import OffsetAndMetadata
 from taskmill.core import topics
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.topics import Reader
+from taskmill.core.wake_up import WakeUp
 from taskmill.stores.kafka.bus import KafkaBus
 from taskmill.stores.kafka.client import API_VERSION
 from taskmill.stores.kafka.readers import KafkaReaders
@@ -26,7 +27,7 @@ from taskmill_local.stores.kafka import start_kafka
 from taskmill_local.stores.ports import free_ports
 from taskmill_local.stores.server import Server
 from taskmill_local.stores.topics import TopicPlan, create_topics
-from tests.builders import a_fresh_envelope, now_ms
+from tests.builders import now_ms
 from tests.faults.proxy import Proxy
 from tests.waiting import eventually
 
@@ -103,7 +104,7 @@ def reader(log, request):
 
 def fill(log, reader, records):
     for _ in range(records):
-        log.bus.send_work([a_fresh_envelope(type=topics.type_of(reader.topic))])
+        log.bus.send_wake_ups([WakeUp(topics.type_of(reader.topic), 0)])
         log.bus.flush()
 
 

@@ -104,7 +104,7 @@ def test_a_server_that_hangs_costs_one_request_its_patience_and_no_other():
 def test_many_slow_answers_are_not_waited_for_one_by_one():
     def slowly(script):
         script.over.wait(0.2)
-        return b"*3\r\n$7\r\nCREATED\r\n$1\r\n1\r\n$0\r\n\r\n"
+        return b"*1\r\n*3\r\n$7\r\nCREATED\r\n$1\r\n1\r\n$0\r\n\r\n"
 
     how = {"patience": timedelta(milliseconds=500)}
     with a_server(EVALSHA=slowly) as (_, url), a_session(url, **how) as session:
@@ -151,9 +151,9 @@ def test_a_server_in_trouble_is_away(at, answer):
         with pytest.raises(StoreUnavailable):
             admission.admit([a_request()])
         script.answers[at] = (
-            bulk(INFO) if at == "INFO" else b"*3\r\n$7\r\nCREATED\r\n$1\r\n7\r\n$0\r\n\r\n"
+            bulk(INFO) if at == "INFO" else b"*1\r\n*3\r\n$7\r\nCREATED\r\n$1\r\n7\r\n$0\r\n\r\n"
         )
-        script.answers["EVALSHA"] = b"*3\r\n$7\r\nCREATED\r\n$1\r\n7\r\n$0\r\n\r\n"
+        script.answers["EVALSHA"] = b"*1\r\n*3\r\n$7\r\nCREATED\r\n$1\r\n7\r\n$0\r\n\r\n"
         assert admission.admit([a_request()]) == [Created(7)]
 
 

@@ -3,30 +3,38 @@
 What is true of the one, as simulations and models show it, is so true of the other's scripts.
 """
 
+import dataclasses
 import random
 from collections import defaultdict
 from datetime import timedelta
 from inspect import signature
 
 import pytest
+from msgspec.structs import replace
 
 from taskmill.core.facts import TaskChanged
 from taskmill.core.owed import Cleared, OwedKey, OwedKind
+from taskmill.core.task import Status
 from taskmill.core.view import Ending
 from taskmill.dispatch.waiting import Delayed, DelayOrder
-from taskmill.execution.lease import Beat, Claimed, LeaseRefused, Settled, Suspect
+from taskmill.execution.lease import Beat, Claimed, Settled, Suspect, TurnOver
+from taskmill.lanes.lane import TurnIsFree, TurnIsOver, member_of
+from taskmill.ledger.projection import row_of
 from taskmill.orders.control import (
     CancelOrder,
     ChangeOrder,
-    OrderAnswer,
+    Ordered,
     Redriven,
     RedriveOrder,
     TaskSnapshot,
 )
+from taskmill.recovery.placement import InFlight
+from taskmill.recovery.restoration import hot_view
 from taskmill.stores.memory.hot import MemoryHot
 from taskmill.stores.redis.session import Session
 from taskmill.submission.admission import Created
 from tests.builders import (
+    NEVER,
     a_claim,
     a_death,
     a_fresh_envelope,
@@ -60,6 +68,7 @@ class Side:
         self.tokens = defaultdict(list)
         self.seen = {}
         self.turns = {}
+        self.taken = {}
 
     # What the steps do
 
@@ -70,15 +79,18 @@ class Side:
             self.lives[label].append(verdict.generation)
         return word(verdict), getattr(verdict, "owed", None) is not None
 
-    def clear(self, label, *, life, turn, kind):
+    def clear(self, label, *, life, turn, kind, is_held):
+        """Clear an entry, or the one that was taken or ordered last."""
+        if is_held and label in self.taken:
+            return self.hot.admission().clear([self.taken[label]])[0], None
         envelope = self._envelope(label, life, turn)
         turn = envelope.turn
         name = OwedKey(id=envelope.id, generation=envelope.generation, turn=turn, kind=kind)
         return self.hot.admission().clear([name])[0], None
 
-    def claim(self, label, *, life, turn, source, process, alone, lease, age):  # noqa: PLR0913 - a claim has many sides
+    def claim(self, label, *, life, turn, source, look, alone, lease, age):  # noqa: PLR0913 - a claim has many sides
         claim = a_claim(
-            self._envelope(label, life, turn), source=a_source(source), process=process, alone=alone
+            self._envelope(label, life, turn), source=a_source(source), look=look, alone=alone
         )
         (answer,) = self.hot.leases(lease=lease, adoption_age=age).claim([claim])
         match answer:
@@ -88,12 +100,36 @@ class Side:
                     (self._place(label, one.token), one.losses) for one in answer.unreported
                 ]
                 return word(answer), answer.losses, unreported, answer.cancel_requested
-            case LeaseRefused(facts):
+            case TurnOver(facts):
                 return word(answer), kinds(facts)
             case Suspect(losses):
                 return word(answer), losses
             case _:
                 return word(answer), None
+
+    def inspect(self, label, *, life, turn, age):
+        """Look at a turn as the tick of a lane does."""
+        member = member_of(self._envelope(label, life, turn))
+        (state,) = self.hot.turns(adoption_age=age).look([member])
+        match state:
+            case TurnIsOver(facts):
+                return word(state), kinds(facts)
+            case TurnIsFree(alone):
+                return word(state), alone
+            case _:
+                return word(state), None
+
+    def place(self, label, *, life, turn, waits, ahead_ms):
+        """Place a task in a lane that is rebuilt: the ledger knows it as queued, or as retrying."""
+        task = self._envelope(label, life, turn)
+        row = row_of(task)
+        if waits:
+            row = replace(row, status=Status.RETRYING, due_at_ms=now_ms() + ahead_ms)
+        (placement,) = self.hot.placements().place([hot_view(row, row.spec)])
+        if not isinstance(placement, InFlight):
+            return word(placement), None
+        placed = placement.envelope
+        return word(placement), (placed.generation == task.generation, placed.turn, placed.attempt)
 
     def extend(self, label, *, life, turn, token, lease):
         envelope = self._envelope(label, life, turn)
@@ -133,7 +169,13 @@ class Side:
         facts = (cancel_requested(task),) if is_running else (cancelled(task, started_at_ms=None),)
         ending = None if is_running else Ending(finished_at_ms=now_ms())
         order = CancelOrder(id=task.id, seen=snapshot.moment, facts=facts, ending=ending)
-        return self.hot.control().cancel([order])[0], None
+        (answer,) = self.hot.control().cancel([order])
+        self._note_hold(label, snapshot.owed_key(OwedKind.FACTS), answer)
+        return word(answer), None
+
+    def _note_hold(self, label, name, answer):
+        if isinstance(answer, Ordered):
+            self.taken[label] = dataclasses.replace(name, hold=answer.hold)
 
     def redrive(self, label, *, is_fresh):
         snapshot = self._snapshot(label, is_fresh=is_fresh)
@@ -148,7 +190,7 @@ class Side:
             self.lives[label].append(answer.generation)
         return word(answer), None
 
-    def change(self, label, *, ahead_ms, is_fresh):
+    def change(self, label, *, ahead_ms, is_fresh, hold):
         snapshot = self._snapshot(label, is_fresh=is_fresh)
         if snapshot is None:
             return "NOTHING", None
@@ -164,7 +206,10 @@ class Side:
             envelope=task,
         )
         order = ChangeOrder(seen=snapshot.moment, envelope=task, due_at_ms=due_ms, facts=(fact,))
-        return self.hot.control(hold=NO_TIME).change([order])[0], None
+        (answer,) = self.hot.control(hold=hold).change([order])
+        name = dataclasses.replace(snapshot.owed_key(OwedKind.FACTS), turn=task.turn)
+        self._note_hold(label, name, answer)
+        return word(answer), None
 
     def delay(self, label, *, life, turn, ahead_ms, age):
         order = DelayOrder(
@@ -172,9 +217,10 @@ class Side:
         )
         return self.hot.delays(adoption_age=age).delay([order])[0], None
 
-    def take(self):
-        taken = self.hot.due(hold=NO_TIME).take(most=100)
+    def take(self, *, hold):
+        taken = self.hot.due(hold=hold).take(most=100)
         labels = {self._request(label).id: label for label in LABELS}
+        self.taken |= {labels[name.id]: name for name, _ in taken}
         reply = (
             (
                 labels[name.id],
@@ -277,8 +323,10 @@ def a_retry_in_an_hour(envelope, token):
 
 WEIGHTS = {
     "submit": 5,
-    "clear": 1,
+    "clear": 3,
     "claim": 10,
+    "inspect": 3,
+    "place": 3,
     "extend": 2,
     "lapse": 2,
     "settle": 4,
@@ -287,7 +335,7 @@ WEIGHTS = {
     "redrive": 2,
     "change": 1,
     "delay": 3,
-    "take": 1,
+    "take": 2,
     "forget": 0.5,
     "become_another_server": 0.1,
     "open": 2,
@@ -298,7 +346,7 @@ WEIGHTS = {
 def a_step(chance):
     """Choose a method and its arguments."""
     (verb,) = chance.choices(list(WEIGHTS), WEIGHTS.values())
-    if verb in {"take", "forget", "become_another_server", "open"}:
+    if verb in {"forget", "become_another_server", "open"}:
         return verb, {}
     words = {
         "submission": chance.choice("ab"),
@@ -307,7 +355,9 @@ def a_step(chance):
         "turn": chance.choice([0, 0, 0, 1, 2, 3]),  # 0 is the present one
         "token": chance.choice([-1, -1, -2]),
         "source": chance.choice([1, 2]),
-        "process": chance.choice("pq"),
+        "look": chance.choice([NEVER, NEVER, NEVER, 1]),
+        "is_held": chance.random() < 0.5,
+        "hold": chance.choice([NO_TIME, HOUR]),
         "alone": chance.random() < 0.5,
         "lease": chance.choice([HOUR, HOUR, NO_TIME]),
         "age": chance.choice([HOUR, HOUR, HOUR, -SECOND]),
@@ -316,10 +366,13 @@ def a_step(chance):
         "is_fresh": chance.random() < 0.7,
         "is_running": chance.random() < 0.5,
         "ahead_ms": chance.choice([-1_000, HOUR_MS]),
+        "waits": chance.random() < 0.5,
     }
     known = signature(getattr(Side, verb)).parameters
     named = {name: word for name, word in words.items() if name in known}
-    return verb, {"label": chance.choice(LABELS)} | named
+    if "label" in known:
+        named["label"] = chance.choice(LABELS)
+    return verb, named
 
 
 @pytest.fixture
@@ -352,13 +405,15 @@ def answers(valkey):
 EVERY_ANSWER = {
     "submit": {"Created", "AdmittedBefore", "Replayed", "Conflict", "Cold"},
     "clear": set(Cleared),
-    "claim": {"Claimed", "Suspect", "HeldLease", "LeaseRefused", "Forgotten", "Cold"},
+    "claim": {"Claimed", "Suspect", "HeldLease", "Late", "TurnOver", "Forgotten", "Cold"},
+    "inspect": {"TurnLives", "TurnIsOver", "TurnIsFree", "TurnIsGone", "Cold"},
+    "place": {"InLine", "InFlight", "InDueSet", "Cold"},
     "extend": set(Beat),
     "settle": {"Settled", "Stale", "CancelFirst", "Cold"},
     "look": {"TaskSnapshot", "Absent", "Cold"},
-    "cancel": set(OrderAnswer),
+    "cancel": {"Ordered", "Moved", "Cold"},
     "redrive": {"Redriven", "Moved", "Cold"},
-    "change": set(OrderAnswer),
+    "change": {"Ordered", "Moved", "Cold"},
     "delay": set(Delayed),
 }
 

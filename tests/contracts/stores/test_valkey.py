@@ -14,7 +14,7 @@ from taskmill.core.errors import StoreUnavailable
 from taskmill.core.owed import Cold
 from taskmill.core.view import Absent
 from taskmill.stores.redis import scripts
-from taskmill.stores.redis.keys import ShardKeys, shard_keys
+from taskmill.stores.redis.keys import ShardKeys, lane_keys, shard_keys
 from taskmill.stores.redis.records import RedisRecords
 from taskmill.stores.redis.scripts import Script
 from taskmill.stores.redis.session import Session
@@ -87,6 +87,21 @@ def test_only_the_record_of_a_finished_task_without_a_key_ends_by_itself(real):
     ]
     assert (lives[0], lives[2]) == (-1, -1)
     assert timedelta(minutes=119) < timedelta(milliseconds=lives[1]) <= timedelta(hours=2)
+
+
+def test_of_several_looks_at_a_lane_few_write_when_it_was_watched(real):
+    lanes, state = real.lanes(), lane_keys("echo").state
+
+    def noted_after(at):
+        """Return what a look leaves, if the lane was watched at this time before."""
+        real.session.command("HSET", state, "ticked", at)
+        lanes.watch(most=1)
+        return int(real.session.command("HGET", state, "ticked"))
+
+    now = noted_after(0)
+    assert noted_after(now + 450) == now + 450, "a moment ago"
+    assert now <= noted_after(now - 501) < now + 60_000
+    assert now <= noted_after(now + 60_000) < now + 60_000, "the clock has gone back since"
 
 
 def test_a_place_is_held_and_free_again(session):

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from taskmill.core.owed import Cleared, Owed, OwedKey, OwedKind
-from taskmill.execution.lease import LeaseRefused
+from taskmill.execution.lease import TurnOver
 from taskmill.submission.admission import AdmittedBefore, Conflict, Created, Replayed
 from taskmill.submission.submission import owed_submission
 from tests.builders import a_claim, a_request, a_success, now_ms
@@ -99,7 +99,7 @@ def test_an_end_that_was_not_told_is_told_although_the_key_was_asked_for_again(h
     end = a_success(task, lease.token)
     hot.leases(window=NOW).settle([end])
     hot.admission(window=NOW).admit([a_request("k", submission="second", fingerprint="f2")])
-    assert hot.leases().claim([a_claim(task)]) == [LeaseRefused(end.facts)]
+    assert hot.leases().claim([a_claim(task)]) == [TurnOver(end.facts)]
 
 
 def test_a_key_whose_lifetime_nobody_noted_is_kept_for_its_window(hot):

@@ -155,6 +155,8 @@ def test_every_field_of_a_request_can_be_given(requests, shop):
         timeout_seconds=2.5,
         retry={"first_seconds": 3},
         metadata={"a": "b"},
+        priority="critical",
+        fairness_key="é, 1",
     )
     assert answer == {
         "type": "echo",
@@ -166,7 +168,10 @@ def test_every_field_of_a_request_can_be_given(requests, shop):
         "timeout_seconds": 2.5,
         "retry": {"first_seconds": 3},
         "metadata": {"a": "b"},
+        "priority": "critical",
+        "fairness_key": "é, 1",
     }
+    assert asked(requests, shop, "echo", priority=0)["priority"] == 0
 
 
 def test_what_is_not_given_is_not_asked_for(requests, shop):

@@ -109,7 +109,8 @@ def test_every_field_of_a_request_is_an_argument(shop, requests):
             shop,
             "type => 'echo', payload => %s, idempotency_key => 'k, 1', run_at => %s,"
             " expires_at => '2031-05-01 12:30:00.5+02', max_attempts => 7, timeout_seconds => 2.5,"
-            """ retry => '{"first_seconds": 3}', metadata => %s""",
+            """ retry => '{"first_seconds": 3}', metadata => %s,"""
+            " priority => 'high', fairness_key => 'é, 1'",
             (Json({"s": "☃\u0007"}), datetime(2031, 1, 31, 12, tzinfo=UTC), Json({"a": "b"})),
         )
     assert request_of(requests, task_id) == {
@@ -122,6 +123,8 @@ def test_every_field_of_a_request_is_an_argument(shop, requests):
         "timeout_seconds": 2.5,
         "retry": {"first_seconds": 3},
         "metadata": {"a": "b"},
+        "priority": "high",
+        "fairness_key": "é, 1",
     }
 
 
@@ -210,6 +213,14 @@ def test_ids_without_a_key_are_those_of_this_moment_and_all_different(shop):
         (f"'echo', delay_seconds => {LONGEST_DELAY_S} + 0.001", "invalid_request", "delay_seconds"),
         ("'echo', timeout_seconds => 0", "invalid_request", "timeout_seconds"),
         ("'echo', timeout_seconds => 801", "invalid_request", "timeout_seconds"),
+        ("'echo', priority => 'urgent'", "invalid_request", "priority"),
+        ("'echo', priority => 'High'", "invalid_request", "priority"),
+        ("'echo', priority => '4'", "invalid_request", "priority"),
+        ("'echo', priority => ''", "invalid_request", "priority"),
+        ("'echo', fairness_key => ''", "invalid_request", "fairness_key"),
+        ("'echo', fairness_key => repeat('é', 201)", "invalid_request", "fairness_key"),
+        ("'echo', fairness_key => E'a\\tb'", "invalid_request", "fairness_key"),
+        ("'echo', fairness_key => E'a\\u0085'", "invalid_request", "fairness_key"),
     ],
 )
 def test_what_cannot_be_a_request_is_an_error_at_once(shop, call, code, field):
@@ -242,6 +253,21 @@ def test_what_lies_just_within_the_limits_is_taken(shop, requests, field, value)
     with shop.transaction():
         task_id = asked(shop, f"'echo', {field} => {value}")
     assert field in request_of(requests, task_id)
+
+
+@pytest.mark.parametrize(
+    ("given", "answer"), [("'low'", "low"), ("'3'", 3), ("'0'", 0), ("NULL", None)]
+)
+def test_a_priority_is_a_name_or_a_number_as_over_http(shop, requests, given, answer):
+    with shop.transaction():
+        task_id = asked(shop, f"'echo', priority => {given}")
+    assert request_of(requests, task_id).get("priority") == answer
+
+
+def test_the_longest_fairness_key_is_taken_as_it_came(shop, requests):
+    with shop.transaction():
+        task_id = asked(shop, "'echo', fairness_key => %s", ("\u2028é" * 100,))
+    assert request_of(requests, task_id)["fairness_key"] == "\u2028é" * 100
 
 
 @pytest.mark.parametrize("payload", ["", "{", "nan", "{'a': 1}"])

@@ -64,6 +64,15 @@ class Story:
         self.mortals.hot.forget()
         self.live(lambda: self.system.rebuild(pause=pause))
 
+    def a_shard_forgets(self):
+        self.mortals.hot.forget_shards()
+        self.live(self.system.rebuild)
+
+    def enter_again(self):
+        """Let the first turn of the first task enter once more."""
+        first = next(iter(self.mortals.entered.values()))
+        self.system.stores.lanes.enter([first])
+
     def go_on(self, *, rounds):
         for _ in range(rounds):
             self.mortals.clock.move(1.5 * SECOND)
@@ -88,7 +97,7 @@ def two_schedulers_at_once(parts):
 def a_retry_behind_a_flush(parts):
     story = Story(parts, perform=lambda task: Retry("busy") if task.attempt <= 3 else None)
     story.submit("a")
-    story.go_on(rounds=5)
+    story.go_on(rounds=4)
     story.redis_forgets()
     return story.come_to_rest()
 
@@ -97,20 +106,38 @@ def a_copy_of_a_snoozed_turn(parts):
     story = Story(parts, perform=lambda _: Snooze(20 * SECOND) if story.runs == 1 else None)
     story.submit("a")
     story.pass_on()
-    (sent,) = story.mortals.log.tasks(WORK.topic)
     story.work()
     story.pass_on()
-    story.mortals.log.send_work([sent])
-    story.mortals.log.flush()
+    story.enter_again()
     return story.come_to_rest()
 
 
-def a_flush_under_a_worker(parts):
+def a_shard_lost_under_a_worker(parts):
+    """Its lane lives, and looks at what this worker still runs."""
+
     def perform(_):
         if story.runs == 1:
             story.pass_on()
-            story.redis_forgets()
+            story.a_shard_forgets()
+            story.mortals.clock.move(SECOND)
             story.pass_on()
+            story.work()
+
+    story = Story(parts, perform=perform)
+    story.submit("a")
+    story.pass_on()
+    story.work()
+    return story.come_to_rest()
+
+
+def a_running_task_that_enters_again(parts):
+    """Its lane forgot it, and nobody has filled it yet."""
+
+    def perform(_):
+        if story.runs == 1:
+            story.mortals.hot.forget_lanes()
+            story.mortals.hot.lanes.open()
+            story.enter_again()
             story.work()
 
     story = Story(parts, perform=perform)
@@ -124,7 +151,6 @@ def a_flush_while_the_ledger_is_behind(parts):
     story = Story(parts)
     story.submit("a")
     story.pass_on()
-    (sent,) = story.mortals.log.tasks(WORK.topic)
     story.work()
     waited = []
 
@@ -135,8 +161,7 @@ def a_flush_while_the_ledger_is_behind(parts):
             story.pass_on()
 
     story.redis_forgets(pause=only_later_the_ledger)
-    story.mortals.log.send_work([sent])
-    story.mortals.log.flush()
+    story.enter_again()
     story.mortals.clock.move(2 * LEASE)
     story.work()
     return story.come_to_rest()
@@ -219,8 +244,13 @@ STORIES = {
         "I4 monotonic",
     ),
     "running restored as due at once": (
-        a_flush_under_a_worker,
+        a_shard_lost_under_a_worker,
         forgetful.AS_DUE,
+        "I5 effect once",
+    ),
+    "a lease that keeps nobody out": (
+        a_running_task_that_enters_again,
+        forgetful.OPEN_TO_ALL,
         "I5 effect once",
     ),
     "rebuild without waiting for the ledger": (

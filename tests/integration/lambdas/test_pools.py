@@ -162,9 +162,12 @@ def test_a_broken_function_that_is_repaired_works_again(tmp_path):
     async def run():
         plan = a_plan("mended", handler="mended.handler", code=tmp_path)
         async with staged(plan, logs=tmp_path) as stage:
+            assert stage.snapshot("mended").start_error is None
             assert (await stage.failure("mended"))[0] == Failure.INIT_ERROR
+            assert "mended" in stage.snapshot("mended").start_error
             (tmp_path / "mended.py").write_text("def handler(event, context): return 'well'\n")
             assert await stage.result("mended") == "well"
+            assert stage.snapshot("mended").start_error is None
 
     asyncio.run(run())
 

@@ -62,7 +62,7 @@ class Topic:
             "group": f"group-{self.name}",
             "batch_size": 100,
             "window": PROMPT,
-            "pollers": 6,
+            "most_in_flight": 6,
         }
         return MappingPlan(**settings | changes)
 

@@ -173,7 +173,7 @@ def test_a_poisoned_partition_does_not_hold_up_others(topic):
     async def scenario():
         for partition in range(6):
             topic.fill([b"x"] * 300, partition=partition)
-        plan = topic.plan(pollers=1)
+        plan = topic.plan(most_in_flight=1)
         async with mapped(plan, function, brokers=topic.brokers) as mappings:
             await eventually_async(
                 lambda: lag(mappings) == 300, within=SOON, reason="the others are done"

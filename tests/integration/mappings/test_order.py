@@ -89,7 +89,7 @@ def test_a_partition_has_one_batch_in_flight_while_others_go_on(topic):
     assert {partition for partition, _ in function.done[:100]} == {1, 2, 3, 4, 5}
 
 
-def test_no_more_batches_run_at_once_than_there_are_pollers(topic):
+def test_no_more_batches_run_at_once_than_the_pollers_hand_over(topic):
     gate = asyncio.Semaphore(0)
 
     async def pass_the_gate(_event):
@@ -101,7 +101,7 @@ def test_no_more_batches_run_at_once_than_there_are_pollers(topic):
     async def scenario():
         for partition in range(6):
             topic.fill([b"x"] * 3, partition=partition)
-        plan = topic.plan(batch_size=1, pollers=2)
+        plan = topic.plan(batch_size=1, most_in_flight=2)
         async with mapped(plan, function, brokers=topic.brokers) as mappings:
             await eventually_async(
                 lambda: waiting(mappings) == 16, within=SOON, reason="all is fetched"
@@ -118,6 +118,34 @@ def test_no_more_batches_run_at_once_than_there_are_pollers(topic):
     asyncio.run(scenario())
     assert function.most_at_once == 2
     assert len(function.done) == 18
+
+
+def test_a_lone_record_waits_for_no_batch_of_another_partition(topic):
+    """A worker's batch has one record, and lasts for minutes."""
+    release = asyncio.Event()
+
+    async def hold(_event):
+        await release.wait()
+        return DONE
+
+    function = Function(hold)
+    limits = Limits(gather=timedelta(minutes=5))
+
+    async def scenario():
+        plan = topic.plan(batch_size=1)
+        async with mapped(plan, function, brokers=topic.brokers, limits=limits) as mappings:
+            for partition in range(6):
+                await asyncio.to_thread(topic.fill, [b"x"], partition=partition)
+                await eventually_async(
+                    lambda: len(function.events) == partition + 1,  # noqa: B023 - awaited at once
+                    within=SOON,
+                    reason="it starts beside those that are held",
+                )
+            release.set()
+            await eventually_async(lambda: lag(mappings) == 0, within=SOON, reason="all is done")
+
+    asyncio.run(scenario())
+    assert function.most_at_once == 6
 
 
 def test_a_second_batch_starts_beside_the_first_when_one_cannot_hold_all(topic):

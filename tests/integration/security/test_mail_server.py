@@ -141,9 +141,7 @@ def test_a_mail_of_which_nothing_was_said_in_the_time_of_its_task_is_counted(
         monkeypatch.setitem(process.PROVIDED, "transport", lambda: by_smtp(server, **trust))
         payload = Raw(msgspec.json.encode(PAYLOAD))
         task = an_envelope(type=TaskType("email"), payload=payload, timeout_seconds=5.0)
-        stage.log.send_work([task])
-        stage.log.flush()
-        stage.run(handler.lambda_handler, "tasks.worker.email")
+        stage.deliver(handler.lambda_handler, task)
     *_, end = stage.log.facts()  # an attempt of some seconds also reports its start
     assert isinstance(end, TaskDeferred)
     assert (end.reason, len(server.raw)) == ("failed", 1)

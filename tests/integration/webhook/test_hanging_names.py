@@ -66,9 +66,7 @@ def test_a_name_that_hangs_holds_up_no_webhook_to_another_host(hook, sender, mon
     stage = Stage(clock=RealClock(), executor=LoopExecutor())
     stage.bind(monkeypatch)
     stuck = [a_webhook(number, HANGING) for number in range(STUCK)]
-    stage.log.send_work([*stuck, a_webhook(STUCK, HOST)])
-    stage.log.flush()
-    stage.run(handler.lambda_handler, "tasks.worker.webhook")
+    stage.deliver(handler.lambda_handler, *stuck, a_webhook(STUCK, HOST))
     ends = {fact.id: type(fact) for fact in stage.log.facts() if not isinstance(fact, TaskStarted)}
     held_up = {an_id(number): TaskDeferred for number in range(STUCK)}
     assert ends == held_up | {an_id(STUCK): TaskSucceeded}

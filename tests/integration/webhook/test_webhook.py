@@ -346,9 +346,7 @@ def test_an_answer_that_is_too_long_to_travel_is_pointed_at(sender, hook, monkey
     stage.bind(monkeypatch)
     hook.answers = [answer(200, body=b"\x01" * BODY_LIMIT)]
     payload = Raw(msgspec.json.encode({"url": URL, "secret": "shop"}))
-    stage.log.send_work([an_envelope(type=TaskType("webhook"), payload=payload)])
-    stage.log.flush()
-    stage.run(handler.lambda_handler, "tasks.worker.webhook")
+    stage.deliver(handler.lambda_handler, an_envelope(type=TaskType("webhook"), payload=payload))
     (end,) = stage.log.facts()
     content = stage.blobs.read(end.result_ref.url, most=POINTED_BYTES)
     assert msgspec.json.decode(content)["body"] == "\x01" * BODY_LIMIT

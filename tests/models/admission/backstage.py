@@ -77,11 +77,11 @@ def worker_steps(state: State, rules: Rules) -> Iterator[Step[State]]:
     if state.is_away:
         return
     for envelope in sorted(state.work):
-        reply = claim_turn(state.shard, rules, envelope=envelope, source=0, process=0, alone=True)
+        reply = claim_turn(state.shard, rules, envelope=envelope, source=0, alone=True)
         rest = state._replace(work=state.work - {envelope}, shard=reply.shard)
         if reply.answer == "CLAIMED":
             yield _ran(state, rest, envelope, reply, rules)
-        elif reply.answer == "REFUSED":
+        elif reply.answer == "OVER":
             refused = rest._replace(log=state.log | set(reply.facts))
             yield Step(f"the worker refuses {envelope}", refused)
 

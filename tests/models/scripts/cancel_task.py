@@ -20,6 +20,7 @@ def cancel_task(  # noqa: PLR0913 - one step, with all that its caller brings
     facts: tuple[Fact, ...],
     is_asked: bool = False,
     begins_later: bool = False,
+    hold: int = 0,
 ) -> Reply:
     """End it, or only ask it to end; nobody can hold a lease on a turn that *begins later*."""
     if shard.is_cold:
@@ -33,13 +34,11 @@ def cancel_task(  # noqa: PLR0913 - one step, with all that its caller brings
         return Reply("MOVED", shard)
     if is_asked != may_run(record, rules, begins_later=begins_later):
         return Reply("MOVED", shard)
-    owed = Entry(record.generation, record.turn, "facts", "later", facts)
+    owed = Entry(record.generation, record.turn, "facts", f"held {hold}", facts)
     answer = shard.with_entry(owed)
     if is_asked:
         asked = answer._replace(record=record._replace(cancel_requested=True))
         return Reply("DONE", asked, facts=facts, owed=owed)
-    ended = record._replace(
-        status="cancelled", last=facts, dropped=frozenset(), lease="", source=-1, process=-1
-    )
+    ended = record._replace(status="cancelled", last=facts, lease="", source=-1)
     rest = answer._replace(record=ended).without((record.generation, record.turn, "turn"))
     return Reply("DONE", rest, facts=facts, owed=owed)

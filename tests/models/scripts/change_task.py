@@ -15,6 +15,7 @@ def change_task(  # noqa: PLR0913 - one step, with all that its caller brings
     facts: tuple[Fact, ...],
     is_far: bool,
     begins_later: bool = False,
+    hold: int = 0,
 ) -> Reply:
     if shard.is_cold:
         return Reply("COLD", shard)
@@ -27,7 +28,7 @@ def change_task(  # noqa: PLR0913 - one step, with all that its caller brings
     if record.is_restored and not begins_later and rules.restored_leases_may_run:
         return Reply("MOVED", shard)
     turn = envelope.turn
-    owed = Entry(record.generation, turn, "facts", "later", facts)
+    owed = Entry(record.generation, turn, "facts", f"held {hold}", facts)
     answer = shard.without((record.generation, seen.turn, "turn")).with_entry(owed)
     changed = record._replace(
         turn=turn,
@@ -36,11 +37,10 @@ def change_task(  # noqa: PLR0913 - one step, with all that its caller brings
         last=facts,
         lease="",
         source=-1,
-        process=-1,
-        dropped=frozenset(),
         ends=is_far,
     )
     rest = answer._replace(record=changed)
     if not is_far:
-        rest = rest.with_entry(Entry(record.generation, turn, "turn", "later", (), envelope))
+        carried = facts if rules.due_turns_publish_their_change else ()
+        rest = rest.with_entry(Entry(record.generation, turn, "turn", "later", carried, envelope))
     return Reply("DONE", rest, facts=facts, owed=owed)

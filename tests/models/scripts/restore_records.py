@@ -37,7 +37,7 @@ def restore_records(  # noqa: C901 - one step, in the order of the script
         return Reply("RESTORED" if is_further else "KEPT", shard._replace(record=record))
     record = record._replace(ends=False)
     if rules.restored_leases_are_nobodys:
-        record = record._replace(lease="alive", source=-1, process=-1)
+        record = record._replace(lease="alive", source=-1)
     if record.generation == generation and row.cancel_requested:
         record = record._replace(cancel_requested=True)
     restored = shard._replace(record=record)

@@ -44,8 +44,6 @@ def settle_turn(  # noqa: C901, PLR0913 - one step, in the order of the script
         last=facts,
         lease="",
         source=-1,
-        process=-1,
-        dropped=frozenset(),
     )
     if status != "retrying":
         return Reply("SETTLED", shard._replace(record=settled), facts=facts)

@@ -6,7 +6,8 @@ from tests.models.shard import Reply, Shard
 
 
 @answers("COLD", "")
-def take_due(shard: Shard, rules: Rules) -> Reply:
+def take_due(shard: Shard, rules: Rules, *, hold: int = 0) -> Reply:
+    """*hold* names the taker's hold on what it takes."""
     if shard.is_cold:
         return Reply("COLD", shard)
     taken = tuple(sorted(entry for entry in shard.due if entry.when == "due"))
@@ -15,5 +16,5 @@ def take_due(shard: Shard, rules: Rules) -> Reply:
         if not rules.entries_are_held:
             rest = rest.without(entry.member)
         elif rules.taking_holds_it_alone:
-            rest = rest.with_entry(entry._replace(when="held"))
+            rest = rest.with_entry(entry._replace(when=f"held {hold}"))
     return Reply("", rest, entries=taken)

@@ -44,6 +44,9 @@ class Stub:
             def do_PUT(self):
                 self.do_GET()
 
+            def do_PATCH(self):
+                self.do_GET()
+
             def do_DELETE(self):
                 self.do_GET()
 

@@ -10,6 +10,7 @@ from taskmill import __version__
 from taskmill_local.cli import main
 from taskmill_local.cli.arguments import parser
 from taskmill_local.cli.control_words import CONTROL
+from taskmill_local.cli.pause_words import PAUSES
 
 COMMANDS = (
     "up",
@@ -29,6 +30,7 @@ COMMANDS = (
     "bench",
     "schedule",
     *CONTROL,
+    *PAUSES,
 )
 
 

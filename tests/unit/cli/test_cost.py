@@ -32,7 +32,7 @@ def test_standing_still_costs_the_same_whatever_runs():
 
 def test_the_figures_that_were_looked_up_come_out_again():
     answer = bill(MILLION)
-    assert usd(answer, "pollers") == pytest.approx(133.20)
+    assert usd(answer, "pollers") == pytest.approx(2 * 133.20)
     assert usd(answer, "HTTP API") == pytest.approx(1.00)
     assert next(line.usd for line in answer.standing if line.what == "ledger") == pytest.approx(
         43.2
@@ -66,8 +66,8 @@ def test_more_of_anything_costs_more(change):
 
 
 def test_pollers_are_paid_by_the_ten():
-    ten, eleven = (bill(replace(MILLION, types=types)) for types in (5, 6))
-    assert usd(eleven, "pollers") == pytest.approx(2 * usd(ten, "pollers"))
+    nine, eleven = (bill(replace(MILLION, types=types)) for types in (2, 3))
+    assert usd(eleven, "pollers") == pytest.approx(2 * usd(nine, "pollers"))
 
 
 def test_twice_the_price_is_twice_the_bill():
@@ -82,6 +82,8 @@ def test_the_shape_is_that_of_the_template():
     mappings = list(template.of("AWS::Lambda::EventSourceMapping"))
     types = len(list(template.of("AWS::MSK::Topic")))
     assert shape.fixed_mappings == len(mappings) - types
+    pollers = [mapping["ProvisionedPollerConfig"]["MinimumPollers"] for _, mapping in mappings]
+    assert sum(pollers) == shape.fixed_mappings + shape.pollers_each_type * types
     assert shape.fixed_functions == len(list(template.of("AWS::Lambda::Function"))) - types
     ((_, cluster),) = data.of("AWS::MSK::Cluster")
     assert shape.brokers == cluster["NumberOfBrokerNodes"]
@@ -96,6 +98,7 @@ def test_the_shape_is_that_of_the_template():
     each = [alarm["Condition"] for alarm in nested()["function_alarms.yaml"].resources.values()]
     assert shape.alarms_each_function == each.count("HasFunction")
     assert shape.alarms_each_mapping == each.count("HasMapping")
+    assert shape.alarms_each_log_reader == each.count("HasWork")
     others = [*template.of(ALARM), *data.of(ALARM)]
     assert shape.alarms_else == len(others)
 

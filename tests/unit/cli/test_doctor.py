@@ -2,10 +2,13 @@
 
 import pytest
 
-from taskmill.recovery.health import ShardHealth, ShardState
-from taskmill_local.cli.commands.doctor import addressed, of_shards
+from taskmill.insight.types import states_of
+from taskmill.recovery.health import LaneHealth, ShardHealth, ShardState
+from taskmill_local.cli.commands.doctor import addressed, of_lanes, of_shards, of_types
 from taskmill_local.cli.text import counted
 from taskmill_local.errors import PlatformError
+from tests.builders import ECHO
+from tests.unit.world import World
 
 PAGE = {
     "settings": {"TASKMILL_SHARDS": "4", "TASKMILL_LEASE_MS": "4000"},
@@ -78,3 +81,54 @@ def test_what_the_due_set_lost_is_a_finding():
     (found,) = of_shards([LIVE, ShardHealth(state=ShardState.LIVE, unlisted=3)])
     assert (found.kind, found.about[:10]) == ("unlisted", "3 entries,")
     assert found.members == [{"shard": 1, "state": "live", "overdue_ms": 0, "unlisted": 3}]
+
+
+def states(world):
+    return states_of([ECHO], world.stores(), {})
+
+
+def test_a_type_whose_tasks_start_is_no_finding():
+    world = World()
+    world.admitted()
+    assert list(of_types(states(world))) == []
+
+
+def test_a_type_whose_tasks_nobody_takes_is_a_finding():
+    world = World()
+    world.admitted()
+    world.pass_time(seconds=75)
+    (found,) = of_types(states(world))
+    assert (found.kind, found.examples) == ("absent_workers", ["echo: the oldest for 75 s"])
+    assert found.members == [{"type": "echo", "waits_seconds": 75}]
+
+
+def test_live_lanes_are_no_finding():
+    assert list(of_lanes([LaneHealth(type="echo", state=ShardState.LIVE)])) == []
+
+
+@pytest.mark.parametrize(
+    ("state", "says"),
+    [
+        (ShardState.COLD, "their tasks do not start: start a scheduler that knows these types"),
+        (
+            ShardState.REBUILDING,
+            "are being rebuilt (sleep), and their tasks do not start meanwhile",
+        ),
+    ],
+)
+def test_a_cold_lane_is_a_finding(state, says):
+    lanes = [
+        LaneHealth(type="echo", state=ShardState.LIVE),
+        LaneHealth(type="sleep", state=state),
+    ]
+    (found,) = of_lanes(lanes)
+    assert (found.kind, found.examples) == ("cold_lanes", [f"sleep: {state}"])
+    assert found.about.startswith("1 of 2 lanes are")
+    assert says in found.about
+    assert found.members == [{"type": "sleep", "state": state}]
+
+
+def test_of_many_cold_lanes_some_are_named():
+    lanes = [LaneHealth(type=one, state=ShardState.COLD) for one in "abcdefg"]
+    (found,) = of_lanes(lanes)
+    assert found.about.startswith("7 of 7 lanes are cold (a, b, c, d, e, …)")

@@ -40,7 +40,10 @@ def asked(stub):
 def test_what_is_wanted_goes_out_as_it_was_typed(asked):
     words = ["put", "nightly", "echo", '{"say": 1e400}', "--cron", "30 2 * * *", "--jitter", "5"]
     more = ["--timezone", "Europe/Berlin", "--gap", "shift", "--catch-up", "all", "--paused"]
-    assert main(["schedule", *words, *more, "--meta", "a=b", "--revision", "7"]) == 2
+    assert (
+        main(["schedule", *words, *more, "--meta", "a=b", "--priority", "low", "--revision", "7"])
+        == 2
+    )
     ((method, target, body),) = asked
     assert (method, target) == ("PUT", "/v1/schedules/nightly")
     assert body == {
@@ -51,7 +54,12 @@ def test_what_is_wanted_goes_out_as_it_was_typed(asked):
         "jitter_seconds": 5.0,
         "enabled": False,
         "revision": 7,
-        "task": {"type": "echo", "metadata": {"a": "b"}, "payload": {"say": float("inf")}},
+        "task": {
+            "type": "echo",
+            "metadata": {"a": "b"},
+            "priority": "low",
+            "payload": {"say": float("inf")},
+        },
     }
 
 

@@ -10,6 +10,7 @@ from taskmill.core.facts import (
     Fact,
     SubmissionDropped,
     TaskDeferred,
+    TaskShelved,
     TaskStarted,
     TaskSucceeded,
 )
@@ -40,7 +41,7 @@ def test_each_kind_of_fact_leads_to_one_status():
 
 
 def test_every_kind_of_fact_that_changes_a_status_has_its_place():
-    kinds = set(get_args(Fact)) - {SubmissionDropped, CancelRequested}
+    kinds = set(get_args(Fact)) - {SubmissionDropped, CancelRequested, TaskShelved}
     assert set(RANKS) == kinds == {kind for _, kind in TRANSITIONS}
 
 
@@ -55,7 +56,7 @@ def test_within_a_turn_no_fact_comes_before_the_submission_nor_after_the_end():
 @pytest.mark.parametrize("end", ["TaskSucceeded", "TaskDied", "TaskCancelled"])
 def test_only_what_changes_no_status_follows_an_end(end):
     following = {kind.__name__ for kind in get_args(Fact) if may_follow(end, kind.__name__)}
-    assert following == {"SubmissionDropped", "CancelRequested"}
+    assert following == {"SubmissionDropped", "CancelRequested", "TaskShelved"}
 
 
 def test_before_an_end_anything_may_follow_as_facts_between_may_be_missing():

@@ -10,12 +10,13 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec import Raw, Struct
+from msgspec.structs import fields, replace
 
 from taskmill.core import codec
-from taskmill.core.backoff import RetryPolicy
+from taskmill.core.backoff import DEFAULT_RETRY, RetryPolicy
 from taskmill.core.owed import Owed
 from taskmill.core.pointers import Pointer
-from taskmill.core.task import ShownSpec, Submission, TaskId, Timing, shown
+from taskmill.core.task import Priority, ShownSpec, Spec, Submission, TaskId, Timing, shown
 from taskmill.submission.submission import named
 from tests.builders import NOW, TASK, an_envelope
 
@@ -37,7 +38,7 @@ class OldEnvelope(Struct, kw_only=True):
     created_at_ms: int
     max_attempts: int
     timeout_seconds: float
-    retry: RetryPolicy
+    retry: RetryPolicy = DEFAULT_RETRY
     metadata: Mapping[str, str] = {}
     deferred: bool = False
     parked_until_ms: int | None = None
@@ -73,6 +74,7 @@ FULL = an_envelope(
     payload=Raw(b"null"),
     payload_ref=Pointer(url="s3://bucket/key", size=1_000_000, sha256="0" * 64),
 )
+ORDERED = replace(FULL, priority=Priority.CRITICAL, fairness_key="é", index=999, order_ms=NOW + 9)
 EITHER = pytest.mark.parametrize("task", [PLAIN, FULL], ids=["plain", "full"])
 
 
@@ -126,12 +128,37 @@ def test_a_field_that_only_a_newer_process_knows_does_not_trouble_this_one():
     assert codec.as_raw(newer).raw == newer
 
 
+def test_an_envelope_carries_no_field_that_has_its_default():
+    """Each waits once in a lane and once in a due set, where every byte counts."""
+    named = {"generation", "id", "type", "payload", "fingerprint", "max_attempts"}
+    named |= {"timeout_seconds", "submission", "created_at_ms"}
+    assert set(msgspec.json.decode(codec.encode(PLAIN))) == named
+
+
+def test_an_older_process_passes_on_what_it_does_not_know():
+    written = codec.encode(ORDERED)
+    read = msgspec.json.decode(written, type=OldEnvelope)
+    assert plain(read) == plain(FULL)
+    (opened,) = codec.open_raw(b'{"v":1,"tasks":[%b]}' % written)
+    assert (opened.envelope, opened.raw) == (ORDERED, written)
+    assert codec.open_shown(codec.encode(shown(ORDERED))) == shown(ORDERED)
+
+
 def test_what_is_asked_for_stays_whole_from_the_door_to_the_readers():
-    fields = {name: getattr(FULL, name) for name in Submission.__struct_fields__}
+    fields = {name: getattr(ORDERED, name) for name in Submission.__struct_fields__}
     submission = Submission(**fields)
-    task = named(submission, TaskId(TASK), nonce="a request", now=NOW)
+    task = named(submission, TaskId(TASK), nonce="a request", now=NOW, index=7)
     for value in (task, task.spec, shown(task)):
         assert all(
             getattr(value, name) == fields[name] for name in {*fields} & {*value.__struct_fields__}
         )
     assert {*ShownSpec.__struct_fields__} - {*task.spec.__struct_fields__} == {"payload_size"}
+
+
+def test_a_spec_has_every_field_of_its_envelope():
+    """Each is named one by one, and one that was forgotten would be lost in the ledger."""
+    task = replace(ORDERED, retry=RetryPolicy(factor=3.0))
+    values = {name: getattr(task, name) for name in Spec.__struct_fields__}
+    defaults = {one.name: one.default for one in fields(Spec)}
+    assert not [name for name, value in values.items() if value == defaults[name]]
+    assert {name: getattr(task.spec, name) for name in values} == values

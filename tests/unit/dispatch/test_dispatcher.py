@@ -1,6 +1,7 @@
 """The dispatcher routes tasks, and retries those that cannot be decided now."""
 
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,8 +14,8 @@ from taskmill.dispatch.waiting import PATIENCE_WITH_A_TYPE, REQUEUE_AFTER
 from tests.builders import an_envelope
 from tests.unit.stage import NOW, Stage, do_job
 
-ECHO = topics.worker(TaskType("echo"))
 FAX = TaskType("fax")
+EMAIL = TaskType("email")
 
 
 @pytest.fixture
@@ -53,10 +54,13 @@ def deploy(stage, name):
 
 class Knows:
     def __init__(self, name):
-        self._name = name
+        self._entry = SimpleNamespace(name=name, partitions=1)
 
     def entry(self, name):
-        return name if name == self._name else None
+        return self._entry if name == self._entry.name else None
+
+    def entries(self):
+        return [self._entry]
 
 
 def test_a_task_of_a_type_that_nobody_takes_waits_and_is_then_dead_and_stays_dead(stage):
@@ -71,7 +75,7 @@ def test_a_task_of_a_type_that_nobody_takes_waits_and_is_then_dead_and_stays_dea
     (record,) = stage.hot.records.values()
     assert (record.status, record.ending.reason) == (Status.DEAD, "unknown_type")
     assert {type(fact) for fact in stage.log.facts()} == {TaskDied}
-    assert stage.log.records(topics.worker(FAX)) == []
+    assert stage.waiting(FAX) == []
     assert stage.hot.due == {}
 
 
@@ -81,23 +85,21 @@ def test_a_task_whose_worker_is_deployed_late_goes_in_line_for_it(stage):
     deploy(stage, FAX)
     wait_until_it_is_put_in_line_again(stage)
     stage.run(dispatcher, topics.PENDING)
-    waited, *_ = stage.log.tasks(topics.worker(FAX))
-    assert waited.id == a_task(1).id
+    assert [task.id for task in stage.waiting(FAX)] == [a_task(1).id]
     assert stage.log.facts() == []
 
 
-def test_what_only_a_newer_version_knows_goes_on_to_the_worker(stage):
+def test_what_only_a_newer_version_knows_enters_the_lane_with_it(stage):
     newer = b',"only_newer":{"x": 1.10}}'
     ours = [a_task(1), a_task(2, generation=0, deferred=True)]
     for task in ours:
         stage.log.send_pending([codec.as_raw(codec.encode(task)[:-1] + newer)])
     stage.log.flush()
     stage.run(dispatcher, topics.PENDING)
-    assert [newer in one.value for one in stage.log.records(ECHO)] == [True]
-    assert stage.log.records(ECHO)[0].value.count(newer[:-1]) == 2
+    assert [newer in one.raw for one in stage.hot.lanes["echo"].tasks.values()] == [True, True]
 
 
-def test_without_the_hot_store_only_what_needs_it_comes_again(stage):
+def test_without_the_shards_only_what_needs_them_comes_again(stage):
     submit(
         stage,
         a_task(1),
@@ -105,12 +107,25 @@ def test_without_the_hot_store_only_what_needs_it_comes_again(stage):
         a_task(3, type=FAX),
         a_task(4),
     )
-    stage.hot.forget()
+    stage.hot.forget_shards()
     assert failed(stage.run(dispatcher, topics.PENDING)) == [
         {"partition": "tasks.pending-0", "offset": 1},
         {"partition": "tasks.pending-0", "offset": 2},
     ]
-    assert [task.id for task in stage.log.tasks(ECHO)] == [a_task(1).id, a_task(4).id]
+    assert [task.id for task in stage.waiting()] == [a_task(1).id, a_task(4).id]
+
+
+def test_without_its_lane_a_task_comes_again_and_those_of_others_go_on(stage):
+    submit(stage, a_task(1), a_task(2, type=EMAIL), a_task(3, type=FAX))
+    stage.hot.lanes["echo"].forget()
+    assert failed(stage.run(dispatcher, topics.PENDING)) == [
+        {"partition": "tasks.pending-0", "offset": 0},
+    ]
+    assert [task.id for task in stage.waiting(EMAIL)] == [a_task(2).id]
+    stage.hot.lanes["echo"].open()
+    assert failed(stage.run(dispatcher, topics.PENDING)) == []
+    assert [task.id for task in stage.waiting()] == [a_task(1).id]
+    assert len(stage.waiting(EMAIL)) == 1, "it was in its lane before"
 
 
 def test_a_deferred_task_of_a_type_that_nobody_takes_any_more_is_admitted_and_then_dead(stage):
@@ -131,13 +146,13 @@ def test_without_the_log_the_whole_batch_comes_again(stage):
         stage.run(dispatcher, topics.PENDING)
     stage.log.is_away = False
     assert failed(stage.run(dispatcher, topics.PENDING)) == []
-    assert [task.id for task in stage.log.tasks(ECHO)] == [a_task(1).id]
+    assert [task.id for task in stage.waiting()] == [a_task(1).id]
 
 
 def test_a_deferred_task_is_admitted_and_goes_on_as_any_other(stage):
     submit(stage, a_task(1, generation=0, deferred=True))
     stage.run(dispatcher, topics.PENDING)
-    (task,) = stage.log.tasks(ECHO)
+    (task,) = stage.waiting()
     assert (task.generation, task.deferred) == (NOW, False)
     assert stage.hot.due == {}, "what is published is no longer owed"
 

@@ -16,7 +16,7 @@ from taskmill.dispatch.route import Dispatch
 from taskmill.dispatch.waiting import PATIENCE_WITH_A_TYPE
 from tests.builders import a_new_id
 from tests.contracts.hot import claimed, next_turn
-from tests.unit.world import World
+from tests.unit.world import Away, Instead, World
 
 
 @pytest.fixture
@@ -54,11 +54,11 @@ def test_nothing_is_published_before_its_time(world):
     assert world.publish_due() == 1
 
 
-def test_the_next_turn_goes_to_its_worker_behind_the_facts_of_the_one_before(world):
+def test_the_next_turn_enters_its_lane_after_the_facts_of_the_one_before(world):
     settlement = owe_a_turn(world)
     world.wait(timedelta(seconds=2))
     world.publish_due()
-    assert world.log.tasks("tasks.worker.echo")[-1] == settlement.next.owed.task
+    assert world.waiting()[-1] == settlement.next.owed.task
     assert [type(fact) for fact in world.log.facts()] == [TaskDeferred]
 
 
@@ -74,14 +74,37 @@ def test_without_the_log_it_stays_owed_and_is_taken_when_the_hold_ends(world):
     assert world.publish_due() == 1
 
 
-def test_without_the_log_of_facts_the_turn_behind_them_is_not_published(world):
+def test_without_the_log_of_facts_the_turn_after_them_does_not_enter(world):
     owe_a_turn(world)
     world.wait(timedelta(seconds=2))
-    published = len(world.log.tasks("tasks.worker.echo"))
     world.log.is_away = True
     with pytest.raises(StoreUnavailable):
         world.publish_due()
-    assert len(world.log.tasks("tasks.worker.echo")) == published
+    assert [task.turn for task in world.waiting()] == [1]
+
+
+def test_a_turn_whose_lane_is_cold_stays_owed_and_enters_when_it_is_open(world):
+    owe_a_turn(world)
+    submission = owe_a_submission(world)
+    world.hot.forget_lanes()
+    assert world.publish_due() == 1, "no lane is in the way of a submission"
+    assert world.log.tasks(topics.PENDING)[-1] == submission
+    assert [name.kind for name in world.hot.due] == [OwedKind.TURN]
+    world.hot.lanes.open()
+    world.let_holds_end()
+    assert world.publish_due() == 1
+    assert [task.turn for task in world.waiting()] == [2]
+    assert not world.hot.due
+
+
+def test_a_scheduler_that_dies_before_it_clears_enters_nothing_twice(world):
+    owe_a_turn(world)
+    world.wait(timedelta(seconds=2))
+    with pytest.raises(StoreUnavailable):
+        DuePublisher(world.stores(due=Instead(world.due, clear=Away().clear))).publish()
+    world.let_holds_end()
+    assert world.publish_due() == 1
+    assert [task.turn for task in world.waiting()] == [1, 2]
 
 
 def test_a_cold_shard_has_nothing_due(world):
@@ -102,7 +125,7 @@ def test_a_turn_of_a_type_without_a_worker_goes_to_those_who_wait_for_one(world)
     until = world.now + in_ms(PATIENCE_WITH_A_TYPE)
     parked = replace(settlement.next.owed.task, parked_until_ms=until)
     assert world.log.tasks(topics.PENDING)[-1] == parked
-    assert world.log.tasks("tasks.worker.echo")[-1].turn == 1
+    assert [task.turn for task in world.waiting()] == [1]
 
 
 def test_a_delayed_task_without_a_worker_is_parked_at_its_time_and_never_delayed_anew(world):
@@ -142,7 +165,7 @@ class Refuses:
         self._task_id = task_id
 
     def send_pending(self, envelopes):
-        if any(one.id == self._task_id for one in envelopes):
+        if any(one.envelope.id == self._task_id for one in envelopes):
             raise Unpublishable("Kafka", "the record is larger than the topic allows")
         self._log.send_pending(envelopes)
 

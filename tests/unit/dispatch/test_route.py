@@ -1,15 +1,17 @@
 """Routes each task to its worker, and admits what Redis could not admit before."""
 
+from datetime import timedelta
+
 import pytest
 from msgspec.structs import replace
 
-from taskmill.core import topics
+from taskmill.core import codec, topics
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.facts import SubmissionDropped, TaskAdmitted
 from tests.builders import a_position
-from tests.unit.world import Away, World
+from tests.unit.world import Away, Instead, World
 
-WORK = "tasks.worker.echo"
+SECOND = timedelta(seconds=1, milliseconds=1)
 
 
 @pytest.fixture
@@ -21,22 +23,57 @@ def submit_without_redis(world, *requests):
     world.submit(*requests, admission=Away(), records=Away())
 
 
-def test_a_task_goes_in_line_for_its_worker(world):
+def wake_ups(world):
+    return [one.value for one in world.log.records("tasks.worker.echo")]
+
+
+def test_a_task_enters_its_lane_and_a_worker_is_woken(world):
     world.submit(world.request())
     assert world.dispatch() == set()
-    assert world.log.tasks(WORK) == world.log.tasks(topics.PENDING)
+    assert world.waiting() == world.log.tasks(topics.PENDING)
+    assert wake_ups(world) == [codec.WAKE_UP]
+
+
+def test_a_task_that_comes_again_is_in_its_lane_once(world):
+    world.submit(world.request())
+    world.dispatch()
+    world.dispatch()
+    assert len(world.waiting()) == 1
+    assert len(wake_ups(world)) == 1, "one process is on its way"
+
+
+def test_a_wake_up_that_the_log_refuses_stops_nobody(world):
+    world.submit(world.request())
+    assert world.dispatch(bus=Instead(world.log, send_wake_ups=Away().send_wake_ups)) == set()
+    assert len(world.waiting()) == 1
+    world.wait(SECOND)
+    world.watch()
+    assert wake_ups(world) == [codec.WAKE_UP], "the tick wakes again"
+
+
+def test_a_wake_up_that_cannot_be_sent_loses_no_record(world):
+    world.log.send_batch(topics.PENDING, b"no task")
+    world.log.flush()
+    world.submit(world.request())
+
+    def drop(_wake_ups):
+        world.log.drop()
+        raise StoreUnavailable("Kafka", "it is away")
+
+    assert world.dispatch(bus=Instead(world.log, send_wake_ups=drop)) == set()
+    assert [one.value for one in world.log.records(topics.DLQ)] == [b"no task"]
 
 
 def test_a_task_goes_in_line_without_redis(world):
     world.submit(world.request())
     assert world.dispatch(admission=Away()) == set()
-    assert len(world.log.tasks(WORK)) == 1
+    assert len(world.waiting()) == 1
 
 
 def test_a_deferred_task_is_admitted_as_a_fact(world):
     submit_without_redis(world, world.request("k"))
     assert world.dispatch() == set()
-    (task,) = world.log.tasks(WORK)
+    (task,) = world.waiting()
     (fact,) = world.log.facts()
     assert (task.generation, task.deferred) == (world.now, False)
     assert (type(fact), fact.envelope) == (TaskAdmitted, task)
@@ -47,11 +84,11 @@ def test_a_deferred_task_is_admitted_as_a_fact(world):
 def test_a_deferred_task_waits_for_redis_and_the_others_go_on(world, admission):
     submit_without_redis(world, world.request("k"))
     world.submit(world.request())
-    world.hot.restart()
+    world.hot.forget_shards()
     assert world.dispatch(admission=admission or world.admission) == {
         a_position(0, topic=topics.PENDING)
     }
-    assert len(world.log.tasks(WORK)) == 1
+    assert len(world.waiting()) == 1
     assert world.log.facts() == []
 
 
@@ -59,7 +96,7 @@ def test_a_deferred_duplicate_is_dropped_as_a_fact_of_the_first(world):
     first, second = (world.request("k", submission=word) for word in ("first", "second"))
     submit_without_redis(world, first, second)
     world.dispatch()
-    (task,) = world.log.tasks(WORK)
+    (task,) = world.waiting()
     admitted, dropped = world.log.facts()
     assert task.submission == "first"
     assert (type(dropped), dropped.submission, dropped.verdict) == (
@@ -92,10 +129,9 @@ def test_a_deferred_task_that_comes_again_is_admitted_once(world):
     submit_without_redis(world, world.request("k"))
     world.dispatch()
     world.dispatch()
-    first, again = world.log.tasks(WORK)
-    assert first == again
+    (task,) = world.waiting()
     world.work()
-    assert world.performed == [first.id]
+    assert world.performed == [task.id]
 
 
 def test_without_the_log_the_batch_comes_again_and_what_was_admitted_stays_owed(world):
@@ -108,8 +144,20 @@ def test_without_the_log_the_batch_comes_again_and_what_was_admitted_stays_owed(
     assert len(world.hot.due) == 1
     world.log.is_away = False
     world.dispatch()
-    assert len(world.log.tasks(WORK)) == 1
+    assert len(world.waiting()) == 1
     assert len(records) == 1
+
+
+def test_no_task_enters_before_its_admission_is_in_the_log(world):
+    submit_without_redis(world, world.request("k"))
+    seen = []
+
+    def enter(tasks, **how):
+        seen.append([type(fact) for fact in world.log.facts()])
+        return world.ports.lanes.enter(tasks, **how)
+
+    world.dispatch(lanes=Instead(world.ports.lanes, enter=enter))
+    assert seen == [[TaskAdmitted]]
 
 
 class ClearsNothing:
@@ -130,12 +178,13 @@ def test_a_clearing_that_fails_only_means_a_second_copy(world):
 
 def test_nothing_to_dispatch_sends_nothing(world):
     assert world.dispatch() == set()
-    assert world.log.tasks(WORK) == []
+    assert world.waiting() == []
+    assert wake_ups(world) == []
 
 
 def test_a_copy_that_was_not_deferred_keeps_its_generation(world):
     request = world.request("k")
     world.submit(request)
     world.dispatch()
-    (task,) = world.log.tasks(WORK)
+    (task,) = world.waiting()
     assert task == replace(request, generation=world.now)

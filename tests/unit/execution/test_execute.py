@@ -1,4 +1,4 @@
-"""A batch of tasks is run to its end despite crashes, hangs and outages."""
+"""Tasks are taken from their lane and run to their end, despite hangs and outages."""
 
 import logging
 from datetime import timedelta
@@ -13,8 +13,8 @@ from taskmill.core.task import Status
 from taskmill.core.view import Absent
 from taskmill.execution.outcome import Discard, Succeeded
 from taskmill.execution.ports import Ended
-from tests.builders import a_claim, a_position
-from tests.unit.world import Away, DeafExecutor, HangingExecutor, World, WorldCrew, kinds
+from tests.builders import a_claim
+from tests.unit.world import DeafExecutor, HangingExecutor, World, WorldCrew, kinds
 
 SECOND = timedelta(seconds=1)
 HANGS = object()
@@ -27,7 +27,7 @@ def world():
 
 def test_a_task_is_performed_and_its_success_is_told(world):
     (task,) = world.admitted()
-    assert world.work() == set()
+    world.work()
     (fact,) = world.log.facts()
     assert (world.performed, type(fact), bytes(fact.result)) == (
         [task.id],
@@ -35,6 +35,7 @@ def test_a_task_is_performed_and_its_success_is_told(world):
         b'"done"',
     )
     assert world.status(task) is Status.SUCCEEDED
+    assert world.waiting() == [], "it has left its lane"
 
 
 def test_a_task_that_fails_is_told_with_its_reason(world):
@@ -45,22 +46,22 @@ def test_a_task_that_fails_is_told_with_its_reason(world):
     assert world.status(task) is Status.DEAD
 
 
-def test_a_batch_that_comes_again_runs_nothing_again_and_tells_its_facts_again(world):
+def test_a_task_that_enters_again_after_its_end_only_repeats_its_facts(world):
     world.admitted()
     world.work()
-    assert world.work() == set()
+    world.dispatch()
+    world.work()
     first, again = world.log.facts()
     assert len(world.performed) == 1
     assert first == again
+    assert world.waiting() == []
 
 
-def test_a_second_copy_in_the_batch_is_dropped(world):
+def test_a_task_that_enters_twice_runs_once(world):
     world.admitted()
-    arrivals = world.arrivals("tasks.worker.echo")
     world.dispatch()
-    assert world.work() == set()
-    assert len(arrivals) == 1
-    assert len(world.performed) == 1
+    world.work()
+    assert len(world.performed) == len(world.log.facts()) == 1
 
 
 def test_no_more_run_side_by_side_than_allowed(world):
@@ -79,73 +80,74 @@ def test_no_more_run_side_by_side_than_allowed(world):
     assert len(world.performed) == 7
 
 
-def test_without_redis_all_come_again_and_nothing_runs(world):
-    world.admitted(None, None)
-    assert world.work(leases=Away()) == {a_position(0)}
-    assert world.performed == []
+def test_what_waits_starts_in_its_order(world):
+    tasks = world.admitted(*[None] * 25)
+    world.work(concurrency=3)
+    assert world.performed == [task.id for task in tasks]
 
 
-def test_in_a_cold_shard_all_come_again_and_nothing_runs(world):
-    world.admitted()
-    world.hot.restart()
-    assert world.work() == {a_position(0)}
-    assert world.performed == []
+def in_seconds(world, seconds):
+    """Return a handler that takes this long."""
+
+    def slow(task):
+        world.wait(timedelta(seconds=seconds))
+        return world.perform(task)
+
+    return slow
 
 
-def test_a_task_of_a_living_process_comes_again(world):
-    (task,) = world.admitted()
-    world.leases.claim([a_claim(task, process="alive")])
-    assert world.work() == {a_position(0)}
-    assert world.performed == []
+@pytest.mark.parametrize(("chance", "done"), [(0.0, 2), (0.5, 3), (1.0, 4)])
+def test_an_invocation_stops_while_its_longest_task_could_still_end(world, chance, done):
+    """At a random moment between half and all of 39 s: a minute less a margin and 20 s."""
+    tasks = world.admitted(*[None] * 9)
+    world.work(in_seconds(world, 10), concurrency=1, longest=20 * SECOND, chance=lambda: chance)
+    assert world.performed == [task.id for task in tasks[:done]]
+    assert world.waiting() == tasks[done:]
+    assert world.hot.lanes["echo"].flight == {}
 
 
-def test_a_forgotten_old_task_is_left_to_the_ledger(world, caplog):
-    world.admitted()
-    world.hot.forget()
-    world.hot.open()
-    world.wait(timedelta(hours=2))
-    with caplog.at_level(logging.WARNING, "taskmill"):
-        assert world.work() == set()
-    assert world.performed == []
-    assert "too old to adopt" in caplog.text
+def test_a_task_that_may_take_almost_the_whole_invocation_gets_its_time(world):
+    """It takes for 39 s: 840 s less a margin and 800 s."""
+    tasks = world.admitted(*[None] * 9)
+    left = {"remaining": lambda: timedelta(seconds=840), "longest": 800 * SECOND}
+    world.work(in_seconds(world, 10), concurrency=1, chance=lambda: 1.0, **left)
+    assert world.performed == [task.id for task in tasks[:4]]
 
 
-def test_what_no_longer_fits_into_the_time_comes_again(world):
-    tasks = [world.admitted(timeout_seconds=20.0)[0] for _ in range(3)]
-
-    def slow(envelope):
-        world.wait(timedelta(seconds=25))
-        return world.perform(envelope)
-
-    failed = world.work(slow, concurrency=1)
-    assert world.performed == [task.id for task in tasks[:2]]
-    assert failed == {a_position(2)}
-    assert world.status(tasks[2]) is Status.QUEUED
+@pytest.mark.parametrize(("chance", "done"), [(0.0, 5), (1.0, 8)])
+def test_after_about_a_minute_it_goes_when_nothing_runs_and_wakes_another(world, chance, done):
+    tasks = world.admitted(*[None] * 12)
+    woken = len(world.log.records("tasks.worker.echo"))
+    left = {"remaining": lambda: timedelta(minutes=14), "longest": 20 * SECOND}
+    world.work(in_seconds(world, 10), concurrency=1, chance=lambda: chance, **left)
+    assert world.performed == [task.id for task in tasks[:done]]
+    assert len(world.log.records("tasks.worker.echo")) == woken + 1
 
 
 def test_the_first_of_an_invocation_starts_with_what_time_there_is(world):
     world.admitted(timeout_seconds=800.0)
-    assert world.work() == set()
+    world.work()
     assert len(world.performed) == 1
 
 
-def test_with_no_time_at_all_even_the_first_comes_again(world):
+def test_with_no_time_at_all_nothing_is_taken(world):
     world.admitted()
-    assert world.work(remaining=lambda: SECOND / 2) == {a_position(0)}
+    world.work(remaining=lambda: SECOND / 2)
     assert world.performed == []
+    assert world.hot.lanes["echo"].flight == {}
 
 
 @pytest.mark.parametrize("seconds", [1e300, 1e12])
 def test_no_time_limit_of_a_task_is_too_long_for_the_shop(world, seconds):
     world.admitted(timeout_seconds=seconds)
-    assert world.work() == set()
+    world.work()
     assert len(world.performed) == 1
 
 
 def test_an_attempt_past_its_deadline_is_cut_off(world):
     (task,) = world.admitted(timeout_seconds=5.0, max_attempts=1)
     began = world.now
-    assert world.work(executor=HangingExecutor(world)) == set()
+    world.work(executor=HangingExecutor(world))
     fact = world.log.facts()[-1]
     assert (fact.reason, fact.error_message) == (
         "timeout",
@@ -164,7 +166,7 @@ def test_what_still_runs_when_its_process_must_end_is_given_back(world):
         reply.append(one)
 
     executor = DeafExecutor(world)
-    assert world.work(remember, executor=executor, is_leaving=lambda: world.now > began) == set()
+    world.work(remember, executor=executor, is_leaving=lambda: world.now > began)
     *_, fact = world.log.facts()
     assert (type(fact), fact.reason, fact.attempt, fact.next_attempt) == (
         TaskDeferred,
@@ -191,8 +193,8 @@ def test_three_orderly_stops_of_a_long_task_are_no_losses(world):
     assert world.performed == [task.id]
 
 
-def test_what_is_to_end_while_redis_is_away_comes_again_and_nobody_waits_for_ever(world):
-    world.admitted(timeout_seconds=60.0)
+def test_what_must_end_while_redis_is_away_is_left_to_the_tick(world):
+    (task,) = world.admitted(timeout_seconds=60.0)
     began = world.now
 
     class Deaf:
@@ -201,11 +203,9 @@ def test_what_is_to_end_while_redis_is_away_comes_again_and_nobody_waits_for_eve
         def settle(self, settlements):
             raise StoreUnavailable("Redis", "away")
 
-    failed = world.work(
-        executor=HangingExecutor(world), leases=Deaf(), is_leaving=lambda: world.now > began
-    )
-    assert failed == {a_position(0)}
+    world.work(executor=HangingExecutor(world), leases=Deaf(), is_leaving=lambda: world.now > began)
     assert world.now - began < 5_000
+    assert task in world.waiting()
 
 
 class LateExecutor(WorldCrew):
@@ -231,7 +231,7 @@ def test_an_answer_after_the_cut_is_void(world):
         world.admitted(timeout_seconds=5.0, max_attempts=1),
         world.admitted(timeout_seconds=9.0, max_attempts=1),
     )
-    assert world.work(executor=LateExecutor(world)) == set()
+    world.work(executor=LateExecutor(world))
     assert world.status(short[0]) is Status.DEAD
     assert [fact.reason for fact in world.log.facts() if isinstance(fact, TaskDied)] == [
         "timeout",
@@ -289,7 +289,7 @@ def test_a_short_attempt_is_told_once(world):
 def test_beats_keep_a_long_attempt_from_being_taken_over(world):
     (task,) = world.admitted(timeout_seconds=30.0)
     answers = []
-    rival = a_claim(task, process="rival", alone=True)
+    rival = a_claim(task, source="rival", alone=True)
     world.on_wait.append(lambda: answers.extend(world.leases.claim([rival])))
     world.work(executor=HangingExecutor(world))
     assert {type(answer).__name__ for answer in answers} == {"HeldLease"}
@@ -303,36 +303,25 @@ def test_a_lost_lease_is_logged(world, caplog):
     assert "lease lost" in caplog.text
 
 
-def test_when_time_runs_out_in_mid_batch_only_the_unfinished_comes_again(world):
-    tasks = [world.admitted(timeout_seconds=1.0)[0] for _ in range(100)]
-    end = world.now + 45_000
-
-    def slow(one):
-        world.wait(SECOND)
-        return world.perform(one)
-
-    left = {"remaining": lambda: timedelta(milliseconds=end - world.now), "concurrency": 1}
-    failed = world.work(slow, **left)
-    done = list(world.performed)
-    assert 35 <= len(done) < 50
-    assert failed == {a_position(number) for number in range(len(done), 100)}
-    assert world.work(process="p2") == set()
-    assert world.performed == [task.id for task in tasks]
-
-
-def test_a_stale_settlement_makes_its_record_come_again(world, caplog):
+def test_after_a_stale_settlement_nothing_is_said(world, caplog):
     (task,) = world.admitted()
 
     def overtaken(envelope):
         world.wait(LEASE + SECOND)
-        world.leases.claim([a_claim(task, process="rival", alone=True)])
+        world.leases.claim([a_claim(task, source="rival", alone=True)])
         return world.perform(envelope)
 
     with caplog.at_level(logging.WARNING, "taskmill"):
-        assert world.work(overtaken) == {a_position(0)}
+        world.work(overtaken)
+    assert task in world.waiting()
     assert world.log.facts() == []
     assert world.status(task) is Status.RUNNING
     assert "stale settle" in caplog.text
+
+
+def open_all(world):
+    world.hot.open()
+    world.hot.lanes.open()
 
 
 def test_a_settlement_is_offered_again_until_the_shard_is_open(world):
@@ -343,49 +332,67 @@ def test_a_settlement_is_offered_again_until_the_shard_is_open(world):
         return world.perform(envelope)
 
     waited = []
-    world.on_wait.append(lambda: waited.append(1) or (len(waited) > 3 and world.hot.open()))
-    assert world.work(last_before_the_restart) == set()
+    world.on_wait.append(lambda: waited.append(1) or (len(waited) > 3 and open_all(world)))
+    world.work(last_before_the_restart)
     assert world.status(task) is Status.SUCCEEDED
     assert kinds(world.log.facts())[-1] is TaskSucceeded
 
 
-def test_a_settlement_that_finds_no_open_shard_in_time_comes_again(world):
+def test_a_settlement_that_finds_no_open_shard_in_time_is_left_to_the_tick(world):
     (task,) = world.admitted()
 
     def last_before_the_restart(envelope):
         world.hot.restart()
         return world.perform(envelope)
 
-    assert world.work(last_before_the_restart) == {a_position(0)}
-    world.hot.open()
+    world.work(last_before_the_restart)
+    open_all(world)
     assert world.status(task) is Status.RUNNING
+    assert task in world.waiting()
+    world.watch()
+    world.work()
+    assert world.performed == [task.id] * 2
+    assert world.waiting() == []
 
 
 def test_a_settlement_that_redis_forgot_about_is_adopted(world):
     (task,) = world.admitted()
 
     def last_before_the_loss(envelope):
-        world.hot.forget()
+        world.hot.forget_shards()
         world.hot.open()
         return world.perform(envelope)
 
     assert world.records.read([task.id]) != [Absent()]
-    assert world.work(last_before_the_loss) == set()
+    world.work(last_before_the_loss)
     assert world.status(task) is Status.SUCCEEDED
 
 
-def test_without_the_log_the_batch_comes_again_and_the_first_facts_are_told(world):
-    (task,) = world.admitted()
-    arrivals = world.arrivals("tasks.worker.echo")
+def test_while_the_log_is_away_nothing_more_is_taken(world):
+    tasks = world.admitted(*[None] * 30)
     world.log.is_away = True
-    with pytest.raises(StoreUnavailable):
-        world.work(arrivals=arrivals)
+    began = world.now
+    world.on_wait.append(lambda: setattr(world.log, "is_away", world.now - began < 20_000))
+    world.work(in_seconds(world, 1), concurrency=2)
+    assert world.performed == [task.id for task in tasks[:6]], "then it was known to be away"
+    ended = [fact.id for fact in world.log.facts() if isinstance(fact, TaskSucceeded)]
+    assert ended == world.performed
+
+
+def test_without_the_log_until_the_end_the_tick_publishes_the_facts(world):
+    (task,) = world.admitted()
+    world.log.is_away = True
+    world.work()
     assert world.log.facts() == []
     world.log.is_away = False
-    assert world.work(lambda _: Succeeded("another"), arrivals=arrivals) == set()
+    world.watch()
+    world.work(lambda _: Succeeded("another"))
     (fact,) = world.log.facts()
     assert (fact.id, bytes(fact.result)) == (task.id, b'"done"')
+    assert world.waiting() == []
 
 
-def test_an_empty_batch_is_no_work(world):
-    assert world.work(arrivals=[]) == set()
+def test_where_nothing_waits_an_invocation_ends_at_once(world):
+    began = world.now
+    world.work()
+    assert world.now == began

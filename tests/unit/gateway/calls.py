@@ -7,7 +7,6 @@ from typing import Any
 from functions.gateway.handler import lambda_handler
 from functions.workers.echo.handler import lambda_handler as echo
 from taskmill.core import topics
-from taskmill.core.task import TaskType
 from tests.builders import a_claim, a_death
 from tests.unit.gateway import described
 from tests.unit.stage import an_http_event
@@ -76,9 +75,7 @@ def batch(stage, *tasks):
 def end(stage, task_id):
     """End a task as its worker does."""
     tasks = [task for task in stage.log.tasks(topics.PENDING) if task.id == task_id]
-    stage.log.send_work(tasks[:1])
-    stage.log.flush()
-    stage.run(echo, topics.worker(TaskType("echo")))
+    stage.deliver(echo, tasks[0])
 
 
 def die(stage):

@@ -8,7 +8,6 @@ import pytest
 
 from taskmill.core import topics
 from taskmill.core.log import Position
-from taskmill.core.task import TaskType
 from taskmill.stores.api_keys import ApiKeys
 from taskmill.worker import serve
 from tests.builders import a_claim, a_death, a_log_record, started, succeeded
@@ -129,10 +128,7 @@ def test_a_result_is_not_in_the_history(stage):
 def test_a_history_tells_of_a_result_that_is_hard_to_read(stage):
     task = submit(stage).body
     worker = serve(dict, lambda _payload: -(10**4_299))
-    tasks = [one for one in stage.log.tasks(topics.PENDING) if one.id == task["id"]]
-    stage.log.send_work(tasks)
-    stage.log.flush()
-    stage.run(worker, topics.worker(TaskType("echo")))
+    stage.deliver(worker, *(one for one in stage.log.tasks(topics.PENDING) if one.id == task["id"]))
     stage.record()
     answer = get(stage, f"/v1/tasks/{task['id']}/history")
     assert [one["kind"] for one in answer.body["facts"]] == ["submitted", "succeeded"]

@@ -23,6 +23,7 @@ QUEUED = {
     "generation": 9,
     "created_at": "2026-11-06T21:20:00.123Z",
     "metadata": {},
+    "priority": "normal",
     "payload_size": 2,
 }
 STARTED = {"started_at": "2026-11-06T21:20:00.623Z", "wait_ms": 500}
@@ -128,8 +129,9 @@ def test_a_type_shows_its_schema_its_defaults_and_its_limits():
             "max_attempts": 4,
             "timeout_seconds": 30.0,
             "retry": {"first_seconds": 1.0, "factor": 2.0, "cap_seconds": 300.0},
+            "priority": "normal",
         },
-        "limits": {"timeout_seconds": 60.0},
+        "limits": {"timeout_seconds": 300.0},
     }
 
 

@@ -150,6 +150,7 @@ def test_a_wait_outlasts_a_redis_that_is_rebuilt(stage):
 
     def go_on():
         stage.hot.open()
+        stage.hot.lanes.open()
         stage.run(dispatcher, topics.PENDING)
         stage.run(echo, topics.worker(TaskType("echo")))
 

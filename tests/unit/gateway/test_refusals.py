@@ -31,6 +31,8 @@ REFUSALS = [
 PUBLIC = "https://hooks.example.com/in"
 POINTER = {"url": "s3://memory/x", "size": 1, "sha256": "0" * 64}
 RECORD = "tasks.pending:0:0:0"
+_OTHER_NAMES = {"readRecord": RECORD, "discardRecord": RECORD, "endPause": "type:echo"}
+"""Names in a path of which the route can know that they may be there."""
 
 
 @pytest.fixture
@@ -41,8 +43,7 @@ def stage(monkeypatch):
 
 
 def ask(stage, operation, *, name=None, **request):
-    usual = RECORD if operation.name in {"readRecord", "discardRecord"} else NOBODY
-    path = re.sub(r"\{\w+\}", name or usual, operation.path)
+    path = re.sub(r"\{\w+\}", name or _OTHER_NAMES.get(operation.name, NOBODY), operation.path)
     return call(stage, operation.method.upper(), path, **request)
 
 
@@ -245,7 +246,7 @@ PROVOKED = {
     "managed_schedule": of_a_folder,
     "not_found": of_nobody,
     "not_redrivable": of_what_lives,
-    "not_supported_yet": ask_with({"type": "echo", "priority": "high"}),
+    "not_supported_yet": ask_with({"type": "echo", "cost": 3}),
     "not_waiting": of_what_ended,
     "payload_conflict": ask_with({"type": "echo", "payload": 1, "payload_ref": POINTER}),
     "payload_missing": ask_with({"type": "echo", "payload_ref": POINTER}),

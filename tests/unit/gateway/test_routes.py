@@ -8,9 +8,11 @@ from datetime import timedelta
 import pytest
 
 from functions.dispatcher.handler import lambda_handler as dispatcher
+from functions.gateway.submitting import BATCH_TASKS
 from taskmill import __version__
 from taskmill.core import topics
 from taskmill.core.lifetimes import Lifetimes
+from taskmill.core.task import LARGEST_INDEX
 from taskmill.stores.memory.recovery import MemoryColdShards
 from tests.unit.gateway.calls import JSON, NOBODY, answer_to, batch, call, get, submit
 from tests.unit.stage import NOW, Stage, an_http_event, do_job
@@ -41,6 +43,7 @@ def test_a_submission_is_accepted_and_stands_in_the_log(stage):
         "generation": NOW,
         "created_at": "2026-11-06T21:20:00.000Z",
         "metadata": {"who": "me"},
+        "priority": "normal",
         "payload_size": 12,
     }
 
@@ -218,7 +221,7 @@ def test_json_that_is_no_task_is_a_422(stage, body):
         ({"payload": {"say": "x" * 262_144}}, (413, "payload_too_large", "/payload")),
         ({"run_at": "9999-01-01T00:00:00Z"}, (422, "invalid_request", "/run_at")),
         ({"delay_seconds": 1e308}, (422, "invalid_request", "/delay_seconds")),
-        ({"timeout_seconds": 61}, (422, "invalid_request", "/timeout_seconds")),
+        ({"timeout_seconds": 301}, (422, "invalid_request", "/timeout_seconds")),
         ({"tenant": "other"}, (422, "invalid_request", "/tenant")),
     ],
     ids=lambda case: str(case)[:40],
@@ -238,6 +241,29 @@ def test_a_key_in_the_header_keeps_its_rule(stage, key):
 def test_a_key_with_a_comma_may_stand_in_the_body(stage):
     answer = submit(stage, idempotency_key="a,b")
     assert (answer.status, answer.body["idempotency_key"]) == (202, "a,b")
+
+
+def test_each_task_of_a_batch_knows_its_place_in_it(stage):
+    batch(stage, {"type": "echo"}, {"type": "nobody"}, {"type": "echo"}, {"type": "echo"})
+    submit(stage)
+    assert [task.index for task in stage.log.tasks(topics.PENDING)] == [0, 2, 3, 0]
+    assert LARGEST_INDEX == BATCH_TASKS - 1
+
+
+def test_priority_and_fairness_key_are_shown_and_listed(stage):
+    task = submit(stage, priority=3, fairness_key="customer 7").body
+    assert (task["priority"], task["fairness_key"]) == ("critical", "customer 7")
+    assert get(stage, f"/v1/tasks/{task['id']}").body == task
+    stage.record()
+    (listed,) = get(stage, "/v1/tasks").body["tasks"]
+    assert (listed["priority"], listed["fairness_key"]) == ("critical", "customer 7")
+
+
+def test_lists_hide_a_fairness_key_that_looks_like_a_secret(stage):
+    submit(stage, fairness_key="password=hunter22hunter22")
+    stage.record()
+    (listed,) = get(stage, "/v1/tasks").body["tasks"]
+    assert "hunter22" not in listed["fairness_key"]
 
 
 def test_a_batch_with_a_key_of_its_own_is_refused_since_nobody_would_heed_it(stage):
@@ -419,7 +445,7 @@ def test_the_types_are_told_with_what_they_take(stage):
     result = get(stage, "/v1/types").body["types"]
     (echo,) = [one for one in result if one["name"] == "echo"]
     assert (echo["name"], echo["defaults"]["max_attempts"]) == ("echo", 4)
-    assert set(echo) == {"name", "title", "schema", "defaults", "limits"}
+    assert set(echo) == {"name", "title", "schema", "defaults", "limits", "now"}
 
 
 def test_health_asks_nobody(stage):
@@ -455,7 +481,7 @@ def test_it_is_not_ready_while_redis_forgot_and_nobody_rebuilds_it(stage):
 
 
 def test_it_is_ready_while_a_rebuild_goes_on_unless_that_takes_long(stage):
-    stage.hot.forget()
+    stage.hot.forget_shards()
     shards = MemoryColdShards(stage.hot, lifetimes=Lifetimes(nonce_stays=timedelta(minutes=2)))
     shards.begin("word")
     assert get(stage, "/readyz").status == 200
@@ -463,8 +489,18 @@ def test_it_is_ready_while_a_rebuild_goes_on_unless_that_takes_long(stage):
     assert "being rebuilt" in unready(stage)
     shards.open("word", {0})
     assert get(stage, "/readyz").status == 200
-    stage.hot.forget()
+    stage.hot.forget_shards()
     shards.begin("another")
+    assert get(stage, "/readyz").status == 200
+
+
+def test_it_is_ready_while_a_lane_is_cold_unless_that_takes_long(stage):
+    """A gateway may know a new type before a scheduler does."""
+    stage.hot.lanes["echo"].restart()
+    assert get(stage, "/readyz").status == 200
+    stage.pass_time(milliseconds=31_000)
+    assert "lanes are cold (echo), so their tasks do not start" in unready(stage)
+    stage.hot.lanes["echo"].open()
     assert get(stage, "/readyz").status == 200
 
 

@@ -91,7 +91,7 @@ REFUSED = [
     ({"name": "a/b"}, "invalid_request", "/name"),
     ({"task": 7}, "invalid_request", "/task"),
     ({"task": {"type": "nobody"}}, "unknown_type", "/task/type"),
-    ({"task": {"type": "echo", "priority": "high"}}, "not_supported_yet", "/task/priority"),
+    ({"task": {"type": "echo", "cost": 3}}, "not_supported_yet", "/task/cost"),
     ({"task": {"type": "echo", "run_at": NEXT}}, "invalid_request", "/task/run_at"),
     ({"task": {"type": "echo", "idempotency_key": "k"}}, "invalid_request", None),
     ({"task": {"type": "echo", "payload_ref": {}}}, "invalid_request", "/task/payload_ref"),
@@ -207,6 +207,15 @@ def test_a_schedule_is_fired_now_whether_it_is_paused_or_not(stage):
     shown = get(stage, PATH).body
     assert (shown["fired"], shown["last_task_id"]) == (1, answer.body["task_id"])
     assert shown["last_at"] == shown["last_fired_at"] == "2026-11-06T21:20:00.000Z"
+
+
+def test_the_tasks_of_a_schedule_have_its_priority_and_its_fairness_key(stage):
+    task = HOURLY["task"] | {"priority": "low", "fairness_key": "customer 7"}
+    assert make(stage, task=task).body["task"] == task
+    assert make(stage, task=task | {"priority": "urgent"}).body["field"] == "/task/priority"
+    post(stage, f"{PATH}/trigger")
+    (request,) = requests_of(stage)
+    assert {name: request[name] for name in task} == task
 
 
 def backfill(stage, since, until):

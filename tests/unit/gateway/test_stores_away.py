@@ -27,6 +27,7 @@ class AwayEndpoints:
         ("/v1/quarantine", "the quarantine is in the ledger: PostgreSQL is unavailable"),
         (f"/v1/redrives/{NOBODY}", "redrive jobs are in the ledger: PostgreSQL is unavailable"),
         ("/v1/schedules", "schedules are in the ledger: PostgreSQL is unavailable"),
+        ("/v1/pauses", "pauses are in the ledger: PostgreSQL is unavailable"),
         ("/v1/schedules/nightly/next", "schedules are in the ledger: PostgreSQL is unavailable"),
         ("/v1/endpoints/disabled", "disabled endpoints are in Redis: Redis is unavailable"),
     ],

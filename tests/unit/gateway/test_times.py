@@ -167,10 +167,10 @@ def test_the_same_request_is_the_same_task_however_late_it_is_repeated(stage):
 def test_a_delayed_task_goes_to_its_worker_at_its_time_and_no_sooner(stage):
     submit(stage, delay_seconds=60)
     assert stage.run(dispatcher, topics.PENDING) == {"batchItemFailures": []}
-    for later, lines in ((59_999, 0), (1, 1)):
+    for later, waiting in ((59_999, 0), (1, 1)):
         stage.pass_time(milliseconds=later)
         do_job("publish_due")
-        assert len(stage.log.tasks("tasks.worker.echo")) == lines
+        assert len(stage.waiting()) == waiting
     assert stage.counters.total(Count.DELAYED, answer="near") == 1
 
 
@@ -183,7 +183,7 @@ def test_a_far_task_is_brought_near_by_the_scheduler(stage):
     assert do_job("bring_near") == 1
     stage.pass_time(milliseconds=600_000)
     do_job("publish_due")
-    assert len(stage.log.tasks("tasks.worker.echo")) == 1
+    assert len(stage.waiting()) == 1
 
 
 def test_what_waits_can_be_put_off_and_marked(stage):
@@ -199,13 +199,27 @@ def test_what_waits_can_be_put_off_and_marked(stage):
     assert stage.counters.total(Count.CHANGES, answer="done") == 1
 
 
+def test_what_waits_can_get_another_priority(stage):
+    task = dispatched(stage, delay_seconds=60, priority="low")
+    reply = patch(stage, task["id"], {"priority": 2})
+    assert (reply.body["priority"], reply.body["run_at"]) == ("high", task["run_at"])
+    assert get(stage, f"/v1/tasks/{task['id']}").body == reply.body
+    stage.record()
+    (listed,) = get(stage, "/v1/tasks").body["tasks"]
+    assert listed["priority"] == "high"
+    history = get(stage, f"/v1/tasks/{task['id']}/history").body["facts"]
+    assert history[-1]["priority"] == "high"
+
+
 @pytest.mark.parametrize(
     ("body", "kind"),
     [
         ("[]", (422, INVALID, "")),
         ("{}", (422, INVALID, "")),
         ({"odd": 1}, (422, INVALID, "")),
-        ({"priority": "high"}, (422, "not_supported_yet", "/priority")),
+        ({"priority": "urgent"}, (422, INVALID, "/priority")),
+        ({"priority": 4}, (422, INVALID, "/priority")),
+        ({"fairness_key": "a"}, (422, INVALID, "")),
         ({"delay_seconds": -1}, (422, INVALID, "/delay_seconds")),
         ({"delay_seconds": 1, "run_at": "2026-11-06T22:20:00Z"}, (422, INVALID, "/delay_seconds")),
         ({"run_at": "2028-11-06T22:20:00Z"}, (422, INVALID, "/run_at")),
@@ -231,7 +245,7 @@ def test_nothing_is_put_off_until_it_has_expired(stage):
 def test_what_may_run_after_a_rebuild_is_not_changed_now(stage):
     task = dispatched(stage)
     until = stage.clock() + 6_000
-    holding = Holding(until_ms=until, limit_ms=None, source=None, process="")
+    holding = Holding(until_ms=until, limit_ms=None, source=None)
     stage.hot.record(task["id"]).holding = holding
     answer = patch(stage, task["id"], {"delay_seconds": 60})
     assert answer.status == 503

@@ -10,7 +10,8 @@ TYPES = [
         "title": "Echoes.",
         "schema": {"type": "object", "properties": {"say": {"type": "string"}}},
         "defaults": {"max_attempts": 4, "timeout_seconds": 30},
-        "function_timeout_seconds": 60,
+        "longest_timeout_seconds": 60,
+        "partitions": 6,
     }
 ]
 

@@ -33,8 +33,11 @@ def resources(worker):
 def test_an_empty_file_takes_every_default(expand):
     worker = expand("# nothing differs\n")
     made = resources(worker)
-    assert worker.timeout_seconds == 60
-    assert made["ResizeImageWorker"]["Properties"]["Timeout"] == 60
+    assert (worker.longest_timeout, worker.partitions) == (30, 6)
+    assert worker.function == "ResizeImageWorker"
+    assert made["ResizeImageWorker"]["Properties"]["Timeout"] == 840
+    assert made["ResizeImageWorkerTasks"]["Properties"]["BatchSize"] == 1
+    assert made["ResizeImageWorkerTopic"]["Properties"]["PartitionCount"] == 6
     assert made["ResizeImageWorkerTasks"]["Properties"]["Topics"] == ["tasks.worker.resize_image"]
     assert "VpcConfig" not in made["ResizeImageWorker"]["Properties"]
     assert (worker.settings, worker.routes) == ((), {})
@@ -48,7 +51,7 @@ def test_nothing_of_the_pattern_stays_open(expand):
 
 def test_a_folder_s_own_words_come_in_with_their_comments(expand):
     worker = expand(
-        "Timeout: 120\n"
+        "MemorySize: 1024\n"
         "ReachesInternet: true\n\n"
         "Environment:\n  TASKMILL_KEY: !Ref Key # of the other side\n"
         "# at the margin\n  OTHER: '1'\n\n"
@@ -64,8 +67,7 @@ def test_a_folder_s_own_words_come_in_with_their_comments(expand):
     assert "# of the other side" in worker.blocks["Resources"]
     assert "laptop" not in worker.blocks["Resources"]
     assert "VpcConfig" in function
-    alarms = made["ResizeImageWorkerAlarms"]["Properties"]["Parameters"]
-    assert alarms["LongestMilliseconds"] == 110_000
+    assert function["MemorySize"] == 1024
     (policy,) = made["ResizeImageWorkerRole"]["Properties"]["Policies"]
     assert policy["PolicyDocument"]["Statement"][3]["Resource"] == "a"
     assert made["Extra"] == {"Type": "AWS::SNS::Topic"}
@@ -73,30 +75,53 @@ def test_a_folder_s_own_words_come_in_with_their_comments(expand):
     assert worker.settings == ("TASKMILL_KEY", "TASKMILL_FILE")
 
 
-@pytest.mark.parametrize("seconds", [1, 5, 30, 60, 840])
-def test_a_run_counts_as_slow_before_it_is_cut_off(expand, seconds):
-    made = resources(expand(f"Timeout: {seconds}\n"))
-    longest = made["ResizeImageWorkerAlarms"]["Properties"]["Parameters"]["LongestMilliseconds"]
-    assert 0 < longest < seconds * 1000
+@pytest.mark.parametrize(("partitions", "pollers"), [(1, 1), (5, 1), (6, 2), (10, 2), (11, 3)])
+def test_a_poller_runs_five_invocations(expand, partitions, pollers):
+    worker = expand(f"Partitions: {partitions}\nReservedConcurrentExecutions: 11\n")
+    tasks = resources(worker)["ResizeImageWorkerTasks"]["Properties"]
+    config = tasks["ProvisionedPollerConfig"]
+    assert (config["MinimumPollers"], config["MaximumPollers"]) == (pollers, pollers)
+
+
+@pytest.mark.parametrize(
+    ("longest", "partitions"), [(300, 1), (301, 3), (420, 3), (560, 4), (672, 6), (800, 22)]
+)
+def test_a_type_with_long_tasks_needs_processes_that_take_while_others_end(
+    expand, longest, partitions
+):
+    """An invocation lasts 840 s, and takes nothing in its last LongestTimeout seconds."""
+    text = "LongestTimeout: {}\nReservedConcurrentExecutions: 99\nPartitions: {}\n".format
+    worker = expand(text(longest, partitions))
+    assert (worker.longest_timeout, worker.partitions) == (longest, partitions)
+    if partitions > 1:
+        with pytest.raises(SystemExit) as refused:
+            expand(text(longest, partitions - 1), name="too_few")
+        words = f"Partitions must be at least {partitions}, not {partitions - 1}"
+        assert f"functions/workers/too_few/function.yaml: {words}" in str(refused.value)
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("Timout: 5", "unknown key Timout; did you mean Timeout?"),
+        ("MemorySise: 5", "unknown key MemorySise; did you mean MemorySize?"),
+        ("Timeout: 60", "Timeout is no key any more: every function has 840 s; declare LongestT"),
+        ("BatchSize: 500", "BatchSize is no key any more: every batch has one record: delete"),
         ("EchoWorker:\n  Type: x", "goes below Resources"),
-        ("Timeout: soon", "Timeout must be a whole number, not 'soon'"),
-        ("Timeout: true", "Timeout must be a whole number, not True"),
-        ("BatchSize: 0", "BatchSize must be at least 1, not 0"),
+        ("LongestTimeout: soon", "LongestTimeout must be a whole number, not 'soon'"),
+        ("LongestTimeout: true", "LongestTimeout must be a whole number, not True"),
+        ("Partitions: 0", "Partitions must be at least 1, not 0"),
+        ("LongestTimeout: 801", "LongestTimeout must be at most 800, not 801"),
+        ("LongestTimeout: 800", "Partitions must be at least 22, not 6: with a LongestTimeout of"),
+        ("Partitions: 11", "ReservedConcurrentExecutions must be at least 11, not 10"),
         ("ReachesInternet: 1", "ReachesInternet must be true or false, not 1"),
         ("Settings: TASKMILL_X", "Settings must be a list"),
         ("Settings: [HOME]", "HOME does not begin with TASKMILL_"),
         ("Environment: {A: b}", "Environment: put each entry on its own line"),
         ("Environment: [A]", "Environment must be a mapping"),
         ("Routes:\n  Look: /v1/things", "Look must look like GET /v1/things"),
-        ("Timeout: [", "cannot be read as YAML"),
-        ("Timeout: 5\nTimeout: 6", "the key 'Timeout' appears twice"),
-        ("- Timeout", "must be a mapping"),
+        ("Partitions: [", "cannot be read as YAML"),
+        ("Partitions: 5\nPartitions: 6", "the key 'Partitions' appears twice"),
+        ("- Partitions", "must be a mapping"),
     ],
 )
 def test_what_cannot_be_is_said_with_its_file(expand, text, words):

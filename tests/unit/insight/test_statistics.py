@@ -5,9 +5,10 @@ import pytest
 from taskmill.core import topics
 from taskmill.core.errors import StoreUnavailable
 from taskmill.insight.gather import KEPT, Board
+from taskmill.insight.types import LaneState, states_of
 from taskmill.submission.outbox import OutboxBacklog
 from tests.builders import ECHO, a_fresh_envelope
-from tests.unit.world import World
+from tests.unit.world import Away, World
 
 READERS = topics.readers([ECHO])
 
@@ -26,6 +27,7 @@ def board(world):
         ports.requests,
         ports.outbox,
         readers=READERS,
+        states=lambda: states_of([ECHO], ports, {}),
         clock=world.clock,
     )
 
@@ -45,6 +47,16 @@ def test_each_reader_has_its_lag(world, board):
         "inbox": 0,
         "worker-echo": 1,
     }
+
+
+def test_the_state_of_each_type_is_there_even_without_redis(world, board):
+    world.admitted()
+    (state,) = board.look().states.values()
+    assert (state.lane, state.count.classes[1].waiting) == (LaneState.LIVE, 1)
+    world.ports.lanes = Away()
+    world.wait(KEPT)
+    (state,) = board.look().states.values()
+    assert (state.lane, state.count) == (LaneState.UNKNOWN, None)
 
 
 def test_who_asks_within_a_moment_gets_the_same(world, board):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from msgspec import Raw
 from msgspec.structs import replace
 
-from taskmill.core.task import Millis
+from taskmill.core.task import Millis, Priority, Timing
 from taskmill.ledger.projection import merged, row_of, runs_of
 from tests.builders import (
     NOW,
@@ -15,6 +15,7 @@ from tests.builders import (
     an_envelope,
     cancel_requested,
     cancelled,
+    changed,
     deferred,
     died,
     dropped,
@@ -37,12 +38,19 @@ def rows(draw):
     spent = {"token": token, "losses": losses, "started_at_ms": Millis(NOW + token)}
     ends = {1: succeeded, 2: died, 3: cancelled}
     tell = draw(
-        st.sampled_from([None, started, lost, deferred, cancel_requested, ends[generation]])
+        st.sampled_from(
+            [None, changed, started, lost, deferred, cancel_requested, ends[generation]]
+        )
     )
     if tell is None:
         return row_of(task)
     if tell is cancel_requested:
         return row_of(tell(later))
+    if tell is changed:
+        second = replace(task, turn=2, timing=Timing(turn=2), priority=Priority.HIGH)
+        return row_of(changed(replace(second, order_ms=Millis(NOW - 1))))
+    if tell is deferred and turn == 2:  # the next turn has another order
+        return row_of(deferred(later, reason="snoozed", **spent))
     if tell is lost:
         return row_of(lost(later, **spent | {"losses": losses + 1}))
     if tell is ends[generation]:  # a generation ends once
@@ -75,6 +83,12 @@ def test_a_row_never_goes_back(one, other):
 
 def test_a_dropped_submission_tells_nothing_of_the_row():
     assert row_of(dropped(an_envelope())) is None
+
+
+def test_a_later_turn_that_waits_for_its_worker_has_the_order_of_the_change_before():
+    second = an_envelope(turn=2, timing=Timing(turn=2), order_ms=Millis(NOW - 1))
+    change, parked = row_of(changed(second)), row_of(replace(second, parked_until_ms=NOW))
+    assert (parked.order_ms, parked.ordered) == (change.order_ms, change.ordered) == (NOW - 1, 2)
 
 
 def test_runs_end_at_gaps_and_at_partitions():

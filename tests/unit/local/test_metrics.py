@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from taskmill.core.counting import TABLE, Count, Span
+from taskmill.core.counting import TABLE, Count, Gauge, Span
 from taskmill.platform.emf import EmfCounters
 from taskmill_local.lambdas.pool import PoolSnapshot
 from taskmill_local.mappings.snapshot import MappingSnapshot
@@ -61,6 +61,25 @@ def test_times_become_a_histogram(meter, counters):
     assert below == {"0.005": 1, "0.01": 1, "0.025": 3, "5": 3, "10": 4, "300": 4, "+Inf": 5}
     assert sample(samples, f"{name}_count", type="echo") == 5
     assert sample(samples, f"{name}_sum", type="echo") == pytest.approx(1007.049)
+
+
+def test_a_gauge_is_replaced_and_forgotten_when_nobody_repeats_it():
+    now = 0.0
+    meter = Meter({"echo"}, now=lambda: now)
+    counters = EmfCounters(namespace="taskmill", types={"echo"}, clock=lambda: 1, write=meter.take)
+    for waiting in (7, 3):
+        counters.measure(Gauge.WAITING, waiting, type="echo", priority="high")
+        counters.measure(Gauge.OLDEST_WAIT, waiting - 2.5, type="echo")
+        counters.measure(Gauge.IN_FLIGHT, 0, type="echo")
+        counters.flush()
+    kinds, samples = read(meter)
+    assert kinds["taskmill_waiting"] == "gauge"
+    assert sample(samples, "taskmill_waiting", type="echo", priority="high") == 3
+    assert sample(samples, "taskmill_oldest_wait_seconds", type="echo") == 0.5
+    now = 31.0
+    _, samples = read(meter)
+    left = {name for name, _ in samples if name in set(Gauge)}
+    assert left == {"taskmill_in_flight"}, "0 stays true until something is reported"
 
 
 def test_everything_in_the_table_is_told_of_before_it_happens(meter):

@@ -114,7 +114,7 @@ def test_a_template_becomes_a_plan(tmp_path):
         group="gateway",
         batch_size=100,
         window=timedelta(milliseconds=500),
-        pollers=1,
+        most_in_flight=5,
     )
     assert plan.functions == {"Gateway": gateway}
     assert set(plan.routes) == {
@@ -140,7 +140,7 @@ def test_a_mapping_says_its_own_numbers(tmp_path):
     ProvisionedPollerConfig: {MinimumPollers: 1, MaximumPollers: 3, PollerGroupName: taskmill}
 """
     (mapping,) = read(tmp_path, GATEWAY, MAPPING + numbers).mappings
-    assert (mapping.batch_size, mapping.window, mapping.pollers) == (500, timedelta(0), 3)
+    assert (mapping.batch_size, mapping.window, mapping.most_in_flight) == (500, timedelta(0), 15)
 
 
 def test_a_function_without_a_reservation_gets_ten(tmp_path):
@@ -338,7 +338,7 @@ def test_a_mapping_has_no_more_in_flight_than_its_function_runs():
         group="workers",
         batch_size=10,
         window=timedelta(),
-        pollers=6,
+        most_in_flight=6,
     )
-    pollers = [[one.pollers for one in fitted([mapping], {"Worker": cap})] for cap in (2, 8)]
-    assert pollers == [[2], [6]]
+    most = [[one.most_in_flight for one in fitted([mapping], {"Worker": cap})] for cap in (2, 8)]
+    assert most == [[2], [6]]

@@ -3,6 +3,9 @@
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
+from taskmill_local.mappings.snapshot import MappingSnapshot
 from taskmill_local.plan import FunctionPlan
 from taskmill_local.settings import Settings
 from taskmill_local.view import settings_view
@@ -29,5 +32,26 @@ def test_the_settings_of_the_system_are_told_without_secrets_and_addresses(tmp_p
         "TASKMILL_SHARDS": "4",
         "TASKMILL_LEASE_MS": "4000",
         "TASKMILL_OPEN": "1",
+        "TASKMILL_WORKER_PARTITIONS": "2",
         "TASKMILL_WEBHOOK_SECRET_FILE": str(tmp_path.resolve() / ".taskmill/webhook_secrets.json"),
     }
+
+
+@pytest.mark.parametrize(
+    ("topic", "backlog"), [("tasks.pending", 7), ("tasks.events", 7), ("tasks.worker.echo", 0)]
+)
+def test_what_only_starts_a_process_is_no_backlog(topic, backlog):
+    """An invocation of a worker lasts for minutes, and its record is committed at its end."""
+    snapshot = MappingSnapshot(
+        function="Any",
+        topic=topic,
+        lag={0: 3, 1: 4},
+        waiting=0,
+        in_flight=2,
+        batches=0,
+        records=0,
+        failures=0,
+        last_error=None,
+        backing_off={},
+    )
+    assert snapshot.backlog == backlog

@@ -4,13 +4,14 @@ import pytest
 
 from taskmill.core.facts import CancelRequested, TaskAdmitted, TaskCancelled, TaskDeferred
 from taskmill.core.owed import OwedKind
-from taskmill.core.task import Status
+from taskmill.core.task import Status, Timing
 from taskmill.core.view import Nowhere, Unsure
 from taskmill.execution.lease import Claimed
 from taskmill.orders.cancel import AlreadyFinished, Asked, CancelAccepted, Canceller
-from taskmill.orders.control import OrderAnswer
+from taskmill.orders.control import Moved
 from taskmill.stores.memory.hot import Holding
 from taskmill.stores.memory.orders import MemoryControl
+from taskmill.submission.submission import view_of
 from tests.builders import a_claim, a_death, a_new_id, a_request
 from tests.contracts.hot import admitted, next_turn
 from tests.unit.world import Away, World
@@ -58,7 +59,7 @@ def test_a_cancelled_task_does_not_run_and_the_ledger_says_so(world):
     world.work()
     world.record()
     assert world.ledger.find(task.id).status is Status.CANCELLED
-    assert [type(fact) for fact in world.log.facts()] == [TaskCancelled, TaskCancelled]
+    assert [type(fact) for fact in world.log.facts()] == [TaskCancelled]
 
 
 def test_what_the_turn_owed_is_published_before_the_end(world):
@@ -95,7 +96,7 @@ def test_who_may_run_after_a_rebuild_is_asked_and_the_next_worker_ends_it(world)
     (task,) = world.admitted()
     record = world.hot.record(task.id)
     until = world.clock() + 6_000
-    record.holding = Holding(until_ms=until, limit_ms=None, source=None, process="")
+    record.holding = Holding(until_ms=until, limit_ms=None, source=None)
     assert isinstance(ask(world, task.id), Asked)
     assert read(world, task.id).cancel_requested
     assert isinstance(world.log.facts()[-1], CancelRequested)
@@ -155,7 +156,7 @@ def test_a_task_that_always_goes_on_is_not_asked_for_ever(world):
 
     class Never(MemoryControl):
         def cancel(self, orders):
-            return [OrderAnswer.MOVED for _ in orders]
+            return [Moved() for _ in orders]
 
     assert isinstance(ask(world, task.id, control=Never(world.hot)), Unsure)
 
@@ -179,3 +180,14 @@ def test_nothing_is_cancelled_while_redis_cannot_say(world, state):
         world.hot.restart()
     assert isinstance(ask(world, task.id, **ports), Unsure)
     assert world.log.facts() == []
+
+
+def test_what_the_dispatcher_has_not_admitted_is_cancelled_later(world):
+    """A record of it would begin another life than the one that the dispatcher will begin."""
+    timing = Timing(run_at_ms=world.now + 60_000, said_ms=world.now)
+    task = a_request(timing=timing)
+    canceller = Canceller(world.ports, lambda _id: view_of(task))
+    answer = canceller.cancel(task.id)
+    assert isinstance(answer, Unsure)
+    assert "not admitted yet" in answer.why
+    assert world.hot.records == {}

@@ -28,7 +28,7 @@ def test_nothing_is_written_when_nothing_was_counted(counters, lines):
 
 def test_what_an_invocation_counts_stands_in_one_line(counters, lines):
     counters.count(Count.CLAIMS, 2, type="echo", answer="claimed")
-    counters.count(Count.DISPATCHED, type="echo")
+    counters.count(Count.TAKEN, type="echo")
     counters.time(Span.PUBLISH, 0.25)
     counters.flush()
     counters.flush()
@@ -38,14 +38,14 @@ def test_what_an_invocation_counts_stands_in_one_line(counters, lines):
                 "Timestamp": AT,
                 "CloudWatchMetrics": [
                     a_directive("taskmill_claims_total", ["type", "answer"]),
-                    a_directive("taskmill_dispatched_total", ["type"]),
+                    a_directive("taskmill_taken_total", ["type"]),
                     a_directive("taskmill_publish_seconds", [], unit="Seconds"),
                 ],
             },
             "type": "echo",
             "answer": "claimed",
             "taskmill_claims_total": 2,
-            "taskmill_dispatched_total": 1,
+            "taskmill_taken_total": 1,
             "taskmill_publish_seconds": [0.25],
         }
     ]

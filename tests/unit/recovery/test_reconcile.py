@@ -10,6 +10,8 @@ from taskmill.core.task import Status
 from taskmill.core.time import in_ms
 from taskmill.dispatch.waiting import ParkAnswer
 from taskmill.execution.outcome import Retry, Succeeded
+from taskmill.lanes.enter import enter
+from taskmill.lanes.lane import member_of
 from taskmill.ledger.projection import row_of
 from taskmill.recovery.divergence import ABOUT, Divergence
 from taskmill.recovery.reconcile import MOST_MENDED, MOST_SUSPECTED, Reconciler
@@ -21,7 +23,6 @@ from tests.unit.world import Instead, World
 
 MINUTE = timedelta(minutes=1)
 AT_LAST = timedelta(seconds=1)
-WORKER = topics.worker_of(ECHO)
 READERS = topics.readers([ECHO])
 
 
@@ -42,6 +43,12 @@ class Office(World):
         """Let these readers reach the end; without names, all of them."""
         for reader in readers or READERS:
             self.log.commit(reader, len(self.log.records(reader.topic)))
+
+    def lose_from_lane(self, *tasks):
+        """Let the lane forget these, as nothing in the product does."""
+        lane = self.hot.lanes[ECHO]
+        for task in tasks:
+            assert lane.withdraw(member_of(task))
 
     def reconcile(self, looks=3):
         """Look a few times, a minute apart; return what was repaired."""
@@ -83,7 +90,7 @@ def test_a_ledger_that_is_still_reading_is_waited_for(world):
     world.admitted()
     world.record()
     world.work()
-    world.commit(topics.DISPATCHER, topics.RECORDER_PENDING, WORKER)
+    world.commit(topics.DISPATCHER, topics.RECORDER_PENDING)
     assert world.reconcile() == {}
 
 
@@ -127,29 +134,37 @@ def test_a_task_that_stands_in_no_line_is_put_there(world):
     (task,) = world.admitted()
     world.record()
     world.commit()
+    world.lose_from_lane(task)
     assert world.reconcile(looks=1) == {}
     assert world.reconcile(looks=1) == {Divergence.NOT_QUEUED: 1}
-    assert [one.id for one in world.log.tasks("tasks.worker.echo")] == [task.id, task.id]
+    assert [one.id for one in world.waiting()] == [task.id]
     assert world.reconcile(looks=3) == {}, "it stands in line now"
 
 
-@pytest.mark.parametrize("behind", [topics.DISPATCHER, WORKER])
-def test_a_backlog_is_no_orphan(world, behind):
-    world.admitted()
+def test_what_waits_or_runs_in_its_lane_is_left_alone(world):
+    world.admitted("a", "b")
     world.record()
-    world.commit(*(reader for reader in READERS if reader != behind))
+    world.commit()
+    assert len(world.take(most=1)) == 1
+    assert world.reconcile(looks=5) == {}
+    assert world.reconciler.suspected == {}, "a backlog is not even suspected"
+
+
+def test_a_lane_that_is_rebuilt_is_waited_for(world):
+    (task,) = world.admitted()
+    world.record()
+    world.commit()
+    world.lose_from_lane(task)
+    world.hot.lanes[ECHO].restart()
+    assert world.reconcile(looks=5) == {}
+
+
+def test_what_the_dispatcher_has_yet_to_pass_on_is_no_orphan(world):
+    (task,) = world.admitted()
+    world.record()
+    world.lose_from_lane(task)
+    world.commit(*(reader for reader in READERS if reader != topics.DISPATCHER))
     assert world.reconcile(looks=10) == {}
-
-
-def test_what_the_dispatcher_passed_on_late_is_waited_for(world):
-    """The worker's line is measured only when the dispatcher has passed everything on."""
-    world.submit(world.request())
-    world.record()
-    world.commit(topics.RECORDER_PENDING)
-    assert world.reconcile() == {}
-    world.dispatch()
-    world.commit(topics.DISPATCHER)
-    assert world.reconcile() == {}
     world.commit()
     assert world.reconcile() == {Divergence.NOT_QUEUED: 1}
 
@@ -200,15 +215,18 @@ def test_a_lost_record_of_a_finished_task_is_nobodys_loss(world):
 
 
 def test_what_moves_between_two_looks_is_not_suspected_any_more(world):
-    world.admitted()
+    (task,) = world.admitted()
     world.record()
     world.commit()
+    world.lose_from_lane(task)
     world.reconcile(looks=1)
+    assert list(world.reconciler.suspected) == [task.id]
+    enter([codec.as_raw(codec.encode(task))], world.ports)
     world.work()
     world.record()
     world.commit()
     assert world.reconcile() == {}
-    assert len(world.log.tasks("tasks.worker.echo")) == 1
+    assert world.reconciler.suspected == {}
 
 
 def test_a_cold_redis_is_the_rebuilds_business(world):
@@ -220,9 +238,10 @@ def test_a_cold_redis_is_the_rebuilds_business(world):
 
 
 def test_two_looks_in_a_row_prove_nothing(world):
-    world.admitted()
+    (task,) = world.admitted()
     world.record()
     world.commit()
+    world.lose_from_lane(task)
     world.wait(MINUTE)
     assert not world.reconciler.reconcile()
     assert not world.reconciler.reconcile()
@@ -272,7 +291,7 @@ def test_each_disagreement_is_told_and_has_its_remedy():
 def test_a_handler_that_takes_its_time_is_left_alone(world):
     (task,) = world.admitted()
     world.record()
-    world.commit(*(reader for reader in READERS if reader != WORKER))
+    world.commit()
     found = []
 
     def slow(_):

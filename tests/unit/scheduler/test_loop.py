@@ -77,6 +77,50 @@ def test_each_job_comes_at_its_own_period(is_slow):
     assert Day(often, seldom).lasts(10 * SECOND) == {"often": 100, "seldom": 2}
 
 
+def test_a_job_that_comes_seldom_starts_with_others_and_in_time():
+    """Each wakes the process of each scheduler otherwise, all day long."""
+    came = {"often": [], "seldom": []}
+
+    def noted(name, milliseconds):
+        def work(_stores):
+            came[name].append(day.now)
+            return 1
+
+        return a_job(name=name, every=timedelta(milliseconds=milliseconds), work=work)
+
+    day = Day(noted("often", 70), noted("seldom", 500))
+    day.lasts(10 * SECOND)
+    assert set(came["seldom"]) <= set(came["often"])
+    assert len(came["seldom"]) == 18, "every 560 ms"
+
+
+@pytest.mark.parametrize("is_slow", [False, True])
+def test_a_job_that_finds_nothing_comes_less_often_until_it_finds_something(is_slow):
+    found, came = iter([None, None, 0, 3, None]), []
+
+    def look(_stores):
+        came.append(day.now)
+        return next(found)
+
+    looking = a_job(name="look", every=SECOND, every_idle=3 * SECOND, work=look, is_slow=is_slow)
+    day = Day(looking)
+    assert day.lasts(9 * SECOND) == {"look": 3}
+    assert [one.total_seconds() for one in came] == [0, 3, 6, 7, 8]
+
+
+def test_a_job_that_found_nothing_and_then_fails_is_tried_again_as_if_it_had_found_something():
+    came = []
+
+    def look(_stores):
+        came.append(day.now)
+        if len(came) > 1:
+            raise AWAY
+
+    day = Day(a_job(name="look", every=SECOND, every_idle=5 * SECOND, work=look))
+    day.lasts(8 * SECOND)
+    assert [one.total_seconds() for one in came] == [0, 5, 6, 7]
+
+
 @pytest.mark.parametrize("is_slow", [False, True])
 def test_a_job_whose_store_is_away_is_tried_once_a_second_and_stops_no_other(is_slow, caplog):
     tick = timedelta(milliseconds=100)

@@ -8,14 +8,16 @@ from msgspec.structs import replace
 
 from functions.scheduler.handler import lambda_handler as scheduler
 from taskmill.core import topics
+from taskmill.core.counting import Span
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.owed import Owed, OwedKey, OwedKind
 from taskmill.core.task import TaskId, TaskType
+from taskmill.lanes.pauses import pause
+from taskmill.lanes.rules import EVERYTHING, PauseOrder
 from tests.builders import an_envelope, died
-from tests.unit.stage import NOW, Stage
-from tests.unit.world import Instead
+from tests.unit.stage import NOW, Stage, do_job
+from tests.unit.world import Away, Instead
 
-ECHO = topics.worker(TaskType("echo"))
 LIFE = timedelta(seconds=125)
 
 
@@ -44,7 +46,7 @@ def test_a_tick_publishes_what_is_due_and_clears_it(stage):
     retried = owe(stage, 2, kind=OwedKind.TURN)
     assert run(stage) == 2
     assert stage.log.tasks(topics.PENDING) == [submitted]
-    assert stage.log.tasks(ECHO) == [retried]
+    assert stage.waiting() == [retried]
     assert stage.hot.due == {}
 
 
@@ -69,11 +71,13 @@ def test_facts_stand_in_the_log_before_the_turn_that_follows_them(stage):
 
     def watched():
         stage.log.flush()
-        seen.append((stage.log.facts(), [one.id for one in stage.log.tasks(ECHO)]))
+        seen.append((stage.log.facts(), [one.id for one in stage.waiting()]))
 
     stage.ports.bus = Instead(stage.log, flush=watched)
     run(stage)
-    assert seen == [([fact], []), ([fact], [task.id])]
+    entered = next(number for number, (_, waiting) in enumerate(seen) if waiting)
+    assert [facts for facts, _ in seen[:entered]][-1] == [fact]
+    assert seen[entered] == ([fact], [task.id])
 
 
 def test_records_that_are_over_are_forgotten(stage):
@@ -143,3 +147,57 @@ def test_an_entry_of_a_task_that_was_replaced_does_no_harm(stage):
     )
     assert run(stage) == 2
     assert stage.hot.due == {}
+
+
+def test_a_pause_that_redis_missed_is_set_once_redis_is_back(stage):
+    pause(PauseOrder(key=EVERYTHING, by="ada"), stage.stores(lanes=Away()))
+    assert scheduler({}, stage.context(lives=LIFE))["repeat_pauses"] > 0
+    assert stage.ports.lanes.count([TaskType("echo")])[0].paused_until_ms == 0
+
+
+def test_a_run_that_has_nothing_to_publish_times_no_publishing(stage):
+    run(stage)
+    assert stage.counters.times(Span.PUBLISH) == []
+    owe(stage, 1)
+    run(stage)
+    assert stage.counters.times(Span.PUBLISH)
+
+
+def a_second(stage, port, method):
+    """Return how often a second a run calls a method of a port."""
+    inner, calls = getattr(stage.ports, port), []
+
+    def noted(**how):
+        calls.append(how)
+        return getattr(inner, method)(**how)
+
+    setattr(stage.ports, port, Instead(inner, **{method: noted}))
+    scheduler({}, stage.context(lives=timedelta(seconds=65)))
+    return len(calls) / 60
+
+
+def test_empty_lanes_are_looked_at_less_often_but_before_anybody_takes_them_for_unwatched(stage):
+    assert 1.4 <= a_second(stage, "lanes", "watch") <= 1.7
+
+
+def test_lanes_in_which_something_waits_are_looked_at_five_times_a_second(stage):
+    pause(PauseOrder(key=EVERYTHING, by="ada"), stage.ports)
+    stage.wake(an_envelope(generation=NOW))
+    assert 4 <= a_second(stage, "lanes", "watch") <= 5.1
+
+
+def test_a_lane_that_was_lost_is_looked_for_once_a_second(stage):
+    assert 0.9 <= a_second(stage, "cold_lanes", "cold") <= 1.1
+
+
+def test_a_lost_lane_that_waits_for_its_shards_is_looked_at_twice_a_second(stage):
+    stage.hot.lanes.forget()
+    stage.ports.shards = Instead(stage.ports.shards, are_some=lambda: True)
+    assert 1.8 <= a_second(stage, "cold_lanes", "cold") <= 2.1
+
+
+def test_a_lane_that_was_lost_is_paused_before_it_is_opened(stage):
+    pause(PauseOrder(key=EVERYTHING, by="ada"), stage.ports)
+    stage.hot.lanes.forget()
+    do_job("rebuild_lanes")
+    assert stage.ports.lanes.count([TaskType("echo")])[0].paused_until_ms == 0

@@ -82,7 +82,8 @@ def test_what_fits_its_type_no_more_is_told_with_the_place(schedules):
             "title": "",
             "schema": {"type": "object", "properties": {"say": {"type": "string"}}},
             "defaults": {"max_attempts": 4, "timeout_seconds": 30},
-            "function_timeout_seconds": 60,
+            "longest_timeout_seconds": 60,
+            "partitions": 6,
         }
     ]
     changed = AssembledCatalogue(json.dumps(entries).encode())

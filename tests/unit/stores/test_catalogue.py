@@ -35,3 +35,14 @@ def test_a_complaint_does_not_repeat_what_it_complains_of(name, payload, pointer
     assert misfit.pointer == pointer
     assert detail in misfit.why
     assert TOLD not in misfit.why
+
+
+def test_the_catalogue_of_an_older_project_can_be_read():
+    """The local platform also runs a project of another version, next to a newer one."""
+    older = (
+        b'[{"name": "echo", "title": "Echoes.", "schema": {}, "defaults": {},'
+        b' "function_timeout_seconds": 60}]'
+    )
+    entry = AssembledCatalogue(older).entry("echo")
+    assert entry is not None
+    assert (entry.longest_timeout_seconds, entry.partitions) == (800, 6)

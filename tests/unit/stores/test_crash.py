@@ -3,8 +3,9 @@
 import pytest
 
 from taskmill.core.ports import Bus
-from taskmill.dispatch.ports import Delays, DueSet
+from taskmill.dispatch.ports import Delays, DueSet, ShelvedRecords
 from taskmill.execution.ports import Leases
+from taskmill.lanes.ports import Lanes, Turns
 from taskmill.ledger.ports import FarTasks, Ledger
 from taskmill.orders.ports import Control
 from taskmill.recovery.ports import ColdShards
@@ -21,9 +22,12 @@ PORTS = {
     "due": DueSet,
     "far": FarTasks,
     "leases": Leases,
+    "lanes": Lanes,
     "ledger": Ledger,
     "firing": Firing,
     "shards": ColdShards,
+    "shelved_records": ShelvedRecords,
+    "turns": Turns,
 }
 
 
@@ -39,11 +43,16 @@ class Bus_:  # noqa: N801 - it stands in for a bus
     def __init__(self):
         self.flushed = 0
 
-    def send_work(self, envelopes):
+    def send_facts(self, facts):
         """Accept the arguments."""
 
     def flush(self):
         self.flushed += 1
+
+
+class Delays_:  # noqa: N801 - it stands in for delays
+    def delay(self, envelopes):
+        """Accept the arguments."""
 
 
 class Due:
@@ -64,18 +73,20 @@ def test_each_point_lies_at_a_call_that_the_port_has(point):
 
 
 def test_the_nth_call_that_carries_something_ends_the_process():
-    leases = fatal("bus", Bus_(), crash_at("dispatcher after read:2"))
-    leases.send_work([])
-    leases.send_work(["one"])
+    delays = fatal(
+        "delays", Delays_(), crash_at("nearing before the due set write:2"), opener="nearing"
+    )
+    delays.delay([])
+    delays.delay(["one"])
     with pytest.raises(Ended):
-        leases.send_work(["two"])
+        delays.delay(["two"])
 
 
 def test_a_flush_counts_when_something_was_sent():
     port = Bus_()
-    bus = fatal("bus", port, crash_at("worker after the facts before the batch ends:1"))
+    bus = fatal("bus", port, crash_at("worker after the facts before the leave:1"))
     bus.flush()
-    bus.send_work(["one"])
+    bus.send_facts(["one"])
     with pytest.raises(Ended):
         bus.flush()
     assert port.flushed == 2
@@ -99,7 +110,7 @@ def test_a_bus_of_others_is_not_the_relay_s():
     port, at = Bus_(), crash_at("relay after publish before mark:1")
     assert fatal("bus", port, at) is port
     bus = fatal("bus", port, at, opener="relaying")
-    bus.send_work(["one"])
+    bus.send_facts(["one"])
     with pytest.raises(Ended):
         bus.flush()
 

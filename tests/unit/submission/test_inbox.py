@@ -83,7 +83,7 @@ def test_a_record_that_comes_again_is_the_same_task_and_each_place_is_another(st
 def test_a_moment_that_no_calendar_has_stops_nothing(stage, at_ms):
     assert take(stage, a_record(at_ms=at_ms)) == []
     stage.run(dispatcher, topics.PENDING)
-    assert len(stage.log.tasks(topics.worker(ECHO))) == 1
+    assert len(stage.waiting()) == 1
 
 
 @pytest.mark.parametrize("name", ["idempotency-key", "Idempotency-Key"])

@@ -4,10 +4,11 @@ import json
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from taskmill.core import codec
 from taskmill.core.refusal import Refusal
-from taskmill.core.task import Millis, Submission
+from taskmill.core.task import PRIORITIES, PRIORITY_NAMES, Millis, Priority, Submission
 from taskmill.stores.catalogue import AssembledCatalogue
 from taskmill.submission.read import read_submission
 from taskmill.submission.request import NOT_YET, PAYLOAD_BYTES
@@ -37,7 +38,8 @@ CATALOGUE = AssembledCatalogue(
                     "timeout_seconds": 12.5,
                     "retry": {"first_seconds": 9, "factor": 3, "cap_seconds": 60},
                 },
-                "function_timeout_seconds": 60.0,
+                "longest_timeout_seconds": 60.0,
+                "partitions": 6,
             }
         ]
     ).encode()
@@ -116,6 +118,25 @@ def test_what_is_no_object_is_no_task(given):
         ({"metadata": {"k": "x" * 1_024}}, "/metadata"),
         ({"metadata": {"k" * 1_025: ""}}, "/metadata"),
         ({"metadata": {"": "é" * 513}}, "/metadata"),
+        ({"priority": "urgent"}, "/priority"),
+        ({"priority": "High"}, "/priority"),
+        ({"priority": "3"}, "/priority"),
+        ({"priority": ""}, "/priority"),
+        ({"priority": 4}, "/priority"),
+        ({"priority": -1}, "/priority"),
+        ({"priority": 1.5}, "/priority"),
+        ({"priority": True}, "/priority"),
+        ({"priority": None}, "/priority"),
+        ({"fairness_key": ""}, "/fairness_key"),
+        ({"fairness_key": "x" * 201}, "/fairness_key"),
+        ({"fairness_key": "a\tb"}, "/fairness_key"),
+        ({"fairness_key": "a\n"}, "/fairness_key"),
+        ({"fairness_key": "\x7f"}, "/fairness_key"),
+        ({"fairness_key": "\x9f"}, "/fairness_key"),
+        ({"fairness_key": 7}, "/fairness_key"),
+        ({"fairness_key": None}, "/fairness_key"),
+        ({"index": 1}, "/index"),
+        ({"order_ms": 1}, "/order_ms"),
         ({"status": "succeeded"}, "/status"),
         ({"tenant_id": "other"}, "/tenant_id"),
         ({"tenant": "other"}, "/tenant"),
@@ -129,6 +150,15 @@ def test_what_is_no_object_is_no_task(given):
 )
 def test_a_field_against_its_rule_is_named(fields, field):
     assert pointed(read(**fields)) == ("invalid", "invalid_request", field)
+
+
+def test_a_time_out_beyond_its_type_s_limit_names_the_setting():
+    found = read(timeout_seconds=60.5)
+    assert isinstance(found, Refusal)
+    assert found.detail == (
+        "timeout_seconds is 60.5; the limit of 'mail' is 60: ask for less, or raise"
+        " LongestTimeout in functions/workers/mail/function.yaml"
+    )
 
 
 def test_a_missing_type_is_named():
@@ -206,6 +236,49 @@ def test_metadata_within_its_limits_is_taken_byte_for_byte(metadata):
     found = read(metadata=metadata)
     assert isinstance(found, Submission)
     assert found.metadata == metadata
+
+
+@pytest.mark.parametrize(
+    ("value", "priority"),
+    [
+        ("critical", Priority.CRITICAL),
+        ("high", Priority.HIGH),
+        ("normal", Priority.NORMAL),
+        ("low", Priority.LOW),
+        (3, Priority.CRITICAL),
+        (2, Priority.HIGH),
+        (1, Priority.NORMAL),
+        (0, Priority.LOW),
+    ],
+)
+def test_a_priority_has_a_name_and_a_number(value, priority):
+    found = read(priority=value)
+    assert isinstance(found, Submission)
+    assert found.priority is priority
+    assert PRIORITIES[PRIORITY_NAMES[priority]] is priority
+
+
+def test_the_type_has_a_usual_priority_and_a_request_another():
+    (entry,) = CATALOGUE.entries()
+    usual = replace(entry, defaults=replace(entry.defaults, priority="low"))
+    catalogue = AssembledCatalogue(msgspec.json.encode([usual]))
+    for fields, priority in (({}, Priority.LOW), ({"priority": "normal"}, Priority.NORMAL)):
+        found = read_submission({"type": "mail"} | fields, None, catalogue, now=NOW)
+        assert found.priority is priority
+
+
+@pytest.mark.parametrize(
+    "key", ["a", "x" * 200, "é" * 200, "a|b {c}:*", "\u2028", "\U0001f600" * 200]
+)
+def test_a_fairness_key_is_taken_as_it_came(key):
+    found = read(fairness_key=key)
+    assert isinstance(found, Submission)
+    assert found.fairness_key == key
+
+
+def test_another_priority_is_another_request():
+    prints = {read(**one).fingerprint for one in ({}, {"priority": "normal"}, {"priority": 1})}
+    assert len(prints) == 3, "as it was sent, whatever the type's usual one is by then"
 
 
 def test_the_size_of_metadata_is_that_of_its_json():

@@ -178,7 +178,7 @@ def test_another_request_under_the_key_is_parked(world, requests):
     [
         (b'{"type": "nobody"}', ("unknown_type", "/type")),
         (b'{"type": "echo", "payload": 1}', ("invalid_payload", "/payload")),
-        (b'{"type": "echo", "priority": "high"}', ("not_supported_yet", "/priority")),
+        (b'{"type": "echo", "cost": 3}', ("not_supported_yet", "/cost")),
         (b'{"type": "echo", "type": "echo"}', ("bad_request", None)),
         (b'{"type": "echo", "max_attempts": 0}', ("invalid_request", "/max_attempts")),
         (b"[]", ("invalid_request", "")),

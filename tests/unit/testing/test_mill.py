@@ -294,6 +294,17 @@ def test_a_task_begins_at_its_time_however_far_that_is():
     assert [type(fact).__name__ for fact in task.facts] == ["TaskChanged", "TaskSucceeded"]
 
 
+def test_a_task_has_the_priority_of_its_type_until_it_gets_another():
+    mill = Mill({"order": serve(Order, lambda _order: "done", priority="low")})
+    task = mill.submit("order", {}, delay=timedelta(minutes=1), fairness_key="customer 7")
+    other = mill.submit("order", {}, priority=3)
+    assert (task.priority, other.priority) == ("low", "critical")
+    mill.run()
+    task.change(priority="high")
+    mill.run_to_end()
+    assert (task.priority, task.status) == ("high", "succeeded")
+
+
 def test_a_task_that_could_not_begin_in_time_has_expired():
     mill = a_mill(lambda _order: "done")
     end = mill.clock.now + timedelta(minutes=1)

@@ -59,9 +59,9 @@ def test_a_record_that_failed_comes_again():
     system, performed = a_system()
     system.submit([request(system)])
     system.stores.hot.restart()
-    system.step(DISPATCHER)
-    assert not system.step(ECHO_WORKER)
+    assert not system.step(DISPATCHER)
     system.stores.hot.open()
+    system.stores.hot.lanes.open()
     system.run()
     assert performed == ["hello"]
 

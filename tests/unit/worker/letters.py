@@ -6,7 +6,6 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from taskmill.core import topics
 from taskmill.core.facts import TaskDied, TaskStarted, TaskSucceeded
 from taskmill.core.task import TaskId, TaskType
 from tests.builders import an_envelope
@@ -34,11 +33,8 @@ def a_task(stage, number=0, *, payload: Any = None, **changes):
 
 
 def work(stage, worker, *tasks):
-    """Deliver the tasks to the worker, each in its own record; return its response."""
-    for task in tasks:
-        stage.log.send_work([task])
-    stage.log.flush()
-    return stage.run(worker, topics.worker(ECHO))
+    """Let the tasks wait in the lane, and wake the worker; return its response."""
+    return stage.deliver(worker, *tasks)
 
 
 def ends(stage):

@@ -8,7 +8,6 @@ import msgspec
 import pytest
 from msgspec import Raw, Struct
 
-from taskmill.core import topics
 from taskmill.core.counting import Count
 from taskmill.core.errors import BlobRefused, StoreUnavailable
 from taskmill.core.facts import TaskDeferred, TaskDied, TaskSucceeded
@@ -16,7 +15,7 @@ from taskmill.core.pointers import POINTED_BYTES, Pointer
 from taskmill.execution.outcome import RESULT_LIMIT
 from taskmill.platform.loop_executor import LoopExecutor
 from taskmill.worker import Succeeded, Task, serve
-from tests.builders import ECHO, an_envelope
+from tests.builders import an_envelope
 from tests.unit.stage import Stage
 from tests.unit.world import Instead
 
@@ -56,9 +55,7 @@ def end_of(stage, worker, pointer=None, payload=b"{}", **fields):
         payload_ref=pointer,
         **fields,
     )
-    stage.log.send_work([task])
-    stage.log.flush()
-    assert stage.run(worker, topics.worker(ECHO)) == {"batchItemFailures": []}
+    assert stage.deliver(worker, task) == {"batchItemFailures": []}
     return stage.log.facts()[-1]
 
 

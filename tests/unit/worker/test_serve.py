@@ -274,7 +274,8 @@ def test_a_task_with_attempts_left_is_in_line_again(stage, answer, wait_seconds,
     assert wait_ms == wait_seconds * 1000 if wait_seconds else 4000 <= wait_ms <= 8000
     ((at_ms, owed),) = stage.hot.due.values()
     assert (at_ms, owed.facts) == (fact.due_at_ms, (fact,))
-    assert owed.task == replace(task, turn=2, attempt=attempt)
+    order_ms = fact.due_at_ms if reason == "snoozed" else None
+    assert owed.task == replace(task, turn=2, attempt=attempt, order_ms=order_ms)
     assert (fact.reason, fact.next_attempt) == (reason, attempt)
 
 
@@ -324,9 +325,7 @@ def test_a_result_that_cannot_be_kept_ends_the_task(stage, value):
 
 def test_what_is_no_parcel_goes_raw_to_the_dead_letters_with_its_reason_and_place(stage):
     topic = topics.worker(ECHO)
-    stage.log.send_work([a_task(stage)])
-    stage.log.flush()
-    (good,) = stage.log.records(topic)
+    (good,) = of_the_version_before(stage, [a_task(stage)])
     raw = [b"\x00\xff", None, b'{"v":1,"facts":[]', b'{"v":9,"tasks":[]}']
     bad = [
         replace(good, value=value, position=Position(topic, 0, offset))
@@ -349,11 +348,35 @@ def test_what_is_no_parcel_goes_raw_to_the_dead_letters_with_its_reason_and_plac
     ]
 
 
-def test_without_the_hot_store_the_records_come_again_and_nothing_runs(stage):
+def of_the_version_before(stage, *batches):
+    """Publish tasks as its dispatcher did: in the topic of their worker."""
+    for tasks in batches:
+        for batch in codec.batches_of_tasks(tasks):
+            stage.log.send_batch(topics.worker(ECHO), batch)
+    stage.log.flush()
+    return stage.log.records(topics.worker(ECHO))
+
+
+def test_a_task_of_the_version_before_enters_its_lane_and_runs(stage):
+    of_the_version_before(stage, [a_task(stage, 1), a_task(stage, 2)])
+    assert stage.run(answering("done"), topics.worker(ECHO)) == {"batchItemFailures": []}
+    assert list(ends(stage).values()) == ["done", "done"]
+    assert stage.waiting() == []
+
+
+def test_without_redis_a_wake_up_is_answered_and_nothing_runs(stage):
+    stage.wake(a_task(stage))
     stage.hot.forget()
     worker = serve(Letter, lambda _letter: pytest.fail("it was called"))
-    answer = work(stage, worker, a_task(stage, 1), a_task(stage, 2))
-    assert answer == {
+    assert stage.run(worker, topics.worker(ECHO)) == {"batchItemFailures": []}
+    assert ends(stage) == {}
+
+
+def test_without_redis_tasks_of_the_version_before_come_again_and_nothing_runs(stage):
+    stage.hot.forget()
+    worker = serve(Letter, lambda _letter: pytest.fail("it was called"))
+    of_the_version_before(stage, [a_task(stage, 1)], [a_task(stage, 2)])
+    assert stage.run(worker, topics.worker(ECHO)) == {
         "batchItemFailures": [
             {"itemIdentifier": {"partition": "tasks.worker.echo-0", "offset": 0}},
             {"itemIdentifier": {"partition": "tasks.worker.echo-0", "offset": 1}},
@@ -364,40 +387,50 @@ def test_without_the_hot_store_the_records_come_again_and_nothing_runs(stage):
 
 def test_a_record_with_one_task_that_must_come_again_comes_once(stage):
     stage.hot.forget()
-    stage.log.send_work([a_task(stage, 1), a_task(stage, 2)])
-    stage.log.flush()
+    of_the_version_before(stage, [a_task(stage, 1), a_task(stage, 2)])
     answer = stage.run(answering("done"), topics.worker(ECHO))
     assert answer == {
         "batchItemFailures": [{"itemIdentifier": {"partition": "tasks.worker.echo-0", "offset": 0}}]
     }
 
 
-def test_without_the_log_the_whole_batch_comes_again(stage):
-    stage.log.send_work([a_task(stage)])
-    stage.log.flush()
+def test_without_the_log_a_task_stays_in_flight_until_its_end_is_published(stage):
+    task = a_task(stage)
+    stage.wake(task)
     stage.log.is_away = True
-    with pytest.raises(StoreUnavailable):
-        stage.run(answering("done"), topics.worker(ECHO))
+    assert stage.run(answering("done"), topics.worker(ECHO)) == {"batchItemFailures": []}
+    assert stage.waiting() == [task]
     stage.log.is_away = False
-    assert stage.run(answering("again"), topics.worker(ECHO)) == {"batchItemFailures": []}
+    stage.pass_time(seconds=10)
+    do_job("watch_lanes")
     assert set(ends(stage).values()) == {"done"}
+    assert stage.waiting() == []
 
 
-def test_what_cannot_end_in_the_time_that_is_left_is_not_begun(stage):
-    event = _batch(stage, [a_task(stage, number) for number in range(3)])
+def test_an_invocation_takes_nothing_more_when_its_time_is_nearly_over(stage):
+    tasks = [a_task(stage, number) for number in range(3)]
+    stage.wake(*tasks)
+    event = a_kafka_event(stage.log.records(topics.worker(ECHO)))
     called: list[Letter] = []
-    worker = serve(Letter, called.append, concurrency=1)
-    answer = worker(event, stage.context(lives=timedelta(seconds=20)))
+
+    def perform(letter: Letter) -> None:
+        called.append(letter)
+        stage.pass_time(seconds=10)
+
+    worker = serve(Letter, perform, concurrency=1)
+    assert worker(event, stage.context(lives=timedelta(seconds=20))) == {"batchItemFailures": []}
     assert len(called) == 1, "the first of an invocation starts with what time there is"
-    assert [one["itemIdentifier"]["offset"] for one in answer["batchItemFailures"]] == [1, 2]
+    assert stage.waiting() == tasks[1:]
     assert list(ends(stage).values()) == [None]
 
 
 def test_with_no_time_left_nothing_is_begun(stage):
-    event = _batch(stage, [a_task(stage, number) for number in range(2)])
+    tasks = [a_task(stage, number) for number in range(2)]
+    stage.wake(*tasks)
+    event = a_kafka_event(stage.log.records(topics.worker(ECHO)))
     worker = serve(Letter, lambda _letter: pytest.fail("it was called"))
-    answer = worker(event, stage.context(lives=timedelta(0)))
-    assert [one["itemIdentifier"]["offset"] for one in answer["batchItemFailures"]] == [0, 1]
+    assert worker(event, stage.context(lives=timedelta(0))) == {"batchItemFailures": []}
+    assert stage.waiting() == tasks
     assert stage.hot.records == {}
 
 
@@ -411,9 +444,11 @@ def test_a_record_that_comes_twice_runs_once(stage):
 
 
 def test_the_catalogue_is_told_what_the_author_said():
-    worker = serve(Letter, lambda _letter: None, max_attempts=9, timeout=timedelta(seconds=2.5))
+    told = {"max_attempts": 9, "timeout": timedelta(seconds=2.5), "priority": "low"}
+    worker = serve(Letter, lambda _letter: None, **told)
     assert worker.payload_type is Letter
     assert (worker.defaults.max_attempts, worker.defaults.timeout_seconds) == (9, 2.5)
+    assert worker.defaults.priority == "low"
 
 
 @pytest.mark.parametrize(
@@ -425,15 +460,10 @@ def test_the_catalogue_is_told_what_the_author_said():
         ({"timeout": timedelta(seconds=801)}, "timeout_seconds"),
         ({"retry": RetryPolicy(factor=0.5)}, "retry.factor"),
         ({"retry": RetryPolicy(first_seconds=-1)}, "retry.first_seconds"),
+        ({"priority": "urgent"}, "priority"),
+        ({"priority": 3}, "priority"),
     ],
 )
 def test_what_a_task_cannot_have_is_refused_when_the_worker_is_made(told, field):
     with pytest.raises(ValueError, match=rf"\$\.{field}"):
         serve(Letter, lambda _letter: None, **told)
-
-
-def _batch(stage, tasks):
-    for task in tasks:
-        stage.log.send_work([task])
-    stage.log.flush()
-    return a_kafka_event(stage.log.records(topics.worker(ECHO)))

@@ -1,4 +1,4 @@
-"""Commands that submit and read tasks: submit, status, list, types."""
+"""Commands that submit and read tasks: submit, status, list."""
 
 import argparse
 import json
@@ -24,7 +24,7 @@ from taskmill_local.cli.reporting import (
     table,
     width,
 )
-from taskmill_local.cli.text import FINAL, task_card, task_rows, type_card
+from taskmill_local.cli.text import FINAL, task_card, task_rows
 
 _LEAST_WAIT_SECONDS: Final = 0.05
 
@@ -107,12 +107,6 @@ def show_stats(options: argparse.Namespace) -> Exit:
     return report(Api(address()).stats(), options, lambda body: stats_text(body, width=width()))
 
 
-def list_types(options: argparse.Namespace) -> Exit:
-    return report(
-        Api(address()).types(), options, lambda body: "\n".join(map(type_card, body["types"]))
-    )
-
-
 def get(options: argparse.Namespace) -> Exit:
     """Print the response of any path of the API."""
     answer = ask("GET", f"/{options.path.removeprefix('/')}")
@@ -144,6 +138,8 @@ def _fields(options: argparse.Namespace) -> Json:
         "run_at": options.run_at,
         "expires_at": options.expires_at,
         "metadata": pairs(options.meta) or None,
+        "priority": options.priority,
+        "fairness_key": options.fairness_key,
     }
     return {name: value for name, value in fields.items() if value is not None}
 

@@ -36,7 +36,12 @@ def change(options: argparse.Namespace) -> Exit:
         metadata = pairs(options.meta) or None
     except WrongUsage as wrong:
         return complain(str(wrong), Exit.USAGE)
-    fields = {"delay_seconds": options.delay, "run_at": options.run_at, "metadata": metadata}
+    fields = {
+        "delay_seconds": options.delay,
+        "run_at": options.run_at,
+        "metadata": metadata,
+        "priority": options.priority,
+    }
     changes = {name: value for name, value in fields.items() if value is not None}
     return report(ask("PATCH", f"/v1/tasks/{_name(options.id)}", changes), options, task_card)
 

@@ -13,14 +13,17 @@ from msgspec import to_builtins
 from msgspec.structs import asdict
 
 from taskmill.core.errors import SettingsInvalid, StoreUnavailable
-from taskmill.core.task import DEFAULT_TENANT, Millis
+from taskmill.core.task import DEFAULT_TENANT, Millis, TaskType
 from taskmill.core.time import in_ms
+from taskmill.insight.types import TypeState, WorkerState, states_of
 from taskmill.platform import process
 from taskmill.recovery.divergence import ABOUT, Diverged, Divergence
 from taskmill.recovery.health import (
     DUE_IS_TAKEN_WITHIN,
+    LaneHealth,
     ShardHealth,
     ShardState,
+    cold_lanes,
     nobody_rebuilds,
     nobody_takes,
     rebuild_drags,
@@ -35,7 +38,7 @@ from taskmill.stores.postgres.connection import Database
 from taskmill.stores.postgres.enqueued import PostgresRequests
 from taskmill.stores.postgres.outbox import PostgresOutbox
 from taskmill.stores.postgres.schedules import PostgresSchedules
-from taskmill.stores.redis.health import RedisShards
+from taskmill.stores.redis.health import RedisLaneStates, RedisShards
 from taskmill.stores.redis.session import Session
 from taskmill_local.cli.api import Api
 from taskmill_local.cli.exits import Exit
@@ -69,9 +72,11 @@ def examine(environment: Mapping[str, str], url: str, *, as_json: bool) -> Exit:
         settings = Settings.from_env(
             addressed(environment, url), needs=("kafka", "redis", "postgres")
         )
-        reconciler = Reconciler(process.open_stores(settings, name="doctor"))
+        stores = process.open_stores(settings, name="doctor")
+        reconciler = Reconciler(stores)
         complaints = [
             *_cold(settings),
+            *of_types(states_of([one.name for one in stores.catalogue.entries()], stores, None)),
             *_looked_twice(reconciler),
             *_never_seen(reconciler.stores),
             *_unfit(settings),
@@ -106,10 +111,13 @@ def addressed(environment: Mapping[str, str], url: str) -> Mapping[str, str]:
 
 
 def _cold(settings: Settings) -> Iterator[_Complaint]:
-    """Return the shards that keep tasks from running."""
+    """Return the shards and lanes that keep tasks from running."""
+    catalogue = AssembledCatalogue(reaches_loopback=settings.reaches_loopback)
     with closing(Session(settings.redis)) as session:
         shards = RedisShards(session, shards=settings.shards).check()
+        lanes = RedisLaneStates(session, catalogue).check()
     yield from of_shards(shards)
+    yield from of_lanes(lanes)
 
 
 def of_shards(shards: Sequence[ShardHealth]) -> Iterator[_Complaint]:
@@ -142,6 +150,36 @@ def of_shards(shards: Sequence[ShardHealth]) -> Iterator[_Complaint]:
             remedy=f"the scheduler would {remedy}",
             members=lost,
             examples=[f"shard {one['shard']}: {one['unlisted']}" for one in lost],
+        )
+
+
+def of_lanes(lanes: Sequence[LaneHealth]) -> Iterator[_Complaint]:
+    """Return what keeps tasks from being taken, lane by lane."""
+    if about := cold_lanes(lanes):
+        cold = [one for one in lanes if one.state is not ShardState.LIVE]
+        yield _Complaint(
+            kind="cold_lanes",
+            about=about,
+            remedy="check the scheduler's log, and whether it runs the deployed version",
+            members=[to_builtins(one) for one in cold],
+            examples=[f"{one.type}: {one.state}" for one in cold],
+        )
+
+
+def of_types(states: Mapping[TaskType, TypeState]) -> Iterator[_Complaint]:
+    """Return types whose tasks no process takes."""
+    waits = {
+        name: one.oldest_wait_seconds or 0
+        for name, one in states.items()
+        if one.worker is WorkerState.ABSENT
+    }
+    if waits:
+        yield _Complaint(
+            kind="absent_workers",
+            about=f"{counted(len(waits), 'type')} with waiting tasks that no process takes",
+            remedy="check the worker's log; on this machine `taskmill types` has the error",
+            members=[{"type": name, "waits_seconds": span} for name, span in waits.items()],
+            examples=[f"{name}: the oldest for {span:.0f} s" for name, span in waits.items()],
         )
 
 

@@ -113,6 +113,8 @@ def _definition(options: argparse.Namespace, **own: Any) -> str:
         timeout_seconds=options.timeout,
         retry=options.retry,
         metadata=pairs(options.meta) or None,
+        priority=options.priority,
+        fairness_key=options.fairness_key,
     )
     fields = _without_none(
         cron=options.cron,

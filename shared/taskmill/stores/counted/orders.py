@@ -16,6 +16,7 @@ from taskmill.orders.control import (
     ChangeOrder,
     Moved,
     OrderAnswer,
+    Ordered,
     RedriveAnswer,
     Redriven,
     RedriveOrder,
@@ -35,6 +36,9 @@ REDRIVES: Final[Mapping[type[RedriveAnswer], str]] = {
 }
 
 
+ORDERS: Final[Mapping[type[OrderAnswer], str]] = {Ordered: "done", Moved: "moved", Cold: "cold"}
+
+
 def _cancelled(
     counters: Counters, orders: Sequence[CancelOrder], answers: Sequence[OrderAnswer]
 ) -> None:
@@ -43,12 +47,12 @@ def _cancelled(
             _count_death(counters, order, answer)
         else:
             what = "end" if order.ending else "ask"
-            counters.count(Count.CANCEL_ORDERS, order=what, answer=answer)
+            counters.count(Count.CANCEL_ORDERS, order=what, answer=ORDERS[type(answer)])
 
 
 def _count_death(counters: Counters, order: CancelOrder, answer: OrderAnswer) -> None:
     for fact in order.facts:
-        if answer is OrderAnswer.DONE and isinstance(fact, TaskDied):
+        if isinstance(answer, Ordered) and isinstance(fact, TaskDied):
             counters.count(Count.DEAD, type=fact.type, reason=fact.reason)
 
 
@@ -56,7 +60,7 @@ def _changed(
     counters: Counters, _orders: Sequence[ChangeOrder], answers: Sequence[OrderAnswer]
 ) -> None:
     for answer in answers:
-        counters.count(Count.CHANGES, answer=answer)
+        counters.count(Count.CHANGES, answer=ORDERS[type(answer)])
 
 
 def _redriven(

@@ -29,18 +29,18 @@ from taskmill.execution.lease import (
     Claimed,
     Forgotten,
     HeldLease,
+    Late,
     Lease,
-    LeaseRefused,
     SettleAnswer,
     Settled,
     Settlement,
     Stale,
     Suspect,
+    TurnOver,
 )
 from taskmill.submission.admission import AdmittedBefore, Conflict, Created, Replayed, Verdict
 
 if TYPE_CHECKING:  # only annotations need these, and they would slow every cold start
-    from taskmill.core.codec import RawEnvelope
     from taskmill.dispatch.waiting import Delayed, ParkAnswer
     from taskmill.ledger.projection import LedgerBatch
 
@@ -120,11 +120,6 @@ def _flushing(call: Call, counters: Counters) -> Call:
     return watched
 
 
-def _dispatched(counters: Counters, envelopes: "Sequence[Envelope | RawEnvelope]") -> None:
-    for task_type, tasks in tally(envelope.type for envelope in envelopes):
-        counters.count(Count.DISPATCHED, tasks, type=task_type)
-
-
 def _undecodable(counters: Counters, record: LogRecord, _reason: str) -> None:
     counters.count(Count.UNDECODABLE, topic=topic_label(record.position.topic))
 
@@ -150,12 +145,13 @@ def _then(count: Any) -> Watcher:
 
 BUS: Final[Watchers] = {
     "send_pending": _sending,
-    "send_work": _then(_dispatched),
+    "send_wake_ups": _sending,
     "send_facts": _sending,
     "send_batch": _sending,
     "send_undecodable": _then(_undecodable),
     "send_refused": _then(_refused),
     "flush": _flushing,
+    "is_flushed": _sending,
 }
 
 
@@ -192,7 +188,8 @@ CLAIMS: Final[Mapping[type[ClaimAnswer], str]] = {
     Claimed: "claimed",
     Suspect: "suspect",
     HeldLease: "held",
-    LeaseRefused: "refused",
+    Late: "late",
+    TurnOver: "over",
     Forgotten: "forgotten",
     Cold: "cold",
 }
@@ -264,10 +261,15 @@ def _ended(counters: Counters, facts: Sequence[TurnEnd]) -> None:
     for type_, seconds in _by_type(tries):
         counters.time(Span.ATTEMPT, *seconds, type=type_)
     for fact in facts:
-        if isinstance(fact, TaskDeferred | TaskDied) and fact.reason == "timeout":
-            counters.count(Count.TIMEOUTS, type=fact.type)
-        if isinstance(fact, TaskDied):
-            counters.count(Count.DEAD, type=fact.type, reason=fact.reason)
+        if not isinstance(fact, TaskSucceeded):
+            _failed(counters, fact)
+
+
+def _failed(counters: Counters, fact: TurnEnd) -> None:
+    if isinstance(fact, TaskDeferred | TaskDied) and fact.reason == "timeout":
+        counters.count(Count.TIMEOUTS, type=fact.type)
+    if isinstance(fact, TaskDied):
+        counters.count(Count.DEAD, type=fact.type, reason=fact.reason)
 
 
 LEASES: Final[Watchers] = {

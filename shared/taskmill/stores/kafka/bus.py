@@ -3,8 +3,6 @@
 import time
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
-from itertools import groupby
-from operator import attrgetter
 
 from taskmill.core import codec, topics
 from taskmill.core.codec import RawEnvelope
@@ -13,6 +11,7 @@ from taskmill.core.facts import Fact, TaskDied
 from taskmill.core.log import DEAD_LETTER, LogRecord, exiled, refused
 from taskmill.core.refusal import Refusal
 from taskmill.core.task import Envelope
+from taskmill.core.wake_up import WakeUp
 from taskmill.settings.access import Access, KafkaAccess
 from taskmill.stores.guard import Guard
 from taskmill.stores.kafka.cluster import Cluster
@@ -41,14 +40,14 @@ class KafkaBus:
         self._entered_ms = 0
         self._cluster: Cluster | None = None
         self._producer: Producer | None = None
+        self.drops = 0
 
     def send_pending(self, envelopes: Sequence[Envelope | RawEnvelope]) -> None:
         self._send(topics.PENDING, codec.batches_of_tasks(envelopes))
 
-    def send_work(self, envelopes: Sequence[Envelope | RawEnvelope]) -> None:
-        by_type = attrgetter("type")
-        for task_type, members in groupby(sorted(envelopes, key=by_type), key=by_type):
-            self._send(topics.worker(task_type), codec.batches_of_tasks(list(members)))
+    def send_wake_ups(self, wake_ups: Sequence[WakeUp]) -> None:
+        for one in wake_ups:
+            self._send(topics.worker(one.type), [codec.WAKE_UP], partition=one.partition)
 
     def send_facts(self, facts: Sequence[Fact]) -> None:
         self._send(topics.EVENTS, codec.batches_of_facts(facts))
@@ -87,7 +86,14 @@ class KafkaBus:
             return False
         return True
 
-    def _send(self, topic: str, values: Iterable[bytes], headers: Sequence[Header] = ()) -> None:
+    def _send(
+        self,
+        topic: str,
+        values: Iterable[bytes],
+        headers: Sequence[Header] = (),
+        *,
+        partition: int | None = None,
+    ) -> None:
         values = list(values)
         if not values:
             return
@@ -95,7 +101,8 @@ class KafkaBus:
             self._entered_ms = self._guard.enter()
         until = time.monotonic() + self._patience
         try:
-            self._connected(until).send(topic, values, headers, until=until)
+            producer = self._connected(until)
+            producer.send(topic, values, headers, partition=partition, until=until)
         except (KafkaFailure, OSError) as error:
             raise self._failed(error) from error
 
@@ -109,7 +116,21 @@ class KafkaBus:
             raise self._failed(error) from error
         self._guard.succeeded()
 
+    def is_flushed(self) -> bool:
+        """Look whether everything sent is acknowledged, without waiting for it; or raise."""
+        if self._producer is None or self._producer.is_idle:
+            return True
+        try:
+            is_flushed = self._producer.flush(until=time.monotonic())
+        except (KafkaFailure, OSError) as error:
+            raise self._failed(error) from error
+        if is_flushed:
+            self._guard.succeeded()
+        return is_flushed
+
     def close(self) -> None:
+        if self._producer is not None:
+            self.drops += 1
         cluster, self._cluster, self._producer = self._cluster, None, None
         if cluster is not None:
             cluster.close()

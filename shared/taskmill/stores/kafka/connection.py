@@ -58,9 +58,9 @@ class Connection:
         return ticket
 
     def receive(self, ticket: int, *, until: float) -> ByteReader:
+        """Return the response; after a TimeoutError it may be asked for again."""
         while ticket not in self._answers:
-            size = int.from_bytes(self._read(_LENGTH_BYTES, until), "big")
-            answer = ByteReader(self._read(size, until))
+            answer = ByteReader(self._frame(until))
             self._answers[answer.number("i")] = answer
         self._owed -= 1
         self._used_at = time.monotonic()
@@ -72,12 +72,18 @@ class Connection:
     def close(self) -> None:
         self._socket.close()
 
-    def _read(self, count: int, until: float) -> bytes:
+    def _frame(self, until: float) -> bytes:
+        """Take the next response off what has arrived, once it is whole."""
+        self._gather(_LENGTH_BYTES, until)
+        end = _LENGTH_BYTES + int.from_bytes(self._arrived[:_LENGTH_BYTES], "big")
+        self._gather(end, until)
+        frame, self._arrived = self._arrived[_LENGTH_BYTES:end], self._arrived[end:]
+        return frame
+
+    def _gather(self, count: int, until: float) -> None:
         while len(self._arrived) < count:
             self._socket.settimeout(seconds_until(until))
             more = self._socket.recv(max(_READ_BYTES, count - len(self._arrived)))
             if not more:
                 raise ConnectionResetError("the broker hung up")
             self._arrived += more
-        octets, self._arrived = self._arrived[:count], self._arrived[count:]
-        return octets

@@ -31,6 +31,8 @@ _PAUSE_SECONDS = 0.05
 """Brokers do not announce their recovery, so requests are retried."""
 
 _SECONDS_TO_READ = 0.1
+_SECONDS_TO_LOOK = 0.001
+_FOR_EVER = float("inf")
 _WRITTEN = frozenset({0, 46})  # now, or by an earlier request whose response was lost
 _WILL_PASS = frozenset({3, 5, 6, 7, 8, 9, 13, 14, 15, 16, 19, 20, 45, 56})
 """A leader moves or a replica lags; 45: a batch overtook one that was refused."""
@@ -64,31 +66,42 @@ class Producer:
         return not self._offers
 
     def send(
-        self, topic: str, values: Iterable[bytes], headers: Sequence[Header] = (), *, until: float
+        self,
+        topic: str,
+        values: Iterable[bytes],
+        headers: Sequence[Header] = (),
+        *,
+        partition: int | None = None,
+        until: float,
     ) -> None:
-        """Spread the values over the partitions of *topic* and send them."""
+        """Send the values to one partition of *topic*, or spread them over all."""
         partitions = len(self._cluster.leaders(topic, until=until))
         shares: dict[int, list[list[bytes]]] = {}
         for value in values:
-            share = shares.setdefault(next(self._turn) % partitions, [[]])
+            place = next(self._turn) if partition is None else partition
+            share = shares.setdefault(place % partitions, [[]])
             if sum(map(len, share[-1])) + len(value) > _BATCH_BYTES and share[-1]:
                 share.append([])
             share[-1].append(value)
         batches = [
-            self._batch(topic, partition, chunk, headers)
-            for partition, share in shares.items()
+            self._batch(topic, place, chunk, headers)
+            for place, share in shares.items()
             for chunk in share
         ]
         self._offers += self._offer(batches, until)
 
-    def flush(self) -> None:
-        """Return when everything is acknowledged; raise when something is not, in time."""
+    def flush(self, *, until: float = _FOR_EVER) -> bool:
+        """Return whether everything is acknowledged, as soon as it is, or at *until*.
+
+        Raise when something is not acknowledged in its own time. What was refused is sent again.
+        """
         cause: Exception | None = None
         while self._offers:
             offers, self._offers = self._offers, []
-            failure, again = self._outcome(offers)
+            failure, again, waiting = self._outcome(offers, until)
+            self._offers += waiting
             if failure is None:
-                return
+                return not waiting
             if cause is None or not isinstance(failure, TimeoutError):
                 cause = failure
             if any(time.monotonic() + _PAUSE_SECONDS > offer.until for offer in again):
@@ -98,6 +111,9 @@ class Producer:
             with timeouts_as(cause):
                 for offer in again:
                     self._offers += self._offer(offer.batches, offer.until)
+            if time.monotonic() >= until:
+                return False
+        return True
 
     def _batch(
         self, topic: str, partition: int, values: Sequence[bytes], headers: Sequence[Header]
@@ -128,14 +144,23 @@ class Producer:
             self._cluster.drop(address)
             return _Offer(batches, address, until)
 
-    def _outcome(self, offers: Sequence[_Offer]) -> tuple[Exception | None, Sequence[_Offer]]:
-        """Return the last temporary failure, and the batches to resend."""
+    def _outcome(
+        self, offers: Sequence[_Offer], until: float
+    ) -> tuple[Exception | None, Sequence[_Offer], Sequence[_Offer]]:
+        """Return the last temporary failure, the batches to resend, and those without a response.
+
+        The latter still have time.
+        """
         failure: Exception | None = None
         again: list[_Offer] = []
+        waiting: list[_Offer] = []
         for offer in offers:
             try:
-                refused = _refused(offer)
+                refused = _refused(offer, until)
             except OSError as error:
+                if isinstance(error, TimeoutError) and time.monotonic() < offer.until:
+                    waiting.append(offer)
+                    continue
                 self._cluster.drop(offer.address)
                 failure = error
                 again.append(offer)
@@ -143,15 +168,16 @@ class Producer:
             if refused:
                 failure = _worst(refused.values())
                 again.append(replace(offer, batches=[*refused]))
-        return failure, again
+        return failure, again, waiting
 
 
-def _refused(offer: _Offer) -> dict[Batch, int]:
+def _refused(offer: _Offer, until: float) -> dict[Batch, int]:
     if offer.connection is None:
         raise ConnectionResetError("the broker cannot be reached")
     # Acknowledgements that arrived long ago have yet to be read.
-    until = max(offer.until, time.monotonic() + _SECONDS_TO_READ)
-    errors = errors_of_produce(offer.connection.receive(offer.ticket, until=until))
+    now = time.monotonic()
+    latest = min(max(until, now + _SECONDS_TO_LOOK), max(offer.until, now + _SECONDS_TO_READ))
+    errors = errors_of_produce(offer.connection.receive(offer.ticket, until=latest))
     codes = {batch: errors[batch.topic, batch.partition] for batch in offer.batches}
     return {batch: code for batch, code in codes.items() if code not in _WRITTEN}
 

@@ -16,7 +16,10 @@ from taskmill.dispatch.waiting import (
     Delayed,
     DelayOrder,
     ParkAnswer,
+    Unshelved,
+    UnshelveOrder,
 )
+from taskmill.lanes.lane import Member, member_of
 from taskmill.stores.memory.hot import MemoryHot, Record, record_of
 
 
@@ -44,7 +47,8 @@ class MemoryDelays:
             return refusal
         moment = (envelope.generation, envelope.turn)
         if record is None or (record.generation, record.turn) != moment or record.is_key_alone:
-            record = self._made(order, record)
+            record = _made(self._hot, order, record)
+            record.status = Status.SCHEDULED
         now = self._hot.clock()
         if order.due_at_ms - (now if order.from_ledger else said_ms(envelope)) > self._far:
             if order.due_at_ms - now > self._far:
@@ -73,16 +77,17 @@ class MemoryDelays:
         is_over = record.status.is_final or record.turn > envelope.turn or is_another
         return Delayed.OVER if is_over else None
 
-    def _made(self, order: DelayOrder, known: Record | None) -> Record:
-        self._hot.remove(order.envelope.id)
-        self._hot.records[order.envelope.id] = record = record_of(order.envelope)
-        record.status = Status.SCHEDULED
-        record.token, record.losses = order.token, order.losses
-        if known is not None:
-            record.token = max(record.token, known.token)
-            if known.generation == record.generation:
-                record.losses = max(record.losses, known.losses)
-        return record
+
+def _made(hot: MemoryHot, order: DelayOrder | UnshelveOrder, known: Record | None) -> Record:
+    """Make a record from an order, which replaces the known one."""
+    hot.remove(order.envelope.id)
+    hot.records[order.envelope.id] = record = record_of(order.envelope)
+    record.token, record.losses = order.token, order.losses
+    if known is not None:
+        record.token = max(record.token, known.token)
+        if known.generation == record.generation:
+            record.losses = max(record.losses, known.losses)
+    return record
 
 
 def let_end(hot: MemoryHot, task_id: TaskId, record: Record, *, after: int) -> None:
@@ -91,6 +96,54 @@ def let_end(hot: MemoryHot, task_id: TaskId, record: Record, *, after: int) -> N
         hot.lifetimes[task_id] = hot.clock() + after
     else:
         record.ends_at_ms = hot.clock() + after
+
+
+class MemoryShelvedRecords:
+    def __init__(self, hot: MemoryHot) -> None:
+        self._hot = hot
+
+    def shelve(self, members: Sequence[Member], *, stays: timedelta) -> None:
+        for member in members if self._hot.is_open else ():
+            record = self._hot.record(member.id)
+            if record is not None and self._may_end(record, member):
+                record.is_shelved = True
+                let_end(self._hot, member.id, record, after=in_ms(stays))
+
+    def unshelve(self, orders: Sequence[UnshelveOrder]) -> Sequence[Unshelved]:
+        return [self._unshelve(order) for order in orders]
+
+    def _may_end(self, record: Record, member: Member) -> bool:
+        is_waiting = _waits_for(record, member) and record.is_shelved is not False
+        until_ms = record.holding.until_ms if record.holding else 0
+        return is_waiting and until_ms <= self._hot.clock()
+
+    def _unshelve(self, order: UnshelveOrder) -> Unshelved:
+        if not self._hot.is_open:
+            return Unshelved.COLD
+        envelope = order.envelope
+        record = self._hot.record(envelope.id)
+        if record is not None and _runs(record, member_of(envelope)):
+            return Unshelved.QUEUED
+        is_known = record is not None and record.generation >= envelope.generation
+        if record is not None and is_known and not _waits_for(record, member_of(envelope)):
+            return Unshelved.OVER
+        if record is None or not is_known or record.is_key_alone:
+            record = _made(self._hot, order, record)
+        record.is_shelved = False
+        record.ends_at_ms = None
+        self._hot.lifetimes.pop(envelope.id, None)
+        return Unshelved.QUEUED
+
+
+def _runs(record: Record, member: Member) -> bool:
+    is_same = (record.generation, record.turn) == (member.generation, member.turn)
+    return is_same and record.status is Status.RUNNING
+
+
+def _waits_for(record: Record, member: Member) -> bool:
+    """Return whether the record waits for this turn."""
+    is_same = (record.generation, record.turn) == (member.generation, member.turn)
+    return is_same and record.status is Status.QUEUED
 
 
 _WAITS = frozenset({Status.QUEUED, Status.RETRYING, Status.SCHEDULED})

@@ -1,7 +1,8 @@
 """What Redis holds, as plain values: records, the due set, and admission."""
 
+import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from msgspec import Raw
 from msgspec.structs import replace
@@ -9,14 +10,17 @@ from msgspec.structs import replace
 from taskmill.core.errors import StoreUnavailable
 from taskmill.core.facts import Fact
 from taskmill.core.lifetimes import USUAL, Lifetimes
-from taskmill.core.log import Source
-from taskmill.core.owed import Cleared, Cold, Owed, OwedKey, OwedKind
+from taskmill.core.owed import HELD_ALONE, Cleared, Cold, Owed, OwedKey, OwedKind
 from taskmill.core.ports import Clock
 from taskmill.core.task import Envelope, Millis, ShownSpec, Status, TaskId, shown
 from taskmill.core.time import in_ms, is_delayed
 from taskmill.core.view import Absent, Ending, Reading, TaskView, Waiting
 from taskmill.execution.lease import Loss
+from taskmill.stores.memory.lanes.lane import MemoryLaneSet
 from taskmill.submission.admission import AdmittedBefore, Conflict, Created, Replayed, Verdict
+
+CLOSED = 0
+"""The end of a lease that lapsed and was closed: nobody extends it."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -25,8 +29,7 @@ class Holding:
 
     until_ms: int
     limit_ms: int | None
-    source: Source | None
-    process: str
+    source: str | None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -46,7 +49,6 @@ class Record:
     first_started_at_ms: Millis | None = None
     """The time of the first start, if there was an earlier one."""
     holding: Holding | None = None
-    dropped: set[Source] = field(default_factory=set)
     unreported: tuple[Loss, ...] = ()
     settled: tuple[int, int] | None = None
     """Turn and fencing token of the last settlement."""
@@ -56,6 +58,8 @@ class Record:
     cancel_requested: bool = False
     is_key_alone: bool = False
     """True when readers use the ledger: the record keeps only what its key needs."""
+    is_shelved: bool | None = None
+    """True when it may end because only the ledger keeps the task; False once it was brought in."""
     result: bytes | None = None
     ends_at_ms: int | None = None
     parked: int = 0
@@ -67,7 +71,7 @@ UNLISTED = 1 << 62
 
 
 class MemoryHot:
-    """One shard. It is cold until `open`, and again after `forget` and `restart`."""
+    """One shard, and all lanes. They are cold until `open`, and again after a loss or a restart."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
@@ -77,20 +81,32 @@ class MemoryHot:
         self.lifetimes: dict[TaskId, int] = {}
         self.rebuild: tuple[str, int] | None = None
         """The nonce of the current rebuild, and its expiry."""
+        self.lanes = MemoryLaneSet()
 
     def open(self) -> None:
-        """Declare the data complete."""
+        """Declare the data of the shard complete; `lanes.open` does so for the lanes."""
         self.is_open = True
 
     def forget(self) -> None:
         """Lose everything, including the declaration that the data is complete."""
-        self.restart()
+        self.forget_shards()
+        self.forget_lanes()
+
+    def forget_shards(self) -> None:
+        self._restart_shards()
         self.records.clear()
         self.due.clear()
         self.lifetimes.clear()
 
+    def forget_lanes(self) -> None:
+        self.lanes.forget()
+
     def restart(self) -> None:
         """Keep everything, but as another server that nobody has vouched for yet."""
+        self._restart_shards()
+        self.lanes.restart()
+
+    def _restart_shards(self) -> None:
         self.is_open = False
         self.rebuild = None
 
@@ -204,11 +220,20 @@ class MemoryAdmission:
     def _clear(self, name: OwedKey) -> Cleared:
         if not self._hot.is_open:
             return Cleared.COLD
+        if self._is_late(name):
+            return Cleared.LATE
         self._hot.due.pop(name, None)
         record = self._hot.record(name.id)
         if record is None or record.generation != name.generation:
             return Cleared.OTHER_GENERATION
         return Cleared.DONE
+
+    def _is_late(self, name: OwedKey) -> bool:
+        """Return whether its hold ran out or another has it: for turns and facts of orders."""
+        if name.kind not in HELD_ALONE or name.hold is None:
+            return False
+        due_at_ms, _ = self._hot.due.get(name, (None, None))
+        return name.hold <= self._hot.clock() or due_at_ms != name.hold
 
 
 def _submission(task_id: TaskId, generation: int) -> OwedKey:
@@ -225,12 +250,13 @@ class MemoryDueSet:
         if not self._hot.is_open:
             return []
         now = self._hot.clock()
+        hold = now + self._hold
         due = sorted((at, str(name), name) for name, (at, _) in self._hot.due.items() if at <= now)
         entries: list[tuple[OwedKey, Owed]] = []
         for _, _, name in due[:most]:
             _, owed = self._hot.due[name]
-            self._hot.due[name] = (now + self._hold, owed)
-            entries.append((name, owed))
+            self._hot.due[name] = (hold, owed)
+            entries.append((dataclasses.replace(name, hold=hold), owed))
         return entries
 
     def clear(self, published: Sequence[OwedKey]) -> Sequence[Cleared]:
@@ -247,7 +273,8 @@ class MemoryDueSet:
         del self._hot.lifetimes[task_id]
         record = self._hot.record(task_id)
         if record is not None and not record.status.is_final:
-            record.is_key_alone = record.status is Status.SCHEDULED
+            is_shelved = record.status is Status.QUEUED and record.is_shelved is True
+            record.is_key_alone = record.status is Status.SCHEDULED or is_shelved
             return record.is_key_alone
         self._hot.remove(task_id)
         return True

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from taskmill.core.lifetimes import WINDOW_BEHIND
 from taskmill.core.ports import Clock
-from taskmill.core.task import Millis, Status
+from taskmill.core.task import Millis, Priority, Status
 from taskmill.core.time import in_ms
 from taskmill.insight.statistics import Depth, Figures
 from taskmill.ledger.projection import Row
@@ -49,17 +49,24 @@ class MemoryFigures:
     def _depths(self, waiting: Sequence[Row]) -> Sequence[Depth]:
         alike = defaultdict(list)
         for row in waiting:
-            alike[row.type, row.status].append(_queued_since(row, now=self._clock()))
+            alike[row.type, row.status, _priority(row)].append(
+                _queued_since(row, now=self._clock())
+            )
         return [
             Depth(
                 type=name,
                 status=status,
+                priority=priority,
                 tasks=len(moments),
                 in_line=len([one for one in moments if one is not None]),
                 waits_since_ms=min((one for one in moments if one is not None), default=None),
             )
-            for (name, status), moments in alike.items()
+            for (name, status, priority), moments in alike.items()
         ]
+
+
+def _priority(row: Row) -> Priority:
+    return row.spec.priority if row.spec else Priority.NORMAL
 
 
 def _queued_since(row: Row, *, now: Millis) -> Millis | None:

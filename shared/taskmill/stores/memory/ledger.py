@@ -1,14 +1,16 @@
 """The ledger in memory: the fold of all facts, with its readers."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
 from taskmill.core.errors import LedgerRefused, StoreUnavailable
 from taskmill.core.refusal import Dismissal
-from taskmill.core.task import Millis, Spec, Status, TaskId, shown
+from taskmill.core.task import Millis, Spec, Status, TaskId, TaskType, shown
 from taskmill.core.topics import FEEDS
 from taskmill.core.view import TaskView
+from taskmill.lanes.lane import Shelved
+from taskmill.lanes.order import order_of
 from taskmill.ledger.listing import After, DeadLetter, DeadPage, History, Page, TaskFilter
 from taskmill.ledger.projection import (
     Applied,
@@ -17,6 +19,7 @@ from taskmill.ledger.projection import (
     Quarantined,
     Row,
     coming_back,
+    envelope_of,
     going_far,
     in_order,
     is_failure,
@@ -44,6 +47,8 @@ class MemoryLedger:
         """Generation and turn of the tasks kept only here until their time comes near."""
         self.expiries: dict[TaskId, Millis] = {}
         """Latest start times of tasks that were waiting when recorded."""
+        self.shelved: dict[tuple[TaskId, int], Shelved] = {}
+        """Tasks kept only here because their lines are full, by generation."""
         self.brought_near: set[TaskId] = set()
         self._applied: dict[tuple[str, int], Applied] = {}
 
@@ -59,6 +64,7 @@ class MemoryLedger:
         self.rows = rows
         self._keep_far(batch)
         self._keep_expiries(batch)
+        self.shelved |= {(one.member.id, one.member.generation): one for one in batch.shelved}
         for entry in batch.history:
             key = (entry.id, entry.generation, entry.turn, entry.kind, entry.subject, entry.at_ms)
             self.history.setdefault(key, entry)
@@ -103,6 +109,11 @@ class MemoryLedger:
         self.ask()
         row = self.rows.get(task_id)
         return row.spec.fingerprint if row and row.spec else None
+
+    def is_shelved(self, task_id: TaskId) -> bool:
+        self.ask()
+        row = self.rows.get(task_id)
+        return row is not None and (row.id, row.generation) in self.shelved
 
     def payload(self, task_id: TaskId, generation: int) -> bytes | None:
         self.ask()
@@ -178,8 +189,14 @@ class MemoryLedger:
         yield [
             row
             for row in self.rows.values()
-            if row.spec and row.status.is_final == finished and not self._is_far(row)
+            if row.spec and row.status.is_final == finished and not self._is_only_here(row)
         ]
+
+    def unfinished(self, types: Collection[TaskType]) -> Iterator[Sequence[Row]]:
+        """Yield the unfinished tasks of these types, except far ones."""
+        for rows in self.restorable(finished=False):
+            if found := [row for row in rows if row.type in types]:
+                yield sorted(found, key=_order)
 
     def far(self) -> Iterator[Sequence[Row]]:
         """Yield what keys need of the tasks kept only in the ledger."""
@@ -187,25 +204,36 @@ class MemoryLedger:
         yield [
             row
             for row in self.rows.values()
-            if row.spec and row.spec.idempotency_key and self._is_far(row)
+            if row.spec and row.spec.idempotency_key and self._is_only_here(row)
         ]
 
-    def _is_far(self, row: Row) -> bool:
+    def _is_only_here(self, row: Row) -> bool:
+        """Return whether Redis need not know it: it waits for a time, or for room in its line."""
+        if row.status is Status.QUEUED:
+            return self.is_shelved(row.id)
         return row.status is Status.SCHEDULED and row.id in self.far_tasks
 
     def unlisted(self, ids: Sequence[TaskId]) -> Sequence[Row]:
         """Return far tasks without a key: all ended ones are restorable."""
         keyed = {row.id for page in self.far() for row in page}
-        return [row for row in self.of(ids) if self._is_far(row) and row.id not in keyed]
+        return [row for row in self.of(ids) if self._is_only_here(row) and row.id not in keyed]
 
     def of(self, ids: Sequence[TaskId]) -> Sequence[Row]:
         self.ask()
-        return [row for row in map(self.rows.get, ids) if row and row.spec]
+        rows = (row for row in map(self.rows.get, ids) if row and row.spec)
+        return [
+            msgspec.structs.replace(row, is_shelved=True) if self.is_shelved(row.id) else row
+            for row in rows
+        ]
 
     def ask(self) -> None:
         """Raise when the store is unavailable."""
         if self.is_away:
             raise StoreUnavailable(STORE, "it is set to be unavailable")
+
+
+def _order(row: Row) -> int:
+    return order_of(envelope_of(row, row.spec)) if row.spec else 0
 
 
 def waits_to_begin(row: Row) -> bool:

@@ -1,8 +1,6 @@
 """The log in memory: what was sent, and which part of it is flushed."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
-from operator import attrgetter
 
 from taskmill.core import codec, topics
 from taskmill.core.codec import RawEnvelope
@@ -13,6 +11,7 @@ from taskmill.core.ports import Clock
 from taskmill.core.refusal import Refusal
 from taskmill.core.task import Envelope, Millis
 from taskmill.core.topics import Reader
+from taskmill.core.wake_up import WakeUp
 
 STORE = "Kafka"
 LARGEST_RECORD = 2 * 1024 * 1024
@@ -28,6 +27,7 @@ class MemoryLog:
         """It failed some time ago: the next request is a trial."""
         self._clock = clock
         self._sent: list[tuple[str, bytes, Mapping[str, bytes]]] = []
+        self.drops = 0
         self._log: dict[str, list[LogRecord]] = {}
         self._committed: dict[Reader, int] = {}
 
@@ -44,10 +44,9 @@ class MemoryLog:
     def send_pending(self, envelopes: Sequence[Envelope | RawEnvelope]) -> None:
         self._send(topics.PENDING, codec.batches_of_tasks(envelopes))
 
-    def send_work(self, envelopes: Sequence[Envelope | RawEnvelope]) -> None:
-        by_type = attrgetter("type")
-        for task_type, members in groupby(sorted(envelopes, key=by_type), key=by_type):
-            self._send(topics.worker(task_type), codec.batches_of_tasks(list(members)))
+    def send_wake_ups(self, wake_ups: Sequence[WakeUp]) -> None:
+        for one in wake_ups:
+            self._send(topics.worker(one.type), [codec.WAKE_UP])
 
     def send_facts(self, facts: Sequence[Fact]) -> None:
         self._send(topics.EVENTS, codec.batches_of_facts(facts))
@@ -71,16 +70,27 @@ class MemoryLog:
         self._sent.extend((topic, value, headers or {}) for value in values)
 
     def flush(self) -> None:
-        sent, self._sent = self._sent, []
-        if self.is_away and sent:
+        if self.is_away and self._sent:
+            self.drop()
             raise StoreUnavailable(STORE, "it is set to be unavailable")
+        sent, self._sent = self._sent, []
         for topic, value, headers in sent:
             if len(value) > LARGEST_RECORD:
+                self.drop()
                 raise Unpublishable(STORE, f"a record has {len(value)} bytes")
             line = self._log.setdefault(topic, [])
             position = Position(topic, 0, len(line))
             now = Millis(self._clock())
             line.append(LogRecord(position=position, at_ms=now, value=value, headers=headers))
+
+    def is_flushed(self) -> bool:
+        self.flush()
+        return True
+
+    def drop(self) -> None:
+        """Lose what is not flushed, as each failure does."""
+        self._sent = []
+        self.drops += 1
 
     def ends(self) -> Mapping[tuple[str, int], int]:
         if self.is_away:

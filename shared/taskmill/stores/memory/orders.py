@@ -15,6 +15,7 @@ from taskmill.orders.control import (
     Moment,
     Moved,
     OrderAnswer,
+    Ordered,
     RedriveAnswer,
     Redriven,
     RedriveOrder,
@@ -68,24 +69,26 @@ class MemoryControl:
 
     def _cancel(self, order: CancelOrder) -> OrderAnswer:
         if not self._hot.is_open:
-            return OrderAnswer.COLD
+            return Cold()
         record = self._hot.record(order.id)
         if record is None or _moment(record) != order.seen or record.cancel_requested:
-            return OrderAnswer.MOVED
+            return Moved()
         if self._may_run(record, order.begins_ms) is not (order.ending is None):
-            return OrderAnswer.MOVED
-        owed = (self._hot.clock() + self._hold, Owed(facts=order.facts))
-        self._hot.due[_name(order.id, record, OwedKind.FACTS)] = owed
+            return Moved()
+        name = _name(order.id, record, OwedKind.FACTS)
+        held, _ = self._hot.due.get(name, (0, None))
+        hold = max(self._hot.clock() + self._hold, held + 1)
+        self._hot.due[name] = (hold, Owed(facts=order.facts))
         if order.ending is None:
             record.cancel_requested = True
         else:
             self._end(order, record, order.ending)
-        return OrderAnswer.DONE
+        return Ordered(hold)
 
     def _end(self, order: CancelOrder, record: Record, ending: Ending) -> None:
         self._hot.due.pop(_name(order.id, record, OwedKind.TURN), None)
         record.status, record.last, record.ending = order.status, order.last, ending
-        record.holding, record.dropped = None, set()
+        record.holding = None
         now = self._hot.clock()
         stays = self._order_stays if order.seen.status is Status.SCHEDULED else 0
         if record.is_keyed:
@@ -119,28 +122,29 @@ class MemoryControl:
 
     def _change(self, order: ChangeOrder) -> OrderAnswer:
         if not self._hot.is_open:
-            return OrderAnswer.COLD
+            return Cold()
         envelope = order.envelope
         record = self._hot.record(envelope.id)
         if record is None or _moment(record) != order.seen or record.cancel_requested:
-            return OrderAnswer.MOVED
+            return Moved()
         if record.is_key_alone or self._is_restored(record, order.begins_ms):
-            return OrderAnswer.MOVED
+            return Moved()
         self._hot.due.pop(_name(envelope.id, record, OwedKind.TURN), None)
         record.turn, record.attempt = order.seen.turn + 1, envelope.attempt
         record.status, record.spec, record.last = Status.SCHEDULED, shown(envelope), order.facts
-        record.holding, record.dropped, record.unreported = None, set(), ()
+        record.holding, record.unreported = None, ()
         record.waiting, record.parked = None, 0
-        owed = (self._hot.clock() + self._hold, Owed(facts=order.facts))
-        self._hot.due[_name(envelope.id, record, OwedKind.FACTS)] = owed
+        hold = self._hot.clock() + self._hold
+        owed = Owed(facts=order.facts)
+        self._hot.due[_name(envelope.id, record, OwedKind.FACTS)] = (hold, owed)
         if order.due_at_ms - said_ms(envelope) > in_ms(FAR):
             let_end(self._hot, envelope.id, record, after=self._order_stays)
         else:
             record.ends_at_ms = None
             self._hot.lifetimes.pop(envelope.id, None)
             turn = _name(envelope.id, record, OwedKind.TURN)
-            self._hot.due[turn] = (order.due_at_ms, Owed(task=envelope))
-        return OrderAnswer.DONE
+            self._hot.due[turn] = (order.due_at_ms, Owed(facts=order.facts, task=envelope))
+        return Ordered(hold)
 
     def _may_run(self, record: Record, begins_ms: int) -> bool:
         """Return whether somebody runs it, or may: the holder of a restored lease is unknown."""

@@ -8,7 +8,7 @@ from datetime import timedelta
 from itertools import count
 from typing import TypeAlias, TypeVar
 
-from taskmill.core.counting import Count, Counted, Span, bounded
+from taskmill.core.counting import Count, Counted, Gauge, Span, bounded
 from taskmill.execution.ports import Ended, Performed
 
 
@@ -27,6 +27,9 @@ class InlineExecutor:
     def ended(self, *, within: timedelta) -> Sequence[Ended]:  # noqa: ARG002 - it never waits
         ends, self._ends = list(self._ends.values()), {}
         return ends
+
+    def nudge(self) -> None:
+        """Nobody waits here."""
 
     def abandon(self, ticket: int) -> None:
         self._ends.pop(ticket, None)
@@ -47,7 +50,7 @@ class InlineBackgroundJobs:
 
 _Series: TypeAlias = tuple[Counted, tuple[tuple[str, str], ...]]
 
-V = TypeVar("V", int, list[float])
+V = TypeVar("V", int, float, list[float])
 
 
 class MemoryCounters:
@@ -55,6 +58,7 @@ class MemoryCounters:
         self._types = types
         self._sums: Counter[_Series] = Counter()
         self._times: defaultdict[_Series, list[float]] = defaultdict(list)
+        self._values: dict[_Series, float] = {}
 
     def count(self, what: Count, by: int = 1, **labels: str) -> None:
         if by:
@@ -62,6 +66,9 @@ class MemoryCounters:
 
     def time(self, what: Span, *seconds: float, **labels: str) -> None:
         self._times[what, tuple(labels.items())] += seconds
+
+    def measure(self, what: Gauge, value: float, **labels: str) -> None:
+        self._values[what, tuple(labels.items())] = value
 
     def flush(self) -> None:
         """Keep everything: tests read it here."""
@@ -72,6 +79,10 @@ class MemoryCounters:
 
     def times(self, what: Span, **labels: str) -> list[float]:
         return [seconds for series in self._of(self._times, what, labels) for seconds in series]
+
+    def value(self, what: Gauge, **labels: str) -> float | None:
+        """Return the latest value of the one series with these *labels*."""
+        return next(iter(self._of(self._values, what, labels)), None)
 
     def _of(
         self, by_series: Mapping[_Series, V], what: Counted, labels: Mapping[str, str]

@@ -4,19 +4,24 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 
+from msgspec.structs import replace
+
 from taskmill.core.lifetimes import UNKEYED_RECORD, USUAL, WINDOW_BEHIND, Lifetimes
-from taskmill.core.owed import Owed, OwedKey, OwedKind
+from taskmill.core.owed import Cold, Owed, OwedKey, OwedKind
 from taskmill.core.ports import Clock
-from taskmill.core.task import Millis, Status, TaskId
+from taskmill.core.task import Envelope, Millis, Status, TaskId, TaskType
 from taskmill.core.time import FAR_RECORD, in_ms
+from taskmill.lanes.lane import lane_of
 from taskmill.ledger.projection import Row
 from taskmill.orders.control import Moment
 from taskmill.recovery.divergence import RepairAnswer, RepairOrder, TaskVersion
-from taskmill.recovery.health import ShardHealth, ShardState
+from taskmill.recovery.health import LaneHealth, ShardHealth, ShardState
+from taskmill.recovery.placement import InDueSet, InFlight, InLine, Placement
 from taskmill.recovery.ports import Step, UnreadableKey
 from taskmill.recovery.restoration import HotView, Restoration
-from taskmill.stores.memory.hot import UNLISTED, Holding, MemoryHot, Record, record_of
+from taskmill.stores.memory.hot import CLOSED, UNLISTED, Holding, MemoryHot, Record, record_of
 from taskmill.stores.memory.ledger import MemoryLedger
+from taskmill.submission.ports import Catalogue
 
 _SHARDS = frozenset({0})
 
@@ -90,7 +95,7 @@ class MemoryColdShards:
             record.token = max(known.token, row.largest_token)
             if known.generation == row.generation:
                 record.losses = max(known.losses, row.losses)
-        if view.is_far and record.status is Status.SCHEDULED:
+        if view.is_far and record.status in {Status.QUEUED, Status.SCHEDULED}:
             if is_further:
                 self._keep_for_its_key(record)
         elif not record.status.is_final:
@@ -107,7 +112,7 @@ class MemoryColdShards:
     def _wait_for_worker(self, view: HotView, record: Record) -> None:
         until = self._hot.clock() + self._lease
         limit = record.holding.limit_ms if record.holding else None
-        record.holding = Holding(until_ms=until, limit_ms=limit, source=None, process="")
+        record.holding = Holding(until_ms=until, limit_ms=limit, source=None)
         task = view.envelope
         if record.generation == task.generation and view.row.cancel_requested:
             record.cancel_requested = True
@@ -197,7 +202,7 @@ class MemoryRepairs:
                 record.losses = max(record.losses, known.losses)
         if not record.status.is_final:
             until = self._hot.clock() + self._lease
-            record.holding = Holding(until_ms=until, limit_ms=None, source=None, process="")
+            record.holding = Holding(until_ms=until, limit_ms=None, source=None)
             record.cancel_requested = order.view.row.cancel_requested
             if order.due_at_ms is not None:
                 self._hot.due.setdefault(order.view.name, (order.due_at_ms, order.view.owed))
@@ -206,6 +211,61 @@ class MemoryRepairs:
 
 def _moment_of(record: Record | None) -> Moment | None:
     return Moment(record.generation, record.turn, record.status) if record else None
+
+
+class MemoryPlacements:
+    def __init__(self, hot: MemoryHot) -> None:
+        self._hot = hot
+
+    def place(self, tasks: Sequence[HotView]) -> Sequence[Placement]:
+        return [self._place(view) for view in tasks]
+
+    def _place(self, view: HotView) -> Placement:
+        if not self._hot.is_open:
+            return Cold()
+        record = self._hot.record(view.envelope.id)
+        if record is not None and self._is_run(view, record):
+            return self._in_flight(view, record)
+        if record is not None and record.holding and record.holding.until_ms <= self._hot.clock():
+            record.holding.until_ms = CLOSED
+        is_owed = not (record and _is_past(record, view.envelope)) and self._is_owed(view)
+        return InDueSet() if is_owed else InLine()
+
+    def _is_run(self, view: HotView, record: Record) -> bool:
+        """Return whether a lease lives; one of nobody says little of a turn whose time is ahead."""
+        holding = record.holding
+        if holding is None or holding.until_ms <= self._hot.clock():
+            return False
+        return holding.source is not None or not self._is_early(view)
+
+    def _in_flight(self, view: HotView, record: Record) -> InFlight:
+        until = record.holding.until_ms if record.holding else 0
+        return InFlight(
+            envelope=replace(
+                view.envelope,
+                generation=record.generation,
+                turn=record.turn,
+                attempt=record.attempt,
+            ),
+            look_after=timedelta(milliseconds=until - self._hot.clock()),
+        )
+
+    def _is_early(self, view: HotView) -> bool:
+        return view.due_at_ms is not None and view.due_at_ms > self._hot.clock()
+
+    def _is_owed(self, view: HotView) -> bool:
+        """Return whether the due set has the turn, which it gets if its time is still ahead."""
+        if view.due_at_ms is None:
+            return False
+        if self._is_early(view):
+            self._hot.due.setdefault(view.name, (view.due_at_ms, view.owed))
+        return view.name in self._hot.due
+
+
+def _is_past(record: Record, task: Envelope) -> bool:
+    if record.generation != task.generation:
+        return record.generation > task.generation
+    return record.status.is_final or record.turn > task.turn
 
 
 class MemoryShards:
@@ -225,6 +285,23 @@ class MemoryShards:
                 unlisted=moments.count(UNLISTED),
             )
         ]
+
+
+class MemoryLaneStates:
+    def __init__(self, hot: MemoryHot, catalogue: Catalogue) -> None:
+        self._hot = hot
+        self._catalogue = catalogue
+
+    def check(self) -> Sequence[LaneHealth]:
+        types = [entry.name for entry in self._catalogue.entries()]
+        return [LaneHealth(type=one, state=self._state(one)) for one in types]
+
+    def _state(self, task_type: TaskType) -> ShardState:
+        lane = self._hot.lanes[lane_of(task_type)]
+        if lane.is_open:
+            return ShardState.LIVE
+        is_rebuilt = lane.nonce(self._hot.clock()) is not None
+        return ShardState.REBUILDING if is_rebuilt else ShardState.COLD
 
 
 class MemoryUnreadable:
@@ -267,7 +344,7 @@ class MemoryTaskVersions:
             yield None
             return
         passed = [row for row in self._rows() if self._until < _age(row) <= until]
-        step = _HeldStep([_task_version(row) for row in passed])
+        step = _HeldStep([self._version(row) for row in passed])
         yield step
         self._until = until
         far = self._ledger().far_tasks
@@ -275,7 +352,7 @@ class MemoryTaskVersions:
         self._apart |= waits | step.noted
 
     def young(self, *, since_ms: Millis) -> Iterator[Sequence[TaskVersion]]:
-        yield [_task_version(row) for row in self._rows() if _age(row) > since_ms]
+        yield [self._version(row) for row in self._rows() if _age(row) > since_ms]
 
     def unfinished(self, *, after: TaskId | None, most: int) -> Sequence[TaskVersion]:
         noted = self._apart | self._ledger().brought_near
@@ -289,7 +366,7 @@ class MemoryTaskVersions:
         return sorted(row.id for row in rows if not row.spec and row.generation < latest)[:most]
 
     def of(self, ids: Sequence[TaskId]) -> Sequence[TaskVersion]:
-        return [_task_version(row) for row in self._ledger().of(ids)]
+        return [self._version(row) for row in self._ledger().of(ids)]
 
     def leave(self, ids: Sequence[TaskId]) -> None:
         self._apart -= set(ids)
@@ -299,6 +376,9 @@ class MemoryTaskVersions:
         ledger = self._ledger()
         ledger.ask()
         return [row for row in ledger.rows.values() if row.spec]
+
+    def _version(self, row: Row) -> TaskVersion:
+        return _task_version(row, is_shelved=self._ledger().is_shelved(row.id))
 
 
 class _HeldStep:
@@ -317,7 +397,7 @@ def _age(row: Row) -> int:
     return row.spec.created_at_ms if row.spec else 0
 
 
-def _task_version(row: Row) -> TaskVersion:
+def _task_version(row: Row, *, is_shelved: bool) -> TaskVersion:
     return TaskVersion(
         id=row.id,
         type=row.type,
@@ -326,4 +406,5 @@ def _task_version(row: Row) -> TaskVersion:
         turn=row.turn,
         due_at_ms=row.due_at_ms,
         finished_at_ms=row.finished_at_ms,
+        is_shelved=is_shelved,
     )

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from taskmill.core.task import Status
+from taskmill.core.task import Priority, Status
 from taskmill.insight.statistics import Depth, Figures
 from taskmill.stores.postgres import queries
 from taskmill.stores.postgres.connection import Database
@@ -29,6 +29,7 @@ class PostgresFigures:
                 Depth(
                     type=row["type"],
                     status=Status(row["status"]),
+                    priority=Priority(row["priority"]),
                     tasks=row["tasks"],
                     in_line=row["in_line"],
                     waits_since_ms=row["since"],

@@ -23,6 +23,7 @@ from taskmill.ledger.projection import (
 )
 from taskmill.stores.postgres import queries
 from taskmill.stores.postgres.connection import TOO_LARGE, Database
+from taskmill.stores.postgres.shelf import listed
 
 _encode = msgspec.json.Encoder().encode
 
@@ -34,6 +35,7 @@ class PostgresLedger:
         self._note_unfinished = queries.load("ledger/note_unfinished")
         self._keep_far = queries.load("ledger/keep_far_tasks")
         self._leave_far = queries.load("ledger/remove_far_tasks")
+        self._shelve = queries.load("ledger/keep_shelved_tasks")
         self._keep_expiries = queries.load("ledger/keep_expiries")
         self._append = queries.load("ledger/append_facts")
         self._keep = queries.load("ledger/keep_dead_letters")
@@ -65,6 +67,8 @@ class PostgresLedger:
             self._write_times(connection, batch)
             if complete := [row for row in rows if row.spec]:
                 connection.execute(self._note_unfinished, _ages(complete))
+        if batch.shelved:
+            connection.execute(self._shelve, {"places": listed(batch.shelved)})
         if batch.history:
             connection.execute(self._append, {"history": _text(batch.history)})
         if may_be_dead := failing(batch):

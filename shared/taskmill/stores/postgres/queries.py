@@ -1,8 +1,11 @@
 """Loads the statements: one per file in `sql/<subject>/`."""
 
-from importlib import resources
+from pathlib import Path
+from typing import Final
+
+_FOLDER: Final = Path(__file__).with_name("sql")
 
 
 def load(name: str) -> bytes:
     """Return the statement in ``sql/<subject>/<verb_noun>.sql``, named ``subject/verb_noun``."""
-    return resources.files(__package__).joinpath("sql", f"{name}.sql").read_bytes()
+    return (_FOLDER / f"{name}.sql").read_bytes()

@@ -22,6 +22,7 @@ class PostgresRows:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._find = queries.load("ledger/find_task")
+        self._find_shelved = queries.load("ledger/find_shelved_task")
         self._payload = queries.load("ledger/find_payload")
         self._list = queries.load("ledger/list_tasks")
         self._dead = queries.load("ledger/list_dead_letters")
@@ -35,6 +36,9 @@ class PostgresRows:
     def fingerprint(self, task_id: TaskId) -> str | None:
         rows = self._database.fetch(self._find, {"id": task_id})
         return rows[0]["fingerprint"] if rows else None
+
+    def is_shelved(self, task_id: TaskId) -> bool:
+        return bool(self._database.fetch(self._find_shelved, {"id": task_id}))
 
     def payload(self, task_id: TaskId, generation: int) -> bytes | None:
         rows = self._database.fetch(self._payload, {"id": task_id, "generation": generation})

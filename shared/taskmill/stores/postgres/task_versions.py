@@ -106,4 +106,5 @@ def _task_version(row: Mapping[str, Any]) -> TaskVersion:
         turn=row["turn"],
         due_at_ms=row["due_at_ms"],
         finished_at_ms=row["finished_at_ms"],
+        is_shelved=row["is_shelved"],
     )

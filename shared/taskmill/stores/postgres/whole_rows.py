@@ -1,6 +1,6 @@
 """Complete ledger rows, for rebuilding the hot state."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from psycopg.rows import DictRow
 
 from taskmill.core.lifetimes import KEY_WINDOW, UNKEYED_RECORD
-from taskmill.core.task import Spec, TaskId
+from taskmill.core.task import Spec, TaskId, TaskType
 from taskmill.ledger.projection import Row
 from taskmill.stores.postgres import queries
 from taskmill.stores.postgres.connection import Database
@@ -33,6 +33,7 @@ class PostgresWholeRows:
         }
         self._young = queries.load("ledger/list_young_tasks")
         self._old = queries.load("ledger/list_old_tasks")
+        self._unfinished = queries.load("ledger/list_unfinished_tasks")
         self._far = queries.load("ledger/list_far_tasks")
         self._unlisted = queries.load("ledger/find_unlisted_tasks")
         self._find = queries.load("ledger/find_whole_tasks")
@@ -42,6 +43,10 @@ class PostgresWholeRows:
         """Yield the rows from which the hot state is built, a few hundred at a time, some twice."""
         for statement in (self._old, self._young):
             yield from self._pages(statement, self._spans | {"finished": finished})
+
+    def unfinished(self, types: Collection[TaskType]) -> Iterator[Sequence[Row]]:
+        """Yield the unfinished tasks of these types, a few hundred at a time, except far ones."""
+        yield from self._pages(self._unfinished, {"types": sorted(types)})
 
     def far(self) -> Iterator[Sequence[Row]]:
         """Yield what keys need of the tasks kept only in the ledger, without payloads."""

@@ -10,6 +10,7 @@ from taskmill.core.owed import Cold
 from taskmill.core.task import Envelope, Millis, TaskId, shown
 from taskmill.core.time import in_ms
 from taskmill.execution.lease import (
+    LOSSES_IN_COMPANY,
     Beat,
     CancelFirst,
     Claim,
@@ -17,14 +18,16 @@ from taskmill.execution.lease import (
     Claimed,
     Forgotten,
     HeldLease,
+    Late,
     Lease,
-    LeaseRefused,
     Loss,
     SettleAnswer,
     Settled,
     Settlement,
     Stale,
     Suspect,
+    TurnOver,
+    latest_claim_ms,
 )
 from taskmill.stores.redis import scripts
 from taskmill.stores.redis.keys import ShardKeys, shard_keys
@@ -46,13 +49,13 @@ class RedisLeases:
         self._window = in_ms(lifetimes.window)
         self._grace = in_ms(lifetimes.grace)
         self._adoption_age = in_ms(lifetimes.adoption_age)
-        self._claim = scripts.load("execution/claim_turn")
-        self._extend = scripts.load("execution/extend_lease")
-        self._settle = scripts.load("execution/settle_turn")
+        self._claim = scripts.load_for_many("execution/claim_turn")
+        self._extend = scripts.load_for_many("execution/extend_lease")
+        self._settle = scripts.load_for_many("execution/settle_turn")
 
     def claim(self, claims: Sequence[Claim]) -> Sequence[ClaimAnswer]:
         calls = [self._claim_call(one) for one in claims]
-        answers = self._call(self._claim, claims, calls, unreadable=[b"FORGOTTEN"])
+        answers = self._call(self._claim, claims, calls, unreadable=[b"COLD"])
         return [_claim_answer(answer) for answer in answers]
 
     def _call(
@@ -83,11 +86,11 @@ class RedisLeases:
             envelope.generation,
             envelope.turn,
             envelope.attempt,
-            str(claim.source),
-            claim.process,
+            claim.source,
+            "" if (latest := latest_claim_ms(claim, lease_ms=self._lease)) is None else latest,
             self._lease,
             in_ms(claim.timeout + GRACE_AFTER_DEADLINE),
-            "1" if claim.alone else "",
+            "" if claim.alone else LOSSES_IN_COMPANY,
             self._adoption_age,
         ]
 
@@ -98,7 +101,14 @@ class RedisLeases:
             calls.append(
                 (
                     [keys.marker, keys.record(lease.id)],
-                    [lease.generation, lease.turn, lease.token, self._lease],
+                    [
+                        lease.generation,
+                        lease.turn,
+                        lease.token,
+                        self._lease,
+                        lease.source,
+                        "1" if lease.is_sure else "",
+                    ],
                 )
             )
         answers = self._session.call(self._extend, calls, unreadable=b"COLD")
@@ -173,8 +183,10 @@ def _claim_answer(answer: Any) -> ClaimAnswer:
             return Suspect(int(losses))
         case [b"HELD"]:
             return HeldLease()
-        case [b"REFUSED", facts]:
-            return LeaseRefused(codec.open_fact_list(facts))
+        case [b"LATE"]:
+            return Late()
+        case [b"OVER", facts]:
+            return TurnOver(codec.open_fact_list(facts))
         case [b"FORGOTTEN"]:
             return Forgotten()
         case _:

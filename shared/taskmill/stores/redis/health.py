@@ -1,11 +1,13 @@
-"""Health of the shards, in Redis."""
+"""Health of the shards and the lanes, in Redis."""
 
 from collections.abc import Sequence
 
-from taskmill.recovery.health import ShardHealth, ShardState
+from taskmill.lanes.lane import lane_of
+from taskmill.recovery.health import LaneHealth, ShardHealth, ShardState
 from taskmill.stores.redis import scripts
-from taskmill.stores.redis.keys import ShardKeys
+from taskmill.stores.redis.keys import ShardKeys, lane_keys
 from taskmill.stores.redis.session import Call, Session
+from taskmill.submission.ports import Catalogue
 
 
 class RedisShards:
@@ -25,4 +27,20 @@ class RedisShards:
                 unlisted=unlisted,
             )
             for state, overdue, unlisted in self._session.call(self._check, self._calls)
+        ]
+
+
+class RedisLaneStates:
+    def __init__(self, session: Session, catalogue: Catalogue) -> None:
+        self._session = session
+        self._catalogue = catalogue
+        self._check = scripts.load("recovery/check_lane")
+
+    def check(self) -> Sequence[LaneHealth]:
+        types = [entry.name for entry in self._catalogue.entries()]
+        every = [lane_keys(lane_of(one)) for one in types]
+        calls: list[Call] = [([keys.marker, keys.rebuild], []) for keys in every]
+        answers = zip(types, self._session.call(self._check, calls), strict=True)
+        return [
+            LaneHealth(type=one, state=ShardState(state.decode().lower())) for one, state in answers
         ]

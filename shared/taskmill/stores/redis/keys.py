@@ -3,7 +3,7 @@
 from functools import cache
 from typing import TypeGuard
 
-from taskmill.core.task import TaskId, shard_of
+from taskmill.core.task import TaskId, TaskType, shard_of
 
 WAITING_PLACES = "tm:{gateway}:waiting"
 DISABLED_ENDPOINTS = "tm:{webhooks}:disabled"
@@ -20,6 +20,18 @@ _TYPES = {
     "apart": "zset",
     "waiting": "zset",
     "disabled": "zset",
+    "state": "hash",
+    "tasks": "hash",
+    "lines": "zset",
+    "open": "zset",
+    "flight": "zset",
+    "rules": "hash",
+    "taking": "zset",
+    "woken": "zset",
+    "promises": "zset",
+    "sizes": "hash",
+    "shelf": "hash",
+    "rings": "list",
 }
 
 
@@ -39,12 +51,37 @@ class ShardKeys:
         return f"{self.tag}:task:{task_id}"
 
 
+class LaneKeys:
+    """The keys of one lane, all in one slot."""
+
+    def __init__(self, lane: str) -> None:
+        self.tag = f"tm:{{lane.{lane}}}"
+        self.marker = f"{self.tag}:alive"
+        self.rebuild = f"{self.tag}:rebuild"
+        self.apart = f"{self.tag}:apart"
+        self.state, self.tasks, *others = (f"{self.tag}:{name}" for name in _OF_A_LANE)
+        self.lines, self.sizes = f"{self.tag}:lines", f"{self.tag}:sizes"
+        self.every = (self.marker, self.state, self.tasks, *others)
+        """As the scripts on lanes expect them: the marker, then those that lines.lua names."""
+
+    def rings(self, task_type: TaskType, partition: int) -> str:
+        return f"{self.tag}:rings:{task_type}|{partition}"
+
+
+_OF_A_LANE = (
+    *("state", "tasks", "lines", "open", "flight", "rules"),
+    *("taking", "woken", "promises", "sizes", "shelf"),
+)
+
+
 def shard_keys(task_id: TaskId, shards: int) -> ShardKeys:
     return _keys(shard_of(task_id, shards), shards)
 
 
 _keys = cache(ShardKeys)
 """Cached: a task needs its keys four times, and there are few shards."""
+
+lane_keys = cache(LaneKeys)
 
 
 def tag_of(key: str) -> str:
@@ -54,7 +91,8 @@ def tag_of(key: str) -> str:
 
 def type_of(key: str) -> str:
     """Return the type that a key has in Redis; a record is a hash."""
-    return _TYPES.get(key[len(tag_of(key)) + 1 :], RECORD)
+    name, _, _ = key[len(tag_of(key)) + 1 :].partition(":")
+    return _TYPES.get(name, RECORD)
 
 
 def is_key(argument: object) -> TypeGuard[str]:

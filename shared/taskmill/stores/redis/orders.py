@@ -14,6 +14,7 @@ from taskmill.orders.control import (
     ChangeOrder,
     Moved,
     OrderAnswer,
+    Ordered,
     RedriveAnswer,
     Redriven,
     RedriveOrder,
@@ -55,8 +56,8 @@ class RedisControl:
 
     def cancel(self, orders: Sequence[CancelOrder]) -> Sequence[OrderAnswer]:
         calls = [self._cancel_call(one) for one in orders]
-        answers = self._session.call(self._cancel, calls, unreadable=b"COLD")
-        return [OrderAnswer(answer.decode().lower()) for answer in answers]
+        answers = self._session.call(self._cancel, calls, unreadable=[b"COLD"])
+        return [_order_answer(answer) for answer in answers]
 
     def _cancel_call(self, order: CancelOrder) -> Call:
         stays = self._order_stays if order.seen.status is Status.SCHEDULED else 0
@@ -102,8 +103,8 @@ class RedisControl:
 
     def change(self, orders: Sequence[ChangeOrder]) -> Sequence[OrderAnswer]:
         calls = [self._change_call(one) for one in orders]
-        answers = self._session.call(self._change, calls, unreadable=b"COLD")
-        return [OrderAnswer(answer.decode().lower()) for answer in answers]
+        answers = self._session.call(self._change, calls, unreadable=[b"COLD"])
+        return [_order_answer(answer) for answer in answers]
 
     def _change_call(self, order: ChangeOrder) -> Call:
         envelope = order.envelope
@@ -117,7 +118,7 @@ class RedisControl:
             said_ms(envelope),
             in_ms(FAR),
             self._order_stays,
-            codec.encode(Owed(task=envelope)),
+            codec.encode(Owed(facts=order.facts, task=envelope)),
             codec.encode(order.facts),
             codec.encode(Owed(facts=order.facts)),
             self._hold,
@@ -152,6 +153,16 @@ def _snapshot(task_id: TaskId, answer: Any) -> SnapshotAnswer:
         restored_until_ms=Millis(int(unknown or 0)),
         owed={kind: codec.open_owed(value) for kind, value in owed.items() if value},
     )
+
+
+def _order_answer(answer: Any) -> OrderAnswer:
+    match answer:
+        case [b"DONE", hold]:
+            return Ordered(int(hold))
+        case [b"MOVED"]:
+            return Moved()
+        case _:
+            return Cold()
 
 
 def _redrive_answer(answer: Any) -> RedriveAnswer:

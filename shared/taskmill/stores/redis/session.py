@@ -15,12 +15,13 @@ from redis.exceptions import (
     AuthenticationError,
     MasterDownError,
     NoScriptError,
+    OutOfMemoryError,
     ReadOnlyError,
     RedisError,
     ResponseError,
 )
 
-from taskmill.core.errors import StoreUnavailable
+from taskmill.core.errors import StoreFull, StoreUnavailable
 from taskmill.settings.access import Access, RedisAccess
 from taskmill.settings.addresses import redis_user
 from taskmill.stores import tls
@@ -37,6 +38,9 @@ Call: TypeAlias = tuple[Sequence[str], Sequence[Argument]]
 """The keys of a script call, and its arguments after the run id."""
 
 STORE = "Redis"
+_RECORDS_IN_A_CALL = 50
+"""So many scripts keep Redis for less than a millisecond."""
+
 SECONDS_TO_CONNECT = 1.0
 TIME_TO_ANSWER = timedelta(seconds=2)
 _ONLY_POLICY = b"noeviction"
@@ -77,24 +81,37 @@ class Session:
         if not calls:
             return []
         with self._lock, self._guard.watch(), self._connected() as connection:
-            commands = [
-                ("EVALSHA", script.sha, len(keys), *keys, self._run_id, *arguments)
-                for keys, arguments in calls
-            ]
-            answers = self._exchange(connection, commands)
-            missed = _places(answers, NoScriptError)
-            if missed:
-                loading = ("SCRIPT", "LOAD", script.source)
-                _, *again = self._exchange(connection, [loading, *(commands[at] for at in missed)])
-                _put(answers, missed, again)
+            answers = self._run(connection, script, calls)
             wrong = [
                 at for at in _places(answers, ResponseError) if _is_of_another_type(answers[at])
             ]
             if wrong:
                 self._part(connection, [key for at in wrong for key in calls[at][0]])
-                again = self._exchange(connection, [commands[at] for at in wrong])
+                again = self._run(connection, script, [calls[at] for at in wrong])
                 _put(answers, wrong, [_or_unreadable(answer, unreadable) for answer in again])
             self._refuse_errors(answers)
+        return answers
+
+    def _run(
+        self, connection: ConnectionInterface, script: Script, calls: Sequence[Call]
+    ) -> list[Any]:
+        """Run a script, which the server may not know yet, and return each call's answer."""
+        groups = list(_groups(calls)) if script.is_for_many else [[at] for at in range(len(calls))]
+        operands = _for_many if script.is_for_many else _for_one
+        commands = [
+            ("EVALSHA", script.sha, *operands([calls[at] for at in group], self._run_id))
+            for group in groups
+        ]
+        replies = self._exchange(connection, commands)
+        missed = _places(replies, NoScriptError)
+        if missed:
+            loading = ("SCRIPT", "LOAD", script.source)
+            _, *again = self._exchange(connection, [loading, *(commands[at] for at in missed)])
+            _put(replies, missed, again)
+        answers: list[Any] = [None] * len(calls)
+        for group, reply in zip(groups, replies, strict=True):
+            is_one = isinstance(reply, ResponseError) or not script.is_for_many
+            _put(answers, group, [reply] * len(group) if is_one else reply)
         return answers
 
     def command(self, *arguments: Argument) -> Any:
@@ -172,7 +189,9 @@ class Session:
             if isinstance(answer, ResponseError):
                 if isinstance(answer, _NOT_THE_PRIMARY):
                     self._drop()  # the next call finds the new primary
-                raise StoreUnavailable(STORE, str(answer)) from answer
+                is_full = isinstance(answer, OutOfMemoryError)
+                kind = StoreFull if is_full else StoreUnavailable
+                raise kind(STORE, _why(answer)) from answer
 
     def _drop(self) -> None:
         if self._connection is not None:
@@ -225,6 +244,32 @@ def _answer(connection: ConnectionInterface, deadline: float) -> Any:
         return error
 
 
+def _groups(calls: Sequence[Call]) -> Iterator[list[int]]:
+    """Yield which calls differ in nothing but the record among their keys, some at a time."""
+    groups: dict[str, list[int]] = {}
+    for at, (keys, _) in enumerate(calls):
+        groups.setdefault(keys[0], []).append(at)
+    for group in groups.values():
+        for start in range(0, len(group), _RECORDS_IN_A_CALL):
+            yield group[start : start + _RECORDS_IN_A_CALL]
+
+
+def _for_one(calls: Sequence[Call], run_id: bytes) -> list[Argument]:
+    ((keys, arguments),) = calls
+    return [len(keys), *keys, run_id, *arguments]
+
+
+def _for_many(calls: Sequence[Call], run_id: bytes) -> list[Argument]:
+    """Return the operands of `lua/shard/for_each_record.lua`."""
+    (marker, _, *others), _ = calls[0]
+    records = [keys[1] for keys, _ in calls]
+    shared = 1 + len(others)
+    operands: list[Argument] = [shared + len(records), marker, *others, *records, run_id, shared]
+    for _, arguments in calls:
+        operands += [len(arguments), *arguments]
+    return operands
+
+
 def _places(answers: Sequence[Any], kind: type[ResponseError]) -> list[int]:
     return [at for at, answer in enumerate(answers) if isinstance(answer, kind)]
 
@@ -240,6 +285,15 @@ def _is_of_another_type(answer: Any) -> bool:
 
 def _or_unreadable(answer: Any, unreadable: Any) -> Any:
     return unreadable if unreadable is not None and _is_of_another_type(answer) else answer
+
+
+def _why(error: ResponseError) -> str:
+    if not isinstance(error, OutOfMemoryError):
+        return str(error)
+    return (
+        "its memory is full; nothing new is admitted until waiting tasks have ended or its"
+        " maxmemory is raised"
+    )
 
 
 def _refuse_eviction(memory: Any) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from taskmill.core import codec
 from taskmill.core.lifetimes import USUAL, Lifetimes
-from taskmill.core.owed import Cleared, Cold, Owed, OwedKey, OwedKind
+from taskmill.core.owed import HELD_ALONE, Cleared, Cold, Owed, OwedKey, OwedKind
 from taskmill.core.task import Envelope, TaskId, shown
 from taskmill.core.time import in_ms
 from taskmill.stores.redis import scripts
@@ -26,8 +26,8 @@ class RedisAdmission:
         self._shards = shards
         self._window = in_ms(lifetimes.window)
         self._hold = in_ms(lifetimes.hold)
-        self._admit = scripts.load("submission/admit")
-        self._clear = scripts.load("submission/clear_owed")
+        self._admit = scripts.load_for_many("submission/admit")
+        self._clear = scripts.load_for_many("submission/clear_owed")
 
     def admit(self, envelopes: Sequence[Envelope]) -> Sequence[Verdict]:
         calls = [self._call(one) for one in envelopes]
@@ -56,7 +56,7 @@ class RedisAdmission:
             calls.append(
                 (
                     [keys.marker, keys.record(name.id), keys.due, keys.owed],
-                    [spell(name), name.generation],
+                    [spell(name), name.generation, _hold(name)],
                 )
             )
         answers = self._session.call(self._clear, calls, unreadable=b"OTHER")
@@ -76,6 +76,7 @@ def _timing(envelope: Envelope) -> tuple[int | str, int | str]:
 _CLEARED = {
     b"DONE": Cleared.DONE,
     b"OTHER": Cleared.OTHER_GENERATION,
+    b"LATE": Cleared.LATE,
     b"COLD": Cleared.COLD,
 }
 
@@ -103,12 +104,17 @@ def _or_nothing(value: bytes) -> bytes:
     return value or b"{}"
 
 
+def _hold(name: OwedKey) -> int | str:
+    """Return the caller's hold; submissions and parked turns are cleared whoever has them."""
+    return "" if name.hold is None or name.kind not in HELD_ALONE else name.hold
+
+
 def spell(name: OwedKey) -> str:
     spelled = f"{name.id}|{name.generation}|{name.turn}|{name.kind}"
     return f"{spelled}|{name.slot}" if name.slot else spelled
 
 
-def read(member: bytes, value: bytes = b"") -> OwedKey:
+def read(member: bytes, value: bytes = b"", *, hold: int | None = None) -> OwedKey:
     """Return the name of an entry, with the envelope from its *value*."""
     task_id, generation, turn, kind, *slot = member.decode().split("|")
     return OwedKey(
@@ -118,6 +124,7 @@ def read(member: bytes, value: bytes = b"") -> OwedKey:
         kind=OwedKind(kind),
         slot=int(slot[0]) if slot else 0,
         task=codec.owed_task(value) if value else b"",
+        hold=hold,
     )
 
 
@@ -150,9 +157,9 @@ class RedisDueSet:
             ],
         )
         return [
-            (read(member, value), codec.open_owed(value))
+            (read(member, value, hold=int(answer[0])), codec.open_owed(value))
             for answer in answers
-            for member, value in zip(answer[::2], map(_or_nothing, answer[1::2]), strict=False)
+            for member, value in zip(answer[1::2], map(_or_nothing, answer[2::2]), strict=True)
         ]
 
     def clear(self, published: Sequence[OwedKey]) -> Sequence[Cleared]:

@@ -54,9 +54,8 @@ def sending(monkeypatch):
 
 def the_end(stage, **changes):
     payload = Raw(msgspec.json.encode(PAYLOAD | changes))
-    stage.log.send_work([an_envelope(type=TaskType("email"), payload=payload)])
-    stage.log.flush()
-    answer = stage.run(handler.lambda_handler, "tasks.worker.email")
+    task = an_envelope(type=TaskType("email"), payload=payload)
+    answer = stage.deliver(handler.lambda_handler, task)
     assert answer == {"batchItemFailures": []}
     (end,) = stage.log.facts()
     return end

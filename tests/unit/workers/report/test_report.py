@@ -58,9 +58,7 @@ def end_of(stage, payload, **fields):
         payload=payload,
         **fields,
     )
-    stage.log.send_work([task])
-    stage.log.flush()
-    assert stage.run(handler.lambda_handler, "tasks.worker.report") == {"batchItemFailures": []}
+    assert stage.deliver(handler.lambda_handler, task) == {"batchItemFailures": []}
     return stage.log.facts()[-1]
 
 

@@ -1,4 +1,4 @@
--- Count unfinished tasks by type and status, and those of them that are queued, with the oldest:
+-- Count unfinished tasks by type, status and priority, and those of them that are queued, with the oldest:
 -- tasks noted when the window passed over their age, younger ones, and far ones. At most the
 -- requested number of rows of each kind is read; `noted`, `young` and `far` return how many were.
 WITH passed AS (
@@ -20,6 +20,7 @@ young AS (
     SELECT
         tasks.type,
         tasks.status,
+        tasks.priority,
         tasks.generation,
         tasks.due_at,
         tasks.finished_at
@@ -33,6 +34,7 @@ waiting AS (
     SELECT
         young.type,
         young.status,
+        young.priority,
         young.generation,
         young.due_at
     FROM young
@@ -41,6 +43,7 @@ waiting AS (
     SELECT
         tasks.type,
         tasks.status,
+        tasks.priority,
         tasks.generation,
         tasks.due_at
     FROM (SELECT noted.task_id FROM noted UNION SELECT far.task_id FROM far) AS old
@@ -53,6 +56,7 @@ line AS (
     SELECT
         waiting.type,
         waiting.status,
+        coalesce(waiting.priority, 1) AS priority,
         CASE
             WHEN waiting.status = 'queued' THEN waiting.generation
             WHEN waiting.due_at <= now() THEN (extract(EPOCH FROM waiting.due_at) * 1000)::bigint
@@ -63,6 +67,7 @@ line AS (
 SELECT
     line.type,
     line.status,
+    line.priority,
     count(*) AS tasks,
     count(line.since) AS in_line,
     min(line.since) AS since,
@@ -70,4 +75,4 @@ SELECT
     (SELECT count(*) FROM young) AS young,
     (SELECT count(*) FROM far) AS far
 FROM line
-GROUP BY GROUPING SETS ((line.type, line.status), ());
+GROUP BY GROUPING SETS ((line.type, line.status, line.priority), ());

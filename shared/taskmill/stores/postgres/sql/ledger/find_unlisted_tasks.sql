@@ -16,7 +16,13 @@ WHERE
                     )
                 )
             )
-        ELSE task.status = 'scheduled'
-            AND task.idempotency_key IS NULL
-            AND EXISTS (SELECT 1 FROM far_tasks AS far WHERE far.task_id = task.id)
+        WHEN task.idempotency_key IS NOT NULL THEN FALSE
+        WHEN task.status = 'scheduled'
+            THEN EXISTS (SELECT 1 FROM far_tasks AS far WHERE far.task_id = task.id)
+        ELSE task.status = 'queued'
+            AND EXISTS (
+                SELECT 1
+                FROM shelved_tasks AS shelved
+                WHERE shelved.task_id = task.id AND shelved.generation = task.generation
+            )
     END;

@@ -9,6 +9,14 @@ WHERE
         FROM far_tasks AS far
         WHERE far.task_id = task.id AND task.status = 'scheduled'
     )
+    AND NOT EXISTS (
+        SELECT 1
+        FROM shelved_tasks AS shelved
+        WHERE
+            shelved.task_id = task.id
+            AND shelved.generation = task.generation
+            AND task.status = 'queued'
+    )
     AND task.created_at > now() - %(window_seconds)s * '1 second'::interval
     AND (
         task.finished_at IS NULL

@@ -4,7 +4,8 @@ INSERT INTO tasks AS known (
     id, tenant, type, status, generation, turn, rank, token, largest_token, attempt, losses,
     started_at, first_started_at, finished_at, due_at, result, result_ref, reason, error_class, error_message, stack, next_attempt,
     cancel_requested, submission, submitted, fingerprint, idempotency_key, payload, payload_ref,
-    payload_size, metadata, max_attempts, timeout_seconds, retry, created_at, timing, changed
+    payload_size, metadata, max_attempts, timeout_seconds, retry, created_at, timing, changed,
+    priority, fairness_key, index, order_ms, ordered
 )
 SELECT
     told.id,
@@ -43,7 +44,12 @@ SELECT
     told.retry,
     to_timestamp(told.created_at_ms / 1000.0),
     told.timing,
-    COALESCE(told.changed, 0)
+    COALESCE(told.changed, 0),
+    told.priority,
+    told.fairness_key,
+    told.index,
+    told.order_ms,
+    COALESCE(told.ordered, 0)
 FROM json_to_recordset(%(rows)s::json) AS told (
     id uuid,
     tenant text,
@@ -81,7 +87,12 @@ FROM json_to_recordset(%(rows)s::json) AS told (
     retry json,
     created_at_ms double precision,
     timing json,
-    changed integer
+    changed integer,
+    priority smallint,
+    fairness_key text,
+    index smallint,
+    order_ms bigint,
+    ordered integer
 )
 ORDER BY told.id
 ON CONFLICT (id) DO UPDATE SET
@@ -119,8 +130,7 @@ ON CONFLICT (id) DO UPDATE SET
             THEN by_generation(
                 known.generation, known.started_at, excluded.generation, excluded.started_at
             )
-        WHEN excluded.standing > known.standing THEN COALESCE(excluded.started_at, known.started_at)
-        ELSE COALESCE(known.started_at, excluded.started_at)
+        ELSE GREATEST(known.started_at, excluded.started_at)
     END,
     first_started_at = CASE
         WHEN excluded.generation <> known.generation
@@ -167,6 +177,14 @@ ON CONFLICT (id) DO UPDATE SET
         excluded.changed,
         excluded.timing
     ),
+    priority = by_change(
+        known.generation,
+        known.changed,
+        known.priority,
+        excluded.generation,
+        excluded.changed,
+        excluded.priority
+    ),
     changed = by_change(
         known.generation,
         known.changed,
@@ -175,6 +193,26 @@ ON CONFLICT (id) DO UPDATE SET
         excluded.changed,
         excluded.changed
     ),
+    order_ms = by_change(
+        known.generation,
+        known.ordered,
+        known.order_ms,
+        excluded.generation,
+        excluded.ordered,
+        excluded.order_ms
+    ),
+    ordered = by_change(
+        known.generation,
+        known.ordered,
+        known.ordered,
+        excluded.generation,
+        excluded.ordered,
+        excluded.ordered
+    ),
+    fairness_key = by_generation(
+        known.generation, known.fairness_key, excluded.generation, excluded.fairness_key
+    ),
+    index = by_generation(known.generation, known.index, excluded.generation, excluded.index),
     max_attempts = by_generation(
         known.generation, known.max_attempts, excluded.generation, excluded.max_attempts
     ),
@@ -193,7 +231,9 @@ WHERE
         AND (
             (known.submission IS NULL AND excluded.submission IS NOT NULL)
             OR excluded.changed > known.changed
+            OR excluded.ordered > known.ordered
             OR (known.started_at IS NULL AND excluded.started_at IS NOT NULL)
+            OR excluded.started_at > known.started_at
             OR excluded.first_started_at < COALESCE(known.first_started_at, known.started_at)
             OR excluded.losses > known.losses
             OR (excluded.cancel_requested AND NOT known.cancel_requested)

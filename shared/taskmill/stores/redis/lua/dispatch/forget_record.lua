@@ -1,7 +1,7 @@
-#!lua
+#!lua flags=allow-oom
 --[[
-  Delete the record of a finished task after its retention time; for a task due far ahead, keep
-  what its key needs.
+  Delete the record of a finished task after its retention time; for a task that only the ledger
+  keeps, keep what its key needs.
 
   KEYS[1]  the shard's marker
   KEYS[2]  the task's record
@@ -21,8 +21,8 @@ if not expires or tonumber(expires) > now then
   return 0
 end
 redis.call("ZREM", KEYS[3], ARGV[2])
-local status = redis.call("HGET", KEYS[2], "status")
-if status == "scheduled" then
+local status, shelved = unpack(redis.call("HMGET", KEYS[2], "status", "shelved"))
+if status == "scheduled" or status == "queued" and shelved == "1" then
   local names = {
     "generation", "turn", "submitted", "status", "fingerprint", "keyed", "token", "losses"}
   local values = redis.call("HMGET", KEYS[2], unpack(names))

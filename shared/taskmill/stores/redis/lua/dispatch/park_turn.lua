@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 --[[
   Park a task until its type has a worker: owe it to `tasks.pending` after a while.
 

@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 --[[
   End a turn: with the end of its generation, or with the next turn, owed at its time.
 
@@ -74,7 +74,8 @@ else
   record[7], record[8] = ARGV[19], ARGV[21]
 end
 
-redis.call("HDEL", KEYS[2], "dropped", "lease_until", "lease_limit", "source", "process", "untold")
+-- The version before wrote dropped and process.
+redis.call("HDEL", KEYS[2], "lease_until", "lease_limit", "source", "untold", "dropped", "process")
 local settled = ARGV[4] .. "|" .. ARGV[5]
 if ARGV[11] ~= "" then
   local turn = string.format("%.0f", tonumber(ARGV[4]) + 1)

@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 --[[
   End a waiting task, or ask the worker of a running one to stop; owe the facts about it.
 
@@ -22,13 +22,13 @@
   ARGV[13]  new status: cancelled or dead
   ARGV[14]  when the turn that was read may start (ms), or 0
 
-  Returns
-    COLD   the shard lost data, or may have; nothing was changed
-    MOVED  the task has moved on, is gone, or may run by now; nothing was changed
-    DONE   it is valid: publish the facts
+  Returns {answer, …}
+    COLD        the shard lost data, or may have; nothing was changed
+    MOVED       the task has moved on, is gone, or may run by now; nothing was changed
+    DONE, hold  it is valid: publish the facts; until when the caller has their entry to itself (ms)
 ]]
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then
-  return "COLD"
+  return {"COLD"}
 end
 local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -36,26 +36,30 @@ local record = redis.call(
   "HMGET", KEYS[2], "generation", "turn", "status", "cancel_requested", "submitted", "keyed",
   "lease_until", "source")
 if record[1] ~= ARGV[3] or record[2] ~= ARGV[4] or record[3] ~= ARGV[5] or record[4] == "1" then
-  return "MOVED"
+  return {"MOVED"}
 end
 -- A lease restored by a rebuild may have a live holder: ask it to stop, as for a running task.
 local lease_until = (record[8] or "") == "" and tonumber(record[7]) or 0
 local may_run = record[3] == "running"
   or (lease_until > now and tonumber(ARGV[14]) <= lease_until)
 if may_run ~= (ARGV[6] == "") then
-  return "MOVED"
+  return {"MOVED"}
 end
 
 local turn = ARGV[2] .. "|" .. ARGV[3] .. "|" .. ARGV[4]
-redis.call("ZADD", KEYS[3], now + tonumber(ARGV[9]), turn .. "|facts")
+-- A gateway that changed the task to this turn may hold the entry: no two holds of it are equal.
+local held = tonumber(redis.call("ZSCORE", KEYS[3], turn .. "|facts") or 0)
+local hold = string.format("%.0f", math.max(now + tonumber(ARGV[9]), held + 1))
+redis.call("ZADD", KEYS[3], hold, turn .. "|facts")
 redis.call("HSET", KEYS[4], turn .. "|facts", ARGV[8])
 if ARGV[6] == "" then
   redis.call("HSET", KEYS[2], "cancel_requested", "1")
-  return "DONE"
+  return {"DONE", hold}
 end
 redis.call("ZREM", KEYS[3], turn .. "|turn")
 redis.call("HDEL", KEYS[4], turn .. "|turn")
-redis.call("HDEL", KEYS[2], "dropped", "lease_until", "lease_limit", "source", "process")
+-- The version before wrote dropped and process.
+redis.call("HDEL", KEYS[2], "lease_until", "lease_limit", "source", "dropped", "process")
 redis.call("HSET", KEYS[2], "status", ARGV[13], "last", ARGV[7], "ending", ARGV[6])
 if record[6] == "1" then
   local expires = math.max(
@@ -64,4 +68,4 @@ if record[6] == "1" then
 else
   redis.call("PEXPIRE", KEYS[2], ARGV[12])
 end
-return "DONE"
+return {"DONE", hold}

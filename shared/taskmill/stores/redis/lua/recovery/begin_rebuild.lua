@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 --[[
   Begin to rebuild a shard that lost data, or may have: set a nonce in it.
 

@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 --[[
   Delete the value at a record's key if it is not a record.
 

@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 --[[
   Renew the nonce of a rebuild while it exists, or delete it.
 

@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 --[[
   Note the keys whose type is not the one that the queue gave them. A record stays until it is
   replaced, since it concerns one task only. Any other key is deleted, and its shard becomes cold.

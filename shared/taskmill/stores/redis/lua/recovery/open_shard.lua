@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 --[[
   Declare a shard complete after everything was restored.
 

@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 --[[
   Make owed entries due now that are missing from the due set.
 

@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 --[[
   Update a record from the ledger, if the record is still as it was read.
 
@@ -71,7 +71,7 @@ if ARGV[8] == "succeeded" or ARGV[8] == "dead" or ARGV[8] == "cancelled" then
   end
   return "DONE"
 end
-redis.call("HSET", KEYS[2], "source", "", "process", "", "cancel_requested", ARGV[11],
+redis.call("HSET", KEYS[2], "source", "", "cancel_requested", ARGV[11],
   "lease_until", string.format("%.0f", now + tonumber(ARGV[14])))
 if ARGV[12] ~= "" then
   local member = ARGV[2] .. "|" .. ARGV[6] .. "|" .. ARGV[7] .. "|turn"

@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 --[[
   Restore tasks of a cold shard from the ledger. A record that the server still has stays, unless
   the ledger is further along or knows the end of the task.
@@ -18,7 +18,7 @@
   ARGV[7]  how long the unkeyed record of a task that only the ledger keeps is kept (ms)
   After them, for each task: task id, generation, turn, status, largest known fencing token, losses,
   "1" when it must be cancelled or "", when its turn is due (ms) or "", bytes of the turn's due
-  entry or "", "1" when only the ledger keeps it until its time comes near or "", generation of the
+  entry or "", "1" when only the ledger keeps it until its time or room comes or "", generation of the
   submission, "1" when the id comes from a key or "", the number of values that follow: fields of
   the record, each with its value
 
@@ -84,13 +84,13 @@ local function restore(key, at)
     redis.call("HSET", key, "token", token, "losses", losses)
   end
 
-  if far == "1" and known[3] == "scheduled" then
+  if far == "1" and (known[3] == "scheduled" or known[3] == "queued") then
     if is_further and keyed ~= "1" then
       redis.call("PEXPIRE", key, ARGV[7])
     end
   elseif not is_final(known[3]) then
     redis.call("PERSIST", key)
-    redis.call("HSET", key, "source", "", "process", "", "lease_until", lease_until)
+    redis.call("HSET", key, "source", "", "lease_until", lease_until)
     if known[1] == generation and cancel_requested == "1" then
       redis.call("HSET", key, "cancel_requested", "1")
     end

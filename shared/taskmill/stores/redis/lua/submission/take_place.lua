@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 --[[
   Take one of the slots for waiting requests; a slot whose holder died becomes free again.
 

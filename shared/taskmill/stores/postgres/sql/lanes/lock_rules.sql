@@ -1,0 +1,3 @@
+-- Let nobody else change a rule before the end of this transaction.
+SELECT revision FROM rule_book
+FOR UPDATE;

@@ -1,0 +1,1 @@
+"""Lanes: what waits is taken from Redis, and a tick finds what a dead worker had."""
