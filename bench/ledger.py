@@ -55,4 +55,5 @@ class Ledger:
                 raise SystemExit(
                     f"{count:,} of {tasks:,} tasks are complete after {patience:.0f} s"
                 )
-            time.sleep(max(_SHORTEST_REST_SECONDS, (now - glance) * _REST_PER_COST))
+            rest = (now - glance) * _REST_PER_COST
+            time.sleep(max(_SHORTEST_REST_SECONDS, rest))  # looking must cost PostgreSQL little

@@ -75,7 +75,7 @@ def _send(system: System, begins: float, beats: range, per_second: int) -> dict[
     submissions = {}
     for beat in beats:
         due = begins + beat / per_second
-        time.sleep(max(due - time.time(), 0))
+        time.sleep(max(due - time.time(), 0))  # the rate is steady, whatever an answer takes
         task = client.call("POST", "/v1/tasks", {"type": "echo", "payload": {"say": beat}})
         submissions[task["id"]] = due
     return submissions

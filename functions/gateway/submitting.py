@@ -113,7 +113,7 @@ def _known_to(stores: Stores) -> Callable[[Submission], bool]:
 
 
 def _submit(stores: Stores, submissions: Mapping[int, Submission]) -> list[Receipt]:
-    """Submit what stands at these places of the request."""
+    """Submit the items at these places of the request."""
     now = stores.clock()
     envelopes = [
         as_envelope(one, now=now, entropy=process.entropy(), index=index)

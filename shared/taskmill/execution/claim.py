@@ -38,7 +38,7 @@ class Candidate(Struct, frozen=True, kw_only=True):
     envelope: Envelope
     source: str
     look: int
-    """When the lane looks at the record; 0 for a task that stands in no lane."""
+    """When the lane looks at the record; 0 for a task that is in no lane."""
     epoch: str
     alone: bool
     taken_at_ms: int

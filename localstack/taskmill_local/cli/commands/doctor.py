@@ -286,7 +286,7 @@ def _look_twice(reconciler: Reconciler) -> Sequence[Diverged]:
         f"{counted(len(reconciler.suspected), 'task')} may be in progress: "
         f"checking again in {PATIENCE.total_seconds():.0f} s.\n"
     )
-    time.sleep(PATIENCE.total_seconds() + 1)
+    time.sleep(PATIENCE.total_seconds() + 1)  # what is in progress gets this long to show up
     return reconciler.look(task_versions.young(since_ms=since_ms))
 
 
