@@ -8,12 +8,14 @@ import tempfile
 import time
 from base64 import b64encode
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import formatdate
 from hashlib import sha256
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from socket import SHUT_WR
 from threading import Thread
 from typing import IO, Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -26,6 +28,7 @@ SECRET: Final = "local"  # noqa: S105 - it opens only a local folder
 _ADDRESS: Final = "127.0.0.1"
 _GLANCE_SECONDS: Final = 0.1
 _PATIENCE_SECONDS: Final = 30
+_LINGER_SECONDS: Final = 2
 _CHUNK: Final = 1 << 16
 _SKEW: Final = timedelta(minutes=15)
 _SEGMENT: Final = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,200}")
@@ -103,6 +106,16 @@ class _Conversation(BaseHTTPRequestHandler):
         except _Refused as refused:
             words = f"<Error><Code>{refused.code}</Code><Message>{refused}</Message></Error>"
             self._respond(refused.status, words.encode(), "application/xml")
+            self._leave()
+
+    def _leave(self) -> None:
+        """Half-close and read on for a moment: closing at once could destroy the response."""
+        deadline = time.monotonic() + _LINGER_SECONDS
+        with suppress(OSError):
+            self.connection.settimeout(_LINGER_SECONDS)
+            self.connection.shutdown(SHUT_WR)
+            while self.rfile.read1(_CHUNK) and time.monotonic() < deadline:
+                pass
 
     def _file(self) -> Path:
         _, bucket, *segments = unquote(urlsplit(self.path).path).split("/")

@@ -1,6 +1,7 @@
 """Memory, S3 and the local bucket behave the same."""
 
 import hashlib
+import socket
 import time
 from base64 import b64encode
 from dataclasses import dataclass, replace
@@ -155,6 +156,19 @@ def test_a_link_lets_nobody_write_anything_else(laptop):
     assert asked("GET", f"{laptop.endpoint}/mill/{KEY}").status == 403
     assert S3Blobs(laptop).look(f"s3://mill/{KEY}") is None
     assert asked("PUT", upload.url, content, result).status == 200
+
+
+def test_a_refusal_reaches_a_client_that_is_still_sending(laptop):
+    parts = urlsplit(laptop.endpoint)
+    rest = bytes(10_000_000)
+    with socket.create_connection((parts.hostname, parts.port), timeout=30) as connection:
+        head = f"PUT /mill/{KEY} HTTP/1.1\r\nHost: mill\r\nContent-Length: {len(rest) + 1}\r\n\r\n"
+        connection.sendall(head.encode() + b"x")
+        assert connection.recv(1, socket.MSG_PEEK)
+        connection.sendall(rest)
+        answer = b"".join(iter(lambda: connection.recv(1000), b""))
+    assert b" 403 " in answer.splitlines()[0]
+    assert answer.endswith(b"</Error>")
 
 
 def test_a_link_is_good_for_a_quarter_of_an_hour(laptop):
