@@ -102,7 +102,7 @@ STOPPED = ("dispatcher", "scheduler")
 LONG_NAME = "x" * 20_000
 """So long that 16 MiB of tasks, which a line may hold, are fewer than a thousand."""
 
-SHORT_SECONDS, LATER_SECONDS = 3.0, 30
+SHORT_SECONDS, LONG_SECONDS, LATER_SECONDS = 3.0, 20, 30
 SINCE = 5_000
 
 
@@ -119,7 +119,7 @@ def every_state(stack, run):
     assert stack.client.post(PATH, {"type": "probe"}).status == 201
     some(50, {"delay_seconds": LATER_SECONDS})
     some(60, {"priority": "critical"}, sleep_seconds=SHORT_SECONDS)
-    some(40, {"priority": "high"}, sleep_seconds=LATER_SECONDS)
+    some(40, {"priority": "high"}, sleep_seconds=LONG_SECONDS)
     some(150, {"fairness_key": "a customer"})
     some(1_000, name=LONG_NAME)
     eventually(lambda: statuses(run)["queued"] == 1_250, within=60, reason="all have a row")
