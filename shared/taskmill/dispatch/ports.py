@@ -32,7 +32,11 @@ class ShelvedRecords(Protocol):
     """Records of tasks that only the ledger keeps because their lines are full."""
 
     def shelve(self, members: Sequence[Member], *, stays: timedelta) -> None:
-        """Let records end after a while, but for what keys need of them."""
+        """Let records end after a while, but for what keys need of them.
+
+        A task that the log had before Redis keeps its record for an hour at least: the log may
+        deliver its submission again, which would be a new task without it.
+        """
         ...
 
     def unshelve(self, orders: Sequence[UnshelveOrder]) -> Sequence[Unshelved]: ...

@@ -12,7 +12,7 @@ from taskmill.execution.lease import Claimed
 from taskmill.lanes.lane import member_of
 from taskmill.stores.redis.keys import shard_keys
 from taskmill.stores.redis.session import Session
-from taskmill.submission.admission import Conflict, Replayed
+from taskmill.submission.admission import AdmittedBefore, Conflict, Replayed
 from tests.builders import a_claim, a_request
 from tests.contracts.hot import SHARDS, InValkey, admitted, claimed
 
@@ -58,6 +58,15 @@ def test_a_key_goes_on_naming_its_task(hot):
     first, second = hot.admission().admit([again, other])
     assert isinstance(first, Replayed)
     assert isinstance(second, Conflict)
+
+
+def test_a_submission_that_the_log_delivers_again_finds_its_task(hot):
+    request = replace(a_request(), deferred=True)
+    (first,) = hot.admission().admit([request])
+    shelve(hot, replace(request, generation=first.generation))
+    (second,) = hot.admission().admit([request])
+    assert isinstance(second, AdmittedBefore)
+    assert second.generation == first.generation
 
 
 @pytest.mark.parametrize("key", [None, "k"])

@@ -9,7 +9,7 @@ from taskmill.core.codec import RawEnvelope
 from taskmill.core.lifetimes import USUAL, Lifetimes
 from taskmill.core.owed import Owed, OwedKey, OwedKind
 from taskmill.core.task import Millis, Status, TaskId
-from taskmill.core.time import in_ms, said_ms
+from taskmill.core.time import FAR_RECORD, in_ms, said_ms
 from taskmill.dispatch.waiting import (
     PATIENCE_WITH_A_TYPE,
     REQUEUE_AFTER,
@@ -107,7 +107,8 @@ class MemoryShelvedRecords:
             record = self._hot.record(member.id)
             if record is not None and self._may_end(record, member):
                 record.is_shelved = True
-                let_end(self._hot, member.id, record, after=in_ms(stays))
+                least = FAR_RECORD if record.is_deferred and not record.is_keyed else timedelta()
+                let_end(self._hot, member.id, record, after=in_ms(max(stays, least)))
 
     def unshelve(self, orders: Sequence[UnshelveOrder]) -> Sequence[Unshelved]:
         return [self._unshelve(order) for order in orders]

@@ -58,6 +58,8 @@ class Record:
     cancel_requested: bool = False
     is_key_alone: bool = False
     """True when readers use the ledger: the record keeps only what its key needs."""
+    is_deferred: bool = False
+    """Whether the log had the submission before, and may deliver it again."""
     is_shelved: bool | None = None
     """True when it may end because only the ledger keeps the task; False once it was brought in."""
     result: bytes | None = None
@@ -205,6 +207,7 @@ class MemoryAdmission:
         self._hot.remove(envelope.id)
         self._hot.records[envelope.id] = record = record_of(admitted)
         record.submitted, record.token = generation, token
+        record.is_deferred = envelope.deferred
         record.status = Status.SCHEDULED if is_delayed(admitted) else Status.QUEUED
         name = _submission(envelope.id, generation)
         self._hot.due[name] = (self._hot.clock() + self._hold, Owed(task=admitted))

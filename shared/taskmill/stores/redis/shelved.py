@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from taskmill.core import codec
 from taskmill.core.task import shown
-from taskmill.core.time import in_ms
+from taskmill.core.time import FAR_RECORD, in_ms
 from taskmill.dispatch.waiting import Unshelved, UnshelveOrder
 from taskmill.lanes.lane import Member, member_of
 from taskmill.stores.redis import scripts
@@ -21,7 +21,7 @@ class RedisShelvedRecords:
         self._unshelve = scripts.load("dispatch/unshelve_record")
 
     def shelve(self, members: Sequence[Member], *, stays: timedelta) -> None:
-        calls = [self._call(one, in_ms(stays)) for one in members]
+        calls = [self._call(one, in_ms(stays), in_ms(FAR_RECORD)) for one in members]
         self._session.call(self._shelve, calls, unreadable=0)
 
     def unshelve(self, orders: Sequence[UnshelveOrder]) -> Sequence[Unshelved]:

@@ -47,6 +47,7 @@ class RedisAdmission:
             self._window,
             self._hold,
             *_timing(envelope),
+            "1" if envelope.deferred else "",
         ]
 
     def clear(self, published: Sequence[OwedKey]) -> Sequence[Cleared]:

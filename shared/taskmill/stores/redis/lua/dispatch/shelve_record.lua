@@ -10,6 +10,7 @@
   ARGV[3]  generation
   ARGV[4]  turn
   ARGV[5]  how long its record is kept (ms)
+  ARGV[6]  how long at least, if the log may deliver its submission again: it would be a new task
 
   Returns 1 when it ends, but for what its key needs; 0 when it stays: the shard lost data, or may
   have, or the task has moved on, or was brought in from the shelf
@@ -18,7 +19,8 @@ if redis.call("GET", KEYS[1]) ~= ARGV[1] then
   return 0
 end
 local record = redis.call(
-  "HMGET", KEYS[2], "generation", "turn", "status", "shelved", "keyed", "lease_until")
+  "HMGET", KEYS[2], "generation", "turn", "status", "shelved", "keyed", "lease_until",
+  "deferred")
 if record[1] ~= ARGV[3] or record[2] ~= ARGV[4] or record[3] ~= "queued" or record[4] == "0" then
   return 0
 end
@@ -31,6 +33,7 @@ if record[5] == "1" then
   redis.call("HSET", KEYS[2], "shelved", "1")
   redis.call("ZADD", KEYS[3], now + tonumber(ARGV[5]), ARGV[2])
 else
-  redis.call("PEXPIRE", KEYS[2], ARGV[5])
+  local least = record[7] == "1" and tonumber(ARGV[6]) or 0
+  redis.call("PEXPIRE", KEYS[2], math.max(tonumber(ARGV[5]), least))
 end
 return 1

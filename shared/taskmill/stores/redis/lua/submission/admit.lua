@@ -18,6 +18,7 @@
   ARGV[9]   how long the caller may take to publish (ms)
   ARGV[10]  when it should start (ms), or ""
   ARGV[11]  instead of that, the delay after its submission (ms), or ""
+  ARGV[12]  "1" when the log has the submission, and may deliver it again, else ""
 
   Returns {verdict, generation, what the winner still owes or ""}
     COLD      the shard lost data, or may have; nothing was changed
@@ -64,6 +65,9 @@ redis.call("HSET", KEYS[2],
   "generation", born, "submitted", born, "turn", "1", "attempt", "1", "status", status,
   "submission", ARGV[3], "fingerprint", ARGV[4], "keyed", ARGV[5], "about", ARGV[6],
   "token", record[6] or "0", "losses", "0")
+if ARGV[12] == "1" then
+  redis.call("HSET", KEYS[2], "deferred", "1")
+end
 local member = ARGV[2] .. "|" .. born .. "|1|submission"
 redis.call("ZADD", KEYS[3], now + tonumber(ARGV[9]), member)
 redis.call("HSET", KEYS[4], member, '{"task":{"generation":' .. born .. "," .. ARGV[7] .. "}")
