@@ -1,6 +1,7 @@
 """What the lanes of the shared system hold, and what operators and disasters do to them."""
 
 from contextlib import contextmanager
+from datetime import timedelta
 
 from taskmill.core.owed import Cold
 from taskmill.core.task import TaskType
@@ -12,12 +13,13 @@ from tests.waiting import eventually
 
 PATH = "/v1/pauses"
 UNATTENDED_MS = 2_000
+PATIENCE = timedelta(seconds=20)
 
 
 @contextmanager
 def redis_of(stack):
     """Yield a connection of the test's own, past the proxy."""
-    session = Session(stack.ground.own_redis_url)
+    session = Session(stack.ground.own_redis_url, patience=PATIENCE)
     try:
         yield session
     finally:
