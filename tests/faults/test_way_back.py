@@ -99,8 +99,8 @@ def go_back(stack, run, before, figures):
 
 
 STOPPED = ("dispatcher", "scheduler")
-LONG_NAME = "x" * 20_000
-"""So long that 16 MiB of tasks, which a line may hold, are fewer than a thousand."""
+LONG_NAME = "x" * 170_000
+"""So long that 96 MiB of tasks, which a line may hold, are fewer than 600."""
 
 SHORT_SECONDS, LONG_SECONDS, LATER_SECONDS = 3.0, 20, 30
 SINCE = 5_000
@@ -121,9 +121,9 @@ def every_state(stack, run):
     some(60, {"priority": "critical"}, sleep_seconds=SHORT_SECONDS)
     some(40, {"priority": "high"}, sleep_seconds=LONG_SECONDS)
     some(150, {"fairness_key": "a customer"})
-    some(1_000, name=LONG_NAME)
-    eventually(lambda: statuses(run)["queued"] == 1_250, within=60, reason="all have a row")
-    eventually(lambda: (waiting_in(stack) or 0) + shelved(stack) == 1_250, within=60, reason="wait")
+    some(700, name=LONG_NAME)
+    eventually(lambda: statuses(run)["queued"] == 950, within=60, reason="all have a row")
+    eventually(lambda: (waiting_in(stack) or 0) + shelved(stack) == 950, within=60, reason="wait")
     return dict(statuses(run)) | {"shelved": shelved(stack)}
 
 

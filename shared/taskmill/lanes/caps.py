@@ -10,11 +10,11 @@ _MIB: Final = 1 << 20
 class Caps(Struct, frozen=True, kw_only=True):
     """Bytes are those of the envelopes that wait."""
 
-    line_tasks: int = 10_000
-    line_bytes: int = 16 * _MIB
-    lane_tasks: int = 100_000
-    lane_bytes: int = 128 * _MIB
-    small_tasks: int = 100
+    line_tasks: int = 100_000
+    line_bytes: int = 96 * _MIB
+    lane_tasks: int = 150_000
+    lane_bytes: int = 144 * _MIB
+    small_tasks: int = 500
     """A line that holds fewer tasks, and fewer bytes than `small_bytes`, grows in a full lane, too:
     a flood shelves its own tasks, not those of others. In twice a full lane no line grows."""
 
