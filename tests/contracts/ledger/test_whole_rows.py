@@ -1,6 +1,7 @@
 """Complete rows are read unchanged, and those for the hot state are found."""
 
 from datetime import timedelta
+from threading import Thread
 
 import psycopg
 import pytest
@@ -10,6 +11,7 @@ from msgspec.structs import replace
 from taskmill.core.backoff import RetryPolicy
 from taskmill.core.pointers import Pointer
 from taskmill.core.task import Priority, Timing
+from taskmill.lanes.lane import place_of
 from taskmill.ledger.projection import merged, row_of
 from tests.builders import (
     a_fresh_envelope,
@@ -90,6 +92,22 @@ def test_finished_and_unfinished_rows_come_apart(ledger):
 
 def unfinished(rows, *types):
     return {row.id for page in rows.unfinished(types) for row in page}
+
+
+def test_who_reads_a_page_may_write_before_the_next(ledger):
+    """As a rebuild does with what finds no room in its line."""
+    task = a_fresh_envelope()
+    ledger.ledger.record(batch_of(task))
+    place = place_of(task)
+    pages = iter(ledger.whole().unfinished(["echo"]))
+    assert [row.id for row in next(pages)] == [task.id]
+    writer = Thread(target=ledger.shelf().keep, args=[[place]], daemon=True)
+    writer.start()
+    writer.join(timeout=20)
+    is_done = not writer.is_alive()
+    pages.close()
+    assert is_done
+    assert ledger.shelf().last(after="", most=1) == [place]
 
 
 def test_the_unfinished_tasks_of_some_types_are_found(ledger):

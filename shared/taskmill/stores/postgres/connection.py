@@ -56,6 +56,10 @@ class Database:
         self._lock = Lock()
         self._connection: Connection | None = None
 
+    def another(self) -> "Database":
+        """Return a second connection, for work during which this one stays free."""
+        return Database(self._access, patience=self._patience, guard=self._guard)
+
     @contextmanager
     def transaction(self, *, within: timedelta | None = None) -> Iterator[Connection]:
         """Yield a connection inside a transaction; connection failures raise `StoreUnavailable`.

@@ -1,6 +1,7 @@
 """Complete ledger rows, for rebuilding the hot state."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing
 from datetime import timedelta
 from typing import Any
 
@@ -61,7 +62,8 @@ class PostgresWholeRows:
 
     def _pages(self, statement: bytes, parameters: Mapping[str, Any]) -> Iterator[Sequence[Row]]:
         with (
-            self._database.transaction() as connection,
+            closing(self._database.another()) as database,  # the reader of a page may write
+            database.transaction() as connection,
             connection.cursor(name="restorable") as cursor,
         ):
             cursor.execute(statement, parameters)
