@@ -24,7 +24,7 @@ def measure_head_of_line(system: System, sizes: Sizes) -> list[Figure]:
         client.call("POST", "/v1/tasks", _echo(seconds))
     time.sleep(1)  # they all run by then
     ids = [client.call("POST", "/v1/tasks", _echo(_QUICK_SECONDS))["id"] for _ in range(_QUICK)]
-    tasks = [client.call("GET", f"/v1/tasks/{one}?wait=30") for one in ids]
+    tasks = [client.call("GET", f"/v1/tasks/{one}?wait=25") for one in ids]
     waits = sorted(_waited_ms(task) for task in tasks)
     return [
         Figure(
