@@ -20,8 +20,11 @@ def lambda_handler(event, context):
 
 
 def write(folder, said):
+    """Replace the handler at once: half of a file would be a change of its own."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "handler.py").write_text(HANDLER.format(said=said))
+    whole = folder.parent / "whole"
+    whole.write_text(HANDLER.format(said=said))
+    whole.replace(folder / "handler.py")
 
 
 def plans_for(code, *names):
