@@ -39,9 +39,19 @@ def waiting_in(stack, kind="probe"):
 
 
 def await_waiting(stack, count, kind="probe", within=90):
-    eventually(
-        lambda: waiting_in(stack, kind) == count, within=within, reason=f"{count} of {kind} wait"
-    )
+    """Wait until so many wait in the lane, or on shelves."""
+
+    def all_wait():
+        in_lane = waiting_in(stack, kind)
+        return in_lane is not None and in_lane + shelved(stack) == count
+
+    eventually(all_wait, within=within, reason=f"{count} of {kind} wait")
+
+
+def shelved(stack):
+    """Return how many tasks wait on shelves."""
+    ((count,),) = stack.ask("SELECT count(*) FROM shelved_tasks")
+    return count
 
 
 def await_empty(stack, kind="probe", within=30):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from taskmill.core import codec, topics
 from taskmill.core.task import TaskType
-from tests.faults.lanes import PATH, await_waiting, paused, waiting_in
+from tests.faults.lanes import PATH, await_waiting, paused, shelved, waiting_in
 from tests.faults.log import append_everywhere, ends, values_since
 from tests.faults.run import starts
 from tests.faults.stack import ROOT
@@ -135,8 +135,3 @@ def resume(stack):
 
 def statuses(run):
     return Counter(row.status for row in run.rows())
-
-
-def shelved(stack):
-    ((many,),) = stack.ask("SELECT count(*) FROM shelved_tasks")
-    return many
