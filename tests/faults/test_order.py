@@ -11,10 +11,9 @@ from tests.faults.scale import scaled
 from tests.faults.stack import ONE_PARTITION, ONE_PLACE, PLACES
 
 TASKS, WRITERS = 400, 8
-BACKLOG = scaled(5_000, 200_000)
+BACKLOG = scaled(5_000, 120_000)
 """Beyond what a line holds: the rest waits on its shelf. `taskmill bench` submits 1,000,000."""
 
-USUALLY = 20_000
 BATCH = 100
 LEAST_RATIO = 0.9
 
@@ -42,10 +41,10 @@ def test_a_backlog_of_a_paused_type_costs_no_caller_time_and_runs_in_order(stack
 
     def measure():
         usual, backlog = Run(stack), Run(stack)
-        pace = pace_of_submits(usual, min(BACKLOG, USUALLY))
+        pace = pace_of_submits(usual)
         usual.await_ends(within=30 + BACKLOG / 50)
         with paused(stack, ONE_PARTITION):
-            ratio = pace_of_submits(backlog, BACKLOG) / pace
+            ratio = pace_of_submits(backlog) / pace
             await_waiting(stack, BACKLOG, ONE_PARTITION, within=30 + BACKLOG / 100)
             assert started(stack, backlog) == []
         backlog.await_ends(within=30 + BACKLOG / 50)
@@ -60,11 +59,11 @@ def test_a_backlog_of_a_paused_type_costs_no_caller_time_and_runs_in_order(stack
     assert run.complaints() == []
 
 
-def pace_of_submits(run, tasks):
-    requests = [run.request(n, fields={"type": ONE_PARTITION}) for n in range(tasks)]
+def pace_of_submits(run):
+    requests = [run.request(n, fields={"type": ONE_PARTITION}) for n in range(BACKLOG)]
     began = time.monotonic()
     run.submit_many(requests, batch=BATCH)
-    return tasks / (time.monotonic() - began)
+    return BACKLOG / (time.monotonic() - began)
 
 
 def furthest_from_its_turn(stack, run):
