@@ -14,7 +14,7 @@ def lambda_handler(event, context):
     if event and "until" in event:
         pathlib.Path(event["running"]).touch()
         while not pathlib.Path(event["until"]).exists():
-            time.sleep(0.01)
+            time.sleep(0.01)  # between two looks
     return {said!r}
 """
 
